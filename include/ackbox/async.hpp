@@ -1,0 +1,46 @@
+#pragma once
+
+// The token-taking operations of `OutboxManager`, for callbacks, `use_awaitable`, `use_future` and the like. Apart
+// from `outbox_manager.hpp` because Asio's headers cost a user who does not need them a second per translation unit.
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/system/error_code.hpp>
+#include <memory>
+#include <utility>
+
+#include "ackbox/outbox_manager.hpp"
+
+namespace ackbox {
+
+namespace detail {
+
+using EnqueueCompletion = boost::asio::any_completion_handler<void(boost::system::error_code, EnqueueReceipt)>;
+using RunCompletion = boost::asio::any_completion_handler<void(boost::system::error_code)>;
+
+/// The type-erased bodies, compiled once.
+void startEnqueue(OutboxManager& manager, Frame frame, EnqueueCompletion completion);
+void startRun(OutboxManager& manager, const boost::asio::any_io_executor& executor, RunCompletion completion);
+
+}  // namespace detail
+
+template <typename CompletionToken>
+auto OutboxManager::asyncEnqueue(Frame frame, CompletionToken&& token) {
+  return boost::asio::async_initiate<CompletionToken, void(boost::system::error_code, EnqueueReceipt)>(
+      [this](auto handler, Frame toStore) {
+        detail::startEnqueue(*this, std::move(toStore), detail::EnqueueCompletion(std::move(handler)));
+      },
+      token, std::move(frame));
+}
+
+template <typename CompletionToken>
+auto OutboxManager::asyncRun(const boost::asio::any_io_executor& executor, CompletionToken&& token) {
+  return boost::asio::async_initiate<CompletionToken, void(boost::system::error_code)>(
+      [this](auto handler, const boost::asio::any_io_executor& runOn) {
+        detail::startRun(*this, runOn, detail::RunCompletion(std::move(handler)));
+      },
+      token, executor);
+}
+
+}  // namespace ackbox

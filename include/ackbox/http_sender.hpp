@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include "ackbox/sender.hpp"
+
+namespace ackbox {
+
+/// Timeouts and limits of an `HttpSender`.
+struct HttpSenderOptions {
+  /// Name resolution. Default 5 s.
+  std::chrono::milliseconds resolveTimeout = std::chrono::seconds(5);
+  /// Connecting to one address. Default 5 s.
+  std::chrono::milliseconds connectTimeout = std::chrono::seconds(5);
+  /// An idle connection is closed after this. Default 50 s, under the server's 60 s, so that the server's close does
+  /// not race a request.
+  std::chrono::milliseconds idleTimeout = std::chrono::seconds(50);
+  /// Bytes of a response body. Default 1 MiB.
+  std::size_t responseBytesMax = 1024 * 1024;
+  /// Bytes of a response's headers. Default 8 KiB.
+  std::size_t headerBytesMax = 8 * 1024;
+};
+
+/// Carries frames over HTTP/1.1 to each peer's URL as `proto/` describes, on keep-alive connections. Never follows a
+/// redirect.
+class HttpSender final : public Sender {
+public:
+  explicit HttpSender(HttpSenderOptions options = {});
+  HttpSender(const HttpSender&) = delete;
+  HttpSender& operator=(const HttpSender&) = delete;
+  ~HttpSender() override;
+
+  void start(const boost::asio::any_io_executor& executor) override;
+  void asyncSend(SendRequest request, SendHandler handler) override;
+  void stop() override;
+
+private:
+  class Body;
+  std::shared_ptr<Body> body_;
+};
+
+}  // namespace ackbox

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/frame.hpp"
+#include "ackbox/receipt.hpp"
+#include "ackbox/sender.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace ackbox {
+
+class OutboxManager;
+
+/// A frame as it came from a peer, verified and decoded.
+struct InboundFrame {
+  std::string id;
+  /// The sender's agent URI.
+  std::string source;
+  std::string type;
+  /// JSON text, byte for byte as sent.
+  std::string data;
+  /// When the sender enqueued it, by the sender's clock; absent if it did not say.
+  std::optional<WallTime> time;
+  std::optional<WallTime> expiresAt;
+  /// The receiver that the sender means; empty: it did not say.
+  std::string audience;
+  /// Empty with a sequence of 0: a frame outside any session, from a foreign CloudEvents sender.
+  std::string session;
+  std::string origin;
+  std::uint64_t epoch = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t previousSequence = 0;
+  std::string traceparent;
+  std::string correlationId;
+};
+
+/// What a handler answers.
+struct HandlerResult {
+  Outcome outcome = Outcome::ack;
+  std::string code;
+  std::string detail;
+  std::optional<std::chrono::milliseconds> retryAfter;
+  /// JSON text carried back to the sender's `onAcked`.
+  std::string result;
+
+  /// Taken into effect.
+  [[nodiscard]] static HandlerResult ack(std::string resultJson = {}) {
+    HandlerResult made;
+    made.result = std::move(resultJson);
+    return made;
+  }
+  /// Not now. Whatever the handler wrote is undone.
+  [[nodiscard]] static HandlerResult notNow(std::string detail = {},
+                                            std::optional<std::chrono::milliseconds> retryAfter = {}) {
+    HandlerResult made;
+    made.outcome = Outcome::nack;
+    made.code = "not-now";
+    made.detail = std::move(detail);
+    made.retryAfter = retryAfter;
+    return made;
+  }
+  /// Never. Whatever the handler wrote is undone; the sender dead-letters the frame.
+  [[nodiscard]] static HandlerResult reject(std::string detail, std::string code = "rejected") {
+    HandlerResult made;
+    made.outcome = Outcome::term;
+    made.code = std::move(code);
+    made.detail = std::move(detail);
+    return made;
+  }
+};
+
+/// The short transaction that a handler works in. Its writes, the mark that makes the frame a duplicate from now on,
+/// and the replies enqueued here commit together, before the ACK leaves (P5).
+///
+/// Lifetime: the handler's call. Thread-safety: the handler's thread only.
+class InboundTransaction {
+public:
+  virtual ~InboundTransaction() = default;
+
+  /// The store's connection, inside the transaction. Business tables may share the file. Do not begin, commit or roll
+  /// back; savepoints of your own are fine.
+  [[nodiscard]] virtual SQLite::Database& database() = 0;
+
+  /// Enqueues a reply, or anything else, in this transaction.
+  /// Returns and throws as `OutboxWriter::enqueue`.
+  virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
+};
+
+/// Decides over one frame. Runs on the store's thread with SQLite's write lock held: it must be short (no network, no
+/// waiting). An exception is a `notNow`; what it wrote is undone.
+using FrameHandler = std::function<HandlerResult(const InboundFrame& frame, InboundTransaction& transaction)>;
+
+/// One HTTP request, as far as the protocol cares.
+struct InboundRequest {
+  std::string contentType;
+  std::string body;
+  /// `webhook-id`; echoed as `delivery`.
+  std::string webhookId;
+};
+
+/// What to answer.
+struct InboundResponse {
+  int status = 200;
+  std::string contentType;
+  std::string body;
+  /// `Retry-After` in seconds.
+  std::optional<std::uint32_t> retryAfterSeconds;
+};
+
+/// How an `InboundHandler` admits frames.
+struct InboundOptions {
+  /// Frames in one request. 1 to 256. Default 256.
+  std::size_t batchFramesMax = 256;
+  /// Bytes of one frame. Default 256 KiB.
+  std::size_t frameBytesMax = 256 * 1024;
+  /// Bytes of one request; also granted as credit. Default 1 MiB.
+  std::size_t bodyBytesMax = 1024 * 1024;
+  /// Depth of nesting in a body. Default 64.
+  std::size_t depthMax = 64;
+  /// How long the mark of a frame without a sequence is kept. Default 7 days.
+  std::chrono::milliseconds processedRetention = std::chrono::hours(24 * 7);
+};
+
+/// The receiving side: deduplicates, keeps each session's order, runs the handler in a short transaction, answers the
+/// ACK document. Independent of HTTP; `InboundServer` puts it on a socket.
+///
+/// Thread-safety: `asyncHandle` may be called from any thread.
+/// Lifetime: shares the manager's store, so the manager's file is the receiver's database; keep it alive as long as
+/// requests may be under way.
+class InboundHandler {
+public:
+  /// Throws `Error` with `invalidOption`.
+  InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options = {});
+  InboundHandler(InboundHandler&&) noexcept;
+  InboundHandler& operator=(InboundHandler&&) noexcept;
+  ~InboundHandler();
+
+  /// Handles one request and calls `respond` exactly once, on the store's thread or in the caller's, when everything
+  /// that the response acknowledges is durable. Never throws for bad input: that gets a 4xx response.
+  void asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond);
+
+  [[nodiscard]] const InboundOptions& options() const noexcept;
+
+private:
+  class Body;
+  std::shared_ptr<Body> body_;
+};
+
+}  // namespace ackbox

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace boost::asio {
+class any_io_executor;
+}
+
+namespace ackbox {
+
+class InboundHandler;
+
+/// Where an `InboundServer` listens, and its limits.
+struct InboundServerOptions {
+  /// Address to bind, numeric. Default loopback.
+  std::string address = "127.0.0.1";
+  /// 0: any free port, see `InboundServer::port`.
+  std::uint16_t port = 0;
+  /// The path of the inbox.
+  std::string path = "/inbox";
+  /// Connections at once; further ones wait in the kernel's backlog. Default 1,024.
+  std::size_t connectionsMax = 1024;
+  /// Bytes of a request's headers. Default 8 KiB.
+  std::size_t headerBytesMax = 8 * 1024;
+  /// From the first byte of a request to its last. Default 30 s.
+  std::chrono::milliseconds requestTimeout = std::chrono::seconds(30);
+  /// Between requests on one connection. Default 60 s.
+  std::chrono::milliseconds idleTimeout = std::chrono::seconds(60);
+};
+
+/// An HTTP/1.1 server that feeds an `InboundHandler`.
+///
+/// Thread-safety: members may be called from any thread.
+/// Lifetime: the handler must outlive it; destruction stops it without waiting.
+class InboundServer {
+public:
+  /// Listens at once; connections are served on `executor`.
+  /// Throws `Error`: `cannotListen` (the address is taken or not ours), `invalidOption`.
+  InboundServer(const boost::asio::any_io_executor& executor, InboundHandler& handler,
+                InboundServerOptions options = {});
+  InboundServer(InboundServer&&) noexcept;
+  InboundServer& operator=(InboundServer&&) noexcept;
+  ~InboundServer();
+
+  /// The port that it listens on.
+  [[nodiscard]] std::uint16_t port() const noexcept;
+
+  /// `http://address:port/path`.
+  [[nodiscard]] std::string url() const;
+
+  /// Stops accepting, lets requests under way finish and closes idle connections. Idempotent; does not wait.
+  void stop();
+
+private:
+  class Body;
+  std::shared_ptr<Body> body_;
+};
+
+}  // namespace ackbox

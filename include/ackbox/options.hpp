@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/random.hpp"
+#include "ackbox/retry_policy.hpp"
+
+namespace ackbox {
+
+/// What an enqueue has survived when it returns.
+enum class Durability : std::uint8_t {
+  /// A power cut: the commit is fsynced (`synchronous=FULL`). The default, and what P1 promises.
+  powerCut,
+  /// A crash of the process, not of the machine (`synchronous=NORMAL`): a power cut may take the last commits.
+  processCrash,
+};
+
+/// A remote agent and how it is reached.
+struct PeerOptions {
+  /// The name that frames address. 1 to 256 bytes.
+  std::string name = "default";
+  /// Where its inbox is, such as `http://127.0.0.1:8080/inbox`; used by `HttpSender`, may stay empty with others.
+  std::string url;
+  /// Its agent URI, sent as `audience` and compared by the receiver with its own. Empty: not sent.
+  std::string agent;
+  /// Requests to it that may be under way at once. 1 to 64. Default 4: more gained nothing on two cores.
+  std::uint32_t maxRequests = 4;
+};
+
+/// How an `OutboxManager` opens and works its file. Every field has a default that suits an agent on one machine;
+/// `validate` checks the ranges and every constructor that takes options calls it.
+struct OutboxOptions {
+  /// This agent's URI, the `source` of its frames, such as `urn:agent:alice`. Not empty.
+  std::string agent = "urn:ackbox:agent";
+  /// The peers that frames may be addressed to. Empty: one peer named `default`, for custom senders.
+  std::vector<PeerOptions> peers;
+
+  /// See `Durability`.
+  Durability durability = Durability::powerCut;
+  /// Begins every table's name, so that several outboxes, or the application's own tables, share one file.
+  /// Letters, digits and `_`, at most 32, not starting with a digit or with `sqlite_`.
+  std::string tablePrefix = "ackbox_";
+  /// Whether to create or migrate the tables. Off: they must be there already.
+  bool createSchema = true;
+  /// The SQLite VFS to open the file with; empty: the platform's.
+  std::string vfs;
+  /// How long a write may wait for another process's. Default 5 s.
+  std::chrono::milliseconds busyTimeout = std::chrono::seconds(5);
+  /// WAL pages after which the store checkpoints, from its own connection. Default 4,000 (16 MB).
+  std::uint32_t checkpointPages = 4'000;
+
+  /// Undelivered messages at which enqueues answer `queueFull`. 0: no limit. Default 1,000,000.
+  std::uint64_t maxPending = 1'000'000;
+  /// Their bytes of data at which enqueues answer `queueFull`. 0: no limit. Default 4 GiB.
+  std::uint64_t maxPendingBytes = 4ULL << 30;
+  /// Bytes of one frame's data. 1 to 64 MiB. Default 256 KiB, the wire's default limit.
+  std::size_t frameBytesMax = 256 * 1024;
+
+  /// Frames in one request. 1 to 256. Default 100: more gained nothing when measured.
+  std::uint32_t batchFrames = 100;
+  /// Bytes of data in one request; a single larger frame still goes alone. Default 768 KiB, under the wire's 1 MiB.
+  std::size_t batchBytes = 768 * 1024;
+  /// How long one request may take from its start to the whole answer. Default 30 s.
+  std::chrono::milliseconds requestTimeout = std::chrono::seconds(30);
+  /// How long a deferred message waits for its ACK event before it is sent again. Default 60 s.
+  std::chrono::milliseconds ackTimeout = std::chrono::seconds(60);
+  /// How often the file is asked for rows that another process or connection committed. Own commits wake the sender
+  /// at once. Default 1 s, the seed's processing interval.
+  std::chrono::milliseconds pollInterval = std::chrono::seconds(1);
+  /// The same while other processes have the file open, and how often their lives are checked. Default 20 ms.
+  std::chrono::milliseconds sharedPollInterval = std::chrono::milliseconds(20);
+  /// How long acknowledged rows are kept. 0 (default): deleted by the ACK itself.
+  std::chrono::milliseconds ackedRetention{0};
+  /// How long `stop` waits for requests under way before it gives them up. Default 5 s.
+  std::chrono::milliseconds stopTimeout = std::chrono::seconds(5);
+
+  /// See `RetryPolicy`.
+  RetryPolicy retry;
+  /// See `PeerHealthPolicy`.
+  PeerHealthPolicy peerHealth;
+
+  /// Time; null: `systemClock()`.
+  std::shared_ptr<Clock> clock;
+  /// Randomness; null: `systemRandom()`.
+  std::shared_ptr<Random> random;
+};
+
+/// Checks every range above.
+/// Throws `Error` with `Errc::invalidOption` naming the first field that is out of range and its range.
+void validate(const OutboxOptions& options);
+
+}  // namespace ackbox

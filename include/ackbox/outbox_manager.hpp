@@ -1,0 +1,177 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "ackbox/events.hpp"
+#include "ackbox/frame.hpp"
+#include "ackbox/message.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/receipt.hpp"
+#include "ackbox/sender.hpp"
+#include "ackbox/stats.hpp"
+
+namespace ackbox {
+
+namespace manager {
+class Core;
+}
+
+/// What `find` tells of one message.
+struct MessageInfo {
+  std::string messageId;
+  std::string peer;
+  std::string session;
+  std::string type;
+  std::uint64_t sequence = 0;
+  MessageState state = MessageState::pending;
+  std::uint32_t retryCount = 0;
+  WallTime enqueuedAt;
+  /// Pending: not before this instant. Sent: the ACK deadline.
+  WallTime dueAt;
+  /// Failed: the stable reason. Otherwise empty.
+  std::string reason;
+  std::string lastError;
+};
+
+/// Counts of one `drainOnce`.
+struct DrainReport {
+  std::uint64_t claimed = 0;
+  std::uint64_t acked = 0;
+  std::uint64_t deferred = 0;
+  std::uint64_t retried = 0;
+  std::uint64_t failed = 0;
+  /// Put back without a charge: the peer was away.
+  std::uint64_t released = 0;
+};
+
+/// What `stop` did.
+struct StopReport {
+  /// Requests that were given up because they outlasted `stopTimeout`.
+  std::uint64_t abandonedRequests = 0;
+  /// Claimed messages put back to pending without a charge.
+  std::uint64_t released = 0;
+};
+
+/// An agent's outbox: keeps frames durably in one SQLite file and delivers them in order until they are acknowledged.
+///
+/// Several managers, in one process or in many, may have the same file open; they share the work and never deliver a
+/// message twice at the same time.
+///
+/// Thread-safety: all members may be called from any thread, also from event callbacks, except that `stop`, called
+/// from a callback, does not wait.
+/// Lifetime: destruction stops the manager as `stop` does. Closing loses nothing.
+class OutboxManager {
+public:
+  /// Opens or creates the outbox in `file`.
+  ///
+  /// Rows that a dead process had in flight are back in play when it returns. No sending happens before `start`,
+  /// `asyncRun` or `drainOnce`.
+  ///
+  /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `databaseReadOnly`, `schemaTooNew`,
+  /// `schemaMissing`, `notADatabase`, `databaseCorrupt`, `diskFull`, `ioError`. A failing open never moves, truncates
+  /// or renames the file.
+  [[nodiscard]] static OutboxManager open(const std::filesystem::path& file, OutboxOptions options = {});
+
+  OutboxManager(OutboxManager&&) noexcept;
+  OutboxManager& operator=(OutboxManager&&) noexcept;
+  OutboxManager(const OutboxManager&) = delete;
+  OutboxManager& operator=(const OutboxManager&) = delete;
+  ~OutboxManager();
+
+  /// Stores `frame` and returns once it is durable (see `Durability`). Order: by commit; two calls of one thread to
+  /// one session are delivered in the order of the calls. Callers on several threads share one fsync.
+  ///
+  /// Returns the receipt; refusals are values, see `EnqueueStatus`.
+  /// Throws `Error`: `databaseBusy`, `diskFull`, `ioError`, `outOfMemory`, `databaseCorrupt`, `databaseError`,
+  /// `stopped` (the manager is being destroyed). After a throw nothing was stored.
+  EnqueueReceipt enqueue(Frame frame);
+
+  /// The seed's form: JSON `data` of `type` for `session` of the only, or `default`, peer.
+  EnqueueReceipt enqueue(std::string session, std::string type, std::string data);
+
+  /// Stores all acceptable frames in one commit. One receipt per frame, in order; a refused frame does not hinder the
+  /// others. Throws as `enqueue`; then none was stored.
+  std::vector<EnqueueReceipt> enqueueBatch(std::span<const Frame> frames);
+
+  /// As `enqueue`, without waiting: `handler` is called once, on the store's thread, after the commit; it must not
+  /// block. Token-taking forms, which complete on the caller's executor, are in `ackbox/async.hpp`.
+  void enqueueThen(Frame frame, std::function<void(std::error_code, EnqueueReceipt)> handler);
+
+  /// `asyncEnqueue(frame, token)`: completes with `(boost::system::error_code, EnqueueReceipt)` once the frame is
+  /// durable. Include `ackbox/async.hpp` to use it.
+  template <typename CompletionToken>
+  auto asyncEnqueue(Frame frame, CompletionToken&& token);
+
+  /// Retires a live message whose ACK came by another way (a deferred ACK event). An ACK that comes before the
+  /// request's own answer is kept.
+  ///
+  /// Returns true when this call retired it; false when the id is unknown or the message is settled already, both
+  /// benign. Throws as `enqueue`.
+  bool ack(std::string_view messageId);
+
+  /// The message as it stands, or nothing when it was never here, or is acknowledged and not retained.
+  [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
+
+  /// Counters and gauges, in O(1). Throws `Error` as reads fail.
+  [[nodiscard]] Stats getStats() const;
+
+  /// Sets what carries frames. Replaces the former sender at the next run; takes effect at once when none is running.
+  void setSender(std::shared_ptr<Sender> sender);
+
+  /// The seed's form of a sender: a blocking function, called on a thread of its own.
+  void setSendFunction(SendFunction function);
+
+  /// Begins delivery on a thread of the manager's own. Idempotent.
+  /// Throws `Error` with `noSender`.
+  void start();
+
+  /// Ends delivery: claims no more, waits up to `stopTimeout` for requests under way, puts unsent claims back without
+  /// a charge. Idempotent: a second call returns an empty report at once. From a callback it returns at once and the
+  /// stop completes behind it.
+  StopReport stop();
+
+  /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`; completes with
+  /// `(boost::system::error_code)`, `Errc::noSender` or `Errc::alreadyRunning` when it could not begin. Include
+  /// `ackbox/async.hpp` to use it.
+  template <typename CompletionToken>
+  auto asyncRun(const boost::asio::any_io_executor& executor, CompletionToken&& token);
+
+  /// As `asyncRun`, without a token: `handler` is called once, on `executor`, when the run has ended.
+  void runThen(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
+
+  /// One pass in the calling thread: claims what is due, sends it, settles what comes back. For tests and own
+  /// schedulers. Throws `Error`: `alreadyRunning`, `noSender`, and as `enqueue`.
+  DrainReport drainOnce();
+
+  /// Makes the manager look for rows committed through other connections now instead of at the next poll.
+  void notify();
+
+  /// Callbacks run on the delivery executor, after the commit that they tell of, in the order of those commits within
+  /// a session. One that throws is cut off from nothing and harms nobody: the exception is dropped.
+  [[nodiscard]] Subscription onSent(std::function<void(const SentEvent&)> callback);
+  [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
+  [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);
+  [[nodiscard]] Subscription onRetry(std::function<void(const RetryEvent&)> callback);
+
+  /// This store's identity: random, made with the file; `sessionorigin` on the wire.
+  [[nodiscard]] std::string origin() const;
+
+private:
+  friend class InboundHandler;
+  friend class OutboxWriter;
+  explicit OutboxManager(std::shared_ptr<manager::Core> core);
+
+  std::shared_ptr<manager::Core> core_;
+};
+
+}  // namespace ackbox

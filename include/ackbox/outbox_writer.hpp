@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ackbox/frame.hpp"
+#include "ackbox/receipt.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace ackbox {
+
+class OutboxManager;
+
+/// Enqueues on the caller's own SQLite connection, inside the caller's own transaction: the frames commit or roll back
+/// with the business data (P2). The manager's file and the connection's file must be the same.
+///
+/// While it lives, the connection's automatic checkpoints are off (the store checkpoints) and its commits wake the
+/// manager.
+///
+/// Thread-safety: that of the connection; one thread at a time.
+/// Lifetime: must end before the connection; may outlive the manager, after which enqueues still work and are found by
+/// whoever opens the file next.
+class OutboxWriter {
+public:
+  /// Binds to `connection`, and raises its `synchronous` to FULL when the manager promises power-cut durability.
+  ///
+  /// Throws `Error`: `notDurable` (below FULL inside a transaction, where SQLite does not let it be changed),
+  /// `schemaMissing` (another file, or another prefix), `databaseError`.
+  OutboxWriter(OutboxManager& manager, SQLite::Database& connection);
+  OutboxWriter(const OutboxWriter&) = delete;
+  OutboxWriter& operator=(const OutboxWriter&) = delete;
+  ~OutboxWriter();
+
+  /// Adds `frame` to the caller's open transaction. Durable when that commits.
+  ///
+  /// Returns the receipt; a refusal leaves the transaction as it was. Throws `Error`: `noTransaction`, and those of
+  /// `OutboxManager::enqueue`; after a throw nothing of this frame is in the transaction.
+  EnqueueReceipt enqueue(const Frame& frame);
+
+private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace ackbox

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ackbox {
+
+/// The expected outcomes of an enqueue. All but `stored` leave the store unchanged.
+enum class EnqueueStatus : std::uint8_t {
+  /// Durable; it will be delivered or end as a dead letter with a reason.
+  stored,
+  /// A message with this id is, or was, in the store; the receipt names it.
+  duplicate,
+  /// `maxPending` or `maxPendingBytes` is reached: slow down and try again.
+  queueFull,
+  /// `data` is larger than `frameBytesMax`.
+  frameTooLarge,
+  /// The frame breaks a rule of `Frame`; the receipt's `detail` names the field.
+  invalidFrame,
+  /// No peer of this name was configured.
+  unknownPeer,
+};
+
+/// The status's name, as printed: `"stored"`, `"queueFull"`, …
+[[nodiscard]] std::string_view toString(EnqueueStatus status) noexcept;
+
+/// What became of one enqueue.
+struct EnqueueReceipt {
+  EnqueueStatus status = EnqueueStatus::stored;
+  /// The message's id, given or generated. Empty when the frame was refused before it had one.
+  std::string messageId;
+  /// Its place in its session, counted from 1. 0 when nothing was stored.
+  std::uint64_t sequence = 0;
+  /// For a refusal: what is wrong and what to do, in a sentence.
+  std::string detail;
+
+  /// True when the message is in the store's care, from this call or from an earlier one.
+  [[nodiscard]] bool accepted() const noexcept {
+    return status == EnqueueStatus::stored || status == EnqueueStatus::duplicate;
+  }
+  /// True when this very call stored it.
+  [[nodiscard]] bool isNew() const noexcept { return status == EnqueueStatus::stored; }
+};
+
+}  // namespace ackbox

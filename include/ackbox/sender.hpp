@@ -1,0 +1,154 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+
+namespace boost::asio {
+class any_io_executor;
+}
+
+namespace ackbox {
+
+/// A stored message on its way out: everything a sender needs to carry it.
+struct OutboundFrame {
+  std::string messageId;
+  std::string session;
+  std::string type;
+  /// The exact bytes that were enqueued.
+  std::string data;
+  /// Place in the session, from 1.
+  std::uint64_t sequence = 0;
+  /// The sequence before this one that the sender still stands by; it skips dead letters. 0 for the first.
+  std::uint64_t previousSequence = 0;
+  /// Charged attempts so far; 0 on the first try.
+  std::uint32_t retryCount = 0;
+  WallTime enqueuedAt;
+  std::optional<WallTime> expiresAt;
+  std::string traceparent;
+  std::string correlationId;
+};
+
+/// One request to one peer: frames of one or many sessions, those of a session adjacent and in order.
+struct SendRequest {
+  std::string peer;
+  /// The peer's URL and agent URI, as configured.
+  std::string url;
+  std::string peerAgent;
+  /// This agent's URI, this store's identity and its epoch (one more at each open of the file).
+  std::string agent;
+  std::string origin;
+  std::uint64_t epoch = 0;
+  std::vector<OutboundFrame> frames;
+  /// How long it may take.
+  std::chrono::milliseconds timeout{0};
+};
+
+/// What the peer says of one frame. Sent on the wire by name.
+enum class Outcome : std::uint8_t {
+  /// Processed, now or before.
+  ack,
+  /// Durably stored there; the ACK comes later.
+  defer,
+  /// Not now; try again. Charged to the message.
+  nack,
+  /// Never; give it up.
+  term,
+};
+
+[[nodiscard]] std::string_view toString(Outcome outcome) noexcept;
+
+/// The peer's word on one frame.
+struct FrameResult {
+  Outcome outcome = Outcome::nack;
+  bool duplicate = false;
+  /// The frame was not attempted because an earlier one of its session was not taken: not charged.
+  bool held = false;
+  /// Short and stable, such as `rejected` or `out-of-sequence`; empty for a plain ack.
+  std::string code;
+  /// For people.
+  std::string detail;
+  /// The peer's wish for the delay before the next attempt.
+  std::optional<std::chrono::milliseconds> retryAfter;
+  /// JSON text from the peer's handler; empty when none.
+  std::string result;
+};
+
+/// How one request ended, seen as a whole.
+enum class RequestOutcome : std::uint8_t {
+  /// The peer answered for every frame: `SendReport::results` has one entry per frame, in order.
+  answered,
+  /// The peer is away or overloaded: refused, unresolved, TLS, timeout, 429, 502, 503, 504, 507, or an answer that is
+  /// no ACK at all. The peer's state; charged to no message.
+  peerUnavailable,
+  /// The connection was lost after the request went out and before the answer came.
+  connectionLost,
+  /// The peer refuses this sender or this endpoint as a whole (401, 403, 404, 405, 415, a redirect): sending on is
+  /// pointless until someone mends it. Probed slowly; charged to no message.
+  peerRefused,
+  /// The request as a whole was too large (413) or could not be read (400): smaller requests follow; a single frame
+  /// that fails alone is given up.
+  requestRejected,
+  /// The sender was stopped before the end was known. Charged to no message.
+  cancelled,
+};
+
+[[nodiscard]] std::string_view toString(RequestOutcome outcome) noexcept;
+
+/// What came of one request.
+struct SendReport {
+  RequestOutcome outcome = RequestOutcome::peerUnavailable;
+  /// For `answered`: one per frame, in order. Otherwise ignored.
+  std::vector<FrameResult> results;
+  /// For people, when not `answered`: what happened.
+  std::string error;
+  /// The peer's wish for a pause (`Retry-After`).
+  std::optional<std::chrono::milliseconds> retryAfter;
+  /// Frames and bytes that the peer will take in one request; 0: it did not say.
+  std::uint32_t creditFrames = 0;
+  std::uint64_t creditBytes = 0;
+};
+
+/// Called exactly once, on any thread.
+using SendHandler = std::function<void(SendReport)>;
+
+/// The seam below the outbox: whatever carries frames to a peer. `HttpSender` speaks the protocol in `proto/`;
+/// implement this to relay into something else.
+///
+/// Thread-safety: the manager calls all members from its executor, one at a time.
+/// Lifetime: kept alive by the manager; `stop` is called before the manager lets go of it.
+class Sender {
+public:
+  virtual ~Sender() = default;
+
+  /// A run of the manager begins; I/O of the requests that follow belongs on `executor`.
+  virtual void start(const boost::asio::any_io_executor& executor) { (void)executor; }
+
+  /// Carries `request` and calls `handler` once with what came of it. Must not block and must not throw; several
+  /// requests may be under way, never two with frames of the same ordered session.
+  virtual void asyncSend(SendRequest request, SendHandler handler) = 0;
+
+  /// The run ends: give up what is under way; each pending handler is called with `RequestOutcome::cancelled`.
+  virtual void stop() {}
+};
+
+/// What a plain send function answers; the seed's form.
+struct SendFunctionResult {
+  bool success = false;
+  std::string error;
+  /// On failure: whether trying again can help. If not, the message becomes a dead letter.
+  bool isRetryable = true;
+};
+
+/// Sends one frame and blocks until it is done; called on a thread of its own, one frame at a time.
+/// An exception counts as a retryable failure.
+using SendFunction = std::function<SendFunctionResult(const std::string& session, const OutboundFrame& frame)>;
+
+}  // namespace ackbox

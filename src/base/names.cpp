@@ -1,0 +1,75 @@
+#include <string_view>
+
+#include "ackbox/message.hpp"
+#include "ackbox/receipt.hpp"
+#include "ackbox/sender.hpp"
+
+namespace ackbox {
+
+std::string_view toString(MessageState state) noexcept {
+  switch (state) {
+    case MessageState::pending:
+      return "PENDING";
+    case MessageState::sending:
+      return "SENDING";
+    case MessageState::sent:
+      return "SENT";
+    case MessageState::acked:
+      return "ACKED";
+    case MessageState::failed:
+      return "FAILED";
+  }
+  return "UNKNOWN";
+}
+
+std::string_view toString(EnqueueStatus status) noexcept {
+  switch (status) {
+    case EnqueueStatus::stored:
+      return "stored";
+    case EnqueueStatus::duplicate:
+      return "duplicate";
+    case EnqueueStatus::queueFull:
+      return "queueFull";
+    case EnqueueStatus::frameTooLarge:
+      return "frameTooLarge";
+    case EnqueueStatus::invalidFrame:
+      return "invalidFrame";
+    case EnqueueStatus::unknownPeer:
+      return "unknownPeer";
+  }
+  return "unknown";
+}
+
+std::string_view toString(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::ack:
+      return "ack";
+    case Outcome::defer:
+      return "defer";
+    case Outcome::nack:
+      return "nack";
+    case Outcome::term:
+      return "term";
+  }
+  return "unknown";
+}
+
+std::string_view toString(RequestOutcome outcome) noexcept {
+  switch (outcome) {
+    case RequestOutcome::answered:
+      return "answered";
+    case RequestOutcome::peerUnavailable:
+      return "peerUnavailable";
+    case RequestOutcome::connectionLost:
+      return "connectionLost";
+    case RequestOutcome::peerRefused:
+      return "peerRefused";
+    case RequestOutcome::requestRejected:
+      return "requestRejected";
+    case RequestOutcome::cancelled:
+      return "cancelled";
+  }
+  return "unknown";
+}
+
+}  // namespace ackbox

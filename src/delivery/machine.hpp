@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ackbox/random.hpp"
+#include "ackbox/retry_policy.hpp"
+#include "ackbox/sender.hpp"
+#include "delivery/types.hpp"
+
+namespace ackbox::delivery {
+
+/// What the machine wants done, in this order: settle, then claim (one store transaction), then send.
+struct Actions {
+  /// A request to assemble: claim these, then call `claimed`.
+  struct Claim {
+    RequestId request = 0;
+    PeerKey peer = 0;
+    std::vector<SessionClaim> sessions;
+  };
+  /// Send exactly these claimed rows, in this order, then call `answered`.
+  struct Send {
+    RequestId request = 0;
+    PeerKey peer = 0;
+    struct Item {
+      SessionKey session = 0;
+      MessageKey key = 0;
+      std::uint64_t previousSequence = 0;
+    };
+    std::vector<Item> items;
+  };
+
+  std::vector<Settlement> settlements;
+  std::vector<SessionRelease> releases;
+  std::vector<PeerRecord> peers;
+  std::vector<Claim> claims;
+  std::vector<Send> sends;
+
+  [[nodiscard]] bool empty() const noexcept {
+    return settlements.empty() && releases.empty() && peers.empty() && claims.empty() && sends.empty();
+  }
+};
+
+/// What the machine needs to know of its options.
+struct MachineOptions {
+  RetryPolicy retry;
+  PeerHealthPolicy peerHealth;
+  std::uint32_t batchFrames = 100;
+  std::size_t batchBytes = 768 * 1024;
+  std::chrono::milliseconds ackTimeout = std::chrono::seconds(60);
+  /// When to ask again for a session that another process had in flight.
+  std::chrono::milliseconds sharedPollInterval = std::chrono::milliseconds(20);
+};
+
+/// A peer's health, for stats and explanations.
+struct PeerView {
+  bool down = false;
+  std::uint32_t failures = 0;
+  WallTime downSince{};
+  WallTime nextProbeAt{};
+  std::string error;
+  std::uint32_t requestsInFlight = 0;
+  std::size_t readySessions = 0;
+};
+
+/// Decides what is sent when, and what becomes of it: `(state, event, now) -> actions`. Knows no clock, no disk and no
+/// network. The session is the unit of claim: at most one request of a session is in flight.
+///
+/// Each event appends to `actions`. After `claims`, exactly one `claimed` per claim must follow; after `sends`, exactly
+/// one `answered` per send; settlements and releases need no answer.
+///
+/// Thread-safety: none; owned by one strand.
+class Machine {
+public:
+  Machine(MachineOptions options, Random& random);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// A configured peer. `maxRequests` ≥ 1 may be in flight at once. Again for a known peer: changes its limit.
+  void peerAdded(PeerKey peer, std::uint32_t maxRequests);
+
+  /// Live rows in key order, and the sessions among them that are new. Sessions of peers never added stay where they
+  /// are. A row that is known already is ignored.
+  void rowsSeen(std::span<const SessionInfo> sessions, std::span<const RowSeen> rows, const Now& now, Actions& actions);
+
+  /// The store's answer to `Actions::Claim`, one entry per session asked for, in the order asked. Yields at most one
+  /// `Send`; rows past their expiry or horizon are failed instead; rows beyond the batch's bytes are released.
+  void claimed(RequestId request, std::span<const SessionClaimed> sessions, const Now& now, Actions& actions);
+
+  /// The claim could not be carried out (the database is busy or the disk is full): everything goes back and is tried
+  /// again after `pause`.
+  void claimFailed(RequestId request, std::chrono::milliseconds pause, const Now& now, Actions& actions);
+
+  /// The end of a request. `report.results` is trusted only if its size is that of the sent items; otherwise the
+  /// answer counts as `peerUnavailable`.
+  void answered(RequestId request, const SendReport& report, const Now& now, Actions& actions);
+
+  /// The message was settled from outside (an ACK event, an operator): forget it wherever it waits. In flight, its
+  /// settle will be a no-op in the store.
+  void forget(SessionKey session, MessageKey key);
+
+  /// Time has passed: wakes sessions, probes and deadlines that are due, and claims what may be claimed.
+  void tick(const Now& now, Actions& actions);
+
+  /// Whether new claims may be made; on by default. `tick` after turning it on.
+  void setClaiming(bool on);
+
+  /// The next instant at which `tick` would do something; nothing when only events can.
+  [[nodiscard]] std::optional<SteadyTime> nextWake() const;
+
+  /// Claims and sends that are not answered yet.
+  [[nodiscard]] std::size_t requestsInFlight() const;
+
+  [[nodiscard]] std::optional<PeerView> peer(PeerKey key) const;
+
+private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace ackbox::delivery

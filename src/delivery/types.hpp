@@ -1,0 +1,132 @@
+#pragma once
+
+// The words in which the delivery machine, the store and the manager speak of work. Values only; the one header of
+// this layer, beside `transition.hpp`, that the store may include.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/message.hpp"
+#include "delivery/transition.hpp"
+
+namespace ackbox::delivery {
+
+/// The outbox row's key: assigned in commit order, never used twice.
+using MessageKey = std::int64_t;
+using SessionKey = std::int64_t;
+using PeerKey = std::int64_t;
+using RequestId = std::uint64_t;
+
+/// Both clocks at one moment: delays run on `steady`, what is stored or compared with stored instants is `wall`.
+struct Now {
+  SteadyTime steady;
+  WallTime wall;
+};
+
+/// A session as the store introduces it, once, before its first row.
+struct SessionInfo {
+  SessionKey key = 0;
+  PeerKey peer = 0;
+  /// Backoff of its head.
+  WallTime dueAt{};
+};
+
+/// A live row that the machine has not been told of.
+struct RowSeen {
+  MessageKey key = 0;
+  SessionKey session = 0;
+  /// `pending` or `sent`; another owner's `sending` row is told as `pending`, the claim will find out.
+  MessageState state = MessageState::pending;
+  /// For `sent`: the ACK deadline.
+  WallTime dueAt{};
+};
+
+/// The rows of one session that a claim asks for, in order.
+struct SessionClaim {
+  SessionKey session = 0;
+  std::vector<MessageKey> keys;
+};
+
+/// How one session's claim went.
+enum class ClaimStatus : std::uint8_t {
+  /// This process holds the session now; `rows` are its head, in order.
+  claimed,
+  /// A live process has it in flight.
+  busy,
+  /// Its head is in backoff until `dueAt`, set by another process.
+  notDue,
+};
+
+/// A claimed row, as much of it as decisions need.
+struct ClaimedRow {
+  MessageKey key = 0;
+  std::uint64_t sequence = 0;
+  /// The guard of its settle: counts claims of this row.
+  std::uint32_t attempt = 0;
+  std::uint32_t retryCount = 0;
+  std::uint32_t dataBytes = 0;
+  WallTime enqueuedAt{};
+  std::optional<WallTime> expiresAt;
+};
+
+/// A row that was asked for and is deferred already: watch its deadline instead.
+struct DeferredRow {
+  MessageKey key = 0;
+  WallTime dueAt{};
+};
+
+struct SessionClaimed {
+  SessionKey session = 0;
+  ClaimStatus status = ClaimStatus::claimed;
+  WallTime dueAt{};
+  /// The sequence before the first row that the sender stands by.
+  std::uint64_t previousSequence = 0;
+  /// Always a prefix of what was asked for once rows that are gone or deferred are left out.
+  std::vector<ClaimedRow> rows;
+  std::vector<DeferredRow> deferred;
+};
+
+/// One guarded state change. Applied only if the row is in the transition's source state and, for `sending`, still
+/// this owner's claim number `attempt`; otherwise a benign no-op.
+struct Settlement {
+  MessageKey key = 0;
+  SessionKey session = 0;
+  std::uint32_t attempt = 0;
+  std::uint64_t sequence = 0;
+  MessageState from = MessageState::sending;
+  Transition transition = Transition::release;
+  /// For `retry`: the next attempt. For `defer`: the ACK deadline.
+  WallTime dueAt{};
+  /// For `fail`: stable and short.
+  std::string reason;
+  /// The last error, truncated by the store.
+  std::string error;
+  /// Carried to the events.
+  std::uint32_t retryCount = 0;
+  bool duplicate = false;
+  std::string result;
+};
+
+/// The end of a session's claim.
+struct SessionRelease {
+  SessionKey session = 0;
+  /// The session's next attempt; default: at once.
+  WallTime dueAt{};
+  /// The new predecessor on the wire, when it changed.
+  std::optional<std::uint64_t> previousSequence;
+};
+
+/// A peer's health as `explain` and other processes see it.
+struct PeerRecord {
+  PeerKey peer = 0;
+  bool down = false;
+  std::uint32_t failures = 0;
+  WallTime downSince{};
+  WallTime nextProbeAt{};
+  std::string error;
+};
+
+}  // namespace ackbox::delivery

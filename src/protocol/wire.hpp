@@ -1,0 +1,84 @@
+#pragma once
+
+// Frames and ACK documents to and from bytes, as `proto/README.md` describes them. Pure: no I/O, no clock.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/sender.hpp"
+
+namespace ackbox::protocol {
+
+inline constexpr std::string_view kMediaTypeFrame = "application/cloudevents+json";
+inline constexpr std::string_view kMediaTypeBatch = "application/cloudevents-batch+json";
+inline constexpr std::string_view kMediaTypeAck = "application/json";
+inline constexpr std::string_view kMediaTypeProblem = "application/problem+json";
+inline constexpr std::string_view kVersion = "1";
+
+/// Strict check of JSON text by RFC 8259: syntax, UTF-8, nesting at most `depthMax`. Never recurses.
+[[nodiscard]] bool isValidJson(std::string_view text, std::size_t depthMax);
+
+/// Why a `Frame` may not be enqueued, as a sentence naming the field; nothing when it may.
+[[nodiscard]] std::optional<std::string> frameProblem(const Frame& frame, std::size_t depthMax = 64);
+
+/// A request ready to post.
+struct EncodedRequest {
+  std::string contentType;
+  std::string body;
+  /// The frame's id, or `delivery` for a batch.
+  std::string webhookId;
+};
+
+/// One frame becomes a CloudEvents JSON object, several a batch. The stored data bytes are spliced in unchanged.
+[[nodiscard]] EncodedRequest encodeRequest(const SendRequest& request, std::string_view delivery);
+
+/// One member of an inbound request: a frame, or why it is none.
+struct DecodedFrame {
+  InboundFrame frame;
+  /// Set when this member cannot be a frame: its `term` result (code `malformed`).
+  std::optional<FrameResult> refusal;
+};
+
+/// An inbound request, decoded; or the problem response that refuses it as a whole.
+struct DecodedRequest {
+  std::vector<DecodedFrame> frames;
+  bool batch = false;
+  std::optional<InboundResponse> problem;
+};
+
+/// Checks media type, size, depth, syntax and count, in this order, before anything is built in proportion to the
+/// input. A bad frame in valid JSON is refused alone.
+[[nodiscard]] DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions& limits);
+
+/// What a session has reached at the receiver.
+struct SessionProgress {
+  std::string id;
+  std::uint64_t accepted = 0;
+  std::uint64_t settled = 0;
+};
+
+/// The ACK document and its status: one result per frame, in order. `frameIds` are the ids as received.
+[[nodiscard]] InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string_view storeId,
+                                        std::span<const std::string> frameIds, std::span<const FrameResult> results,
+                                        std::span<const SessionProgress> sessions, const InboundOptions& limits);
+
+/// An RFC 9457 problem document.
+[[nodiscard]] InboundResponse problem(int status, std::string_view title, std::string_view detail);
+
+/// The request-level answer when nothing could be stored: 503, or 507 for a full disk, with Retry-After.
+[[nodiscard]] InboundResponse unavailable(bool diskFull, std::string_view detail);
+
+/// Reads a peer's HTTP answer by the outcome table: a 2xx, 422 or 503 with an ACK document that has exactly one
+/// well-formed result per sent frame, in order and by id, is `answered`; anything else is judged by its status alone.
+/// A 2xx without such a document settles nothing (a captive portal's page is `peerUnavailable`).
+/// `retryAfter` is the header's value, seconds only.
+[[nodiscard]] SendReport readAnswer(const SendRequest& request, std::string_view delivery, int status,
+                                    std::string_view contentType, std::string_view retryAfter, std::string_view body);
+
+}  // namespace ackbox::protocol

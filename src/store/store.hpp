@@ -1,0 +1,198 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/frame.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/receipt.hpp"
+#include "ackbox/sender.hpp"
+#include "delivery/types.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace ackbox::store {
+
+class Liveness;
+
+/// What opening needs beyond `OutboxOptions`.
+struct StoreOptions {
+  std::filesystem::path file;
+  OutboxOptions outbox;
+  /// How owners prove that they live; null: kernel locks in the sidecar file `<file>-ackbox-owners`.
+  std::shared_ptr<Liveness> liveness;
+};
+
+/// A peer's row.
+struct PeerRow {
+  delivery::PeerKey key = 0;
+  std::string name;
+  std::string url;
+  std::string agent;
+};
+
+/// Rows and sessions that the machine has not been told of, in key order.
+struct NewRows {
+  std::vector<delivery::SessionInfo> sessions;
+  std::vector<delivery::RowSeen> rows;
+  /// More are waiting: call again.
+  bool more = false;
+};
+
+/// The whole of a claimed row, for the sender.
+struct ClaimedMessage {
+  delivery::SessionKey session = 0;
+  delivery::MessageKey key = 0;
+  OutboundFrame frame;
+};
+
+/// The answer to a claim: what the machine decides on, and what the sender carries.
+struct ClaimReply {
+  std::vector<delivery::SessionClaimed> sessions;
+  std::vector<ClaimedMessage> messages;
+};
+
+/// Who a message was, for the events; from a settlement that was applied.
+struct SettledMessage {
+  delivery::MessageKey key = 0;
+  delivery::SessionKey session = 0;
+  std::string messageId;
+  std::uint64_t sequence = 0;
+};
+
+/// What identifies an inbound frame.
+struct InboundIdentity {
+  std::string_view source;
+  std::string_view id;
+  std::string_view origin;
+  std::string_view session;
+  std::uint64_t epoch = 0;
+  /// 0: outside any session; deduplicated by (source, id).
+  std::uint64_t sequence = 0;
+  std::uint64_t previousSequence = 0;
+  std::optional<WallTime> expiresAt;
+};
+
+/// Whether an inbound frame may take effect.
+enum class Admission : std::uint8_t {
+  take,
+  /// It took effect before.
+  duplicate,
+  /// Its predecessor has not been accepted here.
+  outOfSequence,
+  /// Its sender's store was restored from an older copy.
+  staleEpoch,
+};
+
+struct AdmissionReply {
+  Admission admission = Admission::take;
+  /// Highest accepted sequence of the session.
+  std::uint64_t accepted = 0;
+  /// The frame is taken but its number leaves a gap: this many of the sender's messages were given up.
+  std::uint64_t gap = 0;
+};
+
+/// The outbox, the inbox's marks and the counters in one SQLite file. The single writer of its process.
+///
+/// All members that change the file run between `begin` and `commit`. Nothing is visible, and no cache is changed for
+/// good, before `commit` returns.
+///
+/// Throws `Error` with the `Errc` that fits, from every member.
+/// Thread-safety: none; owned by the `Writer`'s thread after opening.
+class Store {
+public:
+  /// Opens, migrates, registers this process as an owner, and puts the rows of dead owners back in play.
+  explicit Store(StoreOptions options);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // --- Transaction, called by `Writer`.
+
+  /// BEGIN IMMEDIATE, with `synchronous` FULL when `durable` and the options promise power-cut durability. Notices
+  /// commits of other connections and drops caches that they made stale.
+  void begin(bool durable);
+  /// Writes the cached changes back and commits; checkpoints when the WAL has grown enough. After a throw the
+  /// transaction is rolled back.
+  void commit();
+  void rollback() noexcept;
+  [[nodiscard]] bool inTransaction() const noexcept;
+
+  // --- Outbox.
+
+  /// Validates nothing but the limits, the peer and the id's uniqueness; the caller has checked the frame's form. An
+  /// empty `frame.id` becomes a fresh UUIDv7.
+  EnqueueReceipt enqueue(const Frame& frame);
+
+  /// Claims sessions and rows for this owner, and loads the rows.
+  ClaimReply claim(std::span<const delivery::SessionClaim> sessions);
+
+  /// Applies guarded settlements. Returns the indices of those applied, with who they were.
+  std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
+  void release(std::span<const delivery::SessionRelease> releases);
+  void recordPeer(const delivery::PeerRecord& record);
+
+  /// An ACK by message id, in any live state.
+  struct AckedById {
+    SettledMessage message;
+    std::string peer;
+    std::string session;
+  };
+  std::optional<AckedById> ackById(std::string_view messageId);
+
+  // --- Inbound.
+
+  [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
+  /// The mark that makes `frame` a duplicate from now on; counts it as received.
+  void markProcessed(const InboundIdentity& frame, std::uint64_t gap);
+  void countDuplicate();
+  /// Deletes up to `limit` expired marks; returns how many.
+  std::size_t purgeProcessed(std::chrono::milliseconds retention, std::size_t limit);
+
+  /// A nested scope whose writes can be undone alone. `rollbackTo` undoes the caches' changes as well.
+  void savepoint();
+  void releaseSavepoint();
+  void rollbackToSavepoint();
+  /// While set, a COMMIT or ROLLBACK by foreign code on the connection is vetoed or noticed.
+  void guardTransaction(bool on);
+  /// True when foreign code ended the transaction.
+  [[nodiscard]] bool transactionLost() const noexcept;
+
+  // --- Discovery, between transactions.
+
+  /// Live rows that were not returned before: those of own commits, and those of other connections. At most `limit`.
+  NewRows takeNewRows(std::size_t limit);
+
+  // --- Owners.
+
+  /// Whether other processes are registered as owners.
+  [[nodiscard]] bool shared() const noexcept;
+  /// Puts the rows of owners that died back in play; returns how many owners were buried. In a transaction.
+  std::size_t buryDeadOwners();
+  /// Cheap and outside a transaction: whether a registered owner is dead now.
+  [[nodiscard]] bool anyOwnerDead();
+
+  // --- Facts.
+
+  [[nodiscard]] std::span<const PeerRow> peers() const noexcept;
+  [[nodiscard]] const PeerRow* peer(delivery::PeerKey key) const noexcept;
+  /// Peer and session names of a session key that was told before.
+  [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const;
+  [[nodiscard]] const std::string& origin() const noexcept;
+  [[nodiscard]] std::uint64_t epoch() const noexcept;
+  [[nodiscard]] SQLite::Database& database() noexcept;
+
+private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace ackbox::store

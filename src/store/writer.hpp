@@ -1,0 +1,82 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace ackbox::store {
+
+class Store;
+
+/// A unit of work inside a group-committed transaction.
+///
+/// Lifetime: owned by its submitter; it must live until `done` is called, which may destroy it.
+class Job {
+public:
+  virtual ~Job() = default;
+
+  /// Runs in the open transaction, on the writer's thread. An environmental failure is thrown (`Error`,
+  /// `SQLite::Exception`): the whole group rolls back and each of its jobs is run again in a transaction of its own,
+  /// so that a job fails alone. `run` may therefore be called more than once, and starts from scratch each time.
+  virtual void run(Store& store) = 0;
+
+  /// Called once: after the commit (`error` is empty), or when the job can never commit. Must not throw or block.
+  virtual void done(const std::error_code& error) noexcept = 0;
+
+  /// Whether the commit that carries it must be fsynced before `done` (P1), and whether it may run while the disk is
+  /// read as full.
+  bool durable = false;
+
+private:
+  friend class Writer;
+  Job* next_ = nullptr;
+};
+
+/// Group commit: the only path by which this process writes the file. Takes whatever is queued when it is idle, runs it
+/// in one transaction, commits once, and reports to each job in the order of submission. No timers: a lone job commits
+/// at once, a crowd shares a commit.
+///
+/// Thread-safety: `submit` from any thread; one caller of `runOnce` at a time.
+class Writer {
+public:
+  /// Called after each group that committed, on the writer's thread, after the jobs' `done`.
+  using AfterCommit = std::function<void(Store&)>;
+
+  explicit Writer(Store& store, AfterCommit afterCommit = {});
+  /// Stops the thread after the jobs that were submitted; later ones end with `Errc::stopped`.
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  /// Starts the writer's own thread. Without it, the owner calls `runOnce` (a simulation, a test).
+  void startThread();
+
+  /// Ends with `Errc::stopped`, at once and in the caller's thread, once the writer is closed.
+  void submit(Job& job) noexcept;
+
+  /// Commits one group of what is queued, in the calling thread. Returns false when nothing was queued.
+  bool runOnce();
+
+  /// Refuses new jobs, finishes the queued ones, joins the thread. Idempotent.
+  void close() noexcept;
+
+private:
+  void loop() noexcept;
+  void commitGroup(Job* first) noexcept;
+
+  Store& store_;
+  AfterCommit afterCommit_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  // Guarded by mutex_.
+  Job* head_ = nullptr;
+  Job* tail_ = nullptr;
+  bool closed_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace ackbox::store
