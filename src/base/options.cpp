@@ -1,0 +1,134 @@
+#include "ackbox/options.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "ackbox/error.hpp"
+
+namespace ackbox {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Far below where a deadline in nanoseconds overflows 64 bits (292 years).
+constexpr milliseconds kDurationMax = std::chrono::hours(24 * 365 * 100);
+// SQLite takes it as an `int`.
+constexpr milliseconds kBusyTimeoutMax{std::numeric_limits<int>::max()};
+constexpr std::size_t kNameBytesMax = 256;
+constexpr std::size_t kTablePrefixBytesMax = 32;
+constexpr std::size_t kFrameBytesLimit = 64ULL << 20U;
+constexpr std::uint32_t kPeerRequestsMax = 64;
+constexpr std::uint32_t kBatchFramesLimit = 256;
+
+[[noreturn]] void refuse(std::string_view field, std::string_view problem, std::string_view allowed) {
+  throw Error(Errc::invalidOption,
+              std::string(field) + ": " + std::string(problem) + ", allowed: " + std::string(allowed));
+}
+
+template <typename Number>
+void checkRange(std::string_view field, Number value, Number least, Number most) {
+  if (value < least || value > most) {
+    refuse(field, "is " + std::to_string(value), std::to_string(least) + " to " + std::to_string(most));
+  }
+}
+
+void checkDuration(std::string_view field, milliseconds value, milliseconds least, milliseconds most = kDurationMax) {
+  if (value < least || value > most) {
+    refuse(field, "is " + std::to_string(value.count()) + " ms",
+           std::to_string(least.count()) + " to " + std::to_string(most.count()) + " ms");
+  }
+}
+
+void checkDelays(const std::string& field, const std::vector<milliseconds>& delays, milliseconds least) {
+  if (delays.empty()) {
+    refuse(field, "is empty", "at least one delay");
+  }
+  for (std::size_t index = 0; index < delays.size(); ++index) {
+    checkDuration(field + "[" + std::to_string(index) + "]", delays[index], least);
+  }
+}
+
+void checkPeers(const std::vector<PeerOptions>& peers) {
+  std::set<std::string_view> names;
+  for (std::size_t index = 0; index < peers.size(); ++index) {
+    const PeerOptions& peer = peers[index];
+    const std::string field = "peers[" + std::to_string(index) + "]";
+    if (peer.name.empty() || peer.name.size() > kNameBytesMax) {
+      refuse(field + ".name", "has " + std::to_string(peer.name.size()) + " bytes", "1 to 256 bytes");
+    }
+    if (!names.insert(peer.name).second) {
+      refuse(field + ".name", "'" + peer.name + "' is used twice", "each name once");
+    }
+    checkRange<std::uint32_t>(field + ".maxRequests", peer.maxRequests, 1, kPeerRequestsMax);
+  }
+}
+
+// ASCII only, whatever the locale: the prefix becomes part of SQL text.
+constexpr bool isDigit(char character) noexcept {
+  return character >= '0' && character <= '9';
+}
+
+constexpr char lower(char character) noexcept {
+  return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
+}
+
+constexpr bool isIdentifier(char character) noexcept {
+  return isDigit(character) || (lower(character) >= 'a' && lower(character) <= 'z') || character == '_';
+}
+
+void checkTablePrefix(std::string_view prefix) {
+  constexpr std::string_view kField = "tablePrefix";
+  constexpr std::string_view kAllowed =
+      "letters, digits and '_', at most 32, not starting with a digit or with 'sqlite_'";
+  // SQLite reserves its own prefix in any case of letters.
+  constexpr std::string_view kReserved = "sqlite_";
+  if (prefix.size() > kTablePrefixBytesMax) {
+    refuse(kField, "has " + std::to_string(prefix.size()) + " characters", kAllowed);
+  }
+  if (!std::ranges::all_of(prefix, isIdentifier)) {
+    refuse(kField, "has a character that is none of these", kAllowed);
+  }
+  if (!prefix.empty() && isDigit(prefix.front())) {
+    refuse(kField, "starts with a digit", kAllowed);
+  }
+  if (std::ranges::equal(prefix.substr(0, kReserved.size()), kReserved, {}, lower)) {
+    refuse(kField, "starts with 'sqlite_', which SQLite keeps for itself", kAllowed);
+  }
+}
+
+}  // namespace
+
+void validate(const OutboxOptions& options) {
+  constexpr milliseconds kNothing{0};
+  constexpr milliseconds kShortest{1};
+
+  if (options.agent.empty()) {
+    refuse("agent", "is empty", "a URI, such as urn:agent:alice");
+  }
+  checkPeers(options.peers);
+
+  checkTablePrefix(options.tablePrefix);
+  checkDuration("busyTimeout", options.busyTimeout, kNothing, kBusyTimeoutMax);
+  checkRange<std::uint32_t>("checkpointPages", options.checkpointPages, 1, std::numeric_limits<std::int32_t>::max());
+
+  checkRange<std::size_t>("frameBytesMax", options.frameBytesMax, 1, kFrameBytesLimit);
+  checkRange<std::uint32_t>("batchFrames", options.batchFrames, 1, kBatchFramesLimit);
+  checkRange<std::size_t>("batchBytes", options.batchBytes, 1, std::numeric_limits<std::size_t>::max());
+
+  checkDuration("requestTimeout", options.requestTimeout, kShortest);
+  checkDuration("ackTimeout", options.ackTimeout, kShortest);
+  checkDuration("pollInterval", options.pollInterval, kShortest);
+  checkDuration("sharedPollInterval", options.sharedPollInterval, kShortest);
+  checkDuration("ackedRetention", options.ackedRetention, kNothing);
+  checkDuration("stopTimeout", options.stopTimeout, kNothing);
+
+  checkDelays("retry.delays", options.retry.delays, kNothing);
+  checkDuration("retry.horizon", options.retry.horizon, kNothing);
+  // A delay of nothing between probes would be a busy loop against a peer that is down.
+  checkDelays("peerHealth.probeDelays", options.peerHealth.probeDelays, kShortest);
+}
+
+}  // namespace ackbox
