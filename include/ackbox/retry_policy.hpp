@@ -38,9 +38,8 @@ struct PeerHealthPolicy {
   /// Upper bounds of the delay between probes of a peer that is down; the last one repeats. Jittered to [1/2, 1] of
   /// the bound: a probe that comes too soon only fails again.
   std::vector<std::chrono::milliseconds> probeDelays = {
-      std::chrono::milliseconds(250), std::chrono::milliseconds(500), std::chrono::seconds(1),
-      std::chrono::seconds(2),        std::chrono::seconds(5),        std::chrono::seconds(15),
-      std::chrono::seconds(30),
+      std::chrono::milliseconds(250), std::chrono::milliseconds(500), std::chrono::seconds(1),  std::chrono::seconds(2),
+      std::chrono::seconds(5),        std::chrono::seconds(15),       std::chrono::seconds(30),
   };
   /// How often a connection may be lost while a message is alone in flight, before that message is taken to be what
   /// kills the peer and becomes a dead letter. 0: never.

@@ -1,0 +1,50 @@
+#include "ackbox/async.hpp"
+
+#include <boost/asio/any_completion_executor.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <memory>
+#include <utility>
+
+namespace ackbox::detail {
+namespace {
+
+// Completes on the handler's own executor, which counts the operation as outstanding work until then.
+template <typename Completion>
+struct Pending {
+  explicit Pending(Completion handler)
+      : executor(boost::asio::get_associated_executor(
+            handler, boost::asio::any_completion_executor(boost::asio::system_executor()))),
+        work(executor),
+        completion(std::move(handler)) {}
+
+  boost::asio::any_completion_executor executor;
+  boost::asio::executor_work_guard<boost::asio::any_completion_executor> work;
+  Completion completion;
+};
+
+}  // namespace
+
+void startEnqueue(OutboxManager& manager, Frame frame, EnqueueCompletion completion) {
+  auto pending = std::make_shared<Pending<EnqueueCompletion>>(std::move(completion));
+  manager.enqueueThen(std::move(frame), [pending](std::error_code error, EnqueueReceipt receipt) {
+    boost::asio::post(pending->executor, [pending, error, told = std::move(receipt)]() mutable {
+      pending->work.reset();
+      std::move(pending->completion)(boost::system::error_code(error), std::move(told));
+    });
+  });
+}
+
+void startRun(OutboxManager& manager, const boost::asio::any_io_executor& executor, RunCompletion completion) {
+  auto pending = std::make_shared<Pending<RunCompletion>>(std::move(completion));
+  manager.runThen(executor, [pending](std::error_code error) {
+    boost::asio::post(pending->executor, [pending, error] {
+      pending->work.reset();
+      std::move(pending->completion)(boost::system::error_code(error));
+    });
+  });
+}
+
+}  // namespace ackbox::detail

@@ -1,0 +1,210 @@
+#include "manager/core.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "manager/engine.hpp"
+#include "manager/jobs.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+OutboxOptions completed(OutboxOptions options) {
+  validate(options);
+  if (!options.clock) {
+    options.clock = systemClock();
+  }
+  if (!options.random) {
+    options.random = systemRandom();
+  }
+  if (options.peers.empty()) {
+    options.peers.emplace_back();
+  }
+  return options;
+}
+
+}  // namespace
+
+Core::Core(const std::filesystem::path& file, OutboxOptions options)
+    : options_(completed(std::move(options))),
+      store_({file, options_, nullptr}),
+      origin_(store_.origin()),
+      reader_(file, options_),
+      writer_(store_, [this](store::Store& store) { afterCommit(store); }) {
+  writer_.startThread();
+}
+
+Core::~Core() {
+  // A run holds the core, so none is left; its thread may be the one that lets go of the core.
+  if (ownThread_.joinable()) {
+    if (ownThread_.get_id() == std::this_thread::get_id()) {
+      ownThread_.detach();
+    } else {
+      ownThread_.join();
+    }
+  }
+}
+
+std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
+  return {new Core(file, std::move(options)), [](Core* core) {
+            // The core joins its writer's thread, so a last reference dropped there is passed to another one.
+            if (core->writer().runsInThisThread()) {
+              std::thread([core] { delete core; }).detach();
+            } else {
+              delete core;
+            }
+          }};
+}
+
+void Core::setSender(std::shared_ptr<Sender> sender) {
+  const std::scoped_lock lock(mutex_);
+  sender_ = std::move(sender);
+}
+
+std::shared_ptr<Engine> Core::engine() const {
+  const std::scoped_lock lock(mutex_);
+  return engine_.lock();
+}
+
+std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor, bool once) {
+  if (!engine_.expired()) {
+    throw Error(Errc::alreadyRunning, "a run is under way");
+  }
+  if (!sender_) {
+    throw Error(Errc::noSender, "nothing can be delivered");
+  }
+  lastReport_ = {};
+  const auto begun = std::make_shared<Engine>(shared_from_this(), sender_, executor,
+                                              once ? Engine::Mode::once : Engine::Mode::continuous);
+  engine_ = begun;
+  return begun;
+}
+
+void Core::runEnded(const StopReport& report) {
+  const std::scoped_lock lock(mutex_);
+  lastReport_ = report;
+  engine_.reset();
+  runEnded_.notify_all();
+}
+
+void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
+  if (!ownThread_.joinable() || ownThread_.get_id() == std::this_thread::get_id()) {
+    return;
+  }
+  std::thread ended = std::move(ownThread_);
+  lock.unlock();
+  ended.join();
+  lock.lock();
+}
+
+void Core::start() {
+  std::unique_lock lock(mutex_);
+  if (!engine_.expired()) {
+    return;
+  }
+  joinOwnThread(lock);
+  if (!engine_.expired()) {
+    return;
+  }
+  ownContext_.restart();
+  const std::shared_ptr<Engine> begun = adopt(ownContext_.get_executor(), false);
+  auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
+      ownContext_.get_executor());
+  begun->begin([core = shared_from_this(), guard](const StopReport& report) {
+    guard->reset();
+    core->runEnded(report);
+  });
+  ownThread_ = std::thread([core = shared_from_this()] { core->ownContext_.run(); });
+}
+
+void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
+  std::error_code refused;
+  try {
+    const std::unique_lock lock(mutex_);
+    adopt(executor, false)->begin([core = shared_from_this(), executor, call = handler](const StopReport& report) {
+      core->runEnded(report);
+      boost::asio::dispatch(executor, [call] { call({}); });
+    });
+  } catch (const Error& error) {
+    refused = error.code();
+  }
+  if (refused) {
+    boost::asio::post(executor, [call = std::move(handler), refused] { call(refused); });
+  }
+}
+
+StopReport Core::stop() {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Engine> running = engine_.lock();
+  if (!running) {
+    joinOwnThread(lock);
+    return {};
+  }
+  running->stop();
+  // On a caller's executor, waiting here could be waiting for this very thread: the run's own completion tells.
+  if (!ownThread_.joinable() || ownThread_.get_id() == std::this_thread::get_id() || running->runsInThisThread()) {
+    return {};
+  }
+  runEnded_.wait(lock, [&] { return engine_.lock() != running; });
+  const StopReport report = lastReport_;
+  joinOwnThread(lock);
+  return report;
+}
+
+DrainReport Core::drainOnce() {
+  std::shared_ptr<Engine> pass;
+  {
+    std::unique_lock lock(mutex_);
+    joinOwnThread(lock);
+    ownContext_.restart();
+    pass = adopt(ownContext_.get_executor(), true);
+  }
+  pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
+  const auto guard = boost::asio::make_work_guard(ownContext_);
+  while (engine() == pass) {
+    ownContext_.run_one();
+  }
+  // Let the sender close what it has open.
+  ownContext_.poll();
+  return pass->drained();
+}
+
+void Core::notify() noexcept {
+  if (const std::shared_ptr<Engine> running = engine()) {
+    running->poke();
+  }
+}
+
+bool Core::ack(std::string_view messageId) {
+  auto settled = commitBlocking(writer_, false, [&](store::Store& store) { return store.ackById(messageId); });
+  if (!settled) {
+    return false;
+  }
+  AckedEvent event;
+  event.messageId = settled->message.messageId;
+  event.sequence = settled->message.sequence;
+  event.peer = settled->peer;
+  event.session = settled->session;
+  if (const std::shared_ptr<Engine> running = engine()) {
+    running->settledOutside(shared_from_this(), settled->message.session, settled->message.key, std::move(event));
+  } else {
+    events_.acked.emit(event);
+  }
+  return true;
+}
+
+void Core::afterCommit(store::Store& store) {
+  const std::shared_ptr<Engine> running = engine();
+  if (!running) {
+    store.stopDiscovery();
+    return;
+  }
+  store::NewRows rows = store.takeNewRows(kNewsChunk);
+  if (!rows.rows.empty() || rows.more) {
+    running->rowsAppeared(std::move(rows), store.shared());
+  }
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "ackbox/options.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "manager/subscribers.hpp"
+#include "store/reader.hpp"
+#include "store/store.hpp"
+#include "store/writer.hpp"
+
+namespace ackbox::manager {
+
+class Engine;
+
+/// What the facades share: the store behind its writer, the reader, the subscribers, and the one run that may be
+/// delivering.
+///
+/// Thread-safety: all members may be called from any thread.
+class Core : public std::enable_shared_from_this<Core> {
+public:
+  Core(const std::filesystem::path& file, OutboxOptions options);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  [[nodiscard]] const OutboxOptions& options() const noexcept { return options_; }
+  [[nodiscard]] Clock& clock() const noexcept { return *options_.clock; }
+  [[nodiscard]] Random& random() const noexcept { return *options_.random; }
+  [[nodiscard]] store::Writer& writer() noexcept { return writer_; }
+  [[nodiscard]] const store::Reader& reader() const noexcept { return reader_; }
+  [[nodiscard]] EventHub& events() noexcept { return events_; }
+  [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
+
+  void setSender(std::shared_ptr<Sender> sender);
+  void start();
+  void run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
+  StopReport stop();
+  DrainReport drainOnce();
+  /// Wakes the run, if there is one, to look for foreign commits.
+  void notify() noexcept;
+  bool ack(std::string_view messageId);
+
+  /// On the writer's thread, between transactions: rows that the run has not been told of.
+  [[nodiscard]] store::NewRows takeNews() { return store_.takeNewRows(kNewsChunk); }
+  [[nodiscard]] bool shared() const noexcept { return store_.shared(); }
+
+private:
+  // Rows told at a time, so that a large backlog neither blocks the writer nor delays the first send.
+  static constexpr std::size_t kNewsChunk = 4096;
+
+  // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender. Call with mutex_ held.
+  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& executor, bool once);
+  void runEnded(const StopReport& report);
+  void afterCommit(store::Store& store);
+  [[nodiscard]] std::shared_ptr<Engine> engine() const;
+  void joinOwnThread(std::unique_lock<std::mutex>& lock);
+
+  const OutboxOptions options_;
+  store::Store store_;
+  const std::string origin_;
+  store::Reader reader_;
+  EventHub events_;
+
+  // Runs begun by `start` and `drainOnce` work on it. Before sender_: a sender's sockets end before their context.
+  boost::asio::io_context ownContext_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable runEnded_;
+  // Guarded by mutex_.
+  std::shared_ptr<Sender> sender_;
+  // Weak: the run keeps itself alive through its pending work, and ends with its executor at the latest.
+  std::weak_ptr<Engine> engine_;
+  std::thread ownThread_;
+  StopReport lastReport_;
+
+  // Last: its thread ends before anything that its jobs touch.
+  store::Writer writer_;
+};
+
+/// A core that may be let go of anywhere, even on its own writer's thread.
+[[nodiscard]] std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options);
+
+}  // namespace ackbox::manager

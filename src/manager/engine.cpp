@@ -1,0 +1,424 @@
+#include "manager/engine.hpp"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "manager/jobs.hpp"
+#include "manager/step_job.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+// How long a run holds still after the store refused a transaction.
+constexpr std::chrono::milliseconds kStorePause{250};
+
+delivery::MachineOptions machineOptions(const OutboxOptions& options) {
+  delivery::MachineOptions made;
+  made.retry = options.retry;
+  made.peerHealth = options.peerHealth;
+  made.batchFrames = options.batchFrames;
+  made.batchBytes = options.batchBytes;
+  made.ackTimeout = options.ackTimeout;
+  made.sharedPollInterval = options.sharedPollInterval;
+  return made;
+}
+
+template <typename Item>
+void moveTo(std::vector<Item>& target, std::vector<Item>& source) {
+  target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
+  source.clear();
+}
+
+bool needsStore(const delivery::Actions& actions) {
+  return !actions.settlements.empty() || !actions.releases.empty() || !actions.peers.empty() || !actions.claims.empty();
+}
+
+}  // namespace
+
+Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
+               Mode mode)
+    : sender_(std::move(sender)),
+      strand_(boost::asio::make_strand(executor)),
+      mode_(mode),
+      core_(std::move(core)),
+      machine_(machineOptions(core_->options()), core_->random()),
+      wakeAlarm_(core_->clock().makeAlarm(strand_)),
+      pollAlarm_(core_->clock().makeAlarm(strand_)),
+      pauseAlarm_(core_->clock().makeAlarm(strand_)),
+      stopAlarm_(core_->clock().makeAlarm(strand_)) {}
+
+void Engine::begin(Ended ended) {
+  boost::asio::post(strand_, [self = shared_from_this(), call = std::move(ended)]() mutable {
+    self->ended_ = std::move(call);
+    self->machine_.setClaiming(self->mode_ == Mode::continuous);
+    self->sender_->start(self->strand_);
+    self->discover();
+  });
+}
+
+// Reads the peers and the first of the backlog; a busy file or a full disk is asked again, as often as it takes.
+void Engine::discover() {
+  pollUnderWay_ = true;
+  commitDetached(
+      core_->writer(), false,
+      [](store::Store& store) {
+        store.restartDiscovery();
+        store.buryDeadOwners();
+        return std::vector<store::PeerRow>(store.peers().begin(), store.peers().end());
+      },
+      [self = shared_from_this()](const std::error_code& error, std::vector<store::PeerRow> peers) {
+        store::NewRows rows;
+        if (!error) {
+          rows = self->core_->takeNews();
+        }
+        boost::asio::post(self->strand_, [self, error, known = std::move(peers), news = std::move(rows),
+                                          shared = self->core_->shared()]() mutable {
+          self->pollUnderWay_ = false;
+          if (error && !self->stopping_) {
+            self->pauseAlarm_->set(self->now().steady + kStorePause, [self] { self->discover(); });
+            return;
+          }
+          self->beginDone(known, std::move(news), shared);
+        });
+      });
+}
+
+void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&& rows, bool shared) {
+  for (const store::PeerRow& row : peers) {
+    const auto& configured = core_->options().peers;
+    const auto found = std::find_if(configured.begin(), configured.end(),
+                                    [&](const PeerOptions& peer) { return peer.name == row.name; });
+    // A peer that this process was not given may be another's: its sessions wait for that one.
+    if (found != configured.end()) {
+      peers_.emplace(row.key, row);
+      machine_.peerAdded(row.key, found->maxRequests);
+    }
+  }
+  onRows(std::move(rows), shared);
+}
+
+void Engine::stop() {
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    if (self->stopping_ || self->finished_) {
+      return;
+    }
+    self->stopping_ = true;
+    self->machine_.setClaiming(false);
+    delivery::Actions actions;
+    for (const delivery::Actions::Claim& claim : std::exchange(self->pending_.claims, {})) {
+      self->machine_.claimFailed(claim.request, std::chrono::milliseconds(0), self->now(), actions);
+    }
+    self->stopAlarm_->set(self->now().steady + self->core_->options().stopTimeout, [self] { self->giveUp(); });
+    self->perform(std::move(actions));
+  });
+}
+
+void Engine::rowsAppeared(store::NewRows rows, bool shared) {
+  boost::asio::post(strand_, [self = shared_from_this(), news = std::move(rows), shared]() mutable {
+    if (!self->finished_) {
+      self->onRows(std::move(news), shared);
+    }
+  });
+}
+
+void Engine::settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
+                            AckedEvent event) {
+  boost::asio::post(strand_, [self = shared_from_this(), hub = std::move(core), session, key, told = std::move(event)] {
+    hub->events().acked.emit(told);
+    if (!self->finished_) {
+      self->machine_.forget(session, key);
+      self->tick();
+    }
+  });
+}
+
+void Engine::poke() {
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    if (!self->finished_) {
+      self->poll();
+    }
+  });
+}
+
+delivery::Now Engine::now() const {
+  return {core_->clock().steadyNow(), core_->clock().wallNow()};
+}
+
+void Engine::onRows(store::NewRows&& rows, bool shared) {
+  shared_ = shared;
+  for (const delivery::SessionInfo& session : rows.sessions) {
+    sessionPeers_.insert_or_assign(session.key, session.peer);
+  }
+  delivery::Actions actions;
+  machine_.rowsSeen(rows.sessions, rows.rows, now(), actions);
+  if (rows.more) {
+    poll();
+  } else if (!discovered_) {
+    discovered_ = true;
+    pollAlarm_->set(now().steady, [self = shared_from_this()] { self->poll(); });
+    if (mode_ == Mode::once && !stopping_) {
+      machine_.setClaiming(true);
+      machine_.tick(now(), actions);
+      machine_.setClaiming(false);
+    }
+  }
+  perform(std::move(actions));
+}
+
+void Engine::tick() {
+  if (finished_) {
+    return;
+  }
+  delivery::Actions actions;
+  machine_.tick(now(), actions);
+  perform(std::move(actions));
+}
+
+void Engine::perform(delivery::Actions&& actions) {
+  moveTo(pending_.settlements, actions.settlements);
+  moveTo(pending_.releases, actions.releases);
+  moveTo(pending_.peers, actions.peers);
+  moveTo(pending_.claims, actions.claims);
+  for (delivery::Actions::Send& one : actions.sends) {
+    send(std::move(one));
+  }
+  submitStep();
+  wakeLater();
+  endIfDone();
+}
+
+void Engine::submitStep() {
+  if (stepUnderWay_ || paused_ || !needsStore(pending_)) {
+    return;
+  }
+  stepUnderWay_ = true;
+  auto step = std::make_shared<StepJob>(
+      std::exchange(pending_, {}),
+      [self = shared_from_this()](const std::shared_ptr<StepJob>& done, const std::error_code& error) {
+        boost::asio::post(self->strand_, [self, done, error] { self->stepDone(done, error); });
+      });
+  StepJob::submit(step, core_->writer());
+}
+
+void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_code& error) {
+  stepUnderWay_ = false;
+  if (finished_) {
+    return;
+  }
+  if (error) {
+    stepFailed(*step);
+    return;
+  }
+  emit(*step);
+  delivery::Actions actions;
+  for (std::size_t index = 0; index < step->claims.size(); ++index) {
+    const delivery::RequestId request = step->actions.claims[index].request;
+    store::ClaimReply& reply = step->claims[index];
+    drained_.claimed += reply.messages.size();
+    requests_.insert_or_assign(request, Request{std::move(reply.messages), step->epoch});
+    const std::size_t sends = actions.sends.size();
+    machine_.claimed(request, reply.sessions, now(), actions);
+    if (actions.sends.size() == sends) {
+      requests_.erase(request);
+    }
+  }
+  perform(std::move(actions));
+}
+
+// What was decided stays decided: it goes in front of what was decided since. Claims are the machine's to decide anew.
+void Engine::stepFailed(StepJob& step) {
+  delivery::Actions retried = std::move(step.actions);
+  delivery::Actions later;
+  for (const delivery::Actions::Claim& claim : retried.claims) {
+    machine_.claimFailed(claim.request, kStorePause, now(), later);
+  }
+  retried.claims.clear();
+  moveTo(retried.settlements, pending_.settlements);
+  moveTo(retried.releases, pending_.releases);
+  moveTo(retried.peers, pending_.peers);
+  moveTo(retried.claims, pending_.claims);
+  pending_ = std::move(retried);
+  paused_ = true;
+  pauseAlarm_->set(now().steady + kStorePause, [self = shared_from_this()] {
+    self->paused_ = false;
+    self->perform({});
+  });
+  perform(std::move(later));
+}
+
+void Engine::emit(StepJob& step) {
+  EventHub& events = core_->events();
+  for (std::size_t index = 0; index < step.settled.size(); ++index) {
+    if (!step.settled[index]) {
+      continue;
+    }
+    delivery::Settlement& settlement = step.actions.settlements[index];
+    const auto sessionPeer = sessionPeers_.find(settlement.session);
+    const auto peer = sessionPeer == sessionPeers_.end() ? peers_.end() : peers_.find(sessionPeer->second);
+    const MessageEvent base{std::move(step.settled[index]->messageId), peer == peers_.end() ? "" : peer->second.name,
+                            step.sessionNames[index], step.settled[index]->sequence};
+    switch (settlement.transition) {
+      case delivery::Transition::ack:
+        ++drained_.acked;
+        if (settlement.from == MessageState::sending) {
+          events.sent.emit({base});
+        }
+        events.acked.emit({base, settlement.duplicate, std::move(settlement.result)});
+        break;
+      case delivery::Transition::defer:
+        ++drained_.deferred;
+        events.sent.emit({base});
+        break;
+      case delivery::Transition::retry:
+        ++drained_.retried;
+        events.retry.emit({base, settlement.retryCount, settlement.dueAt, std::move(settlement.error)});
+        break;
+      case delivery::Transition::fail:
+        ++drained_.failed;
+        events.failed.emit({base, std::move(settlement.reason), std::move(settlement.error)});
+        break;
+      case delivery::Transition::release:
+        ++drained_.released;
+        stopReport_.released += stopping_ ? 1U : 0U;
+        break;
+      case delivery::Transition::claim:
+      case delivery::Transition::redrive:
+      case delivery::Transition::discard:
+        break;
+    }
+  }
+}
+
+void Engine::send(delivery::Actions::Send&& send) {
+  const delivery::RequestId id = send.request;
+  Request& claimed = requests_[id];
+  const store::PeerRow& peer = peers_.at(send.peer);
+  SendRequest request;
+  request.peer = peer.name;
+  request.url = peer.url;
+  request.peerAgent = peer.agent;
+  request.agent = core_->options().agent;
+  request.origin = core_->origin();
+  request.epoch = claimed.epoch;
+  request.timeout = core_->options().requestTimeout;
+  request.frames.reserve(send.items.size());
+  // The items are a subsequence of the claimed rows, in the same order.
+  auto next = claimed.messages.begin();
+  for (const delivery::Actions::Send::Item& item : send.items) {
+    next = std::find_if(next, claimed.messages.end(),
+                        [&](const store::ClaimedMessage& message) { return message.key == item.key; });
+    if (next == claimed.messages.end()) {
+      break;
+    }
+    request.frames.push_back(std::move(next->frame));
+    request.frames.back().previousSequence = item.previousSequence;
+  }
+  claimed.messages.clear();
+  SendReport refused;
+  if (stopping_) {
+    refused.outcome = RequestOutcome::cancelled;
+  } else {
+    try {
+      sender_->asyncSend(std::move(request), [self = shared_from_this(), id](SendReport report) {
+        boost::asio::post(self->strand_, [self, id, told = std::move(report)] { self->answered(id, told); });
+      });
+      return;
+    } catch (const std::exception& error) {
+      refused.error = error.what();
+    }
+  }
+  boost::asio::post(strand_, [self = shared_from_this(), id, refused] { self->answered(id, refused); });
+}
+
+void Engine::answered(delivery::RequestId request, const SendReport& report) {
+  // An answer after the run gave the request up, or a second one, is nobody's.
+  if (finished_ || requests_.erase(request) == 0) {
+    return;
+  }
+  delivery::Actions actions;
+  machine_.answered(request, report, now(), actions);
+  perform(std::move(actions));
+}
+
+void Engine::wakeLater() {
+  const std::optional<SteadyTime> wake = machine_.nextWake();
+  if (wake && !stopping_ && mode_ == Mode::continuous) {
+    wakeAlarm_->set(*wake, [self = shared_from_this()] { self->tick(); });
+  } else {
+    wakeAlarm_->cancel();
+  }
+}
+
+// An empty transaction makes the store notice what other connections committed, and bury owners that died.
+void Engine::poll() {
+  if (pollUnderWay_ || finished_ || stopping_) {
+    return;
+  }
+  pollUnderWay_ = true;
+  commitDetached(
+      core_->writer(), false, [](store::Store& store) { return store.anyOwnerDead() ? store.buryDeadOwners() : 0; },
+      [self = shared_from_this()](const std::error_code& error, std::size_t) {
+        store::NewRows rows;
+        if (!error) {
+          rows = self->core_->takeNews();
+        }
+        boost::asio::post(self->strand_, [self, news = std::move(rows), shared = self->core_->shared()]() mutable {
+          self->pollUnderWay_ = false;
+          if (self->finished_) {
+            return;
+          }
+          const OutboxOptions& options = self->core_->options();
+          self->pollAlarm_->set(self->now().steady + (shared ? options.sharedPollInterval : options.pollInterval),
+                                [self] { self->poll(); });
+          self->onRows(std::move(news), shared);
+        });
+      });
+}
+
+void Engine::giveUp() {
+  if (finished_) {
+    return;
+  }
+  patienceOver_ = true;
+  sender_->stop();
+  std::vector<delivery::RequestId> abandoned;
+  for (const auto& [id, request] : requests_) {
+    abandoned.push_back(id);
+  }
+  stopReport_.abandonedRequests += abandoned.size();
+  for (const delivery::RequestId id : abandoned) {
+    SendReport cancelled;
+    cancelled.outcome = RequestOutcome::cancelled;
+    answered(id, cancelled);
+  }
+  endIfDone();
+}
+
+void Engine::endIfDone() {
+  const bool ending = stopping_ || (mode_ == Mode::once && discovered_);
+  if (finished_ || !ending || stepUnderWay_ || pollUnderWay_) {
+    return;
+  }
+  // What cannot be committed now stays claimed in the file, and is put back when the file is closed or next opened.
+  const bool stuck = patienceOver_ && paused_;
+  if (stuck || (machine_.requestsInFlight() == 0 && !needsStore(pending_))) {
+    finish();
+  }
+}
+
+void Engine::finish() {
+  finished_ = true;
+  wakeAlarm_->cancel();
+  pollAlarm_->cancel();
+  pauseAlarm_->cancel();
+  stopAlarm_->cancel();
+  sender_->stop();
+  // The core may end with this reference, and must not end inside one of its own callers here.
+  boost::asio::post(strand_, [self = shared_from_this(), core = std::exchange(core_, nullptr), call = std::move(ended_),
+                              report = stopReport_] { call(report); });
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <unordered_map>
+#include <vector>
+
+#include "ackbox/outbox_manager.hpp"
+#include "delivery/machine.hpp"
+#include "manager/core.hpp"
+#include "store/store.hpp"
+
+namespace ackbox::manager {
+
+struct StepJob;
+
+/// One delivery run: does what the machine says, one function per kind of action, and tells the machine what came of
+/// it. At most one store transaction of its own is under way; what is decided meanwhile rides in the next one.
+///
+/// Thread-safety: public members may be called from any thread; everything else runs on the strand.
+/// Lifetime: keeps itself alive while work is under way.
+class Engine : public std::enable_shared_from_this<Engine> {
+public:
+  enum class Mode : std::uint8_t {
+    /// Until `stop`.
+    continuous,
+    /// One pass over what is due, then it ends by itself.
+    once,
+  };
+  using Ended = std::function<void(const StopReport&)>;
+
+  Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
+         Mode mode);
+
+  /// Begins; `ended` is called once, on the strand, when the last of the run's work has been committed.
+  void begin(Ended ended);
+  void stop();
+
+  /// News from the writer's thread: rows that appeared, and whether other processes share the file.
+  void rowsAppeared(store::NewRows rows, bool shared);
+  /// A message was settled by its id: `event` tells subscribers.
+  void settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
+                      AckedEvent event);
+  /// Look for foreign commits now.
+  void poke();
+
+  /// After the end: what a `once` run did.
+  [[nodiscard]] const DrainReport& drained() const noexcept { return drained_; }
+  [[nodiscard]] bool runsInThisThread() const noexcept { return strand_.running_in_this_thread(); }
+
+private:
+  struct Request {
+    std::vector<store::ClaimedMessage> messages;
+    std::uint64_t epoch = 0;
+  };
+
+  [[nodiscard]] delivery::Now now() const;
+  void perform(delivery::Actions&& actions);
+  void submitStep();
+  void stepDone(const std::shared_ptr<StepJob>& step, const std::error_code& error);
+  void stepFailed(StepJob& step);
+  void emit(StepJob& step);
+  void send(delivery::Actions::Send&& send);
+  void answered(delivery::RequestId request, const SendReport& report);
+  void onRows(store::NewRows&& rows, bool shared);
+  void tick();
+  void wakeLater();
+  void poll();
+  void discover();
+  void beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&& rows, bool shared);
+  void giveUp();
+  void endIfDone();
+  void finish();
+
+  // Constant after construction.
+  const std::shared_ptr<Sender> sender_;
+  const boost::asio::strand<boost::asio::any_io_executor> strand_;
+  const Mode mode_;
+
+  // Owned by the strand. The core lives at least as long as the run; `finish` lets go of it.
+  std::shared_ptr<Core> core_;
+  delivery::Machine machine_;
+  const std::unique_ptr<Alarm> wakeAlarm_;
+  const std::unique_ptr<Alarm> pollAlarm_;
+  const std::unique_ptr<Alarm> pauseAlarm_;
+  const std::unique_ptr<Alarm> stopAlarm_;
+  Ended ended_;
+  std::unordered_map<delivery::PeerKey, store::PeerRow> peers_;
+  std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_;
+  std::unordered_map<delivery::RequestId, Request> requests_;
+  // Decided, not yet submitted.
+  delivery::Actions pending_;
+  bool stepUnderWay_ = false;
+  bool pollUnderWay_ = false;
+  bool paused_ = false;
+  bool discovered_ = false;
+  bool shared_ = false;
+  bool stopping_ = false;
+  bool patienceOver_ = false;
+  bool finished_ = false;
+  StopReport stopReport_;
+  DrainReport drained_;
+};
+
+}  // namespace ackbox::manager

@@ -1,0 +1,89 @@
+#include "manager/function_sender.hpp"
+
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <exception>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace ackbox::manager {
+namespace {
+
+FrameResult callFor(const SendFunction& function, const OutboundFrame& frame) {
+  FrameResult result;
+  SendFunctionResult answer;
+  try {
+    answer = function(frame.session, frame);
+  } catch (const std::exception& error) {
+    answer.error = error.what();
+  } catch (...) {
+    answer.error = "the send function threw";
+  }
+  if (answer.success) {
+    result.outcome = Outcome::ack;
+    return result;
+  }
+  result.outcome = answer.isRetryable ? Outcome::nack : Outcome::term;
+  result.code = answer.isRetryable ? "send-failed" : "rejected";
+  result.detail = answer.error;
+  return result;
+}
+
+class FunctionSender final : public Sender {
+public:
+  explicit FunctionSender(SendFunction function) : function_(std::move(function)) {}
+  ~FunctionSender() override {
+    ++generation_;
+    pool_.join();
+  }
+  FunctionSender(const FunctionSender&) = delete;
+  FunctionSender& operator=(const FunctionSender&) = delete;
+
+  void asyncSend(SendRequest request, SendHandler handler) override {
+    boost::asio::post(pool_, [this, generation = generation_.load(), sent = std::move(request),
+                              done = std::move(handler)] { done(carry(sent, generation)); });
+  }
+
+  void stop() override { ++generation_; }
+
+private:
+  [[nodiscard]] SendReport carry(const SendRequest& request, std::uint64_t generation) const {
+    SendReport report;
+    std::set<std::string> failedSessions;
+    for (const OutboundFrame& frame : request.frames) {
+      if (generation != generation_.load()) {
+        report.outcome = RequestOutcome::cancelled;
+        report.error = "stopped";
+        return report;
+      }
+      if (failedSessions.contains(frame.session)) {
+        FrameResult held;
+        held.held = true;
+        held.code = "held";
+        report.results.push_back(std::move(held));
+        continue;
+      }
+      report.results.push_back(callFor(function_, frame));
+      if (report.results.back().outcome != Outcome::ack) {
+        failedSessions.insert(frame.session);
+      }
+    }
+    report.outcome = RequestOutcome::answered;
+    return report;
+  }
+
+  const SendFunction function_;
+  // A stop moves it on; work of an older generation ends at its next frame.
+  std::atomic<std::uint64_t> generation_{0};
+  boost::asio::thread_pool pool_{1};
+};
+
+}  // namespace
+
+std::shared_ptr<Sender> makeFunctionSender(SendFunction function) {
+  return std::make_shared<FunctionSender>(std::move(function));
+}
+
+}  // namespace ackbox::manager

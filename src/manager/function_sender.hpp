@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "ackbox/sender.hpp"
+
+namespace ackbox::manager {
+
+/// A `Sender` over a blocking `SendFunction`, run on one thread of its own: a frame at a time, in order, a session's
+/// later frames held once one of them fails.
+[[nodiscard]] std::shared_ptr<Sender> makeFunctionSender(SendFunction function);
+
+}  // namespace ackbox::manager

@@ -1,0 +1,95 @@
+#include "ackbox/inbound_handler.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "ackbox/outbox_manager.hpp"
+#include "manager/core.hpp"
+#include "manager/inbound_job.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox {
+namespace {
+
+void require(bool holds, const char* field) {
+  if (!holds) {
+    throw Error(Errc::invalidOption, std::string("InboundOptions::") + field);
+  }
+}
+
+void validateInbound(const InboundOptions& options) {
+  require(options.batchFramesMax >= 1 && options.batchFramesMax <= 256, "batchFramesMax: 1 to 256");
+  require(options.frameBytesMax >= 1, "frameBytesMax: at least 1");
+  require(options.bodyBytesMax >= options.frameBytesMax, "bodyBytesMax: at least frameBytesMax");
+  require(options.depthMax >= 2 && options.depthMax <= 1000, "depthMax: 2 to 1000");
+  require(options.processedRetention.count() > 0, "processedRetention: more than 0");
+}
+
+}  // namespace
+
+class InboundHandler::Body {
+public:
+  Body(std::shared_ptr<manager::Core> core, FrameHandler handler, const InboundOptions& options)
+      : core_(std::move(core)), handler_(std::move(handler)), options_(options) {}
+
+  // Jobs under way use this object.
+  ~Body() {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [this] { return underWay_ == 0; });
+  }
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  void handle(InboundRequest request, std::function<void(InboundResponse)> respond) {
+    protocol::DecodedRequest decoded = protocol::decodeRequest(request, options_);
+    if (decoded.problem) {
+      respond(std::move(*decoded.problem));
+      return;
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      ++underWay_;
+    }
+    auto job = std::make_unique<manager::InboundJob>(manager::InboundJob::Context{core_->options(), handler_, options_},
+                                                     std::move(request), std::move(decoded),
+                                                     [this, call = std::move(respond)](InboundResponse response) {
+                                                       call(std::move(response));
+                                                       const std::scoped_lock lock(mutex_);
+                                                       --underWay_;
+                                                       idle_.notify_all();
+                                                     });
+    core_->writer().submit(*job.release());
+  }
+
+  [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
+
+private:
+  const std::shared_ptr<manager::Core> core_;
+  const FrameHandler handler_;
+  const InboundOptions options_;
+
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  // Guarded by mutex_.
+  std::size_t underWay_ = 0;
+};
+
+InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
+  validateInbound(options);
+  require(static_cast<bool>(handler), "handler: not empty");
+  body_ = std::make_shared<Body>(manager.core_, std::move(handler), options);
+}
+InboundHandler::InboundHandler(InboundHandler&&) noexcept = default;
+InboundHandler& InboundHandler::operator=(InboundHandler&&) noexcept = default;
+InboundHandler::~InboundHandler() = default;
+
+void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond) {
+  body_->handle(std::move(request), std::move(respond));
+}
+
+const InboundOptions& InboundHandler::options() const noexcept {
+  return body_->options();
+}
+
+}  // namespace ackbox

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/options.hpp"
+#include "protocol/wire.hpp"
+#include "store/store.hpp"
+#include "store/writer.hpp"
+
+namespace ackbox::manager {
+
+/// One inbound request inside a group commit: each frame is admitted, handled in a scope of its own and marked, and the
+/// answer leaves after the commit (P5).
+class InboundJob final : public store::Job {
+public:
+  /// What outlives the job.
+  struct Context {
+    const OutboxOptions& outbox;
+    const FrameHandler& handler;
+    const InboundOptions& limits;
+  };
+
+  InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,
+             std::function<void(InboundResponse)> respond);
+
+  void run(store::Store& store) override;
+  /// Responds, and ends the job.
+  void done(const std::error_code& error) noexcept override;
+
+private:
+  FrameResult decide(store::Store& store, std::size_t index);
+  FrameResult take(store::Store& store, std::size_t index, const store::InboundIdentity& identity, std::uint64_t gap);
+  HandlerResult callHandler(store::Store& store, const InboundFrame& frame);
+  void noteProgress(const InboundFrame& frame, std::uint64_t accepted);
+
+  const Context context_;
+  const InboundRequest request_;
+  const protocol::DecodedRequest decoded_;
+  const std::function<void(InboundResponse)> respond_;
+
+  // Frames whose handler ended the transaction: refused without a call when the job runs again.
+  std::set<std::size_t> offenders_;
+
+  // The outcome of the last run.
+  std::vector<FrameResult> results_;
+  std::vector<protocol::SessionProgress> sessions_;
+  std::set<std::pair<std::string, std::string>> stoppedSessions_;
+  std::size_t marks_ = 0;
+  std::string storeId_;
+};
+
+}  // namespace ackbox::manager

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "delivery/machine.hpp"
+#include "store/store.hpp"
+#include "store/writer.hpp"
+
+namespace ackbox::manager {
+
+/// One transaction of a delivery run: settles, releases and peer records first, then claims. Not fsynced: a claim or a
+/// settle that a power cut takes back only causes a resend, which the peer deduplicates.
+struct StepJob final : public store::Job, public std::enable_shared_from_this<StepJob> {
+  using Finished = std::function<void(const std::shared_ptr<StepJob>&, const std::error_code&)>;
+
+  StepJob(delivery::Actions decided, Finished onDone) : actions(std::move(decided)), finished(std::move(onDone)) {}
+
+  /// Submits; the job keeps itself alive until `done`.
+  static void submit(const std::shared_ptr<StepJob>& job, store::Writer& writer) {
+    job->self = job;
+    writer.submit(*job);
+  }
+
+  void run(store::Store& store) override {
+    settled = store.settle(actions.settlements);
+    sessionNames.clear();
+    for (const delivery::Settlement& settlement : actions.settlements) {
+      sessionNames.push_back(store.sessionName(settlement.session));
+    }
+    store.release(actions.releases);
+    for (const delivery::PeerRecord& record : actions.peers) {
+      store.recordPeer(record);
+    }
+    claims.clear();
+    for (const delivery::Actions::Claim& claim : actions.claims) {
+      claims.push_back(store.claim(claim.sessions));
+    }
+    epoch = store.epoch();
+  }
+
+  void done(const std::error_code& error) noexcept override {
+    const std::shared_ptr<StepJob> keep = std::move(self);
+    finished(keep, error);
+  }
+
+  delivery::Actions actions;
+  Finished finished;
+  std::shared_ptr<StepJob> self;
+
+  // The result, one entry per settlement, per settlement, per claim.
+  std::vector<std::optional<store::SettledMessage>> settled;
+  std::vector<std::string> sessionNames;
+  std::vector<store::ClaimReply> claims;
+  std::uint64_t epoch = 0;
+};
+
+}  // namespace ackbox::manager
