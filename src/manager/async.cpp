@@ -2,8 +2,9 @@
 
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/associated_executor.hpp>
+#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <memory>
 #include <utility>
@@ -25,12 +26,18 @@ struct Pending {
   Completion completion;
 };
 
+// As `post`, which in Boost 1.81 does not take this executor: its never-blocking property can be preferred only.
+template <typename Function>
+void later(const boost::asio::any_completion_executor& executor, Function&& function) {
+  boost::asio::prefer(executor, boost::asio::execution::blocking.never).execute(std::forward<Function>(function));
+}
+
 }  // namespace
 
 void startEnqueue(OutboxManager& manager, Frame frame, EnqueueCompletion completion) {
   auto pending = std::make_shared<Pending<EnqueueCompletion>>(std::move(completion));
   manager.enqueueThen(std::move(frame), [pending](std::error_code error, EnqueueReceipt receipt) {
-    boost::asio::post(pending->executor, [pending, error, told = std::move(receipt)]() mutable {
+    later(pending->executor, [pending, error, told = std::move(receipt)]() mutable {
       pending->work.reset();
       std::move(pending->completion)(boost::system::error_code(error), std::move(told));
     });
@@ -40,7 +47,7 @@ void startEnqueue(OutboxManager& manager, Frame frame, EnqueueCompletion complet
 void startRun(OutboxManager& manager, const boost::asio::any_io_executor& executor, RunCompletion completion) {
   auto pending = std::make_shared<Pending<RunCompletion>>(std::move(completion));
   manager.runThen(executor, [pending](std::error_code error) {
-    boost::asio::post(pending->executor, [pending, error] {
+    later(pending->executor, [pending, error] {
       pending->work.reset();
       std::move(pending->completion)(boost::system::error_code(error));
     });
