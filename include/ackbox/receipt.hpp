@@ -10,7 +10,8 @@ namespace ackbox {
 enum class EnqueueStatus : std::uint8_t {
   /// Durable; it will be delivered or end as a dead letter with a reason.
   stored,
-  /// A message with this id is, or was, in the store; the receipt names it.
+  /// A message with this id is in the store, in any state; the receipt names it. The id of a message that was
+  /// acknowledged and deleted is free again.
   duplicate,
   /// `maxPending` or `maxPendingBytes` is reached: slow down and try again.
   queueFull,
