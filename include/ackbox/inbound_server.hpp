@@ -1,14 +1,11 @@
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-
-namespace boost::asio {
-class any_io_executor;
-}
 
 namespace ackbox {
 

@@ -26,9 +26,9 @@ struct PeerOptions {
   /// The name that frames address. 1 to 256 bytes.
   std::string name = "default";
   /// Where its inbox is, such as `http://127.0.0.1:8080/inbox`; used by `HttpSender`, may stay empty with others.
-  std::string url;
+  std::string url = {};
   /// Its agent URI, sent as `audience` and compared by the receiver with its own. Empty: not sent.
-  std::string agent;
+  std::string agent = {};
   /// Requests to it that may be under way at once. 1 to 64. Default 4: more gained nothing on two cores.
   std::uint32_t maxRequests = 4;
 };
@@ -39,7 +39,7 @@ struct OutboxOptions {
   /// This agent's URI, the `source` of its frames, such as `urn:agent:alice`. Not empty.
   std::string agent = "urn:ackbox:agent";
   /// The peers that frames may be addressed to. Empty: one peer named `default`, for custom senders.
-  std::vector<PeerOptions> peers;
+  std::vector<PeerOptions> peers = {};
 
   /// See `Durability`.
   Durability durability = Durability::powerCut;
@@ -49,7 +49,7 @@ struct OutboxOptions {
   /// Whether to create or migrate the tables. Off: they must be there already.
   bool createSchema = true;
   /// The SQLite VFS to open the file with; empty: the platform's.
-  std::string vfs;
+  std::string vfs = {};
   /// How long a write may wait for another process's. Default 5 s.
   std::chrono::milliseconds busyTimeout = std::chrono::seconds(5);
   /// WAL pages after which the store checkpoints, from its own connection. Default 4,000 (16 MB).
@@ -81,14 +81,14 @@ struct OutboxOptions {
   std::chrono::milliseconds stopTimeout = std::chrono::seconds(5);
 
   /// See `RetryPolicy`.
-  RetryPolicy retry;
+  RetryPolicy retry = {};
   /// See `PeerHealthPolicy`.
-  PeerHealthPolicy peerHealth;
+  PeerHealthPolicy peerHealth = {};
 
   /// Time; null: `systemClock()`.
-  std::shared_ptr<Clock> clock;
+  std::shared_ptr<Clock> clock = {};
   /// Randomness; null: `systemRandom()`.
-  std::shared_ptr<Random> random;
+  std::shared_ptr<Random> random = {};
 };
 
 /// Checks every range above.

@@ -1,0 +1,27 @@
+#include <ackbox/http_sender.hpp>
+#include <ackbox/inbound_handler.hpp>
+#include <ackbox/inbound_server.hpp>
+#include <ackbox/outbox_manager.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <future>
+#include <iostream>
+
+int main() {
+  using namespace ackbox;
+  auto bob = OutboxManager::open("bob.db", {.agent = "urn:agent:bob"});
+  InboundHandler handler(bob, [](const InboundFrame& frame, InboundTransaction&) {
+    std::cout << "bob got " << frame.data << std::endl;
+    return HandlerResult::ack();
+  });
+  boost::asio::thread_pool pool(1);
+  InboundServer server(pool.get_executor(), handler);
+
+  auto alice =
+      OutboxManager::open("alice.db", {.agent = "urn:agent:alice", .peers = {{.name = "bob", .url = server.url()}}});
+  alice.setSender(std::make_shared<HttpSender>());
+  std::promise<void> done;
+  auto subscription = alice.onAcked([&](const AckedEvent&) { done.set_value(); });
+  alice.start();
+  alice.enqueue({.peer = "bob", .session = "orders", .type = "order.placed", .data = R"({"order": 7})"});
+  done.get_future().wait();  // It was on disk before enqueue returned; now bob has done it, once.
+}

@@ -1,0 +1,123 @@
+// Goal: P2, an enqueue inside the caller's transaction commits or rolls back with it, and is found and sent.
+// Method: the caller's own connection and table on the manager's file.
+
+#include "ackbox/outbox_writer.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <optional>
+
+#include "ackbox/outbox_manager.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using testing::ScriptedSender;
+
+struct Caller {
+  Caller() {
+    manager.setSender(sender);
+    connection.exec("CREATE TABLE orders(id INTEGER PRIMARY KEY)");
+  }
+  static Frame frame() {
+    Frame made;
+    made.session = "orders";
+    made.type = "order.placed";
+    return made;
+  }
+  int orders() { return connection.execAndGet("SELECT count(*) FROM orders").getInt(); }
+
+  testing::TempDir dir;
+  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
+      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  OutboxManager manager = OutboxManager::open(dir.file("agent.db"));
+  SQLite::Database connection{dir.file("agent.db").string(), SQLite::OPEN_READWRITE};
+};
+
+TEST_CASE("P2: a commit keeps both the business row and the frame") {
+  Caller caller;
+  OutboxWriter writer(caller.manager, caller.connection);
+  caller.connection.exec("BEGIN IMMEDIATE; INSERT INTO orders DEFAULT VALUES");
+  CHECK(writer.enqueue(Caller::frame()).sequence == 1);
+  CHECK(writer.enqueue(Caller::frame()).sequence == 2);
+  CHECK(caller.manager.getStats().pending == 0);
+  caller.connection.exec("COMMIT");
+  CHECK(caller.manager.getStats().pending == 2);
+  CHECK(caller.manager.drainOnce().acked == 2);
+  CHECK(caller.orders() == 1);
+}
+
+TEST_CASE("P2: a rollback keeps neither, and the sequence has no hole") {
+  Caller caller;
+  OutboxWriter writer(caller.manager, caller.connection);
+  caller.connection.exec("BEGIN IMMEDIATE; INSERT INTO orders DEFAULT VALUES");
+  CHECK(writer.enqueue(Caller::frame()).status == EnqueueStatus::stored);
+  caller.connection.exec("ROLLBACK");
+  CHECK(caller.orders() == 0);
+  CHECK(caller.manager.getStats().pending == 0);
+  CHECK(caller.manager.enqueue(Caller::frame()).sequence == 1);
+  CHECK(caller.manager.drainOnce().acked == 1);
+}
+
+TEST_CASE("a commit wakes the running manager at once") {
+  Caller caller;
+  OutboxWriter writer(caller.manager, caller.connection);
+  caller.manager.start();
+  caller.connection.exec("BEGIN IMMEDIATE");
+  writer.enqueue(Caller::frame());
+  caller.connection.exec("COMMIT");
+  caller.sender->waitForFrames(1);
+  caller.manager.stop();
+  CHECK(caller.manager.getStats().acked == 1);
+}
+
+TEST_CASE("outside a transaction the writer refuses, and a refused frame leaves the transaction as it was") {
+  Caller caller;
+  OutboxWriter writer(caller.manager, caller.connection);
+  CHECK_THROWS_WITH_AS(writer.enqueue(Caller::frame()), doctest::Contains("transaction"), Error);
+  caller.connection.exec("BEGIN IMMEDIATE; INSERT INTO orders DEFAULT VALUES");
+  Frame bad = Caller::frame();
+  bad.peer = "nobody";
+  CHECK(writer.enqueue(bad).status == EnqueueStatus::unknownPeer);
+  bad = Caller::frame();
+  bad.data = "{";
+  CHECK(writer.enqueue(bad).status == EnqueueStatus::invalidFrame);
+  caller.connection.exec("COMMIT");
+  CHECK(caller.orders() == 1);
+}
+
+TEST_CASE("the manager's own enqueues and the writer's share one numbering") {
+  Caller caller;
+  OutboxWriter writer(caller.manager, caller.connection);
+  for (std::uint64_t round = 0; round < 10; ++round) {
+    CHECK(caller.manager.enqueue(Caller::frame()).sequence == 2 * round + 1);
+    caller.connection.exec("BEGIN IMMEDIATE");
+    CHECK(writer.enqueue(Caller::frame()).sequence == 2 * round + 2);
+    caller.connection.exec("COMMIT");
+  }
+  CHECK(caller.manager.drainOnce().acked == 20);
+  CHECK(caller.manager.getStats().enqueued == 20);
+}
+
+TEST_CASE("P1: a connection that would not survive a power cut is raised to FULL, or refused inside a transaction") {
+  Caller caller;
+  caller.connection.exec("PRAGMA synchronous=NORMAL");
+  caller.connection.exec("BEGIN");
+  CHECK_THROWS_WITH_AS(OutboxWriter(caller.manager, caller.connection), doctest::Contains("synchronous"), Error);
+  caller.connection.exec("COMMIT");
+  const OutboxWriter writer(caller.manager, caller.connection);
+  CHECK(caller.connection.execAndGet("PRAGMA synchronous").getInt() == 2);
+}
+
+TEST_CASE("a file without the outbox's tables is refused by name") {
+  Caller caller;
+  SQLite::Database other(":memory:", SQLite::OPEN_READWRITE);
+  CHECK_THROWS_WITH_AS(OutboxWriter(caller.manager, other), doctest::Contains("tables are missing"), Error);
+}
+
+}  // namespace
+}  // namespace ackbox
