@@ -1,0 +1,255 @@
+#include <algorithm>
+
+#include "delivery/due.hpp"
+#include "delivery/machine_body.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+constexpr const char* kOutOfSequence = "out-of-sequence";
+
+// Calls `visit(first, count)` for each run of items of one session.
+template <typename Visit>
+void forEachSession(std::span<const Request::Item> items, Visit visit) {
+  std::size_t first = 0;
+  while (first < items.size()) {
+    std::size_t end = first + 1;
+    while (end < items.size() && items[end].session == items[first].session) {
+      ++end;
+    }
+    visit(first, end - first);
+    first = end;
+  }
+}
+
+}  // namespace
+
+void Machine::answered(RequestId request, const SendReport& report, const Now& now, Actions& actions) {
+  const auto place = body_->requests.find(request);
+  if (place == body_->requests.end() || place->second.claiming()) {
+    return;
+  }
+  const Request known = std::move(place->second);
+  body_->requests.erase(place);
+  switch (report.outcome) {
+    case RequestOutcome::answered:
+      if (report.results.size() == known.items.size()) {
+        body_->settle(known, report, now, actions);
+        break;
+      }
+      body_->giveBack(known, "the answer does not match the request", now, actions);
+      body_->peerFailed(known, PeerHealth::Failure::unavailable, report, now, actions);
+      break;
+    case RequestOutcome::peerUnavailable:
+      body_->giveBack(known, report.error, now, actions);
+      body_->peerFailed(known, PeerHealth::Failure::unavailable, report, now, actions);
+      break;
+    case RequestOutcome::peerRefused:
+      body_->giveBack(known, report.error, now, actions);
+      body_->peerFailed(known, PeerHealth::Failure::refused, report, now, actions);
+      break;
+    case RequestOutcome::connectionLost:
+      body_->connectionLost(known, report, now, actions);
+      break;
+    case RequestOutcome::requestRejected:
+      body_->requestRejected(known, report, now, actions);
+      break;
+    case RequestOutcome::cancelled:
+      body_->giveBack(known, {}, now, actions);
+      break;
+  }
+  body_->leave(known);
+  body_->startRequests(now, actions);
+}
+
+void Machine::Body::settle(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
+  Peer& peer = *request.peer;
+  peerAnswered(peer, actions);
+  peer.frameLimit = std::min(options.batchFrames, peer.frameLimit * 2);
+  if (report.creditFrames > 0) {
+    peer.creditFrames = report.creditFrames;
+  }
+  if (report.creditBytes > 0) {
+    peer.creditBytes = report.creditBytes;
+  }
+  std::size_t run = 0;
+  const std::span<const FrameResult> results(report.results);
+  forEachSession(request.items, [&](std::size_t first, std::size_t count) {
+    settleSession(Items(request.items).subspan(first, count), results.subspan(first, count),
+                  request.predecessors[run++], now, actions);
+  });
+}
+
+void Machine::Body::settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
+                                  const Now& now, Actions& actions) {
+  Session& session = *items.front().session;
+  std::uint64_t standsBy = predecessor;
+  std::optional<std::chrono::milliseconds> wait;
+  const auto waitFor = [&wait](std::chrono::milliseconds delay) { wait = std::max(wait.value_or(delay), delay); };
+  bool stopped = false;
+  bool outOfSequence = false;
+  bool reset = false;
+  for (std::size_t index = 0; index < items.size(); ++index) {
+    const ClaimedRow& row = items[index].row;
+    const FrameResult& result = results[index];
+    Verdict verdict;
+    switch (result.outcome) {
+      case Outcome::ack:
+        verdict.transition = Transition::ack;
+        break;
+      case Outcome::defer:
+        verdict.transition = Transition::defer;
+        verdict.delay = options.ackTimeout;
+        break;
+      case Outcome::term:
+        verdict = termVerdict(result);
+        break;
+      case Outcome::nack: {
+        const bool refusedForSequence = result.code == kOutOfSequence;
+        if (outOfSequence || (result.held && stopped)) {
+          // It was not attempted: released as the verdict stands.
+        } else if (result.held) {
+          // Held by nothing that we know of: not charged, but not at once either.
+          waitFor(retryDelay(options.retry, 1, random));
+        } else if (refusedForSequence && items[index].previousSequence != 0 && !session.sequenceReset) {
+          reset = true;
+        } else {
+          verdict = chargedVerdict(options, row, result, now.wall, random);
+        }
+        outOfSequence = outOfSequence || refusedForSequence;
+        break;
+      }
+    }
+    stopped = stopped || result.outcome != Outcome::ack;
+    session.peer->suspects.clear(row.key);
+    if (verdict.transition == Transition::ack || verdict.transition == Transition::defer) {
+      standsBy = std::max(standsBy, row.sequence);
+    } else if (verdict.transition != Transition::fail) {
+      session.queue.insert(row.key);
+    }
+    if (verdict.transition == Transition::retry) {
+      waitFor(verdict.delay);
+    } else if (verdict.transition == Transition::defer) {
+      watch(session, row.key,
+            {.deadline = now.steady + verdict.delay, .sequence = row.sequence, .retryCount = row.retryCount});
+    }
+    Settlement settlement = settlementOf(session.key, row, std::move(verdict), now.wall);
+    settlement.error = result.detail.empty() ? result.code : result.detail;
+    settlement.duplicate = result.duplicate;
+    settlement.result = result.result;
+    actions.settlements.push_back(std::move(settlement));
+  }
+
+  session.frameLimit = 0;
+  session.sequenceReset = outOfSequence && (reset || session.sequenceReset);
+  SessionRelease release{.session = session.key, .dueAt = {}, .previousSequence = {}};
+  if (reset) {
+    release.previousSequence = 0;
+    recallOthers(session, items, now, actions);
+  } else if (standsBy > predecessor) {
+    release.previousSequence = standsBy;
+  }
+  if (wait) {
+    release.dueAt = now.wall + *wait;
+    park(session, Phase::backoff, now.steady + *wait);
+  } else {
+    wake(session);
+  }
+  actions.releases.push_back(release);
+}
+
+// A peer that does not know our predecessor has lost what it deferred, too; with a later frame accepted it would call
+// those duplicates.
+void Machine::Body::recallOthers(Session& session, Items items, const Now& now, Actions& actions) {
+  std::vector<MessageKey> others;
+  for (const auto& [key, deferred] : session.deferred) {
+    if (std::none_of(items.begin(), items.end(), [&](const Request::Item& item) { return item.row.key == key; })) {
+      others.push_back(key);
+    }
+  }
+  for (const MessageKey key : others) {
+    recall(session, key, "the peer no longer knows its session", now, actions);
+    timers.abandoned();
+  }
+}
+
+void Machine::Body::giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions) {
+  forEachSession(request.items, [&](std::size_t first, std::size_t count) {
+    Session& session = *request.items[first].session;
+    // From the back, so that each key lands in the slot in front of the other.
+    for (std::size_t index = first + count; index > first; --index) {
+      session.queue.insert(request.items[index - 1].row.key);
+    }
+    for (std::size_t index = first; index < first + count; ++index) {
+      actions.settlements.push_back(settlementOf(session.key, request.items[index].row, {}, now.wall));
+      actions.settlements.back().error = error;
+    }
+    actions.releases.push_back({.session = session.key, .dueAt = {}, .previousSequence = {}});
+    wake(session);
+  });
+}
+
+void Machine::Body::failOnly(const Request& request, const char* reason, const std::string& error, const Now& now,
+                             Actions& actions) {
+  const Request::Item& only = request.items.front();
+  Session& session = *only.session;
+  session.peer->suspects.clear(only.row.key);
+  actions.settlements.push_back(
+      settlementOf(session.key, only.row, {.transition = Transition::fail, .reason = reason, .delay = {}}, now.wall));
+  actions.settlements.back().error = error;
+  actions.releases.push_back({.session = session.key, .dueAt = {}, .previousSequence = {}});
+  session.frameLimit = 0;
+  wake(session);
+}
+
+void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report,
+                               const Now& now, Actions& actions) {
+  Peer& peer = *request.peer;
+  const std::string error = report.error.empty() ? std::string(toString(report.outcome)) : report.error;
+  if (!peer.health.failed(request.epoch, failure, error, report.retryAfter, options.peerHealth, random, now)) {
+    return;
+  }
+  actions.peers.push_back(peer.health.record(peer.key));
+  timers.add({.due = peer.health.probeAt(), .owner = peer.key, .key = 0, .kind = Timers::Kind::probe});
+}
+
+void Machine::Body::peerAnswered(Peer& peer, Actions& actions) {
+  if (peer.health.succeeded()) {
+    actions.peers.push_back(peer.health.record(peer.key));
+  }
+}
+
+void Machine::Body::connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
+  Peer& peer = *request.peer;
+  for (const Request::Item& item : request.items) {
+    peer.suspects.add(item.row.key);
+  }
+  const bool wasAlone = request.items.size() == 1 && peer.alone == request.id;
+  const std::uint32_t strikes = wasAlone ? peer.suspects.strike(request.items.front().row.key) : 0;
+  if (options.peerHealth.killerThreshold > 0 && strikes >= options.peerHealth.killerThreshold) {
+    failOnly(request, "peer-killer", report.error, now, actions);
+  } else {
+    giveBack(request, report.error, now, actions);
+  }
+  peerFailed(request, PeerHealth::Failure::unavailable, report, now, actions);
+}
+
+void Machine::Body::requestRejected(const Request& request, const SendReport& report, const Now& now,
+                                    Actions& actions) {
+  Peer& peer = *request.peer;
+  peerAnswered(peer, actions);
+  const auto frames = static_cast<std::uint32_t>(request.items.size());
+  if (frames == 1) {
+    failOnly(request, "rejected-request", report.error, now, actions);
+    return;
+  }
+  peer.frameLimit = std::max(1U, std::min(peer.frameLimit, frames) / 2);
+  // The peer's limit grows again with every answer; the sessions of this request keep theirs until they get one, so
+  // that a frame that cannot be read is closed in on, whatever else is answered meanwhile.
+  for (const Request::Item& item : request.items) {
+    item.session->frameLimit = frames / 2;
+  }
+  giveBack(request, report.error, now, actions);
+}
+
+}  // namespace ackbox::delivery

@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <utility>
+
+#include "delivery/check.hpp"
+#include "delivery/due.hpp"
+#include "delivery/machine_body.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+// A store that says `notDue` of an instant that has passed here is asked again after this, not at once.
+constexpr std::chrono::milliseconds kAskAgainMin(1);
+
+}  // namespace
+
+void Machine::claimed(RequestId request, std::span<const SessionClaimed> sessions, const Now& now, Actions& actions) {
+  const auto place = body_->requests.find(request);
+  if (place == body_->requests.end() || !place->second.claiming()) {
+    return;
+  }
+  Request& known = place->second;
+  check(sessions.size() == known.asked.size(), "a claim is answered for each session asked for");
+  const Peer& peer = *known.peer;
+  Body::Filling filling;
+  filling.bytesMax = body_->options.batchBytes;
+  if (peer.creditBytes > 0) {
+    filling.bytesMax = std::min<std::uint64_t>(filling.bytesMax, peer.creditBytes);
+  }
+  const std::vector<SessionClaim> asked = std::exchange(known.asked, {});
+  for (std::size_t index = 0; index < asked.size(); ++index) {
+    check(sessions[index].session == asked[index].session, "a claim is answered in the order asked");
+    body_->take(known, asked[index], sessions[index], filling, now, actions);
+  }
+  if (known.items.empty()) {
+    body_->leave(known);
+    body_->requests.erase(place);
+  } else {
+    Actions::Send send{.request = request, .peer = peer.key, .items = {}};
+    send.items.reserve(known.items.size());
+    for (const Request::Item& item : known.items) {
+      send.items.push_back(
+          {.session = item.session->key, .key = item.row.key, .previousSequence = item.previousSequence});
+    }
+    actions.sends.push_back(std::move(send));
+  }
+  body_->startRequests(now, actions);
+}
+
+void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, const Now& now, Actions& actions) {
+  const auto place = body_->requests.find(request);
+  if (place == body_->requests.end() || !place->second.claiming()) {
+    return;
+  }
+  const Request known = std::move(place->second);
+  body_->requests.erase(place);
+  for (const SessionClaim& claim : known.asked) {
+    Session& session = body_->sessions.at(claim.session);
+    body_->putBack(session, claim.keys);
+    body_->wake(session);
+  }
+  body_->leave(known);
+  Peer& peer = *known.peer;
+  const SteadyTime until = now.steady + boundedWait(pause);
+  if (until > peer.pausedUntil) {
+    peer.pausedUntil = until;
+    body_->timers.add({.due = until, .owner = peer.key, .key = 0, .kind = Timers::Kind::pause});
+  }
+  body_->startRequests(now, actions);
+}
+
+void Machine::Body::take(Request& request, const SessionClaim& asked, const SessionClaimed& got, Filling& filling,
+                         const Now& now, Actions& actions) {
+  Session& session = sessions.at(asked.session);
+  switch (got.status) {
+    case ClaimStatus::busy:
+      putBack(session, asked.keys);
+      park(session, Phase::foreign, now.steady + options.sharedPollInterval);
+      return;
+    case ClaimStatus::notDue:
+      putBack(session, asked.keys);
+      park(session, Phase::backoff, std::max(steadyDue(now, got.dueAt), now.steady + kAskAgainMin));
+      return;
+    case ClaimStatus::claimed:
+      break;
+  }
+  putBackUnclaimed(session, asked, got);
+  for (const DeferredRow& row : got.deferred) {
+    session.peer->suspects.clear(row.key);
+    watch(session, row.key, {.deadline = steadyDue(now, row.dueAt)});
+  }
+  const std::size_t before = request.items.size();
+  takeRows(request, session, got, filling, now, actions);
+  if (request.items.size() == before) {
+    actions.releases.push_back({.session = session.key, .dueAt = {}, .previousSequence = {}});
+    wake(session);
+  } else {
+    request.predecessors.push_back(got.previousSequence);
+  }
+}
+
+void Machine::Body::takeRows(Request& request, Session& session, const SessionClaimed& got, Filling& filling,
+                             const Now& now, Actions& actions) {
+  std::uint64_t predecessor = got.previousSequence;
+  bool cut = false;
+  for (const ClaimedRow& row : got.rows) {
+    if (std::string reason = whyNotSend(options, row, now.wall); !reason.empty()) {
+      session.peer->suspects.clear(row.key);
+      actions.settlements.push_back(settlementOf(
+          session.key, row, {.transition = Transition::fail, .reason = std::move(reason), .delay = {}}, now.wall));
+      continue;
+    }
+    // Once one row does not fit, none behind it goes: a later, smaller one would overtake.
+    filling.full = filling.full || (!request.items.empty() && filling.bytes + row.dataBytes > filling.bytesMax);
+    cut = cut || filling.full;
+    if (cut) {
+      actions.settlements.push_back(settlementOf(session.key, row, {}, now.wall));
+      session.queue.insert(row.key);
+      continue;
+    }
+    filling.bytes += row.dataBytes;
+    // A frame that is sent again from behind the session's head must not name itself or a successor.
+    request.items.push_back({.session = &session,
+                             .row = row,
+                             .previousSequence = std::min(predecessor, std::max<std::uint64_t>(row.sequence, 1) - 1)});
+    predecessor = std::max(predecessor, row.sequence);
+  }
+}
+
+// What was asked for and not found before the last row that was found is gone. What lies behind it may be gone or
+// only not reached, so it is asked for again, unless nothing was found at all.
+void Machine::Body::putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got) {
+  const bool foundNone = got.rows.empty() && got.deferred.empty();
+  MessageKey last = got.rows.empty() ? 0 : got.rows.back().key;
+  for (const DeferredRow& row : got.deferred) {
+    last = got.rows.empty() && &row == &got.deferred.front() ? row.key : std::max(last, row.key);
+  }
+  std::size_t nextRow = 0;
+  for (const MessageKey key : asked.keys) {
+    if (nextRow < got.rows.size() && got.rows[nextRow].key == key) {
+      ++nextRow;
+    } else if (!foundNone && key > last) {
+      session.queue.insert(key);
+    } else {
+      const bool isDeferred = std::any_of(got.deferred.begin(), got.deferred.end(),
+                                          [key](const DeferredRow& row) { return row.key == key; });
+      if (!isDeferred) {
+        session.peer->suspects.clear(key);
+      }
+    }
+  }
+}
+
+void Machine::Body::putBack(Session& session, std::span<const MessageKey> keys) {
+  // From the back, so that each one lands in the slot in front of the other.
+  for (std::size_t index = keys.size(); index > 0; --index) {
+    session.queue.insert(keys[index - 1]);
+  }
+}
+
+}  // namespace ackbox::delivery

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <chrono>
+
+#include "delivery/types.hpp"
+
+namespace ackbox::delivery {
+
+/// The longest that a stored instant, or a peer's wish, may make us wait: bounds what a wrong clock can do.
+constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
+
+/// The steady instant of a stored wall instant. The wall clock is read once, here; a step of it afterwards neither
+/// stalls nor hurries what waits.
+[[nodiscard]] inline SteadyTime steadyDue(const Now& now, WallTime due) noexcept {
+  if (due <= now.wall) {
+    return now.steady;
+  }
+  return now.steady + (due - now.wall < kWaitMax ? due - now.wall : kWaitMax);
+}
+
+/// `wish` within [0, `kWaitMax`].
+[[nodiscard]] inline std::chrono::milliseconds boundedWait(std::chrono::milliseconds wish) noexcept {
+  return wish.count() < 0 ? std::chrono::milliseconds(0) : (wish < kWaitMax ? wish : kWaitMax);
+}
+
+}  // namespace ackbox::delivery

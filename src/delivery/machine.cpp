@@ -1,0 +1,214 @@
+#include "delivery/machine.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "delivery/check.hpp"
+#include "delivery/due.hpp"
+#include "delivery/machine_body.hpp"
+
+namespace ackbox::delivery {
+
+Machine::Body::Body(MachineOptions machineOptions, Random& machineRandom)
+    : options(std::move(machineOptions)),
+      random(machineRandom),
+      timers([this](const Timers::Timer& timer) { return isLive(timer); }) {
+  check(!options.retry.delays.empty() && !options.peerHealth.probeDelays.empty(), "delay tables are not empty");
+  check(options.batchFrames >= 1, "a batch has room for a frame");
+}
+
+Peer& Machine::Body::peerOf(PeerKey key) {
+  const auto [place, isNew] = peers.try_emplace(key);
+  if (isNew) {
+    place->second.key = key;
+    place->second.frameLimit = options.batchFrames;
+  }
+  return place->second;
+}
+
+void Machine::Body::introduce(const SessionInfo& info, const Now& now) {
+  const auto [place, isNew] = sessions.try_emplace(info.key);
+  if (!isNew) {
+    return;
+  }
+  Session& session = place->second;
+  session.key = info.key;
+  session.peer = &peerOf(info.peer);
+  session.highestKey = std::numeric_limits<MessageKey>::min();
+  if (info.dueAt > now.wall) {
+    park(session, Phase::backoff, steadyDue(now, info.dueAt));
+  }
+}
+
+void Machine::Body::see(const RowSeen& row, const Now& now) {
+  const auto place = sessions.find(row.session);
+  check(place != sessions.end(), "a session is introduced before its first row");
+  Session& session = place->second;
+  if (row.key <= session.highestKey && (session.deferred.contains(row.key) || isInFlight(session, row.key))) {
+    return;
+  }
+  session.highestKey = std::max(session.highestKey, row.key);
+  if (row.state == MessageState::sent) {
+    if (!session.queue.contains(row.key)) {
+      watch(session, row.key, {.deadline = steadyDue(now, row.dueAt)});
+    }
+  } else if (session.queue.insert(row.key) && session.phase == Phase::idle) {
+    wake(session);
+  }
+}
+
+bool Machine::Body::isInFlight(const Session& session, MessageKey key) const {
+  if (session.phase != Phase::inFlight) {
+    return false;
+  }
+  const Request& request = requests.at(session.request);
+  for (const SessionClaim& claim : request.asked) {
+    if (claim.session == session.key) {
+      return std::binary_search(claim.keys.begin(), claim.keys.end(), key);
+    }
+  }
+  return std::any_of(request.items.begin(), request.items.end(),
+                     [&](const Request::Item& item) { return item.session == &session && item.row.key == key; });
+}
+
+bool Machine::Body::isLive(const Timers::Timer& timer) const {
+  switch (timer.kind) {
+    case Timers::Kind::session: {
+      const Session& session = sessions.at(timer.owner);
+      return session.waits() && session.wakeAt == timer.due;
+    }
+    case Timers::Kind::deadline: {
+      const Session& session = sessions.at(timer.owner);
+      const auto place = session.deferred.find(timer.key);
+      return place != session.deferred.end() && place->second.deadline == timer.due;
+    }
+    case Timers::Kind::probe: {
+      const PeerHealth& health = peers.at(timer.owner).health;
+      return health.down() && health.probeAt() == timer.due;
+    }
+    case Timers::Kind::pause:
+      return peers.at(timer.owner).pausedUntil == timer.due;
+  }
+  return false;
+}
+
+void Machine::Body::expire(const Timers::Timer& timer, const Now& now, Actions& actions) {
+  switch (timer.kind) {
+    case Timers::Kind::session:
+      wake(sessions.at(timer.owner));
+      return;
+    case Timers::Kind::deadline:
+      recall(sessions.at(timer.owner), timer.key, "ack deadline", now, actions);
+      return;
+    case Timers::Kind::probe:
+    case Timers::Kind::pause:
+      touch(peers.at(timer.owner));
+      return;
+  }
+}
+
+void Machine::Body::recall(Session& session, MessageKey key, const char* why, const Now& now, Actions& actions) {
+  const auto place = session.deferred.find(key);
+  Settlement settlement;
+  settlement.key = key;
+  settlement.session = session.key;
+  settlement.sequence = place->second.sequence;
+  settlement.from = MessageState::sent;
+  settlement.transition = Transition::retry;
+  settlement.dueAt = now.wall;
+  settlement.error = why;
+  settlement.retryCount = place->second.retryCount + 1;
+  actions.settlements.push_back(std::move(settlement));
+  session.deferred.erase(place);
+  session.queue.insert(key);
+  if (session.phase == Phase::idle) {
+    wake(session);
+  }
+}
+
+void Machine::Body::watch(Session& session, MessageKey key, const Deferred& deferred) {
+  session.deferred.insert_or_assign(key, deferred);
+  timers.add({.due = deferred.deadline, .owner = session.key, .key = key, .kind = Timers::Kind::deadline});
+}
+
+Machine::Machine(MachineOptions options, Random& random) : body_(std::make_unique<Body>(std::move(options), random)) {}
+
+Machine::~Machine() = default;
+
+void Machine::peerAdded(PeerKey peer, std::uint32_t maxRequests) {
+  check(maxRequests >= 1, "a peer may have at least one request");
+  Peer& known = body_->peerOf(peer);
+  known.maxRequests = maxRequests;
+  body_->touch(known);
+}
+
+void Machine::rowsSeen(std::span<const SessionInfo> sessions, std::span<const RowSeen> rows, const Now& now,
+                       Actions& actions) {
+  for (const SessionInfo& session : sessions) {
+    body_->introduce(session, now);
+  }
+  for (const RowSeen& row : rows) {
+    body_->see(row, now);
+  }
+  body_->startRequests(now, actions);
+}
+
+void Machine::forget(SessionKey session, MessageKey key) {
+  const auto place = body_->sessions.find(session);
+  if (place == body_->sessions.end()) {
+    return;
+  }
+  Session& known = place->second;
+  if (known.deferred.erase(key) > 0) {
+    body_->timers.abandoned();
+  }
+  known.queue.erase(key);
+  known.peer->suspects.clear(key);
+  body_->timers.settle();
+}
+
+void Machine::tick(const Now& now, Actions& actions) {
+  while (const auto timer = body_->timers.takeDue(now.steady)) {
+    body_->expire(*timer, now, actions);
+  }
+  body_->startRequests(now, actions);
+}
+
+void Machine::setClaiming(bool on) {
+  if (on && !body_->claiming) {
+    for (auto& [key, peer] : body_->peers) {
+      body_->touch(peer);
+    }
+  }
+  body_->claiming = on;
+}
+
+std::optional<SteadyTime> Machine::nextWake() const {
+  // A peer was added, or claiming was turned on, and no event has come since.
+  if (body_->claiming && !body_->touched.empty()) {
+    return SteadyTime{};
+  }
+  return body_->timers.next();
+}
+
+std::size_t Machine::requestsInFlight() const {
+  return body_->requests.size();
+}
+
+std::optional<PeerView> Machine::peer(PeerKey key) const {
+  const auto place = body_->peers.find(key);
+  if (place == body_->peers.end()) {
+    return std::nullopt;
+  }
+  const Peer& peer = place->second;
+  PeerRecord record = peer.health.record(key);
+  return PeerView{.down = record.down,
+                  .failures = record.failures,
+                  .downSince = record.downSince,
+                  .nextProbeAt = record.nextProbeAt,
+                  .error = std::move(record.error),
+                  .requestsInFlight = peer.requestsInFlight,
+                  .readySessions = peer.ready.size() + peer.suspectReady.size()};
+}
+
+}  // namespace ackbox::delivery

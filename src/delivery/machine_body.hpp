@@ -1,0 +1,89 @@
+#pragma once
+
+// The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (who
+// goes next), claiming.cpp (what of it can go), answering.cpp (what became of it).
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "delivery/machine.hpp"
+#include "delivery/peer.hpp"
+#include "delivery/request.hpp"
+#include "delivery/session.hpp"
+#include "delivery/timers.hpp"
+#include "delivery/verdict.hpp"
+
+namespace ackbox::delivery {
+
+struct Machine::Body {
+  Body(MachineOptions machineOptions, Random& machineRandom);
+
+  // --- machine.cpp: rows and time.
+  Peer& peerOf(PeerKey key);
+  void introduce(const SessionInfo& info, const Now& now);
+  void see(const RowSeen& row, const Now& now);
+  [[nodiscard]] bool isInFlight(const Session& session, MessageKey key) const;
+  [[nodiscard]] bool isLive(const Timers::Timer& timer) const;
+  void expire(const Timers::Timer& timer, const Now& now, Actions& actions);
+  /// Deferred messages go back to pending, charged: their deadline has passed, or the peer has forgotten them.
+  void recall(Session& session, MessageKey key, const char* why, const Now& now, Actions& actions);
+  void watch(Session& session, MessageKey key, const Deferred& deferred);
+
+  // --- scheduling.cpp: sessions' turns and peers' limits.
+  void touch(Peer& peer);
+  /// The session's request or wait is over: it queues for its turn, or has nothing to send.
+  void wake(Session& session);
+  void park(Session& session, Phase phase, SteadyTime until);
+  /// Starts what may start at the peers that the event touched. The last step of every event.
+  void startRequests(const Now& now, Actions& actions);
+  bool startRequest(Peer& peer, const Now& now, Actions& actions);
+  void tidy(Peer& peer);
+  [[nodiscard]] std::vector<SessionClaim> assemble(Peer& peer);
+  [[nodiscard]] std::vector<SessionClaim> takeSuspect(Peer& peer);
+  /// The request no longer counts against its peer.
+  void leave(const Request& request);
+
+  // --- claiming.cpp: the answer of the store.
+  struct Filling {
+    std::uint64_t bytesMax = 0;
+    std::uint64_t bytes = 0;
+    bool full = false;
+  };
+  void take(Request& request, const SessionClaim& asked, const SessionClaimed& got, Filling& filling, const Now& now,
+            Actions& actions);
+  void takeRows(Request& request, Session& session, const SessionClaimed& got, Filling& filling, const Now& now,
+                Actions& actions);
+  void putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got);
+  void putBack(Session& session, std::span<const MessageKey> keys);
+
+  // --- answering.cpp: the answer of the peer.
+  using Items = std::span<const Request::Item>;
+  void settle(const Request& request, const SendReport& report, const Now& now, Actions& actions);
+  void settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor, const Now& now,
+                     Actions& actions);
+  void recallOthers(Session& session, Items items, const Now& now, Actions& actions);
+  void giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions);
+  void failOnly(const Request& request, const char* reason, const std::string& error, const Now& now, Actions& actions);
+  void peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
+                  Actions& actions);
+  void peerAnswered(Peer& peer, Actions& actions);
+  void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
+  void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
+
+  // Constant after construction.
+  const MachineOptions options;
+  Random& random;
+
+  // Owned by the strand. The maps' nodes stay where they are, so that pointers into them do.
+  std::unordered_map<SessionKey, Session> sessions;
+  std::unordered_map<PeerKey, Peer> peers;
+  std::unordered_map<RequestId, Request> requests;
+  Timers timers;
+  std::vector<Peer*> touched;
+  RequestId lastRequest = 0;
+  bool claiming = true;
+};
+
+}  // namespace ackbox::delivery

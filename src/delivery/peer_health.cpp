@@ -1,0 +1,63 @@
+#include "delivery/peer_health.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "delivery/due.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+// Uniform in [bound / 2, bound].
+std::chrono::milliseconds halfJitter(std::chrono::milliseconds bound, Random& random) {
+  const auto half = bound.count() / 2;
+  const auto choices = static_cast<std::uint64_t>(bound.count() - half) + 1;
+  return std::chrono::milliseconds(half + static_cast<std::chrono::milliseconds::rep>(random.next() % choices));
+}
+
+}  // namespace
+
+bool PeerHealth::failed(std::uint64_t requestEpoch, Failure failure, const std::string& error,
+                        std::optional<std::chrono::milliseconds> retryAfter, const PeerHealthPolicy& policy,
+                        Random& random, const Now& now) {
+  if (requestEpoch != epoch_) {
+    return false;
+  }
+  ++epoch_;
+  if (!down_) {
+    down_ = true;
+    downSince_ = now.wall;
+  }
+  ++failures_;
+  error_ = error;
+  const std::size_t last = policy.probeDelays.size() - 1;
+  const std::size_t step = failure == Failure::refused ? last : std::min<std::size_t>(failures_ - 1, last);
+  const auto wait = std::max(halfJitter(policy.probeDelays[step], random),
+                             boundedWait(retryAfter.value_or(std::chrono::milliseconds(0))));
+  probeAt_ = now.steady + wait;
+  nextProbeAt_ = now.wall + wait;
+  return true;
+}
+
+bool PeerHealth::succeeded() {
+  if (!down_) {
+    return false;
+  }
+  down_ = false;
+  failures_ = 0;
+  downSince_ = {};
+  nextProbeAt_ = {};
+  error_.clear();
+  return true;
+}
+
+PeerRecord PeerHealth::record(PeerKey peer) const {
+  return {.peer = peer,
+          .down = down_,
+          .failures = failures_,
+          .downSince = downSince_,
+          .nextProbeAt = nextProbeAt_,
+          .error = error_};
+}
+
+}  // namespace ackbox::delivery

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ackbox/random.hpp"
+#include "ackbox/retry_policy.hpp"
+#include "delivery/types.hpp"
+
+namespace ackbox::delivery {
+
+/// Whether a peer answers, and when it is asked again if it does not. An outage is kept here and nowhere else: no
+/// message is charged for it (P8).
+class PeerHealth {
+public:
+  /// How a request as a whole failed.
+  enum class Failure : std::uint8_t {
+    /// Try again soon.
+    unavailable,
+    /// Someone has to mend something: ask at the slowest pace.
+    refused,
+  };
+
+  /// Requests carry the epoch of their start: of several that fail together, only the first moves the backoff.
+  [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+  [[nodiscard]] bool down() const noexcept { return down_; }
+  [[nodiscard]] SteadyTime probeAt() const noexcept { return probeAt_; }
+
+  /// Returns false when another failure of the same epoch was counted before.
+  bool failed(std::uint64_t requestEpoch, Failure failure, const std::string& error,
+              std::optional<std::chrono::milliseconds> retryAfter, const PeerHealthPolicy& policy, Random& random,
+              const Now& now);
+
+  /// The peer has answered. Returns true when it was down before.
+  bool succeeded();
+
+  [[nodiscard]] PeerRecord record(PeerKey peer) const;
+
+private:
+  bool down_ = false;
+  std::uint32_t failures_ = 0;
+  std::uint64_t epoch_ = 0;
+  SteadyTime probeAt_{};
+  WallTime downSince_{};
+  WallTime nextProbeAt_{};
+  std::string error_;
+};
+
+}  // namespace ackbox::delivery

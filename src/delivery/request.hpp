@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "delivery/session.hpp"
+
+namespace ackbox::delivery {
+
+/// One request on its way: first the claim is under way, then what was claimed.
+struct Request {
+  RequestId id = 0;
+  Peer* peer = nullptr;
+  /// The peer's health at the start.
+  std::uint64_t epoch = 0;
+
+  /// What the claim asked for; empty once it was answered.
+  std::vector<SessionClaim> asked;
+
+  struct Item {
+    Session* session = nullptr;
+    ClaimedRow row;
+    /// As it goes on the wire.
+    std::uint64_t previousSequence = 0;
+  };
+  /// What is sent, a session's items adjacent and in order.
+  std::vector<Item> items;
+  /// Per session of `items`, in their order: the predecessor that the store had on record.
+  std::vector<std::uint64_t> predecessors;
+
+  [[nodiscard]] bool claiming() const noexcept { return items.empty(); }
+};
+
+}  // namespace ackbox::delivery

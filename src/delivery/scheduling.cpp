@@ -1,0 +1,153 @@
+#include <algorithm>
+
+#include "delivery/machine_body.hpp"
+
+namespace ackbox::delivery {
+
+void Machine::Body::touch(Peer& peer) {
+  if (!peer.dirty) {
+    peer.dirty = true;
+    touched.push_back(&peer);
+  }
+}
+
+void Machine::Body::wake(Session& session) {
+  session.request = 0;
+  if (session.queue.empty()) {
+    session.phase = Phase::idle;
+    return;
+  }
+  session.phase = Phase::ready;
+  Peer& peer = *session.peer;
+  (peer.suspects.contains(session.queue.front()) ? peer.suspectReady : peer.ready).push_back(&session);
+  touch(peer);
+}
+
+void Machine::Body::park(Session& session, Phase phase, SteadyTime until) {
+  session.request = 0;
+  session.phase = phase;
+  session.wakeAt = until;
+  timers.add({.due = until, .owner = session.key, .key = 0, .kind = Timers::Kind::session});
+}
+
+void Machine::Body::startRequests(const Now& now, Actions& actions) {
+  while (!touched.empty()) {
+    Peer& peer = *touched.back();
+    touched.pop_back();
+    peer.dirty = false;
+    while (claiming && startRequest(peer, now, actions)) {
+    }
+  }
+  timers.settle();
+}
+
+bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
+  if (peer.requestsInFlight >= peer.maxRequests || peer.exclusive != 0 || now.steady < peer.pausedUntil) {
+    return false;
+  }
+  const bool down = peer.health.down();
+  if (down && (peer.probe != 0 || now.steady < peer.health.probeAt())) {
+    return false;
+  }
+  tidy(peer);
+  const bool suspectsTurn = peer.ordinarySinceSuspect >= (down ? 1U : peer.maxRequests) || peer.ready.empty();
+  const bool goesAlone = suspectsTurn && !peer.suspectReady.empty();
+  if (goesAlone ? peer.requestsInFlight > 0 : peer.ready.empty()) {
+    return false;
+  }
+
+  Request request;
+  request.id = ++lastRequest;
+  request.peer = &peer;
+  request.epoch = peer.health.epoch();
+  request.asked = goesAlone ? takeSuspect(peer) : assemble(peer);
+  peer.ordinarySinceSuspect = goesAlone ? 0 : peer.ordinarySinceSuspect + 1;
+  peer.exclusive = goesAlone ? request.id : 0;
+  peer.probe = down ? request.id : peer.probe;
+  peer.alone = peer.requestsInFlight == 0 ? request.id : 0;
+  ++peer.requestsInFlight;
+  for (const SessionClaim& claim : request.asked) {
+    Session& session = sessions.at(claim.session);
+    session.phase = Phase::inFlight;
+    session.request = request.id;
+  }
+  actions.claims.push_back({.request = request.id, .peer = peer.key, .sessions = request.asked});
+  requests.emplace(request.id, std::move(request));
+  return true;
+}
+
+// Sees to it that each queue's first session belongs there: messages may have been forgotten, or have come back in
+// front of others, since it was queued.
+void Machine::Body::tidy(Peer& peer) {
+  const auto tidyQueue = [&peer](std::deque<Session*>& queue, std::deque<Session*>& other, bool suspect) {
+    while (!queue.empty()) {
+      Session& first = *queue.front();
+      if (!first.queue.empty() && peer.suspects.contains(first.queue.front()) == suspect) {
+        return;
+      }
+      queue.pop_front();
+      if (first.queue.empty()) {
+        first.phase = Phase::idle;
+      } else {
+        other.push_back(&first);
+      }
+    }
+  };
+  tidyQueue(peer.ready, peer.suspectReady, false);
+  tidyQueue(peer.suspectReady, peer.ready, true);
+  // What the second pass moved may now stand first.
+  tidyQueue(peer.ready, peer.suspectReady, false);
+}
+
+// Precondition: the queue is tidy and not empty, so at least one frame is found.
+std::vector<SessionClaim> Machine::Body::assemble(Peer& peer) {
+  std::size_t limit = std::min(options.batchFrames, peer.frameLimit);
+  if (peer.creditFrames > 0) {
+    limit = std::min<std::size_t>(limit, peer.creditFrames);
+  }
+  if (peer.health.down()) {
+    limit = 1;
+  }
+  std::vector<SessionClaim> claims;
+  std::size_t frames = 0;
+  for (; frames < limit && !peer.ready.empty(); tidy(peer)) {
+    Session& session = *peer.ready.front();
+    if (session.frameLimit > 0) {
+      if (frames >= session.frameLimit) {
+        break;
+      }
+      limit = std::min<std::size_t>(limit, session.frameLimit);
+    }
+    peer.ready.pop_front();
+    SessionClaim claim{.session = session.key, .keys = {}};
+    while (frames < limit && !session.queue.empty() && !peer.suspects.contains(session.queue.front())) {
+      claim.keys.push_back(session.queue.front());
+      session.queue.popFront();
+      ++frames;
+    }
+    claims.push_back(std::move(claim));
+  }
+  return claims;
+}
+
+// Precondition: the queue is tidy and not empty.
+std::vector<SessionClaim> Machine::Body::takeSuspect(Peer& peer) {
+  Session& session = *peer.suspectReady.front();
+  peer.suspectReady.pop_front();
+  std::vector<SessionClaim> claims{{.session = session.key, .keys = {session.queue.front()}}};
+  session.queue.popFront();
+  return claims;
+}
+
+void Machine::Body::leave(const Request& request) {
+  Peer& peer = *request.peer;
+  --peer.requestsInFlight;
+  for (RequestId* role : {&peer.probe, &peer.exclusive, &peer.alone}) {
+    if (*role == request.id) {
+      *role = 0;
+    }
+  }
+  touch(peer);
+}
+
+}  // namespace ackbox::delivery

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "delivery/key_queue.hpp"
+#include "delivery/types.hpp"
+
+namespace ackbox::delivery {
+
+struct Peer;
+
+/// Where a session stands. At most one request of it is under way.
+enum class Phase : std::uint8_t {
+  /// Nothing to send.
+  idle,
+  /// In its peer's queue.
+  ready,
+  /// Claimed or being claimed; its frames are in a request.
+  inFlight,
+  /// Its head waits for its next attempt.
+  backoff,
+  /// Another process has it in flight; asked again soon.
+  foreign,
+};
+
+/// A message that the peer stored and will acknowledge later.
+struct Deferred {
+  SteadyTime deadline;
+  std::uint64_t sequence = 0;
+  std::uint32_t retryCount = 0;
+};
+
+/// One ordered lane to one peer.
+struct Session {
+  SessionKey key = 0;
+  Peer* peer = nullptr;
+  /// What waits; what is in flight is in the request instead.
+  KeyQueue queue;
+  std::map<MessageKey, Deferred> deferred;
+  Phase phase = Phase::idle;
+  /// For `backoff` and `foreign`.
+  SteadyTime wakeAt{};
+  /// For `inFlight`.
+  RequestId request = 0;
+  /// The highest key ever told: what lies above is new without a search.
+  MessageKey highestKey = 0;
+  /// Frames in a request with this session's, after such a request was rejected as a whole; 0: no such limit.
+  std::uint32_t frameLimit = 0;
+  /// The peer did not know our predecessor and was offered 0 instead; a second refusal is the message's own.
+  bool sequenceReset = false;
+
+  [[nodiscard]] bool waits() const noexcept { return phase == Phase::backoff || phase == Phase::foreign; }
+};
+
+}  // namespace ackbox::delivery

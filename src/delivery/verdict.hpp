@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "delivery/machine.hpp"
+
+namespace ackbox::delivery {
+
+/// What becomes of one frame.
+struct Verdict {
+  Transition transition = Transition::release;
+  /// For `fail`.
+  std::string reason;
+  /// For `retry` and `defer`.
+  std::chrono::milliseconds delay{0};
+};
+
+/// Why a claimed row must not be sent any more: `expired`, `horizon`, or empty.
+[[nodiscard]] std::string whyNotSend(const MachineOptions& options, const ClaimedRow& row, WallTime now);
+
+/// A nack that is the message's own: tried again later, or given up when budget or horizon is spent.
+[[nodiscard]] Verdict chargedVerdict(const MachineOptions& options, const ClaimedRow& row, const FrameResult& result,
+                                     WallTime now, Random& random);
+
+/// A rejection: the peer's code is the reason.
+[[nodiscard]] Verdict termVerdict(const FrameResult& result);
+
+/// The settlement of a claimed row by a verdict.
+[[nodiscard]] Settlement settlementOf(SessionKey session, const ClaimedRow& row, Verdict verdict, WallTime now);
+
+}  // namespace ackbox::delivery
