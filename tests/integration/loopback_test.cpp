@@ -1,0 +1,197 @@
+// Goal: the whole path over real sockets and real files: ordered delivery, replies, a peer that is away and comes back.
+// Method: two agents in one process on loopback; conditions are waited for, never slept for.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <boost/asio/thread_pool.hpp>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_server.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+/// Counts to a target that a test waits for.
+class Countdown {
+public:
+  void add() {
+    const std::scoped_lock lock(mutex_);
+    ++count_;
+    changed_.notify_all();
+  }
+  void waitFor(std::size_t target) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return count_ >= target; });
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::size_t count_ = 0;
+};
+
+/// An agent that keeps what it hears, in order, in its own file, and answers every tenth frame.
+class Listener {
+public:
+  Listener(const std::filesystem::path& file, const std::string& name, std::vector<PeerOptions> peers)
+      : manager(OutboxManager::open(file, optionsOf(name, std::move(peers)))),
+        database_(file.string(), SQLite::OPEN_READWRITE) {
+    database_.exec("CREATE TABLE IF NOT EXISTS heard(id INTEGER PRIMARY KEY, session TEXT, data TEXT)");
+    handler_.emplace(manager, [this](const InboundFrame& frame, InboundTransaction& transaction) {
+      SQLite::Statement insert(transaction.database(), "INSERT INTO heard(session, data) VALUES (?, ?)");
+      insert.bind(1, frame.session);
+      insert.bind(2, frame.data);
+      insert.exec();
+      if (frame.sequence % 10 == 0 && frame.type == "question") {
+        Frame reply;
+        reply.peer = "alice";
+        reply.session = frame.session;
+        reply.type = "answer";
+        reply.data = frame.data;
+        reply.correlationId = frame.id;
+        transaction.enqueue(reply);
+      }
+      heard.add();
+      return HandlerResult::ack();
+    });
+  }
+
+  /// Listens; returns the port.
+  std::uint16_t listen(std::uint16_t port = 0) {
+    InboundServerOptions options;
+    options.port = port;
+    server_.emplace(pool_.get_executor(), *handler_, options);
+    return server_->port();
+  }
+  void hangUp() {
+    server_->stop();
+    server_.reset();
+  }
+  void speak() {
+    manager.setSender(std::make_shared<HttpSender>());
+    manager.start();
+  }
+  std::map<std::string, std::vector<std::string>> heardBySession() {
+    std::map<std::string, std::vector<std::string>> found;
+    SQLite::Statement query(database_, "SELECT session, data FROM heard ORDER BY id");
+    while (query.executeStep()) {
+      found[query.getColumn(0).getString()].push_back(query.getColumn(1).getString());
+    }
+    return found;
+  }
+
+private:
+  static OutboxOptions optionsOf(const std::string& name, std::vector<PeerOptions> peers) {
+    OutboxOptions options;
+    options.agent = "urn:agent:" + name;
+    options.peers = std::move(peers);
+    options.peerHealth.probeDelays = {std::chrono::milliseconds(5)};
+    return options;
+  }
+
+public:
+  Countdown heard;
+  OutboxManager manager;
+
+private:
+  SQLite::Database database_;
+  std::optional<InboundHandler> handler_;
+  boost::asio::thread_pool pool_{1};
+  std::optional<InboundServer> server_;
+};
+
+Frame question(const std::string& session, int number) {
+  Frame frame;
+  frame.peer = "bob";
+  frame.session = session;
+  frame.type = "question";
+  frame.data = std::to_string(number);
+  return frame;
+}
+
+std::string urlOf(std::uint16_t port) {
+  return "http://127.0.0.1:" + std::to_string(port) + "/inbox";
+}
+
+TEST_CASE("P4 P5: many sessions over HTTP arrive in order and once, and replies come back") {
+  const testing::TempDir dir;
+  Listener carol(dir.file("probe.db"), "probe", {});
+  const std::uint16_t alicePort = carol.listen();
+  carol.hangUp();
+  Listener bob(dir.file("bob.db"), "bob", {{.name = "alice", .url = urlOf(alicePort), .agent = "urn:agent:alice"}});
+  Listener alice(dir.file("alice.db"), "alice",
+                 {{.name = "bob", .url = urlOf(bob.listen()), .agent = "urn:agent:bob"}});
+  alice.listen(alicePort);
+  alice.speak();
+  bob.speak();
+  constexpr int kSessions = 20;
+  constexpr int kPerSession = 50;
+  for (int number = 0; number < kPerSession; ++number) {
+    for (int session = 0; session < kSessions; ++session) {
+      CHECK(alice.manager.enqueue(question("s" + std::to_string(session), number)).isNew());
+    }
+  }
+  bob.heard.waitFor(kSessions * kPerSession);
+  alice.heard.waitFor(kSessions * kPerSession / 10);
+  alice.manager.stop();
+  bob.manager.stop();
+  for (const auto& [session, data] : bob.heardBySession()) {
+    REQUIRE(data.size() == kPerSession);
+    for (int number = 0; number < kPerSession; ++number) {
+      CHECK(data[static_cast<std::size_t>(number)] == std::to_string(number));
+    }
+  }
+  for (const auto& [session, data] : alice.heardBySession()) {
+    CHECK(data == std::vector<std::string>{"9", "19", "29", "39", "49"});
+  }
+}
+
+TEST_CASE("P8: a peer that is away and comes back gets everything in order, and no message was charged") {
+  const testing::TempDir dir;
+  Listener bob(dir.file("bob.db"), "bob", {});
+  const std::uint16_t port = bob.listen();
+  bob.hangUp();
+  Listener alice(dir.file("alice.db"), "alice", {{.name = "bob", .url = urlOf(port)}});
+  alice.speak();
+  for (int number = 0; number < 100; ++number) {
+    alice.manager.enqueue(question("s" + std::to_string(number % 3), number));
+  }
+  bob.listen(port);
+  bob.heard.waitFor(50);
+  bob.hangUp();
+  for (int number = 100; number < 200; ++number) {
+    alice.manager.enqueue(question("s" + std::to_string(number % 3), number));
+  }
+  bob.listen(port);
+  bob.heard.waitFor(200);
+  while (alice.manager.getStats().acked != 200) {
+    std::this_thread::yield();
+  }
+  alice.manager.stop();
+  CHECK(alice.manager.getStats().totalRetries == 0);
+  CHECK(alice.manager.getStats().failed == 0);
+  std::size_t total = 0;
+  for (const auto& [session, data] : bob.heardBySession()) {
+    total += data.size();
+    for (std::size_t index = 1; index < data.size(); ++index) {
+      CHECK(std::stoi(data[index - 1]) + 3 == std::stoi(data[index]));
+    }
+  }
+  CHECK(total == 200);
+}
+
+}  // namespace
+}  // namespace ackbox
