@@ -147,6 +147,8 @@ public:
     std::string session;
   };
   std::optional<AckedById> ackById(std::string_view messageId);
+  /// Deletes up to `limit` acknowledged rows whose `ackedRetention` is over; returns how many.
+  std::size_t purgeAcked(std::size_t limit);
 
   // --- Inbound.
 

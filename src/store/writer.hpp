@@ -64,7 +64,10 @@ public:
 
 private:
   void loop() noexcept;
+  Job* takeGroup() noexcept;
   void commitGroup(Job* first) noexcept;
+  std::error_code tryCommit(Job* first) noexcept;
+  void finish(Job* first, const std::error_code& error) noexcept;
 
   Store& store_;
   AfterCommit afterCommit_;

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+
+namespace ackbox::store {
+
+/// Moves the WAL back into the database when it has grown enough, always under the writer lock.
+///
+/// Takes the place of SQLite's automatic checkpoint, which is passive: before 3.51.3 a passive checkpoint may race
+/// another connection's commit and damage the file.
+class Checkpointer {
+public:
+  /// Watches `connection`'s commits until it ends.
+  Checkpointer(sqlite3* connection, std::uint32_t checkpointPages, int busyTimeoutMilliseconds);
+  ~Checkpointer();
+  Checkpointer(const Checkpointer&) = delete;
+  Checkpointer& operator=(const Checkpointer&) = delete;
+
+  /// Outside a transaction. A checkpoint that cannot finish is benign and is tried again later.
+  void checkpointIfDue() noexcept;
+
+private:
+  static int onCommit(void* self, sqlite3* connection, const char* database, int pages);
+  static int onBusy(void* self, int count);
+
+  sqlite3* const connection_;
+  const std::uint32_t checkpointPages_;
+  const int busyTimeoutMilliseconds_;
+  std::uint32_t pages_ = 0;
+  // The size of the WAL at which the next attempt is made.
+  std::uint32_t duePages_;
+};
+
+}  // namespace ackbox::store

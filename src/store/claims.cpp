@@ -1,0 +1,131 @@
+#include "store/claims.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace ackbox::store {
+namespace {
+
+// No retry delay is longer, not even one that a peer asks for. What is due later than that was written by a clock that
+// has been set back since: it is due.
+constexpr std::chrono::milliseconds kDelayMax = std::chrono::hours(1);
+
+bool isDue(WallTime dueAt, WallTime now) {
+  return dueAt <= now || dueAt > now + kDelayMax;
+}
+
+}  // namespace
+
+Claims::Claims(Context& context)
+    : context_(context),
+      selectSession_(context.prepare("SELECT owner_id,due_at_ms,previous_sequence,name FROM #sessions WHERE id=?1")),
+      ownSession_(context.prepare("UPDATE #sessions SET owner_id=?2 WHERE id=?1")),
+      selectRow_(context.prepare(
+          "SELECT state,owner_id,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
+          "traceparent,correlation_id,data FROM #outbox WHERE id=?1")),
+      ownRow_(context.prepare("UPDATE #outbox SET state=1, owner_id=?2, attempt=attempt+1 WHERE id=?1")),
+      release_(context.prepare("UPDATE #sessions SET owner_id=0, due_at_ms=?3, "
+                               "previous_sequence=coalesce(?4,previous_sequence) WHERE id=?1 AND owner_id=?2")) {}
+
+ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
+  ClaimReply reply;
+  reply.sessions.reserve(sessions.size());
+  const WallTime now = context_.clock.wallNow();
+  for (const delivery::SessionClaim& wanted : sessions) {
+    claimSession(wanted, now, reply);
+  }
+  return reply;
+}
+
+void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply) {
+  delivery::SessionClaimed claimed;
+  claimed.session = wanted.session;
+  std::string name;
+  std::int64_t owner = 0;
+  {
+    Query query(selectSession_, wanted.session);
+    if (!query.next()) {
+      // Nobody can hold what is not there; its rows are gone as well.
+      reply.sessions.push_back(std::move(claimed));
+      return;
+    }
+    owner = query.integer(0);
+    claimed.dueAt = query.instant(1);
+    claimed.previousSequence = query.as<std::uint64_t>(2);
+    name = query.text(3);
+  }
+  if (owner != 0 && owner != context_.owner) {
+    claimed.status = delivery::ClaimStatus::busy;
+  } else if (!isDue(claimed.dueAt, now)) {
+    claimed.status = delivery::ClaimStatus::notDue;
+  } else {
+    const std::size_t firstMessage = reply.messages.size();
+    for (const delivery::MessageKey key : wanted.keys) {
+      claimRow(key, claimed, reply);
+    }
+    for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
+      reply.messages[index].frame.session = name;
+    }
+    const std::int64_t newOwner = claimed.rows.empty() ? 0 : context_.owner;
+    if (newOwner != owner) {
+      Query(ownSession_, wanted.session, newOwner).run();
+    }
+  }
+  reply.sessions.push_back(std::move(claimed));
+}
+
+void Claims::claimRow(delivery::MessageKey key, delivery::SessionClaimed& session, ClaimReply& reply) {
+  delivery::ClaimedRow row;
+  ClaimedMessage message;
+  MessageState state{};
+  {
+    Query query(selectRow_, key);
+    if (!query.next()) {
+      return;
+    }
+    state = query.as<MessageState>(0);
+    if (state == MessageState::sent) {
+      session.deferred.push_back({key, query.instant(6)});
+      return;
+    }
+    // A sending row of a held session is the leftover of an owner that is gone, or of this one's lost answer: the
+    // session's owner was checked before.
+    if (state != MessageState::pending && state != MessageState::sending) {
+      return;
+    }
+    row.key = key;
+    row.sequence = query.as<std::uint64_t>(2);
+    row.attempt = query.as<std::uint32_t>(3) + 1;
+    row.retryCount = query.as<std::uint32_t>(4);
+    row.enqueuedAt = query.instant(5);
+    row.expiresAt = query.optionalInstant(7);
+    OutboundFrame& frame = message.frame;
+    frame.messageId = query.text(8);
+    frame.type = query.text(9);
+    frame.traceparent = query.text(10);
+    frame.correlationId = query.text(11);
+    frame.data = query.text(12);
+    row.dataBytes = static_cast<std::uint32_t>(frame.data.size());
+  }
+  Query(ownRow_, key, context_.owner).run();
+  message.session = session.session;
+  message.key = key;
+  message.frame.sequence = row.sequence;
+  message.frame.retryCount = row.retryCount;
+  message.frame.enqueuedAt = row.enqueuedAt;
+  message.frame.expiresAt = row.expiresAt;
+  if (state == MessageState::pending) {
+    context_.counters.leave(MessageState::pending, 1, row.dataBytes);
+    context_.counters.enter(MessageState::sending, 1, row.dataBytes);
+  }
+  session.rows.push_back(row);
+  reply.messages.push_back(std::move(message));
+}
+
+void Claims::release(std::span<const delivery::SessionRelease> releases) {
+  for (const delivery::SessionRelease& released : releases) {
+    Query(release_, released.session, context_.owner, released.dueAt, released.previousSequence).run();
+  }
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+
+#include "store/context.hpp"
+#include "store/store.hpp"
+
+namespace ackbox::store {
+
+/// Takes sessions and their head rows for this owner, and gives sessions back.
+///
+/// All in a transaction. Thread-safety: none.
+class Claims {
+public:
+  explicit Claims(Context& context);
+
+  ClaimReply claim(std::span<const delivery::SessionClaim> sessions);
+  void release(std::span<const delivery::SessionRelease> releases);
+
+private:
+  void claimSession(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply);
+  void claimRow(delivery::MessageKey key, delivery::SessionClaimed& session, ClaimReply& reply);
+
+  Context& context_;
+  Statement selectSession_;
+  Statement ownSession_;
+  Statement selectRow_;
+  Statement ownRow_;
+  Statement release_;
+};
+
+}  // namespace ackbox::store

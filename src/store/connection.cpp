@@ -1,0 +1,96 @@
+#include "store/connection.hpp"
+
+#include <SQLiteCpp/Exception.h>
+
+#include <chrono>
+#include <thread>
+
+#include "store/schema.hpp"
+
+namespace ackbox::store {
+namespace {
+
+constexpr int kSynchronousNormal = 1;
+constexpr int kSynchronousFull = 2;
+
+int openFlags(const OutboxOptions& options) {
+  return SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options.createSchema ? SQLITE_OPEN_CREATE : 0);
+}
+
+}  // namespace
+
+SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOptions& options, int flags) {
+  try {
+    SQLite::Database database(file.string(), flags, static_cast<int>(options.busyTimeout.count()), options.vfs);
+    sqlite3_extended_result_codes(database.getHandle(), 1);
+    return database;
+  } catch (const SQLite::Exception& exception) {
+    throw Error(errcOf(exception.getExtendedErrorCode()), file.string() + ": " + exception.what());
+  }
+}
+
+std::string scalar(sqlite3* connection, std::string_view sql) {
+  Statement statement(connection, sql, {});
+  Query query(statement);
+  return query.next() ? query.text(0) : std::string();
+}
+
+Connection::Connection(const std::filesystem::path& file, const OutboxOptions& options)
+    : database_(openDatabase(file, options, openFlags(options))), prefix_(options.tablePrefix) {
+  inspect(options);
+  enterWalMode(options);
+  // Every connection that we open leaves checkpoints to the store: hazard of SQLite before 3.51.3, where a passive
+  // checkpoint may race another connection's commit.
+  execute(handle(), "PRAGMA wal_autocheckpoint=0");
+  execute(handle(), "PRAGMA temp_store=MEMORY");
+  execute(handle(), "PRAGMA secure_delete=OFF");
+  execute(handle(), "PRAGMA foreign_keys=OFF");
+  setFullSync(options.durability == Durability::powerCut);
+}
+
+// Reads only: whatever is refused here has not been written to.
+void Connection::inspect(const OutboxOptions& options) {
+  if (sqlite3_db_readonly(handle(), "main") == 1) {
+    throw Error(Errc::databaseReadOnly, database_.getFilename());
+  }
+  requireUsable(schemaVersion(handle(), prefix_), options.createSchema);
+}
+
+void Connection::enterWalMode(const OutboxOptions& options) {
+  if (options.createSchema && scalar(handle(), "PRAGMA page_count") == "0") {
+    execute(handle(), "PRAGMA auto_vacuum=INCREMENTAL");
+  }
+  // SQLite does not call the busy handler where two processes convert a fresh file at once; so wait here.
+  const auto deadline = std::chrono::steady_clock::now() + options.busyTimeout;
+  while (true) {
+    try {
+      const std::string mode = scalar(handle(), "PRAGMA journal_mode=WAL");
+      if (mode != "wal") {
+        throw Error(Errc::databaseError, "the file cannot use a write-ahead log; its journal mode stays " + mode);
+      }
+      return;
+    } catch (const Error& error) {
+      if (error.code() != Errc::databaseBusy || std::chrono::steady_clock::now() >= deadline) {
+        throw;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
+
+void Connection::setFullSync(bool full) {
+  const int wanted = full ? kSynchronousFull : kSynchronousNormal;
+  if (wanted == synchronous_) {
+    return;
+  }
+  // The pragma acts when it is prepared, so a kept statement would do nothing on its second run; and inside a
+  // transaction it is ignored. Believe only what is read back.
+  execute(handle(), full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+  if (scalar(handle(), "PRAGMA synchronous") != std::to_string(wanted)) {
+    synchronous_ = 0;
+    throw Error(Errc::databaseError, "SQLite did not take the synchronous level");
+  }
+  synchronous_ = wanted;
+}
+
+}  // namespace ackbox::store

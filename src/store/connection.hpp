@@ -1,0 +1,49 @@
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "ackbox/options.hpp"
+#include "store/sql.hpp"
+
+namespace ackbox::store {
+
+/// The store's one write connection: opened without harm to a file that is not ours, in WAL mode, with the settings
+/// that the promises rest on.
+///
+/// Thread-safety: none.
+class Connection {
+public:
+  /// Throws `Error` as `OutboxManager::open` documents; a refused file is left byte for byte as it was.
+  Connection(const std::filesystem::path& file, const OutboxOptions& options);
+
+  [[nodiscard]] sqlite3* handle() const noexcept { return database_.getHandle(); }
+  [[nodiscard]] SQLite::Database& database() noexcept { return database_; }
+  [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
+  [[nodiscard]] Statement prepare(std::string_view sql) const { return Statement(handle(), sql, prefix_); }
+
+  /// FULL: a commit is fsynced before it returns. Outside a transaction. Throws `databaseError` when SQLite does not
+  /// follow.
+  void setFullSync(bool full);
+
+private:
+  void inspect(const OutboxOptions& options);
+  void enterWalMode(const OutboxOptions& options);
+
+  SQLite::Database database_;
+  const std::string prefix_;
+  // 0: not set yet.
+  int synchronous_ = 0;
+};
+
+/// Opens `file` in SQLite, with its failures as `Error`.
+[[nodiscard]] SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOptions& options, int flags);
+
+/// The first column of the only row, such as a PRAGMA's value.
+[[nodiscard]] std::string scalar(sqlite3* connection, std::string_view sql);
+
+}  // namespace ackbox::store

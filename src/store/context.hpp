@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/random.hpp"
+#include "store/connection.hpp"
+#include "store/counters.hpp"
+
+namespace ackbox::store {
+
+/// What the parts of a store share. Lives as long as they do.
+struct Context {
+  Connection& connection;
+  Counters& counters;
+  const OutboxOptions& options;
+  Clock& clock;
+  Random& random;
+  /// This store's row in the owners table.
+  std::int64_t owner = 0;
+
+  [[nodiscard]] Statement prepare(std::string_view sql) const { return connection.prepare(sql); }
+};
+
+}  // namespace ackbox::store

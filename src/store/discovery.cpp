@@ -1,0 +1,113 @@
+#include "store/discovery.hpp"
+
+#include <new>
+
+namespace ackbox::store {
+namespace {
+
+// Where nobody asks for rows (a manager that was not started), memory is not spent on them: they are in the file.
+constexpr std::size_t kPublishedRowsMax = 100'000;
+
+}  // namespace
+
+Discovery::Discovery(Context& context, Transaction& transaction)
+    : context_(context),
+      transaction_(transaction),
+      scan_(context.prepare("SELECT id,session_id,state,due_at_ms FROM #outbox WHERE id>?1 ORDER BY id LIMIT ?2")),
+      selectSession_(context.prepare("SELECT peer_id,name,due_at_ms FROM #sessions WHERE id=?1")) {}
+
+void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
+  try {
+    if (published_.size() + rows.size() <= kPublishedRowsMax) {
+      published_.insert(published_.end(), rows.begin(), rows.end());
+      return;
+    }
+  } catch (const std::bad_alloc&) {
+    // They are committed, and the file knows them.
+  }
+  rescan();
+}
+
+NewRows Discovery::take(std::size_t limit) {
+  NewRows found;
+  const delivery::MessageKey before = lastTold_;
+  try {
+    // Read before the rows: a commit that comes between is seen now and looked for once more.
+    const std::int64_t version = transaction_.dataVersion();
+    if (version == scannedVersion_ && (published_.empty() || published_.front().key == lastTold_ + 1)) {
+      takePublished(limit, found);
+    } else {
+      scan(limit, found);
+      scannedVersion_ = found.more ? -1 : version;
+    }
+    return found;
+  } catch (...) {
+    // What was found is lost with the exception: tell it again next time.
+    for (const delivery::SessionInfo& session : found.sessions) {
+      sessions_.erase(session.key);
+    }
+    lastTold_ = before;
+    rescan();
+    throw;
+  }
+}
+
+const std::string& Discovery::sessionName(delivery::SessionKey key) const {
+  static const std::string unknown;
+  const auto known = sessions_.find(key);
+  return known == sessions_.end() ? unknown : known->second;
+}
+
+void Discovery::takePublished(std::size_t limit, NewRows& found) {
+  while (!published_.empty() && found.rows.size() < limit && published_.front().key == lastTold_ + 1) {
+    const delivery::RowSeen row = published_.front();
+    introduce(row.session, found);
+    found.rows.push_back(row);
+    published_.pop_front();
+    lastTold_ = row.key;
+  }
+  found.more = !published_.empty();
+}
+
+void Discovery::scan(std::size_t limit, NewRows& found) {
+  std::size_t examined = 0;
+  delivery::MessageKey last = lastTold_;
+  Query query(scan_, lastTold_, limit);
+  for (; query.next(); ++examined) {
+    last = query.integer(0);
+    delivery::RowSeen row{last, query.integer(1), query.as<MessageState>(2), query.instant(3)};
+    if (row.state == MessageState::acked || row.state == MessageState::failed) {
+      continue;
+    }
+    if (row.state != MessageState::sent) {
+      row.state = MessageState::pending;
+      row.dueAt = {};
+    }
+    introduce(row.session, found);
+    found.rows.push_back(row);
+  }
+  lastTold_ = last;
+  found.more = examined == limit;
+  while (!published_.empty() && published_.front().key <= lastTold_) {
+    published_.pop_front();
+  }
+}
+
+void Discovery::rescan() noexcept {
+  published_.clear();
+  scannedVersion_ = -1;
+}
+
+void Discovery::introduce(delivery::SessionKey key, NewRows& found) {
+  if (sessions_.contains(key)) {
+    return;
+  }
+  Query query(selectSession_, key);
+  if (!query.next()) {
+    throw Error(Errc::databaseCorrupt, "session " + std::to_string(key) + " of an outbox row is missing");
+  }
+  found.sessions.push_back({key, query.integer(0), query.instant(2)});
+  sessions_.emplace(key, query.text(1));
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "store/context.hpp"
+#include "store/store.hpp"
+#include "store/transaction.hpp"
+
+namespace ackbox::store {
+
+/// Finds the rows that the machine has not been told of. Keys grow in commit order and are never used twice, so what is
+/// new is what is above the last key told: own commits are told from memory, those of others are read.
+///
+/// Between transactions. Thread-safety: none.
+class Discovery {
+public:
+  Discovery(Context& context, Transaction& transaction);
+
+  /// Rows of an own commit, in key order.
+  void publish(const std::vector<delivery::RowSeen>& rows) noexcept;
+  [[nodiscard]] NewRows take(std::size_t limit);
+  [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const;
+
+private:
+  void takePublished(std::size_t limit, NewRows& found);
+  void scan(std::size_t limit, NewRows& found);
+  void rescan() noexcept;
+  void introduce(delivery::SessionKey key, NewRows& found);
+
+  Context& context_;
+  Transaction& transaction_;
+  Statement scan_;
+  Statement selectSession_;
+  delivery::MessageKey lastTold_ = 0;
+  // The file's version up to which everything committed by others has been told; -1: nothing has.
+  std::int64_t scannedVersion_ = -1;
+  std::deque<delivery::RowSeen> published_;
+  std::unordered_map<delivery::SessionKey, std::string> sessions_;
+};
+
+}  // namespace ackbox::store

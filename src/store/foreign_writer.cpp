@@ -1,0 +1,155 @@
+#include "store/foreign_writer.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "store/connection.hpp"
+#include "store/counters.hpp"
+#include "store/outbox_rows.hpp"
+#include "store/peers.hpp"
+#include "store/schema.hpp"
+#include "store/uuid.hpp"
+
+namespace ackbox::store {
+namespace {
+
+constexpr int kSqliteAutocheckpointPages = 1'000;
+
+// Checked before any statement is prepared on the tables.
+sqlite3* accept(SQLite::Database& connection, const OutboxOptions& options) {
+  sqlite3* const handle = connection.getHandle();
+  requireUsable(schemaVersion(handle, options.tablePrefix), false);
+  const auto isFull = [handle] { return std::stoi(scalar(handle, "PRAGMA synchronous")) >= 2; };
+  if (options.durability == Durability::powerCut && !isFull()) {
+    if (sqlite3_get_autocommit(handle) == 0) {
+      throw Error(Errc::notDurable, "synchronous cannot be raised inside a transaction");
+    }
+    execute(handle, "PRAGMA synchronous=FULL");
+    if (!isFull()) {
+      throw Error(Errc::notDurable, "SQLite did not take synchronous=FULL");
+    }
+  }
+  return handle;
+}
+
+}  // namespace
+
+struct ForeignWriter::Body {
+  Body(SQLite::Database& connection, const OutboxOptions& givenOptions, std::function<void()> givenCommitted)
+      : handle(accept(connection, givenOptions)),
+        options(givenOptions),
+        clock(options.clock ? options.clock : systemClock()),
+        random(options.random ? options.random : systemRandom()),
+        committed(std::move(givenCommitted)),
+        rows(handle, options.tablePrefix),
+        counters(handle, options.tablePrefix),
+        selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
+        savepoint(handle, "SAVEPOINT #enqueue", options.tablePrefix),
+        release(handle, "RELEASE #enqueue", options.tablePrefix),
+        rollbackTo(handle, "ROLLBACK TO #enqueue", options.tablePrefix) {
+    for (const PeerOptions& peer : configuredPeers(options)) {
+      Query query(selectPeer, peer.name);
+      if (query.next()) {
+        peers.emplace(peer.name, query.integer(0));
+      }
+    }
+    // Takes the place of the automatic checkpoint, which is passive and could race the store's commits.
+    sqlite3_wal_hook(handle, &Body::onCommit, this);
+  }
+  ~Body() { sqlite3_wal_autocheckpoint(handle, kSqliteAutocheckpointPages); }
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  static int onCommit(void* self, sqlite3* /*connection*/, const char* /*database*/, int /*pages*/) {
+    const Body& body = *static_cast<Body*>(self);
+    if (body.committed) {
+      body.committed();
+    }
+    return SQLITE_OK;
+  }
+
+  EnqueueReceipt store(const Frame& frame, delivery::PeerKey peer);
+  void undo() noexcept;
+
+  sqlite3* const handle;
+  const OutboxOptions options;
+  const std::shared_ptr<Clock> clock;
+  const std::shared_ptr<Random> random;
+  const std::function<void()> committed;
+  std::map<std::string, delivery::PeerKey, std::less<>> peers;
+  OutboxRows rows;
+  Counters counters;
+  UuidGenerator uuids;
+  Statement selectPeer;
+  Statement savepoint;
+  Statement release;
+  Statement rollbackTo;
+};
+
+ForeignWriter::ForeignWriter(SQLite::Database& connection, const OutboxOptions& options,
+                             std::function<void()> committed)
+    : body_(std::make_unique<Body>(connection, options, std::move(committed))) {}
+
+ForeignWriter::~ForeignWriter() = default;
+
+EnqueueReceipt ForeignWriter::enqueue(const Frame& frame) {
+  if (sqlite3_get_autocommit(body_->handle) != 0) {
+    throw Error(Errc::noTransaction, "enqueue needs the caller's transaction");
+  }
+  const auto peer = body_->peers.find(frame.peer);
+  if (auto refusal = refuseFrame(frame, peer != body_->peers.end(), body_->options)) {
+    return *refusal;
+  }
+  Query(body_->savepoint).run();
+  try {
+    EnqueueReceipt receipt = body_->store(frame, peer->second);
+    if (!receipt.isNew()) {
+      Query(body_->rollbackTo).run();
+    }
+    Query(body_->release).run();
+    return receipt;
+  } catch (...) {
+    body_->undo();
+    throw;
+  }
+}
+
+// The same steps as the store's own enqueue, with nothing remembered between calls: the caller's transaction may be
+// rolled back behind our back.
+EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey peer) {
+  counters.forget();
+  if (auto refusal = refuseFull(frame, counters.live(),
+                                static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), options)) {
+    const auto sequence = frame.id.empty() ? std::nullopt : rows.sequenceOf(frame.id);
+    return sequence ? EnqueueReceipt{EnqueueStatus::duplicate, frame.id, *sequence, {}} : *refusal;
+  }
+  const WallTime now = clock->wallNow();
+  const auto known = rows.findSession(peer, frame.session);
+  SessionTail tail = known ? *known : rows.insertSession(peer, frame.session);
+  ++tail.lastSequence;
+  EnqueueReceipt receipt{
+      EnqueueStatus::stored, frame.id.empty() ? uuids.next(now, *random) : frame.id, tail.lastSequence, {}};
+  if (!rows.insert(frame, receipt.messageId, tail, now)) {
+    receipt.status = EnqueueStatus::duplicate;
+    receipt.sequence = rows.sequenceOf(receipt.messageId).value_or(0);
+    return receipt;
+  }
+  rows.updateSession(tail);
+  counters.enter(MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
+  counters.add(Counter::enqueued, 1);
+  counters.flush();
+  return receipt;
+}
+
+void ForeignWriter::Body::undo() noexcept {
+  counters.forget();
+  try {
+    Query(rollbackTo).run();
+    Query(release).run();
+  } catch (const Error&) {
+    // SQLite ended the whole transaction (a full disk, an I/O error): nothing is left to undo.
+  }
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,77 @@
+#include "store/liveness.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "ackbox/error.hpp"
+
+namespace ackbox::store {
+namespace {
+
+struct flock byteLock(std::int64_t owner) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = owner;
+  lock.l_len = 1;
+  return lock;
+}
+
+class KernelLiveness final : public Liveness {
+public:
+  explicit KernelLiveness(const std::filesystem::path& sidecar) : sidecar_(sidecar) {}
+  ~KernelLiveness() override {
+    if (descriptor_ >= 0) {
+      close(descriptor_);
+    }
+  }
+  KernelLiveness(const KernelLiveness&) = delete;
+  KernelLiveness& operator=(const KernelLiveness&) = delete;
+
+  void hold(std::int64_t owner) override {
+    open();
+    struct flock lock = byteLock(owner);
+    if (fcntl(descriptor_, F_OFD_SETLK, &lock) != 0) {
+      fail(Errc::ioError, "cannot lock byte " + std::to_string(owner) + " of");
+    }
+  }
+
+  [[nodiscard]] bool alive(std::int64_t owner) const override {
+    struct flock lock = byteLock(owner);
+    // A live sender is never robbed: when the kernel cannot say, it lives.
+    return descriptor_ < 0 || fcntl(descriptor_, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+  }
+
+private:
+  // Not before the first `hold`, so that a refused open leaves no file behind. Never deleted: another process may be
+  // about to lock the same name.
+  void open() {
+    if (descriptor_ >= 0) {
+      return;
+    }
+    descriptor_ = ::open(sidecar_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (descriptor_ < 0) {
+      fail(Errc::cannotOpen, "cannot open");
+    }
+  }
+
+  [[noreturn]] void fail(Errc errc, const std::string& what) const {
+    const std::string cause = std::strerror(errno);
+    throw Error(errc, what + " " + sidecar_.string() + ": " + cause);
+  }
+
+  const std::filesystem::path sidecar_;
+  int descriptor_ = -1;
+};
+
+}  // namespace
+
+std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar) {
+  return std::make_shared<KernelLiveness>(sidecar);
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,66 @@
+#include "store/owners.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ackbox::store {
+
+Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
+    : context_(context),
+      liveness_(std::move(liveness)),
+      insert_(context.prepare("INSERT INTO #owners(pid,opened_at_ms) VALUES(?1,?2)")),
+      selectOthers_(context.prepare("SELECT id FROM #owners WHERE id<>?1")),
+      releaseRows_(context.prepare("UPDATE #outbox SET state=0, owner_id=NULL WHERE owner_id=?1 AND state=1")),
+      releaseSessions_(context.prepare("UPDATE #sessions SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
+      remove_(context.prepare("DELETE FROM #owners WHERE id=?1")) {}
+
+void Owners::registerSelf() {
+  Query(insert_, getpid(), context_.clock.wallNow()).run();
+  context_.owner = sqlite3_last_insert_rowid(context_.connection.handle());
+  liveness_->hold(context_.owner);
+  refresh();
+}
+
+void Owners::leave() {
+  putBack(context_.owner);
+}
+
+std::size_t Owners::buryDead() {
+  refresh();
+  std::size_t buried = 0;
+  for (const std::int64_t other : others_) {
+    if (!liveness_->alive(other)) {
+      putBack(other);
+      ++buried;
+    }
+  }
+  if (buried != 0) {
+    refresh();
+  }
+  return buried;
+}
+
+bool Owners::anyDead() {
+  refresh();
+  return std::any_of(others_.begin(), others_.end(), [this](std::int64_t other) { return !liveness_->alive(other); });
+}
+
+void Owners::refresh() {
+  others_.clear();
+  Query query(selectOthers_, context_.owner);
+  while (query.next()) {
+    others_.push_back(query.integer(0));
+  }
+}
+
+void Owners::putBack(std::int64_t owner) {
+  const auto rows = static_cast<std::int64_t>(Query(releaseRows_, owner).run());
+  Query(releaseSessions_, owner).run();
+  Query(remove_, owner).run();
+  context_.counters.add(Counter::sending, -rows);
+  context_.counters.add(Counter::pending, rows);
+}
+
+}  // namespace ackbox::store

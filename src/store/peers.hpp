@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/context.hpp"
+#include "store/store.hpp"
+
+namespace ackbox::store {
+
+/// The names that frames may address: the configured ones, or `default` alone.
+[[nodiscard]] std::vector<PeerOptions> configuredPeers(const OutboxOptions& options);
+
+/// The rows of the configured peers. Peers of earlier configurations keep their rows and messages, but are not here.
+class Peers {
+public:
+  explicit Peers(Context& context);
+
+  /// Writes the configuration to the file and reads the keys. In a transaction.
+  void configure();
+  [[nodiscard]] const std::vector<PeerRow>& rows() const noexcept { return rows_; }
+  [[nodiscard]] const PeerRow* find(delivery::PeerKey key) const noexcept;
+  [[nodiscard]] const PeerRow* find(std::string_view name) const noexcept;
+  void record(const delivery::PeerRecord& record);
+
+private:
+  Context& context_;
+  Statement upsert_;
+  Statement record_;
+  std::vector<PeerRow> rows_;
+  // Into rows_.
+  std::map<std::string, std::size_t, std::less<>> byName_;
+};
+
+/// `text` cut to the length of a stored error, between two UTF-8 characters.
+[[nodiscard]] std::string_view truncatedError(std::string_view text) noexcept;
+
+}  // namespace ackbox::store

@@ -1,0 +1,176 @@
+#include "store/schema.hpp"
+
+#include <array>
+#include <iterator>
+#include <string>
+
+#include "store/sql.hpp"
+
+namespace ackbox::store {
+namespace {
+
+/// `#` is the table prefix. A published migration never changes; a new version is a new entry.
+struct Migration {
+  std::int64_t version;
+  const char* sql;
+};
+
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE #schema(
+  version INTEGER NOT NULL  -- of these tables; PRAGMA user_version is left to the application
+);
+CREATE TABLE #meta(
+  id INTEGER PRIMARY KEY CHECK(id = 1),
+  origin TEXT NOT NULL,     -- UUIDv4 made with the file: this store's identity on the wire
+  epoch INTEGER NOT NULL    -- one more at each open; a smaller one on the wire betrays a restored copy
+);
+CREATE TABLE #peers(
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,      -- what frames address
+  url TEXT NOT NULL,
+  agent TEXT NOT NULL,            -- its agent URI, or empty
+  max_requests INTEGER NOT NULL,
+  down INTEGER NOT NULL DEFAULT 0,             -- 1 while it is unreachable; for other processes and for people
+  failures INTEGER NOT NULL DEFAULT 0,         -- in a row
+  down_since_ms INTEGER NOT NULL DEFAULT 0,
+  next_probe_at_ms INTEGER NOT NULL DEFAULT 0,
+  last_error TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE #owners(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,  -- a process that has the file open; its life is the kernel lock on this byte
+  pid INTEGER NOT NULL,                  -- for people
+  opened_at_ms INTEGER NOT NULL
+);
+CREATE TABLE #sessions(
+  id INTEGER PRIMARY KEY,
+  peer_id INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  last_sequence INTEGER NOT NULL,               -- of its newest message, from 1
+  previous_sequence INTEGER NOT NULL DEFAULT 0, -- of the last message stood by: acked or deferred
+  owner_id INTEGER NOT NULL DEFAULT 0,          -- the process that has it in flight; 0: nobody
+  due_at_ms INTEGER NOT NULL DEFAULT 0,         -- backoff of its head
+  UNIQUE(peer_id, name)
+);
+CREATE INDEX #sessions_owned ON #sessions(owner_id) WHERE owner_id <> 0;
+-- No index on session or state: each would halve the rate of inserts, and the order lives in memory.
+-- Small columns stand first and data last, so that a scan for states does not follow overflow pages.
+CREATE TABLE #outbox(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,  -- in commit order, never used twice
+  session_id INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,             -- place in the session, from 1
+  state INTEGER NOT NULL,                -- 0 PENDING, 1 SENDING, 2 SENT, 3 ACKED, 4 FAILED; never renumber
+  owner_id INTEGER,                      -- the process that is sending it, only while SENDING
+  attempt INTEGER NOT NULL,              -- counts claims: a late settle of an earlier claim is refused by it
+  retry_count INTEGER NOT NULL,          -- charged attempts
+  created_at_ms INTEGER NOT NULL,
+  due_at_ms INTEGER NOT NULL,            -- PENDING: next attempt; SENT: ACK deadline; ACKED: kept until
+  expires_at_ms INTEGER,                 -- not delivered after; NULL: never expires
+  message_id TEXT NOT NULL UNIQUE,       -- UUIDv7, or the caller's idempotency key
+  type TEXT NOT NULL,                    -- CloudEvents type
+  traceparent TEXT,
+  correlation_id TEXT,
+  reason TEXT,                           -- FAILED: short and stable
+  last_error TEXT,                       -- for people, at most 1,000 bytes
+  data BLOB NOT NULL                     -- JSON text, byte for byte as enqueued
+);
+-- In-flight rows only, so it stays tiny whatever the backlog.
+CREATE INDEX #outbox_owned ON #outbox(owner_id) WHERE owner_id IS NOT NULL;
+-- Retained ACKED rows only.
+CREATE INDEX #outbox_acked ON #outbox(due_at_ms) WHERE state = 3;
+CREATE TABLE #inbound_sessions(
+  origin TEXT NOT NULL,                -- the sender's store
+  session TEXT NOT NULL,
+  accepted_sequence INTEGER NOT NULL,  -- high-water mark: everything up to it is a duplicate, for ever
+  epoch INTEGER NOT NULL,              -- highest seen
+  gaps INTEGER NOT NULL,               -- numbers that were passed over: the sender's dead letters
+  updated_at_ms INTEGER NOT NULL,
+  PRIMARY KEY(origin, session)
+) WITHOUT ROWID;
+CREATE TABLE #processed_messages(
+  id TEXT NOT NULL,                  -- frames outside any session are deduplicated by (id, source)
+  source TEXT NOT NULL,
+  processed_at_ms INTEGER NOT NULL,
+  keep_until_ms INTEGER NOT NULL,    -- the retention is counted from here: processed, or expired plus skew
+  PRIMARY KEY(id, source)
+) WITHOUT ROWID;
+CREATE INDEX #processed_messages_keep_until ON #processed_messages(keep_until_ms);
+CREATE TABLE #counters(
+  id INTEGER PRIMARY KEY CHECK(id = 1),
+  pending INTEGER NOT NULL DEFAULT 0,        -- gauges: rows now
+  sending INTEGER NOT NULL DEFAULT 0,
+  sent INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  pending_bytes INTEGER NOT NULL DEFAULT 0,  -- data of live rows
+  enqueued INTEGER NOT NULL DEFAULT 0,       -- totals since the file was made
+  acked INTEGER NOT NULL DEFAULT 0,
+  failed_total INTEGER NOT NULL DEFAULT 0,
+  total_retries INTEGER NOT NULL DEFAULT 0,
+  stale_settles INTEGER NOT NULL DEFAULT 0,
+  received INTEGER NOT NULL DEFAULT 0,
+  duplicates INTEGER NOT NULL DEFAULT 0,
+  gaps INTEGER NOT NULL DEFAULT 0
+);
+INSERT INTO #counters(id) VALUES(1);
+INSERT INTO #schema(version) VALUES(0);
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}};
+
+constexpr std::array kTables = {
+    "meta", "peers", "owners", "sessions", "outbox", "inbound_sessions", "processed_messages", "counters"};
+
+bool hasTable(sqlite3* connection, const std::string& name) {
+  Statement statement(connection, "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?1", {});
+  return Query(statement, name).next();
+}
+
+}  // namespace
+
+std::int64_t currentSchemaVersion() noexcept {
+  return std::rbegin(kMigrations)->version;
+}
+
+std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
+  const std::string start(prefix);
+  if (!hasTable(connection, start + "schema")) {
+    return 0;
+  }
+  Statement statement(connection, "SELECT version FROM #schema", prefix);
+  Query query(statement);
+  if (!query.next()) {
+    throw Error(Errc::databaseCorrupt, "table " + start + "schema is empty");
+  }
+  const std::int64_t version = query.integer(0);
+  for (const char* table : kTables) {
+    // A newer version may have other tables; the caller refuses it for being newer.
+    if (version <= currentSchemaVersion() && !hasTable(connection, start + table)) {
+      throw Error(Errc::databaseCorrupt, "table " + start + table + " is missing");
+    }
+  }
+  return version;
+}
+
+void requireUsable(std::int64_t version, bool createSchema) {
+  if (version > currentSchemaVersion()) {
+    throw Error(Errc::schemaTooNew, "the file has version " + std::to_string(version) + ", this program knows " +
+                                        std::to_string(currentSchemaVersion()));
+  }
+  if (version < currentSchemaVersion() && !createSchema) {
+    throw Error(Errc::schemaMissing, version == 0 ? "no tables" : "tables of an older version");
+  }
+}
+
+void migrate(sqlite3* connection, std::string_view prefix, std::int64_t version) {
+  if (version >= currentSchemaVersion()) {
+    return;
+  }
+  for (const Migration& migration : kMigrations) {
+    if (migration.version > version) {
+      execute(connection, expand(migration.sql, prefix));
+    }
+  }
+  Statement statement(connection, "UPDATE #schema SET version=?1", prefix);
+  Query(statement, currentSchemaVersion()).run();
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,144 @@
+#include "store/settles.hpp"
+
+#include <string>
+
+#include "delivery/transition.hpp"
+#include "store/peers.hpp"
+
+namespace ackbox::store {
+namespace {
+
+using delivery::Next;
+using delivery::Settlement;
+using delivery::Transition;
+
+// ?1 key, ?2 state expected, ?3 this owner, ?4 claim number.
+constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?2<>1 OR (owner_id=?3 AND attempt=?4))";
+constexpr const char* kWho = " RETURNING message_id,sequence,session_id,length(data)";
+
+MessageState stateOf(Next next) {
+  switch (next) {
+    case Next::pending:
+      return MessageState::pending;
+    case Next::sending:
+      return MessageState::sending;
+    case Next::sent:
+      return MessageState::sent;
+    case Next::failed:
+      return MessageState::failed;
+    case Next::acked:
+    case Next::gone:
+    case Next::illegal:
+      break;
+  }
+  return MessageState::acked;
+}
+
+// The transitions that a settlement may carry: a claim and a redrive need more than one row's state.
+bool isSettle(Transition transition) {
+  return transition != Transition::claim && transition != Transition::redrive;
+}
+
+}  // namespace
+
+Settles::Settles(Context& context)
+    : context_(context),
+      remove_(context.prepare(std::string("DELETE FROM #outbox") + kGuard + kWho)),
+      keepAcked_(
+          context.prepare(std::string("UPDATE #outbox SET state=3, owner_id=NULL, due_at_ms=?5") + kGuard + kWho)),
+      update_(context.prepare(std::string("UPDATE #outbox SET state=?5, owner_id=NULL, due_at_ms=?6, "
+                                          "retry_count=retry_count+?7, reason=?8, last_error=coalesce(?9,last_error)") +
+                              kGuard + kWho)),
+      locate_(context.prepare(
+          "SELECT o.id, o.session_id, o.sequence, o.state, o.owner_id, o.attempt, p.name, s.name FROM #outbox AS o "
+          "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1")),
+      purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
+                             "ORDER BY due_at_ms LIMIT ?2)")) {}
+
+std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settlement> settlements) {
+  std::vector<std::optional<SettledMessage>> settled;
+  settled.reserve(settlements.size());
+  for (const Settlement& settlement : settlements) {
+    settled.push_back(apply(settlement, context_.owner));
+    if (!settled.back()) {
+      context_.counters.add(Counter::staleSettles, 1);
+    }
+  }
+  return settled;
+}
+
+std::optional<SettledMessage> Settles::apply(const Settlement& settlement, std::int64_t owner) {
+  const Next next = delivery::next(settlement.from, settlement.transition);
+  if (next == Next::illegal || !isSettle(settlement.transition)) {
+    throw Error(Errc::invalidTransition, std::string(toString(settlement.from)) + " does not " +
+                                             std::string(delivery::toString(settlement.transition)));
+  }
+  const bool retain = next == Next::acked && context_.options.ackedRetention.count() > 0;
+  const auto finish = [&](Query& query) -> std::optional<SettledMessage> {
+    if (!query.next()) {
+      return std::nullopt;
+    }
+    SettledMessage who{settlement.key, query.integer(2), query.text(0), query.as<std::uint64_t>(1)};
+    const std::int64_t bytes = query.integer(3);
+    query.run();
+    context_.counters.leave(settlement.from, 1, bytes);
+    context_.counters.enter(stateOf(next), 1, bytes);
+    return who;
+  };
+  std::optional<SettledMessage> who;
+  if (retain) {
+    Query query(keepAcked_, settlement.key, settlement.from, owner, settlement.attempt,
+                context_.clock.wallNow() + context_.options.ackedRetention);
+    who = finish(query);
+  } else if (next == Next::acked || next == Next::gone) {
+    Query query(remove_, settlement.key, settlement.from, owner, settlement.attempt);
+    who = finish(query);
+  } else {
+    Query query(update_, settlement.key, settlement.from, owner, settlement.attempt, stateOf(next), settlement.dueAt,
+                settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
+                NullIfEmpty{truncatedError(settlement.error)});
+    who = finish(query);
+  }
+  if (who) {
+    context_.counters.add(Counter::acked, next == Next::acked ? 1 : 0);
+    context_.counters.add(Counter::failedTotal, next == Next::failed ? 1 : 0);
+    context_.counters.add(Counter::totalRetries, settlement.transition == Transition::retry ? 1 : 0);
+  }
+  return who;
+}
+
+std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
+  Settlement settlement;
+  Store::AckedById acked;
+  std::int64_t owner = 0;
+  {
+    Query query(locate_, messageId);
+    if (!query.next()) {
+      return std::nullopt;
+    }
+    settlement.key = query.integer(0);
+    settlement.session = query.integer(1);
+    settlement.from = query.as<MessageState>(3);
+    owner = query.integer(4);
+    settlement.attempt = query.as<std::uint32_t>(5);
+    acked.peer = query.text(6);
+    acked.session = query.text(7);
+  }
+  settlement.transition = Transition::ack;
+  if (delivery::next(settlement.from, Transition::ack) != Next::acked) {
+    return std::nullopt;
+  }
+  // The peer's word ends it, whoever is sending it; that owner's settle will find it gone.
+  const auto who = apply(settlement, owner);
+  if (!who) {
+    return std::nullopt;
+  }
+  acked.message = *who;
+  return acked;
+}
+
+std::size_t Settles::purgeAcked(std::size_t limit) {
+  return Query(purge_, context_.clock.wallNow(), limit).run();
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "store/context.hpp"
+#include "store/store.hpp"
+
+namespace ackbox::store {
+
+/// Applies guarded state changes: a row that is not where the settlement says, or is another claim's by now, stays as
+/// it is.
+///
+/// All in a transaction. Thread-safety: none.
+class Settles {
+public:
+  explicit Settles(Context& context);
+
+  std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
+  std::optional<Store::AckedById> ackById(std::string_view messageId);
+  /// Deletes up to `limit` acknowledged rows whose retention is over.
+  std::size_t purgeAcked(std::size_t limit);
+
+private:
+  std::optional<SettledMessage> apply(const delivery::Settlement& settlement, std::int64_t owner);
+
+  Context& context_;
+  Statement remove_;
+  Statement keepAcked_;
+  Statement update_;
+  Statement locate_;
+  Statement purge_;
+};
+
+}  // namespace ackbox::store

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/error.hpp"
+
+namespace ackbox::store {
+
+/// The one mapping of SQLite's (extended) result codes.
+[[nodiscard]] Errc errcOf(int extendedCode) noexcept;
+
+/// Throws `Error` for the connection's last failure; `doing` is the statement's text or the step's name.
+[[noreturn]] void throwSqlite(sqlite3* connection, std::string_view doing);
+
+/// What the exception in flight means as an error code: `Error`, `SQLite::Exception`, `bad_alloc`, anything else.
+[[nodiscard]] std::error_code errorOf(const std::exception_ptr& failure) noexcept;
+
+/// Puts `prefix` in the place of each `#`: statements are written once, for every table prefix.
+[[nodiscard]] std::string expand(std::string_view sql, std::string_view prefix);
+
+/// Runs statements without parameters and results.
+void execute(sqlite3* connection, const std::string& sql);
+
+/// Milliseconds since 1970, as columns carry instants.
+[[nodiscard]] inline std::int64_t millis(WallTime instant) noexcept {
+  return instant.time_since_epoch().count();
+}
+[[nodiscard]] inline WallTime instantOf(std::int64_t milliseconds) noexcept {
+  return WallTime(std::chrono::milliseconds(milliseconds));
+}
+
+/// Bytes to be bound as a BLOB, whose length SQLite knows without reading it.
+struct Blob {
+  std::string_view bytes;
+};
+
+/// Text that stands for NULL when it is empty.
+struct NullIfEmpty {
+  std::string_view text;
+};
+
+/// A kept prepared statement. Must end before its connection.
+class Statement {
+public:
+  Statement(sqlite3* connection, std::string_view sql, std::string_view prefix);
+  Statement(Statement&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Statement& operator=(Statement&&) = delete;
+  ~Statement() { sqlite3_finalize(handle_); }
+
+private:
+  friend class Query;
+  sqlite3_stmt* handle_ = nullptr;
+};
+
+/// One execution of a statement: binds `values` to ?1, ?2, … and resets the statement at its end. Bound text must live
+/// as long.
+class Query {
+public:
+  template <typename... Values>
+  explicit Query(Statement& statement, const Values&... values) : handle_(statement.handle_) {
+    int index = 0;
+    (bind(++index, values), ...);
+  }
+  ~Query();
+  Query(const Query&) = delete;
+  Query& operator=(const Query&) = delete;
+
+  /// Steps to the next row; false at the end.
+  bool next();
+  /// Steps to the end. Returns how many rows an INSERT, UPDATE or DELETE changed.
+  std::size_t run();
+
+  [[nodiscard]] bool isNull(int column) const noexcept;
+  [[nodiscard]] std::int64_t integer(int column) const noexcept;
+  /// Valid until the next step.
+  [[nodiscard]] std::string_view view(int column) const;
+  [[nodiscard]] std::string text(int column) const { return std::string(view(column)); }
+  template <typename Integer>
+  [[nodiscard]] Integer as(int column) const noexcept {
+    return static_cast<Integer>(integer(column));
+  }
+  [[nodiscard]] WallTime instant(int column) const noexcept { return instantOf(integer(column)); }
+  [[nodiscard]] std::optional<WallTime> optionalInstant(int column) const noexcept {
+    return isNull(column) ? std::nullopt : std::optional(instant(column));
+  }
+
+private:
+  template <typename Integer>
+  requires std::is_integral_v<Integer> || std::is_enum_v<Integer>
+  void bind(int index, Integer value) { bindInteger(index, static_cast<std::int64_t>(value)); }
+  void bind(int index, std::string_view text);
+  void bind(int index, const std::string& text) { bind(index, std::string_view(text)); }
+  void bind(int index, Blob blob);
+  void bind(int index, NullIfEmpty text);
+  void bind(int index, WallTime instant) { bindInteger(index, millis(instant)); }
+  template <typename Value>
+  void bind(int index, const std::optional<Value>& value) {
+    if (value) {
+      bind(index, *value);
+    } else {
+      check(sqlite3_bind_null(handle_, index));
+    }
+  }
+  void bindInteger(int index, std::int64_t value);
+  void check(int code) const;
+
+  sqlite3_stmt* handle_;
+};
+
+}  // namespace ackbox::store

@@ -1,0 +1,312 @@
+#include "store/store.hpp"
+
+#include <utility>
+
+#include "store/checkpointer.hpp"
+#include "store/claims.hpp"
+#include "store/discovery.hpp"
+#include "store/inbound_marks.hpp"
+#include "store/liveness.hpp"
+#include "store/outbox.hpp"
+#include "store/owners.hpp"
+#include "store/peers.hpp"
+#include "store/schema.hpp"
+#include "store/settles.hpp"
+#include "store/transaction.hpp"
+
+namespace ackbox::store {
+namespace {
+
+/// The parts whose statements need the tables.
+struct Parts {
+  Parts(Connection& connection, Transaction& transaction, const OutboxOptions& options,
+        std::shared_ptr<Liveness> liveness)
+      : counters(connection.handle(), connection.prefix()),
+        context{connection, counters, options, *options.clock, *options.random},
+        peers(context),
+        outbox(context, peers),
+        claims(context),
+        settles(context),
+        marks(context),
+        owners(context, std::move(liveness)),
+        discovery(context, transaction),
+        selectEpoch(connection.prepare("SELECT epoch FROM #meta")) {}
+
+  Counters counters;
+  Context context;
+  Peers peers;
+  Outbox outbox;
+  Claims claims;
+  Settles settles;
+  InboundMarks marks;
+  Owners owners;
+  Discovery discovery;
+  Statement selectEpoch;
+};
+
+OutboxOptions complete(OutboxOptions options) {
+  validate(options);
+  if (!options.clock) {
+    options.clock = systemClock();
+  }
+  if (!options.random) {
+    options.random = systemRandom();
+  }
+  return options;
+}
+
+std::shared_ptr<Liveness> livenessOf(const StoreOptions& options) {
+  std::filesystem::path sidecar = options.file;
+  sidecar += "-ackbox-owners";
+  return options.liveness ? options.liveness : kernelLiveness(sidecar);
+}
+
+}  // namespace
+
+struct Store::Body {
+  explicit Body(StoreOptions storeOptions);
+
+  void open(std::shared_ptr<Liveness> liveness);
+  void readEpoch();
+  void reload();
+  void forgetAll() noexcept;
+
+  // Constant after construction.
+  const OutboxOptions options;
+  Connection connection;
+  Checkpointer checkpointer;
+  Transaction transaction;
+  std::unique_ptr<Parts> parts;
+  std::string origin;
+
+  // As of the last `begin`.
+  std::uint64_t epoch = 0;
+
+  /// What a nested scope puts back when it is undone.
+  struct Scope {
+    CounterValues changes;
+    std::size_t storedRows;
+  };
+  std::vector<Scope> scopes;
+};
+
+Store::Body::Body(StoreOptions storeOptions)
+    : options(complete(storeOptions.outbox)),
+      connection(storeOptions.file, options),
+      checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
+      transaction(connection) {
+  transaction.begin(options.durability == Durability::powerCut);
+  try {
+    open(livenessOf(storeOptions));
+    parts->counters.flush();
+    transaction.commit();
+  } catch (...) {
+    transaction.rollback();
+    throw;
+  }
+}
+
+// In one transaction, so that a crash in the middle leaves the file as it was.
+void Store::Body::open(std::shared_ptr<Liveness> liveness) {
+  const std::int64_t version = schemaVersion(connection.handle(), connection.prefix());
+  requireUsable(version, options.createSchema);
+  migrate(connection.handle(), connection.prefix(), version);
+  Statement identify = connection.prepare(
+      "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
+  Query(identify, randomUuid(*options.random)).run();
+  Statement selectOrigin = connection.prepare("SELECT origin FROM #meta");
+  Query query(selectOrigin);
+  query.next();
+  origin = query.text(0);
+
+  parts = std::make_unique<Parts>(connection, transaction, options, std::move(liveness));
+  readEpoch();
+  parts->peers.configure();
+  parts->owners.registerSelf();
+  parts->owners.buryDead();
+}
+
+void Store::Body::readEpoch() {
+  Query query(parts->selectEpoch);
+  query.next();
+  epoch = query.as<std::uint64_t>(0);
+}
+
+void Store::Body::reload() {
+  parts->outbox.forgetSessions();
+  parts->counters.forget();
+  parts->owners.refresh();
+  readEpoch();
+}
+
+void Store::Body::forgetAll() noexcept {
+  scopes.clear();
+  parts->outbox.forgetSessions();
+  parts->outbox.forgetStoredAfter(0);
+  parts->counters.forget();
+}
+
+Store::Store(StoreOptions options) : body_(std::make_unique<Body>(std::move(options))) {}
+
+Store::~Store() {
+  rollback();
+  try {
+    begin(false);
+    body_->parts->owners.leave();
+    commit();
+  } catch (const std::exception&) {
+    // The next opener finds this owner dead and does the same.
+  }
+}
+
+void Store::begin(bool durable) {
+  const bool fullSync = durable && body_->options.durability == Durability::powerCut;
+  if (!body_->transaction.begin(fullSync)) {
+    return;
+  }
+  try {
+    body_->reload();
+  } catch (...) {
+    rollback();
+    throw;
+  }
+}
+
+void Store::commit() {
+  try {
+    body_->parts->outbox.flush();
+    body_->parts->counters.flush();
+    body_->transaction.commit();
+  } catch (...) {
+    rollback();
+    throw;
+  }
+  body_->scopes.clear();
+  body_->parts->discovery.publish(body_->parts->outbox.stored());
+  body_->parts->outbox.forgetStoredAfter(0);
+  body_->checkpointer.checkpointIfDue();
+}
+
+void Store::rollback() noexcept {
+  body_->transaction.rollback();
+  body_->forgetAll();
+}
+
+bool Store::inTransaction() const noexcept {
+  return body_->transaction.open();
+}
+
+EnqueueReceipt Store::enqueue(const Frame& frame) {
+  return body_->parts->outbox.enqueue(frame);
+}
+
+ClaimReply Store::claim(std::span<const delivery::SessionClaim> sessions) {
+  return body_->parts->claims.claim(sessions);
+}
+
+std::vector<std::optional<SettledMessage>> Store::settle(std::span<const delivery::Settlement> settlements) {
+  return body_->parts->settles.settle(settlements);
+}
+
+void Store::release(std::span<const delivery::SessionRelease> releases) {
+  body_->parts->claims.release(releases);
+}
+
+void Store::recordPeer(const delivery::PeerRecord& record) {
+  body_->parts->peers.record(record);
+}
+
+std::optional<Store::AckedById> Store::ackById(std::string_view messageId) {
+  return body_->parts->settles.ackById(messageId);
+}
+
+std::size_t Store::purgeAcked(std::size_t limit) {
+  return body_->parts->settles.purgeAcked(limit);
+}
+
+AdmissionReply Store::admit(const InboundIdentity& frame) {
+  return body_->parts->marks.admit(frame);
+}
+
+void Store::markProcessed(const InboundIdentity& frame, std::uint64_t gap) {
+  body_->parts->marks.markProcessed(frame, gap);
+}
+
+void Store::countDuplicate() {
+  body_->parts->counters.add(Counter::duplicates, 1);
+}
+
+std::size_t Store::purgeProcessed(std::chrono::milliseconds retention, std::size_t limit) {
+  return body_->parts->marks.purge(retention, limit);
+}
+
+void Store::savepoint() {
+  // Written now, so that undoing the scope may simply forget the sessions.
+  body_->parts->outbox.flush();
+  body_->transaction.savepoint();
+  body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size()});
+}
+
+void Store::releaseSavepoint() {
+  body_->transaction.releaseSavepoint();
+  body_->scopes.pop_back();
+}
+
+void Store::rollbackToSavepoint() {
+  body_->transaction.rollbackToSavepoint();
+  const Body::Scope scope = body_->scopes.back();
+  body_->scopes.pop_back();
+  body_->parts->outbox.forgetSessions();
+  body_->parts->outbox.forgetStoredAfter(scope.storedRows);
+  body_->parts->counters.restore(scope.changes);
+}
+
+void Store::guardTransaction(bool on) {
+  body_->transaction.guard(on);
+}
+
+bool Store::transactionLost() const noexcept {
+  return body_->transaction.lost();
+}
+
+NewRows Store::takeNewRows(std::size_t limit) {
+  return body_->parts->discovery.take(limit);
+}
+
+bool Store::shared() const noexcept {
+  return body_->parts->owners.shared();
+}
+
+std::size_t Store::buryDeadOwners() {
+  return body_->parts->owners.buryDead();
+}
+
+bool Store::anyOwnerDead() {
+  return body_->parts->owners.anyDead();
+}
+
+std::span<const PeerRow> Store::peers() const noexcept {
+  return body_->parts->peers.rows();
+}
+
+const PeerRow* Store::peer(delivery::PeerKey key) const noexcept {
+  return body_->parts->peers.find(key);
+}
+
+const std::string& Store::sessionName(delivery::SessionKey key) const {
+  return body_->parts->discovery.sessionName(key);
+}
+
+const std::string& Store::origin() const noexcept {
+  return body_->origin;
+}
+
+std::uint64_t Store::epoch() const noexcept {
+  return body_->epoch;
+}
+
+SQLite::Database& Store::database() noexcept {
+  return body_->connection.database();
+}
+
+}  // namespace ackbox::store

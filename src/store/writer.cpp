@@ -1,0 +1,145 @@
+#include "store/writer.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "store/sql.hpp"
+#include "store/store.hpp"
+
+namespace ackbox::store {
+namespace {
+
+// More would hold the write lock for longer without saving a measurable part of an fsync.
+constexpr std::size_t kGroupJobsMax = 1'024;
+
+}  // namespace
+
+Writer::Writer(Store& store, AfterCommit afterCommit) : store_(store), afterCommit_(std::move(afterCommit)) {}
+
+Writer::~Writer() {
+  close();
+}
+
+void Writer::startThread() {
+  thread_ = std::thread([this] { loop(); });
+}
+
+void Writer::submit(Job& job) noexcept {
+  job.next_ = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!closed_) {
+      (tail_ == nullptr ? head_ : tail_->next_) = &job;
+      tail_ = &job;
+      // Under the lock: the thread that this wakes may destroy the writer.
+      wake_.notify_one();
+      return;
+    }
+  }
+  job.done(make_error_code(Errc::stopped));
+}
+
+bool Writer::runOnce() {
+  Job* first = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    first = takeGroup();
+  }
+  if (first == nullptr) {
+    return false;
+  }
+  commitGroup(first);
+  return true;
+}
+
+void Writer::close() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+  while (runOnce()) {
+  }
+}
+
+void Writer::loop() noexcept {
+  while (true) {
+    Job* first = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return head_ != nullptr || closed_; });
+      first = takeGroup();
+    }
+    if (first == nullptr) {
+      return;
+    }
+    commitGroup(first);
+  }
+}
+
+Job* Writer::takeGroup() noexcept {
+  Job* const first = head_;
+  Job* last = first;
+  for (std::size_t count = 1; last != nullptr && last->next_ != nullptr && count < kGroupJobsMax; ++count) {
+    last = last->next_;
+  }
+  if (last != nullptr) {
+    head_ = std::exchange(last->next_, nullptr);
+    tail_ = head_ == nullptr ? nullptr : tail_;
+  }
+  return first;
+}
+
+void Writer::commitGroup(Job* first) noexcept {
+  const std::error_code failure = tryCommit(first);
+  if (!failure) {
+    finish(first, {});
+  } else if (first->next_ == nullptr || failure == Errc::databaseBusy) {
+    finish(first, failure);
+  } else {
+    // One of them is to blame: each on its own, so that it fails alone.
+    while (first != nullptr) {
+      Job* const next = std::exchange(first->next_, nullptr);
+      const std::error_code alone = tryCommit(first);
+      finish(first, alone);
+      first = next;
+    }
+  }
+}
+
+// One transaction with all the jobs from `first` on; rolled back when anything in it fails.
+std::error_code Writer::tryCommit(Job* first) noexcept {
+  try {
+    bool durable = false;
+    for (const Job* job = first; job != nullptr; job = job->next_) {
+      durable = durable || job->durable;
+    }
+    store_.begin(durable);
+    for (Job* job = first; job != nullptr; job = job->next_) {
+      job->run(store_);
+    }
+    store_.commit();
+    return {};
+  } catch (...) {
+    store_.rollback();
+    return errorOf(std::current_exception());
+  }
+}
+
+void Writer::finish(Job* first, const std::error_code& error) noexcept {
+  while (first != nullptr) {
+    // `done` may destroy the job.
+    Job* const next = std::exchange(first->next_, nullptr);
+    first->done(error);
+    first = next;
+  }
+  if (!error && afterCommit_) {
+    afterCommit_(store_);
+  }
+}
+
+}  // namespace ackbox::store
