@@ -17,6 +17,9 @@ Discovery::Discovery(Context& context, Transaction& transaction)
       selectSession_(context.prepare("SELECT peer_id,name,due_at_ms FROM #sessions WHERE id=?1")) {}
 
 void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
+  if (!listening_) {
+    return;
+  }
   try {
     if (published_.size() + rows.size() <= kPublishedRowsMax) {
       published_.insert(published_.end(), rows.begin(), rows.end());
@@ -50,6 +53,18 @@ NewRows Discovery::take(std::size_t limit) {
     rescan();
     throw;
   }
+}
+
+void Discovery::stop() noexcept {
+  listening_ = false;
+  rescan();
+}
+
+void Discovery::restart() noexcept {
+  listening_ = true;
+  lastTold_ = 0;
+  sessions_.clear();
+  rescan();
 }
 
 const std::string& Discovery::sessionName(delivery::SessionKey key) const {

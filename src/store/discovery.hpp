@@ -22,6 +22,10 @@ public:
   /// Rows of an own commit, in key order.
   void publish(const std::vector<delivery::RowSeen>& rows) noexcept;
   [[nodiscard]] NewRows take(std::size_t limit);
+  /// Nobody asks for now: own commits are not kept.
+  void stop() noexcept;
+  /// Everything live is told anew.
+  void restart() noexcept;
   [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const;
 
 private:
@@ -37,6 +41,7 @@ private:
   delivery::MessageKey lastTold_ = 0;
   // The file's version up to which everything committed by others has been told; -1: nothing has.
   std::int64_t scannedVersion_ = -1;
+  bool listening_ = true;
   std::deque<delivery::RowSeen> published_;
   std::unordered_map<delivery::SessionKey, std::string> sessions_;
 };

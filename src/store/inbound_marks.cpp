@@ -52,10 +52,11 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   return reply;
 }
 
-void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap) {
+void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap, std::chrono::milliseconds retention) {
   const WallTime now = context_.clock.wallNow();
   if (frame.sequence == 0) {
-    const WallTime keepUntil = frame.expiresAt ? std::max(now, *frame.expiresAt + kClockSkew) : now;
+    // An expired frame is refused, so a purged id cannot come back before its expiry.
+    const WallTime keepUntil = std::max(now + retention, frame.expiresAt ? *frame.expiresAt + kClockSkew : WallTime());
     Query(markMessage_, frame.id, frame.source, now, keepUntil).run();
   } else {
     Query(markSession_, frame.origin, frame.session, frame.sequence, frame.epoch, gap, now).run();
@@ -64,8 +65,8 @@ void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap
   context_.counters.add(Counter::received, 1);
 }
 
-std::size_t InboundMarks::purge(std::chrono::milliseconds retention, std::size_t limit) {
-  return Query(purge_, context_.clock.wallNow() - retention, limit).run();
+std::size_t InboundMarks::purge(std::size_t limit) {
+  return Query(purge_, context_.clock.wallNow(), limit).run();
 }
 
 }  // namespace ackbox::store

@@ -16,8 +16,8 @@ public:
   explicit InboundMarks(Context& context);
 
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
-  void markProcessed(const InboundIdentity& frame, std::uint64_t gap);
-  std::size_t purge(std::chrono::milliseconds retention, std::size_t limit);
+  void markProcessed(const InboundIdentity& frame, std::uint64_t gap, std::chrono::milliseconds retention);
+  std::size_t purge(std::size_t limit);
 
 private:
   Context& context_;

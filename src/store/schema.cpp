@@ -90,7 +90,7 @@ CREATE TABLE #processed_messages(
   id TEXT NOT NULL,                  -- frames outside any session are deduplicated by (id, source)
   source TEXT NOT NULL,
   processed_at_ms INTEGER NOT NULL,
-  keep_until_ms INTEGER NOT NULL,    -- the retention is counted from here: processed, or expired plus skew
+  keep_until_ms INTEGER NOT NULL,    -- the later of the retention and the frame's expiry plus skew
   PRIMARY KEY(id, source)
 ) WITHOUT ROWID;
 CREATE INDEX #processed_messages_keep_until ON #processed_messages(keep_until_ms);

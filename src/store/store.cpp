@@ -228,16 +228,16 @@ AdmissionReply Store::admit(const InboundIdentity& frame) {
   return body_->parts->marks.admit(frame);
 }
 
-void Store::markProcessed(const InboundIdentity& frame, std::uint64_t gap) {
-  body_->parts->marks.markProcessed(frame, gap);
+void Store::markProcessed(const InboundIdentity& frame, std::uint64_t gap, std::chrono::milliseconds retention) {
+  body_->parts->marks.markProcessed(frame, gap, retention);
 }
 
 void Store::countDuplicate() {
   body_->parts->counters.add(Counter::duplicates, 1);
 }
 
-std::size_t Store::purgeProcessed(std::chrono::milliseconds retention, std::size_t limit) {
-  return body_->parts->marks.purge(retention, limit);
+std::size_t Store::purgeProcessed(std::size_t limit) {
+  return body_->parts->marks.purge(limit);
 }
 
 void Store::savepoint() {
@@ -271,6 +271,14 @@ bool Store::transactionLost() const noexcept {
 
 NewRows Store::takeNewRows(std::size_t limit) {
   return body_->parts->discovery.take(limit);
+}
+
+void Store::stopDiscovery() noexcept {
+  body_->parts->discovery.stop();
+}
+
+void Store::restartDiscovery() noexcept {
+  body_->parts->discovery.restart();
 }
 
 bool Store::shared() const noexcept {

@@ -153,11 +153,12 @@ public:
   // --- Inbound.
 
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
-  /// The mark that makes `frame` a duplicate from now on; counts it as received.
-  void markProcessed(const InboundIdentity& frame, std::uint64_t gap);
+  /// The mark that makes `frame` a duplicate from now on; counts it as received. Outside any session it may be purged
+  /// after the later of `retention` and the frame's expiry plus the tolerated skew; in a session it is kept for ever.
+  void markProcessed(const InboundIdentity& frame, std::uint64_t gap, std::chrono::milliseconds retention);
   void countDuplicate();
   /// Deletes up to `limit` expired marks; returns how many.
-  std::size_t purgeProcessed(std::chrono::milliseconds retention, std::size_t limit);
+  std::size_t purgeProcessed(std::size_t limit);
 
   /// A nested scope whose writes can be undone alone. `rollbackTo` undoes the caches' changes as well.
   void savepoint();
@@ -172,6 +173,10 @@ public:
 
   /// Live rows that were not returned before: those of own commits, and those of other connections. At most `limit`.
   NewRows takeNewRows(std::size_t limit);
+  /// Nobody will ask for rows until the restart: own commits are not remembered for it.
+  void stopDiscovery() noexcept;
+  /// Forgets what was told: all live rows and their sessions are told anew.
+  void restartDiscovery() noexcept;
 
   // --- Owners.
 

@@ -59,6 +59,9 @@ public:
   /// Commits one group of what is queued, in the calling thread. Returns false when nothing was queued.
   bool runOnce();
 
+  /// Whether the caller is the writer's own thread, which cannot wait for itself.
+  [[nodiscard]] bool runsInThisThread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
+
   /// Refuses new jobs, finishes the queued ones, joins the thread. Idempotent.
   void close() noexcept;
 
