@@ -1,0 +1,130 @@
+// Goal: the folders are the diagram. Includes point one way, and what a layer must not know it cannot include.
+// Method: read every #include line of include/ and src/ and look it up in the table below.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "unit/architecture/source_tree.hpp"
+
+namespace ackbox::test {
+namespace {
+
+struct Layer {
+  std::string_view folder;
+  /// What its quoted includes may begin with: folders, or single headers of a sibling.
+  std::vector<std::string_view> own;
+  /// Outside libraries that it may include besides std and POSIX.
+  std::vector<std::string_view> libraries;
+};
+
+const std::vector<Layer>& layers() {
+  static const std::vector<Layer> all = {
+      // What asynchronous completion needs is async.hpp's alone; the first layer that fits a file counts.
+      {"include/ackbox/async.hpp",
+       {"ackbox/"},
+       {"boost/asio/any_completion_handler.hpp", "boost/asio/any_io_executor.hpp", "boost/asio/async_result.hpp",
+        "boost/system/error_code.hpp"}},
+      {"include/ackbox/", {"ackbox/"}, {"boost/asio/any_io_executor.hpp"}},
+      {"src/base/", {"ackbox/", "base/"}, {"boost/asio/", "boost/system/"}},
+      {"src/protocol/", {"ackbox/", "base/", "protocol/"}, {"nlohmann/", "simdjson", "openssl/", "boost/uuid/"}},
+      {"src/delivery/", {"ackbox/", "base/", "delivery/"}, {}},
+      {"src/store/",
+       {"ackbox/", "base/", "store/", "delivery/types.hpp", "delivery/transition.hpp"},
+       {"SQLiteCpp/", "sqlite3.h"}},
+      {"src/transport/",
+       {"ackbox/", "base/", "transport/", "protocol/"},
+       {"boost/asio", "boost/beast", "boost/system/", "boost/url", "openssl/"}},
+      {"src/manager/",
+       {"ackbox/", "base/", "protocol/", "delivery/", "store/", "transport/", "manager/"},
+       {"boost/asio/", "boost/system/", "SQLiteCpp/", "sqlite3.h"}},
+      // A user of the public API only.
+      {"src/cli/", {"ackbox/", "cli/"}, {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "SQLiteCpp/"}},
+  };
+  return all;
+}
+
+const Layer* layerOf(std::string_view file) {
+  const auto found = std::ranges::find_if(layers(), [&](const Layer& layer) { return file.starts_with(layer.folder); });
+  return found == layers().end() ? nullptr : &*found;
+}
+
+struct Include {
+  std::string_view target;
+  bool quoted = false;
+};
+
+std::optional<Include> parseInclude(std::string_view line) {
+  const auto skipBlanks = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
+  skipBlanks();
+  if (!line.starts_with('#')) {
+    return std::nullopt;
+  }
+  line.remove_prefix(1);
+  skipBlanks();
+  if (!line.starts_with("include")) {
+    return std::nullopt;
+  }
+  line.remove_prefix(std::string_view("include").size());
+  skipBlanks();
+  const bool quoted = line.starts_with('"');
+  if (!quoted && !line.starts_with('<')) {
+    return std::nullopt;
+  }
+  line.remove_prefix(1);
+  return Include{line.substr(0, line.find(quoted ? '"' : '>')), quoted};
+}
+
+/// The libraries that the table speaks of; any other angle-bracket include is std or POSIX.
+bool isOutsideLibrary(std::string_view target) {
+  constexpr std::string_view kLibraries[] = {"boost/",   "SQLiteCpp/", "sqlite3",  "nlohmann/", "simdjson",
+                                             "openssl/", "CLI/",       "doctest/", "ackbox/"};
+  return std::ranges::any_of(kLibraries, [&](std::string_view library) { return target.starts_with(library); });
+}
+
+bool isAllowed(const Layer& layer, const Include& include) {
+  if (!include.quoted && !isOutsideLibrary(include.target)) {
+    return true;
+  }
+  const std::vector<std::string_view>& allowed = include.quoted ? layer.own : layer.libraries;
+  return std::ranges::any_of(allowed, [&](std::string_view start) { return include.target.starts_with(start); });
+}
+
+}  // namespace
+
+TEST_CASE("every folder of sources is a layer of the table") {
+  for (const std::string& file : sourceFiles({"include", "src"}, {".hpp", ".cpp"})) {
+    CHECK_MESSAGE(layerOf(file) != nullptr, file << " is in no layer: add its folder to the table in this test");
+  }
+}
+
+TEST_CASE("includes point only in the directions that the layers allow") {
+  std::size_t includes = 0;
+  for (const std::string& file : sourceFiles({"include", "src"}, {".hpp", ".cpp"})) {
+    const Layer* layer = layerOf(file);
+    if (layer == nullptr) {
+      continue;
+    }
+    for (const SourceLine& line : readLines(file)) {
+      if (const std::optional<Include> include = parseInclude(line.text)) {
+        ++includes;
+        CHECK_MESSAGE(isAllowed(*layer, *include),
+                      describe(line) << "\n"
+                                     << layer->folder << " must not include this; see the table in this test");
+      }
+    }
+  }
+  CHECK(includes > 100);
+}
+
+TEST_CASE("an include is read whatever its blanks") {
+  CHECK(parseInclude("#include \"store/store.hpp\"")->target == "store/store.hpp");
+  CHECK(parseInclude("  #  include <boost/beast.hpp>  // why")->target == "boost/beast.hpp");
+  CHECK_FALSE(parseInclude("// #include <boost/beast.hpp>").has_value());
+}
+
+}  // namespace ackbox::test

@@ -1,0 +1,55 @@
+// Goal: the names that logs, the command line and the wire print are the documented ones. Compatibility-sensitive: the
+// outcomes travel between agents, the states are read by scripts.
+// Method: the whole of each enum, spelled out.
+
+#include <doctest/doctest.h>
+
+#include "ackbox/message.hpp"
+#include "ackbox/receipt.hpp"
+#include "ackbox/sender.hpp"
+
+namespace ackbox {
+
+TEST_CASE("message states are printed in capitals") {
+  CHECK(toString(MessageState::pending) == "PENDING");
+  CHECK(toString(MessageState::sending) == "SENDING");
+  CHECK(toString(MessageState::sent) == "SENT");
+  CHECK(toString(MessageState::acked) == "ACKED");
+  CHECK(toString(MessageState::failed) == "FAILED");
+  CHECK(toString(static_cast<MessageState>(5)) == "UNKNOWN");
+}
+
+TEST_CASE("message states are persisted by these numbers") {
+  CHECK(static_cast<int>(MessageState::pending) == 0);
+  CHECK(static_cast<int>(MessageState::sending) == 1);
+  CHECK(static_cast<int>(MessageState::sent) == 2);
+  CHECK(static_cast<int>(MessageState::acked) == 3);
+  CHECK(static_cast<int>(MessageState::failed) == 4);
+}
+
+TEST_CASE("enqueue statuses are printed as they are written in the source") {
+  CHECK(toString(EnqueueStatus::stored) == "stored");
+  CHECK(toString(EnqueueStatus::duplicate) == "duplicate");
+  CHECK(toString(EnqueueStatus::queueFull) == "queueFull");
+  CHECK(toString(EnqueueStatus::frameTooLarge) == "frameTooLarge");
+  CHECK(toString(EnqueueStatus::invalidFrame) == "invalidFrame");
+  CHECK(toString(EnqueueStatus::unknownPeer) == "unknownPeer");
+}
+
+TEST_CASE("outcomes have the names of the wire protocol") {
+  CHECK(toString(Outcome::ack) == "ack");
+  CHECK(toString(Outcome::defer) == "defer");
+  CHECK(toString(Outcome::nack) == "nack");
+  CHECK(toString(Outcome::term) == "term");
+}
+
+TEST_CASE("request outcomes are printed as they are written in the source") {
+  CHECK(toString(RequestOutcome::answered) == "answered");
+  CHECK(toString(RequestOutcome::peerUnavailable) == "peerUnavailable");
+  CHECK(toString(RequestOutcome::connectionLost) == "connectionLost");
+  CHECK(toString(RequestOutcome::peerRefused) == "peerRefused");
+  CHECK(toString(RequestOutcome::requestRejected) == "requestRejected");
+  CHECK(toString(RequestOutcome::cancelled) == "cancelled");
+}
+
+}  // namespace ackbox
