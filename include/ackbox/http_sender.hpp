@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "ackbox/clock.hpp"
+#include "ackbox/random.hpp"
 #include "ackbox/sender.hpp"
 
 namespace ackbox {
@@ -21,12 +23,22 @@ struct HttpSenderOptions {
   std::size_t responseBytesMax = 1024 * 1024;
   /// Bytes of a response's headers. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;
+  /// Time; null: `systemClock()`.
+  std::shared_ptr<Clock> clock;
+  /// Randomness of the batches' delivery ids; null: `systemRandom()`.
+  std::shared_ptr<Random> random;
 };
 
 /// Carries frames over HTTP/1.1 to each peer's URL as `proto/` describes, on keep-alive connections. Never follows a
 /// redirect.
+///
+/// Thread-safety: all members may be called from any thread. Handlers are called on a strand of the executor given to
+/// `start`, never inside `asyncSend` or `stop`; a request made while it is not started is answered `cancelled`, on a
+/// thread of Asio's system pool.
+/// Lifetime: call `stop` before the executor's context ends, and let the context run until the handlers were called.
 class HttpSender final : public Sender {
 public:
+  /// Throws `Error` with `invalidOption` naming the field.
   explicit HttpSender(HttpSenderOptions options = {});
   HttpSender(const HttpSender&) = delete;
   HttpSender& operator=(const HttpSender&) = delete;

@@ -32,7 +32,7 @@ struct InboundServerOptions {
 /// An HTTP/1.1 server that feeds an `InboundHandler`.
 ///
 /// Thread-safety: members may be called from any thread.
-/// Lifetime: the handler must outlive it; destruction stops it without waiting.
+/// Lifetime: the handler and the executor's context must outlive it; destruction stops it without waiting.
 class InboundServer {
 public:
   /// Listens at once; connections are served on `executor`.

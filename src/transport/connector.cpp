@@ -1,0 +1,108 @@
+#include "transport/connector.hpp"
+
+#include <utility>
+
+namespace ackbox::transport {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+Connector::Connector(const asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options)
+    : executor_(executor),
+      options_(std::move(options)),
+      alarm_(options_->clock->makeAlarm(executor)),
+      resolver_(executor) {}
+
+void Connector::start(const Url& url, Handler handler) {
+  handler_ = std::move(handler);
+  authority_ = url.authority();
+  error_code notNumeric;
+  const asio::ip::address address = asio::ip::make_address(url.host, notNumeric);
+  if (notNumeric) {
+    resolve(url);
+  } else {
+    endpoints_.emplace_back(address, url.port);
+    tryNext();
+  }
+}
+
+void Connector::cancel() {
+  handler_ = nullptr;
+  alarm_->cancel();
+  resolver_.cancel();
+  if (socket_) {
+    error_code ignored;
+    socket_->close(ignored);
+  }
+}
+
+// A name service that hangs cannot be interrupted, only left alone: the alarm reports, and a late reply finds no
+// handler.
+void Connector::resolve(const Url& url) {
+  setAlarm(options_->resolveTimeout, &Connector::onResolveTimeout);
+  resolver_.async_resolve(
+      url.host, std::to_string(url.port), asio::ip::resolver_base::numeric_service,
+      [self = shared_from_this()](const error_code& error, const asio::ip::tcp::resolver::results_type& results) {
+        if (!self->handler_) {
+          return;
+        }
+        self->alarm_->cancel();
+        if (error) {
+          self->error_ = "resolving " + self->authority_ + ": " + error.message();
+        }
+        for (const auto& entry : results) {
+          self->endpoints_.push_back(entry.endpoint());
+        }
+        self->tryNext();
+      });
+}
+
+void Connector::tryNext() {
+  if (next_ == endpoints_.size()) {
+    finish(nullptr);
+    return;
+  }
+  socket_ = std::make_shared<Socket>(executor_);
+  setAlarm(options_->connectTimeout, &Connector::onConnectTimeout);
+  socket_->async_connect(endpoints_[next_++], [self = shared_from_this(), socket = socket_](const error_code& error) {
+    if (!self->handler_ || socket != self->socket_) {
+      return;
+    }
+    self->alarm_->cancel();
+    if (error) {
+      self->error_ = "connecting to " + self->authority_ + ": " + error.message();
+      self->tryNext();
+      return;
+    }
+    error_code ignored;
+    socket->set_option(asio::ip::tcp::no_delay(true), ignored);
+    self->finish(socket);
+  });
+}
+
+void Connector::finish(std::shared_ptr<Socket> socket) {
+  socket_ = nullptr;
+  std::exchange(handler_, nullptr)(std::move(socket), error_);
+}
+
+void Connector::setAlarm(std::chrono::milliseconds timeout, void (Connector::*action)()) {
+  alarm_->set(options_->clock->steadyNow() + timeout, [weak = weak_from_this(), action] {
+    if (const auto self = weak.lock(); self && self->handler_) {
+      (self.get()->*action)();
+    }
+  });
+}
+
+void Connector::onResolveTimeout() {
+  error_ = "resolving " + authority_ + ": timed out";
+  finish(nullptr);
+}
+
+void Connector::onConnectTimeout() {
+  error_ = "connecting to " + authority_ + ": timed out";
+  error_code ignored;
+  socket_->close(ignored);
+  tryNext();
+}
+
+}  // namespace ackbox::transport

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ackbox/http_sender.hpp"
+#include "transport/connection_pool.hpp"
+#include "transport/url.hpp"
+
+namespace ackbox::transport {
+
+/// Opens one TCP connection: resolves the name, then tries its addresses in turn, each with its own timeout.
+///
+/// TLS will be a further step here, between the connection and the handler.
+///
+/// Thread-safety: none; owned by the strand `executor`, on which the handler is called.
+class Connector : public std::enable_shared_from_this<Connector> {
+public:
+  /// A connected socket, or null and a sentence for people.
+  using Handler = std::function<void(std::shared_ptr<Socket> socket, const std::string& error)>;
+
+  /// `options.clock` must be set.
+  Connector(const boost::asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options);
+
+  /// Calls `handler` once, later. Call it once.
+  void start(const Url& url, Handler handler);
+
+  /// After it returns, the handler is not called.
+  void cancel();
+
+private:
+  using Endpoint = boost::asio::ip::tcp::endpoint;
+
+  void resolve(const Url& url);
+  void tryNext();
+  void finish(std::shared_ptr<Socket> socket);
+  void setAlarm(std::chrono::milliseconds timeout, void (Connector::*action)());
+  void onResolveTimeout();
+  void onConnectTimeout();
+
+  const boost::asio::any_io_executor executor_;
+  const std::shared_ptr<const HttpSenderOptions> options_;
+  const std::unique_ptr<Alarm> alarm_;
+  boost::asio::ip::tcp::resolver resolver_;
+  std::string authority_;
+  // Null once the end was reported or is no longer wanted.
+  Handler handler_;
+  std::vector<Endpoint> endpoints_;
+  std::size_t next_ = 0;
+  // The attempt under way; a completion of any other socket is stale.
+  std::shared_ptr<Socket> socket_;
+  std::string error_;
+};
+
+}  // namespace ackbox::transport

@@ -1,0 +1,63 @@
+#include "transport/http_client.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <utility>
+
+#include "transport/connection_pool.hpp"
+
+namespace ackbox::transport {
+
+namespace asio = boost::asio;
+
+HttpClient::HttpClient(const asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options)
+    : strand_(asio::make_strand(executor)),
+      options_(std::move(options)),
+      pool_(std::make_shared<ConnectionPool>(strand_, options_->clock, options_->idleTimeout)) {}
+
+void HttpClient::asyncPost(HttpPost post, HttpHandler handler) {
+  asio::post(strand_, [self = shared_from_this(), post = std::move(post), handler = std::move(handler)]() mutable {
+    self->start(std::move(post), std::move(handler));
+  });
+}
+
+void HttpClient::start(HttpPost post, HttpHandler handler) {
+  if (closed_) {
+    HttpAnswer answer;
+    answer.end = HttpEnd::cancelled;
+    answer.error = "the sender was stopped";
+    handler(std::move(answer));
+    return;
+  }
+  // The exchange's end has to find it, and it is known only once it was made. Weakly, so that a context that is
+  // destroyed with exchanges under way leaves no cycle.
+  const auto place = std::make_shared<std::weak_ptr<HttpExchange>>();
+  const std::shared_ptr<HttpExchange> exchange =
+      makeHttpExchange(strand_, options_, pool_, std::move(post),
+                       [weak = weak_from_this(), place, handler = std::move(handler)](HttpAnswer answer) {
+                         if (const auto self = weak.lock()) {
+                           self->exchanges_.erase(place->lock());
+                         }
+                         handler(std::move(answer));
+                       });
+  *place = exchange;
+  exchanges_.insert(exchange);
+  exchange->start();
+}
+
+void HttpClient::post(std::function<void()> task) {
+  asio::post(strand_, std::move(task));
+}
+
+void HttpClient::close() {
+  asio::post(strand_, [self = shared_from_this()] {
+    self->closed_ = true;
+    self->pool_->close();
+    const auto ending = std::exchange(self->exchanges_, {});
+    for (const std::shared_ptr<HttpExchange>& exchange : ending) {
+      exchange->cancel();
+    }
+  });
+}
+
+}  // namespace ackbox::transport

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <functional>
+#include <memory>
+#include <unordered_set>
+
+#include "ackbox/http_sender.hpp"
+#include "transport/http_exchange.hpp"
+
+namespace ackbox::transport {
+
+/// Posts over kept connections. One run of an `HttpSender`.
+///
+/// Thread-safety: all members may be called from any thread; everything happens on one strand of the executor.
+class HttpClient : public std::enable_shared_from_this<HttpClient> {
+public:
+  /// `options.clock` must be set.
+  HttpClient(const boost::asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options);
+
+  /// Calls `handler` once, on the strand, never inside this call.
+  void asyncPost(HttpPost post, HttpHandler handler);
+
+  /// Runs `task` on the strand, never inside this call.
+  void post(std::function<void()> task);
+
+  /// Ends all exchanges, and those that come later, with `HttpEnd::cancelled`, and closes the idle connections.
+  void close();
+
+private:
+  void start(HttpPost post, HttpHandler handler);
+
+  const boost::asio::any_io_executor strand_;
+  const std::shared_ptr<const HttpSenderOptions> options_;
+  // Owned by the strand.
+  const std::shared_ptr<ConnectionPool> pool_;
+  std::unordered_set<std::shared_ptr<HttpExchange>> exchanges_;
+  bool closed_ = false;
+};
+
+}  // namespace ackbox::transport

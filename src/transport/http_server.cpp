@@ -1,0 +1,161 @@
+#include "transport/http_server.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <chrono>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "transport/http_session.hpp"
+
+namespace ackbox::transport {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// When descriptors or memory have run out, accepting again at once would only spin.
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+void require(bool holds, const char* sentence) {
+  if (!holds) {
+    throw Error(Errc::invalidOption, sentence);
+  }
+}
+
+std::shared_ptr<const HttpSessionOptions> sessionOptions(const InboundServerOptions& options, RequestSink&& sink,
+                                                         std::shared_ptr<Clock>&& clock) {
+  const std::chrono::milliseconds zero(0);
+  require(!options.path.empty() && options.path.front() == '/', "path must begin with '/'");
+  require(options.connectionsMax > 0, "connectionsMax must be above 0");
+  require(options.headerBytesMax >= 1024 && options.headerBytesMax <= std::size_t{1024} * 1024,
+          "headerBytesMax must be from 1 KiB to 1 MiB");
+  require(options.requestTimeout > zero, "requestTimeout must be above 0");
+  require(options.idleTimeout > zero, "idleTimeout must be above 0");
+  HttpSessionOptions made;
+  made.path = options.path;
+  made.headerBytesMax = options.headerBytesMax;
+  made.requestTimeout = options.requestTimeout;
+  made.idleTimeout = options.idleTimeout;
+  made.clock = std::move(clock);
+  made.sink = std::move(sink);
+  return std::make_shared<const HttpSessionOptions>(std::move(made));
+}
+
+}  // namespace
+
+HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServerOptions& options, RequestSink sink,
+                       std::shared_ptr<Clock> clock)
+    : executor_(executor),
+      connectionsMax_(options.connectionsMax),
+      sessionOptions_(sessionOptions(options, std::move(sink), std::move(clock))),
+      acceptor_(asio::make_strand(executor)),
+      alarm_(sessionOptions_->clock->makeAlarm(acceptor_.get_executor())) {
+  listen(options);
+}
+
+void HttpServer::listen(const InboundServerOptions& options) {
+  error_code error;
+  const asio::ip::address address = asio::ip::make_address(options.address, error);
+  require(!error, "address must be a numeric IPv4 or IPv6 address");
+  const asio::ip::tcp::endpoint endpoint(address, options.port);
+  const auto check = [&] {
+    if (error) {
+      throw Error(Errc::cannotListen, options.address + ":" + std::to_string(options.port) + ": " + error.message());
+    }
+  };
+  acceptor_.open(endpoint.protocol(), error);
+  check();
+  acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  check();
+  acceptor_.bind(endpoint, error);
+  check();
+  acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  check();
+  port_ = acceptor_.local_endpoint(error).port();
+  check();
+  host_ = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
+}
+
+std::string HttpServer::url() const {
+  return "http://" + host_ + ":" + std::to_string(port_) + sessionOptions_->path;
+}
+
+void HttpServer::start() {
+  const std::scoped_lock lock(mutex_);
+  accept();
+}
+
+// The port is free again when this returns; the rest follows.
+void HttpServer::stop() {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(stopped_, true)) {
+    return;
+  }
+  error_code ignored;
+  acceptor_.close(ignored);
+  for (const auto& [key, session] : sessions_) {
+    session->stop();
+  }
+  asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->alarm_->cancel(); });
+}
+
+// With mutex_ held. A session's `start` and `stop` only post, so nothing comes back here meanwhile.
+void HttpServer::accept() {
+  if (stopped_ || accepting_ || sessions_.size() >= connectionsMax_) {
+    return;
+  }
+  accepting_ = true;
+  const asio::any_io_executor sessionStrand = asio::make_strand(executor_);
+  acceptor_.async_accept(sessionStrand,
+                         [self = shared_from_this()](const error_code& error, asio::ip::tcp::socket socket) {
+                           const std::scoped_lock lock(self->mutex_);
+                           self->accepting_ = false;
+                           if (self->stopped_) {
+                             return;
+                           }
+                           if (error && error != asio::error::connection_aborted) {
+                             self->pause();
+                             return;
+                           }
+                           if (!error) {
+                             self->onAccepted(std::move(socket));
+                           }
+                           self->accept();
+                         });
+}
+
+void HttpServer::onAccepted(asio::ip::tcp::socket socket) {
+  error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  // The session tells of its end by its address, which it learns only once it is made; and weakly, so that a context
+  // that is destroyed with connections open leaves no cycle.
+  const auto key = std::make_shared<const HttpSession*>(nullptr);
+  const std::shared_ptr<HttpSession> session =
+      makeHttpSession(std::move(socket), sessionOptions_, [weak = weak_from_this(), key] {
+        if (const auto self = weak.lock()) {
+          self->onSessionEnded(*key);
+        }
+      });
+  *key = session.get();
+  sessions_.emplace(session.get(), session);
+  session->start();
+}
+
+void HttpServer::onSessionEnded(const HttpSession* session) {
+  const std::scoped_lock lock(mutex_);
+  sessions_.erase(session);
+  accept();
+}
+
+// On the acceptor's strand, which owns the alarm.
+void HttpServer::pause() {
+  alarm_->set(sessionOptions_->clock->steadyNow() + kAcceptPause, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      const std::scoped_lock lock(self->mutex_);
+      self->accept();
+    }
+  });
+}
+
+}  // namespace ackbox::transport

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/inbound_server.hpp"
+#include "transport/request_sink.hpp"
+
+namespace ackbox::transport {
+
+class HttpSession;
+struct HttpSessionOptions;
+
+/// Listens, accepts up to a limit of connections, and keeps account of their sessions.
+///
+/// Thread-safety: all members may be called from any thread.
+class HttpServer : public std::enable_shared_from_this<HttpServer> {
+public:
+  /// Binds and listens. Throws `Error`: `cannotListen`, `invalidOption`.
+  HttpServer(const boost::asio::any_io_executor& executor, const InboundServerOptions& options, RequestSink sink,
+             std::shared_ptr<Clock> clock = systemClock());
+
+  /// Begins to accept.
+  void start();
+
+  /// Accepts no more, closes idle connections, lets requests under way be answered.
+  void stop();
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::string url() const;
+
+private:
+  using Acceptor = boost::asio::ip::tcp::acceptor;
+
+  void listen(const InboundServerOptions& options);
+  void accept();
+  void onAccepted(boost::asio::ip::tcp::socket socket);
+  void onSessionEnded(const HttpSession* session);
+  void pause();
+
+  // Constant after construction.
+  const boost::asio::any_io_executor executor_;
+  const std::size_t connectionsMax_;
+  const std::shared_ptr<const HttpSessionOptions> sessionOptions_;
+  std::string host_;
+  std::uint16_t port_ = 0;
+
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  Acceptor acceptor_;
+  std::unordered_map<const HttpSession*, std::shared_ptr<HttpSession>> sessions_;
+  bool accepting_ = false;
+  bool stopped_ = false;
+
+  // Owned by the acceptor's strand.
+  const std::unique_ptr<Alarm> alarm_;
+};
+
+}  // namespace ackbox::transport

@@ -1,0 +1,320 @@
+#include "transport/http_session.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "transport/refusal.hpp"
+
+namespace ackbox::transport {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+constexpr std::size_t kFirstReadBytes = 4096;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+// How long, and how much of, a refused request is read and thrown away, so that the refusal is not lost to the reset
+// that closing a socket with unread bytes causes.
+constexpr std::chrono::milliseconds kLingerTimeout{1000};
+constexpr std::size_t kLingerBytesMax = std::size_t{16} * 1024 * 1024;
+
+bool isMalformed(const error_code& error) {
+  static const boost::system::error_category& category = http::make_error_code(http::error::end_of_stream).category();
+  return error.category() == category && error != http::error::end_of_stream && error != http::error::partial_message;
+}
+
+class Session final : public HttpSession, public std::enable_shared_from_this<Session> {
+public:
+  Session(asio::ip::tcp::socket socket, std::shared_ptr<const HttpSessionOptions> options, std::function<void()> ended)
+      : options_(std::move(options)),
+        socket_(std::move(socket)),
+        alarm_(options_->clock->makeAlarm(socket_.get_executor())),
+        ended_(std::move(ended)) {}
+
+  void start() override {
+    asio::post(socket_.get_executor(), [self = shared_from_this()] { self->awaitRequest(); });
+  }
+
+  void stop() override {
+    asio::post(socket_.get_executor(), [self = shared_from_this()] {
+      self->stopping_ = true;
+      if (self->phase_ == Phase::idle) {
+        self->close();
+      }
+    });
+  }
+
+private:
+  using Parser = http::request_parser<http::string_body>;
+
+  enum class Phase : std::uint8_t {
+    /// Not one byte of the next request is here.
+    idle,
+    reading,
+    handling,
+    /// Writing the answer, or what follows the last one.
+    writing,
+    closed,
+  };
+
+  void awaitRequest() {
+    if (phase_ == Phase::closed) {
+      return;
+    }
+    phase_ = Phase::idle;
+    if (stopping_) {
+      close();
+      return;
+    }
+    if (buffer_.size() > 0) {
+      readHeader();
+      return;
+    }
+    setAlarm(options_->idleTimeout);
+    socket_.async_read_some(buffer_.prepare(kFirstReadBytes),
+                            [self = shared_from_this()](const error_code& error, std::size_t size) {
+                              if (error) {
+                                self->close();
+                                return;
+                              }
+                              self->buffer_.commit(size);
+                              self->readHeader();
+                            });
+  }
+
+  void readHeader() {
+    if (phase_ == Phase::closed) {
+      return;
+    }
+    phase_ = Phase::reading;
+    ++requestNumber_;
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(options_->headerBytesMax));
+    parser_->body_limit(options_->sink.bodyBytesMax);
+    setAlarm(options_->requestTimeout);
+    http::async_read_header(socket_, buffer_, *parser_,
+                            [self = shared_from_this()](const error_code& error, std::size_t) {
+                              if (self->phase_ == Phase::reading) {
+                                self->onHeader(error);
+                              }
+                            });
+  }
+
+  void onHeader(const error_code& error) {
+    if (error) {
+      onReadError(error);
+      return;
+    }
+    const auto& request = parser_->get();
+    const std::string_view target(request.target().data(), request.target().size());
+    if (target.substr(0, target.find('?')) != options_->path) {
+      refuse(notFound());
+    } else if (request.method() != http::verb::post) {
+      refuse(methodNotAllowed());
+    } else if (request.version() == 11 && request.count(http::field::host) != 1) {
+      refuse(badRequest("There must be one Host header."));
+    } else if (request.count(http::field::transfer_encoding) > 0 && !parser_->chunked()) {
+      // The parser would take it to have no body, and the body for the next request.
+      refuse(badRequest("The only transfer coding that is understood is chunked."));
+    } else if (const auto expect = request[http::field::expect]; expect.empty()) {
+      readBody();
+    } else if (boost::beast::iequals(expect, "100-continue")) {
+      sendContinue();
+    } else {
+      refuse(expectationFailed());
+    }
+  }
+
+  void sendContinue() {
+    asio::async_write(socket_, asio::buffer(kContinue),
+                      [self = shared_from_this()](const error_code& error, std::size_t) {
+                        if (error) {
+                          self->close();
+                        } else if (self->phase_ == Phase::reading) {
+                          self->readBody();
+                        }
+                      });
+  }
+
+  void readBody() {
+    http::async_read(socket_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) {
+      if (self->phase_ != Phase::reading) {
+        return;
+      }
+      if (error) {
+        self->onReadError(error);
+      } else {
+        self->handle();
+      }
+    });
+  }
+
+  void onReadError(const error_code& error) {
+    if (error == http::error::body_limit) {
+      refuse(bodyTooLarge(options_->sink.bodyBytesMax));
+    } else if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+      refuse(headersTooLarge(options_->headerBytesMax));
+    } else if (isMalformed(error)) {
+      refuse(badRequest("This is no HTTP/1.1 request."));
+    } else {
+      close();
+    }
+  }
+
+  void handle() {
+    phase_ = Phase::handling;
+    // A handler that never answers must not hold the connection's place for ever.
+    setAlarm(options_->requestTimeout);
+    keepAlive_ = parser_->keep_alive();
+    auto& message = parser_->get();
+    InboundRequest request;
+    request.contentType = message[http::field::content_type];
+    request.webhookId = message["webhook-id"];
+    request.body = std::move(message.body());
+    RequestSink::Respond respond = [self = shared_from_this(), number = requestNumber_](InboundResponse response) {
+      asio::dispatch(self->socket_.get_executor(), [self, number, response = std::move(response)]() mutable {
+        self->onResponse(number, std::move(response));
+      });
+    };
+    try {
+      options_->sink.handle(std::move(request), std::move(respond));
+    } catch (const std::exception&) {
+      refuseOnce();
+    }
+  }
+
+  // The handler threw; it may have answered before that.
+  void refuseOnce() {
+    if (phase_ == Phase::handling) {
+      refuse(handlerFailed());
+    }
+  }
+
+  void onResponse(std::uint64_t number, InboundResponse&& response) {
+    if (phase_ == Phase::handling && number == requestNumber_) {
+      write(std::move(response), keepAlive_ && !stopping_);
+    }
+  }
+
+  void refuse(InboundResponse&& response) { write(std::move(response), false); }
+
+  void write(InboundResponse&& response, bool keepAlive) {
+    phase_ = Phase::writing;
+    setAlarm(options_->requestTimeout);
+    response_ = http::response<http::string_body>(http::int_to_status(static_cast<unsigned>(response.status)), 11);
+    response_.result(static_cast<unsigned>(response.status));
+    if (!response.contentType.empty()) {
+      response_.set(http::field::content_type, response.contentType);
+    }
+    if (response.retryAfterSeconds) {
+      response_.set(http::field::retry_after, std::to_string(*response.retryAfterSeconds));
+    }
+    if (response.status == 405) {
+      response_.set(http::field::allow, "POST");
+    }
+    if (parser_->get().method() != http::verb::head) {
+      response_.body() = std::move(response.body);
+    }
+    response_.keep_alive(keepAlive);
+    response_.prepare_payload();
+    http::async_write(socket_, response_, [self = shared_from_this(), keepAlive](const error_code& error, std::size_t) {
+      if (self->phase_ != Phase::writing) {
+        return;
+      }
+      if (error) {
+        self->close();
+      } else if (keepAlive) {
+        self->awaitRequest();
+      } else {
+        self->linger();
+      }
+    });
+  }
+
+  void linger() {
+    error_code ignored;
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    buffer_.clear();
+    setAlarm(kLingerTimeout);
+    discard(0);
+  }
+
+  void discard(std::size_t discarded) {
+    socket_.async_read_some(buffer_.prepare(kFirstReadBytes),
+                            [self = shared_from_this(), discarded](const error_code& error, std::size_t size) {
+                              if (error || discarded + size > kLingerBytesMax) {
+                                self->close();
+                              } else {
+                                self->discard(discarded + size);
+                              }
+                            });
+  }
+
+  void setAlarm(std::chrono::milliseconds timeout) {
+    alarm_->set(options_->clock->steadyNow() + timeout, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->onTimeout();
+      }
+    });
+  }
+
+  void onTimeout() {
+    if (phase_ == Phase::handling) {
+      refuse(handlerTooSlow());
+    } else {
+      close();
+    }
+  }
+
+  void close() {
+    if (phase_ == Phase::closed) {
+      return;
+    }
+    phase_ = Phase::closed;
+    alarm_->cancel();
+    error_code ignored;
+    socket_.close(ignored);
+    std::exchange(ended_, nullptr)();
+  }
+
+  const std::shared_ptr<const HttpSessionOptions> options_;
+
+  // Owned by the strand.
+  asio::ip::tcp::socket socket_;
+  const std::unique_ptr<Alarm> alarm_;
+  std::function<void()> ended_;
+  Phase phase_ = Phase::idle;
+  bool stopping_ = false;
+  bool keepAlive_ = false;
+  // Tells a late answer from one to the request under way.
+  std::uint64_t requestNumber_ = 0;
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  http::response<http::string_body> response_;
+};
+
+}  // namespace
+
+std::shared_ptr<HttpSession> makeHttpSession(asio::ip::tcp::socket socket,
+                                             std::shared_ptr<const HttpSessionOptions> options,
+                                             std::function<void()> ended) {
+  return std::make_shared<Session>(std::move(socket), std::move(options), std::move(ended));
+}
+
+}  // namespace ackbox::transport

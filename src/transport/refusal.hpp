@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ackbox/inbound_handler.hpp"
+
+namespace ackbox::transport {
+
+/// The answers that the server gives by itself, before or instead of its handler. The connection is closed after each:
+/// what follows an unread or unreadable request is not worth guessing.
+[[nodiscard]] InboundResponse badRequest(std::string_view detail);
+[[nodiscard]] InboundResponse notFound();
+[[nodiscard]] InboundResponse methodNotAllowed();
+[[nodiscard]] InboundResponse expectationFailed();
+[[nodiscard]] InboundResponse bodyTooLarge(std::uint64_t bodyBytesMax);
+[[nodiscard]] InboundResponse headersTooLarge(std::uint64_t headerBytesMax);
+[[nodiscard]] InboundResponse handlerFailed();
+[[nodiscard]] InboundResponse handlerTooSlow();
+
+}  // namespace ackbox::transport

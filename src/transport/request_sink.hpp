@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "ackbox/inbound_handler.hpp"
+
+namespace ackbox::transport {
+
+/// What an HTTP session needs of whoever handles its requests.
+struct RequestSink {
+  using Respond = std::function<void(InboundResponse)>;
+
+  /// Takes one request and calls `respond` once, on any thread, now or later. An exception is answered with 500.
+  std::function<void(InboundRequest request, Respond respond)> handle;
+  /// Bytes of a body above which a request is refused unread.
+  std::size_t bodyBytesMax = 0;
+};
+
+}  // namespace ackbox::transport

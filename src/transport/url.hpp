@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ackbox::transport {
+
+/// Where to connect and what to ask for.
+struct Url {
+  /// A name or an address; an IPv6 address stands without its brackets.
+  std::string host;
+  std::uint16_t port = 80;
+  /// Path and query, never empty.
+  std::string target = "/";
+
+  /// `host:port` as in a `Host` header; also what keep-alive connections are kept under.
+  [[nodiscard]] std::string authority() const;
+};
+
+/// A URL, or a sentence that says why it is none.
+struct ParsedUrl {
+  std::optional<Url> url;
+  std::string error;
+};
+
+/// Reads `http://host[:port][/path][?query]`, and nothing more lenient: no userinfo, no fragment, no blanks. `https` is
+/// refused with its own sentence, so that nobody believes to be encrypted.
+[[nodiscard]] ParsedUrl parseUrl(std::string_view text);
+
+}  // namespace ackbox::transport

@@ -1,0 +1,307 @@
+// Goal: every way in which a POST can end is told apart, once, and within its time.
+// Method: the client talks over loopback to a scripted peer that speaks, stammers, breaks off or keeps silent; each
+// test reads as the conversation on the wire.
+
+#include "transport/http_client.hpp"
+
+#include <doctest/doctest.h>
+
+#include <future>
+#include <thread>
+
+#include "unit/transport/io_thread.hpp"
+#include "unit/transport/raw_peer.hpp"
+
+namespace ackbox::transport {
+namespace {
+
+using testing::RawConnection;
+using testing::RawServer;
+
+constexpr std::chrono::milliseconds kPatience(10'000);
+// Short enough not to hold up the tests, for those in which it is meant to run out.
+constexpr std::chrono::milliseconds kShort(100);
+
+std::string answer(const std::string& body, const std::string& headers = {}) {
+  return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + headers +
+         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+// A script that reads one request and says `bytes`.
+RawServer::Script saying(std::string bytes) {
+  return [bytes = std::move(bytes)](RawConnection& connection) {
+    connection.receiveMessage();
+    connection.send(bytes);
+  };
+}
+
+struct Client {
+  explicit Client(HttpSenderOptions options = {}) {
+    options.clock = systemClock();
+    client = std::make_shared<HttpClient>(io.executor(), std::make_shared<const HttpSenderOptions>(std::move(options)));
+  }
+  ~Client() { client->close(); }
+
+  std::future<HttpAnswer> begin(const std::string& url, const std::string& body = "{}",
+                                std::chrono::milliseconds timeout = kPatience) {
+    HttpPost post;
+    post.url = parseUrl(url).url.value();
+    post.headers = {{"content-type", "application/json"}, {"webhook-id", "id-1"}};
+    post.body = body;
+    post.timeout = timeout;
+    auto promise = std::make_shared<std::promise<HttpAnswer>>();
+    // A second call would throw out of the promise and end the test.
+    client->asyncPost(std::move(post), [promise](HttpAnswer given) { promise->set_value(std::move(given)); });
+    return promise->get_future();
+  }
+  HttpAnswer post(const std::string& url, const std::string& body = "{}",
+                  std::chrono::milliseconds timeout = kPatience) {
+    return begin(url, body, timeout).get();
+  }
+
+  testing::IoThread io;
+  std::shared_ptr<HttpClient> client;
+};
+
+TEST_CASE("A request goes out with its headers and the answer comes back whole") {
+  std::string seen;
+  RawServer peer({[&](RawConnection& connection) {
+    seen = connection.receiveMessage();
+    connection.send(answer("{\"ok\":true}", "Retry-After: 7\r\n"));
+  }});
+  Client client;
+  const HttpAnswer got = client.post(peer.url("/in?x=1"), "[1,2]");
+  CHECK(peer.finish().empty());
+  CHECK(got.end == HttpEnd::answered);
+  CHECK(got.status == 200);
+  CHECK(got.contentType == "application/json");
+  CHECK(got.retryAfter == "7");
+  CHECK(got.body == "{\"ok\":true}");
+  CHECK(seen.starts_with("POST /in?x=1 HTTP/1.1\r\n"));
+  CHECK(seen.find("Host: 127.0.0.1:" + std::to_string(peer.port()) + "\r\n") != std::string::npos);
+  CHECK(seen.find("webhook-id: id-1\r\n") != std::string::npos);
+  CHECK(seen.ends_with("\r\n\r\n[1,2]"));
+}
+
+TEST_CASE("A name is resolved") {
+  RawServer peer({saying(answer("1"))});
+  Client client;
+  CHECK(client.post("http://localhost:" + std::to_string(peer.port()) + "/").end == HttpEnd::answered);
+}
+
+TEST_CASE("Requests in turn use one connection") {
+  RawServer peer({[](RawConnection& connection) {
+    for (const char* body : {"1", "2", "3"}) {
+      connection.receiveMessage();
+      connection.send(answer(body));
+    }
+  }});
+  Client client;
+  CHECK(client.post(peer.url()).body == "1");
+  CHECK(client.post(peer.url()).body == "2");
+  CHECK(client.post(peer.url()).body == "3");
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("A connection that the peer wants closed, or that carries more than the answer, is not used again") {
+  RawServer peer(
+      {saying(answer("1", "Connection: close\r\n")), saying(answer("2") + "HTTP/1.1 200 OK\r\n"), saying(answer("3"))});
+  Client client;
+  CHECK(client.post(peer.url()).body == "1");
+  CHECK(client.post(peer.url()).body == "2");
+  CHECK(client.post(peer.url()).body == "3");
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("P8: a refused connection is the peer's absence") {
+  Client client;
+  const HttpAnswer got = client.post("http://127.0.0.1:" + std::to_string(testing::closedPort()) + "/");
+  CHECK(got.end == HttpEnd::unavailable);
+  CHECK(got.error.find("refused") != std::string::npos);
+}
+
+TEST_CASE("P8: a connection that breaks before the answer, or in its middle, is a loss") {
+  RawServer peer({[](RawConnection& connection) { connection.receiveMessage(); },
+                  [](RawConnection& connection) {
+                    connection.receiveMessage();
+                    connection.reset();
+                  },
+                  saying("HTTP/1.1 200 OK\r\nContent-Le"),
+                  saying("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")});
+  Client client;
+  CHECK(client.post(peer.url()).end == HttpEnd::connectionLost);
+  CHECK(client.post(peer.url()).end == HttpEnd::connectionLost);
+  CHECK(client.post(peer.url()).end == HttpEnd::connectionLost);
+  CHECK(client.post(peer.url()).end == HttpEnd::connectionLost);
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("A kept connection that the peer closed meanwhile is replaced, and the request is made once") {
+  std::promise<void> closed;
+  RawServer peer({[&](RawConnection& connection) {
+                    connection.receiveMessage();
+                    connection.send(answer("1"));
+                    connection.close();
+                    closed.set_value();
+                  },
+                  saying(answer("2"))});
+  Client client;
+  CHECK(client.post(peer.url()).body == "1");
+  closed.get_future().wait();
+  CHECK(client.post(peer.url()).body == "2");
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("A kept connection that the peer closes while the request is on its way is replaced once, silently") {
+  RawServer peer({[](RawConnection& connection) {
+                    connection.receiveMessage();
+                    connection.send(answer("1"));
+                    // The close crosses the next request, as near as a test can hold the race still.
+                    connection.receiveMessage();
+                    connection.close();
+                  },
+                  saying(answer("2"))});
+  Client client;
+  CHECK(client.post(peer.url()).body == "1");
+  CHECK(client.post(peer.url()).body == "2");
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("A kept connection that breaks after the answer has begun is a loss, and so is the second connection") {
+  RawServer peer({[](RawConnection& connection) {
+                    connection.receiveMessage();
+                    connection.send(answer("1"));
+                    connection.receiveMessage();
+                    connection.send("HTTP/1.1 2");
+                  },
+                  [](RawConnection& connection) {
+                    connection.receiveMessage();
+                    connection.send(answer("3"));
+                    connection.receiveMessage();
+                  },
+                  [](RawConnection& connection) { connection.receiveMessage(); }});
+  Client client;
+  CHECK(client.post(peer.url()).body == "1");
+  CHECK(client.post(peer.url()).end == HttpEnd::connectionLost);
+  CHECK(client.post(peer.url()).body == "3");
+  CHECK(client.post(peer.url()).end == HttpEnd::connectionLost);
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("P8: an answer that never comes, and one that never ends, are cut by the timeout") {
+  const auto drip = [](RawConnection& connection) {
+    connection.receiveMessage();
+    connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    try {
+      while (true) {
+        connection.send("1\r\nx\r\n");
+        std::this_thread::yield();
+      }
+    } catch (const std::exception&) {
+      // The client hung up.
+    }
+  };
+  RawServer peer({[](RawConnection& connection) { connection.receiveAll(); }, drip});
+  Client client;
+  for (int round = 0; round < 2; ++round) {
+    const HttpAnswer got = client.post(peer.url(), "{}", kShort);
+    CHECK(got.end == HttpEnd::unavailable);
+  }
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("P11: an oversized answer is cut, whether it is announced, chunked, endless or all headers") {
+  HttpSenderOptions options;
+  options.responseBytesMax = 1000;
+  options.headerBytesMax = 1024;
+  const std::string big(2000, 'x');
+  RawServer peer({saying("HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n"),
+                  saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" + big),
+                  saying("HTTP/1.1 200 OK\r\n\r\n" + big), saying("HTTP/1.1 200 OK\r\nA: " + big)});
+  Client client(options);
+  for (int round = 0; round < 4; ++round) {
+    CAPTURE(round);
+    const HttpAnswer got = client.post(peer.url());
+    CHECK(got.end == HttpEnd::unavailable);
+    CHECK(got.body.empty());
+  }
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("P11: garbage is no answer") {
+  RawServer peer({saying("SSH-2.0-OpenSSH_9.2\r\n\r\n"), saying(std::string("\0\x01\x02\xff\r\n\r\n", 8)),
+                  saying("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n")});
+  Client client;
+  for (int round = 0; round < 3; ++round) {
+    CAPTURE(round);
+    CHECK(client.post(peer.url()).end == HttpEnd::unavailable);
+  }
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("A redirect is an answer like any other and is not followed") {
+  RawServer peer({[](RawConnection& connection) {
+    connection.receiveMessage();
+    connection.send("HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n");
+    CHECK(connection.receiveMessage().starts_with("POST /second"));
+    connection.send(answer("2"));
+  }});
+  Client client;
+  CHECK(client.post(peer.url()).status == 307);
+  CHECK(client.post(peer.url("/second")).body == "2");
+  CHECK(peer.finish().empty());
+}
+
+TEST_CASE("An interim answer is passed over") {
+  RawServer peer({saying("HTTP/1.1 102 Processing\r\n\r\n" + answer("1"))});
+  Client client;
+  CHECK(client.post(peer.url()).body == "1");
+}
+
+TEST_CASE("An answer that comes before the request was read to its end is heard") {
+  RawServer peer({[](RawConnection& connection) {
+    connection.receiveUntil("\r\n\r\n");
+    connection.send("HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  }});
+  Client client;
+  CHECK(client.post(peer.url(), std::string(8 * 1024 * 1024, 'x')).status == 413);
+}
+
+TEST_CASE("An idle connection is closed after its time") {
+  HttpSenderOptions options;
+  options.idleTimeout = kShort;
+  std::promise<void> closed;
+  RawServer peer({[&](RawConnection& connection) {
+    connection.receiveMessage();
+    connection.send(answer("1"));
+    CHECK(connection.receiveAll().empty());
+    closed.set_value();
+  }});
+  Client client(options);
+  CHECK(client.post(peer.url()).body == "1");
+  CHECK(closed.get_future().wait_for(kPatience) == std::future_status::ready);
+}
+
+TEST_CASE("Closing ends each pending request exactly once, and later ones at once") {
+  std::promise<void> arrived;
+  RawServer peer({[&](RawConnection& connection) {
+    connection.receiveMessage();
+    arrived.set_value();
+    connection.receiveAll();
+  }});
+  Client client;
+  std::future<HttpAnswer> waiting = client.begin(peer.url());
+  arrived.get_future().wait();
+  std::future<HttpAnswer> connecting = client.begin(peer.url());
+  client.client->close();
+  client.client->close();
+  std::future<HttpAnswer> late = client.begin(peer.url());
+  CHECK(waiting.get().end == HttpEnd::cancelled);
+  CHECK(connecting.get().end == HttpEnd::cancelled);
+  CHECK(late.get().end == HttpEnd::cancelled);
+  client.io.finish();
+  CHECK(peer.finish().empty());
+}
+
+}  // namespace
+}  // namespace ackbox::transport
