@@ -1,0 +1,114 @@
+#include "protocol/ack_document.hpp"
+
+#include "protocol/json_reader.hpp"
+#include "protocol/json_text.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/text_rules.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::protocol {
+namespace {
+
+std::optional<Outcome> parseOutcome(std::string_view name) noexcept {
+  for (const Outcome outcome : {Outcome::ack, Outcome::defer, Outcome::nack, Outcome::term}) {
+    if (name == toString(outcome)) {
+      return outcome;
+    }
+  }
+  return std::nullopt;
+}
+
+bool isText(const Members& members, std::string_view key, std::string_view wanted) {
+  const std::optional<std::string_view> raw = members.find(key);
+  return raw && decodeString(*raw) == wanted;
+}
+
+/// An optional text, cut to `bytesMax`; false when the member is there and is none.
+bool readText(const Members& members, std::string_view key, std::size_t bytesMax, std::string& into) {
+  const std::optional<std::string_view> raw = members.find(key);
+  if (!raw) {
+    return true;
+  }
+  const std::optional<std::string> text = decodeString(*raw);
+  into = truncated(text.value_or(std::string()), bytesMax);
+  return text.has_value();
+}
+
+/// One entry of `results`, if it is well-formed and speaks of `messageId`.
+std::optional<FrameResult> readResult(std::string_view entry, std::string_view messageId) {
+  const std::optional<Members> members = kindOf(entry) == JsonKind::object ? Members::read(entry) : std::nullopt;
+  if (!members || !isText(*members, "id", messageId)) {
+    return std::nullopt;
+  }
+  FrameResult result;
+  const std::optional<Outcome> outcome =
+      parseOutcome(decodeString(members->find("outcome").value_or("null")).value_or(std::string()));
+  const std::string_view duplicate = members->find("duplicate").value_or("false");
+  if (!outcome || kindOf(duplicate) != JsonKind::boolean || !readText(*members, "code", kCodeBytesMax, result.code) ||
+      !readText(*members, "detail", kDetailBytesMax, result.detail)) {
+    return std::nullopt;
+  }
+  result.outcome = *outcome;
+  result.duplicate = duplicate == "true";
+  result.held = result.outcome == Outcome::nack && result.code == "held";
+  const auto wishMax = static_cast<std::uint64_t>(kRetryAfterMax.count());
+  if (const auto wish = parseCapped(members->find("retryafterms").value_or(""), wishMax)) {
+    result.retryAfter = std::chrono::milliseconds(*wish);
+  }
+  result.result = members->find("result").value_or("");
+  return result;
+}
+
+std::optional<std::vector<FrameResult>> readResults(std::string_view list, const SendRequest& request) {
+  std::vector<FrameResult> results;
+  ElementReader entries(list);
+  for (const OutboundFrame& frame : request.frames) {
+    const std::optional<std::string_view> entry = entries.next();
+    std::optional<FrameResult> result = entry ? readResult(*entry, frame.messageId) : std::nullopt;
+    if (!result) {
+      return std::nullopt;
+    }
+    results.push_back(std::move(*result));
+  }
+  if (entries.next()) {
+    return std::nullopt;
+  }
+  return results;
+}
+
+/// A grant is a courtesy: one that cannot be read is none, and costs no result.
+void readCredit(const Members& document, AckDocument& into) {
+  const std::string_view raw = document.find("credit").value_or("");
+  const std::optional<Members> credit = kindOf(raw) == JsonKind::object ? Members::read(raw) : std::nullopt;
+  if (credit) {
+    into.creditFrames =
+        static_cast<std::uint32_t>(parseCapped(credit->find("frames").value_or(""), kCreditFramesMax).value_or(0));
+    into.creditBytes = parseCapped(credit->find("bytes").value_or(""), kCreditBytesMax).value_or(0);
+  }
+}
+
+}  // namespace
+
+std::optional<AckDocument> readAckDocument(std::string_view body, const SendRequest& request,
+                                           std::string_view delivery) {
+  if (findFault(body, kAnswerDepthMax) != JsonFault::none) {
+    return std::nullopt;
+  }
+  const std::string_view text = trimJson(body);
+  const std::optional<Members> members = kindOf(text) == JsonKind::object ? Members::read(text) : std::nullopt;
+  if (!members || !isText(*members, "outbox", kVersion) || !isText(*members, "delivery", delivery)) {
+    return std::nullopt;
+  }
+  const std::string_view list = members->find("results").value_or("");
+  std::optional<std::vector<FrameResult>> results =
+      kindOf(list) == JsonKind::array ? readResults(list, request) : std::nullopt;
+  if (!results) {
+    return std::nullopt;
+  }
+  AckDocument document;
+  document.results = std::move(*results);
+  readCredit(*members, document);
+  return document;
+}
+
+}  // namespace ackbox::protocol

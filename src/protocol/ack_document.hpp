@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/sender.hpp"
+
+namespace ackbox::protocol {
+
+/// What a sender takes from an ACK document.
+struct AckDocument {
+  std::vector<FrameResult> results;
+  std::uint32_t creditFrames = 0;
+  std::uint64_t creditBytes = 0;
+};
+
+/// Reads `body` as the answer to `request`: of this version, for `delivery`, with exactly one well-formed result per
+/// frame, by id and in order. Nothing when any of this does not hold. Members that it does not know are passed over.
+[[nodiscard]] std::optional<AckDocument> readAckDocument(std::string_view body, const SendRequest& request,
+                                                         std::string_view delivery);
+
+}  // namespace ackbox::protocol

@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "protocol/json_writer.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/text_rules.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::protocol {
+namespace {
+
+constexpr std::string_view kHeldCode = "held";
+
+/// A result travels if it is JSON that the sender will be able to read, and if there is room for it; otherwise the
+/// detail says that it was left out.
+bool mayCarry(const std::string& result, std::size_t& room) {
+  if (result.size() > room || !isValidJson(result, kAnswerDepthMax - kResultNesting)) {
+    return false;
+  }
+  room -= result.size();
+  return true;
+}
+
+void appendResult(std::string& out, std::string_view id, const FrameResult& result, std::size_t& room) {
+  ObjectWriter entry(out);
+  entry.text("id", id);
+  entry.text("outcome", toString(result.outcome));
+  if (result.duplicate) {
+    entry.raw("duplicate", "true");
+  }
+  entry.textIfAny("code", result.held ? kHeldCode : truncated(result.code, kCodeBytesMax));
+  const bool carries = !result.result.empty() && mayCarry(result.result, room);
+  if (!result.result.empty() && !carries && result.detail.empty()) {
+    entry.text("detail", "the handler's result was left out: not JSON, nested too deep, or too large");
+  } else {
+    entry.textIfAny("detail", truncated(result.detail, kDetailBytesMax));
+  }
+  if (result.retryAfter) {
+    entry.number("retryafterms", static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.retryAfter->count())));
+  }
+  if (carries) {
+    entry.raw("result", result.result);
+  }
+  entry.close();
+}
+
+void appendResults(std::string& out, std::span<const std::string> ids, std::span<const FrameResult> results) {
+  std::size_t room = kResultBytesMax;
+  out.push_back('[');
+  // One result too few is safe, the sender then settles nothing; one without its frame could not be named.
+  for (std::size_t index = 0; index < std::min(ids.size(), results.size()); ++index) {
+    if (index != 0) {
+      out.push_back(',');
+    }
+    appendResult(out, ids[index], results[index], room);
+  }
+  out.push_back(']');
+}
+
+void appendSessions(std::string& out, std::span<const SessionProgress> sessions) {
+  out.push_back('[');
+  bool first = true;
+  for (const SessionProgress& session : sessions) {
+    if (!first) {
+      out.push_back(',');
+    }
+    first = false;
+    ObjectWriter entry(out);
+    entry.text("id", session.id);
+    entry.counter("accepted", session.accepted);
+    entry.counter("settled", session.settled);
+    entry.close();
+  }
+  out.push_back(']');
+}
+
+int statusOf(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::ack:
+      return 200;
+    case Outcome::defer:
+      return 202;
+    case Outcome::nack:
+      return 503;
+    case Outcome::term:
+      return 422;
+  }
+  return 503;
+}
+
+/// Whole seconds, up: a header that promised less would call the sender back too soon.
+std::uint32_t secondsUp(std::optional<std::chrono::milliseconds> delay) {
+  const auto wished = std::chrono::ceil<std::chrono::seconds>(
+      std::clamp(delay.value_or(std::chrono::milliseconds(0)), std::chrono::milliseconds(0), kRetryAfterMax));
+  return std::max(1U, static_cast<std::uint32_t>(wished.count()));
+}
+
+}  // namespace
+
+InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string_view storeId,
+                          std::span<const std::string> frameIds, std::span<const FrameResult> results,
+                          std::span<const SessionProgress> sessions, const InboundOptions& limits) {
+  InboundResponse response;
+  response.contentType = kMediaTypeAck;
+  if (!batch && !results.empty()) {
+    response.status = statusOf(results.front().outcome);
+    if (results.front().outcome == Outcome::nack) {
+      response.retryAfterSeconds = secondsUp(results.front().retryAfter);
+    }
+  }
+  ObjectWriter document(response.body);
+  document.text("outbox", kVersion);
+  document.text("delivery", request.webhookId);
+  document.text("store", storeId);
+  document.key("results");
+  appendResults(response.body, frameIds, results);
+  document.key("sessions");
+  appendSessions(response.body, sessions);
+  document.key("credit");
+  ObjectWriter credit(response.body);
+  credit.number("frames", limits.batchFramesMax);
+  credit.number("bytes", limits.bodyBytesMax);
+  credit.close();
+  document.close();
+  return response;
+}
+
+}  // namespace ackbox::protocol

@@ -1,0 +1,31 @@
+#include "protocol/limits.hpp"
+#include "protocol/text_rules.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::protocol {
+
+std::optional<std::string> frameProblem(const Frame& frame, std::size_t depthMax) {
+  if (!isPlainText(frame.session, kSessionBytesMax)) {
+    return "session must be at most 256 bytes of UTF-8 without control characters";
+  }
+  if (frame.type.empty() || !isPlainText(frame.type, kTypeBytesMax)) {
+    return "type must be 1 to 256 bytes of UTF-8 without control characters";
+  }
+  if (!isVisibleAscii(frame.id, kIdBytesMax)) {
+    return "id must be at most 128 visible ASCII characters without spaces";
+  }
+  if (!isVisibleAscii(frame.traceparent, kTraceparentBytesMax)) {
+    return "traceparent must be at most 256 visible ASCII characters";
+  }
+  if (!isPlainText(frame.correlationId, kIdBytesMax)) {
+    return "correlationId must be at most 128 bytes of UTF-8 without control characters";
+  }
+  // The receiver counts the wire's own levels as well: what is stored here must be readable there.
+  const std::size_t dataDepthMax = depthMax > kDataNesting ? depthMax - kDataNesting : 0;
+  if (!frame.data.empty() && !isValidJson(frame.data, dataDepthMax)) {
+    return "data must be JSON text in UTF-8, nested at most " + std::to_string(dataDepthMax) + " levels deep";
+  }
+  return std::nullopt;
+}
+
+}  // namespace ackbox::protocol

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace ackbox::protocol {
+
+/// What keeps a text from being JSON that we read.
+enum class JsonFault : std::uint8_t {
+  none,
+  /// Not the grammar of RFC 8259.
+  syntax,
+  /// Nested deeper than allowed.
+  depth,
+  /// Not UTF-8.
+  encoding,
+};
+
+/// Checks the whole of `text`, in one pass, in memory of one bit per level. Numbers are checked by their grammar only:
+/// no size of a number is a fault.
+///
+/// simdjson's parser is not used for this: it refuses integers beyond 64 bits and numbers beyond a double's range,
+/// which RFC 8259 allows and which a payload may hold. Its check of UTF-8 is.
+[[nodiscard]] JsonFault findFault(std::string_view text, std::size_t depthMax);
+
+}  // namespace ackbox::protocol

@@ -1,0 +1,89 @@
+#include "protocol/json_writer.hpp"
+
+#include <simdjson.h>
+
+namespace ackbox::protocol {
+namespace {
+
+void appendEscaped(std::string& out, std::string_view text) {
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (letter == '"' || letter == '\\') {
+      out.push_back('\\');
+      out.push_back(letter);
+    } else if (byte < 0x20) {
+      out.append("\\u00");
+      out.push_back(kHexDigits[byte >> 4U]);
+      out.push_back(kHexDigits[byte & 0xFU]);
+    } else {
+      out.push_back(letter);
+    }
+  }
+}
+
+/// The length of the UTF-8 character that `text` begins with; 0 when it begins with none.
+std::size_t characterLength(std::string_view text) {
+  for (std::size_t length = 1; length <= 4 && length <= text.size(); ++length) {
+    if (simdjson::validate_utf8(text.data(), length)) {
+      return length;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void appendJsonString(std::string& out, std::string_view text) {
+  out.push_back('"');
+  if (simdjson::validate_utf8(text.data(), text.size())) {
+    appendEscaped(out, text);
+  } else {
+    while (!text.empty()) {
+      const std::size_t length = characterLength(text);
+      if (length == 0) {
+        out.append("\xEF\xBF\xBD");
+      } else {
+        appendEscaped(out, text.substr(0, length));
+      }
+      text.remove_prefix(length == 0 ? 1 : length);
+    }
+  }
+  out.push_back('"');
+}
+
+void ObjectWriter::key(std::string_view name) {
+  if (!first_) {
+    out_.push_back(',');
+  }
+  first_ = false;
+  out_.push_back('"');
+  out_.append(name);
+  out_.append("\":");
+}
+
+void ObjectWriter::text(std::string_view name, std::string_view value) {
+  key(name);
+  appendJsonString(out_, value);
+}
+
+void ObjectWriter::textIfAny(std::string_view name, std::string_view value) {
+  if (!value.empty()) {
+    text(name, value);
+  }
+}
+
+void ObjectWriter::raw(std::string_view name, std::string_view json) {
+  key(name);
+  out_.append(json);
+}
+
+void ObjectWriter::number(std::string_view name, std::uint64_t value) {
+  raw(name, std::to_string(value));
+}
+
+void ObjectWriter::counter(std::string_view name, std::uint64_t value) {
+  text(name, std::to_string(value));
+}
+
+}  // namespace ackbox::protocol

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace ackbox::protocol {
+
+/// Whether a Content-Type header's value says `wanted` (lower-case), in any case, with any parameters save a charset
+/// other than UTF-8.
+[[nodiscard]] bool isMediaType(std::string_view headerValue, std::string_view wanted) noexcept;
+
+/// Whether a `datacontenttype` stands for JSON: `application/json`, `text/json`, or any `+json`.
+[[nodiscard]] bool isJsonMediaType(std::string_view value) noexcept;
+
+}  // namespace ackbox::protocol

@@ -1,0 +1,50 @@
+#include "protocol/problem.hpp"
+
+#include "protocol/json_writer.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/text_rules.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::protocol {
+namespace {
+
+/// A busy database is free again within a second, a full disk waits for a person.
+constexpr std::uint32_t kBusyRetrySeconds = 1;
+constexpr std::uint32_t kDiskFullRetrySeconds = 30;
+
+InboundResponse makeProblem(int status, std::string_view title, std::string_view detail, std::string_view limitName,
+                            std::uint64_t limit) {
+  InboundResponse response;
+  response.status = status;
+  response.contentType = kMediaTypeProblem;
+  ObjectWriter document(response.body);
+  document.text("type", "about:blank");
+  document.text("title", title);
+  document.number("status", static_cast<std::uint64_t>(status));
+  document.textIfAny("detail", truncated(detail, kDetailBytesMax));
+  if (!limitName.empty()) {
+    document.number(limitName, limit);
+  }
+  document.close();
+  return response;
+}
+
+}  // namespace
+
+InboundResponse problem(int status, std::string_view title, std::string_view detail) {
+  return makeProblem(status, title, detail, {}, 0);
+}
+
+InboundResponse limitProblem(int status, std::string_view title, std::string_view detail, std::string_view limitName,
+                             std::uint64_t limit) {
+  return makeProblem(status, title, detail, limitName, limit);
+}
+
+InboundResponse unavailable(bool diskFull, std::string_view detail) {
+  InboundResponse response =
+      diskFull ? problem(507, "Insufficient storage", detail) : problem(503, "Temporarily unavailable", detail);
+  response.retryAfterSeconds = diskFull ? kDiskFullRetrySeconds : kBusyRetrySeconds;
+  return response;
+}
+
+}  // namespace ackbox::protocol

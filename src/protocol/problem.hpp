@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ackbox/inbound_handler.hpp"
+
+namespace ackbox::protocol {
+
+/// A problem document that also names the limit that was passed, such as `maxbytes`.
+[[nodiscard]] InboundResponse limitProblem(int status, std::string_view title, std::string_view detail,
+                                           std::string_view limitName, std::uint64_t limit);
+
+}  // namespace ackbox::protocol

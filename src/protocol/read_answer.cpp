@@ -1,0 +1,89 @@
+#include "protocol/ack_document.hpp"
+#include "protocol/json_reader.hpp"
+#include "protocol/json_text.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/media_type.hpp"
+#include "protocol/text_rules.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::protocol {
+namespace {
+
+bool isSuccess(int status) noexcept {
+  return status >= 200 && status < 300;
+}
+
+/// The outcome of a request whose answer says nothing of its frames.
+RequestOutcome judge(int status) noexcept {
+  switch (status) {
+    case 400:
+    case 413:
+    case 422:
+      return RequestOutcome::requestRejected;
+    case 408:
+    case 425:
+    case 429:
+      return RequestOutcome::peerUnavailable;
+    default:
+      // A redirect is never followed, and a client error that is not about the body will not go away by itself.
+      return status >= 300 && status < 500 ? RequestOutcome::peerRefused : RequestOutcome::peerUnavailable;
+  }
+}
+
+std::optional<std::chrono::milliseconds> parseRetryAfter(std::string_view header) noexcept {
+  const std::size_t begin = std::min(header.find_first_not_of(" \t"), header.size());
+  header.remove_prefix(begin);
+  header = header.substr(0, header.find_last_not_of(" \t") + 1);
+  constexpr std::chrono::seconds kMost = std::chrono::duration_cast<std::chrono::seconds>(kRetryAfterMax);
+  const auto seconds = parseCapped(header, static_cast<std::uint64_t>(kMost.count()));
+  return seconds ? std::optional<std::chrono::milliseconds>(std::chrono::seconds(*seconds)) : std::nullopt;
+}
+
+/// Adds what a problem document tells: its words to the error, its `maxbytes` to the credit.
+void readProblem(std::string_view contentType, std::string_view body, SendReport& report) {
+  if (!isMediaType(contentType, kMediaTypeProblem) || findFault(body, kAnswerDepthMax) != JsonFault::none) {
+    return;
+  }
+  const std::string_view text = trimJson(body);
+  const std::optional<Members> members = kindOf(text) == JsonKind::object ? Members::read(text) : std::nullopt;
+  if (!members) {
+    return;
+  }
+  for (const std::string_view key : {"title", "detail"}) {
+    const auto words = decodeString(members->find(key).value_or("null"));
+    if (words && !words->empty()) {
+      report.error.append(": ").append(truncated(*words, kDetailBytesMax));
+    }
+  }
+  report.creditBytes = parseCapped(members->find("maxbytes").value_or(""), kCreditBytesMax).value_or(0);
+}
+
+}  // namespace
+
+SendReport readAnswer(const SendRequest& request, std::string_view delivery, int status, std::string_view contentType,
+                      std::string_view retryAfter, std::string_view body) {
+  SendReport report;
+  const bool mayAnswer = isSuccess(status) || status == 422 || status == 503;
+  if (mayAnswer && !request.frames.empty() && isMediaType(contentType, kMediaTypeAck)) {
+    const std::string_view sentAs = request.frames.size() == 1 ? request.frames.front().messageId : delivery;
+    if (std::optional<AckDocument> document = readAckDocument(body, request, sentAs)) {
+      // A Retry-After here repeats the one frame's own wish; it is no pause of the peer.
+      report.outcome = RequestOutcome::answered;
+      report.results = std::move(document->results);
+      report.creditFrames = document->creditFrames;
+      report.creditBytes = document->creditBytes;
+      return report;
+    }
+  }
+  report.outcome = judge(status);
+  report.retryAfter = parseRetryAfter(retryAfter);
+  report.error = "HTTP " + std::to_string(status);
+  if (isSuccess(status)) {
+    report.error += " without an ACK document for this request";
+  } else {
+    readProblem(contentType, body, report);
+  }
+  return report;
+}
+
+}  // namespace ackbox::protocol
