@@ -1,0 +1,208 @@
+// Goal: what each answer does to its message and its session (P3, P4).
+// Method: short conversations on the stage; the peer's words are the test's, the store guards every settle.
+
+#include <doctest/doctest.h>
+
+#include "unit/delivery/stage.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+using Keys = std::vector<MessageKey>;
+
+struct Answering : Stage {
+  explicit Answering(MachineOptions machineOptions = exactOptions()) : Stage(std::move(machineOptions)) {
+    machine->peerAdded(kPeer, 2);
+  }
+  static MachineOptions exactOptions() {
+    MachineOptions options;
+    options.retry.jitter = false;
+    return options;
+  }
+  void enqueueTogether(int count, SessionKey session = 1) {
+    for (int made = 0; made < count; ++made) {
+      store(session);
+    }
+    tell();
+  }
+};
+
+TEST_CASE("An ack retires the message and carries the peer's word on it") {
+  Answering stage;
+  stage.enqueue(1);
+  FrameResult result = Stage::result(Outcome::ack);
+  result.duplicate = true;
+  result.result = "{}";
+  stage.answer({result});
+  CHECK((stage.state(1) == MessageState::acked));
+  CHECK(stage.settled.back().duplicate);
+  CHECK(stage.settled.back().result == "{}");
+  CHECK(stage.sessions.at(1).previousSequence == 1);
+}
+
+TEST_CASE("P4: a nack holds its session back; the frames behind it are not charged") {
+  Answering stage;
+  stage.enqueueTogether(2);
+  stage.answer({Stage::result(Outcome::nack, "not-now"), Stage::held()});
+  CHECK(stage.rows.at(1).retryCount == 1);
+  CHECK(stage.rows.at(1).error == "not-now");
+  CHECK((stage.rows.at(1).dueAt == stage.now.wall + 1s));
+  CHECK((stage.sessions.at(1).dueAt == stage.now.wall + 1s));
+  CHECK(stage.rows.at(2).retryCount == 0);
+  CHECK(stage.sends.empty());
+  stage.advance(999ms);
+  CHECK(stage.sends.empty());
+  stage.advance(1ms);
+  CHECK(stage.onlySend() == Keys{1, 2});
+}
+
+TEST_CASE("The peer's wish for a pause is followed when it is the longer, up to an hour") {
+  Answering stage;
+  stage.enqueue(1);
+  FrameResult result = Stage::result(Outcome::nack);
+  result.retryAfter = 7s;
+  stage.answer({result});
+  CHECK((stage.machine->nextWake() == stage.now.steady + 7s));
+  stage.advance(7s);
+  result.retryAfter = 48h;
+  stage.answer({result});
+  CHECK((stage.machine->nextWake() == stage.now.steady + 1h));
+}
+
+TEST_CASE("P3: a message whose budget is spent fails with its reason, and its session goes on") {
+  MachineOptions options = Answering::exactOptions();
+  options.retry.maxRetries = 2;
+  Answering stage(options);
+  stage.enqueueTogether(2);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    CHECK((stage.state(1) == MessageState::sending));
+    stage.answer({Stage::result(Outcome::nack), Stage::held()});
+    if (attempt < 2) {
+      stage.advanceToWake();
+    }
+  }
+  CHECK((stage.state(1) == MessageState::failed));
+  CHECK(stage.rows.at(1).reason == "retry-budget");
+  CHECK(stage.rows.at(1).retryCount == 2);
+  CHECK(stage.onlySend() == Keys{2});
+}
+
+TEST_CASE("P3: a nack past the horizon fails with its reason") {
+  MachineOptions options = Answering::exactOptions();
+  options.retry.horizon = 10s;
+  Answering stage(options);
+  stage.enqueue(1);
+  stage.advance(10s);
+  stage.answer({Stage::result(Outcome::nack)});
+  CHECK(stage.rows.at(1).reason == "horizon");
+}
+
+TEST_CASE("P3: a rejected message fails with the peer's code and its session goes on") {
+  Answering stage;
+  stage.enqueueTogether(3);
+  stage.answer({Stage::result(Outcome::term, "wrong-audience"), Stage::result(Outcome::term), Stage::held()});
+  CHECK(stage.rows.at(1).reason == "wrong-audience");
+  CHECK(stage.rows.at(2).reason == "rejected");
+  CHECK(stage.onlySend() == Keys{3});
+}
+
+TEST_CASE("A deferred message waits for its ACK event while its session goes on") {
+  Answering stage;
+  stage.enqueueTogether(2);
+  stage.enqueue(1);
+  stage.answer({Stage::result(Outcome::defer), Stage::result(Outcome::ack)});
+  CHECK((stage.state(1) == MessageState::sent));
+  CHECK((stage.rows.at(1).dueAt == stage.now.wall + stage.options.ackTimeout));
+  CHECK(stage.onlySend() == Keys{3});
+  CHECK(stage.sends.front().items.front().previousSequence == 2);
+}
+
+TEST_CASE("At its ACK deadline a deferred message is charged and goes again, in front") {
+  Answering stage;
+  stage.enqueueTogether(1);
+  stage.answer({Stage::result(Outcome::defer)});
+  stage.enqueue(1);
+  stage.enqueue(1);
+  stage.advance(stage.options.ackTimeout);
+  CHECK(stage.rows.at(1).error == "ack deadline");
+  CHECK(stage.rows.at(1).retryCount == 1);
+  stage.ackAll();
+  CHECK(stage.onlySend() == Keys{1, 3});
+  // The frame does not name itself, nor one behind it, as its predecessor.
+  CHECK(stage.sends.front().items[0].previousSequence == 0);
+  CHECK(stage.sends.front().items[1].previousSequence == 2);
+  stage.ackAll();
+  CHECK(stage.sessions.at(1).previousSequence == 3);
+}
+
+TEST_CASE("A deferred message that was acknowledged from outside has no deadline any more") {
+  Answering stage;
+  stage.enqueue(1);
+  stage.answer({Stage::result(Outcome::defer)});
+  CHECK(stage.machine->nextWake());
+  stage.machine->forget(1, 1);
+  CHECK_FALSE(stage.machine->nextWake());
+}
+
+TEST_CASE("A peer that lost our predecessor is offered 0 once, uncharged; the second refusal is the message's own") {
+  Answering stage;
+  stage.enqueue(1);
+  stage.ackAll();
+  stage.enqueueTogether(2);
+  CHECK(stage.sends.front().items.front().previousSequence == 1);
+  stage.answer({Stage::result(Outcome::nack, "out-of-sequence"), Stage::held()});
+  CHECK(stage.rows.at(2).retryCount == 0);
+  CHECK(stage.sessions.at(1).previousSequence == 0);
+  CHECK(stage.onlySend() == Keys{2, 3});
+  CHECK(stage.sends.front().items.front().previousSequence == 0);
+  stage.answer({Stage::result(Outcome::nack, "out-of-sequence"), Stage::result(Outcome::nack, "out-of-sequence")});
+  CHECK(stage.rows.at(2).retryCount == 1);
+  CHECK(stage.rows.at(3).retryCount == 0);
+  CHECK(stage.sends.empty());
+  stage.advanceToWake();
+  stage.ackAll();
+  CHECK(stage.sessions.at(1).previousSequence == 3);
+}
+
+TEST_CASE("P3: what the peer deferred before it lost our session is sent again before what follows") {
+  Answering stage;
+  stage.enqueue(1);
+  stage.answer({Stage::result(Outcome::defer)});
+  stage.enqueue(1);
+  stage.answer({Stage::result(Outcome::nack, "out-of-sequence")});
+  CHECK(stage.onlySend() == Keys{1, 2});
+  CHECK((stage.state(1) == MessageState::sending));
+}
+
+TEST_CASE("A peer that holds a session for no reason causes no storm and no charge") {
+  Answering stage;
+  stage.enqueue(1);
+  stage.answer({Stage::held()});
+  CHECK(stage.rows.at(1).retryCount == 0);
+  CHECK(stage.sends.empty());
+  CHECK((stage.machine->nextWake() == stage.now.steady + 1s));
+}
+
+TEST_CASE("A wall clock that steps by a day neither stalls nor hurries a backoff") {
+  for (const auto step : {24h, -24h}) {
+    Answering stage;
+    stage.enqueue(1);
+    stage.answer({Stage::result(Outcome::nack)});
+    stage.now.wall += step;
+    stage.tick();
+    CHECK(stage.sends.empty());
+    stage.advance(1s);
+    CHECK(stage.onlySend() == Keys{1});
+  }
+}
+
+TEST_CASE("A stored due time that a wrong clock wrote far ahead stalls its session for an hour at most") {
+  Answering stage;
+  stage.store(1);
+  stage.newSessions.front().dueAt = stage.now.wall + 24h * 365;
+  stage.tell();
+  CHECK((stage.machine->nextWake() == stage.now.steady + 1h));
+}
+
+}  // namespace
+}  // namespace ackbox::delivery

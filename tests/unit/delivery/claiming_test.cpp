@@ -1,0 +1,298 @@
+// Goal: who goes next and with what: turns, batches, limits, and what a claim may find (P3, P4).
+// Method: short conversations between machine, store and peer on the stage; every rule is a case.
+
+#include <doctest/doctest.h>
+
+#include "unit/delivery/stage.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+using Keys = std::vector<MessageKey>;
+
+struct Claiming : Stage {
+  explicit Claiming(MachineOptions machineOptions = {}, std::uint32_t maxRequests = 1)
+      : Stage(std::move(machineOptions)) {
+    machine->peerAdded(kPeer, maxRequests);
+  }
+};
+
+MachineOptions batchesOf(std::uint32_t frames) {
+  MachineOptions options;
+  options.batchFrames = frames;
+  return options;
+}
+
+TEST_CASE("A lone message goes at once") {
+  Claiming stage;
+  const MessageKey key = stage.enqueue(1);
+  CHECK(stage.onlySend() == Keys{key});
+}
+
+TEST_CASE("What gathers while a request is under way goes in one batch over many sessions") {
+  Claiming stage;
+  stage.enqueue(1);
+  for (const SessionKey session : {1, 2, 3, 1, 2}) {
+    stage.enqueue(session);
+  }
+  stage.ackAll();
+  // A session's frames are adjacent and in order.
+  CHECK(stage.onlySend() == Keys{3, 6, 4, 2, 5});
+}
+
+TEST_CASE("P4: a session has one request under way, however many its peer allows") {
+  Claiming stage({}, 4);
+  stage.enqueue(1);
+  stage.enqueue(1);
+  CHECK(stage.onlySend() == Keys{1});
+  stage.enqueue(2);
+  CHECK(stage.sends.size() == 2);
+}
+
+TEST_CASE("A peer has no more requests under way than it allows") {
+  Claiming stage({}, 2);
+  for (SessionKey session = 1; session <= 5; ++session) {
+    stage.enqueue(session);
+  }
+  CHECK(stage.sends.size() == 2);
+  CHECK(stage.machine->peer(kPeer)->requestsInFlight == 2);
+  CHECK(stage.machine->peer(kPeer)->readySessions == 3);
+}
+
+TEST_CASE("Sessions take turns") {
+  Claiming stage(batchesOf(2));
+  for (int count = 0; count < 5; ++count) {
+    stage.store(1);
+  }
+  stage.store(2);
+  stage.tell();
+  CHECK(stage.onlySend() == Keys{1, 2});
+  stage.ackAll();
+  CHECK(stage.onlySend() == Keys{6, 3});
+}
+
+TEST_CASE("The peer's credit bounds a batch in frames and in bytes") {
+  Claiming stage;
+  stage.enqueue(1);
+  for (int count = 0; count < 5; ++count) {
+    stage.enqueue(1);
+  }
+  SendReport report;
+  report.outcome = RequestOutcome::answered;
+  report.results = {Stage::result(Outcome::ack)};
+  report.creditFrames = 3;
+  report.creditBytes = 250;
+  stage.report(report);
+  CHECK(stage.onlySend() == Keys{2, 3});
+}
+
+TEST_CASE("Rows beyond the batch's bytes are released, but a first row always goes") {
+  MachineOptions options;
+  options.batchBytes = 150;
+  Claiming stage(options);
+  const MessageKey large = stage.store(1);
+  stage.rows.at(large).dataBytes = 1'000;
+  stage.store(1);
+  stage.store(1);
+  stage.tell();
+  CHECK(stage.onlySend() == Keys{large});
+  CHECK((stage.state(2) == MessageState::pending));
+  stage.ackAll();
+  CHECK(stage.onlySend() == Keys{2});
+}
+
+TEST_CASE("P3: an expired row fails with its reason and is not sent") {
+  Claiming stage;
+  const MessageKey dead = stage.store(1);
+  stage.rows.at(dead).expiresAt = stage.now.wall;
+  const MessageKey alive = stage.store(1);
+  stage.tell();
+  CHECK(stage.rows.at(dead).reason == "expired");
+  CHECK(stage.onlySend() == Keys{alive});
+  // The predecessor skips what was never sent.
+  CHECK(stage.sends.front().items.front().previousSequence == 0);
+}
+
+TEST_CASE("P3: a row past the horizon fails with its reason, and the next request is claimed at once") {
+  Claiming stage;
+  const MessageKey old = stage.store(1);
+  stage.rows.at(old).enqueuedAt = stage.now.wall - stage.options.retry.horizon;
+  stage.tell();
+  CHECK(stage.rows.at(old).reason == "horizon");
+  CHECK(stage.sends.empty());
+  CHECK(stage.machine->requestsInFlight() == 0);
+  stage.enqueue(1);
+  CHECK(stage.onlySend() == Keys{2});
+}
+
+TEST_CASE("A frame names the predecessor that the sender stands by") {
+  Claiming stage;
+  for (int count = 0; count < 3; ++count) {
+    stage.store(1);
+  }
+  stage.tell();
+  CHECK(stage.sends.front().items[0].previousSequence == 0);
+  CHECK(stage.sends.front().items[1].previousSequence == 1);
+  CHECK(stage.sends.front().items[2].previousSequence == 2);
+  stage.answer({Stage::result(Outcome::ack), Stage::result(Outcome::term), Stage::held()});
+  CHECK(stage.sessions.at(1).previousSequence == 1);
+  CHECK(stage.onlySend() == Keys{3});
+  CHECK(stage.sends.front().items[0].previousSequence == 1);
+}
+
+TEST_CASE("A session that another process holds is asked for again after the shared poll interval") {
+  Claiming stage;
+  stage.claimStatus[1] = ClaimStatus::busy;
+  stage.enqueue(1);
+  CHECK(stage.sends.empty());
+  CHECK((stage.machine->nextWake() == stage.now.steady + stage.options.sharedPollInterval));
+  stage.claimStatus.clear();
+  stage.advance(19ms);
+  CHECK(stage.sends.empty());
+  stage.advance(1ms);
+  CHECK(stage.onlySend() == Keys{1});
+}
+
+TEST_CASE("A session that another process put in backoff waits for its due time") {
+  Claiming stage;
+  stage.claimStatus[1] = ClaimStatus::notDue;
+  stage.enqueue(1);
+  CHECK((stage.machine->nextWake() == stage.now.steady + 100ms));
+  stage.claimStatus.clear();
+  stage.advance(100ms);
+  CHECK(stage.onlySend() == Keys{1});
+}
+
+TEST_CASE("Rows that are gone are dropped, and rows that are deferred already are watched") {
+  Claiming stage;
+  stage.store(1);
+  stage.store(1);
+  stage.store(1);
+  stage.rows.erase(1);
+  stage.rows.at(2).state = MessageState::sent;
+  stage.rows.at(2).dueAt = stage.now.wall + 5s;
+  stage.tell();
+  CHECK(stage.onlySend() == Keys{3});
+  stage.ackAll();
+  stage.advance(5s);
+  CHECK(stage.onlySend() == Keys{2});
+}
+
+TEST_CASE("Rows behind the last one that the claim returned are asked for again") {
+  Claiming stage;
+  stage.holdClaims = true;
+  stage.store(1);
+  stage.store(1);
+  stage.tell();
+  stage.pendingClaims.front().sessions.front().keys.pop_back();
+  stage.holdClaims = false;
+  stage.perform({});
+  CHECK(stage.onlySend() == Keys{1});
+  stage.ackAll();
+  CHECK(stage.onlySend() == Keys{2});
+}
+
+TEST_CASE("A claim that failed gives everything back and pauses the peer") {
+  Claiming stage;
+  stage.holdClaims = true;
+  stage.enqueue(1);
+  REQUIRE(stage.pendingClaims.size() == 1);
+  Actions actions;
+  stage.machine->claimFailed(stage.pendingClaims.front().request, 50ms, stage.now, actions);
+  stage.pendingClaims.clear();
+  CHECK(actions.empty());
+  stage.holdClaims = false;
+  stage.enqueue(2);
+  CHECK(stage.sends.empty());
+  CHECK((stage.machine->nextWake() == stage.now.steady + 50ms));
+  stage.advance(50ms);
+  CHECK(stage.onlySend() == Keys{1, 2});
+}
+
+TEST_CASE("Sessions of a peer that was never added stay parked until it is") {
+  Stage stage;
+  stage.enqueue(1);
+  CHECK_FALSE(stage.machine->nextWake());
+  stage.machine->peerAdded(kPeer, 1);
+  CHECK(stage.machine->nextWake());
+  stage.tick();
+  CHECK(stage.onlySend() == Keys{1});
+}
+
+TEST_CASE("With claiming off nothing is claimed; a tick after turning it on goes on") {
+  Claiming stage;
+  stage.machine->setClaiming(false);
+  stage.enqueue(1);
+  stage.tick();
+  CHECK(stage.sends.empty());
+  CHECK_FALSE(stage.machine->nextWake());
+  stage.machine->setClaiming(true);
+  stage.tick();
+  CHECK(stage.onlySend() == Keys{1});
+}
+
+TEST_CASE("A message that was settled from outside is forgotten wherever it waits") {
+  Claiming stage;
+  stage.enqueue(1);
+  stage.enqueue(1);
+  stage.enqueue(2);
+  stage.machine->forget(1, 2);
+  stage.machine->forget(9, 9);
+  stage.ackAll();
+  CHECK(stage.onlySend() == Keys{3});
+}
+
+TEST_CASE("A row seen twice is ignored, whether it waits, is in flight or is deferred") {
+  Claiming stage;
+  stage.enqueue(1);
+  stage.enqueue(1);
+  const auto again = [&stage] {
+    for (const MessageKey key : {1, 2}) {
+      stage.newRows.push_back({.key = key, .session = 1, .state = MessageState::pending, .dueAt = {}});
+    }
+    stage.tell();
+  };
+  again();
+  CHECK(stage.onlySend() == Keys{1});
+  stage.answer({Stage::result(Outcome::defer)});
+  again();
+  CHECK(stage.onlySend() == Keys{2});
+  stage.ackAll();
+  CHECK(stage.sends.empty());
+}
+
+TEST_CASE("An answer for an unknown request, or a second one, is ignored") {
+  Claiming stage;
+  stage.enqueue(1);
+  const RequestId request = stage.sends.front().request;
+  Actions actions;
+  stage.machine->claimed(77, {}, stage.now, actions);
+  stage.machine->claimed(request, {}, stage.now, actions);
+  stage.machine->claimFailed(request, 1s, stage.now, actions);
+  stage.machine->answered(77, {}, stage.now, actions);
+  CHECK(actions.empty());
+  stage.ackAll();
+  stage.machine->answered(request, {}, stage.now, actions);
+  CHECK(actions.empty());
+}
+
+TEST_CASE("Rows and a session found at the start keep their backoff and their ACK deadline") {
+  Claiming stage;
+  stage.store(1);
+  stage.store(2);
+  stage.newSessions.front().dueAt = stage.now.wall + 3s;
+  stage.rows.at(2).state = MessageState::sent;
+  stage.newRows.back().state = MessageState::sent;
+  stage.newRows.back().dueAt = stage.now.wall + 5s;
+  stage.tell();
+  CHECK(stage.sends.empty());
+  stage.advance(3s);
+  CHECK(stage.onlySend() == Keys{1});
+  stage.ackAll();
+  stage.advance(2s);
+  CHECK(stage.onlySend() == Keys{2});
+  CHECK(stage.rows.at(2).retryCount == 1);
+}
+
+}  // namespace
+}  // namespace ackbox::delivery

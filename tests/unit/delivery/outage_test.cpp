@@ -1,0 +1,273 @@
+// Goal: an outage is the peer's state and costs no message anything (P8); a message that kills its peer is found (P8)
+// and ends with a reason (P3).
+// Method: conversations on the stage in which requests fail as a whole.
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "unit/delivery/stage.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+using Keys = std::vector<MessageKey>;
+using enum RequestOutcome;
+
+struct Outage : Stage {
+  explicit Outage(std::uint32_t maxRequests = 1, MachineOptions machineOptions = {})
+      : Stage(std::move(machineOptions)) {
+    machine->peerAdded(kPeer, maxRequests);
+  }
+  void enqueueTogether(int count, SessionKey session = 1) {
+    for (int made = 0; made < count; ++made) {
+      store(session);
+    }
+    tell();
+  }
+  [[nodiscard]] std::uint32_t charges() const {
+    std::uint32_t total = 0;
+    for (const auto& [key, row] : rows) {
+      total += row.retryCount;
+    }
+    return total;
+  }
+};
+
+TEST_CASE("P8: an unavailable peer goes down, charges nothing, and is probed with one frame") {
+  Outage stage(4);
+  stage.enqueueTogether(3);
+  stage.failRequest(peerUnavailable);
+  CHECK(stage.charges() == 0);
+  CHECK((stage.state(1) == MessageState::pending));
+  REQUIRE(stage.records.size() == 1);
+  CHECK(stage.records[0].down);
+  CHECK(stage.records[0].failures == 1);
+  stage.enqueue(2);
+  CHECK(stage.sends.empty());
+  stage.advanceToWake();
+  CHECK(stage.onlySend() == Keys{1});
+  CHECK(stage.machine->peer(kPeer)->down);
+  stage.ackAll();
+  CHECK_FALSE(stage.records.back().down);
+  CHECK_FALSE(stage.machine->peer(kPeer)->down);
+  CHECK(stage.sends.size() == 1);
+}
+
+TEST_CASE("P8: probes come at jittered, growing intervals and number a handful in a long outage") {
+  Outage stage(4);
+  for (SessionKey session = 1; session <= 50; ++session) {
+    stage.enqueue(session);
+  }
+  const auto& delays = stage.options.peerHealth.probeDelays;
+  std::size_t failures = 0;
+  const SteadyTime start = stage.now.steady;
+  while (stage.now.steady - start < 10min) {
+    while (!stage.sends.empty()) {
+      stage.failRequest(peerUnavailable);
+    }
+    const auto bound = delays[std::min(failures, delays.size() - 1)];
+    const auto wait = *stage.machine->nextWake() - stage.now.steady;
+    CHECK(wait >= bound / 2);
+    CHECK(wait <= bound);
+    ++failures;
+    CHECK(stage.machine->peer(kPeer)->failures == failures);
+    stage.advanceToWake();
+    CHECK(stage.sends.size() == 1);
+  }
+  CHECK(failures < 60);
+  CHECK(stage.charges() == 0);
+}
+
+TEST_CASE("P8: several requests that fail together are one step of the backoff") {
+  Outage stage(3);
+  for (SessionKey session = 1; session <= 3; ++session) {
+    stage.enqueue(session);
+  }
+  while (!stage.sends.empty()) {
+    stage.failRequest(peerUnavailable);
+  }
+  CHECK(stage.records.size() == 1);
+  CHECK(stage.machine->peer(kPeer)->failures == 1);
+}
+
+TEST_CASE("P8: a request under way when the peer goes down may still bring it up") {
+  Outage stage(2);
+  stage.enqueue(1);
+  stage.enqueue(2);
+  stage.failRequest(peerUnavailable);
+  CHECK(stage.machine->peer(kPeer)->down);
+  stage.ackAll();
+  CHECK_FALSE(stage.machine->peer(kPeer)->down);
+  CHECK(stage.onlySend() == Keys{1});
+}
+
+TEST_CASE("P8: no storm on return: a success resumes within the peer's requests") {
+  Outage stage(3);
+  for (SessionKey session = 1; session <= 500; ++session) {
+    stage.store(session);
+  }
+  stage.tell();
+  while (!stage.sends.empty()) {
+    stage.failRequest(peerUnavailable);
+  }
+  stage.advanceToWake();
+  stage.ackAll();
+  CHECK(stage.sends.size() == 3);
+  CHECK(stage.sends.front().items.size() == 100);
+}
+
+TEST_CASE("P8: a peer that refuses is probed at the slowest pace, and its own wish counts when longer") {
+  Outage stage;
+  stage.enqueue(1);
+  stage.failRequest(peerRefused);
+  CHECK(*stage.machine->nextWake() - stage.now.steady >= 15s);
+  stage.advanceToWake();
+  SendReport report;
+  report.outcome = peerUnavailable;
+  report.retryAfter = 90s;
+  report.error = "503";
+  stage.report(report);
+  CHECK((*stage.machine->nextWake() == stage.now.steady + 90s));
+  CHECK(stage.machine->peer(kPeer)->error == "503");
+}
+
+TEST_CASE("P8: an answer of the wrong length is no answer") {
+  Outage stage;
+  stage.enqueueTogether(2);
+  stage.answer({Stage::result(Outcome::ack)});
+  CHECK((stage.state(1) == MessageState::pending));
+  CHECK(stage.machine->peer(kPeer)->down);
+  CHECK(stage.charges() == 0);
+}
+
+TEST_CASE("P8: a cancelled request charges nobody, not even the peer") {
+  Outage stage;
+  stage.enqueue(1);
+  stage.machine->setClaiming(false);
+  stage.failRequest(cancelled);
+  CHECK((stage.state(1) == MessageState::pending));
+  CHECK(stage.records.empty());
+  CHECK(stage.machine->requestsInFlight() == 0);
+}
+
+TEST_CASE("P8: a wall clock that steps by a day during an outage neither stalls nor hurries the probe") {
+  for (const auto step : {24h, -24h}) {
+    Outage stage;
+    stage.enqueue(1);
+    stage.failRequest(peerUnavailable);
+    stage.now.wall += step;
+    stage.tick();
+    CHECK(stage.sends.empty());
+    stage.advance(250ms);
+    CHECK(stage.onlySend() == Keys{1});
+  }
+}
+
+TEST_CASE("P8: the message that kills its peer is found among many and dead-lettered; all others arrive") {
+  Outage stage(4);
+  constexpr MessageKey kKiller = 8;
+  for (int made = 0; made < 30; ++made) {
+    stage.store(1 + made % 10);
+  }
+  stage.tell();
+  std::size_t losses = 0;
+  for (int turn = 0; turn < 2'000; ++turn) {
+    if (stage.sends.empty()) {
+      if (!stage.advanceToWake()) {
+        break;
+      }
+      continue;
+    }
+    const Keys keys = Stage::keysOf(stage.sends.front());
+    if (std::find(keys.begin(), keys.end(), kKiller) != keys.end()) {
+      ++losses;
+      stage.failRequest(connectionLost);
+    } else {
+      stage.ackAll();
+    }
+  }
+  for (const auto& [key, row] : stage.rows) {
+    CAPTURE(key);
+    CHECK((row.state == (key == kKiller ? MessageState::failed : MessageState::acked)));
+  }
+  CHECK(stage.rows.at(kKiller).reason == "peer-killer");
+  CHECK(stage.charges() == 0);
+  CHECK(losses <= stage.options.peerHealth.killerThreshold + 1);
+}
+
+TEST_CASE("P8: suspects go alone, and others' traffic goes on between them") {
+  Outage stage(2);
+  stage.enqueueTogether(2, 1);
+  stage.failRequest(connectionLost);
+  stage.enqueue(2);
+  stage.enqueue(3);
+  std::set<MessageKey> ordinary;
+  for (int turn = 0; turn < 20 && (!stage.sends.empty() || stage.advanceToWake()); ++turn) {
+    for (const Actions::Send& send : stage.sends) {
+      const Keys keys = Stage::keysOf(send);
+      if (std::any_of(keys.begin(), keys.end(), [](MessageKey key) { return key <= 2; })) {
+        CHECK(keys.size() == 1);
+        CHECK(stage.sends.size() == 1);
+      } else {
+        ordinary.insert(keys.begin(), keys.end());
+      }
+    }
+    if (!stage.sends.empty()) {
+      stage.ackAll();
+    }
+  }
+  CHECK(ordinary == std::set<MessageKey>{3, 4});
+  CHECK((stage.state(2) == MessageState::acked));
+}
+
+TEST_CASE("P8: a threshold of 0 takes no message for a killer") {
+  MachineOptions options;
+  options.peerHealth.killerThreshold = 0;
+  Outage stage(1, options);
+  stage.enqueue(1);
+  for (int loss = 0; loss < 30; ++loss) {
+    stage.failRequest(connectionLost);
+    stage.advanceToWake();
+  }
+  CHECK((stage.state(1) == MessageState::sending));
+}
+
+TEST_CASE("P3: of a request that is rejected as a whole, the frame at fault is closed in on and given up alone") {
+  Outage stage(2);
+  constexpr MessageKey kBad = 37;
+  stage.enqueueTogether(60, 1);
+  stage.enqueueTogether(60, 2);
+  std::size_t rejected = 0;
+  for (int turn = 0; turn < 300 && !stage.sends.empty(); ++turn) {
+    const Keys keys = Stage::keysOf(stage.sends.front());
+    if (std::find(keys.begin(), keys.end(), kBad) != keys.end()) {
+      ++rejected;
+      stage.failRequest(requestRejected);
+    } else {
+      stage.ackAll();
+    }
+  }
+  for (const auto& [key, row] : stage.rows) {
+    CAPTURE(key);
+    CHECK((row.state == (key == kBad ? MessageState::failed : MessageState::acked)));
+  }
+  CHECK(stage.rows.at(kBad).reason == "rejected-request");
+  CHECK(stage.charges() == 0);
+  CHECK(rejected < 40);
+  CHECK(stage.records.empty());
+}
+
+TEST_CASE("A peer's batches are halved by a rejection and doubled by an answer") {
+  Outage stage;
+  stage.enqueueTogether(100, 1);
+  stage.failRequest(requestRejected);
+  CHECK(stage.onlySend().size() == 50);
+  stage.failRequest(requestRejected);
+  CHECK(stage.onlySend().size() == 25);
+  stage.ackAll();
+  CHECK(stage.onlySend().size() == 50);
+}
+
+}  // namespace
+}  // namespace ackbox::delivery

@@ -1,0 +1,270 @@
+#pragma once
+
+// What the machine's tests play on: a machine, a store that keeps rows in a map and guards its settles by the
+// transition table, and clocks that move when told. Claims are answered at once; sends wait for the test to answer.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "delivery/machine.hpp"
+
+namespace ackbox::delivery {
+
+using namespace std::chrono_literals;
+
+constexpr PeerKey kPeer = 1;
+
+struct StoredRow {
+  SessionKey session = 0;
+  std::uint64_t sequence = 0;
+  MessageState state = MessageState::pending;
+  std::uint32_t attempt = 0;
+  std::uint32_t retryCount = 0;
+  std::uint32_t dataBytes = 100;
+  WallTime enqueuedAt{};
+  WallTime dueAt{};
+  std::optional<WallTime> expiresAt;
+  std::string reason;
+  std::string error;
+};
+
+struct StoredSession {
+  PeerKey peer = kPeer;
+  bool owned = false;
+  WallTime dueAt{};
+  std::uint64_t previousSequence = 0;
+  std::uint64_t lastSequence = 0;
+};
+
+struct Stage {
+  explicit Stage(MachineOptions machineOptions = {}, std::uint64_t seed = 1)
+      : options(std::move(machineOptions)), random(seededRandom(seed)) {
+    machine = std::make_unique<Machine>(options, *random);
+  }
+
+  // --- The store.
+
+  MessageKey store(SessionKey session, PeerKey peer = kPeer) {
+    const auto [place, isNew] = sessions.try_emplace(session);
+    if (isNew) {
+      place->second.peer = peer;
+      newSessions.push_back({.key = session, .peer = peer, .dueAt = {}});
+    }
+    const MessageKey key = ++lastKey;
+    StoredRow& row = rows[key];
+    row.session = session;
+    row.sequence = ++place->second.lastSequence;
+    row.enqueuedAt = now.wall;
+    newRows.push_back({.key = key, .session = session, .state = MessageState::pending, .dueAt = {}});
+    return key;
+  }
+  /// Stores and tells the machine at once.
+  MessageKey enqueue(SessionKey session, PeerKey peer = kPeer) {
+    const MessageKey key = store(session, peer);
+    tell();
+    return key;
+  }
+  void tell() {
+    const auto toldSessions = std::exchange(newSessions, {});
+    const auto toldRows = std::exchange(newRows, {});
+    Actions actions;
+    machine->rowsSeen(toldSessions, toldRows, now, actions);
+    perform(std::move(actions));
+  }
+
+  SessionClaimed claim(const SessionClaim& asked) {
+    StoredSession& session = sessions.at(asked.session);
+    SessionClaimed got;
+    got.session = asked.session;
+    if (const auto status = claimStatus.find(asked.session); status != claimStatus.end()) {
+      got.status = status->second;
+      got.dueAt = now.wall + 100ms;
+      return got;
+    }
+    CHECK_FALSE(session.owned);
+    session.owned = true;
+    got.previousSequence = session.previousSequence;
+    for (const MessageKey key : asked.keys) {
+      const auto place = rows.find(key);
+      if (place == rows.end()) {
+        continue;
+      }
+      StoredRow& row = place->second;
+      if (row.state == MessageState::sent) {
+        got.deferred.push_back({.key = key, .dueAt = row.dueAt});
+      } else if (row.state == MessageState::pending) {
+        row.state = MessageState::sending;
+        got.rows.push_back({.key = key,
+                            .sequence = row.sequence,
+                            .attempt = ++row.attempt,
+                            .retryCount = row.retryCount,
+                            .dataBytes = row.dataBytes,
+                            .enqueuedAt = row.enqueuedAt,
+                            .expiresAt = row.expiresAt});
+      }
+    }
+    return got;
+  }
+
+  void apply(const Settlement& settlement) {
+    const Next to = next(settlement.from, settlement.transition);
+    REQUIRE(to != Next::illegal);
+    StoredRow& row = rows.at(settlement.key);
+    if (row.state != settlement.from ||
+        (settlement.from == MessageState::sending && row.attempt != settlement.attempt)) {
+      ++staleSettles;
+      return;
+    }
+    static const std::map<Next, MessageState> states = {{Next::pending, MessageState::pending},
+                                                        {Next::sending, MessageState::sending},
+                                                        {Next::sent, MessageState::sent},
+                                                        {Next::acked, MessageState::acked},
+                                                        {Next::failed, MessageState::failed}};
+    row.state = states.at(to);
+    row.dueAt = settlement.dueAt;
+    row.reason = settlement.reason;
+    row.error = settlement.error;
+    row.retryCount += settlement.transition == Transition::retry ? 1U : 0U;
+    settled.push_back(settlement);
+  }
+
+  void perform(Actions actions) {
+    for (const Settlement& settlement : actions.settlements) {
+      apply(settlement);
+    }
+    for (const SessionRelease& release : actions.releases) {
+      StoredSession& session = sessions.at(release.session);
+      CHECK(session.owned);
+      session.owned = false;
+      session.dueAt = release.dueAt;
+      session.previousSequence = release.previousSequence.value_or(session.previousSequence);
+    }
+    records.insert(records.end(), actions.peers.begin(), actions.peers.end());
+    claimsMade += actions.claims.size();
+    for (Actions::Send& send : actions.sends) {
+      sends.push_back(std::move(send));
+    }
+    for (Actions::Claim& made : actions.claims) {
+      pendingClaims.push_back(std::move(made));
+    }
+    while (!holdClaims && !pendingClaims.empty()) {
+      answerClaim();
+    }
+  }
+  void answerClaim() {
+    const Actions::Claim made = std::move(pendingClaims.front());
+    pendingClaims.pop_front();
+    std::vector<SessionClaimed> got;
+    got.reserve(made.sessions.size());
+    for (const SessionClaim& asked : made.sessions) {
+      got.push_back(claim(asked));
+    }
+    Actions actions;
+    machine->claimed(made.request, got, now, actions);
+    perform(std::move(actions));
+  }
+
+  // --- The peer.
+
+  [[nodiscard]] static std::vector<MessageKey> keysOf(const Actions::Send& send) {
+    std::vector<MessageKey> keys;
+    for (const Actions::Send::Item& item : send.items) {
+      keys.push_back(item.key);
+    }
+    return keys;
+  }
+  /// The keys of the only send that waits.
+  [[nodiscard]] std::vector<MessageKey> onlySend() const {
+    REQUIRE(sends.size() == 1);
+    return keysOf(sends.front());
+  }
+  [[nodiscard]] static FrameResult result(Outcome outcome, std::string code = {}) {
+    FrameResult made;
+    made.outcome = outcome;
+    made.code = std::move(code);
+    return made;
+  }
+  [[nodiscard]] static FrameResult held() {
+    FrameResult made = result(Outcome::nack, "held");
+    made.held = true;
+    return made;
+  }
+  void report(SendReport made) {
+    REQUIRE_FALSE(sends.empty());
+    const Actions::Send send = std::move(sends.front());
+    sends.pop_front();
+    Actions actions;
+    machine->answered(send.request, made, now, actions);
+    perform(std::move(actions));
+  }
+  /// Answers the oldest send.
+  void answer(std::vector<FrameResult> results) {
+    SendReport made;
+    made.outcome = RequestOutcome::answered;
+    made.results = std::move(results);
+    report(std::move(made));
+  }
+  void ackAll() {
+    REQUIRE_FALSE(sends.empty());
+    answer(std::vector<FrameResult>(sends.front().items.size(), result(Outcome::ack)));
+  }
+  void failRequest(RequestOutcome outcome) {
+    SendReport made;
+    made.outcome = outcome;
+    report(std::move(made));
+  }
+
+  // --- Time.
+
+  void tick() {
+    Actions actions;
+    machine->tick(now, actions);
+    perform(std::move(actions));
+  }
+  void advance(std::chrono::milliseconds by) {
+    now.steady += by;
+    now.wall += by;
+    tick();
+  }
+  /// Moves both clocks to the machine's next wake-up; false when there is none.
+  bool advanceToWake() {
+    const auto wake = machine->nextWake();
+    if (!wake) {
+      return false;
+    }
+    advance(std::chrono::ceil<std::chrono::milliseconds>(std::max(*wake, now.steady) - now.steady));
+    return true;
+  }
+
+  [[nodiscard]] MessageState state(MessageKey key) const { return rows.at(key).state; }
+
+  MachineOptions options;
+  std::shared_ptr<Random> random;
+  std::unique_ptr<Machine> machine;
+  Now now{.steady = SteadyTime(1000h), .wall = WallTime(500'000h)};
+
+  std::map<MessageKey, StoredRow> rows;
+  std::map<SessionKey, StoredSession> sessions;
+  std::vector<SessionInfo> newSessions;
+  std::vector<RowSeen> newRows;
+  MessageKey lastKey = 0;
+  /// Sessions that the store refuses to claim.
+  std::map<SessionKey, ClaimStatus> claimStatus;
+  bool holdClaims = false;
+  std::deque<Actions::Claim> pendingClaims;
+
+  std::deque<Actions::Send> sends;
+  std::vector<Settlement> settled;
+  std::vector<PeerRecord> records;
+  std::size_t claimsMade = 0;
+  std::size_t staleSettles = 0;
+};
+
+}  // namespace ackbox::delivery
