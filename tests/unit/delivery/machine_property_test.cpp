@@ -89,6 +89,7 @@ private:
     const std::uint64_t count = 1 + below(3);
     for (std::uint64_t made = 0; made < count; ++made) {
       const MessageKey key = stage_.store(static_cast<SessionKey>(session), static_cast<PeerKey>(1 + session % kPeers));
+      stage_.rows.at(key).dataBytes = static_cast<std::uint32_t>(1 + below(300));
       if (oneIn(50)) {
         stage_.rows.at(key).expiresAt = stage_.now.wall + 1s;
       }
