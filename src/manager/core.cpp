@@ -82,6 +82,13 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor
   return begun;
 }
 
+std::shared_ptr<Engine> Core::adoptOnOwnContext(bool once) {
+  std::shared_ptr<Engine> begun = adopt(ownContext_.get_executor(), once);
+  joinOwnThread();
+  ownContext_.restart();
+  return begun;
+}
+
 void Core::runEnded(const StopReport& report) {
   const std::scoped_lock lock(mutex_);
   lastReport_ = report;
@@ -89,27 +96,19 @@ void Core::runEnded(const StopReport& report) {
   runEnded_.notify_all();
 }
 
-void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
-  if (!ownThread_.joinable() || ownThread_.get_id() == std::this_thread::get_id()) {
-    return;
+// Only after its run has ended, so that nothing left on that thread asks for the mutex that is held here.
+void Core::joinOwnThread() {
+  if (ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id()) {
+    ownThread_.join();
   }
-  std::thread ended = std::move(ownThread_);
-  lock.unlock();
-  ended.join();
-  lock.lock();
 }
 
 void Core::start() {
-  std::unique_lock lock(mutex_);
+  const std::scoped_lock lock(mutex_);
   if (!engine_.expired()) {
     return;
   }
-  joinOwnThread(lock);
-  if (!engine_.expired()) {
-    return;
-  }
-  ownContext_.restart();
-  const std::shared_ptr<Engine> begun = adopt(ownContext_.get_executor(), false);
+  const std::shared_ptr<Engine> begun = adoptOnOwnContext(false);
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
       ownContext_.get_executor());
   begun->begin([core = shared_from_this(), guard](const StopReport& report) {
@@ -139,7 +138,7 @@ StopReport Core::stop() {
   std::unique_lock lock(mutex_);
   const std::shared_ptr<Engine> running = engine_.lock();
   if (!running) {
-    joinOwnThread(lock);
+    joinOwnThread();
     return {};
   }
   running->stop();
@@ -149,17 +148,17 @@ StopReport Core::stop() {
   }
   runEnded_.wait(lock, [&] { return engine_.lock() != running; });
   const StopReport report = lastReport_;
-  joinOwnThread(lock);
+  if (engine_.expired()) {
+    joinOwnThread();
+  }
   return report;
 }
 
 DrainReport Core::drainOnce() {
   std::shared_ptr<Engine> pass;
   {
-    std::unique_lock lock(mutex_);
-    joinOwnThread(lock);
-    ownContext_.restart();
-    pass = adopt(ownContext_.get_executor(), true);
+    const std::scoped_lock lock(mutex_);
+    pass = adoptOnOwnContext(true);
   }
   pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
   const auto guard = boost::asio::make_work_guard(ownContext_);

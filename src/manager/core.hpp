@@ -62,7 +62,8 @@ private:
   void runEnded(const StopReport& report);
   void afterCommit(store::Store& store);
   [[nodiscard]] std::shared_ptr<Engine> engine() const;
-  void joinOwnThread(std::unique_lock<std::mutex>& lock);
+  std::shared_ptr<Engine> adoptOnOwnContext(bool once);
+  void joinOwnThread();
 
   const OutboxOptions options_;
   store::Store store_;

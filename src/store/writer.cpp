@@ -96,18 +96,20 @@ Job* Writer::takeGroup() noexcept {
 
 void Writer::commitGroup(Job* first) noexcept {
   const std::error_code failure = tryCommit(first);
-  if (!failure) {
-    finish(first, {});
-  } else if (first->next_ == nullptr || failure == Errc::databaseBusy) {
+  if (!failure || failure == Errc::databaseBusy) {
     finish(first, failure);
-  } else {
-    // One of them is to blame: each on its own, so that it fails alone.
-    while (first != nullptr) {
-      Job* const next = std::exchange(first->next_, nullptr);
-      const std::error_code alone = tryCommit(first);
-      finish(first, alone);
-      first = next;
+    return;
+  }
+  const bool single = first->next_ == nullptr;
+  // One of them is to blame: each on its own, so that it fails alone.
+  while (first != nullptr) {
+    Job* const next = std::exchange(first->next_, nullptr);
+    std::error_code alone = single ? failure : tryCommit(first);
+    while (alone == Errc::handlerEndedTransaction) {
+      alone = tryCommit(first);
     }
+    finish(first, alone);
+    first = next;
   }
 }
 

@@ -19,7 +19,8 @@ public:
 
   /// Runs in the open transaction, on the writer's thread. An environmental failure is thrown (`Error`,
   /// `SQLite::Exception`): the whole group rolls back and each of its jobs is run again in a transaction of its own,
-  /// so that a job fails alone. `run` may therefore be called more than once, and starts from scratch each time.
+  /// so that a job fails alone. `run` may therefore be called more than once, and starts from scratch each time. After
+  /// `handlerEndedTransaction` it is run again until it fails otherwise or commits: it must leave its offender out.
   virtual void run(Store& store) = 0;
 
   /// Called once: after the commit (`error` is empty), or when the job can never commit. Must not throw or block.
