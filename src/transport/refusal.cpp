@@ -1,24 +1,9 @@
 #include "transport/refusal.hpp"
 
-#include <string>
-
+#include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::transport {
-namespace {
-
-// A problem document that also names the limit that was passed.
-InboundResponse limitProblem(int status, std::string_view title, std::string_view detail, std::uint64_t bytesMax) {
-  InboundResponse response = protocol::problem(status, title, detail);
-  const std::size_t closing = response.body.rfind('}');
-  if (closing != std::string::npos) {
-    response.body.insert(closing, ",\"maxbytes\":" + std::to_string(bytesMax));
-  }
-  return response;
-}
-
-}  // namespace
-
 InboundResponse badRequest(std::string_view detail) {
   return protocol::problem(400, "Bad request", detail);
 }
@@ -36,11 +21,11 @@ InboundResponse expectationFailed() {
 }
 
 InboundResponse bodyTooLarge(std::uint64_t bodyBytesMax) {
-  return limitProblem(413, "Body too large", "Send fewer or smaller frames.", bodyBytesMax);
+  return protocol::limitProblem(413, "Body too large", "Send fewer or smaller frames.", "maxbytes", bodyBytesMax);
 }
 
 InboundResponse headersTooLarge(std::uint64_t headerBytesMax) {
-  return limitProblem(431, "Headers too large", "Send fewer or smaller headers.", headerBytesMax);
+  return protocol::limitProblem(431, "Headers too large", "Send fewer or smaller headers.", "maxbytes", headerBytesMax);
 }
 
 InboundResponse handlerFailed() {

@@ -150,6 +150,11 @@ std::string RawConnection::receiveAll() {
   return std::exchange(kept_, {});
 }
 
+bool RawConnection::hasNewsWithin(std::chrono::milliseconds time) const {
+  pollfd waited{.fd = descriptor_, .events = POLLIN, .revents = 0};
+  return ::poll(&waited, 1, static_cast<int>(time.count())) == 1;
+}
+
 void RawConnection::close() {
   if (descriptor_ >= 0) {
     ::close(std::exchange(descriptor_, -1));

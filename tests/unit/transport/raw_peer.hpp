@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,6 +34,9 @@ public:
   std::string receiveMessage();
   /// Everything up to the end of the stream, or its reset.
   std::string receiveAll();
+
+  /// Whether bytes, or the end of the stream, came within `time`.
+  [[nodiscard]] bool hasNewsWithin(std::chrono::milliseconds time) const;
 
   void close();
   /// Closes so that the other side sees a reset.

@@ -1,0 +1,241 @@
+// Goal: frames go out as the protocol describes, and every end of a request becomes the report that the outbox acts on.
+// Method: an `HttpSender` on loopback, against a scripted peer where the bytes matter, and against our own server with
+// the real protocol on both sides.
+
+#include "ackbox/http_sender.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <future>
+#include <memory>
+#include <mutex>
+
+#include "ackbox/error.hpp"
+#include "protocol/wire.hpp"
+#include "support/manual_clock.hpp"
+#include "transport/http_server.hpp"
+#include "unit/transport/io_thread.hpp"
+#include "unit/transport/raw_peer.hpp"
+
+namespace ackbox {
+namespace {
+
+using testing::RawConnection;
+using testing::RawServer;
+
+SendRequest requestTo(const std::string& url, std::size_t frames) {
+  SendRequest request;
+  request.peer = "bob";
+  request.url = url;
+  request.peerAgent = "urn:agent:bob";
+  request.agent = "urn:agent:alice";
+  request.origin = "origin-1";
+  request.epoch = 1;
+  request.timeout = std::chrono::seconds(10);
+  for (std::size_t index = 0; index < frames; ++index) {
+    OutboundFrame frame;
+    frame.messageId = "message-" + std::to_string(index + 1);
+    frame.session = "talk";
+    frame.type = "com.example.said";
+    frame.data = "{\"n\":" + std::to_string(index + 1) + "}";
+    frame.sequence = index + 1;
+    frame.previousSequence = index;
+    request.frames.push_back(std::move(frame));
+  }
+  return request;
+}
+
+std::future<SendReport> begin(HttpSender& sender, SendRequest request) {
+  auto promise = std::make_shared<std::promise<SendReport>>();
+  // A second call would throw out of the promise and end the test.
+  sender.asyncSend(std::move(request), [promise](SendReport report) { promise->set_value(std::move(report)); });
+  return promise->get_future();
+}
+
+/// Acknowledges every frame, through the real protocol, and keeps what it was told.
+class Receiver {
+public:
+  Receiver() {
+    transport::RequestSink sink;
+    sink.bodyBytesMax = limits_.bodyBytesMax;
+    sink.handle = [this](const InboundRequest& request, const transport::RequestSink::Respond& respond) {
+      const protocol::DecodedRequest decoded = protocol::decodeRequest(request, limits_);
+      if (decoded.problem) {
+        respond(*decoded.problem);
+        return;
+      }
+      std::vector<std::string> ids;
+      for (const protocol::DecodedFrame& member : decoded.frames) {
+        ids.push_back(member.frame.id);
+        const std::scoped_lock lock(mutex_);
+        heard_.push_back(member.frame.data);
+        deliveries_.push_back(request.webhookId);
+      }
+      FrameResult acknowledged;
+      acknowledged.outcome = Outcome::ack;
+      const std::vector<FrameResult> results(ids.size(), acknowledged);
+      respond(protocol::encodeAck(request, decoded.batch, "store-1", ids, results, {}, limits_));
+    };
+    server = std::make_shared<transport::HttpServer>(io.executor(), InboundServerOptions{}, std::move(sink));
+    server->start();
+  }
+  ~Receiver() { server->stop(); }
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
+
+  [[nodiscard]] std::vector<std::string> heard() {
+    const std::scoped_lock lock(mutex_);
+    return heard_;
+  }
+  [[nodiscard]] std::vector<std::string> deliveries() {
+    const std::scoped_lock lock(mutex_);
+    return deliveries_;
+  }
+
+private:
+  const InboundOptions limits_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::vector<std::string> heard_;
+  std::vector<std::string> deliveries_;
+
+public:
+  // After what its handler uses.
+  testing::IoThread io;
+  std::shared_ptr<transport::HttpServer> server;
+};
+
+TEST_CASE("Frames sent alone and in a batch are heard in order and acknowledged one by one") {
+  Receiver receiver;
+  testing::IoThread io;
+  HttpSender sender;
+  sender.start(io.executor());
+
+  const SendReport single = begin(sender, requestTo(receiver.server->url(), 1)).get();
+  CHECK_MESSAGE(single.outcome == RequestOutcome::answered, single.error);
+  REQUIRE(single.results.size() == 1);
+  CHECK(single.results[0].outcome == Outcome::ack);
+  CHECK(single.creditFrames > 1);
+
+  const SendReport batch = begin(sender, requestTo(receiver.server->url(), 3)).get();
+  CHECK_MESSAGE(batch.outcome == RequestOutcome::answered, batch.error);
+  REQUIRE(batch.results.size() == 3);
+  CHECK(batch.results[2].outcome == Outcome::ack);
+
+  begin(sender, requestTo(receiver.server->url(), 2)).get();
+  CHECK(receiver.heard() ==
+        std::vector<std::string>{"{\"n\":1}", "{\"n\":1}", "{\"n\":2}", "{\"n\":3}", "{\"n\":1}", "{\"n\":2}"});
+  CHECK(receiver.deliveries()[0] == "message-1");
+  CHECK(receiver.deliveries()[1] != receiver.deliveries()[4]);
+  sender.stop();
+}
+
+TEST_CASE("A request carries the protocol's headers") {
+  std::string seen;
+  RawServer peer({[&](RawConnection& connection) {
+    seen = connection.receiveMessage();
+    connection.send("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n");
+  }});
+  testing::IoThread io;
+  HttpSenderOptions options;
+  options.clock = std::make_shared<testing::ManualClock>(WallTime(std::chrono::milliseconds(1'674'087'231'999)));
+  HttpSender sender(options);
+  sender.start(io.executor());
+  const SendReport report = begin(sender, requestTo(peer.url(), 1)).get();
+  CHECK(report.outcome == RequestOutcome::peerUnavailable);
+  CHECK((report.retryAfter == std::chrono::seconds(9)));
+  for (const char* header : {"content-type: application/cloudevents+json", "webhook-id: message-1",
+                             "webhook-timestamp: 1674087231", "outbox-version: 1"}) {
+    CAPTURE(header);
+    CHECK(seen.find(std::string("\r\n") + header + "\r\n") != std::string::npos);
+  }
+  CHECK(seen.find("\r\nuser-agent: ackbox/") != std::string::npos);
+  sender.stop();
+}
+
+TEST_CASE("P8: ends without an answer become the peer's state, and a broken connection is told apart") {
+  RawServer peer({[](RawConnection& connection) { connection.receiveMessage(); },
+                  [](RawConnection& connection) {
+                    connection.receiveMessage();
+                    connection.send("HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n");
+                  }});
+  testing::IoThread io;
+  HttpSender sender;
+  sender.start(io.executor());
+  const auto outcome = [&](const std::string& url) { return begin(sender, requestTo(url, 1)).get().outcome; };
+  CHECK(outcome(peer.url()) == RequestOutcome::connectionLost);
+  CHECK(outcome(peer.url()) == RequestOutcome::peerRefused);
+  CHECK(outcome("http://127.0.0.1:" + std::to_string(testing::closedPort()) + "/") == RequestOutcome::peerUnavailable);
+  CHECK(outcome("https://127.0.0.1/inbox") == RequestOutcome::peerRefused);
+  sender.stop();
+}
+
+TEST_CASE("P8: a peer that keeps silent is given up when the request's time is over, by the sender's clock") {
+  std::promise<void> arrived;
+  RawServer peer({[&](RawConnection& connection) {
+    connection.receiveMessage();
+    arrived.set_value();
+    connection.receiveAll();
+  }});
+  testing::IoThread io;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  HttpSenderOptions options;
+  options.clock = clock;
+  HttpSender sender(options);
+  sender.start(io.executor());
+  std::future<SendReport> report = begin(sender, requestTo(peer.url(), 1));
+  arrived.get_future().wait();
+  clock->advance(std::chrono::seconds(10));
+  CHECK(report.get().outcome == RequestOutcome::peerUnavailable);
+  sender.stop();
+}
+
+TEST_CASE("Stopping cancels what is under way exactly once; a new start, on another executor, sends again") {
+  std::promise<void> arrived;
+  RawServer silent({[&](RawConnection& connection) {
+    connection.receiveMessage();
+    arrived.set_value();
+    connection.receiveAll();
+  }});
+  Receiver receiver;
+  HttpSender sender;
+  CHECK(begin(sender, requestTo(receiver.server->url(), 1)).get().outcome == RequestOutcome::cancelled);
+  {
+    testing::IoThread io;
+    sender.start(io.executor());
+    std::future<SendReport> pending = begin(sender, requestTo(silent.url(), 1));
+    arrived.get_future().wait();
+    sender.stop();
+    sender.stop();
+    CHECK(pending.get().outcome == RequestOutcome::cancelled);
+    CHECK(begin(sender, requestTo(receiver.server->url(), 1)).get().outcome == RequestOutcome::cancelled);
+  }
+  testing::IoThread io;
+  sender.start(io.executor());
+  CHECK(begin(sender, requestTo(receiver.server->url(), 1)).get().outcome == RequestOutcome::answered);
+  sender.stop();
+}
+
+TEST_CASE("A handler may send again and may stop the sender") {
+  Receiver receiver;
+  testing::IoThread io;
+  HttpSender sender;
+  sender.start(io.executor());
+  std::promise<RequestOutcome> second;
+  sender.asyncSend(requestTo(receiver.server->url(), 1), [&](const SendReport&) {
+    sender.asyncSend(requestTo(receiver.server->url(), 1),
+                     [&](const SendReport& report) { second.set_value(report.outcome); });
+    sender.stop();
+  });
+  CHECK(second.get_future().get() == RequestOutcome::cancelled);
+}
+
+TEST_CASE("An option out of its range is named") {
+  HttpSenderOptions options;
+  options.connectTimeout = std::chrono::milliseconds(0);
+  CHECK_THROWS_WITH_AS(HttpSender{options}, doctest::Contains("connectTimeout"), Error);
+}
+
+}  // namespace
+}  // namespace ackbox
