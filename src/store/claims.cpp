@@ -62,6 +62,13 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     const std::size_t firstMessage = reply.messages.size();
     for (const delivery::MessageKey key : wanted.keys) {
       claimRow(key, claimed, reply);
+      if (claimed.status == delivery::ClaimStatus::busy) {
+        break;
+      }
+    }
+    if (!claimed.rows.empty()) {
+      // The rows before the one that is taken are a prefix all the same.
+      claimed.status = delivery::ClaimStatus::claimed;
     }
     for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
       reply.messages[index].frame.session = name;
@@ -88,8 +95,11 @@ void Claims::claimRow(delivery::MessageKey key, delivery::SessionClaimed& sessio
       session.deferred.push_back({key, query.instant(6)});
       return;
     }
-    // A sending row of a held session is the leftover of an owner that is gone, or of this one's lost answer: the
-    // session's owner was checked before.
+    if (state == MessageState::sending && query.integer(1) != context_.owner) {
+      // Its owner lives, or it would have been buried: never robbed, whatever the session's row says.
+      session.status = delivery::ClaimStatus::busy;
+      return;
+    }
     if (state != MessageState::pending && state != MessageState::sending) {
       return;
     }

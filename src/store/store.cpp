@@ -55,10 +55,18 @@ OutboxOptions complete(OutboxOptions options) {
   return options;
 }
 
-std::shared_ptr<Liveness> livenessOf(const StoreOptions& options) {
-  std::filesystem::path sidecar = options.file;
-  sidecar += "-ackbox-owners";
-  return options.liveness ? options.liveness : kernelLiveness(sidecar);
+// One sidecar for each set of tables, as owners are numbered by them; named after SQLite's own idea of the path, so
+// that two names of one file (a symbolic link, a relative path) lead to the same locks.
+std::filesystem::path sidecarOf(const Connection& connection) {
+  std::string path = std::string(sqlite3_db_filename(connection.handle(), "main")) + "-ackbox-owners";
+  if (connection.prefix() != OutboxOptions().tablePrefix) {
+    // Table names ignore the case.
+    path += '-';
+    for (const char character : connection.prefix()) {
+      path += character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
+    }
+  }
+  return path;
 }
 
 }  // namespace
@@ -97,7 +105,7 @@ Store::Body::Body(StoreOptions storeOptions)
       transaction(connection) {
   transaction.begin(options.durability == Durability::powerCut);
   try {
-    open(livenessOf(storeOptions));
+    open(storeOptions.liveness ? storeOptions.liveness : kernelLiveness(sidecarOf(connection)));
     parts->counters.flush();
     transaction.commit();
   } catch (...) {

@@ -27,7 +27,8 @@ class Liveness;
 struct StoreOptions {
   std::filesystem::path file;
   OutboxOptions outbox;
-  /// How owners prove that they live; null: kernel locks in the sidecar file `<file>-ackbox-owners`.
+  /// How owners prove that they live; null: kernel locks in the sidecar file `<file>-ackbox-owners`, with
+  /// `-<tablePrefix>` behind it for another prefix than the default.
   std::shared_ptr<Liveness> liveness;
 };
 

@@ -1,0 +1,112 @@
+// Goal: every live row is told once, in key order, its session before it, whoever committed it.
+// Method: own and foreign commits mixed, small limits, stops and restarts.
+
+#include <doctest/doctest.h>
+
+#include "store_world.hpp"
+
+using namespace ackbox;
+using namespace ackbox::testing;
+using delivery::Transition;
+
+namespace {
+
+std::vector<delivery::MessageKey> keysOf(const store::NewRows& rows) {
+  std::vector<delivery::MessageKey> keys;
+  for (const delivery::RowSeen& row : rows.rows) {
+    keys.push_back(row.key);
+  }
+  return keys;
+}
+
+using Keys = std::vector<delivery::MessageKey>;
+
+}  // namespace
+
+TEST_CASE("P4: own and foreign commits are told once each, in the order of their commits") {
+  StoreWorld world;
+  const auto ours = world.open();
+  const auto theirs = world.open();
+  CHECK(ours->takeNewRows(10).rows.empty());
+  enqueueOne(*ours, frameOf("s"));
+  const auto first = ours->takeNewRows(10);
+  CHECK(keysOf(first) == Keys{1});
+  REQUIRE(first.sessions.size() == 1);
+  CHECK(ours->sessionName(first.sessions[0].key) == "s");
+  CHECK(first.sessions[0].peer == ours->peers()[0].key);
+
+  enqueueOne(*theirs, frameOf("s"));
+  enqueueOne(*ours, frameOf("t"));
+  const auto second = ours->takeNewRows(10);
+  CHECK(keysOf(second) == Keys{2, 3});
+  CHECK(second.sessions.size() == 1);
+  CHECK(ours->takeNewRows(10).rows.empty());
+  CHECK(keysOf(theirs->takeNewRows(10)) == Keys{1, 2, 3});
+}
+
+TEST_CASE("the backlog comes in chunks, and own commits in between are neither lost nor told twice") {
+  StoreWorld world;
+  {
+    const auto store = world.open();
+    for (int count = 0; count < 5; ++count) {
+      enqueueOne(*store, frameOf("s"));
+    }
+  }
+  const auto store = world.open();
+  const auto first = store->takeNewRows(2);
+  CHECK(keysOf(first) == Keys{1, 2});
+  CHECK(first.more);
+  enqueueOne(*store, frameOf("s"));
+  CHECK(keysOf(store->takeNewRows(3)) == Keys{3, 4, 5});
+  CHECK(keysOf(store->takeNewRows(3)) == Keys{6});
+  enqueueOne(*store, frameOf("s"));
+  enqueueOne(*store, frameOf("s"));
+  const auto partial = store->takeNewRows(1);
+  CHECK(keysOf(partial) == Keys{7});
+  CHECK(partial.more);
+  CHECK(keysOf(store->takeNewRows(1)) == Keys{8});
+}
+
+TEST_CASE("deferred rows are told with their deadline, another owner's as pending, finished ones not at all") {
+  StoreWorld world;
+  const auto theirs = world.open();
+  for (int count = 0; count < 3; ++count) {
+    enqueueOne(*theirs, frameOf("s"));
+  }
+  const auto reply = claimNew(*theirs);
+  auto deferred = settlementOf(reply, Transition::defer, 0, 0);
+  deferred.dueAt = world.clock->wallNow() + std::chrono::seconds(9);
+  settleOne(*theirs, deferred);
+  settleOne(*theirs, settlementOf(reply, Transition::fail, 0, 1));
+  const auto ours = world.open();
+  const auto rows = ours->takeNewRows(10).rows;
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].state == MessageState::sent);
+  CHECK(rows[0].dueAt == deferred.dueAt);
+  CHECK(rows[1].state == MessageState::pending);
+}
+
+TEST_CASE("after a stop nothing is remembered, and a restart tells all that lives anew") {
+  StoreWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s"));
+  store->takeNewRows(10);
+  store->stopDiscovery();
+  enqueueOne(*store, frameOf("s"));
+  store->restartDiscovery();
+  enqueueOne(*store, frameOf("s"));
+  const auto all = store->takeNewRows(10);
+  CHECK(keysOf(all) == Keys{1, 2, 3});
+  CHECK(all.sessions.size() == 1);
+}
+
+TEST_CASE("a message whose key was burnt by a repetition does not hide the next one") {
+  StoreWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s", "{}", "key"));
+  store->takeNewRows(10);
+  enqueueOne(*store, frameOf("s", "{}", "key"));
+  enqueueOne(*store, frameOf("s"));
+  enqueueOne(*store, frameOf("s"));
+  CHECK(store->takeNewRows(10).rows.size() == 2);
+}

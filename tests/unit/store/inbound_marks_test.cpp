@@ -1,0 +1,156 @@
+// Goal: P6 and P5's mark: a frame of a session takes effect once, in order, for ever, over visible gaps; a frame
+// outside any session once for its retention; a restored sender is told from an honest one.
+// Method: a table of frames against one session; a clock that is moved over the retention.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include "store/reader.hpp"
+#include "store_world.hpp"
+
+using namespace ackbox;
+using namespace ackbox::testing;
+using store::Admission;
+using store::InboundIdentity;
+
+namespace {
+
+constexpr std::chrono::milliseconds kRetention = std::chrono::hours(24 * 7);
+
+InboundIdentity frame(std::uint64_t sequence, std::uint64_t previous, std::uint64_t epoch = 1) {
+  InboundIdentity identity;
+  identity.source = "urn:peer";
+  identity.id = "id";
+  identity.origin = "origin";
+  identity.session = "s";
+  identity.epoch = epoch;
+  identity.sequence = sequence;
+  identity.previousSequence = previous;
+  return identity;
+}
+
+InboundIdentity loose(std::string_view id) {
+  InboundIdentity identity;
+  identity.source = "urn:peer";
+  identity.id = id;
+  return identity;
+}
+
+store::AdmissionReply offer(store::Store& store, const InboundIdentity& identity) {
+  return inTransaction(store, [&] {
+    const auto reply = store.admit(identity);
+    if (reply.admission == Admission::take) {
+      store.markProcessed(identity, reply.gap, kRetention);
+    } else if (reply.admission == Admission::duplicate) {
+      store.countDuplicate();
+    }
+    return reply;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("P6: frames of a session are taken in order, once, over gaps that are counted") {
+  StoreWorld world;
+  const auto store = world.open();
+  struct Offer {
+    std::uint64_t sequence;
+    std::uint64_t previous;
+    std::uint64_t epoch;
+    Admission expected;
+    std::uint64_t accepted;
+    std::uint64_t gap;
+  };
+  const Offer offers[] = {
+      {2, 1, 1, Admission::outOfSequence, 0, 0},  // its predecessor never came
+      {1, 0, 1, Admission::take, 0, 0},          {1, 0, 1, Admission::duplicate, 1, 0},
+      {2, 1, 1, Admission::take, 1, 0},          {5, 2, 1, Admission::take, 2, 2},  // 3 and 4 are dead letters
+      {3, 2, 1, Admission::duplicate, 5, 0},                                        // too late: passed over
+      {7, 6, 1, Admission::outOfSequence, 5, 0}, {6, 5, 3, Admission::take, 5, 0},  // the sender was opened again
+      {7, 6, 2, Admission::staleEpoch, 6, 0},                                       // an older copy of it
+      {6, 5, 2, Admission::staleEpoch, 6, 0},    {7, 6, 3, Admission::take, 6, 0},
+  };
+  for (const Offer& each : offers) {
+    CAPTURE(each.sequence);
+    CAPTURE(each.epoch);
+    const auto reply = offer(*store, frame(each.sequence, each.previous, each.epoch));
+    CHECK(reply.admission == each.expected);
+    CHECK(reply.accepted == each.accepted);
+    CHECK(reply.gap == each.gap);
+  }
+  const Stats stats = store::Reader(world.file, world.options).stats();
+  CHECK(stats.received == 5);
+  CHECK(stats.duplicates == 2);
+  CHECK(stats.gaps == 2);
+}
+
+TEST_CASE("a first frame that is not number one leaves a gap, when its sender stands by nothing before it") {
+  StoreWorld world;
+  const auto store = world.open();
+  CHECK(offer(*store, frame(4, 0)).gap == 3);
+}
+
+TEST_CASE("sessions of other names and other origins are apart") {
+  StoreWorld world;
+  const auto store = world.open();
+  offer(*store, frame(1, 0));
+  InboundIdentity other = frame(1, 0);
+  other.origin = "elsewhere";
+  CHECK(offer(*store, other).admission == Admission::take);
+  other = frame(1, 0);
+  other.session = "t";
+  CHECK(offer(*store, other).admission == Admission::take);
+}
+
+TEST_CASE("P6: a session's mark is one row however many frames came, and it outlives every purge") {
+  StoreWorld world;
+  const auto store = world.open();
+  for (std::uint64_t sequence = 1; sequence <= 50; ++sequence) {
+    offer(*store, frame(sequence, sequence - 1));
+  }
+  world.clock->advance(kRetention * 100);
+  inTransaction(*store, [&] { store->purgeProcessed(1'000); });
+  CHECK(offer(*store, frame(1, 0)).admission == Admission::duplicate);
+  CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_inbound_sessions").getInt() == 1);
+  CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_processed_messages").getInt() == 0);
+}
+
+TEST_CASE("frames outside sessions are known by id and source until their marks may be purged") {
+  StoreWorld world;
+  const auto store = world.open();
+  CHECK(offer(*store, loose("a")).admission == Admission::take);
+  CHECK(offer(*store, loose("a")).admission == Admission::duplicate);
+  InboundIdentity otherSource = loose("a");
+  otherSource.source = "urn:other";
+  CHECK(offer(*store, otherSource).admission == Admission::take);
+  InboundIdentity lasting = loose("b");
+  lasting.expiresAt = world.clock->wallNow() + kRetention * 2;
+  offer(*store, lasting);
+
+  const auto purge = [&](std::size_t limit) {
+    return inTransaction(*store, [&] { return store->purgeProcessed(limit); });
+  };
+  world.clock->advance(kRetention);
+  CHECK(purge(10) == 0);
+  world.clock->advance(std::chrono::milliseconds(1));
+  CHECK(purge(1) == 1);
+  CHECK(purge(10) == 1);
+  CHECK(offer(*store, loose("a")).admission == Admission::take);
+  // Its expiry and the tolerated skew of five minutes outlast the retention.
+  world.clock->advance(kRetention);
+  CHECK(offer(*store, loose("b")).admission == Admission::duplicate);
+  world.clock->advance(std::chrono::minutes(5));
+  CHECK(purge(10) == 2);
+}
+
+TEST_CASE("P5: a mark that is rolled back with its handler's work lets the frame in again") {
+  StoreWorld world;
+  const auto store = world.open();
+  store->begin(true);
+  store->savepoint();
+  store->markProcessed(frame(1, 0), 0, kRetention);
+  store->rollbackToSavepoint();
+  CHECK(store->admit(frame(1, 0)).admission == Admission::take);
+  store->commit();
+  CHECK(store::Reader(world.file, world.options).stats().received == 0);
+}

@@ -1,0 +1,205 @@
+// Goal: a settle applies exactly when state, owner and claim number are those it was decided on; otherwise it is a
+// benign, counted no-op; what the transition table does not contain is refused.
+// Method: every pair of state and transition against a row brought into that state; then each part of the guard wrong.
+
+#include <doctest/doctest.h>
+
+#include "ackbox/error.hpp"
+#include "delivery/transition.hpp"
+#include "store/reader.hpp"
+#include "store_world.hpp"
+
+using namespace ackbox;
+using namespace ackbox::testing;
+using delivery::Next;
+using delivery::Settlement;
+using delivery::Transition;
+
+namespace {
+
+struct Row {
+  explicit Row(StoreWorld& world) : store(world.open()), reader(world.file, world.options) {
+    id = enqueueOne(*store, frameOf("s", "{}")).messageId;
+    reply = claimNew(*store);
+    settlement = settlementOf(reply, Transition::release);
+  }
+
+  // From `sending`, where every row here begins.
+  void bringTo(MessageState state) {
+    if (state == MessageState::pending) {
+      apply(Transition::release);
+    } else if (state == MessageState::sent) {
+      apply(Transition::defer);
+    } else if (state == MessageState::failed) {
+      apply(Transition::fail);
+    }
+    settlement.from = state;
+  }
+  bool apply(Transition transition) {
+    settlement.transition = transition;
+    return settleOne(*store, settlement).has_value();
+  }
+  std::optional<MessageInfo> now() const { return reader.find(id); }
+  Stats stats() const { return reader.stats(); }
+
+  std::unique_ptr<store::Store> store;
+  store::Reader reader;
+  std::string id;
+  store::ClaimReply reply;
+  Settlement settlement;
+};
+
+constexpr MessageState kStates[] = {MessageState::pending, MessageState::sending, MessageState::sent,
+                                    MessageState::failed};
+constexpr Transition kTransitions[] = {Transition::claim,   Transition::ack,  Transition::defer,   Transition::retry,
+                                       Transition::release, Transition::fail, Transition::redrive, Transition::discard};
+
+bool isSettle(Transition transition) {
+  return transition != Transition::claim && transition != Transition::redrive;
+}
+
+}  // namespace
+
+TEST_CASE("every pair of state and transition ends where the table says, or throws and changes nothing") {
+  for (const MessageState state : kStates) {
+    for (const Transition transition : kTransitions) {
+      CAPTURE(toString(state));
+      CAPTURE(delivery::toString(transition));
+      StoreWorld world;
+      Row row(world);
+      row.bringTo(state);
+      const Next expected = delivery::next(state, transition);
+      if (expected == Next::illegal || !isSettle(transition)) {
+        CHECK_THROWS_AS(row.apply(transition), Error);
+        row.store->rollback();
+        CHECK(row.now()->state == state);
+        continue;
+      }
+      CHECK(row.apply(transition));
+      const auto after = row.now();
+      CHECK(after.has_value() == (expected != Next::acked && expected != Next::gone));
+      if (after) {
+        CHECK(static_cast<int>(after->state) == static_cast<int>(expected) - static_cast<int>(Next::pending));
+      }
+      CHECK(row.stats().staleSettles == 0);
+    }
+  }
+}
+
+TEST_CASE("a settle of another state, another claim or a row that is gone is a counted no-op") {
+  StoreWorld world;
+  Row row(world);
+  Settlement wrong = row.settlement;
+  wrong.transition = Transition::ack;
+  SUBCASE("state") {
+    wrong.from = MessageState::pending;
+  }
+  SUBCASE("an earlier claim") {
+    wrong.attempt -= 1;
+  }
+  SUBCASE("a later claim") {
+    wrong.attempt += 1;
+  }
+  SUBCASE("row") {
+    wrong.key += 1;
+  }
+  CHECK_FALSE(settleOne(*row.store, wrong));
+  CHECK(row.now()->state == MessageState::sending);
+  CHECK(row.stats().staleSettles == 1);
+}
+
+TEST_CASE("a settle by another owner with the right claim number is a no-op") {
+  StoreWorld world;
+  Row row(world);
+  const auto other = world.open();
+  row.settlement.transition = Transition::ack;
+  CHECK_FALSE(settleOne(*other, row.settlement));
+  CHECK(row.now()->state == MessageState::sending);
+}
+
+TEST_CASE("a settlement that was applied names its message") {
+  StoreWorld world;
+  Row row(world);
+  row.settlement.transition = Transition::ack;
+  const auto settled = settleOne(*row.store, row.settlement);
+  REQUIRE(settled);
+  CHECK(settled->messageId == row.id);
+  CHECK(settled->sequence == 1);
+  CHECK(settled->session == row.settlement.session);
+}
+
+TEST_CASE("a retry is charged and keeps its error and due time; a release is free and keeps the last error") {
+  StoreWorld world;
+  Row row(world);
+  row.settlement.error = "no luck";
+  row.settlement.dueAt = world.clock->wallNow() + std::chrono::seconds(3);
+  CHECK(row.apply(Transition::retry));
+  CHECK(row.now()->retryCount == 1);
+  CHECK(row.now()->lastError == "no luck");
+  CHECK(row.now()->dueAt == row.settlement.dueAt);
+  CHECK(row.stats().totalRetries == 1);
+
+  const delivery::SessionRelease released{row.settlement.session, {}, {}};
+  inTransaction(*row.store, [&] { row.store->release({&released, 1}); });
+  const delivery::SessionClaim claim{row.settlement.session, {row.settlement.key}};
+  row.reply = inTransaction(*row.store, [&] { return row.store->claim({&claim, 1}); });
+  CHECK(row.reply.messages.at(0).frame.retryCount == 1);
+  row.settlement = settlementOf(row.reply, Transition::release);
+  CHECK(row.settlement.attempt == 2);
+  CHECK(row.apply(Transition::release));
+  CHECK(row.now()->retryCount == 1);
+  CHECK(row.now()->lastError == "no luck");
+}
+
+TEST_CASE("P3: a dead letter keeps its reason, and its error is cut between two characters") {
+  StoreWorld world;
+  Row row(world);
+  row.settlement.reason = "rejected";
+  row.settlement.error = std::string(999, 'x') + "é" + std::string(100, 'y');
+  CHECK(row.apply(Transition::fail));
+  CHECK(row.now()->reason == "rejected");
+  CHECK(row.now()->lastError == std::string(999, 'x'));
+  CHECK(row.stats().failed == 1);
+  CHECK(row.stats().failedTotal == 1);
+  CHECK(row.stats().pendingBytes == 0);
+}
+
+TEST_CASE("an ACK by message id retires any live state once, even while another owner is sending") {
+  for (const MessageState state : kStates) {
+    CAPTURE(toString(state));
+    StoreWorld world;
+    Row row(world);
+    row.bringTo(state);
+    const auto other = world.open();
+    const auto acked = inTransaction(*other, [&] { return other->ackById(row.id); });
+    CHECK(acked.has_value() == (state != MessageState::failed));
+    if (acked) {
+      CHECK(acked->message.key == row.settlement.key);
+      CHECK(acked->peer == "default");
+      CHECK(acked->session == "s");
+    }
+    CHECK_FALSE(inTransaction(*other, [&] { return other->ackById(row.id); }));
+    CHECK(row.stats().acked == (acked ? 1 : 0));
+  }
+}
+
+TEST_CASE("an ACK of an unknown message is benign") {
+  StoreWorld world;
+  const auto store = world.open();
+  CHECK_FALSE(inTransaction(*store, [&] { return store->ackById("never"); }));
+}
+
+TEST_CASE("acknowledged rows are kept for their retention and purged after it") {
+  StoreWorld world;
+  world.options.ackedRetention = std::chrono::seconds(10);
+  Row row(world);
+  CHECK(row.apply(Transition::ack));
+  CHECK(row.now()->state == MessageState::acked);
+  CHECK(enqueueOne(*row.store, frameOf("s", "{}", row.id)).status == EnqueueStatus::duplicate);
+  const auto purge = [&] { return inTransaction(*row.store, [&] { return row.store->purgeAcked(100); }); };
+  CHECK(purge() == 0);
+  world.clock->advance(std::chrono::seconds(10));
+  CHECK(purge() == 1);
+  CHECK_FALSE(row.now());
+  CHECK(row.stats().acked == 1);
+}

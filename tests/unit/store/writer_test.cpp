@@ -1,0 +1,171 @@
+// Goal: jobs that gather share one commit; one that fails fails alone; every job is told once, in order.
+// Method: jobs that write down what happens to them, run inline by the test, and once with many threads.
+
+#include "store/writer.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "ackbox/error.hpp"
+#include "store/reader.hpp"
+#include "store_world.hpp"
+
+using namespace ackbox;
+using namespace ackbox::testing;
+
+namespace {
+
+class NotingJob final : public store::Job {
+public:
+  NotingJob(std::string name, std::string& log, std::function<void(store::Store&)> work)
+      : name_(std::move(name)), log_(log), work_(std::move(work)) {}
+
+  void run(store::Store& store) override {
+    ++runs;
+    work_(store);
+  }
+  void done(const std::error_code& error) noexcept override {
+    result = error;
+    log_ += name_ + (error ? "!" : "") + " ";
+  }
+
+  int runs = 0;
+  std::error_code result;
+
+private:
+  std::string name_;
+  std::string& log_;
+  std::function<void(store::Store&)> work_;
+};
+
+void enqueueInto(store::Store& store) {
+  store.enqueue(frameOf("s"));
+}
+
+struct Fixture {
+  StoreWorld world;
+  std::unique_ptr<store::Store> store;
+  std::string log;
+  int commits = 0;
+  std::unique_ptr<store::Writer> writer;
+
+  Fixture() {
+    world.options.busyTimeout = std::chrono::milliseconds(1);
+    store = world.open();
+    writer = std::make_unique<store::Writer>(*store, [this](store::Store&) { ++commits; });
+  }
+  std::uint64_t pending() const { return store::Reader(world.file, world.options).stats().pending; }
+};
+
+}  // namespace
+
+TEST_CASE("what has gathered commits once, and is told in the order of submission") {
+  Fixture fixture;
+  NotingJob a("a", fixture.log, enqueueInto);
+  NotingJob b("b", fixture.log, enqueueInto);
+  b.durable = true;
+  fixture.writer->submit(a);
+  fixture.writer->submit(b);
+  CHECK(fixture.log.empty());
+  CHECK(fixture.writer->runOnce());
+  CHECK(fixture.log == "a b ");
+  CHECK(fixture.commits == 1);
+  CHECK(fixture.pending() == 2);
+  CHECK_FALSE(fixture.writer->runOnce());
+}
+
+TEST_CASE("P3: a job that throws fails alone; the others of its group are run again and commit") {
+  Fixture fixture;
+  NotingJob a("a", fixture.log, enqueueInto);
+  NotingJob bad("bad", fixture.log, [](store::Store& store) {
+    enqueueInto(store);
+    throw Error(Errc::handlerEndedTransaction, "test");
+  });
+  NotingJob sql("sql", fixture.log, [](store::Store& store) { store.database().exec("SELEC"); });
+  NotingJob c("c", fixture.log, enqueueInto);
+  for (NotingJob* job : {&a, &bad, &sql, &c}) {
+    fixture.writer->submit(*job);
+  }
+  fixture.writer->runOnce();
+  CHECK(fixture.log == "a bad! sql! c ");
+  CHECK(bad.result == Errc::handlerEndedTransaction);
+  CHECK(sql.result == Errc::databaseError);
+  CHECK(a.runs == 2);
+  CHECK(fixture.pending() == 2);
+}
+
+TEST_CASE("a job that throws alone is not run twice") {
+  Fixture fixture;
+  NotingJob bad("bad", fixture.log, [](store::Store&) { throw std::bad_alloc(); });
+  fixture.writer->submit(bad);
+  fixture.writer->runOnce();
+  CHECK(bad.runs == 1);
+  CHECK(bad.result == Errc::outOfMemory);
+}
+
+TEST_CASE("while another connection holds the write lock, the whole group is told that it is busy") {
+  Fixture fixture;
+  SQLite::Database other(fixture.world.file.string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN IMMEDIATE");
+  NotingJob a("a", fixture.log, enqueueInto);
+  NotingJob b("b", fixture.log, enqueueInto);
+  fixture.writer->submit(a);
+  fixture.writer->submit(b);
+  fixture.writer->runOnce();
+  CHECK(fixture.log == "a! b! ");
+  CHECK(a.result == Errc::databaseBusy);
+  CHECK(a.runs == 0);
+  other.exec("ROLLBACK");
+}
+
+TEST_CASE("closing finishes what is queued and refuses what comes later") {
+  Fixture fixture;
+  NotingJob queued("queued", fixture.log, enqueueInto);
+  NotingJob late("late", fixture.log, enqueueInto);
+  fixture.writer->submit(queued);
+  SUBCASE("inline") {}
+  SUBCASE("with its thread") {
+    fixture.writer->startThread();
+  }
+  fixture.writer->close();
+  fixture.writer->close();
+  fixture.writer->submit(late);
+  CHECK(fixture.log == "queued late! ");
+  CHECK(late.result == Errc::stopped);
+}
+
+TEST_CASE("callers on many threads each get their commit, and a job may be destroyed by its own end") {
+  StoreWorld world;
+  const auto store = world.open();
+  std::atomic<int> finished = 0;
+  struct Owned final : store::Job {
+    explicit Owned(std::atomic<int>& count) : counter(count) {}
+    void run(store::Store& target) override { enqueueInto(target); }
+    void done(const std::error_code& error) noexcept override {
+      counter += error ? 0 : 1;
+      delete this;
+    }
+    std::atomic<int>& counter;
+  };
+  {
+    store::Writer writer(*store);
+    writer.startThread();
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 4; ++caller) {
+      callers.emplace_back([&] {
+        for (int count = 0; count < 500; ++count) {
+          writer.submit(*new Owned(finished));
+        }
+      });
+    }
+    for (std::thread& caller : callers) {
+      caller.join();
+    }
+  }
+  CHECK(finished == 2'000);
+  CHECK(store::Reader(world.file, world.options).stats().pending == 2'000);
+}
