@@ -73,8 +73,12 @@ void appendSessions(std::string& out, std::span<const SessionProgress> sessions)
   out.push_back(']');
 }
 
-int statusOf(Outcome outcome) noexcept {
-  switch (outcome) {
+int statusOf(const FrameResult& result) noexcept {
+  // Waiting does not mend a missing predecessor, as a 503 would suggest to whatever stands between the two.
+  if (result.code == "out-of-sequence") {
+    return 422;
+  }
+  switch (result.outcome) {
     case Outcome::ack:
       return 200;
     case Outcome::defer:
@@ -102,8 +106,8 @@ InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string
   InboundResponse response;
   response.contentType = kMediaTypeAck;
   if (!batch && !results.empty()) {
-    response.status = statusOf(results.front().outcome);
-    if (results.front().outcome == Outcome::nack) {
+    response.status = statusOf(results.front());
+    if (response.status == 503) {
       response.retryAfterSeconds = secondsUp(results.front().retryAfter);
     }
   }
