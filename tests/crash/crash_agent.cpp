@@ -1,0 +1,194 @@
+// An agent of the crash test, started over and over on the same file:
+//
+//   crash_agent NAME PEER DATABASE PORT PEER_URL [--feed] [--reply] [--defect mark-before-effect]
+//
+// --feed: keeps enqueueing numbered frames, each in one transaction with the number reached. --reply: answers every
+// tenth frame of a session. Prints "ready" once it serves; SIGTERM ends it.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ackbox/async.hpp"
+#include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_server.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_writer.hpp"
+#include "effects.hpp"
+#include "fed_frame.hpp"
+#include "late_effects.hpp"
+
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Settings {
+  std::string name;
+  std::string peer;
+  std::filesystem::path database;
+  std::uint16_t port = 0;
+  std::string peerUrl;
+  bool feeds = false;
+  bool replies = false;
+  bool defect = false;
+};
+
+Settings parse(const std::vector<std::string>& words) {
+  if (words.size() < 5) {
+    throw std::runtime_error("usage: crash_agent NAME PEER DATABASE PORT PEER_URL [--feed] [--reply] [--defect D]");
+  }
+  Settings settings{words[0], words[1], words[2], static_cast<std::uint16_t>(std::stoi(words[3])), words[4]};
+  for (std::size_t index = 5; index < words.size(); ++index) {
+    if (words[index] == "--feed") {
+      settings.feeds = true;
+    } else if (words[index] == "--reply") {
+      settings.replies = true;
+    } else if (words[index] == "--defect" && index + 1 < words.size() && words[index + 1] == "mark-before-effect") {
+      settings.defect = true;
+      ++index;
+    } else {
+      throw std::runtime_error("unknown word " + words[index]);
+    }
+  }
+  return settings;
+}
+
+ackbox::OutboxOptions outboxOptions(const Settings& settings) {
+  ackbox::OutboxOptions options;
+  options.agent = "urn:agent:" + settings.name;
+  ackbox::PeerOptions peer;
+  peer.name = settings.peer;
+  peer.url = settings.peerUrl;
+  peer.agent = "urn:agent:" + settings.peer;
+  options.peers.push_back(peer);
+  // Small requests, many at once, and a peer that is looked for at once: a kill then always hits something under way.
+  options.batchFrames = 5;
+  options.peerHealth.probeDelays = {milliseconds(5), milliseconds(10), milliseconds(20)};
+  // The peer dies of SIGKILL, never of a message.
+  options.peerHealth.killerThreshold = 0;
+  return options;
+}
+
+// Enqueues on the application's own connection and in its own transactions (P2), and keeps a short backlog.
+class Feeder {
+public:
+  Feeder(ackbox::OutboxManager& manager, const Settings& settings, boost::asio::io_context& context)
+      : manager_(manager),
+        peer_(settings.peer),
+        connection_(settings.database.string(), SQLite::OPEN_READWRITE, kBusyTimeout_ms),
+        writer_(manager, connection_),
+        timer_(context) {
+    connection_.exec("CREATE TABLE IF NOT EXISTS fed (reached INTEGER NOT NULL)");
+  }
+
+  void run() {
+    if (manager_.getStats().pending < kBacklog) {
+      feed();
+    }
+    timer_.expires_after(milliseconds(1));
+    timer_.async_wait([this](const boost::system::error_code& cancelled) {
+      if (!cancelled && !ending_) {
+        run();
+      }
+    });
+  }
+
+  void stop() {
+    ending_ = true;
+    timer_.cancel();
+  }
+
+private:
+  static constexpr int kBusyTimeout_ms = 5000;
+  static constexpr std::uint64_t kBacklog = 200;
+  static constexpr std::int64_t kSliceFrames = 5;
+
+  void feed() {
+    SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
+    std::int64_t reached = connection_.execAndGet("SELECT coalesce(max(reached), 0) FROM fed").getInt64();
+    for (std::int64_t count = 0; count < kSliceFrames; ++count) {
+      const main_job::Entry entry = crash::fedFrame(++reached);
+      ackbox::Frame frame;
+      frame.peer = peer_;
+      frame.session = entry.session;
+      frame.type = "com.example.fed";
+      frame.data = entry.data;
+      if (!writer_.enqueue(frame).isNew()) {
+        throw std::runtime_error("a fresh frame was refused");
+      }
+    }
+    connection_.exec("DELETE FROM fed");
+    connection_.exec("INSERT INTO fed VALUES (" + std::to_string(reached) + ")");
+    transaction.commit();
+  }
+
+  ackbox::OutboxManager& manager_;
+  const std::string peer_;
+  SQLite::Database connection_;
+  ackbox::OutboxWriter writer_;
+  boost::asio::steady_timer timer_;
+  bool ending_ = false;
+};
+
+void run(const Settings& settings) {
+  boost::asio::io_context context(1);
+  ackbox::OutboxManager manager = ackbox::OutboxManager::open(settings.database, outboxOptions(settings));
+  manager.setSender(std::make_shared<ackbox::HttpSender>());
+
+  main_job::createEffects(settings.database);
+  const std::string replyTo = settings.replies ? settings.peer : "";
+  std::optional<crash::LateEffects> late;
+  if (settings.defect) {
+    late.emplace(settings.database);
+  }
+  ackbox::InboundHandler handler(manager, late ? late->handler(replyTo) : main_job::effectsHandler(replyTo));
+  ackbox::InboundServerOptions serverOptions;
+  serverOptions.port = settings.port;
+  ackbox::InboundServer server(context.get_executor(), handler, serverOptions);
+  manager.asyncRun(context.get_executor(), [](const boost::system::error_code& error) {
+    if (error) {
+      throw std::runtime_error("delivery could not begin: " + error.message());
+    }
+  });
+  std::optional<Feeder> feeder;
+  if (settings.feeds) {
+    feeder.emplace(manager, settings, context);
+    feeder->run();
+  }
+  boost::asio::signal_set signals(context, SIGTERM);
+  signals.async_wait([&](const boost::system::error_code&, int) {
+    if (feeder) {
+      feeder->stop();
+    }
+    server.stop();
+    manager.stop();
+  });
+  std::cout << "ready" << std::endl;
+  context.run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(parse(std::vector<std::string>(argv + 1, argv + argc)));
+    return EXIT_SUCCESS;
+  } catch (const std::exception& error) {
+    std::cerr << "crash_agent: " << error.what() << '\n';
+    return EXIT_FAILURE;
+  }
+}

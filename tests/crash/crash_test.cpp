@@ -1,0 +1,84 @@
+// Goal: the promises hold for real processes that are killed with SIGKILL at any instant. Method: two agents exchange
+// frames and replies without a pause; a seeded loop kills them singly, together, and again while they recover; then
+// the table of effects, which has no UNIQUE constraint, is compared with what was put in. The same comparison must
+// notice the classic defect when it is put in by hand. ACKBOX_TEST_SCALE multiplies the kills.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "crash_world.hpp"
+
+namespace {
+
+std::uint64_t scaled(std::uint64_t kills) {
+  const char* const scale = std::getenv("ACKBOX_TEST_SCALE");
+  const double factor = scale == nullptr ? 1.0 : std::atof(scale);
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(kills) * factor));
+}
+
+std::string told(std::uint64_t seed, const crash::Outcome& outcome) {
+  return "seed " + std::to_string(seed) + ": SIGKILLs " + std::to_string(outcome.killsOfAlice + outcome.killsOfBob) +
+         " (alice " + std::to_string(outcome.killsOfAlice) + ", bob " + std::to_string(outcome.killsOfBob) +
+         "), frames " + std::to_string(outcome.frames.comparison.putIn) + ", replies " +
+         std::to_string(outcome.replies.comparison.putIn) + ", duplicates suppressed " +
+         std::to_string(outcome.frames.receiver.duplicates + outcome.replies.receiver.duplicates);
+}
+
+void checkFlow(const main_job::Flow& flow) {
+  CHECK(flow.comparison.putIn > 0);
+  CHECK(flow.comparison.lost == 0);
+  CHECK(flow.comparison.repeated == 0);
+  CHECK(flow.comparison.reordered == 0);
+  CHECK(flow.comparison.unexpected == 0);
+  CHECK(flow.sender.failed == 0);
+  CHECK(flow.sender.enqueued == flow.comparison.putIn);
+  CHECK(flow.sender.acked == flow.comparison.putIn);
+  CHECK(flow.receiver.received == flow.comparison.effects);
+  CHECK(flow.balances());
+}
+
+void killAndCompare(std::uint64_t seed) {
+  MESSAGE("seed " << seed);
+  constexpr std::uint64_t kKills = 70;
+  crash::CrashWorld world(seed, {});
+  world.killAbout(scaled(kKills));
+  const crash::Outcome outcome = world.settle();
+  MESSAGE(told(seed, outcome));
+  CHECK(outcome.killsOfAlice + outcome.killsOfBob >= scaled(kKills));
+  checkFlow(outcome.frames);
+  checkFlow(outcome.replies);
+}
+
+}  // namespace
+
+TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 1)") {
+  killAndCompare(1);
+}
+
+TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 20240229)") {
+  killAndCompare(20240229);
+}
+
+TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 987654321)") {
+  killAndCompare(987654321);
+}
+
+TEST_CASE("P5: the oracle finds the frames that are lost when the mark is committed before the effect") {
+  constexpr std::uint64_t kSeed = 4;
+  MESSAGE("seed " << kSeed);
+  std::uint64_t lost = 0;
+  for (std::uint64_t kills = 5; kills <= 80 && lost == 0; kills *= 2) {
+    crash::CrashWorld world(kSeed, {"--defect", "mark-before-effect"});
+    world.killAbout(kills);
+    const crash::Outcome outcome = world.settle();
+    lost = outcome.frames.comparison.lost;
+    MESSAGE(told(kSeed, outcome) << ", lost " << lost);
+    CHECK(outcome.frames.comparison.repeated == 0);
+  }
+  CHECK_MESSAGE(lost > 0,
+                "frames were acknowledged before their effects, the agents were killed, and nothing was lost");
+}

@@ -1,0 +1,162 @@
+#include "crash_world.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "ackbox/outbox_manager.hpp"
+#include "effects.hpp"
+#include "fed_frame.hpp"
+#include "free_port.hpp"
+
+namespace crash {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience{60};
+
+std::vector<main_job::Entry> fedInto(const std::filesystem::path& database) {
+  const SQLite::Database connection(database.string(), SQLite::OPEN_READONLY);
+  SQLite::Statement row(connection, "SELECT coalesce(max(reached), 0) FROM fed");
+  row.executeStep();
+  const std::int64_t reached = row.getColumn(0).getInt64();
+  std::vector<main_job::Entry> entries;
+  for (std::int64_t number = 1; number <= reached; ++number) {
+    entries.push_back(fedFrame(number));
+  }
+  return entries;
+}
+
+ackbox::OutboxManager openOutbox(const std::filesystem::path& database) {
+  ackbox::OutboxOptions options;
+  options.createSchema = false;
+  return ackbox::OutboxManager::open(database, options);
+}
+
+}  // namespace
+
+CrashWorld::CrashWorld(std::uint64_t seed, std::vector<std::string> bobExtra) : random_(seed) {
+  const std::uint16_t alicePort = main_job::freePort(random_);
+  std::uint16_t bobPort = main_job::freePort(random_);
+  while (bobPort == alicePort) {
+    bobPort = main_job::freePort(random_);
+  }
+  const auto prepare = [&](Agent& agent, const std::string& name, const std::string& peer, std::uint16_t port,
+                           std::uint16_t peerPort) {
+    agent.name = name;
+    agent.database = directory_.file(name + ".db");
+    agent.arguments = {name, peer, agent.database.string(), std::to_string(port),
+                       "http://127.0.0.1:" + std::to_string(peerPort) + "/inbox"};
+  };
+  prepare(alice_, "alice", "bob", alicePort, bobPort);
+  prepare(bob_, "bob", "alice", bobPort, alicePort);
+  bob_.arguments.emplace_back("--reply");
+  bob_.arguments.insert(bob_.arguments.end(), bobExtra.begin(), bobExtra.end());
+  for (Agent* agent : {&bob_, &alice_}) {
+    launch(*agent, true);
+    awaitReady(*agent);
+  }
+}
+
+void CrashWorld::launch(Agent& agent, bool feeds) {
+  std::vector<std::string> arguments = agent.arguments;
+  if (feeds && &agent == &alice_) {
+    arguments.emplace_back("--feed");
+  }
+  agent.process.emplace(AGENT_PROGRAM, arguments);
+}
+
+void CrashWorld::awaitReady(Agent& agent) {
+  if (!agent.process->readLine(kPatience)) {
+    throw std::runtime_error(agent.name + " did not come up");
+  }
+}
+
+void CrashWorld::sleepUpTo(milliseconds longest) {
+  std::uniform_int_distribution<std::int64_t> draw(0, std::chrono::microseconds(longest).count());
+  std::this_thread::sleep_for(std::chrono::microseconds(draw(random_)));
+}
+
+void CrashWorld::killOnce(Agent& agent) {
+  if (!agent.process->alive()) {
+    throw std::runtime_error(agent.name + " ended by itself; its standard error is above");
+  }
+  agent.process->kill();
+  ++agent.kills;
+}
+
+void CrashWorld::killAbout(std::uint64_t kills) {
+  const std::uint64_t until = alice_.kills + bob_.kills + kills;
+  while (alice_.kills + bob_.kills < until) {
+    sleepUpTo(milliseconds(60));
+    // One kill in five is of both at once.
+    const std::uint64_t draw = random_() % 5;
+    std::vector<Agent*> victims;
+    if (draw != 1 && draw != 2) {
+      victims.push_back(&alice_);
+    }
+    if (draw != 3 && draw != 4) {
+      victims.push_back(&bob_);
+    }
+    for (Agent* victim : victims) {
+      killOnce(*victim);
+    }
+    for (Agent* victim : victims) {
+      launch(*victim, true);
+      if (random_() % 8 == 0) {
+        sleepUpTo(milliseconds(20));
+        killOnce(*victim);
+        launch(*victim, true);
+      }
+    }
+    for (Agent* victim : victims) {
+      awaitReady(*victim);
+    }
+  }
+}
+
+void CrashWorld::awaitDrained(const Agent& agent) {
+  const ackbox::OutboxManager outbox = openOutbox(agent.database);
+  const auto deadline = steady_clock::now() + kPatience;
+  for (ackbox::Stats stats = outbox.getStats(); stats.pending + stats.sending + stats.sent > 0;
+       stats = outbox.getStats()) {
+    if (steady_clock::now() > deadline) {
+      throw std::runtime_error(agent.name + "'s outbox did not drain: pending " + std::to_string(stats.pending) +
+                               ", sending " + std::to_string(stats.sending) + ", sent " + std::to_string(stats.sent));
+    }
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
+void CrashWorld::end(Agent& agent) {
+  if (const int status = agent.process->terminate(kPatience); status != 0) {
+    throw std::runtime_error(agent.name + " ended with status " + std::to_string(status));
+  }
+}
+
+Outcome CrashWorld::settle() {
+  // No more frames: alice's last life only delivers.
+  killOnce(alice_);
+  launch(alice_, false);
+  awaitReady(alice_);
+  awaitDrained(alice_);
+  awaitDrained(bob_);
+  end(alice_);
+  end(bob_);
+
+  const std::vector<main_job::Entry> fed = fedInto(alice_.database);
+  const ackbox::Stats alice = openOutbox(alice_.database).getStats();
+  const ackbox::Stats bob = openOutbox(bob_.database).getStats();
+  Outcome outcome;
+  outcome.killsOfAlice = alice_.kills;
+  outcome.killsOfBob = bob_.kills;
+  outcome.frames = {main_job::compare(fed, main_job::readEffects(bob_.database)), alice, bob};
+  outcome.replies = {main_job::compare(main_job::repliesTo(fed), main_job::readEffects(alice_.database)), bob, alice};
+  return outcome;
+}
+
+}  // namespace crash
