@@ -25,7 +25,9 @@ constexpr std::chrono::seconds kPatience{60};
 // For an agent to come up, and to end when asked.
 constexpr std::chrono::seconds kAgentPatience{20};
 // What one kill takes on average: the pause before it, and the restart.
-constexpr std::uint64_t kKillEvery_ms = 250;
+constexpr std::uint64_t kKillEvery_ms = 200;
+// Transactions that the input is enqueued in, about.
+constexpr std::uint64_t kSlices = 1'500;
 
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -94,9 +96,8 @@ void Run::prepareAgents() {
   prepare(bob_, "bob", bobPort, alicePort);
   // Slow enough for the input to last as long as the killing.
   const std::uint64_t frames = putIn_.size();
-  const std::uint64_t feed_ms = kKillEvery_ms * (settings_.kills + 1ULL);
-  const std::uint64_t pace_ms = std::max<std::uint64_t>(2, feed_ms / frames);
-  const std::uint64_t sliceLines = std::max<std::uint64_t>(1, frames * pace_ms / feed_ms);
+  const std::uint64_t sliceLines = std::max<std::uint64_t>(1, frames / kSlices);
+  const std::uint64_t pace_ms = kKillEvery_ms * (settings_.kills + 1ULL) * sliceLines / frames;
   alice_.arguments.insert(alice_.arguments.end(),
                           {"--pace-ms", std::to_string(pace_ms), "--slice-lines", std::to_string(sliceLines)});
   for (const std::filesystem::path& input : settings_.inputs) {
@@ -118,7 +119,8 @@ Report Run::carryOut() {
 void Run::start(Agent& agent) {
   agent.process.emplace(settings_.agent, agent.arguments, agent.log);
   if (!agent.process->readLine(kAgentPatience)) {
-    throw std::runtime_error(agent.name + " did not start; it said:\n" + lastWords(agent.log));
+    throw std::runtime_error(agent.name + " did not start (" + settings_.agent.string() + "); it said:\n" +
+                             lastWords(agent.log));
   }
 }
 
@@ -130,7 +132,7 @@ void Run::killOften() {
   }
   std::shuffle(victims.begin(), victims.end(), random_);
   std::uniform_int_distribution<int> soon_ms(0, 60);
-  std::uniform_int_distribution<int> later_ms(60, 400);
+  std::uniform_int_distribution<int> later_ms(60, 500);
   for (Agent* victim : victims) {
     // Half of them while the agents are still busy with the consequences of the last one.
     pause(steady_clock::now() + milliseconds(random_() % 2 == 0 ? soon_ms(random_) : later_ms(random_)));

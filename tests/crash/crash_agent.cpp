@@ -114,7 +114,7 @@ public:
 
 private:
   static constexpr int kBusyTimeout_ms = 5000;
-  static constexpr std::uint64_t kBacklog = 200;
+  static constexpr std::uint64_t kBacklog = 1000;
   static constexpr std::int64_t kSliceFrames = 5;
 
   void feed() {

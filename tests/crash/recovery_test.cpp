@@ -69,7 +69,7 @@ private:
   std::set<std::string> sent_;
 };
 
-main_job::Child startAgent(const ackbox::testing::TempDir& directory, const SilentPeer& peer, std::size_t frames,
+main_job::Child startAgent(const ackbox::testing::TempDir& directory, const crash::SilentPeer& peer, std::size_t frames,
                            int passes) {
   return main_job::Child(AGENT_PROGRAM, {directory.file("outbox.db").string(), peer.url(), std::to_string(frames),
                                          std::to_string(passes)});
