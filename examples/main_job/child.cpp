@@ -10,6 +10,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <system_error>
 #include <utility>
 
@@ -96,8 +98,11 @@ Child::~Child() {
 bool Child::awaitOutput(std::chrono::steady_clock::time_point deadline) {
   pollfd waiting{output_, POLLIN, 0};
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    const int ready = poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    const std::int64_t left_ns =
+        std::max<std::int64_t>(std::chrono::nanoseconds(deadline - std::chrono::steady_clock::now()).count(), 0);
+    constexpr std::int64_t kSecond_ns = 1'000'000'000;
+    const timespec left{left_ns / kSecond_ns, left_ns % kSecond_ns};
+    const int ready = ppoll(&waiting, 1, &left, nullptr);
     if (ready < 0 && errno == EINTR) {
       continue;
     }
@@ -152,17 +157,22 @@ void Child::kill() {
   }
 }
 
+bool Child::endsWithin(std::chrono::microseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!ended_ && awaitOutput(deadline)) {
+  }
+  // Before the deadline, the output ended because the process did.
+  if (!ended_) {
+    reap(std::chrono::steady_clock::now() < deadline ? 0 : WNOHANG);
+  }
+  return ended_;
+}
+
 int Child::terminate(std::chrono::milliseconds patience) {
-  if (alive()) {
+  if (!ended_) {
     ::kill(process_, SIGTERM);
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (awaitOutput(deadline)) {
-    }
-    if (std::chrono::steady_clock::now() >= deadline) {
+    if (!endsWithin(patience)) {
       kill();
-    }
-    if (!ended_) {
-      reap(0);
     }
   }
   return status_;

@@ -6,7 +6,6 @@
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
@@ -145,7 +144,8 @@ void Run::killOften() {
 void Run::pause(steady_clock::time_point until) {
   do {
     watch();
-    std::this_thread::sleep_until(std::min(until, steady_clock::now() + milliseconds(50)));
+    const auto left = std::chrono::ceil<std::chrono::microseconds>(until - steady_clock::now());
+    bob_.process->endsWithin(std::clamp<std::chrono::microseconds>(left, milliseconds(0), milliseconds(50)));
   } while (steady_clock::now() < until);
 }
 

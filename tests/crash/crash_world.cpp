@@ -3,7 +3,6 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
@@ -76,13 +75,9 @@ void CrashWorld::awaitReady(Agent& agent) {
   }
 }
 
-void CrashWorld::sleepUpTo(milliseconds longest) {
+void CrashWorld::killAfterUpTo(Agent& agent, milliseconds longest) {
   std::uniform_int_distribution<std::int64_t> draw(0, std::chrono::microseconds(longest).count());
-  std::this_thread::sleep_for(std::chrono::microseconds(draw(random_)));
-}
-
-void CrashWorld::killOnce(Agent& agent) {
-  if (!agent.process->alive()) {
+  if (agent.process->endsWithin(std::chrono::microseconds(draw(random_)))) {
     throw std::runtime_error(agent.name + " ended by itself; its standard error is above");
   }
   agent.process->kill();
@@ -92,7 +87,6 @@ void CrashWorld::killOnce(Agent& agent) {
 void CrashWorld::killAbout(std::uint64_t kills) {
   const std::uint64_t until = alice_.kills + bob_.kills + kills;
   while (alice_.kills + bob_.kills < until) {
-    sleepUpTo(milliseconds(60));
     // One kill in five is of both at once.
     const std::uint64_t draw = random_() % 5;
     std::vector<Agent*> victims;
@@ -102,14 +96,14 @@ void CrashWorld::killAbout(std::uint64_t kills) {
     if (draw != 3 && draw != 4) {
       victims.push_back(&bob_);
     }
+    milliseconds longest(60);
     for (Agent* victim : victims) {
-      killOnce(*victim);
+      killAfterUpTo(*victim, std::exchange(longest, milliseconds(0)));
     }
     for (Agent* victim : victims) {
       launch(*victim, true);
       if (random_() % 8 == 0) {
-        sleepUpTo(milliseconds(20));
-        killOnce(*victim);
+        killAfterUpTo(*victim, milliseconds(20));
         launch(*victim, true);
       }
     }
@@ -119,7 +113,7 @@ void CrashWorld::killAbout(std::uint64_t kills) {
   }
 }
 
-void CrashWorld::awaitDrained(const Agent& agent) {
+void CrashWorld::awaitDrained(Agent& agent) {
   const ackbox::OutboxManager outbox = openOutbox(agent.database);
   const auto deadline = steady_clock::now() + kPatience;
   for (ackbox::Stats stats = outbox.getStats(); stats.pending + stats.sending + stats.sent > 0;
@@ -128,7 +122,9 @@ void CrashWorld::awaitDrained(const Agent& agent) {
       throw std::runtime_error(agent.name + "'s outbox did not drain: pending " + std::to_string(stats.pending) +
                                ", sending " + std::to_string(stats.sending) + ", sent " + std::to_string(stats.sent));
     }
-    std::this_thread::sleep_for(milliseconds(5));
+    if (agent.process->endsWithin(milliseconds(5))) {
+      throw std::runtime_error(agent.name + " ended before its outbox had drained");
+    }
   }
 }
 
@@ -140,7 +136,7 @@ void CrashWorld::end(Agent& agent) {
 
 Outcome CrashWorld::settle() {
   // No more frames: alice's last life only delivers.
-  killOnce(alice_);
+  killAfterUpTo(alice_, milliseconds(60));
   launch(alice_, false);
   awaitReady(alice_);
   awaitDrained(alice_);

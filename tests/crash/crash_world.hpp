@@ -48,9 +48,8 @@ private:
 
   void launch(Agent& agent, bool feeds);
   void awaitReady(Agent& agent);
-  void killOnce(Agent& agent);
-  void sleepUpTo(std::chrono::milliseconds longest);
-  void awaitDrained(const Agent& agent);
+  void killAfterUpTo(Agent& agent, std::chrono::milliseconds longest);
+  void awaitDrained(Agent& agent);
   void end(Agent& agent);
 
   std::mt19937_64 random_;
