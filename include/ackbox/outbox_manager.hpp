@@ -142,7 +142,8 @@ public:
 
   /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`; completes with
   /// `(boost::system::error_code)`, `Errc::noSender` or `Errc::alreadyRunning` when it could not begin. Include
-  /// `ackbox/async.hpp` to use it.
+  /// `ackbox/async.hpp` to use it. Lifetime: the executor's context must exist, and be run, until the completion: call
+  /// `stop` first.
   template <typename CompletionToken>
   auto asyncRun(const boost::asio::any_io_executor& executor, CompletionToken&& token);
 

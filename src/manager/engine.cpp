@@ -97,6 +97,7 @@ void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&
       machine_.peerAdded(row.key, found->maxRequests);
     }
   }
+  begun_ = true;
   onRows(std::move(rows), shared);
 }
 
@@ -118,7 +119,8 @@ void Engine::stop() {
 
 void Engine::rowsAppeared(store::NewRows rows, bool shared) {
   boost::asio::post(strand_, [self = shared_from_this(), news = std::move(rows), shared]() mutable {
-    if (!self->finished_) {
+    // What was told before the discovery began anew is told again by it, with its sessions.
+    if (self->begun_ && !self->finished_) {
       self->onRows(std::move(news), shared);
     }
   });

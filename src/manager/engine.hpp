@@ -98,6 +98,7 @@ private:
   bool stepUnderWay_ = false;
   bool pollUnderWay_ = false;
   bool paused_ = false;
+  bool begun_ = false;
   bool discovered_ = false;
   bool shared_ = false;
   bool stopping_ = false;

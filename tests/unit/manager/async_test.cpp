@@ -104,16 +104,5 @@ TEST_CASE("a manager that ends while it runs on the caller's executor completes 
   CHECK(ended);
 }
 
-TEST_CASE("an executor that ends first takes the run with it") {
-  Agent agent;
-  {
-    boost::asio::io_context context;
-    agent.manager.runThen(context.get_executor(), [](std::error_code) {});
-    context.poll();
-  }
-  CHECK(agent.manager.enqueue(event()).isNew());
-  CHECK(agent.manager.drainOnce().acked == 1);
-}
-
 }  // namespace
 }  // namespace ackbox
