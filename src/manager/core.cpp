@@ -159,8 +159,9 @@ DrainReport Core::drainOnce() {
   {
     const std::scoped_lock lock(mutex_);
     pass = adoptOnOwnContext(true);
+    // Under the lock, so that nobody's stop comes before it.
+    pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
   }
-  pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
   const auto guard = boost::asio::make_work_guard(ownContext_);
   while (engine() == pass) {
     ownContext_.run_one();

@@ -3,7 +3,6 @@
 #include <SQLiteCpp/Exception.h>
 
 #include <chrono>
-#include <thread>
 
 #include "store/schema.hpp"
 
@@ -61,8 +60,7 @@ void Connection::enterWalMode(const OutboxOptions& options) {
     execute(handle(), "PRAGMA auto_vacuum=INCREMENTAL");
   }
   // SQLite does not call the busy handler where two processes convert a fresh file at once; so wait here.
-  const auto deadline = std::chrono::steady_clock::now() + options.busyTimeout;
-  while (true) {
+  for (std::chrono::milliseconds waited{0};; ++waited) {
     try {
       const std::string mode = scalar(handle(), "PRAGMA journal_mode=WAL");
       if (mode != "wal") {
@@ -70,10 +68,10 @@ void Connection::enterWalMode(const OutboxOptions& options) {
       }
       return;
     } catch (const Error& error) {
-      if (error.code() != Errc::databaseBusy || std::chrono::steady_clock::now() >= deadline) {
+      if (error.code() != Errc::databaseBusy || waited >= options.busyTimeout) {
         throw;
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      sqlite3_sleep(1);
     }
   }
 }
