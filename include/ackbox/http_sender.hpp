@@ -44,6 +44,8 @@ public:
   HttpSender& operator=(const HttpSender&) = delete;
   ~HttpSender() override;
 
+  /// One: a batch may be sent only to a peer that has granted it.
+  [[nodiscard]] std::uint32_t initialCredit() const override { return 1; }
   void start(const boost::asio::any_io_executor& executor) override;
   void asyncSend(SendRequest request, SendHandler handler) override;
   void stop() override;

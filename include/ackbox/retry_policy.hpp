@@ -42,8 +42,11 @@ struct PeerHealthPolicy {
       std::chrono::seconds(5),        std::chrono::seconds(15),       std::chrono::seconds(30),
   };
   /// How often a connection may be lost while a message is alone in flight, before that message is taken to be what
-  /// kills the peer and becomes a dead letter. 0: never.
+  /// kills the peer and becomes a dead letter. 0: never. The peer must have answered others in between.
   std::uint32_t killerThreshold = 5;
+  /// Without an answer to others, how long the losses must go on: a dead peer behind a proxy that accepts connections
+  /// for it looks the same. Default 1 hour.
+  std::chrono::milliseconds killerPatience = std::chrono::hours(1);
 };
 
 }  // namespace ackbox

@@ -131,6 +131,9 @@ public:
   /// A run of the manager begins; I/O of the requests that follow belongs on `executor`.
   virtual void start(const boost::asio::any_io_executor& executor) { (void)executor; }
 
+  /// Frames that one request may carry before the peer has said how many it takes (`SendReport::creditFrames`).
+  [[nodiscard]] virtual std::uint32_t initialCredit() const { return 256; }
+
   /// Carries `request` and calls `handler` once with what came of it. Must not block and must not throw; several
   /// requests may be under way, never two with frames of the same ordered session.
   virtual void asyncSend(SendRequest request, SendHandler handler) = 0;

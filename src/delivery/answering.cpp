@@ -162,7 +162,8 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
 // those duplicates.
 void Machine::Body::recallOthers(Session& session, Items items, const Now& now, Actions& actions) {
   std::vector<MessageKey> others;
-  for (const auto& [key, deferred] : session.deferred) {
+  for (const auto& deferred : session.deferred) {
+    const MessageKey key = deferred.first;
     if (std::none_of(items.begin(), items.end(), [&](const Request::Item& item) { return item.row.key == key; })) {
       others.push_back(key);
     }
@@ -214,6 +215,7 @@ void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failu
 }
 
 void Machine::Body::peerAnswered(Peer& peer, Actions& actions) {
+  peer.suspects.answered();
   if (peer.health.succeeded()) {
     actions.peers.push_back(peer.health.record(peer.key));
   }
@@ -225,8 +227,7 @@ void Machine::Body::connectionLost(const Request& request, const SendReport& rep
     peer.suspects.add(item.row.key);
   }
   const bool wasAlone = request.items.size() == 1 && peer.alone == request.id;
-  const std::uint32_t strikes = wasAlone ? peer.suspects.strike(request.items.front().row.key) : 0;
-  if (options.peerHealth.killerThreshold > 0 && strikes >= options.peerHealth.killerThreshold) {
+  if (wasAlone && peer.suspects.strike(request.items.front().row.key, options.peerHealth, now.steady)) {
     failOnly(request, "peer-killer", report.error, now, actions);
   } else {
     giveBack(request, report.error, now, actions);

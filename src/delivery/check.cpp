@@ -5,8 +5,8 @@
 
 namespace ackbox::delivery {
 
-void checkFailed(const char* what, const std::source_location& where) noexcept {
-  std::fprintf(stderr, "ackbox: broken invariant: %s (%s:%u)\n", what, where.file_name(), where.line());
+void checkFailed(const char* what, const char* file, int line) noexcept {
+  std::fprintf(stderr, "ackbox: broken invariant: %s (%s:%d)\n", what, file, line);
   std::abort();
 }
 

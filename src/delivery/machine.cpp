@@ -135,10 +135,11 @@ Machine::Machine(MachineOptions options, Random& random) : body_(std::make_uniqu
 
 Machine::~Machine() = default;
 
-void Machine::peerAdded(PeerKey peer, std::uint32_t maxRequests) {
-  check(maxRequests >= 1, "a peer may have at least one request");
+void Machine::peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t creditFrames) {
+  check(maxRequests >= 1 && creditFrames >= 1, "a peer may have at least one request of one frame");
   Peer& known = body_->peerOf(peer);
   known.maxRequests = maxRequests;
+  known.creditFrames = creditFrames;
   body_->touch(known);
 }
 

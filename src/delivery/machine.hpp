@@ -81,8 +81,9 @@ public:
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  /// A configured peer. `maxRequests` ≥ 1 may be in flight at once. Again for a known peer: changes its limit.
-  void peerAdded(PeerKey peer, std::uint32_t maxRequests);
+  /// A configured peer. `maxRequests` ≥ 1 may be in flight at once, with `creditFrames` ≥ 1 frames each until it says
+  /// how many it takes. Again for a known peer: changes its limits.
+  void peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t creditFrames = 256);
 
   /// Live rows in key order, and the sessions among them that are new. Sessions of peers never added stay where they
   /// are. A row that is known already is ignored.

@@ -76,8 +76,8 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor
     throw Error(Errc::noSender, "nothing can be delivered");
   }
   lastReport_ = {};
-  const auto begun = std::make_shared<Engine>(shared_from_this(), sender_, executor,
-                                              once ? Engine::Mode::once : Engine::Mode::continuous);
+  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, executor,
+                                        once ? Engine::Mode::once : Engine::Mode::continuous);
   engine_ = begun;
   return begun;
 }

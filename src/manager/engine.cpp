@@ -94,7 +94,7 @@ void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&
     // A peer that this process was not given may be another's: its sessions wait for that one.
     if (found != configured.end()) {
       peers_.emplace(row.key, row);
-      machine_.peerAdded(row.key, found->maxRequests);
+      machine_.peerAdded(row.key, found->maxRequests, sender_->initialCredit());
     }
   }
   begun_ = true;

@@ -21,8 +21,9 @@ std::string selectText() {
 std::string updateText() {
   std::string assignments;
   for (std::size_t index = 0; index < kCounterCount; ++index) {
-    const std::string name = kCounterNames[index];
-    assignments += (index == 0 ? "" : ",") + name + "=" + name + "+?" + std::to_string(index + 1);
+    const char* name = kCounterNames[index];
+    assignments.append(index == 0 ? "" : ",").append(name).append("=").append(name);
+    assignments.append("+?").append(std::to_string(index + 1));
   }
   return "UPDATE #counters SET " + assignments;
 }

@@ -11,8 +11,7 @@ constexpr std::size_t kPublishedRowsMax = 100'000;
 }  // namespace
 
 Discovery::Discovery(Context& context, Transaction& transaction)
-    : context_(context),
-      transaction_(transaction),
+    : transaction_(transaction),
       scan_(context.prepare("SELECT id,session_id,state,due_at_ms FROM #outbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectSession_(context.prepare("SELECT peer_id,name,due_at_ms FROM #sessions WHERE id=?1")) {}
 

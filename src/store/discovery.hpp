@@ -34,7 +34,6 @@ private:
   void rescan() noexcept;
   void introduce(delivery::SessionKey key, NewRows& found);
 
-  Context& context_;
   Transaction& transaction_;
   Statement scan_;
   Statement selectSession_;

@@ -72,7 +72,7 @@ std::filesystem::path sidecarOf(const Connection& connection) {
 }  // namespace
 
 struct Store::Body {
-  explicit Body(StoreOptions storeOptions);
+  explicit Body(const StoreOptions& storeOptions);
 
   void open(std::shared_ptr<Liveness> liveness);
   void readEpoch();
@@ -98,7 +98,7 @@ struct Store::Body {
   std::vector<Scope> scopes;
 };
 
-Store::Body::Body(StoreOptions storeOptions)
+Store::Body::Body(const StoreOptions& storeOptions)
     : options(complete(storeOptions.outbox)),
       connection(storeOptions.file, options),
       checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
@@ -154,7 +154,7 @@ void Store::Body::forgetAll() noexcept {
   parts->counters.forget();
 }
 
-Store::Store(StoreOptions options) : body_(std::make_unique<Body>(std::move(options))) {}
+Store::Store(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
 
 Store::~Store() {
   rollback();

@@ -111,7 +111,7 @@ struct AdmissionReply {
 class Store {
 public:
   /// Opens, migrates, registers this process as an owner, and puts the rows of dead owners back in play.
-  explicit Store(StoreOptions options);
+  explicit Store(const StoreOptions& options);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;

@@ -196,6 +196,22 @@ TEST_CASE("P8: the message that kills its peer is found among many and dead-lett
   CHECK(losses <= stage.options.peerHealth.killerThreshold + 1);
 }
 
+TEST_CASE("P8: a message alone with a peer that only loses connections is innocent for an hour, then given up") {
+  Outage stage(1);
+  stage.enqueue(1);
+  const auto began = stage.now.steady;
+  while (stage.state(1) != MessageState::failed) {
+    REQUIRE(stage.now.steady - began < 2h);
+    if (!stage.sends.empty()) {
+      stage.failRequest(connectionLost);
+    } else {
+      REQUIRE(stage.advanceToWake());
+    }
+  }
+  CHECK(stage.now.steady - began >= 1h);
+  CHECK(stage.rows.at(1).reason == "peer-killer");
+}
+
 TEST_CASE("P8: suspects go alone, and others' traffic goes on between them") {
   Outage stage(2);
   stage.enqueueTogether(2, 1);
