@@ -30,6 +30,12 @@ constexpr std::uint64_t kSlices = 1'500;
 
 volatile std::sig_atomic_t interrupted = 0;
 
+void throwIfInterrupted() {
+  if (interrupted != 0) {
+    throw std::runtime_error("interrupted");
+  }
+}
+
 std::string lastWords(const std::filesystem::path& log) {
   std::ostringstream text;
   text << std::ifstream(log).rdbuf();
@@ -118,6 +124,7 @@ Report Run::carryOut() {
 void Run::start(Agent& agent) {
   agent.process.emplace(settings_.agent, agent.arguments, agent.log);
   if (!agent.process->readLine(kAgentPatience)) {
+    throwIfInterrupted();
     throw std::runtime_error(agent.name + " did not start (" + settings_.agent.string() + "); it said:\n" +
                              lastWords(agent.log));
   }
@@ -151,9 +158,7 @@ void Run::pause(steady_clock::time_point until) {
 
 // Shows the progress; throws when an agent ended by itself, or when nothing moves any more.
 void Run::watch() {
-  if (interrupted != 0) {
-    throw std::runtime_error("interrupted");
-  }
+  throwIfInterrupted();
   for (Agent* agent : {&alice_, &bob_}) {
     if (!agent->process->alive()) {
       throw std::runtime_error(agent->name + " ended by itself; it said:\n" + lastWords(agent->log));
