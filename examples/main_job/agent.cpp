@@ -34,7 +34,7 @@ struct Settings {
   std::uint16_t port = 0;
   std::string peerUrl;
   std::vector<std::filesystem::path> inputs;
-  std::uint32_t pace_ms = 0;
+  std::uint32_t paceMilliseconds = 0;
   std::uint32_t sliceLines = 16;
 
   [[nodiscard]] std::string peer() const { return name == "alice" ? "bob" : "alice"; }
@@ -77,7 +77,7 @@ void run(const Settings& settings) {
   boost::asio::steady_timer pace(context);
   std::function<void(const boost::system::error_code&)> feed = [&](const boost::system::error_code& cancelled) {
     if (!cancelled && feeder->feed(settings.sliceLines)) {
-      pace.expires_after(std::chrono::milliseconds(settings.pace_ms));
+      pace.expires_after(std::chrono::milliseconds(settings.paceMilliseconds));
       pace.async_wait(feed);
     }
   };
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
   app.add_option("--listen", settings.port, "loopback port of its inbox")->required();
   app.add_option("--peer-url", settings.peerUrl, "the other's inbox, http://127.0.0.1:PORT/inbox")->required();
   app.add_option("--input", settings.inputs, "JSON lines to send: {\"session\",\"type\",\"data\"}");
-  app.add_option("--pace-ms", settings.pace_ms, "pause between two slices of input")->capture_default_str();
+  app.add_option("--pace-ms", settings.paceMilliseconds, "pause between two slices of input")->capture_default_str();
   app.add_option("--slice-lines", settings.sliceLines, "lines enqueued in one transaction")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -98,10 +98,10 @@ Child::~Child() {
 bool Child::awaitOutput(std::chrono::steady_clock::time_point deadline) {
   pollfd waiting{output_, POLLIN, 0};
   for (;;) {
-    const std::int64_t left_ns =
+    const std::int64_t leftNanoseconds =
         std::max<std::int64_t>(std::chrono::nanoseconds(deadline - std::chrono::steady_clock::now()).count(), 0);
-    constexpr std::int64_t kSecond_ns = 1'000'000'000;
-    const timespec left{left_ns / kSecond_ns, left_ns % kSecond_ns};
+    constexpr std::int64_t kSecondNanoseconds = 1'000'000'000;
+    const timespec left{leftNanoseconds / kSecondNanoseconds, leftNanoseconds % kSecondNanoseconds};
     const int ready = ppoll(&waiting, 1, &left, nullptr);
     if (ready < 0 && errno == EINTR) {
       continue;

@@ -8,16 +8,17 @@
 namespace main_job {
 namespace {
 
-constexpr int kBusyTimeout_ms = 5000;
+constexpr int kBusyTimeoutMilliseconds = 5000;
 
 SQLite::Database openToRead(const std::filesystem::path& database) {
-  return SQLite::Database(database.string(), SQLite::OPEN_READONLY, kBusyTimeout_ms);
+  return SQLite::Database(database.string(), SQLite::OPEN_READONLY, kBusyTimeoutMilliseconds);
 }
 
 }  // namespace
 
 void createEffects(const std::filesystem::path& database) {
-  SQLite::Database connection(database.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeout_ms);
+  SQLite::Database connection(database.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                              kBusyTimeoutMilliseconds);
   connection.exec(
       "CREATE TABLE IF NOT EXISTS effects ("
       "id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, message_id TEXT NOT NULL, data TEXT NOT NULL)");

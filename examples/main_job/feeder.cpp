@@ -10,7 +10,7 @@
 namespace main_job {
 namespace {
 
-constexpr int kBusyTimeout_ms = 5000;
+constexpr int kBusyTimeoutMilliseconds = 5000;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ Feeder::Feeder(ackbox::OutboxManager& manager, const std::filesystem::path& data
                std::vector<std::filesystem::path> inputs, std::string peer)
     : inputs_(std::move(inputs)),
       peer_(std::move(peer)),
-      connection_(database.string(), SQLite::OPEN_READWRITE, kBusyTimeout_ms),
+      connection_(database.string(), SQLite::OPEN_READWRITE, kBusyTimeoutMilliseconds),
       writer_(manager, connection_) {
   connection_.exec("CREATE TABLE IF NOT EXISTS input_position (file TEXT PRIMARY KEY, line INTEGER NOT NULL)");
 }

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kPatience{60};
 // For an agent to come up, and to end when asked.
 constexpr std::chrono::seconds kAgentPatience{20};
 // What one kill takes on average: the pause before it, and the restart.
-constexpr std::uint64_t kKillEvery_ms = 200;
+constexpr std::uint64_t kKillEveryMilliseconds = 200;
 // Transactions that the input is enqueued in, about.
 constexpr std::uint64_t kSlices = 1'500;
 
@@ -102,9 +102,9 @@ void Run::prepareAgents() {
   // Slow enough for the input to last as long as the killing.
   const std::uint64_t frames = putIn_.size();
   const std::uint64_t sliceLines = std::max<std::uint64_t>(1, frames / kSlices);
-  const std::uint64_t pace_ms = kKillEvery_ms * (settings_.kills + 1ULL) * sliceLines / frames;
+  const std::uint64_t paceMilliseconds = kKillEveryMilliseconds * (settings_.kills + 1ULL) * sliceLines / frames;
   alice_.arguments.insert(alice_.arguments.end(),
-                          {"--pace-ms", std::to_string(pace_ms), "--slice-lines", std::to_string(sliceLines)});
+                          {"--pace-ms", std::to_string(paceMilliseconds), "--slice-lines", std::to_string(sliceLines)});
   for (const std::filesystem::path& input : settings_.inputs) {
     alice_.arguments.insert(alice_.arguments.end(), {"--input", input.string()});
   }
@@ -137,11 +137,12 @@ void Run::killOften() {
     victims.push_back(count % 2 == 0 ? &alice_ : &bob_);
   }
   std::shuffle(victims.begin(), victims.end(), random_);
-  std::uniform_int_distribution<int> soon_ms(0, 60);
-  std::uniform_int_distribution<int> later_ms(60, 500);
+  std::uniform_int_distribution<int> soonMilliseconds(0, 60);
+  std::uniform_int_distribution<int> laterMilliseconds(60, 500);
   for (Agent* victim : victims) {
     // Half of them while the agents are still busy with the consequences of the last one.
-    pause(steady_clock::now() + milliseconds(random_() % 2 == 0 ? soon_ms(random_) : later_ms(random_)));
+    pause(steady_clock::now() +
+          milliseconds(random_() % 2 == 0 ? soonMilliseconds(random_) : laterMilliseconds(random_)));
     victim->process->kill();
     ++victim->kills;
     start(*victim);

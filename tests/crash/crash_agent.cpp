@@ -89,7 +89,7 @@ public:
   Feeder(ackbox::OutboxManager& manager, const Settings& settings, boost::asio::io_context& context)
       : manager_(manager),
         peer_(settings.peer),
-        connection_(settings.database.string(), SQLite::OPEN_READWRITE, kBusyTimeout_ms),
+        connection_(settings.database.string(), SQLite::OPEN_READWRITE, kBusyTimeoutMilliseconds),
         writer_(manager, connection_),
         timer_(context) {
     connection_.exec("CREATE TABLE IF NOT EXISTS fed (reached INTEGER NOT NULL)");
@@ -113,7 +113,7 @@ public:
   }
 
 private:
-  static constexpr int kBusyTimeout_ms = 5000;
+  static constexpr int kBusyTimeoutMilliseconds = 5000;
   static constexpr std::uint64_t kBacklog = 1000;
   static constexpr std::int64_t kSliceFrames = 5;
 

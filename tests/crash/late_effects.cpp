@@ -33,8 +33,8 @@ ackbox::FrameHandler LateEffects::handler(std::string replyTo) {
 }
 
 void LateEffects::write() {
-  constexpr int kBusyTimeout_ms = 5000;
-  SQLite::Database connection(database_.string(), SQLite::OPEN_READWRITE, kBusyTimeout_ms);
+  constexpr int kBusyTimeoutMilliseconds = 5000;
+  SQLite::Database connection(database_.string(), SQLite::OPEN_READWRITE, kBusyTimeoutMilliseconds);
   // Checkpoints are the store's.
   connection.exec("PRAGMA wal_autocheckpoint = 0");
   std::unique_lock lock(mutex_);

@@ -92,9 +92,9 @@ TEST_CASE("P7: a restart sends at once what a killed process had in flight") {
   manager.start();
   const auto sentAt = sender->awaitFrames(kFrames);
   REQUIRE(sentAt);
-  const double delay_ms = millisecondsBetween(openedAt, *sentAt);
-  MESSAGE("from open to the first send: " << delay_ms << " ms");
-  CHECK(delay_ms < static_cast<double>(kGenerous.count()));
+  const double delayMilliseconds = millisecondsBetween(openedAt, *sentAt);
+  MESSAGE("from open to the first send: " << delayMilliseconds << " ms");
+  CHECK(delayMilliseconds < static_cast<double>(kGenerous.count()));
   manager.stop();
   const ackbox::Stats stats = manager.getStats();
   CHECK(stats.acked == kFrames);
@@ -120,7 +120,7 @@ TEST_CASE("P7: another process leaves a live slow sender its frames, and takes t
   first.kill();
   const auto sentAt = peerOfSecond.awaitRequest(kPatience);
   REQUIRE(sentAt);
-  const double delay_ms = millisecondsBetween(killedAt, *sentAt);
-  MESSAGE("from SIGKILL to the second process's first send: " << delay_ms << " ms");
-  CHECK(delay_ms < static_cast<double>(kGenerous.count()));
+  const double delayMilliseconds = millisecondsBetween(killedAt, *sentAt);
+  MESSAGE("from SIGKILL to the second process's first send: " << delayMilliseconds << " ms");
+  CHECK(delayMilliseconds < static_cast<double>(kGenerous.count()));
 }
