@@ -52,6 +52,9 @@ enum class Errc {
   databaseError = 20,
   /// A server could not listen on its address.
   cannotListen = 21,
+  /// A blocking call on the store's own thread (in a frame handler, or in the callback of `enqueueThen`), which would
+  /// wait for itself. In a handler use `InboundTransaction::enqueue`; elsewhere `enqueueThen` or `asyncEnqueue`.
+  wouldDeadlock = 22,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

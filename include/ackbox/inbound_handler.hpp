@@ -131,6 +131,9 @@ struct InboundOptions {
   std::size_t depthMax = 64;
   /// How long the mark of a frame without a sequence is kept. Default 7 days.
   std::chrono::milliseconds processedRetention = std::chrono::hours(24 * 7);
+  /// Told of each handler that threw, with the exception's text, which the peer is not told. Runs on the store's
+  /// thread; what it throws is dropped. Empty: nobody is told.
+  std::function<void(const InboundFrame& frame, std::string_view what)> onHandlerError = {};
 };
 
 /// The receiving side: deduplicates, keeps each session's order, runs the handler in a short transaction, answers the

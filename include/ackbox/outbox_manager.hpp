@@ -93,7 +93,7 @@ public:
   ///
   /// Returns the receipt; refusals are values, see `EnqueueStatus`.
   /// Throws `Error`: `databaseBusy`, `diskFull`, `ioError`, `outOfMemory`, `databaseCorrupt`, `databaseError`,
-  /// `stopped` (the manager is being destroyed). After a throw nothing was stored.
+  /// `stopped` (the manager is being destroyed), `wouldDeadlock`. After a throw nothing was stored.
   EnqueueReceipt enqueue(Frame frame);
 
   /// The seed's form: JSON `data` of `type` for `session` of the only, or `default`, peer.

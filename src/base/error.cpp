@@ -47,6 +47,9 @@ const char* text(Errc errc) noexcept {
       return "SQLite refused the operation";
     case Errc::cannotListen:
       return "the address cannot be listened on: is it taken, or not this machine's?";
+    case Errc::wouldDeadlock:
+      return "a blocking call on the store's own thread would wait for itself: in a handler use the transaction's "
+             "enqueue, elsewhere asyncEnqueue";
   }
   return "unknown ackbox error";
 }

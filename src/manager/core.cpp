@@ -142,8 +142,10 @@ StopReport Core::stop() {
     return {};
   }
   running->stop();
-  // On a caller's executor, waiting here could be waiting for this very thread: the run's own completion tells.
-  if (!ownThread_.joinable() || ownThread_.get_id() == std::this_thread::get_id() || running->runsInThisThread()) {
+  // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
+  // completion tells.
+  if (!ownThread_.joinable() || writer_.runsInThisThread() || ownThread_.get_id() == std::this_thread::get_id() ||
+      running->runsInThisThread()) {
     return {};
   }
   runEnded_.wait(lock, [&] { return engine_.lock() != running; });
@@ -155,6 +157,9 @@ StopReport Core::stop() {
 }
 
 DrainReport Core::drainOnce() {
+  if (writer_.runsInThisThread()) {
+    throw Error(Errc::wouldDeadlock, "nothing was drained");
+  }
   std::shared_ptr<Engine> pass;
   {
     const std::scoped_lock lock(mutex_);

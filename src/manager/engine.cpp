@@ -160,7 +160,7 @@ void Engine::onRows(store::NewRows&& rows, bool shared) {
     poll();
   } else if (!discovered_) {
     discovered_ = true;
-    pollAlarm_->set(now().steady, [self = shared_from_this()] { self->poll(); });
+    pollLater();
     if (mode_ == Mode::once && !stopping_) {
       machine_.setClaiming(true);
       machine_.tick(now(), actions);
@@ -372,12 +372,19 @@ void Engine::poll() {
           if (self->finished_) {
             return;
           }
-          const OutboxOptions& options = self->core_->options();
-          self->pollAlarm_->set(self->now().steady + (shared ? options.sharedPollInterval : options.pollInterval),
-                                [self] { self->poll(); });
           self->onRows(std::move(news), shared);
+          self->pollLater();
         });
       });
+}
+
+void Engine::pollLater() {
+  if (finished_ || stopping_ || mode_ == Mode::once) {
+    return;
+  }
+  const OutboxOptions& options = core_->options();
+  pollAlarm_->set(now().steady + (shared_ ? options.sharedPollInterval : options.pollInterval),
+                  [self = shared_from_this()] { self->poll(); });
 }
 
 void Engine::giveUp() {

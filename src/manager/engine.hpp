@@ -71,6 +71,7 @@ private:
   void tick();
   void wakeLater();
   void poll();
+  void pollLater();
   void discover();
   void beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&& rows, bool shared);
   void giveUp();

@@ -155,12 +155,26 @@ HandlerResult InboundJob::callHandler(store::Store& store, const InboundFrame& f
   HandlerResult answer;
   try {
     answer = context_.handler(frame, transaction);
+  } catch (const std::exception& error) {
+    answer = handlerFailed(frame, error.what());
   } catch (...) {
-    // What went wrong is the receiver's own affair: the peer learns only that it may try again.
-    answer = HandlerResult::notNow("the handler failed");
-    answer.code = "handler-error";
+    answer = handlerFailed(frame, "an exception of an unknown type");
   }
   store.guardTransaction(false);
+  return answer;
+}
+
+// What went wrong is the receiver's own affair: the peer learns only that it may try again.
+HandlerResult InboundJob::handlerFailed(const InboundFrame& frame, const char* what) const {
+  try {
+    if (context_.limits.onHandlerError) {
+      context_.limits.onHandlerError(frame, what);
+    }
+  } catch (...) {
+    // Documented: a listener harms nobody.
+  }
+  HandlerResult answer = HandlerResult::notNow("the handler failed");
+  answer.code = "handler-error";
   return answer;
 }
 

@@ -37,6 +37,7 @@ private:
   FrameResult decide(store::Store& store, std::size_t index);
   FrameResult take(store::Store& store, std::size_t index, const store::InboundIdentity& identity, std::uint64_t gap);
   HandlerResult callHandler(store::Store& store, const InboundFrame& frame);
+  HandlerResult handlerFailed(const InboundFrame& frame, const char* what) const;
   void noteProgress(const InboundFrame& frame, std::uint64_t accepted);
 
   const Context context_;

@@ -45,6 +45,9 @@ private:
 /// Runs `work` in the writer's next group commit and returns its result. Throws `Error`.
 template <typename Work>
 auto commitBlocking(store::Writer& writer, bool mustSync, Work work) {
+  if (writer.runsInThisThread()) {
+    throw Error(Errc::wouldDeadlock, "nothing was stored");
+  }
   BlockingJob<Work> job(mustSync, std::move(work));
   writer.submit(job);
   return job.wait();

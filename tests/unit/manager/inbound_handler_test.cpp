@@ -178,6 +178,24 @@ TEST_CASE("a throwing handler leaves no trace, harms no other frame and tells th
   CHECK(bob.post({outbound("b", 1, 0, "4")}).status == 200);
 }
 
+TEST_CASE("a blocking enqueue inside a handler is refused instead of waiting for itself, and the owner is told why") {
+  Receiver bob;
+  std::string told;
+  InboundOptions options;
+  options.onHandlerError = [&](const InboundFrame&, std::string_view what) { told = what; };
+  bob.handler.emplace(
+      *bob.manager,
+      [&](const InboundFrame&, InboundTransaction&) {
+        Frame frame;
+        frame.type = "test.reply";
+        bob.manager->enqueue(frame);
+        return HandlerResult::ack();
+      },
+      options);
+  CHECK(bob.post({outbound("s", 1, 0)}).status == 503);
+  CHECK(told.find("transaction's enqueue") != std::string::npos);
+}
+
 TEST_CASE("reject is term, not-now is nack with its delay, and both undo what was written") {
   Receiver bob;
   const InboundResponse rejected = bob.post({outbound("s", 1, 0, "\"reject\"")});
