@@ -1,0 +1,110 @@
+#include "bench/counting_vfs.hpp"
+
+#include <sqlite3.h>
+
+#include <array>
+#include <mutex>
+#include <stdexcept>
+
+namespace ackbox::bench {
+namespace {
+
+// In the write-ahead log a frame's header is written alone; its second word is the database's size in pages for the
+// last frame of a commit, and 0 for the others. Source: https://www.sqlite.org/fileformat2.html#walformat
+constexpr int kFrameHeaderBytes = 24;
+
+// The file object stays the platform's; only its table of methods is replaced by a copy in which two entries count.
+// The platform uses one table for each kind of locking; a process meets one or two.
+struct Table {
+  const sqlite3_io_methods* original = nullptr;
+  sqlite3_io_methods log{};
+  sqlite3_io_methods database{};
+};
+
+std::mutex tablesMutex;
+std::array<Table, 8> tables;
+sqlite3_vfs* platform = nullptr;
+// The originals of every table are the same functions, so that one pointer serves.
+int (*platformSync)(sqlite3_file*, int) = nullptr;
+int (*platformWrite)(sqlite3_file*, const void*, int, sqlite3_int64) = nullptr;
+
+int syncLog(sqlite3_file* file, int flags) {
+  ++diskCounts().logSyncs;
+  return platformSync(file, flags);
+}
+
+int syncDatabase(sqlite3_file* file, int flags) {
+  ++diskCounts().databaseSyncs;
+  return platformSync(file, flags);
+}
+
+int writeLog(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  if (size == kFrameHeaderBytes && (bytes[4] | bytes[5] | bytes[6] | bytes[7]) != 0) {
+    ++diskCounts().commits;
+  }
+  return platformWrite(file, data, size, offset);
+}
+
+const Table* tableOf(const sqlite3_io_methods* original) {
+  const std::scoped_lock lock(tablesMutex);
+  for (Table& table : tables) {
+    if (table.original == nullptr) {
+      table.original = original;
+      if (platformSync == nullptr) {
+        platformSync = original->xSync;
+        platformWrite = original->xWrite;
+      }
+      table.log = *original;
+      table.log.xSync = syncLog;
+      table.log.xWrite = writeLog;
+      table.database = *original;
+      table.database.xSync = syncDatabase;
+    }
+    if (table.original == original) {
+      return &table;
+    }
+  }
+  return nullptr;
+}
+
+int openCounted(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* outFlags) {
+  const int result = platform->xOpen(platform, name, file, flags, outFlags);
+  if (result != SQLITE_OK || file->pMethods == nullptr) {
+    return result;
+  }
+  if (const Table* table = tableOf(file->pMethods)) {
+    if ((flags & SQLITE_OPEN_WAL) != 0) {
+      file->pMethods = &table->log;
+    } else if ((flags & SQLITE_OPEN_MAIN_DB) != 0) {
+      file->pMethods = &table->database;
+    }
+  }
+  return SQLITE_OK;
+}
+
+}  // namespace
+
+const std::string& countingVfs() {
+  static const std::string name = "ackbox-bench-counting";
+  static sqlite3_vfs counting = [] {
+    platform = sqlite3_vfs_find(nullptr);
+    sqlite3_vfs made = *platform;
+    made.zName = name.c_str();
+    made.pNext = nullptr;
+    made.xOpen = openCounted;
+    return made;
+  }();
+  static const int registered = sqlite3_vfs_register(&counting, 0);
+  if (registered != SQLITE_OK) {
+    throw std::runtime_error("cannot register the counting VFS");
+  }
+  return name;
+}
+
+DiskCounts& diskCounts() noexcept {
+  static DiskCounts counts;
+  return counts;
+}
+
+}  // namespace ackbox::bench

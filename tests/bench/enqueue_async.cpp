@@ -1,0 +1,97 @@
+// Enqueues by callers that do not wait for each one: a bounded window of asynchronous calls, and whole batches.
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ackbox/outbox_manager.hpp"
+#include "bench/naive_baseline.hpp"
+#include "bench/operation.hpp"
+#include "bench/raw_baseline.hpp"
+#include "bench/scratch.hpp"
+#include "bench/window.hpp"
+#include "bench/workload.hpp"
+
+namespace ackbox::bench {
+namespace {
+
+constexpr std::ptrdiff_t kOutstanding = 1'000;
+
+std::uint64_t enqueueInWindow(OutboxManager& manager, Budget& budget) {
+  std::atomic<std::uint64_t> refused{0};
+  std::uint64_t sent = 0;
+  Window window(kOutstanding);
+  for (; budget.take(); ++sent) {
+    window.enter();
+    manager.enqueueThen(frameOf(sent), [&](const std::error_code& error, const EnqueueReceipt& receipt) {
+      if (error || !receipt.isNew()) {
+        ++refused;
+      }
+      window.leave();
+    });
+  }
+  window.drain();
+  if (refused != 0) {
+    throw std::runtime_error("enqueues were refused");
+  }
+  return sent;
+}
+
+std::uint64_t enqueueInBatches(OutboxManager& manager, Budget& budget) {
+  std::uint64_t sent = 0;
+  while (budget.take(kBatch)) {
+    std::vector<Frame> frames;
+    for (unsigned index = 0; index < kBatch; ++index) {
+      frames.push_back(frameOf(sent++));
+    }
+    for (const EnqueueReceipt& receipt : manager.enqueueBatch(frames)) {
+      if (!receipt.isNew()) {
+        throw std::runtime_error("an enqueue was refused: " + receipt.detail);
+      }
+    }
+  }
+  return sent;
+}
+
+double rateOf(const Settings& settings, Durability durability,
+              std::uint64_t (*enqueues)(OutboxManager& manager, Budget& budget)) {
+  const std::filesystem::path file = freshDatabase(settings.folder, "outbox");
+  double rate = 0;
+  {
+    OutboxManager manager = OutboxManager::open(file, outboxOptions(durability));
+    const auto start = std::chrono::steady_clock::now();
+    Budget budget(settings);
+    const std::uint64_t sent = enqueues(manager, budget);
+    rate = perSecond(sent, std::chrono::steady_clock::now() - start);
+  }
+  removeDatabase(file);
+  return rate;
+}
+
+Measurement compared(const Settings& settings, std::uint64_t (*enqueues)(OutboxManager& manager, Budget& budget)) {
+  Measurement measurement;
+  const double full = rateOf(settings, Durability::powerCut, enqueues);
+  const double normal = rateOf(settings, Durability::processCrash, enqueues);
+  const double naive = naiveInserts(settings, 1).perSecond;
+  const double raw = rawInserts(settings);
+  measurement.figure("full_per_s", full);
+  measurement.figure("normal_per_s", normal);
+  measurement.baseline("naive_per_s", naive);
+  measurement.baseline("raw_per_s", raw);
+  measurement.ratio("full_over_naive", full, naive);
+  measurement.ratio("full_over_raw", full, raw);
+  return measurement;
+}
+
+}  // namespace
+
+Measurement enqueueAsync(const Settings& settings) {
+  return compared(settings, enqueueInWindow);
+}
+
+Measurement enqueueBatch(const Settings& settings) {
+  return compared(settings, enqueueInBatches);
+}
+
+}  // namespace ackbox::bench

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "bench/measurement.hpp"
+#include "bench/settings.hpp"
+
+namespace ackbox::bench {
+
+/// Something that an agent does with an outbox, measured beside what it would be without one.
+struct Operation {
+  std::string_view name;
+  std::string_view about;
+  /// One run. Throws when something is wrong with what was measured, so that no figure of a broken run is printed.
+  Measurement (*run)(const Settings& settings);
+};
+
+[[nodiscard]] std::span<const Operation> operations();
+
+[[nodiscard]] Measurement enqueueSync(const Settings& settings);
+[[nodiscard]] Measurement enqueueAsync(const Settings& settings);
+[[nodiscard]] Measurement enqueueBatch(const Settings& settings);
+[[nodiscard]] Measurement rowLife(const Settings& settings);
+[[nodiscard]] Measurement endToEnd(const Settings& settings);
+[[nodiscard]] Measurement loneMessageLatency(const Settings& settings);
+
+}  // namespace ackbox::bench

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "bench/settings.hpp"
+
+namespace ackbox::bench {
+
+/// Rows per transaction in the raw baselines, and in the operations that are compared with them.
+constexpr unsigned kBatch = 100;
+
+/// What SQLite itself can do: prepared inserts into the plainest table that could do the job (no index but the row's
+/// key), `kBatch` per FULL transaction, one connection tuned as ackbox's is. Rows per second.
+[[nodiscard]] double rawInserts(const Settings& settings);
+
+/// The same with the rest of a row's life: `kBatch` inserts in a FULL transaction, their state changed in a NORMAL
+/// one, their deletion in another.
+[[nodiscard]] double rawRowLife(const Settings& settings);
+
+}  // namespace ackbox::bench

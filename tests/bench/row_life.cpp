@@ -1,0 +1,138 @@
+// A row's whole life in the store: insert (synced), claim, settle with its ACK (neither synced), in three transactions
+// per batch, as the writer makes them. Without a sender, a network or a thread: what is left is the store's own cost.
+
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "bench/operation.hpp"
+#include "bench/raw_baseline.hpp"
+#include "bench/scratch.hpp"
+#include "bench/workload.hpp"
+#include "store/store.hpp"
+#include "store/writer.hpp"
+
+namespace ackbox::bench {
+namespace {
+
+// A transaction of its own, in the calling thread.
+class InlineJob final : public store::Job {
+public:
+  InlineJob(bool mustSync, std::function<void(store::Store&)> work) : work_(std::move(work)) { durable = mustSync; }
+
+  void run(store::Store& store) override { work_(store); }
+  void done(const std::error_code& error) noexcept override { error_ = error; }
+
+  void commit(store::Writer& writer) {
+    writer.submit(*this);
+    writer.runOnce();
+    if (error_) {
+      throw std::system_error(error_);
+    }
+  }
+
+private:
+  std::function<void(store::Store&)> work_;
+  std::error_code error_;
+};
+
+void insertBatch(store::Writer& writer, std::uint64_t first, std::uint64_t sessions) {
+  std::vector<Frame> frames;
+  for (std::uint64_t number = first; number < first + kBatch; ++number) {
+    frames.push_back(frameOf(number, sessions));
+  }
+  InlineJob(true, [&](store::Store& store) {
+    for (const Frame& frame : frames) {
+      if (!store.enqueue(frame).isNew()) {
+        throw std::runtime_error("an enqueue was refused");
+      }
+    }
+  }).commit(writer);
+}
+
+std::vector<delivery::SessionClaim> claimsOf(const store::NewRows& news) {
+  std::vector<delivery::SessionClaim> claims;
+  for (const delivery::RowSeen& row : news.rows) {
+    // Rows come in the order of their enqueues, where a batch holds one session, or each of its sessions once.
+    if (claims.empty() || claims.back().session != row.session) {
+      claims.push_back({row.session, {}});
+    }
+    claims.back().keys.push_back(row.key);
+  }
+  return claims;
+}
+
+void settleBatch(store::Writer& writer, const store::ClaimReply& reply) {
+  std::vector<delivery::Settlement> settlements;
+  std::vector<delivery::SessionRelease> releases;
+  for (const delivery::SessionClaimed& session : reply.sessions) {
+    for (const delivery::ClaimedRow& row : session.rows) {
+      delivery::Settlement& settlement = settlements.emplace_back();
+      settlement.key = row.key;
+      settlement.session = session.session;
+      settlement.attempt = row.attempt;
+      settlement.sequence = row.sequence;
+      settlement.transition = delivery::Transition::ack;
+    }
+    if (!session.rows.empty()) {
+      releases.push_back({session.session, {}, session.rows.back().sequence});
+    }
+  }
+  std::size_t applied = 0;
+  InlineJob(false, [&](store::Store& store) {
+    applied = 0;
+    for (const auto& settled : store.settle(settlements)) {
+      applied += settled ? 1U : 0U;
+    }
+    store.release(releases);
+  }).commit(writer);
+  if (applied != kBatch) {
+    throw std::runtime_error("not every row of a batch was claimed and settled");
+  }
+}
+
+double rowsPerSecond(const Settings& settings, Durability durability, std::uint64_t sessions) {
+  const std::filesystem::path file = freshDatabase(settings.folder, "store");
+  OutboxOptions options = outboxOptions(durability);
+  options.clock = systemClock();
+  options.random = systemRandom();
+  options.peers.emplace_back();
+  std::uint64_t done = 0;
+  std::chrono::steady_clock::duration elapsed{};
+  {
+    store::Store store({file, options, nullptr});
+    store::Writer writer(store);
+    InlineJob(false, [](store::Store& open) { open.restartDiscovery(); }).commit(writer);
+    const auto start = std::chrono::steady_clock::now();
+    for (Budget budget(settings); budget.take(kBatch); done += kBatch) {
+      insertBatch(writer, done, sessions);
+      const std::vector<delivery::SessionClaim> claims = claimsOf(store.takeNewRows(2 * kBatch));
+      store::ClaimReply reply;
+      InlineJob(false, [&](store::Store& open) { reply = open.claim(claims); }).commit(writer);
+      settleBatch(writer, reply);
+    }
+    elapsed = std::chrono::steady_clock::now() - start;
+  }
+  removeDatabase(file);
+  return perSecond(done, elapsed);
+}
+
+}  // namespace
+
+Measurement rowLife(const Settings& settings) {
+  Measurement measurement;
+  const double spread = rowsPerSecond(settings, Durability::powerCut, kSessions);
+  const double narrow = rowsPerSecond(settings, Durability::powerCut, 1);
+  const double normal = rowsPerSecond(settings, Durability::processCrash, kSessions);
+  const double raw = rawRowLife(settings);
+  measurement.figure("full_1000_sessions_per_s", spread);
+  measurement.figure("full_1_session_per_s", narrow);
+  measurement.figure("normal_1000_sessions_per_s", normal);
+  measurement.baseline("raw_per_s", raw);
+  measurement.ratio("full_1000_sessions_over_raw", spread, raw);
+  measurement.ratio("full_1_session_over_raw", narrow, raw);
+  return measurement;
+}
+
+}  // namespace ackbox::bench

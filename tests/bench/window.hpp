@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <semaphore>
+
+namespace ackbox::bench {
+
+/// Bounds how much is outstanding. `enter` in one thread, `leave` in any.
+class Window {
+public:
+  explicit Window(std::ptrdiff_t size) : size_(size), permits_(size) {}
+
+  void enter() { permits_.acquire(); }
+  void leave() { permits_.release(); }
+
+  /// Waits until nothing is outstanding.
+  void drain() {
+    for (std::ptrdiff_t permit = 0; permit < size_; ++permit) {
+      permits_.acquire();
+    }
+    permits_.release(size_);
+  }
+
+private:
+  const std::ptrdiff_t size_;
+  std::counting_semaphore<> permits_;
+};
+
+}  // namespace ackbox::bench
