@@ -32,7 +32,8 @@ struct InboundServerOptions {
 /// An HTTP/1.1 server that feeds an `InboundHandler`.
 ///
 /// Thread-safety: members may be called from any thread.
-/// Lifetime: the handler and the executor's context must outlive it; destruction stops it without waiting.
+/// Lifetime: the handler and the executor's context must outlive it. Destruction stops it without waiting: a request
+/// that the handler has not ended is answered with 503, and may still take effect once.
 class InboundServer {
 public:
   /// Listens at once; connections are served on `executor`.

@@ -18,6 +18,10 @@ namespace {
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
+// What is read ahead of the parser, beyond the headers. The parser's own limits count neither the extensions of a chunk
+// nor the trailers: without an end to the buffer, one line would fill the memory.
+constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
+
 bool isHttpError(const error_code& error) {
   static const boost::system::error_category& category = http::make_error_code(http::error::end_of_stream).category();
   return error.category() == category;
@@ -40,7 +44,8 @@ public:
         timeout_(post.timeout),
         alarm_(options_->clock->makeAlarm(executor)),
         handler_(std::move(handler)),
-        request_(http::verb::post, url_.target, 11) {
+        request_(http::verb::post, url_.target, 11),
+        buffer_(options_->headerBytesMax + kReadAheadBytes) {
     request_.set(http::field::host, authority_);
     for (const auto& [name, value] : post.headers) {
       request_.set(name, value);

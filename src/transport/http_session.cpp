@@ -13,7 +13,6 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -28,6 +27,9 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 constexpr std::size_t kFirstReadBytes = 4096;
+// What is read ahead of the parser, beyond the headers. The parser's own limits count neither the extensions of a chunk
+// nor the trailers: without an end to the buffer, one line would fill the memory.
+constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 // How long, and how much of, a refused request is read and thrown away, so that the refusal is not lost to the reset
 // that closing a socket with unread bytes causes.
@@ -45,7 +47,8 @@ public:
       : options_(std::move(options)),
         socket_(std::move(socket)),
         alarm_(options_->clock->makeAlarm(socket_.get_executor())),
-        ended_(std::move(ended)) {}
+        ended_(std::move(ended)),
+        buffer_(options_->headerBytesMax + kReadAheadBytes) {}
 
   void start() override {
     asio::post(socket_.get_executor(), [self = shared_from_this()] { self->awaitRequest(); });
@@ -86,6 +89,9 @@ private:
       readHeader();
       return;
     }
+    // An idle connection keeps nothing of its last exchange.
+    parser_.reset();
+    response_ = {};
     setAlarm(options_->idleTimeout);
     socket_.async_read_some(buffer_.prepare(kFirstReadBytes),
                             [self = shared_from_this()](const error_code& error, std::size_t size) {
@@ -194,7 +200,8 @@ private:
     };
     try {
       options_->sink.handle(std::move(request), std::move(respond));
-    } catch (const std::exception&) {
+    } catch (...) {
+      // Whatever it is, it must not reach the executor, which serves all the others.
       refuseOnce();
     }
   }

@@ -215,11 +215,14 @@ TEST_CASE("P11: an oversized answer is cut, whether it is announced, chunked, en
   options.responseBytesMax = 1000;
   options.headerBytesMax = 1024;
   const std::string big(2000, 'x');
+  const std::string huge(std::size_t{200} * 1024, 'x');
   RawServer peer({saying("HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n"),
                   saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" + big),
-                  saying("HTTP/1.1 200 OK\r\n\r\n" + big), saying("HTTP/1.1 200 OK\r\nA: " + big)});
+                  saying("HTTP/1.1 200 OK\r\n\r\n" + big), saying("HTTP/1.1 200 OK\r\nA: " + big),
+                  saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;a=" + huge),
+                  saying("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: " + huge)});
   Client client(options);
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 6; ++round) {
     CAPTURE(round);
     const HttpAnswer got = client.post(peer.url());
     CHECK(got.end == HttpEnd::unavailable);

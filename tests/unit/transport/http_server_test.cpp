@@ -201,6 +201,17 @@ TEST_CASE("P11: a body that grows past the limit in chunks is refused") {
   CHECK(hasStatus(peer.receiveAll(), 413));
 }
 
+TEST_CASE("P11: the extension of a chunk, and the trailers after the last one, are cut like headers") {
+  Server server;
+  for (const char* begin : {"1;a=", "0;a=", "0\r\nA: ", "2\r\n{}\r\n0\r\nA: "}) {
+    CAPTURE(begin);
+    RawConnection peer = server.connect();
+    peer.sendWhileTaken(std::string("POST /inbox HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n") +
+                        begin + std::string(std::size_t{200} * 1024, 'x'));
+    CHECK(hasStatus(peer.receiveAll(), 431));
+  }
+}
+
 TEST_CASE("A refusal reaches a peer that writes its whole body before it reads") {
   Server server;
   RawConnection peer = server.connect();
@@ -280,7 +291,8 @@ TEST_CASE("A handler that throws costs its own connection, not the server") {
   bool isFirst = true;
   Server server({}, [&](InboundRequest request, RequestSink::Respond respond) {
     if (std::exchange(isFirst, false)) {
-      throw std::runtime_error("a handler's mistake");
+      // Not even a std::exception.
+      throw "a handler's mistake";
     }
     respond(echo(request));
   });
