@@ -9,6 +9,7 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -20,8 +21,9 @@ constexpr int kReadings = 3;
 /// Stores each reading before it takes the next one.
 asio::awaitable<void> report(OutboxManager& manager) {
   for (int reading = 1; reading <= kReadings; ++reading) {
-    const EnqueueReceipt receipt = co_await manager.asyncEnqueue(
-        {.session = "sensor", .type = "reading.taken", .data = std::to_string(reading * 10)}, asio::use_awaitable);
+    // Named, because GCC 12 destroys the wrong object for a braced argument inside a co_await expression.
+    Frame frame = {.session = "sensor", .type = "reading.taken", .data = std::to_string(reading * 10)};
+    const EnqueueReceipt receipt = co_await manager.asyncEnqueue(std::move(frame), asio::use_awaitable);
     std::cout << "stored " << receipt.sequence << std::endl;
   }
 }
