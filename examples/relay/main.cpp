@@ -130,7 +130,7 @@ void save(OutboxManager& manager, SQLite::Database& database, int killAfter) {
 int main(int argumentCount, char** argumentValues) {
   const std::vector<std::string> arguments(argumentValues + 1, argumentValues + argumentCount);
   const auto killAt = std::ranges::find(arguments, "--kill-after");
-  const int killAfter = killAt == arguments.end() ? 0 : std::stoi(*(killAt + 1));
+  const int killAfter = arguments.end() - killAt < 2 ? 0 : std::stoi(killAt[1]);
 
   auto manager = OutboxManager::open("agent.db");
   manager.setSender(std::make_shared<Index>(std::ranges::count(arguments, "--twice") > 0, killAfter));
