@@ -43,6 +43,7 @@ void rethrow(const std::exception_ptr& exception) {
 }  // namespace
 
 int main() {
+  asio::io_context context;  // Outlives the manager, whose store has a thread of its own.
   auto manager = OutboxManager::open("sensor.db");
   std::string heard;
   // A blocking send function has a thread of its own; each frame's ACK comes after it.
@@ -51,7 +52,6 @@ int main() {
     return SendFunctionResult{.success = true, .error = {}};
   });
 
-  asio::io_context context;
   int acked = 0;
   const Subscription subscription = manager.onAcked([&](const AckedEvent&) {
     if (++acked == kReadings) {
