@@ -19,8 +19,8 @@ struct HttpSenderOptions {
   /// An idle connection is closed after this. Default 50 s, under the server's 60 s, so that the server's close does
   /// not race a request.
   std::chrono::milliseconds idleTimeout = std::chrono::seconds(50);
-  /// Bytes of a response body. Default 1 MiB.
-  std::size_t responseBytesMax = 1024 * 1024;
+  /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need.
+  std::size_t responseBytesMax = 4 * 1024 * 1024;
   /// Bytes of a response's headers. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;
   /// Time; null: `systemClock()`.

@@ -108,12 +108,10 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
         const bool refusedForSequence = result.code == kOutOfSequence;
         if (outOfSequence || (result.held && stopped)) {
           // It was not attempted: released as the verdict stands.
-        } else if (result.held) {
-          // Held by nothing that we know of: not charged, but not at once either.
-          waitFor(retryDelay(options.retry, 1, random));
         } else if (refusedForSequence && items[index].previousSequence != 0 && !session.sequenceReset) {
           reset = true;
         } else {
+          // Also what claims to be held by nothing that we know of: a peer cannot keep a message for ever for free.
           verdict = chargedVerdict(options, row, result, now.wall, random);
         }
         outOfSequence = outOfSequence || refusedForSequence;

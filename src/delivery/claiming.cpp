@@ -11,6 +11,9 @@ namespace {
 // A store that says `notDue` of an instant that has passed here is asked again after this, not at once.
 constexpr std::chrono::milliseconds kAskAgainMin(1);
 
+// What surrounds a frame's data on the wire, generously: types, ids and session names are 256 bytes at most.
+constexpr std::size_t kEnvelopeBytes = 1536;
+
 }  // namespace
 
 void Machine::claimed(RequestId request, std::span<const SessionClaimed> sessions, const Now& now, Actions& actions) {
@@ -110,14 +113,15 @@ void Machine::Body::takeRows(Request& request, Session& session, const SessionCl
       continue;
     }
     // Once one row does not fit, none behind it goes: a later, smaller one would overtake.
-    filling.full = filling.full || (!request.items.empty() && filling.bytes + row.dataBytes > filling.bytesMax);
+    const std::size_t bytes = row.dataBytes + kEnvelopeBytes;
+    filling.full = filling.full || (!request.items.empty() && filling.bytes + bytes > filling.bytesMax);
     cut = cut || filling.full;
     if (cut) {
       actions.settlements.push_back(settlementOf(session.key, row, {}, now.wall));
       session.queue.insert(row.key);
       continue;
     }
-    filling.bytes += row.dataBytes;
+    filling.bytes += bytes;
     // A frame that is sent again from behind the session's head must not name itself or a successor.
     request.items.push_back({.session = &session,
                              .row = row,

@@ -12,6 +12,9 @@
 namespace ackbox {
 namespace {
 
+// More than all attributes of a frame can need.
+constexpr std::size_t kEnvelopeBytes = 4096;
+
 void require(bool holds, const char* field) {
   if (!holds) {
     throw Error(Errc::invalidOption, std::string("InboundOptions::") + field);
@@ -21,7 +24,8 @@ void require(bool holds, const char* field) {
 void validateInbound(const InboundOptions& options) {
   require(options.batchFramesMax >= 1 && options.batchFramesMax <= 256, "batchFramesMax: 1 to 256");
   require(options.frameBytesMax >= 1, "frameBytesMax: at least 1");
-  require(options.bodyBytesMax >= options.frameBytesMax, "bodyBytesMax: at least frameBytesMax");
+  require(options.bodyBytesMax >= options.frameBytesMax + kEnvelopeBytes,
+          "bodyBytesMax: at least frameBytesMax and 4 KiB for what surrounds the data");
   require(options.depthMax >= 2 && options.depthMax <= 1000, "depthMax: 2 to 1000");
   require(options.processedRetention.count() > 0, "processedRetention: more than 0");
 }
@@ -47,24 +51,25 @@ public:
       respond(std::move(*decoded.problem));
       return;
     }
+    auto job = std::make_unique<manager::InboundJob>(manager::InboundJob::Context{core_->options(), handler_, options_},
+                                                     std::move(request), std::move(decoded), std::move(respond),
+                                                     [this] { ended(); });
     {
       const std::scoped_lock lock(mutex_);
       ++underWay_;
     }
-    auto job = std::make_unique<manager::InboundJob>(manager::InboundJob::Context{core_->options(), handler_, options_},
-                                                     std::move(request), std::move(decoded),
-                                                     [this, call = std::move(respond)](InboundResponse response) {
-                                                       call(std::move(response));
-                                                       const std::scoped_lock lock(mutex_);
-                                                       --underWay_;
-                                                       idle_.notify_all();
-                                                     });
     core_->writer().submit(*job.release());
   }
 
   [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
 
 private:
+  void ended() {
+    const std::scoped_lock lock(mutex_);
+    --underWay_;
+    idle_.notify_all();
+  }
+
   const std::shared_ptr<manager::Core> core_;
   const FrameHandler handler_;
   const InboundOptions options_;

@@ -50,8 +50,12 @@ private:
 }  // namespace
 
 InboundJob::InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,
-                       std::function<void(InboundResponse)> respond)
-    : context_(context), request_(std::move(request)), decoded_(std::move(decoded)), respond_(std::move(respond)) {
+                       std::function<void(InboundResponse)> respond, std::function<void()> ended)
+    : context_(context),
+      request_(std::move(request)),
+      decoded_(std::move(decoded)),
+      respond_(std::move(respond)),
+      ended_(std::move(ended)) {
   durable = true;
 }
 
@@ -192,25 +196,34 @@ void InboundJob::noteProgress(const InboundFrame& frame, std::uint64_t accepted)
   }
 }
 
+InboundResponse InboundJob::answer(const std::error_code& error) const {
+  if (error) {
+    return protocol::unavailable(error == Errc::diskFull, "nothing was stored; try again");
+  }
+  std::vector<std::string> ids;
+  ids.reserve(decoded_.frames.size());
+  for (const protocol::DecodedFrame& frame : decoded_.frames) {
+    ids.push_back(frame.frame.id);
+  }
+  return protocol::encodeAck(request_, decoded_.batch, storeId_, ids, results_, sessions_, context_.limits);
+}
+
 void InboundJob::done(const std::error_code& error) noexcept {
   const std::unique_ptr<InboundJob> self(this);
+  InboundResponse response;
   try {
-    if (error) {
-      respond_(protocol::unavailable(error == Errc::diskFull, "nothing was stored; try again"));
-      return;
-    }
-    std::vector<std::string> ids;
-    ids.reserve(decoded_.frames.size());
-    for (const protocol::DecodedFrame& frame : decoded_.frames) {
-      ids.push_back(frame.frame.id);
-    }
-    respond_(protocol::encodeAck(request_, decoded_.batch, storeId_, ids, results_, sessions_, context_.limits));
+    response = answer(error);
   } catch (...) {
     // Only memory can be short here. The peer repeats the request, and it will be a duplicate.
-    InboundResponse failed;
-    failed.status = 500;
-    respond_(std::move(failed));
+    response = {};
+    response.status = 500;
   }
+  try {
+    respond_(std::move(response));
+  } catch (...) {
+    // Nobody can be told. The peer's timeout repeats the request.
+  }
+  ended_();
 }
 
 }  // namespace ackbox::manager

@@ -27,16 +27,17 @@ public:
   };
 
   InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,
-             std::function<void(InboundResponse)> respond);
+             std::function<void(InboundResponse)> respond, std::function<void()> ended);
 
   void run(store::Store& store) override;
-  /// Responds, and ends the job.
+  /// Responds, tells that it ended, and destroys the job.
   void done(const std::error_code& error) noexcept override;
 
 private:
   FrameResult decide(store::Store& store, std::size_t index);
   FrameResult take(store::Store& store, std::size_t index, const store::InboundIdentity& identity, std::uint64_t gap);
   HandlerResult callHandler(store::Store& store, const InboundFrame& frame);
+  [[nodiscard]] InboundResponse answer(const std::error_code& error) const;
   HandlerResult handlerFailed(const InboundFrame& frame, const char* what) const;
   void noteProgress(const InboundFrame& frame, std::uint64_t accepted);
 
@@ -44,6 +45,7 @@ private:
   const InboundRequest request_;
   const protocol::DecodedRequest decoded_;
   const std::function<void(InboundResponse)> respond_;
+  const std::function<void()> ended_;
 
   // Frames whose handler ended the transaction: refused without a call when the job runs again.
   std::set<std::size_t> offenders_;

@@ -8,6 +8,9 @@ namespace {
 // The tolerance between two hosts' clocks, as for signatures.
 constexpr std::chrono::milliseconds kClockSkew = std::chrono::seconds(300);
 
+// A longer gap is counted as this one.
+constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
+
 }  // namespace
 
 InboundMarks::InboundMarks(Context& context)
@@ -47,7 +50,8 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   } else if (frame.previousSequence > reply.accepted) {
     reply.admission = Admission::outOfSequence;
   } else {
-    reply.gap = frame.sequence - reply.accepted - 1;
+    // A peer may claim any number; sums of the capped value stay within 64 bits.
+    reply.gap = std::min(frame.sequence - reply.accepted - 1, kGapMax);
   }
   return reply;
 }

@@ -174,11 +174,11 @@ TEST_CASE("P3: what the peer deferred before it lost our session is sent again b
   CHECK((stage.state(1) == MessageState::sending));
 }
 
-TEST_CASE("A peer that holds a session for no reason causes no storm and no charge") {
+TEST_CASE("P3: a peer that holds a session for no reason causes no storm, and cannot do so for ever") {
   Answering stage;
   stage.enqueue(1);
   stage.answer({Stage::held()});
-  CHECK(stage.rows.at(1).retryCount == 0);
+  CHECK(stage.rows.at(1).retryCount == 1);
   CHECK(stage.sends.empty());
   CHECK((stage.machine->nextWake() == stage.now.steady + 1s));
 }

@@ -81,17 +81,18 @@ TEST_CASE("The peer's credit bounds a batch in frames and in bytes") {
   report.outcome = RequestOutcome::answered;
   report.results = {Stage::result(Outcome::ack)};
   report.creditFrames = 3;
-  report.creditBytes = 250;
+  // Room for two frames of 100 bytes with what surrounds them on the wire.
+  report.creditBytes = 4'000;
   stage.report(report);
   CHECK(stage.onlySend() == Keys{2, 3});
 }
 
 TEST_CASE("Rows beyond the batch's bytes are released, but a first row always goes") {
   MachineOptions options;
-  options.batchBytes = 150;
+  options.batchBytes = 2'000;
   Claiming stage(options);
   const MessageKey large = stage.store(1);
-  stage.rows.at(large).dataBytes = 1'000;
+  stage.rows.at(large).dataBytes = 10'000;
   stage.store(1);
   stage.store(1);
   stage.tell();

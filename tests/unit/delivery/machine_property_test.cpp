@@ -21,7 +21,7 @@ constexpr std::uint64_t kSessions = 24;
 MachineOptions smallOptions() {
   MachineOptions options;
   options.batchFrames = 8;
-  options.batchBytes = 600;
+  options.batchBytes = 9'000;
   options.ackTimeout = 2s;
   options.retry.maxRetries = 4;
   options.retry.delays = {10ms, 100ms, 1s};
@@ -89,7 +89,7 @@ private:
     const std::uint64_t count = 1 + below(3);
     for (std::uint64_t made = 0; made < count; ++made) {
       const MessageKey key = stage_.store(static_cast<SessionKey>(session), static_cast<PeerKey>(1 + session % kPeers));
-      stage_.rows.at(key).dataBytes = static_cast<std::uint32_t>(1 + below(300));
+      stage_.rows.at(key).dataBytes = static_cast<std::uint32_t>(1 + below(3'000));
       if (oneIn(50)) {
         stage_.rows.at(key).expiresAt = stage_.now.wall + 1s;
       }

@@ -90,6 +90,18 @@ TEST_CASE("a first frame that is not number one leaves a gap, when its sender st
   CHECK(offer(*store, frame(4, 0)).gap == 3);
 }
 
+TEST_CASE("P11: whatever numbers peers claim, their gaps add up without overflow") {
+  StoreWorld world;
+  const auto store = world.open();
+  constexpr std::uint64_t kLargest = (std::uint64_t{1} << 63U) - 1;
+  for (const char* origin : {"one", "two", "three"}) {
+    InboundIdentity identity = frame(kLargest, 0);
+    identity.origin = origin;
+    CHECK(offer(*store, identity).admission == Admission::take);
+  }
+  CHECK(store::Reader(world.file, world.options).stats().gaps == 3 * (std::uint64_t{1} << 32U));
+}
+
 TEST_CASE("sessions of other names and other origins are apart") {
   StoreWorld world;
   const auto store = world.open();
