@@ -32,26 +32,31 @@ void later(const boost::asio::any_completion_executor& executor, Function&& func
   boost::asio::prefer(executor, boost::asio::execution::blocking.never).execute(std::forward<Function>(function));
 }
 
+// Completes `pending` with `arguments` from a foreign thread. The work guard goes last, in this thread: until then the
+// executor's context does not run out of work, so it is still there for everything that this thread does.
+template <typename Completion, typename... Arguments>
+void complete(std::shared_ptr<Pending<Completion>>&& pending, Arguments... arguments) {
+  std::shared_ptr<Pending<Completion>> own = std::move(pending);
+  const auto work = std::move(own->work);
+  const auto executor = own->executor;
+  later(executor, [completed = std::move(own), ... given = std::move(arguments)]() mutable {
+    std::move(completed->completion)(std::move(given)...);
+  });
+}
+
 }  // namespace
 
 void startEnqueue(OutboxManager& manager, Frame frame, EnqueueCompletion completion) {
-  auto pending = std::make_shared<Pending<EnqueueCompletion>>(std::move(completion));
-  manager.enqueueThen(std::move(frame), [pending](std::error_code error, EnqueueReceipt receipt) {
-    later(pending->executor, [pending, error, told = std::move(receipt)]() mutable {
-      pending->work.reset();
-      std::move(pending->completion)(boost::system::error_code(error), std::move(told));
-    });
+  manager.enqueueThen(std::move(frame), [pending = std::make_shared<Pending<EnqueueCompletion>>(std::move(completion))](
+                                            std::error_code error, EnqueueReceipt receipt) mutable {
+    complete(std::move(pending), boost::system::error_code(error), std::move(receipt));
   });
 }
 
 void startRun(OutboxManager& manager, const boost::asio::any_io_executor& executor, RunCompletion completion) {
-  auto pending = std::make_shared<Pending<RunCompletion>>(std::move(completion));
-  manager.runThen(executor, [pending](std::error_code error) {
-    later(pending->executor, [pending, error] {
-      pending->work.reset();
-      std::move(pending->completion)(boost::system::error_code(error));
-    });
-  });
+  manager.runThen(
+      executor, [pending = std::make_shared<Pending<RunCompletion>>(std::move(completion))](
+                    std::error_code error) mutable { complete(std::move(pending), boost::system::error_code(error)); });
 }
 
 }  // namespace ackbox::detail

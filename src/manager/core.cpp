@@ -68,6 +68,16 @@ std::shared_ptr<Engine> Core::engine() const {
   return engine_.lock();
 }
 
+template <typename Use>
+bool Core::withEngine(Use&& use) {
+  const std::scoped_lock lock(*gate_);
+  const std::shared_ptr<Engine> running = engine();
+  if (running) {
+    use(*running);
+  }
+  return running != nullptr;
+}
+
 std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor, bool once) {
   if (!engine_.expired()) {
     throw Error(Errc::alreadyRunning, "a run is under way");
@@ -90,10 +100,14 @@ std::shared_ptr<Engine> Core::adoptOnOwnContext(bool once) {
 }
 
 void Core::runEnded(const StopReport& report) {
-  const std::scoped_lock lock(mutex_);
-  lastReport_ = report;
-  engine_.reset();
-  runEnded_.notify_all();
+  {
+    const std::scoped_lock lock(mutex_);
+    lastReport_ = report;
+    engine_.reset();
+    runEnded_.notify_all();
+  }
+  // Whoever found the engine before has let go of it once the gate is free.
+  const std::scoped_lock passed(*gate_);
 }
 
 // Only after its run has ended, so that nothing left on that thread asks for the mutex that is held here.
@@ -121,7 +135,7 @@ void Core::start() {
 void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
   std::error_code refused;
   try {
-    const std::unique_lock lock(mutex_);
+    const std::scoped_lock lock(*gate_, mutex_);
     adopt(executor, false)->begin([core = shared_from_this(), executor, call = handler](const StopReport& report) {
       core->runEnded(report);
       boost::asio::dispatch(executor, [call] { call({}); });
@@ -135,25 +149,27 @@ void Core::run(const boost::asio::any_io_executor& executor, std::function<void(
 }
 
 StopReport Core::stop() {
+  const Engine* stopped = nullptr;
+  bool inItsThread = false;
+  withEngine([&](Engine& running) {
+    running.stop();
+    stopped = &running;
+    inItsThread = running.runsInThisThread();
+  });
   std::unique_lock lock(mutex_);
-  const std::shared_ptr<Engine> running = engine_.lock();
-  if (!running) {
-    joinOwnThread();
-    return {};
-  }
-  running->stop();
   // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
   // completion tells.
-  if (!ownThread_.joinable() || writer_.runsInThisThread() || ownThread_.get_id() == std::this_thread::get_id() ||
-      running->runsInThisThread()) {
+  const bool own = ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id();
+  if (inItsThread || writer_.runsInThisThread() || !own) {
     return {};
   }
-  runEnded_.wait(lock, [&] { return engine_.lock() != running; });
-  const StopReport report = lastReport_;
+  if (stopped != nullptr) {
+    runEnded_.wait(lock, [&] { return engine_.lock().get() != stopped; });
+  }
   if (engine_.expired()) {
     joinOwnThread();
   }
-  return report;
+  return stopped == nullptr ? StopReport{} : lastReport_;
 }
 
 DrainReport Core::drainOnce() {
@@ -177,9 +193,7 @@ DrainReport Core::drainOnce() {
 }
 
 void Core::notify() noexcept {
-  if (const std::shared_ptr<Engine> running = engine()) {
-    running->poke();
-  }
+  withEngine([](Engine& running) { running.poke(); });
 }
 
 bool Core::ack(std::string_view messageId) {
@@ -192,23 +206,24 @@ bool Core::ack(std::string_view messageId) {
   event.sequence = settled->message.sequence;
   event.peer = settled->peer;
   event.session = settled->session;
-  if (const std::shared_ptr<Engine> running = engine()) {
-    running->settledOutside(shared_from_this(), settled->message.session, settled->message.key, std::move(event));
-  } else {
+  const bool told = withEngine([&](Engine& running) {
+    running.settledOutside(shared_from_this(), settled->message.session, settled->message.key, event);
+  });
+  if (!told) {
     events_.acked.emit(event);
   }
   return true;
 }
 
 void Core::afterCommit(store::Store& store) {
-  const std::shared_ptr<Engine> running = engine();
-  if (!running) {
+  const bool heard = withEngine([&](Engine& running) {
+    store::NewRows rows = store.takeNewRows(kNewsChunk);
+    if (!rows.rows.empty() || rows.more) {
+      running.rowsAppeared(std::move(rows), store.shared());
+    }
+  });
+  if (!heard) {
     store.stopDiscovery();
-    return;
-  }
-  store::NewRows rows = store.takeNewRows(kNewsChunk);
-  if (!rows.rows.empty() || rows.more) {
-    running->rowsAppeared(std::move(rows), store.shared());
   }
 }
 

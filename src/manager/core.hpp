@@ -52,6 +52,8 @@ public:
   /// On the writer's thread, between transactions: rows that the run has not been told of.
   [[nodiscard]] store::NewRows takeNews() { return store_.takeNewRows(kNewsChunk); }
   [[nodiscard]] bool shared() const noexcept { return store_.shared(); }
+  /// See `Crossing`. Taken before mutex_ where both are.
+  [[nodiscard]] const std::shared_ptr<std::mutex>& gate() const noexcept { return gate_; }
 
 private:
   // Rows told at a time, so that a large backlog neither blocks the writer nor delays the first send.
@@ -62,10 +64,14 @@ private:
   void runEnded(const StopReport& report);
   void afterCommit(store::Store& store);
   [[nodiscard]] std::shared_ptr<Engine> engine() const;
+  /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
+  template <typename Use>
+  bool withEngine(Use&& use);
   std::shared_ptr<Engine> adoptOnOwnContext(bool once);
   void joinOwnThread();
 
   const OutboxOptions options_;
+  const std::shared_ptr<std::mutex> gate_ = std::make_shared<std::mutex>();
   store::Store store_;
   const std::string origin_;
   store::Reader reader_;

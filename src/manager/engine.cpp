@@ -69,21 +69,26 @@ void Engine::discover() {
         store.buryDeadOwners();
         return std::vector<store::PeerRow>(store.peers().begin(), store.peers().end());
       },
-      [self = shared_from_this()](const std::error_code& error, std::vector<store::PeerRow> peers) {
-        store::NewRows rows;
-        if (!error) {
-          rows = self->core_->takeNews();
-        }
-        boost::asio::post(self->strand_, [self, error, known = std::move(peers), news = std::move(rows),
-                                          shared = self->core_->shared()]() mutable {
-          self->pollUnderWay_ = false;
-          if (error && !self->stopping_) {
-            self->pauseAlarm_->set(self->now().steady + kStorePause, [self] { self->discover(); });
-            return;
-          }
-          self->beginDone(known, std::move(news), shared);
-        });
+      [link = crossing()](const std::error_code& error, std::vector<store::PeerRow> peers) {
+        link->enter([error](const Engine& engine) { return engine.takeNews(error); },
+                    [error, known = std::move(peers)](Engine& engine, News news) {
+                      engine.pollUnderWay_ = false;
+                      if (error && !engine.stopping_) {
+                        engine.pauseAlarm_->set(engine.now().steady + kStorePause,
+                                                [self = engine.shared_from_this()] { self->discover(); });
+                        return;
+                      }
+                      engine.beginDone(known, std::move(news.rows), news.shared);
+                    });
       });
+}
+
+std::shared_ptr<Crossing<Engine>> Engine::crossing() {
+  return std::make_shared<Crossing<Engine>>(core_->gate(), shared_from_this());
+}
+
+Engine::News Engine::takeNews(const std::error_code& error) const {
+  return {error ? store::NewRows{} : core_->takeNews(), core_->shared()};
 }
 
 void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&& rows, bool shared) {
@@ -199,8 +204,9 @@ void Engine::submitStep() {
   stepUnderWay_ = true;
   auto step = std::make_shared<StepJob>(
       std::exchange(pending_, {}),
-      [self = shared_from_this()](const std::shared_ptr<StepJob>& done, const std::error_code& error) {
-        boost::asio::post(self->strand_, [self, done, error] { self->stepDone(done, error); });
+      [link = crossing()](const std::shared_ptr<StepJob>& done, const std::error_code& error) {
+        link->enter([&done](const Engine&) { return done; },
+                    [error](Engine& engine, const std::shared_ptr<StepJob>& job) { engine.stepDone(job, error); });
       });
   StepJob::submit(step, core_->writer());
 }
@@ -324,8 +330,9 @@ void Engine::send(delivery::Actions::Send&& send) {
     refused.outcome = RequestOutcome::cancelled;
   } else {
     try {
-      sender_->asyncSend(std::move(request), [self = shared_from_this(), id](SendReport report) {
-        boost::asio::post(self->strand_, [self, id, told = std::move(report)] { self->answered(id, told); });
+      sender_->asyncSend(std::move(request), [link = crossing(), id](SendReport report) {
+        link->enter([&report](const Engine&) { return std::move(report); },
+                    [id](Engine& engine, const SendReport& told) { engine.answered(id, told); });
       });
       return;
     } catch (const std::exception& error) {
@@ -362,19 +369,15 @@ void Engine::poll() {
   pollUnderWay_ = true;
   commitDetached(
       core_->writer(), false, [](store::Store& store) { return store.anyOwnerDead() ? store.buryDeadOwners() : 0; },
-      [self = shared_from_this()](const std::error_code& error, std::size_t) {
-        store::NewRows rows;
-        if (!error) {
-          rows = self->core_->takeNews();
-        }
-        boost::asio::post(self->strand_, [self, news = std::move(rows), shared = self->core_->shared()]() mutable {
-          self->pollUnderWay_ = false;
-          if (self->finished_) {
-            return;
-          }
-          self->onRows(std::move(news), shared);
-          self->pollLater();
-        });
+      [link = crossing()](const std::error_code& error, std::size_t) {
+        link->enter([error](const Engine& engine) { return engine.takeNews(error); },
+                    [](Engine& engine, News news) {
+                      engine.pollUnderWay_ = false;
+                      if (!engine.finished_) {
+                        engine.onRows(std::move(news.rows), news.shared);
+                        engine.pollLater();
+                      }
+                    });
       });
 }
 

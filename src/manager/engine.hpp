@@ -13,6 +13,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "delivery/machine.hpp"
 #include "manager/core.hpp"
+#include "manager/crossing.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::manager {
@@ -37,7 +38,8 @@ public:
   Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
          Mode mode);
 
-  /// Begins; `ended` is called once, on the strand, when the last of the run's work has been committed.
+  /// Begins; `ended` is called once, on the strand, when the last of the run's work has been committed. Like the three
+  /// members below it is called by the core, with the gate held where the executor is the caller's.
   void begin(Ended ended);
   void stop();
 
@@ -51,6 +53,7 @@ public:
 
   /// After the end: what a `once` run did.
   [[nodiscard]] const DrainReport& drained() const noexcept { return drained_; }
+  [[nodiscard]] const auto& strand() const noexcept { return strand_; }
   [[nodiscard]] bool runsInThisThread() const noexcept { return strand_.running_in_this_thread(); }
 
 private:
@@ -59,6 +62,14 @@ private:
     std::uint64_t epoch = 0;
   };
 
+  // News of a commit, taken on the writer's thread.
+  struct News {
+    store::NewRows rows;
+    bool shared = false;
+  };
+
+  [[nodiscard]] std::shared_ptr<Crossing<Engine>> crossing();
+  [[nodiscard]] News takeNews(const std::error_code& error) const;
   [[nodiscard]] delivery::Now now() const;
   void perform(delivery::Actions&& actions);
   void submitStep();

@@ -30,7 +30,7 @@ TEST_CASE("the README quotes the embedding example letter by letter") {
 TEST_CASE("the README and ARCHITECTURE.md point at files that exist") {
   for (const char* document : {"README.md", "ARCHITECTURE.md"}) {
     const std::string text = contentsOf(document);
-    const std::regex link(R"(\]\(([^)#:]+)\))");
+    const std::regex link(R"(\]\(([^)#: ]+)\))");
     for (std::sregex_iterator found(text.begin(), text.end(), link), end; found != end; ++found) {
       CAPTURE(document);
       CAPTURE((*found)[1].str());

@@ -104,5 +104,20 @@ TEST_CASE("a manager that ends while it runs on the caller's executor completes 
   CHECK(ended);
 }
 
+TEST_CASE("an executor may end as soon as its run has completed, while the manager lives on") {
+  Agent agent;
+  for (int round = 0; round < 50; ++round) {
+    boost::asio::io_context context;
+    const Subscription subscription = agent.manager.onAcked([&](const AckedEvent&) { agent.manager.stop(); });
+    bool ended = false;
+    agent.manager.asyncRun(context.get_executor(),
+                           boost::asio::bind_executor(context, [&](boost::system::error_code) { ended = true; }));
+    agent.manager.asyncEnqueue(
+        event(), boost::asio::bind_executor(context, [](boost::system::error_code, const EnqueueReceipt&) {}));
+    context.run();
+    CHECK(ended);
+  }
+}
+
 }  // namespace
 }  // namespace ackbox
