@@ -28,7 +28,8 @@ OutboxOptions completed(OutboxOptions options) {
 }  // namespace
 
 Core::Core(const std::filesystem::path& file, OutboxOptions options)
-    : options_(completed(std::move(options))),
+    : file_(file),
+      options_(completed(std::move(options))),
       store_({file, options_, nullptr}),
       origin_(store_.origin()),
       reader_(file, options_),
@@ -192,12 +193,16 @@ bool Core::ack(std::string_view messageId) {
   event.sequence = settled->message.sequence;
   event.peer = settled->peer;
   event.session = settled->session;
-  if (const std::shared_ptr<Engine> running = engine()) {
-    running->settledOutside(shared_from_this(), settled->message.session, settled->message.key, std::move(event));
-  } else {
-    events_.acked.emit(event);
-  }
+  settledOutside(settled->message, [event](EventHub& events) { events.acked.emit(event); });
   return true;
+}
+
+void Core::settledOutside(const store::SettledMessage& message, std::function<void(EventHub&)> tell) {
+  if (const std::shared_ptr<Engine> running = engine()) {
+    running->settledOutside(shared_from_this(), message.session, message.key, std::move(tell));
+  } else {
+    tell(events_);
+  }
 }
 
 void Core::afterCommit(store::Store& store) {
