@@ -149,7 +149,7 @@ public:
   /// `retryFailed` for the dead letters with fewer than `maxRetries` charged attempts; the seed's form.
   std::uint64_t reconcileFailed(std::uint32_t maxRetries);
 
-  /// Throws a dead letter away for good. Returns and throws as `retry`.
+  /// Throws a dead letter away for good; its id is free again. Returns and throws as `retry`.
   ChangeReceipt discard(std::string_view messageId);
 
   /// Discards all that `filter` chooses; slices, returns and throws as `retryFailed`.

@@ -28,7 +28,7 @@ OutboxOptions completed(OutboxOptions options) {
 }  // namespace
 
 Core::Core(const std::filesystem::path& file, OutboxOptions options)
-    : file_(file),
+    : file_(std::filesystem::absolute(file)),
       options_(completed(std::move(options))),
       store_({file, options_, nullptr}),
       origin_(store_.origin()),

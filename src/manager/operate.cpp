@@ -75,8 +75,7 @@ ChangeReceipt OutboxManager::markFailed(std::string_view messageId, std::string_
   return change.receipt;
 }
 
-DeadLetterPage OutboxManager::deadLetters(const DeadLetterFilter& filter, std::size_t limit,
-                                          std::int64_t after) const {
+DeadLetterPage OutboxManager::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
   return core_->reader().deadLetters(filter, limit, after);
 }
 

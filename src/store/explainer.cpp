@@ -54,9 +54,9 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
   {
     Query query(facts_, message.messageId);
     query.next();
-    facts = {query.integer(0),        query.integer(1), query.integer(2),      query.optionalInstant(3),
-             query.integer(4),        query.instant(5), query.integer(6) != 0, query.instant(7),
-             query.text(8)};
+    facts = {query.integer(0),         query.integer(1), query.integer(2),
+             query.optionalInstant(3), query.integer(4), query.instant(5),
+             query.integer(6) != 0,    query.instant(7), query.text(8)};
   }
   std::vector<Reason> reasons;
   switch (message.state) {

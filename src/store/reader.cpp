@@ -47,7 +47,8 @@ OutboxOptions withClock(OutboxOptions options) {
 
 struct Reader::Body {
   Body(const std::filesystem::path& file, const OutboxOptions& givenOptions)
-      : options(withClock(givenOptions)), database(openForReading(file, options)),
+      : options(withClock(givenOptions)),
+        database(openForReading(file, options)),
         counters(database.getHandle(), options.tablePrefix),
         oldest(database.getHandle(),
                "SELECT id,created_at_ms FROM #outbox WHERE id>=?1 AND state IN (0,1,2) ORDER BY id LIMIT 1",
@@ -56,7 +57,7 @@ struct Reader::Body {
              "SELECT " + std::string(kInfoColumns) +
                  " FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id "
                  "WHERE o.message_id=?1",
-            options.tablePrefix),
+             options.tablePrefix),
         deadLetters(database.getHandle(), deadLetterSelect(std::string(kInfoColumns) + ",o.message_id,o.id"),
                     options.tablePrefix),
         explainer(database.getHandle(), options) {}

@@ -94,7 +94,8 @@ Store::Body::Body(const StoreOptions& storeOptions)
       transaction(connection) {
   transaction.begin(options.durability == Durability::powerCut);
   try {
-    open(storeOptions.liveness ? storeOptions.liveness : kernelLiveness(ownersFile(connection.handle(), connection.prefix())));
+    open(storeOptions.liveness ? storeOptions.liveness
+                               : kernelLiveness(ownersFile(connection.handle(), connection.prefix())));
     parts->counters.flush();
     transaction.commit();
   } catch (...) {

@@ -175,7 +175,7 @@ TEST_CASE("tables beside an application's own are made at open, and are enough w
   StoreWorld world;
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE mine(a)");
   world.open();
-  const SQLite::Database file(world.file.string());
+  SQLite::Database file(world.file.string());
   CHECK(file.execAndGet("SELECT version FROM ackbox_schema").getInt64() == store::currentSchemaVersion());
   CHECK(file.tableExists("mine"));
   world.options.createSchema = false;
