@@ -44,7 +44,7 @@ HandChange DeadLetters::change(std::string_view messageId, Transition transition
     made.receipt.sequence = redrive(place);
   } else {
     // A dead letter always says why.
-    made.reason = reason.empty() ? "marked-failed" : truncatedError(reason);
+    made.reason = reason.empty() ? std::string_view("marked-failed") : truncatedError(reason);
     // The guard cannot fail: the state was read in this transaction.
     static_cast<void>(settle(place, made.receipt.state, transition, made.reason));
   }

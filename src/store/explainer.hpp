@@ -16,8 +16,7 @@ class Explainer {
 public:
   Explainer(sqlite3* connection, const OutboxOptions& options);
 
-  /// The reasons for `message`, which is in the file, and below whose session's head there is no live row below
-  /// `oldest`.
+  /// The reasons for `message`, which is in the file. No live row has a smaller key than `oldest`.
   [[nodiscard]] std::vector<Reason> reasons(const MessageInfo& message, delivery::MessageKey oldest);
 
 private:
