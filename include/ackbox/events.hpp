@@ -30,7 +30,8 @@ struct AckedEvent : MessageEvent {
 
 /// The message became a dead letter.
 struct FailedEvent : MessageEvent {
-  /// Short and stable: `rejected`, `retry-budget`, `horizon`, `expired`, `peer-killer`, or the peer's own code.
+  /// Short and stable: `rejected`, `retry-budget`, `horizon`, `expired`, `peer-killer`, the peer's own code, or what
+  /// `markFailed` was given.
   std::string reason;
   /// The last error, for people.
   std::string error;

@@ -39,7 +39,7 @@ public:
   /// Listens at once; connections are served on `executor`.
   /// Throws `Error`: `cannotListen` (the address is taken or not ours), `invalidOption`.
   InboundServer(const boost::asio::any_io_executor& executor, InboundHandler& handler,
-                InboundServerOptions options = {});
+                const InboundServerOptions& options = {});
   InboundServer(InboundServer&&) noexcept;
   InboundServer& operator=(InboundServer&&) noexcept;
   ~InboundServer();

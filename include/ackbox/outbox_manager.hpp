@@ -26,6 +26,13 @@ namespace manager {
 class Core;
 }
 
+// Defined in ackbox/dead_letters.hpp and ackbox/diagnosis.hpp.
+struct ChangeReceipt;
+struct DeadLetterFilter;
+struct DeadLetterPage;
+struct Explanation;
+struct VerifyReport;
+
 /// What `find` tells of one message.
 struct MessageInfo {
   std::string messageId;
@@ -36,7 +43,7 @@ struct MessageInfo {
   MessageState state = MessageState::pending;
   std::uint32_t retryCount = 0;
   WallTime enqueuedAt;
-  /// Pending: not before this instant. Sent: the ACK deadline.
+  /// Pending: not before this instant. Sent: the ACK deadline. Failed: when it failed.
   WallTime dueAt;
   /// Failed: the stable reason. Otherwise empty.
   std::string reason;
@@ -121,6 +128,54 @@ public:
 
   /// The message as it stands, or nothing when it was never here, or is acknowledged and not retained.
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
+
+  // --- For the operator. Include ackbox/dead_letters.hpp to use these; all are durable when they return.
+
+  /// Redrives a dead letter: puts it back as pending at its session's tail, with a new sequence, the same message id,
+  /// its expiry, no charged attempts, and the horizon counted anew. The old number stays a gap that the receiver sees.
+  /// `maxPending` does not refuse it.
+  ///
+  /// Mind the effect: the receiver takes the new number as a new frame. One that was given up without an answer
+  /// (`horizon`, `peer-killer`) may have taken effect already; only a handler that looks at the id can tell.
+  ///
+  /// Returns the receipt; refusals are values, as delivery may have moved the message since the operator looked.
+  /// Throws as `enqueue`; then nothing was changed.
+  ChangeReceipt retry(std::string_view messageId);
+
+  /// Redrives all that `filter` chooses, in their order, in slices so that enqueues pass in between; those that fail
+  /// again meanwhile are not taken twice. Returns how many. Throws as `enqueue`; slices before the throw are done.
+  std::uint64_t retryFailed(const DeadLetterFilter& filter);
+
+  /// `retryFailed` for the dead letters with fewer than `maxRetries` charged attempts; the seed's form.
+  std::uint64_t reconcileFailed(std::uint32_t maxRetries);
+
+  /// Throws a dead letter away for good; its id is free again. Returns and throws as `retry`.
+  ChangeReceipt discard(std::string_view messageId);
+
+  /// Discards all that `filter` chooses; slices, returns and throws as `retryFailed`.
+  std::uint64_t discardFailed(const DeadLetterFilter& filter);
+
+  /// Makes a pending or sent message a dead letter, by hand. One in flight is refused: its outcome is on the way.
+  /// `reason` is cut at 1,000 bytes. Subscribers of `onFailed` are told. Returns and throws as `retry`.
+  ChangeReceipt markFailed(std::string_view messageId, std::string_view reason = "marked-failed");
+
+  /// Up to `limit` (1 to 10,000) dead letters that `filter` chooses, from where the page before ended; 0: from the
+  /// start. Costs by what it looks at, not by the backlog. Throws `Error`: `invalidOption`, and as reads fail.
+  [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit = 100,
+                                           std::int64_t after = 0) const;
+
+  /// Deletes retained acknowledged rows (`OutboxOptions::ackedRetention`) that were acknowledged at least `age` ago, in
+  /// slices. Returns how many. Throws as `enqueue`.
+  std::uint64_t cleanupDone(std::chrono::milliseconds age);
+
+  /// Says why a message is not moving, in data and in a sentence; nothing when the id is unknown. Include
+  /// ackbox/diagnosis.hpp to use it. Costs a bounded look at the rows ahead of it. Throws `Error` as reads fail.
+  [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
+
+  /// Checks the file's every invariant on a connection of its own, at one committed instant. Takes time by the size of
+  /// the file and keeps nobody waiting, but the log cannot be folded into the file meanwhile. Include
+  /// ackbox/diagnosis.hpp to use it. Throws `Error` as reads fail.
+  [[nodiscard]] VerifyReport verify() const;
 
   /// Counters and gauges, in O(1). Throws `Error` as reads fail.
   [[nodiscard]] Stats getStats() const;

@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include "ackbox/diagnosis.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
@@ -50,6 +51,38 @@ std::string_view toString(Outcome outcome) noexcept {
       return "nack";
     case Outcome::term:
       return "term";
+  }
+  return "unknown";
+}
+
+std::string_view toString(Hindrance hindrance) noexcept {
+  switch (hindrance) {
+    case Hindrance::acknowledged:
+      return "acknowledged";
+    case Hindrance::deadLetter:
+      return "deadLetter";
+    case Hindrance::awaitsAck:
+      return "awaitsAck";
+    case Hindrance::inFlight:
+      return "inFlight";
+    case Hindrance::ownerDead:
+      return "ownerDead";
+    case Hindrance::expired:
+      return "expired";
+    case Hindrance::pastHorizon:
+      return "pastHorizon";
+    case Hindrance::behind:
+      return "behind";
+    case Hindrance::sessionInFlight:
+      return "sessionInFlight";
+    case Hindrance::backoff:
+      return "backoff";
+    case Hindrance::peerDown:
+      return "peerDown";
+    case Hindrance::peerNotConfigured:
+      return "peerNotConfigured";
+    case Hindrance::notRunning:
+      return "notRunning";
   }
   return "unknown";
 }

@@ -28,7 +28,8 @@ OutboxOptions completed(OutboxOptions options) {
 }  // namespace
 
 Core::Core(const std::filesystem::path& file, OutboxOptions options)
-    : options_(completed(std::move(options))),
+    : file_(std::filesystem::absolute(file)),
+      options_(completed(std::move(options))),
       store_({file, options_, nullptr}),
       origin_(store_.origin()),
       reader_(file, options_),
@@ -206,13 +207,16 @@ bool Core::ack(std::string_view messageId) {
   event.sequence = settled->message.sequence;
   event.peer = settled->peer;
   event.session = settled->session;
-  const bool told = withEngine([&](Engine& running) {
-    running.settledOutside(shared_from_this(), settled->message.session, settled->message.key, event);
-  });
-  if (!told) {
-    events_.acked.emit(event);
-  }
+  settledOutside(settled->message, [event](EventHub& events) { events.acked.emit(event); });
   return true;
+}
+
+void Core::settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell) {
+  const bool heard = withEngine(
+      [&](Engine& running) { running.settledOutside(shared_from_this(), message.session, message.key, tell); });
+  if (!heard) {
+    tell(events_);
+  }
 }
 
 void Core::afterCommit(store::Store& store) {

@@ -32,6 +32,7 @@ public:
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
+  [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
   [[nodiscard]] const OutboxOptions& options() const noexcept { return options_; }
   [[nodiscard]] Clock& clock() const noexcept { return *options_.clock; }
   [[nodiscard]] Random& random() const noexcept { return *options_.random; }
@@ -48,6 +49,10 @@ public:
   /// Wakes the run, if there is one, to look for foreign commits.
   void notify() noexcept;
   bool ack(std::string_view messageId);
+  /// A message was settled outside the run: the run forgets it, and `tell` tells subscribers where the run would.
+  void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell);
+  /// Whether a run is under way.
+  [[nodiscard]] bool running() const { return engine() != nullptr; }
 
   /// On the writer's thread, between transactions: rows that the run has not been told of.
   [[nodiscard]] store::NewRows takeNews() { return store_.takeNewRows(kNewsChunk); }
@@ -70,6 +75,7 @@ private:
   std::shared_ptr<Engine> adoptOnOwnContext(bool once);
   void joinOwnThread();
 
+  const std::filesystem::path file_;
   const OutboxOptions options_;
   const std::shared_ptr<std::mutex> gate_ = std::make_shared<std::mutex>();
   store::Store store_;

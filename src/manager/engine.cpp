@@ -132,9 +132,9 @@ void Engine::rowsAppeared(store::NewRows rows, bool shared) {
 }
 
 void Engine::settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
-                            AckedEvent event) {
-  boost::asio::post(strand_, [self = shared_from_this(), hub = std::move(core), session, key, told = std::move(event)] {
-    hub->events().acked.emit(told);
+                            std::function<void(EventHub&)> tell) {
+  boost::asio::post(strand_, [self = shared_from_this(), hub = std::move(core), session, key, call = std::move(tell)] {
+    call(hub->events());
     if (!self->finished_) {
       self->machine_.forget(session, key);
       self->tick();

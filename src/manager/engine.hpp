@@ -45,9 +45,9 @@ public:
 
   /// News from the writer's thread: rows that appeared, and whether other processes share the file.
   void rowsAppeared(store::NewRows rows, bool shared);
-  /// A message was settled by its id: `event` tells subscribers.
+  /// A message was settled by its id: `tell` tells subscribers.
   void settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
-                      AckedEvent event);
+                      std::function<void(EventHub&)> tell);
   /// Look for foreign commits now.
   void poke();
 

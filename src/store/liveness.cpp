@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ackbox/error.hpp"
+#include "ackbox/options.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -19,6 +20,12 @@ struct flock byteLock(std::int64_t owner) {
   lock.l_start = owner;
   lock.l_len = 1;
   return lock;
+}
+
+bool isHeld(int descriptor, std::int64_t owner) {
+  struct flock lock = byteLock(owner);
+  // A live sender is never robbed: when the kernel cannot say, it lives.
+  return descriptor < 0 || fcntl(descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 class KernelLiveness final : public Liveness {
@@ -40,11 +47,7 @@ public:
     }
   }
 
-  [[nodiscard]] bool alive(std::int64_t owner) const override {
-    struct flock lock = byteLock(owner);
-    // A live sender is never robbed: when the kernel cannot say, it lives.
-    return descriptor_ < 0 || fcntl(descriptor_, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
-  }
+  [[nodiscard]] bool alive(std::int64_t owner) const override { return isHeld(descriptor_, owner); }
 
 private:
   // Not before the first `hold`, so that a refused open leaves no file behind. Never deleted: another process may be
@@ -72,6 +75,28 @@ private:
 
 std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar) {
   return std::make_shared<KernelLiveness>(sidecar);
+}
+
+std::filesystem::path ownersFile(sqlite3* connection, std::string_view prefix) {
+  std::string path = std::string(sqlite3_db_filename(connection, "main")) + "-ackbox-owners";
+  if (prefix != OutboxOptions().tablePrefix) {
+    // Table names ignore the case.
+    path += '-';
+    for (const char character : prefix) {
+      path += character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
+    }
+  }
+  return path;
+}
+
+bool ownerLives(const std::filesystem::path& sidecar, std::int64_t owner) {
+  // Closing it drops no lock: those of the store belong to its own open file description.
+  const int descriptor = ::open(sidecar.c_str(), O_RDWR | O_CLOEXEC);
+  const bool lives = isHeld(descriptor, owner);
+  if (descriptor >= 0) {
+    close(descriptor);
+  }
+  return lives;
 }
 
 }  // namespace ackbox::store

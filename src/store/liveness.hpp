@@ -1,8 +1,11 @@
 #pragma once
 
+#include <sqlite3.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 namespace ackbox::store {
 
@@ -23,5 +26,13 @@ public:
 /// Kernel locks (open file description locks, byte `owner`) on a sidecar file of our own: the kernel drops them when
 /// the process dies, however it dies. Never on SQLite's own files, whose POSIX locks a close would drop.
 [[nodiscard]] std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar);
+
+/// The sidecar of the connection's file. One for each set of tables, as owners are numbered by them; named after
+/// SQLite's own idea of the path, so that two names of one file (a symbolic link, a relative path) lead to the same
+/// locks.
+[[nodiscard]] std::filesystem::path ownersFile(sqlite3* connection, std::string_view prefix);
+
+/// Whether `owner` lives, asked from outside the store. Without a sidecar to ask, it lives.
+[[nodiscard]] bool ownerLives(const std::filesystem::path& sidecar, std::int64_t owner);
 
 }  // namespace ackbox::store

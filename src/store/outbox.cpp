@@ -11,7 +11,16 @@ constexpr std::size_t kCachedSessionsMax = 100'000;
 }  // namespace
 
 Outbox::Outbox(Context& context, const Peers& peers)
-    : context_(context), peers_(peers), rows_(context.connection.handle(), context.connection.prefix()) {}
+    : context_(context),
+      peers_(peers),
+      rows_(context.connection.handle(), context.connection.prefix()),
+      // REPLACE takes the old row away, as both have the one message id; AUTOINCREMENT gives the new one a new key.
+      // Its age begins anew, or the horizon that failed it would fail it again at once.
+      redrive_(context.prepare(
+          "REPLACE INTO #outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,"
+          "message_id,type,traceparent,correlation_id,last_error,data) SELECT session_id,?2,0,0,0,?3,0,expires_at_ms,"
+          "message_id,type,traceparent,correlation_id,last_error,data FROM #outbox WHERE id=?1 AND state=4")),
+      bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}
 
 EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   const PeerRow* peer = peers_.find(frame.peer);
@@ -38,14 +47,33 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
     receipt.sequence = rows_.sequenceOf(receipt.messageId).value_or(0);
     return receipt;
   }
-  stored_.push_back({*key, place.key, MessageState::pending, {}});
+  append(cached, place, *key);
+  counters.enter(MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
+  counters.add(Counter::enqueued, 1);
+  return receipt;
+}
+
+std::uint64_t Outbox::redrive(delivery::MessageKey key, delivery::PeerKey peer, std::string_view session) {
+  CachedTail& cached = tailOf(peer, session);
+  const SessionTail place{cached.tail.key, cached.tail.lastSequence + 1};
+  if (Query(redrive_, key, place.lastSequence, context_.clock.wallNow()).run() == 0) {
+    throw Error(Errc::invalidTransition, "only a dead letter is redriven");
+  }
+  const delivery::MessageKey newKey = sqlite3_last_insert_rowid(context_.connection.handle());
+  append(cached, place, newKey);
+  Query size(bytesOf_, newKey);
+  size.next();
+  context_.counters.leave(MessageState::failed, 1, 0);
+  context_.counters.enter(MessageState::pending, 1, size.integer(0));
+  return place.lastSequence;
+}
+
+void Outbox::append(CachedTail& cached, const SessionTail& place, delivery::MessageKey key) {
+  stored_.push_back({key, place.key, MessageState::pending, {}});
   cached.tail = place;
   if (!std::exchange(cached.dirty, true)) {
     dirty_.push_back(&cached);
   }
-  counters.enter(MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
-  counters.add(Counter::enqueued, 1);
-  return receipt;
 }
 
 std::vector<delivery::RowSeen> Outbox::takeStored() {

@@ -20,6 +20,9 @@ public:
 
   EnqueueReceipt enqueue(const Frame& frame);
 
+  /// Puts a dead letter at its session's tail, as a new row with a new sequence. Returns the sequence.
+  std::uint64_t redrive(delivery::MessageKey key, delivery::PeerKey peer, std::string_view session);
+
   /// Rows stored since the last `takeStored` or `forget`, in key order.
   [[nodiscard]] const std::vector<delivery::RowSeen>& stored() const noexcept { return stored_; }
   [[nodiscard]] std::vector<delivery::RowSeen> takeStored();
@@ -43,10 +46,13 @@ private:
   using Lane = std::unordered_map<std::string, CachedTail, NameHash, std::equal_to<>>;
 
   CachedTail& tailOf(delivery::PeerKey peer, std::string_view session);
+  void append(CachedTail& cached, const SessionTail& place, delivery::MessageKey key);
 
   Context& context_;
   const Peers& peers_;
   OutboxRows rows_;
+  Statement redrive_;
+  Statement bytesOf_;
   UuidGenerator uuids_;
   std::unordered_map<delivery::PeerKey, Lane> lanes_;
   std::size_t cached_ = 0;

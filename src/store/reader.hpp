@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/diagnosis.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/stats.hpp"
@@ -22,6 +24,9 @@ public:
 
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
+  [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const;
+  /// The reasons that the file knows; the sentence is the caller's to write.
+  [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
 
 private:
   struct Body;

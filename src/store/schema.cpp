@@ -114,7 +114,13 @@ INSERT INTO #counters(id) VALUES(1);
 INSERT INTO #schema(version) VALUES(0);
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}};
+// From here on `due_at_ms` of a FAILED row is the instant at which it failed; 0 in rows that failed before.
+constexpr const char* kVersion2 = R"sql(
+-- FAILED rows only: dead letters are listed without a look at the backlog.
+CREATE INDEX #outbox_failed ON #outbox(id) WHERE state = 4;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}};
 
 constexpr std::array kTables = {
     "meta", "peers", "owners", "sessions", "outbox", "inbound_sessions", "processed_messages", "counters"};

@@ -94,7 +94,8 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, std::
     Query query(remove_, settlement.key, settlement.from, owner, settlement.attempt);
     who = finish(query);
   } else {
-    Query query(update_, settlement.key, settlement.from, owner, settlement.attempt, stateOf(next), settlement.dueAt,
+    Query query(update_, settlement.key, settlement.from, owner, settlement.attempt, stateOf(next),
+                next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
                 settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
                 NullIfEmpty{truncatedError(settlement.error)});
     who = finish(query);
@@ -137,8 +138,8 @@ std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
   return acked;
 }
 
-std::size_t Settles::purgeAcked(std::size_t limit) {
-  return Query(purge_, context_.clock.wallNow(), limit).run();
+std::size_t Settles::purgeAcked(std::size_t limit, WallTime until) {
+  return Query(purge_, until, limit).run();
 }
 
 }  // namespace ackbox::store

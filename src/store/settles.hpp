@@ -19,8 +19,8 @@ public:
 
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
   std::optional<Store::AckedById> ackById(std::string_view messageId);
-  /// Deletes up to `limit` acknowledged rows whose retention is over.
-  std::size_t purgeAcked(std::size_t limit);
+  /// Deletes up to `limit` acknowledged rows whose retention is over by `until`.
+  std::size_t purgeAcked(std::size_t limit, WallTime until);
 
 private:
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, std::int64_t owner);

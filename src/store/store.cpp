@@ -4,6 +4,7 @@
 
 #include "store/checkpointer.hpp"
 #include "store/claims.hpp"
+#include "store/dead_letters.hpp"
 #include "store/discovery.hpp"
 #include "store/inbound_marks.hpp"
 #include "store/liveness.hpp"
@@ -27,6 +28,7 @@ struct Parts {
         outbox(context, peers),
         claims(context),
         settles(context),
+        deadLetters(context, outbox, settles),
         marks(context),
         owners(context, std::move(liveness)),
         discovery(context, transaction),
@@ -38,6 +40,7 @@ struct Parts {
   Outbox outbox;
   Claims claims;
   Settles settles;
+  DeadLetters deadLetters;
   InboundMarks marks;
   Owners owners;
   Discovery discovery;
@@ -53,20 +56,6 @@ OutboxOptions complete(OutboxOptions options) {
     options.random = systemRandom();
   }
   return options;
-}
-
-// One sidecar for each set of tables, as owners are numbered by them; named after SQLite's own idea of the path, so
-// that two names of one file (a symbolic link, a relative path) lead to the same locks.
-std::filesystem::path sidecarOf(const Connection& connection) {
-  std::string path = std::string(sqlite3_db_filename(connection.handle(), "main")) + "-ackbox-owners";
-  if (connection.prefix() != OutboxOptions().tablePrefix) {
-    // Table names ignore the case.
-    path += '-';
-    for (const char character : connection.prefix()) {
-      path += character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
-    }
-  }
-  return path;
 }
 
 }  // namespace
@@ -105,7 +94,8 @@ Store::Body::Body(const StoreOptions& storeOptions)
       transaction(connection) {
   transaction.begin(options.durability == Durability::powerCut);
   try {
-    open(storeOptions.liveness ? storeOptions.liveness : kernelLiveness(sidecarOf(connection)));
+    open(storeOptions.liveness ? storeOptions.liveness
+                               : kernelLiveness(ownersFile(connection.handle(), connection.prefix())));
     parts->counters.flush();
     transaction.commit();
   } catch (...) {
@@ -229,7 +219,16 @@ std::optional<Store::AckedById> Store::ackById(std::string_view messageId) {
 }
 
 std::size_t Store::purgeAcked(std::size_t limit) {
-  return body_->parts->settles.purgeAcked(limit);
+  return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow());
+}
+
+std::size_t Store::purgeAcked(std::size_t limit, std::chrono::milliseconds age) {
+  // The row says until when it is kept, which is the acknowledgement plus the retention.
+  return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow() + body_->options.ackedRetention - age);
+}
+
+DeadLetters& Store::deadLetters() noexcept {
+  return body_->parts->deadLetters;
 }
 
 AdmissionReply Store::admit(const InboundIdentity& frame) {

@@ -21,6 +21,7 @@ class Database;
 
 namespace ackbox::store {
 
+class DeadLetters;
 class Liveness;
 
 /// What opening needs beyond `OutboxOptions`.
@@ -150,6 +151,10 @@ public:
   std::optional<AckedById> ackById(std::string_view messageId);
   /// Deletes up to `limit` acknowledged rows whose `ackedRetention` is over; returns how many.
   std::size_t purgeAcked(std::size_t limit);
+  /// The same for those that were acknowledged at least `age` ago.
+  std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age);
+  /// What an operator changes by hand.
+  [[nodiscard]] DeadLetters& deadLetters() noexcept;
 
   // --- Inbound.
 

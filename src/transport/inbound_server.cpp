@@ -116,7 +116,7 @@ private:
 };
 
 InboundServer::InboundServer(const boost::asio::any_io_executor& executor, InboundHandler& handler,
-                             InboundServerOptions options)
+                             const InboundServerOptions& options)
     : body_(std::make_shared<Body>(executor, handler, options)) {}
 
 InboundServer::InboundServer(InboundServer&&) noexcept = default;

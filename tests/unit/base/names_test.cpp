@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "ackbox/diagnosis.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
@@ -41,6 +42,22 @@ TEST_CASE("outcomes have the names of the wire protocol") {
   CHECK(toString(Outcome::defer) == "defer");
   CHECK(toString(Outcome::nack) == "nack");
   CHECK(toString(Outcome::term) == "term");
+}
+
+TEST_CASE("hindrances are printed as they are written in the source") {
+  CHECK(toString(Hindrance::acknowledged) == "acknowledged");
+  CHECK(toString(Hindrance::deadLetter) == "deadLetter");
+  CHECK(toString(Hindrance::awaitsAck) == "awaitsAck");
+  CHECK(toString(Hindrance::inFlight) == "inFlight");
+  CHECK(toString(Hindrance::ownerDead) == "ownerDead");
+  CHECK(toString(Hindrance::expired) == "expired");
+  CHECK(toString(Hindrance::pastHorizon) == "pastHorizon");
+  CHECK(toString(Hindrance::behind) == "behind");
+  CHECK(toString(Hindrance::sessionInFlight) == "sessionInFlight");
+  CHECK(toString(Hindrance::backoff) == "backoff");
+  CHECK(toString(Hindrance::peerDown) == "peerDown");
+  CHECK(toString(Hindrance::peerNotConfigured) == "peerNotConfigured");
+  CHECK(toString(Hindrance::notRunning) == "notRunning");
 }
 
 TEST_CASE("request outcomes are printed as they are written in the source") {

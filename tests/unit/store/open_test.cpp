@@ -8,9 +8,14 @@
 #include <fstream>
 #include <iterator>
 
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
 #include "counting_vfs.hpp"
+#include "schema_version_1.hpp"
 #include "store/reader.hpp"
+#include "store/schema.hpp"
+#include "store/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -166,14 +171,36 @@ TEST_CASE("two prefixes in one file are two outboxes, and the application's user
   CHECK(first->database().execAndGet("PRAGMA user_version").getInt() == 42);
 }
 
-TEST_CASE("tables of an older version are migrated at open, or refused when nothing may be created") {
+TEST_CASE("tables beside an application's own are made at open, and are enough when nothing may be created") {
   StoreWorld world;
-  // Version 0: an opener that died between the first table and the rest cannot exist, as all happens in one
-  // transaction; so the oldest fixture is a file without tables, then the same file opened again.
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE mine(a)");
   world.open();
-  CHECK(SQLite::Database(world.file.string()).execAndGet("SELECT version FROM ackbox_schema").getInt() == 1);
-  CHECK(SQLite::Database(world.file.string()).tableExists("mine"));
+  SQLite::Database file(world.file.string());
+  CHECK(file.execAndGet("SELECT version FROM ackbox_schema").getInt64() == store::currentSchemaVersion());
+  CHECK(file.tableExists("mine"));
   world.options.createSchema = false;
   CHECK_FALSE(errorOfOpening(world));
+}
+
+TEST_CASE("a file of version 1 is refused when nothing may be created, and else migrated with its messages") {
+  StoreWorld world;
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec(std::string(kSchemaVersion1) +
+            "INSERT INTO ackbox_peers(id,name,url,agent,max_requests) VALUES(1,'default','','',4);"
+            "INSERT INTO ackbox_sessions(id,peer_id,name,last_sequence) VALUES(1,1,'s',2);"
+            "INSERT INTO ackbox_outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
+            "message_id,type,reason,data) VALUES(1,1,4,3,2,1000,0,'old','t','rejected',x'7b7d'),"
+            "(1,2,0,0,0,1000,0,'live','t',NULL,x'7b7d');"
+            "UPDATE ackbox_counters SET pending=1, failed=1, pending_bytes=2, enqueued=2, failed_total=1;");
+  world.options.createSchema = false;
+  CHECK(errorOfOpening(world) == Errc::schemaMissing);
+  world.options.createSchema = true;
+  const auto store = world.open();
+  const store::Reader reader(world.file, world.options);
+  const DeadLetterPage page = reader.deadLetters({}, 10, 0);
+  REQUIRE(page.messages.size() == 1);
+  CHECK(page.messages[0].messageId == "old");
+  CHECK(page.messages[0].reason == "rejected");
+  CHECK(reader.find("live")->state == MessageState::pending);
+  CHECK(store::verify(world.file, world.options).clean());
 }

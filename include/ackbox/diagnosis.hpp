@@ -1,0 +1,89 @@
+#pragma once
+
+// What `OutboxManager::explain` and `OutboxManager::verify` answer.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/outbox_manager.hpp"
+
+namespace ackbox {
+
+/// Why a message is not moving. Each stands for one fact; several may hold at once.
+enum class Hindrance : std::uint8_t {
+  /// It is acknowledged; the row is kept until `until`.
+  acknowledged,
+  /// It was given up at `until`; `detail` is the reason.
+  deadLetter,
+  /// The peer has it and will acknowledge; at `until` it is sent again.
+  awaitsAck,
+  /// The process `processId` is sending it.
+  inFlight,
+  /// The process `processId` was sending it, or had its session, and is dead: any live process that has the file open
+  /// puts it back at its next look.
+  ownerDead,
+  /// Its expiry `until` has passed: it fails when its turn comes.
+  expired,
+  /// It is older than `RetryPolicy::horizon`: it fails when its turn comes.
+  pastHorizon,
+  /// The message with `sequence` goes before it in its session. `sequence` 0: some do, too far ahead to look for.
+  behind,
+  /// The process `processId` has its session in flight.
+  sessionInFlight,
+  /// Its session waits until `until` for the next attempt; `detail` is the last error.
+  backoff,
+  /// The peer is unreachable and is probed at `until`; `detail` is the last error.
+  peerDown,
+  /// This process was not given the peer: another one has to deliver it.
+  peerNotConfigured,
+  /// No run is under way in this process.
+  notRunning,
+};
+
+/// The hindrance's name, as printed: `"behind"`, `"peerDown"`, …
+[[nodiscard]] std::string_view toString(Hindrance hindrance) noexcept;
+
+/// One link in the chain of reasons. Fields that the hindrance does not name are empty.
+struct Reason {
+  Hindrance hindrance = Hindrance::notRunning;
+  WallTime until{};
+  std::uint64_t sequence = 0;
+  std::int64_t processId = 0;
+  std::string detail;
+};
+
+/// Why a message stands where it stands, at one committed instant.
+struct Explanation {
+  MessageInfo message;
+  /// What is nearest to the message first. Empty: nothing hinders it, and it goes at the next claim.
+  std::vector<Reason> reasons;
+  /// The same for people.
+  std::string sentence;
+};
+
+/// One broken invariant.
+struct Finding {
+  /// The table, with its prefix; empty when SQLite itself complains about the file.
+  std::string table;
+  /// The row's id; 0 when it is about the whole table.
+  std::int64_t row = 0;
+  /// What is wrong with it, in a sentence.
+  std::string problem;
+};
+
+/// What `verify` found.
+struct VerifyReport {
+  /// Empty: every invariant holds. At most 100 per invariant.
+  std::vector<Finding> findings;
+  /// The SQLite that runs here.
+  std::string sqliteVersion;
+  /// It is older than 3.51.3, whose predecessors may damage a file when a passive checkpoint races another
+  /// connection's commit. ackbox never does that; a foreign connection with automatic checkpoints may.
+  bool hasCheckpointDefect = false;
+
+  [[nodiscard]] bool clean() const noexcept { return findings.empty(); }
+};
+
+}  // namespace ackbox

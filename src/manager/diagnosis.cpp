@@ -1,0 +1,89 @@
+// The members of OutboxManager that explain and verify, and the sentence of an explanation.
+
+#include "ackbox/diagnosis.hpp"
+
+#include "manager/core.hpp"
+#include "protocol/timestamp.hpp"
+#include "store/verify.hpp"
+
+namespace ackbox {
+namespace {
+
+std::string processText(const Reason& reason) {
+  return reason.processId == 0 ? "an unknown process" : "process " + std::to_string(reason.processId);
+}
+
+std::string quoted(const std::string& detail) {
+  return detail.empty() ? std::string() : " (" + detail + ")";
+}
+
+std::string clause(const Reason& reason) {
+  const std::string until = protocol::formatTimestamp(reason.until);
+  switch (reason.hindrance) {
+    case Hindrance::acknowledged:
+      return "it was acknowledged, and its row is kept until " + until;
+    case Hindrance::deadLetter:
+      return "it was given up" + (reason.until == WallTime{} ? std::string() : " at " + until) + " with reason " +
+             reason.detail + "; retry or discard it";
+    case Hindrance::awaitsAck:
+      return "the peer has it and will acknowledge; it is sent again at " + until;
+    case Hindrance::inFlight:
+      return processText(reason) + " is sending it";
+    case Hindrance::ownerDead:
+      return processText(reason) + " died with it or its session in flight; the next look of a live one puts it back";
+    case Hindrance::expired:
+      return "it expired at " + until + " and fails when its turn comes";
+    case Hindrance::pastHorizon:
+      return "its horizon ended at " + until + " and it fails when its turn comes";
+    case Hindrance::behind:
+      return reason.sequence == 0 ? "others of its session may go before it, too far ahead to look for"
+                                  : "sequence " + std::to_string(reason.sequence) + " of its session goes before it";
+    case Hindrance::sessionInFlight:
+      return processText(reason) + " has its session in flight";
+    case Hindrance::backoff:
+      return "its session waits until " + until + quoted(reason.detail);
+    case Hindrance::peerDown:
+      return "the peer is unreachable and is probed at " + until + quoted(reason.detail);
+    case Hindrance::peerNotConfigured:
+      return "this process was not given the peer";
+    case Hindrance::notRunning:
+      return "no run is under way in this process";
+  }
+  return {};
+}
+
+std::string sentenceOf(const Explanation& explanation) {
+  const MessageInfo& message = explanation.message;
+  std::string sentence = "Message " + message.messageId + ", sequence " + std::to_string(message.sequence) +
+                         " of session " + message.session + " to peer " + message.peer + ", is " +
+                         std::string(toString(message.state)) + ": ";
+  if (explanation.reasons.empty()) {
+    return sentence + "nothing hinders it, it goes at the next claim.";
+  }
+  const char* separator = "";
+  for (const Reason& reason : explanation.reasons) {
+    sentence.append(separator).append(clause(reason));
+    separator = "; ";
+  }
+  return sentence + '.';
+}
+
+}  // namespace
+
+std::optional<Explanation> OutboxManager::explain(std::string_view messageId) const {
+  std::optional<Explanation> explanation = core_->reader().explain(messageId);
+  if (!explanation) {
+    return std::nullopt;
+  }
+  if (explanation->message.state == MessageState::pending && !core_->running()) {
+    explanation->reasons.push_back({.hindrance = Hindrance::notRunning, .detail = {}});
+  }
+  explanation->sentence = sentenceOf(*explanation);
+  return explanation;
+}
+
+VerifyReport OutboxManager::verify() const {
+  return store::verify(core_->file(), core_->options());
+}
+
+}  // namespace ackbox

@@ -1,0 +1,145 @@
+#include "store/explainer.hpp"
+
+#include <algorithm>
+
+#include "store/liveness.hpp"
+#include "store/peers.hpp"
+
+namespace ackbox::store {
+namespace {
+
+// Rows looked at from either end for one that goes before: a few milliseconds.
+constexpr std::int64_t kLooksMax = 20'000;
+
+}  // namespace
+
+struct Explainer::Facts {
+  delivery::MessageKey key = 0;
+  delivery::SessionKey session = 0;
+  std::int64_t owner = 0;
+  std::optional<WallTime> expiresAt;
+  std::int64_t sessionOwner = 0;
+  WallTime sessionDueAt{};
+  bool peerDown = false;
+  WallTime nextProbeAt{};
+  std::string peerError;
+};
+
+Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
+    : options_(options),
+      sidecar_(ownersFile(connection, options.tablePrefix)),
+      facts_(connection,
+             "SELECT o.id,o.session_id,o.owner_id,o.expires_at_ms,s.owner_id,s.due_at_ms,p.down,p.next_probe_at_ms,"
+             "p.last_error FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON "
+             "p.id=s.peer_id WHERE o.message_id=?1",
+             options.tablePrefix),
+      inFlight_(connection,
+                "SELECT min(sequence) FROM #outbox INDEXED BY #outbox_owned WHERE owner_id=?1 AND session_id=?2 AND "
+                "id<?3",
+                options.tablePrefix),
+      lookUp_(connection,
+              "SELECT sequence FROM (SELECT session_id,state,sequence FROM #outbox WHERE id>=?1 AND id<?2 ORDER BY id "
+              "LIMIT ?4) WHERE session_id=?3 AND state<=1 LIMIT 1",
+              options.tablePrefix),
+      lookDown_(connection,
+                "SELECT sequence FROM (SELECT session_id,state,sequence FROM #outbox WHERE id<?1 ORDER BY id DESC "
+                "LIMIT ?3) WHERE session_id=?2 AND state<=1 LIMIT 1",
+                options.tablePrefix),
+      beyond_(connection, "SELECT 1 FROM #outbox WHERE id>=?1 AND id<?2 ORDER BY id LIMIT 1 OFFSET ?3",
+              options.tablePrefix),
+      process_(connection, "SELECT pid FROM #owners WHERE id=?1", options.tablePrefix) {}
+
+std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::MessageKey oldest) {
+  Facts facts;
+  {
+    Query query(facts_, message.messageId);
+    query.next();
+    facts = {query.integer(0),         query.integer(1), query.integer(2),
+             query.optionalInstant(3), query.integer(4), query.instant(5),
+             query.integer(6) != 0,    query.instant(7), query.text(8)};
+  }
+  std::vector<Reason> reasons;
+  switch (message.state) {
+    case MessageState::acked:
+      reasons.push_back({.hindrance = Hindrance::acknowledged, .until = message.dueAt, .detail = {}});
+      break;
+    case MessageState::failed:
+      reasons.push_back({.hindrance = Hindrance::deadLetter, .until = message.dueAt, .detail = message.reason});
+      break;
+    case MessageState::sent:
+      reasons.push_back({.hindrance = Hindrance::awaitsAck, .until = message.dueAt, .detail = {}});
+      break;
+    case MessageState::sending:
+      reasons.push_back(ownerReason(Hindrance::inFlight, facts.owner));
+      break;
+    case MessageState::pending:
+      explainPending(facts, message, oldest, reasons);
+      break;
+  }
+  return reasons;
+}
+
+void Explainer::explainPending(const Facts& facts, const MessageInfo& message, delivery::MessageKey oldest,
+                               std::vector<Reason>& reasons) {
+  const WallTime now = options_.clock->wallNow();
+  if (facts.expiresAt && *facts.expiresAt <= now) {
+    reasons.push_back({.hindrance = Hindrance::expired, .until = *facts.expiresAt, .detail = {}});
+  }
+  const auto horizon = options_.retry.horizon;
+  if (horizon.count() > 0 && now - message.enqueuedAt >= horizon) {
+    reasons.push_back({.hindrance = Hindrance::pastHorizon, .until = message.enqueuedAt + horizon, .detail = {}});
+  }
+  if (const auto sequence = ahead(facts, oldest)) {
+    reasons.push_back({.hindrance = Hindrance::behind, .sequence = *sequence, .detail = {}});
+  }
+  if (facts.sessionOwner != 0) {
+    reasons.push_back(ownerReason(Hindrance::sessionInFlight, facts.sessionOwner));
+  }
+  if (facts.sessionDueAt > now) {
+    reasons.push_back({.hindrance = Hindrance::backoff, .until = facts.sessionDueAt, .detail = message.lastError});
+  }
+  explainPeer(facts, message, reasons);
+}
+
+void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const {
+  if (facts.peerDown) {
+    reasons.push_back({.hindrance = Hindrance::peerDown, .until = facts.nextProbeAt, .detail = facts.peerError});
+  }
+  const std::vector<PeerOptions> configured = configuredPeers(options_);
+  if (std::none_of(configured.begin(), configured.end(),
+                   [&](const PeerOptions& peer) { return peer.name == message.peer; })) {
+    reasons.push_back({.hindrance = Hindrance::peerNotConfigured, .detail = {}});
+  }
+}
+
+// There is no index by session, so the look is bounded: at what is in flight, then up from the oldest live row, then
+// down from the message itself. 0: something may be ahead, farther than was looked.
+std::optional<std::uint64_t> Explainer::ahead(const Facts& facts, delivery::MessageKey oldest) {
+  if (facts.sessionOwner != 0) {
+    Query query(inFlight_, facts.sessionOwner, facts.session, facts.key);
+    if (query.next() && !query.isNull(0)) {
+      return query.as<std::uint64_t>(0);
+    }
+  }
+  if (Query query(lookUp_, oldest, facts.key, facts.session, kLooksMax); query.next()) {
+    return query.as<std::uint64_t>(0);
+  }
+  if (Query query(beyond_, oldest, facts.key, kLooksMax); !query.next()) {
+    return std::nullopt;
+  }
+  if (Query query(lookDown_, facts.key, facts.session, kLooksMax); query.next()) {
+    return query.as<std::uint64_t>(0);
+  }
+  Query query(beyond_, oldest, facts.key, 2 * kLooksMax);
+  return query.next() ? std::optional<std::uint64_t>(0) : std::nullopt;
+}
+
+Reason Explainer::ownerReason(Hindrance whenAlive, std::int64_t owner) {
+  Query query(process_, owner);
+  const bool registered = query.next();
+  return {.hindrance = registered && ownerLives(sidecar_, owner) ? whenAlive : Hindrance::ownerDead,
+          .processId = registered ? query.integer(0) : 0,
+          .detail = {}};
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,91 @@
+#include "store/verify.hpp"
+
+#include "store/snapshot.hpp"
+
+namespace ackbox::store {
+namespace {
+
+constexpr int kFixedCheckpointVersion = 3'051'003;
+
+/// One invariant: the rows that break it.
+struct Invariant {
+  const char* table;
+  const char* problem;
+  /// Gives the id of each row at fault.
+  const char* sql;
+};
+
+constexpr Invariant kInvariants[] = {
+    {"meta", "the store's identity is missing", "SELECT 0 WHERE NOT EXISTS(SELECT 1 FROM #meta)"},
+    {"counters", "the row is missing", "SELECT 0 WHERE NOT EXISTS(SELECT 1 FROM #counters)"},
+    {"outbox", "its state is none", "SELECT id FROM #outbox WHERE state NOT BETWEEN 0 AND 4"},
+    {"outbox", "its session is missing", "SELECT id FROM #outbox WHERE session_id NOT IN (SELECT id FROM #sessions)"},
+    {"outbox", "it is being sent by an owner that is not registered",
+     "SELECT id FROM #outbox WHERE state=1 AND (owner_id IS NULL OR owner_id NOT IN (SELECT id FROM #owners))"},
+    {"outbox", "it has an owner though it is not being sent",
+     "SELECT id FROM #outbox WHERE owner_id IS NOT NULL AND state<>1"},
+    {"outbox", "it is a dead letter without a reason",
+     "SELECT id FROM #outbox INDEXED BY #outbox_failed WHERE state=4 AND coalesce(reason,'')=''"},
+    {"outbox", "its sequence does not rise in its session",
+     "SELECT id FROM (SELECT id,sequence,lag(sequence,1,0) OVER (PARTITION BY session_id ORDER BY id) AS earlier "
+     "FROM #outbox) WHERE sequence<=earlier"},
+    // A message that was tried may be sent again from behind the predecessor, after its ACK deadline.
+    {"outbox", "it was never tried, but its session's predecessor has passed it",
+     "SELECT o.id FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE o.state=0 AND o.attempt=0 AND "
+     "o.sequence<=s.previous_sequence"},
+    {"sessions", "its peer is missing", "SELECT id FROM #sessions WHERE peer_id NOT IN (SELECT id FROM #peers)"},
+    {"sessions", "its owner is not registered",
+     "SELECT id FROM #sessions WHERE owner_id<>0 AND owner_id NOT IN (SELECT id FROM #owners)"},
+    {"sessions", "its last sequence is behind a message of it",
+     "SELECT s.id FROM #sessions AS s JOIN (SELECT session_id,max(sequence) AS highest FROM #outbox GROUP BY "
+     "session_id) AS o ON o.session_id=s.id WHERE s.last_sequence<o.highest"},
+    {"sessions", "its predecessor is ahead of its last sequence",
+     "SELECT id FROM #sessions WHERE previous_sequence>last_sequence"},
+    // A crash of this process between two commits leaves both sides as they were; only a foreign hand parts them.
+    {"counters", "pending is not the number of PENDING rows",
+     "SELECT id FROM #counters WHERE pending<>(SELECT count(*) FROM #outbox WHERE state=0)"},
+    {"counters", "sending is not the number of SENDING rows",
+     "SELECT id FROM #counters WHERE sending<>(SELECT count(*) FROM #outbox WHERE state=1)"},
+    {"counters", "sent is not the number of SENT rows",
+     "SELECT id FROM #counters WHERE sent<>(SELECT count(*) FROM #outbox WHERE state=2)"},
+    {"counters", "failed is not the number of FAILED rows",
+     "SELECT id FROM #counters WHERE failed<>(SELECT count(*) FROM #outbox WHERE state=4)"},
+    {"counters", "pending_bytes is not the size of the live rows' data",
+     "SELECT id FROM #counters WHERE pending_bytes<>(SELECT coalesce(sum(length(data)),0) FROM #outbox WHERE state<3)"},
+};
+
+void checkInvariant(sqlite3* connection, const std::string& prefix, const Invariant& invariant, VerifyReport& report) {
+  Statement statement(connection, std::string(invariant.sql) + " LIMIT 100", prefix);
+  Query query(statement);
+  while (query.next()) {
+    report.findings.push_back({prefix + invariant.table, query.integer(0), invariant.problem});
+  }
+}
+
+void checkFile(sqlite3* connection, VerifyReport& report) {
+  Statement statement(connection, "PRAGMA quick_check(100)", {});
+  Query query(statement);
+  while (query.next()) {
+    if (query.view(0) != "ok") {
+      report.findings.push_back({{}, 0, query.text(0)});
+    }
+  }
+}
+
+}  // namespace
+
+VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& options) {
+  SQLite::Database database = openForReading(file, options);
+  sqlite3* const connection = database.getHandle();
+  VerifyReport report;
+  report.sqliteVersion = sqlite3_libversion();
+  report.hasCheckpointDefect = sqlite3_libversion_number() < kFixedCheckpointVersion;
+  const Snapshot snapshot(connection);
+  checkFile(connection, report);
+  for (const Invariant& invariant : kInvariants) {
+    checkInvariant(connection, options.tablePrefix, invariant, report);
+  }
+  return report;
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,192 @@
+// Goal: P10: `explain` names what holds a message where it stands, nearest first, in data and in a sentence.
+// Method: bring a message into each situation through the public API, and one by an edit of the file.
+
+#include "ackbox/diagnosis.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ackbox/dead_letters.hpp"
+#include "support/manual_clock.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using testing::ManualClock;
+using testing::ScriptedSender;
+using testing::TempDir;
+
+struct Outbox {
+  Outbox() : manager(open()) { manager.setSender(sender); }
+  OutboxManager open() {
+    options.clock = clock;
+    options.random = seededRandom(1);
+    options.stopTimeout = std::chrono::milliseconds(0);
+    return OutboxManager::open(dir.file("agent.db"), options);
+  }
+  void enqueue(const std::string& session, const std::string& id, std::optional<WallTime> expiresAt = {}) {
+    Frame frame;
+    frame.session = session;
+    frame.type = "test.event";
+    frame.id = id;
+    frame.expiresAt = expiresAt;
+    REQUIRE(manager.enqueue(frame).isNew());
+  }
+  void answerWith(Outcome outcome) {
+    sender->setScript([outcome](const SendRequest& request) { return ScriptedSender::all(request, outcome, "no"); });
+  }
+  std::vector<Hindrance> hindrances(const std::string& id) {
+    std::vector<Hindrance> found;
+    for (const Reason& reason : explain(id).reasons) {
+      found.push_back(reason.hindrance);
+    }
+    return found;
+  }
+  Explanation explain(const std::string& id) {
+    auto explanation = manager.explain(id);
+    REQUIRE(explanation);
+    return *explanation;
+  }
+
+  TempDir dir;
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
+      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  OutboxOptions options;
+  OutboxManager manager;
+};
+
+using enum Hindrance;
+using Chain = std::vector<Hindrance>;
+
+TEST_CASE("P10: an unknown id has no explanation; a fresh message waits only for a run") {
+  Outbox box;
+  CHECK_FALSE(box.manager.explain("nobody"));
+  box.enqueue("s", "a");
+  CHECK(box.hindrances("a") == Chain{notRunning});
+  CHECK(box.explain("a").sentence ==
+        "Message a, sequence 1 of session s to peer default, is PENDING: no run is under way in this process.");
+}
+
+TEST_CASE("P10: a message behind its session's head in backoff says both, with the number and the instant") {
+  Outbox box;
+  box.enqueue("s", "head");
+  box.answerWith(Outcome::nack);
+  box.manager.drainOnce();
+  box.enqueue("t", "other");
+  box.enqueue("s", "waiting");
+  const Explanation explanation = box.explain("waiting");
+  REQUIRE(explanation.reasons.size() == 3);
+  CHECK(explanation.reasons[0].hindrance == behind);
+  CHECK(explanation.reasons[0].sequence == 1);
+  CHECK(explanation.reasons[1].hindrance == backoff);
+  CHECK(explanation.reasons[1].until == box.explain("head").message.dueAt);
+  CHECK(explanation.reasons[2].hindrance == notRunning);
+  CHECK(box.hindrances("head") == Chain{backoff, notRunning});
+  CHECK(box.hindrances("other") == Chain{notRunning});
+}
+
+TEST_CASE("P10: a dead letter, a deferred message and a message in flight say so") {
+  Outbox box;
+  box.enqueue("s", "a");
+  box.answerWith(Outcome::term);
+  box.manager.drainOnce();
+  Explanation explanation = box.explain("a");
+  REQUIRE(explanation.reasons.size() == 1);
+  CHECK(explanation.reasons[0].hindrance == deadLetter);
+  CHECK(explanation.reasons[0].detail == explanation.message.reason);
+  CHECK(explanation.reasons[0].until == box.clock->wallNow());
+
+  box.enqueue("s", "b");
+  box.answerWith(Outcome::defer);
+  box.manager.drainOnce();
+  CHECK(box.hindrances("b") == Chain{awaitsAck});
+
+  const auto silent = std::make_shared<testing::SilentSender>();
+  box.manager.setSender(silent);
+  box.enqueue("s", "c");
+  box.manager.start();
+  silent->waitForFrames(1);
+  explanation = box.explain("c");
+  REQUIRE(explanation.reasons.size() == 1);
+  CHECK(explanation.reasons[0].hindrance == inFlight);
+  CHECK(explanation.reasons[0].processId == getpid());
+  box.enqueue("s", "d");
+  CHECK(box.hindrances("d") == Chain{behind, sessionInFlight});
+  CHECK(box.explain("d").reasons[0].sequence == 3);
+}
+
+TEST_CASE("P8: a peer that is down is named with its next probe and its error") {
+  Outbox box;
+  box.enqueue("s", "a");
+  box.sender->setScript([](const SendRequest&) {
+    SendReport report;
+    report.outcome = RequestOutcome::peerUnavailable;
+    report.error = "connection refused";
+    return report;
+  });
+  box.manager.drainOnce();
+  const Explanation explanation = box.explain("a");
+  REQUIRE(explanation.reasons.size() == 2);
+  CHECK(explanation.reasons[0].hindrance == peerDown);
+  CHECK(explanation.reasons[0].until > box.clock->wallNow());
+  CHECK(explanation.reasons[0].detail == "connection refused");
+}
+
+TEST_CASE("P10: expiry and horizon are named before they strike") {
+  Outbox box;
+  box.enqueue("s", "a", box.clock->wallNow() + std::chrono::seconds(1));
+  box.clock->advance(box.options.retry.horizon);
+  CHECK(box.hindrances("a") == Chain{expired, pastHorizon, notRunning});
+}
+
+TEST_CASE("P7: an owner that died is told from one that lives") {
+  Outbox box;
+  box.enqueue("s", "a");
+  SQLite::Database(box.dir.file("agent.db").string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "INSERT INTO ackbox_owners(id,pid,opened_at_ms) VALUES(90,4242,0); UPDATE ackbox_sessions SET owner_id=90; "
+          "UPDATE ackbox_outbox SET state=1, owner_id=90, attempt=1");
+  const Explanation explanation = box.explain("a");
+  REQUIRE(explanation.reasons.size() == 1);
+  CHECK(explanation.reasons[0].hindrance == ownerDead);
+  CHECK(explanation.reasons[0].processId == 4242);
+}
+
+TEST_CASE("P10: a message to a peer that this process was not given waits for another process") {
+  Outbox box;
+  box.enqueue("s", "a");
+  OutboxOptions other = box.options;
+  other.peers = {{.name = "elsewhere"}};
+  const OutboxManager second = OutboxManager::open(box.dir.file("agent.db"), other);
+  const auto explanation = second.explain("a");
+  REQUIRE(explanation);
+  CHECK(explanation->reasons.front().hindrance == peerNotConfigured);
+}
+
+TEST_CASE("P9: an explanation looks at a bounded number of rows, from the head and from the message") {
+  Outbox box;
+  std::vector<Frame> frames(45'000);
+  for (std::size_t index = 0; index < frames.size(); ++index) {
+    frames[index].session = index == 22'000 || index + 1 == frames.size() ? "rare" : "busy";
+    frames[index].type = "test.event";
+  }
+  frames.front().session = "first";
+  frames.back().id = "last";
+  box.manager.enqueueBatch(frames);
+  // Its predecessor is too far from both ends.
+  const Explanation explanation = box.explain("last");
+  REQUIRE(explanation.reasons.size() == 2);
+  CHECK(explanation.reasons[0].hindrance == behind);
+  CHECK(explanation.reasons[0].sequence == 0);
+}
+
+}  // namespace
+}  // namespace ackbox

@@ -1,0 +1,178 @@
+// Goal: a redrive or a discard by hand is one guarded transition, counted exactly; many are done in slices that look at
+// a bounded number of dead letters and at nothing else.
+// Method: stores with dead letters made by settles; slices of two rows; the verifier as the judge of the counters.
+
+#include "store/dead_letters.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include "store/reader.hpp"
+#include "store/verify.hpp"
+#include "store_world.hpp"
+
+using namespace ackbox;
+using namespace ackbox::testing;
+using delivery::Transition;
+
+namespace {
+
+struct Entry {
+  const char* id;
+  const char* session;
+};
+
+/// A store whose messages `ids`, each in the session named, have all failed.
+struct Failed {
+  explicit Failed(std::initializer_list<Entry> entries) : store(world.open()) {
+    for (const auto [id, session] : entries) {
+      enqueueOne(*store, frameOf(session, R"({"of":")" + std::string(id) + "\"}", id));
+    }
+    const store::ClaimReply reply = claimNew(*store);
+    for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
+      for (std::size_t row = 0; row < reply.sessions[session].rows.size(); ++row) {
+        auto settlement = settlementOf(reply, Transition::fail, session, row);
+        settlement.reason = "rejected";
+        REQUIRE(settleOne(*store, settlement));
+      }
+      const delivery::SessionRelease release{reply.sessions[session].session, {}, {}};
+      inTransaction(*store, [&] { store->release({&release, 1}); });
+    }
+  }
+
+  store::HandChange change(std::string_view id, Transition transition) {
+    return inTransaction(*store, [&] { return store->deadLetters().change(id, transition, "by hand"); });
+  }
+  store::SliceReport slice(const store::DeadLetterSlice& from, Transition transition) {
+    return inTransaction(*store, [&] { return store->deadLetters().change(from, transition, 2); });
+  }
+  std::optional<MessageInfo> find(std::string_view id) { return reader().find(id); }
+  store::Reader reader() { return {world.file, world.options}; }
+  bool clean() const { return store::verify(world.file, world.options).clean(); }
+
+  StoreWorld world;
+  std::unique_ptr<store::Store> store;
+};
+
+}  // namespace
+
+TEST_CASE("row 4: dead letters are found through their own index, never by a walk over the backlog") {
+  Failed failed({{"a", "s"}});
+  SQLite::Database& database = failed.store->database();
+  SQLite::Statement plan(database, "EXPLAIN QUERY PLAN " + store::expand(store::deadLetterSelect("o.id"), "ackbox_"));
+  REQUIRE(plan.executeStep());
+  CHECK(plan.getColumn(3).getString().find("INDEX ackbox_outbox_failed") != std::string::npos);
+}
+
+TEST_CASE(
+    "row 8: a redriven message keeps its id, data and expiry, and takes a new key and its session's next number") {
+  Failed failed({{"a", "s"}, {"b", "s"}});
+  failed.store->takeNewRows(10);
+  failed.world.clock->advance(std::chrono::hours(1));
+  const store::HandChange change = failed.change("a", Transition::redrive);
+  CHECK(change.receipt.done());
+  CHECK(change.receipt.sequence == 3);
+  const auto found = failed.find("a");
+  CHECK(found->state == MessageState::pending);
+  CHECK(found->sequence == 3);
+  CHECK(found->retryCount == 0);
+  CHECK(found->enqueuedAt == failed.world.clock->wallNow());
+  CHECK(enqueueOne(*failed.store, frameOf("s")).sequence == 4);
+  const auto news = failed.store->takeNewRows(10).rows;
+  REQUIRE(news.size() == 2);
+  CHECK(news[0].key == 3);
+  const store::ClaimReply reply = inTransaction(*failed.store, [&] {
+    const delivery::SessionClaim claim{news[0].session, {news[0].key, news[1].key}};
+    return failed.store->claim({&claim, 1});
+  });
+  REQUIRE(reply.messages.size() == 2);
+  CHECK(reply.messages[0].frame.data == R"({"of":"a"})");
+  CHECK(failed.clean());
+}
+
+TEST_CASE("a redrive that is rolled back leaves the dead letter and the session's numbers as they were") {
+  Failed failed({{"a", "s"}});
+  failed.store->begin(false);
+  CHECK(failed.store->deadLetters().change("a", Transition::redrive, {}).receipt.sequence == 2);
+  failed.store->rollback();
+  CHECK(failed.find("a")->state == MessageState::failed);
+  CHECK(enqueueOne(*failed.store, frameOf("s")).sequence == 2);
+  CHECK(failed.clean());
+}
+
+TEST_CASE("row 23: what the transition table does not contain is refused, and changes nothing") {
+  Failed failed({{"a", "s"}});
+  enqueueOne(*failed.store, frameOf("t", "{}", "live"));
+  for (const Transition transition : {Transition::redrive, Transition::discard}) {
+    const ChangeReceipt receipt = failed.change("live", transition).receipt;
+    CHECK(receipt.refusal == Errc::invalidTransition);
+    CHECK(receipt.state == MessageState::pending);
+    CHECK(failed.change("nobody", transition).receipt.refusal == Errc::unknownMessage);
+  }
+  CHECK(failed.change("a", Transition::fail).receipt.refusal == Errc::invalidTransition);
+  CHECK(failed.find("a")->reason == "rejected");
+  claimNew(*failed.store);
+  const ChangeReceipt inFlight = failed.change("live", Transition::fail).receipt;
+  CHECK(inFlight.refusal == Errc::invalidTransition);
+  CHECK(inFlight.state == MessageState::sending);
+  CHECK(failed.clean());
+}
+
+TEST_CASE("a slice looks at so many dead letters, changes those chosen, and says where the next begins") {
+  Failed failed({{"a", "s"}, {"b", "t"}, {"c", "s"}, {"d", "s"}});
+  store::DeadLetterSlice slice;
+  slice.filter.session = "s";
+  store::SliceReport report = failed.slice(slice, Transition::redrive);
+  CHECK(report.changed == 1);
+  CHECK(report.more);
+  report = failed.slice(report.next, Transition::redrive);
+  CHECK(report.changed == 2);
+  CHECK(report.more);
+  // What was redriven stands above the key at which the first slice said the work ends, even if it fails again.
+  report = failed.slice(report.next, Transition::redrive);
+  CHECK(report.changed == 0);
+  CHECK_FALSE(report.more);
+  CHECK(failed.find("a")->sequence == 4);
+  CHECK(failed.find("c")->sequence == 5);
+  CHECK(failed.find("d")->sequence == 6);
+  CHECK(failed.find("b")->state == MessageState::failed);
+  CHECK(failed.clean());
+}
+
+TEST_CASE("a discarded dead letter is gone, and its id is free again") {
+  Failed failed({{"a", "s"}, {"b", "s"}});
+  CHECK(failed.change("a", Transition::discard).receipt.done());
+  CHECK_FALSE(failed.find("a"));
+  CHECK(enqueueOne(*failed.store, frameOf("s", "{}", "a")).isNew());
+  CHECK(failed.slice({}, Transition::discard).changed == 1);
+  CHECK(failed.reader().stats().failed == 0);
+  CHECK(failed.clean());
+}
+
+TEST_CASE("P9: a page of dead letters looks no further than it must, and pages follow one another without a gap") {
+  Failed failed({{"a", "s"}, {"b", "t"}, {"c", "s"}});
+  const store::Reader reader = failed.reader();
+  DeadLetterPage page = reader.deadLetters({}, 2, 0);
+  REQUIRE(page.messages.size() == 2);
+  CHECK(page.messages[0].messageId == "a");
+  CHECK(page.messages[1].messageId == "b");
+  CHECK(page.messages[0].dueAt == failed.world.clock->wallNow());
+  page = reader.deadLetters({}, 2, page.next);
+  REQUIRE(page.messages.size() == 1);
+  CHECK(page.messages[0].messageId == "c");
+  CHECK(page.next == 0);
+
+  DeadLetterFilter filter;
+  filter.session = "t";
+  CHECK(reader.deadLetters(filter, 10, 0).messages.size() == 1);
+  filter = {};
+  filter.reason = "expired";
+  CHECK(reader.deadLetters(filter, 10, 0).messages.empty());
+  filter = {};
+  filter.peer = "default";
+  filter.olderThan = std::chrono::minutes(1);
+  CHECK(reader.deadLetters(filter, 10, 0).messages.empty());
+  failed.world.clock->advance(std::chrono::minutes(1));
+  CHECK(reader.deadLetters(filter, 10, 0).messages.size() == 3);
+  CHECK_THROWS_AS(static_cast<void>(reader.deadLetters({}, 0, 0)), Error);
+}
