@@ -211,6 +211,11 @@ bool Core::ack(std::string_view messageId) {
   return true;
 }
 
+bool Core::running() const {
+  const std::scoped_lock lock(mutex_);
+  return !engine_.expired();
+}
+
 void Core::settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell) {
   const bool heard = withEngine(
       [&](Engine& running) { running.settledOutside(shared_from_this(), message.session, message.key, tell); });

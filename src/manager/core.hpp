@@ -51,8 +51,8 @@ public:
   bool ack(std::string_view messageId);
   /// A message was settled outside the run: the run forgets it, and `tell` tells subscribers where the run would.
   void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell);
-  /// Whether a run is under way.
-  [[nodiscard]] bool running() const { return engine() != nullptr; }
+  /// Whether a run is under way; asked without a reference to it, which could outstay it.
+  [[nodiscard]] bool running() const;
 
   /// On the writer's thread, between transactions: rows that the run has not been told of.
   [[nodiscard]] store::NewRows takeNews() { return store_.takeNewRows(kNewsChunk); }
