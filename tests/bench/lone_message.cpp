@@ -2,11 +2,12 @@
 // of rest (when processor and disk have gone to sleep). The floor does the same two synced inserts and the same round
 // trip, and nothing else.
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <semaphore>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 #include "bench/floor_link.hpp"
 #include "bench/naive_baseline.hpp"
@@ -26,12 +27,15 @@ Latencies oneByOne(const Settings& settings, std::chrono::milliseconds rest,
                    const std::function<void(std::uint64_t number)>& deliver) {
   constexpr std::uint64_t kWarmUp = 3;
   Latencies latencies;
+  boost::asio::io_context context;
+  boost::asio::steady_timer spacing(context);
   std::uint64_t number = 0;
   while (number < kWarmUp) {
     deliver(number++);
   }
   for (Budget budget(settings); budget.take();) {
-    std::this_thread::sleep_for(rest);
+    spacing.expires_after(rest);
+    spacing.wait();
     const auto start = std::chrono::steady_clock::now();
     deliver(number++);
     latencies.add(std::chrono::steady_clock::now() - start);
