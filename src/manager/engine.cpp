@@ -15,6 +15,9 @@ namespace {
 // How long a run holds still after the store refused a transaction.
 constexpr std::chrono::milliseconds kStorePause{250};
 
+// Retained rows deleted by one poll, when nothing else is settled.
+constexpr std::size_t kPurgedPerPoll = 500;
+
 delivery::MachineOptions machineOptions(const OutboxOptions& options) {
   delivery::MachineOptions made;
   made.retry = options.retry;
@@ -368,7 +371,11 @@ void Engine::poll() {
   }
   pollUnderWay_ = true;
   commitDetached(
-      core_->writer(), false, [](store::Store& store) { return store.anyOwnerDead() ? store.buryDeadOwners() : 0; },
+      core_->writer(), false,
+      [](store::Store& store) {
+        store.purgeAcked(kPurgedPerPoll);
+        return store.anyOwnerDead() ? store.buryDeadOwners() : 0;
+      },
       [link = crossing()](const std::error_code& error, std::size_t) {
         link->enter([error](const Engine& engine) { return engine.takeNews(error); },
                     [](Engine& engine, News news) {

@@ -32,6 +32,10 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
     for (const delivery::Settlement& settlement : actions.settlements) {
       sessionNames.push_back(store.sessionName(settlement.session));
     }
+    // Twice as fast as rows are retained, so that what is over goes without ever costing a pause.
+    if (!actions.settlements.empty()) {
+      store.purgeAcked(2 * actions.settlements.size());
+    }
     store.release(actions.releases);
     for (const delivery::PeerRecord& record : actions.peers) {
       store.recordPeer(record);

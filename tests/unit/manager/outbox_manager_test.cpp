@@ -248,6 +248,21 @@ TEST_CASE("a deferred message is SENT until its ACK event, which retires it once
   CHECK(box.manager->getStats().sent == 0);
 }
 
+TEST_CASE("acknowledged rows are kept for their retention, and then go by themselves") {
+  OutboxOptions options;
+  options.ackedRetention = std::chrono::hours(1);
+  Outbox box(options);
+  const std::string kept = box.manager->enqueue(Outbox::frame("s")).messageId;
+  box.manager->drainOnce();
+  REQUIRE(box.manager->find(kept));
+  CHECK(box.manager->find(kept)->state == MessageState::acked);
+  CHECK(box.manager->getStats().pending == 0);
+  box.clock->advance(std::chrono::hours(1));
+  box.manager->enqueue(Outbox::frame("s"));
+  box.manager->drainOnce();
+  CHECK_FALSE(box.manager->find(kept));
+}
+
 TEST_CASE("an ACK event that comes before the request was answered is kept") {
   Outbox box;
   Frame frame = Outbox::frame("s");
