@@ -101,14 +101,12 @@ std::shared_ptr<Engine> Core::adoptOnOwnContext(bool once) {
 }
 
 void Core::runEnded(const StopReport& report) {
-  {
-    const std::scoped_lock lock(mutex_);
-    lastReport_ = report;
-    engine_.reset();
-    runEnded_.notify_all();
-  }
-  // Whoever found the engine before has let go of it once the gate is free.
-  const std::scoped_lock passed(*gate_);
+  // With the gate held: whoever found the engine before has let go of it, and nobody finds it any more. The last lock
+  // that a run's thread takes, so that others may join that thread while they hold mutex_.
+  const std::scoped_lock lock(*gate_, mutex_);
+  lastReport_ = report;
+  engine_.reset();
+  runEnded_.notify_all();
 }
 
 // Only after its run has ended, so that nothing left on that thread asks for the mutex that is held here.
