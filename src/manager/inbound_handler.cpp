@@ -34,8 +34,8 @@ void validateInbound(const InboundOptions& options) {
 
 class InboundHandler::Body {
 public:
-  Body(std::shared_ptr<manager::Core> core, FrameHandler handler, const InboundOptions& options)
-      : core_(std::move(core)), handler_(std::move(handler)), options_(options) {}
+  Body(std::shared_ptr<manager::Core> core, FrameHandler handler, InboundOptions options)
+      : core_(std::move(core)), handler_(std::move(handler)), options_(std::move(options)) {}
 
   // Jobs under way use this object.
   ~Body() {
@@ -83,7 +83,7 @@ private:
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
   validateInbound(options);
   require(static_cast<bool>(handler), "handler: not empty");
-  body_ = std::make_shared<Body>(manager.core_, std::move(handler), options);
+  body_ = std::make_shared<Body>(manager.core_, std::move(handler), std::move(options));
 }
 InboundHandler::InboundHandler(InboundHandler&&) noexcept = default;
 InboundHandler& InboundHandler::operator=(InboundHandler&&) noexcept = default;
