@@ -120,7 +120,11 @@ constexpr const char* kVersion2 = R"sql(
 CREATE INDEX #outbox_failed ON #outbox(id) WHERE state = 4;
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}};
+// Not released yet: it grows until it is.
+constexpr const char* kVersion3 = R"sql(
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
 
 constexpr std::array kTables = {
     "meta", "peers", "owners", "sessions", "outbox", "inbound_sessions", "processed_messages", "counters"};
