@@ -301,7 +301,8 @@ private:
       CHECK(std::is_sorted(receiver.effects.begin(), receiver.effects.end()));
       effects.insert(receiver.effects.begin(), receiver.effects.end());
     }
-    for (const auto& [key, row] : stage_.rows) {
+    for (const auto& [rowKey, row] : stage_.rows) {
+      const delivery::MessageKey key = rowKey;
       CAPTURE(key);
       ++count[row.state];
       CHECK((row.state == MessageState::acked || row.state == MessageState::failed));

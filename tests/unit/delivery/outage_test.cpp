@@ -187,7 +187,8 @@ TEST_CASE("P8: the message that kills its peer is found among many and dead-lett
       stage.ackAll();
     }
   }
-  for (const auto& [key, row] : stage.rows) {
+  for (const auto& [rowKey, row] : stage.rows) {
+    const delivery::MessageKey key = rowKey;
     CAPTURE(key);
     CHECK((row.state == (key == kKiller ? MessageState::failed : MessageState::acked)));
   }
@@ -264,7 +265,8 @@ TEST_CASE("P3: of a request that is rejected as a whole, the frame at fault is c
       stage.ackAll();
     }
   }
-  for (const auto& [key, row] : stage.rows) {
+  for (const auto& [rowKey, row] : stage.rows) {
+    const delivery::MessageKey key = rowKey;
     CAPTURE(key);
     CHECK((row.state == (key == kBad ? MessageState::failed : MessageState::acked)));
   }
