@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,6 +86,10 @@ struct OutboxOptions {
   /// See `PeerHealthPolicy`.
   PeerHealthPolicy peerHealth = {};
 
+  /// Runs the store's transactions: is called with work to run later, not inside the call, one piece at a time. Null
+  /// (default): a thread of the manager's own. For simulations and for programs that own every thread. With it, members
+  /// that block (`enqueue`, …) run what is queued themselves, so call them where that work runs.
+  std::function<void(std::function<void()>)> storeExecutor = {};
   /// Time; null: `systemClock()`.
   std::shared_ptr<Clock> clock = {};
   /// Randomness; null: `systemRandom()`.

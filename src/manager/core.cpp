@@ -34,7 +34,11 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       origin_(store_.origin()),
       reader_(file, options_),
       writer_(store_, [this](store::Store& store) { afterCommit(store); }) {
-  writer_.startThread();
+  if (options_.storeExecutor) {
+    writer_.runOn(options_.storeExecutor);
+  } else {
+    writer_.startThread();
+  }
 }
 
 Core::~Core() {
@@ -51,10 +55,12 @@ Core::~Core() {
 std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
   return {new Core(file, std::move(options)), [](Core* core) {
             // The core joins its writer's thread, so a last reference dropped there is passed to another one.
-            if (core->writer().runsInThisThread()) {
-              std::thread([core] { delete core; }).detach();
-            } else {
+            if (!core->writer().runsInThisThread()) {
               delete core;
+            } else if (const auto post = core->options().storeExecutor) {
+              post([core] { delete core; });
+            } else {
+              std::thread([core] { delete core; }).detach();
             }
           }};
 }
@@ -184,7 +190,9 @@ DrainReport Core::drainOnce() {
   }
   const auto guard = boost::asio::make_work_guard(ownContext_);
   while (engine() == pass) {
-    ownContext_.run_one();
+    if (!writer_.help()) {
+      ownContext_.run_one();
+    }
   }
   // Let the sender close what it has open.
   ownContext_.poll();

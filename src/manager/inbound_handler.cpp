@@ -39,6 +39,8 @@ public:
 
   // Jobs under way use this object.
   ~Body() {
+    while (core_->writer().help()) {
+    }
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return underWay_ == 0; });
   }

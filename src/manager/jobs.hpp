@@ -27,8 +27,15 @@ public:
     finished_.release();
   }
 
-  [[nodiscard]] Result wait() {
-    finished_.acquire();
+  /// `help()`: does a part of the writer's work if it is the caller's to do.
+  template <typename Help>
+  [[nodiscard]] Result wait(Help&& help) {
+    while (!finished_.try_acquire()) {
+      if (!help()) {
+        finished_.acquire();
+        break;
+      }
+    }
     if (error_) {
       throw Error(static_cast<Errc>(error_.value()), "nothing was stored");
     }
@@ -50,7 +57,7 @@ auto commitBlocking(store::Writer& writer, bool mustSync, Work work) {
   }
   BlockingJob<Work> job(mustSync, std::move(work));
   writer.submit(job);
-  return job.wait();
+  return job.wait([&writer] { return writer.help(); });
 }
 
 /// A job that owns itself: `work` runs in the transaction, `finished(error, result)` after it, on the writer's thread.

@@ -22,7 +22,28 @@ Writer::~Writer() {
 }
 
 void Writer::startThread() {
-  thread_ = std::thread([this] { loop(); });
+  thread_ = std::thread([this] {
+    runner_ = std::this_thread::get_id();
+    loop();
+    runner_ = std::thread::id();
+  });
+}
+
+void Writer::runOn(Post post) {
+  post_ = std::move(post);
+  link_ = std::make_shared<Writer*>(this);
+}
+
+void Writer::askToRun() noexcept {
+  post_([link = std::weak_ptr<Writer*>(link_)] {
+    if (const auto found = link.lock()) {
+      (*found)->runOnce();
+    }
+  });
+}
+
+bool Writer::help() {
+  return post_ && runOnce();
 }
 
 void Writer::submit(Job& job) noexcept {
@@ -30,10 +51,15 @@ void Writer::submit(Job& job) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     if (!closed_) {
-      (tail_ == nullptr ? head_ : tail_->next_) = &job;
+      const bool first = tail_ == nullptr;
+      (first ? head_ : tail_->next_) = &job;
       tail_ = &job;
       // Under the lock: the thread that this wakes may destroy the writer.
-      wake_.notify_one();
+      if (!post_) {
+        wake_.notify_one();
+      } else if (first) {
+        askToRun();
+      }
       return;
     }
   }
@@ -49,7 +75,13 @@ bool Writer::runOnce() {
   if (first == nullptr) {
     return false;
   }
+  const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
   commitGroup(first);
+  runner_ = outer;
+  const std::scoped_lock lock(mutex_);
+  if (post_ && head_ != nullptr) {
+    askToRun();
+  }
   return true;
 }
 
@@ -64,6 +96,7 @@ void Writer::close() noexcept {
   }
   while (runOnce()) {
   }
+  link_.reset();
 }
 
 void Writer::loop() noexcept {

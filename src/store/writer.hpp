@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -51,8 +53,17 @@ public:
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// Starts the writer's own thread. Without it, the owner calls `runOnce` (a simulation, a test).
+  /// Starts the writer's own thread. Without it, the owner calls `runOnce`.
   void startThread();
+
+  /// Instead of a thread: `post` is asked to run one group, not inside the call, whenever there is something to commit.
+  /// Posted work that runs after the writer has ended does nothing.
+  using Post = std::function<void(std::function<void()>)>;
+  void runOn(Post post);
+
+  /// For callers that wait for a job: without a thread, commits one group here and now. False when there is nothing
+  /// that the caller could do.
+  bool help();
 
   /// Ends with `Errc::stopped`, at once and in the caller's thread, once the writer is closed.
   void submit(Job& job) noexcept;
@@ -60,14 +71,15 @@ public:
   /// Commits one group of what is queued, in the calling thread. Returns false when nothing was queued.
   bool runOnce();
 
-  /// Whether the caller is the writer's own thread, which cannot wait for itself.
-  [[nodiscard]] bool runsInThisThread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
+  /// Whether the caller is what commits, which cannot wait for itself.
+  [[nodiscard]] bool runsInThisThread() const noexcept { return runner_.load() == std::this_thread::get_id(); }
 
   /// Refuses new jobs, finishes the queued ones, joins the thread. Idempotent.
   void close() noexcept;
 
 private:
   void loop() noexcept;
+  void askToRun() noexcept;
   Job* takeGroup() noexcept;
   void commitGroup(Job* first) noexcept;
   std::error_code tryCommit(Job* first) noexcept;
@@ -82,6 +94,12 @@ private:
   Job* head_ = nullptr;
   Job* tail_ = nullptr;
   bool closed_ = false;
+
+  // The thread that commits, as long as it does.
+  std::atomic<std::thread::id> runner_;
+  // Constant once jobs are submitted. What was posted finds the writer, while there is one, through the link.
+  Post post_;
+  std::shared_ptr<Writer*> link_;
 
   std::thread thread_;
 };

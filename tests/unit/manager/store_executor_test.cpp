@@ -1,0 +1,126 @@
+// Goal: with an executor for the store, the manager needs no thread: everything runs where its owner runs it.
+// Method: one io_context in the test's own thread, the count of this process's threads, and the order of what runs.
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "ackbox/error.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "support/manual_clock.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using testing::ManualClock;
+using testing::ScriptedSender;
+using testing::TempDir;
+
+std::ptrdiff_t threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+struct Inline {
+  Inline() {
+    OutboxOptions options;
+    options.clock = std::make_shared<ManualClock>();
+    options.random = seededRandom(1);
+    options.storeExecutor = [this](std::function<void()> work) { boost::asio::post(io, std::move(work)); };
+    manager.emplace(OutboxManager::open(dir.file("agent.db"), options));
+    manager->setSender(std::make_shared<ScriptedSender>(
+        [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); }));
+  }
+
+  TempDir dir;
+  boost::asio::io_context io;
+  std::optional<OutboxManager> manager;
+};
+
+}  // namespace
+
+TEST_CASE("row 19: with a store executor, a whole life of a message starts no thread") {
+  const auto before = threads();
+  Inline world;
+  bool ended = false;
+  world.manager->runThen(world.io.get_executor(), [&](const std::error_code& error) { ended = !error; });
+  CHECK(world.manager->enqueue("s", "test.event", "{}").isNew());
+  while (world.manager->getStats().acked == 0) {
+    REQUIRE(world.io.run_one() == 1);
+  }
+  CHECK(threads() == before);
+  world.manager->stop();
+  while (!ended) {
+    REQUIRE(world.io.run_one() == 1);
+  }
+}
+
+TEST_CASE("row 19: a pass and an enqueue without a wait work on the store executor too") {
+  Inline world;
+  EnqueueReceipt receipt;
+  Frame frame;
+  frame.type = "test.event";
+  world.manager->enqueueThen(frame, [&](const std::error_code&, EnqueueReceipt told) { receipt = std::move(told); });
+  CHECK(receipt.messageId.empty());
+  world.io.run();
+  CHECK(receipt.isNew());
+  CHECK(world.manager->drainOnce().acked == 1);
+}
+
+TEST_CASE("with a store executor, a handler that blocks on its own store is refused as on a thread") {
+  Inline world;
+  std::error_code refused;
+  InboundHandler inbox(*world.manager, [&](const InboundFrame&, InboundTransaction&) {
+    try {
+      (void)world.manager->enqueue("s", "test.event", "{}");
+    } catch (const Error& error) {
+      refused = error.code();
+    }
+    return HandlerResult::ack();
+  });
+  int status = 0;
+  InboundRequest request;
+  request.contentType = "application/cloudevents+json";
+  request.body = R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})";
+  request.webhookId = "1";
+  inbox.asyncHandle(request, [&](const InboundResponse& response) { status = response.status; });
+  world.io.run();
+  CHECK(status == 200);
+  CHECK(refused == Errc::wouldDeadlock);
+}
+
+TEST_CASE("with a store executor, more jobs than one group takes are all committed") {
+  Inline world;
+  int stored = 0;
+  Frame frame;
+  frame.type = "test.event";
+  for (int index = 0; index < 3'000; ++index) {
+    world.manager->enqueueThen(frame, [&](const std::error_code& error, const EnqueueReceipt& receipt) {
+      stored += !error && receipt.isNew() ? 1 : 0;
+    });
+  }
+  world.io.run();
+  CHECK(stored == 3'000);
+}
+
+TEST_CASE("with a store executor, a manager that ends leaves no job without its answer") {
+  Inline world;
+  std::error_code told = Errc::ioError;
+  Frame frame;
+  frame.type = "test.event";
+  world.manager->enqueueThen(frame, [&](const std::error_code& error, const EnqueueReceipt&) { told = error; });
+  world.manager.reset();
+  CHECK(!told);
+  // What was posted for it finds nobody.
+  world.io.run();
+}
+
+}  // namespace ackbox
