@@ -8,6 +8,10 @@ namespace {
 // The tolerance between two hosts' clocks, as for signatures.
 constexpr std::chrono::milliseconds kClockSkew = std::chrono::seconds(300);
 
+// Marks of files from before version 3, which did not say whose they are, hold for whoever continues them. They are not
+// taken away from anyone by that: each source gets a mark of its own as it goes on.
+constexpr std::string_view kSourceUnknown;
+
 // A longer gap is counted as this one.
 constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
 
@@ -16,11 +20,12 @@ constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
 InboundMarks::InboundMarks(Context& context)
     : context_(context),
       selectSession_(
-          context.prepare("SELECT accepted_sequence,epoch FROM #inbound_sessions WHERE origin=?1 AND session=?2")),
+          context.prepare("SELECT accepted_sequence,epoch FROM #inbound_sessions WHERE source=?1 AND origin=?2 AND "
+                          "session=?3")),
       markSession_(context.prepare(
-          "INSERT INTO #inbound_sessions(origin,session,accepted_sequence,epoch,gaps,updated_at_ms) "
-          "VALUES(?1,?2,?3,?4,?5,?6) ON CONFLICT(origin,session) DO UPDATE SET "
-          "accepted_sequence=max(accepted_sequence,?3), epoch=max(epoch,?4), gaps=gaps+?5, updated_at_ms=?6")),
+          "INSERT INTO #inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms) "
+          "VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(source,origin,session) DO UPDATE SET "
+          "accepted_sequence=max(accepted_sequence,?4), epoch=max(epoch,?5), gaps=gaps+?6, updated_at_ms=?7")),
       selectMessage_(context.prepare("SELECT 1 FROM #processed_messages WHERE id=?1 AND source=?2")),
       markMessage_(context.prepare("INSERT INTO #processed_messages(id,source,processed_at_ms,keep_until_ms) "
                                    "VALUES(?1,?2,?3,?4) ON CONFLICT(id,source) DO NOTHING")),
@@ -35,11 +40,12 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
     return reply;
   }
   std::uint64_t epoch = 0;
-  {
-    Query query(selectSession_, frame.origin, frame.session);
+  for (const std::string_view source : {frame.source, kSourceUnknown}) {
+    Query query(selectSession_, source, frame.origin, frame.session);
     if (query.next()) {
       reply.accepted = query.as<std::uint64_t>(0);
       epoch = query.as<std::uint64_t>(1);
+      break;
     }
   }
   if (frame.epoch < epoch) {
@@ -63,7 +69,7 @@ void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap
     const WallTime keepUntil = std::max(now + retention, frame.expiresAt ? *frame.expiresAt + kClockSkew : WallTime());
     Query(markMessage_, frame.id, frame.source, now, keepUntil).run();
   } else {
-    Query(markSession_, frame.origin, frame.session, frame.sequence, frame.epoch, gap, now).run();
+    Query(markSession_, frame.source, frame.origin, frame.session, frame.sequence, frame.epoch, gap, now).run();
     context_.counters.add(Counter::gaps, static_cast<std::int64_t>(gap));
   }
   context_.counters.add(Counter::received, 1);

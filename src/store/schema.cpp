@@ -122,6 +122,20 @@ CREATE INDEX #outbox_failed ON #outbox(id) WHERE state = 4;
 
 // Not released yet: it grows until it is.
 constexpr const char* kVersion3 = R"sql(
+-- A mark belongs to the agent that it was made for: nobody moves another's by naming its store and session.
+ALTER TABLE #inbound_sessions RENAME TO #inbound_sessions_version_2;
+CREATE TABLE #inbound_sessions(
+  source TEXT NOT NULL,                -- the sender's agent URI; empty: from version 2, which did not keep it
+  origin TEXT NOT NULL,                -- the sender's store
+  session TEXT NOT NULL,
+  accepted_sequence INTEGER NOT NULL,  -- high-water mark: everything up to it is a duplicate, for ever
+  epoch INTEGER NOT NULL,              -- highest seen
+  gaps INTEGER NOT NULL,               -- numbers that were passed over: the sender's dead letters
+  updated_at_ms INTEGER NOT NULL,
+  PRIMARY KEY(source, origin, session)
+) WITHOUT ROWID;
+INSERT INTO #inbound_sessions SELECT '', * FROM #inbound_sessions_version_2;
+DROP TABLE #inbound_sessions_version_2;
 )sql";
 
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
