@@ -129,8 +129,13 @@ struct InboundOptions {
   std::size_t bodyBytesMax = 1024 * 1024;
   /// Depth of nesting in a body. Default 64.
   std::size_t depthMax = 64;
-  /// How long the mark of a frame without a sequence is kept. Default 7 days.
+  /// How long the mark of a frame without a sequence is kept, at least; a frame that expires later asks for more. Also
+  /// how long the last word on a deferred frame is kept for a sender that asks. More than 0. Default 7 days.
   std::chrono::milliseconds processedRetention = std::chrono::hours(24 * 7);
+  /// How long such a mark is kept at most, whatever `expirytime` a frame claims: a peer must not fill the file for
+  /// ever. A frame that expires even later can take effect again after this. At least `processedRetention`. Default 90
+  /// days.
+  std::chrono::milliseconds processedRetentionMax = std::chrono::hours(24 * 90);
   /// Told of each handler that threw, with the exception's text, which the peer is not told. Runs on the store's
   /// thread; what it throws is dropped. Empty: nobody is told.
   std::function<void(const InboundFrame& frame, std::string_view what)> onHandlerError = {};

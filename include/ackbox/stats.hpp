@@ -40,6 +40,14 @@ struct Stats {
   /// Total: numbered gaps that inbound sessions passed (the sender's dead letters).
   std::uint64_t gaps = 0;
 
+  /// Gauge: inbound frames that were accepted and wait for their handler, or are being worked on.
+  std::uint64_t inbox = 0;
+  /// Total: inbound frames that were put there.
+  std::uint64_t deferred = 0;
+  /// Total: words of ACK events that named a message addressed to another peer than their source. None of them settled
+  /// anything; more than none is an attack or a wrong `PeerOptions::agent`.
+  std::uint64_t refusedAcks = 0;
+
   /// When the oldest row that is not settled was enqueued.
   std::optional<WallTime> oldestPendingAt;
 };

@@ -28,6 +28,8 @@ void validateInbound(const InboundOptions& options) {
           "bodyBytesMax: at least frameBytesMax and 4 KiB for what surrounds the data");
   require(options.depthMax >= 2 && options.depthMax <= 1000, "depthMax: 2 to 1000");
   require(options.processedRetention.count() > 0, "processedRetention: more than 0");
+  require(options.processedRetentionMax >= options.processedRetention,
+          "processedRetentionMax: at least processedRetention");
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ FrameResult InboundJob::take(store::Store& store, std::size_t index, const store
     store.rollbackToSavepoint();
     return result;
   }
-  store.markProcessed(identity, gap, context_.limits.processedRetention);
+  store.markProcessed(identity, gap, {context_.limits.processedRetention, context_.limits.processedRetentionMax});
   store.releaseSavepoint();
   if (frame.sequence == 0) {
     ++marks_;

@@ -7,8 +7,9 @@ namespace ackbox::store {
 namespace {
 
 constexpr std::array<const char*, kCounterCount> kCounterNames = {
-    "pending",      "sending",       "sent",          "failed",   "pending_bytes", "enqueued", "acked",
-    "failed_total", "total_retries", "stale_settles", "received", "duplicates",    "gaps"};
+    "pending", "sending",      "sent",          "failed",        "pending_bytes", "enqueued",
+    "acked",   "failed_total", "total_retries", "stale_settles", "received",      "duplicates",
+    "gaps",    "inbox",        "deferred",      "refused_acks"};
 
 std::string selectText() {
   std::string columns;
@@ -59,6 +60,9 @@ Stats toStats(const CounterValues& values) {
   stats.received = at(Counter::received);
   stats.duplicates = at(Counter::duplicates);
   stats.gaps = at(Counter::gaps);
+  stats.inbox = at(Counter::inbox);
+  stats.deferred = at(Counter::deferred);
+  stats.refusedAcks = at(Counter::refusedAcks);
   return stats;
 }
 

@@ -25,9 +25,12 @@ enum class Counter : std::uint8_t {
   received,
   duplicates,
   gaps,
+  inbox,
+  deferred,
+  refusedAcks,
 };
 
-inline constexpr std::size_t kCounterCount = 13;
+inline constexpr std::size_t kCounterCount = 16;
 using CounterValues = std::array<std::int64_t, kCounterCount>;
 
 [[nodiscard]] Stats toStats(const CounterValues& values);

@@ -62,17 +62,19 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   return reply;
 }
 
-void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap, std::chrono::milliseconds retention) {
+void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
   const WallTime now = context_.clock.wallNow();
   if (frame.sequence == 0) {
-    // An expired frame is refused, so a purged id cannot come back before its expiry.
-    const WallTime keepUntil = std::max(now + retention, frame.expiresAt ? *frame.expiresAt + kClockSkew : WallTime());
+    // An expired frame is refused, so a purged id cannot come back, unless its expiry lies beyond the most that is
+    // kept. Compared first: an expiry at the end of time has no room for the skew.
+    const WallTime most = now + life.most;
+    const WallTime wished = frame.expiresAt ? std::min(*frame.expiresAt, most) + kClockSkew : WallTime();
+    const WallTime keepUntil = std::max(now + life.least, std::min(wished, most));
     Query(markMessage_, frame.id, frame.source, now, keepUntil).run();
   } else {
     Query(markSession_, frame.source, frame.origin, frame.session, frame.sequence, frame.epoch, gap, now).run();
     context_.counters.add(Counter::gaps, static_cast<std::int64_t>(gap));
   }
-  context_.counters.add(Counter::received, 1);
 }
 
 std::size_t InboundMarks::purge(std::size_t limit) {

@@ -16,7 +16,7 @@ public:
   explicit InboundMarks(Context& context);
 
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
-  void markProcessed(const InboundIdentity& frame, std::uint64_t gap, std::chrono::milliseconds retention);
+  void mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
   std::size_t purge(std::size_t limit);
 
 private:

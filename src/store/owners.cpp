@@ -14,6 +14,7 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
       selectOthers_(context.prepare("SELECT id FROM #owners WHERE id<>?1")),
       releaseRows_(context.prepare("UPDATE #outbox SET state=0, owner_id=NULL WHERE owner_id=?1 AND state=1")),
       releaseSessions_(context.prepare("UPDATE #sessions SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
+      releaseInbox_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
       remove_(context.prepare("DELETE FROM #owners WHERE id=?1")) {}
 
 void Owners::registerSelf() {
@@ -58,6 +59,7 @@ void Owners::refresh() {
 void Owners::putBack(std::int64_t owner) {
   const auto rows = static_cast<std::int64_t>(Query(releaseRows_, owner).run());
   Query(releaseSessions_, owner).run();
+  Query(releaseInbox_, owner).run();
   Query(remove_, owner).run();
   context_.counters.add(Counter::sending, -rows);
   context_.counters.add(Counter::pending, rows);

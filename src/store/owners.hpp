@@ -38,6 +38,7 @@ private:
   Statement selectOthers_;
   Statement releaseRows_;
   Statement releaseSessions_;
+  Statement releaseInbox_;
   Statement remove_;
   std::vector<std::int64_t> others_;
 };

@@ -1,6 +1,5 @@
 #include "store/schema.hpp"
 
-#include <array>
 #include <iterator>
 #include <string>
 
@@ -136,12 +135,72 @@ CREATE TABLE #inbound_sessions(
 ) WITHOUT ROWID;
 INSERT INTO #inbound_sessions SELECT '', * FROM #inbound_sessions_version_2;
 DROP TABLE #inbound_sessions_version_2;
+-- Inbound frames that were accepted and wait for their handler; a row goes with its handler's completion.
+CREATE TABLE #inbox(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,   -- in the order of acceptance, never used twice
+  origin TEXT NOT NULL,                   -- the sender's store; empty outside any session
+  session TEXT NOT NULL,
+  sequence INTEGER NOT NULL,              -- 0: outside any session
+  frame_id TEXT NOT NULL,
+  source TEXT NOT NULL,                   -- the sender's agent URI, whom the ACK event goes to
+  epoch INTEGER NOT NULL,
+  previous_sequence INTEGER NOT NULL,
+  deferred INTEGER NOT NULL,              -- 1: its handler deferred it; 0: it waits behind one that was deferred
+  owner_id INTEGER NOT NULL DEFAULT 0,    -- the process that runs it; 0: nobody
+  starts INTEGER NOT NULL DEFAULT 0,      -- counts claims: a completion of an earlier one is refused by it
+  retry_count INTEGER NOT NULL DEFAULT 0, -- charged runs
+  due_at_ms INTEGER NOT NULL DEFAULT 0,   -- not run before
+  accepted_at_ms INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  audience TEXT,
+  time_ms INTEGER,                        -- when the sender enqueued it
+  expires_at_ms INTEGER,
+  traceparent TEXT,
+  correlation_id TEXT,
+  last_error TEXT,                        -- for people, at most 1,000 bytes
+  data BLOB NOT NULL,                     -- JSON text, byte for byte as received
+  UNIQUE(source, origin, session, sequence, frame_id)
+);
+CREATE INDEX #inbox_owned ON #inbox(owner_id) WHERE owner_id <> 0;
+-- The last word on frames that were deferred, for senders that ask again: only words that say more than `ack`.
+CREATE TABLE #inbox_results(
+  frame_id TEXT NOT NULL,
+  source TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  session TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  outcome INTEGER NOT NULL,               -- 0 ack, 3 term; never renumber
+  code TEXT,
+  detail TEXT,
+  result TEXT,                            -- JSON text for the sender's onAcked
+  keep_until_ms INTEGER NOT NULL,
+  PRIMARY KEY(frame_id, source, origin, session, sequence)
+) WITHOUT ROWID;
+CREATE INDEX #inbox_results_keep_until ON #inbox_results(keep_until_ms);
+ALTER TABLE #counters ADD COLUMN inbox INTEGER NOT NULL DEFAULT 0;        -- gauge: rows of the inbox
+ALTER TABLE #counters ADD COLUMN deferred INTEGER NOT NULL DEFAULT 0;     -- total: frames put into the inbox
+ALTER TABLE #counters ADD COLUMN refused_acks INTEGER NOT NULL DEFAULT 0; -- total: ACK events from the wrong peer
 )sql";
 
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
 
-constexpr std::array kTables = {
-    "meta", "peers", "owners", "sessions", "outbox", "inbound_sessions", "processed_messages", "counters"};
+struct Table {
+  const char* name;
+  std::int64_t sinceVersion = 1;
+};
+
+constexpr Table kTables[] = {
+    {"meta"},
+    {"peers"},
+    {"owners"},
+    {"sessions"},
+    {"outbox"},
+    {"inbound_sessions"},
+    {"processed_messages"},
+    {"counters"},
+    {"inbox", 3},
+    {"inbox_results", 3},
+};
 
 bool hasTable(sqlite3* connection, const std::string& name) {
   Statement statement(connection, "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?1", {});
@@ -165,10 +224,11 @@ std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
     throw Error(Errc::databaseCorrupt, "table " + start + "schema is empty");
   }
   const std::int64_t version = query.integer(0);
-  for (const char* table : kTables) {
+  for (const Table& table : kTables) {
     // A newer version may have other tables; the caller refuses it for being newer.
-    if (version <= currentSchemaVersion() && !hasTable(connection, start + table)) {
-      throw Error(Errc::databaseCorrupt, "table " + start + table + " is missing");
+    if (version >= table.sinceVersion && version <= currentSchemaVersion() &&
+        !hasTable(connection, start + table.name)) {
+      throw Error(Errc::databaseCorrupt, "table " + start + table.name + " is missing");
     }
   }
   return version;

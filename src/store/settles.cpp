@@ -50,7 +50,8 @@ Settles::Settles(Context& context)
                                           "retry_count=retry_count+?7, reason=?8, last_error=coalesce(?9,last_error)") +
                               kGuard + kWho)),
       locate_(context.prepare(
-          "SELECT o.id, o.session_id, o.sequence, o.state, o.owner_id, o.attempt, p.name, s.name FROM #outbox AS o "
+          "SELECT o.id, o.session_id, o.sequence, o.state, o.owner_id, o.attempt, p.name, s.name, p.agent FROM #outbox "
+          "AS o "
           "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1")),
       purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
                              "ORDER BY due_at_ms LIMIT ?2)")) {}
@@ -108,34 +109,67 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, std::
   return who;
 }
 
-std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
-  Settlement settlement;
-  Store::AckedById acked;
-  std::int64_t owner = 0;
-  {
-    Query query(locate_, messageId);
-    if (!query.next()) {
-      return std::nullopt;
-    }
-    settlement.key = query.integer(0);
-    settlement.session = query.integer(1);
-    settlement.from = query.as<MessageState>(3);
-    owner = query.integer(4);
-    settlement.attempt = query.as<std::uint32_t>(5);
-    acked.peer = query.text(6);
-    acked.session = query.text(7);
-  }
-  settlement.transition = Transition::ack;
-  if (delivery::next(settlement.from, Transition::ack) != Next::acked) {
+std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
+  Query query(locate_, messageId);
+  if (!query.next()) {
     return std::nullopt;
   }
+  Located found;
+  found.settlement.key = query.integer(0);
+  found.settlement.session = query.integer(1);
+  found.settlement.sequence = query.as<std::uint64_t>(2);
+  found.settlement.from = query.as<MessageState>(3);
+  found.settlement.attempt = query.as<std::uint32_t>(5);
+  found.owner = query.integer(4);
+  found.peer = query.text(6);
+  found.session = query.text(7);
+  found.agent = query.text(8);
+  return found;
+}
+
+std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
+  std::optional<Located> found = locate(messageId);
+  if (!found || delivery::next(found->settlement.from, Transition::ack) != Next::acked) {
+    return std::nullopt;
+  }
+  found->settlement.transition = Transition::ack;
   // The peer's word ends it, whoever is sending it; that owner's settle will find it gone.
-  const auto who = apply(settlement, owner);
+  const auto who = apply(found->settlement, found->owner);
   if (!who) {
     return std::nullopt;
   }
-  acked.message = *who;
-  return acked;
+  return Store::AckedById{*who, std::move(found->peer), std::move(found->session)};
+}
+
+Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view messageId, const FrameResult& word) {
+  using Kind = Store::LaterWord::Kind;
+  Store::LaterWord reply;
+  std::optional<Located> found = locate(messageId);
+  if (found && (agent.empty() || found->agent != agent)) {
+    context_.counters.add(Counter::refusedAcks, 1);
+    reply.kind = Kind::refused;
+    return reply;
+  }
+  if (found && word.outcome == Outcome::nack && found->settlement.from == MessageState::sent) {
+    reply.kind = Kind::recalled;
+    reply.message = {found->settlement.key, found->settlement.session, std::string(messageId),
+                     found->settlement.sequence};
+    return reply;
+  }
+  const bool final = word.outcome == Outcome::ack || word.outcome == Outcome::term;
+  const Transition transition = word.outcome == Outcome::ack ? Transition::ack : Transition::fail;
+  std::optional<SettledMessage> who;
+  if (found && final && delivery::next(found->settlement.from, transition) != Next::illegal) {
+    found->settlement.transition = transition;
+    found->settlement.reason = word.code.empty() ? "rejected" : word.code;
+    found->settlement.error = word.detail.empty() ? word.code : word.detail;
+    who = apply(found->settlement, found->owner);
+  }
+  if (!who) {
+    context_.counters.add(Counter::staleSettles, 1);
+    return reply;
+  }
+  return {Kind::settled, *who, std::move(found->peer), std::move(found->session)};
 }
 
 std::size_t Settles::purgeAcked(std::size_t limit, WallTime until) {

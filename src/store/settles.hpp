@@ -19,10 +19,20 @@ public:
 
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
   std::optional<Store::AckedById> ackById(std::string_view messageId);
+  Store::LaterWord applyWord(std::string_view agent, std::string_view messageId, const FrameResult& word);
   /// Deletes up to `limit` acknowledged rows whose retention is over by `until`.
   std::size_t purgeAcked(std::size_t limit, WallTime until);
 
 private:
+  /// A message found by its id, with what a settlement of it needs.
+  struct Located {
+    delivery::Settlement settlement;
+    std::int64_t owner = 0;
+    std::string peer;
+    std::string session;
+    std::string agent;
+  };
+  std::optional<Located> locate(std::string_view messageId);
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, std::int64_t owner);
 
   Context& context_;

@@ -7,6 +7,7 @@
 #include "store/dead_letters.hpp"
 #include "store/discovery.hpp"
 #include "store/inbound_marks.hpp"
+#include "store/inbox.hpp"
 #include "store/liveness.hpp"
 #include "store/outbox.hpp"
 #include "store/owners.hpp"
@@ -30,6 +31,7 @@ struct Parts {
         settles(context),
         deadLetters(context, outbox, settles),
         marks(context),
+        inbox(context),
         owners(context, std::move(liveness)),
         discovery(context, transaction),
         selectEpoch(connection.prepare("SELECT epoch FROM #meta")) {}
@@ -42,6 +44,7 @@ struct Parts {
   Settles settles;
   DeadLetters deadLetters;
   InboundMarks marks;
+  Inbox inbox;
   Owners owners;
   Discovery discovery;
   Statement selectEpoch;
@@ -218,6 +221,10 @@ std::optional<Store::AckedById> Store::ackById(std::string_view messageId) {
   return body_->parts->settles.ackById(messageId);
 }
 
+Store::LaterWord Store::applyWord(std::string_view agent, std::string_view messageId, const FrameResult& word) {
+  return body_->parts->settles.applyWord(agent, messageId, word);
+}
+
 std::size_t Store::purgeAcked(std::size_t limit) {
   return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow());
 }
@@ -235,8 +242,17 @@ AdmissionReply Store::admit(const InboundIdentity& frame) {
   return body_->parts->marks.admit(frame);
 }
 
-void Store::markProcessed(const InboundIdentity& frame, std::uint64_t gap, std::chrono::milliseconds retention) {
-  body_->parts->marks.markProcessed(frame, gap, retention);
+void Store::markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
+  body_->parts->marks.mark(frame, gap, life);
+}
+
+void Store::markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
+  body_->parts->marks.mark(frame, gap, life);
+  body_->parts->counters.add(Counter::received, 1);
+}
+
+Inbox& Store::inbox() noexcept {
+  return body_->parts->inbox;
 }
 
 void Store::countDuplicate() {

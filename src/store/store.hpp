@@ -22,6 +22,7 @@ class Database;
 namespace ackbox::store {
 
 class DeadLetters;
+class Inbox;
 class Liveness;
 
 /// What opening needs beyond `OutboxOptions`.
@@ -94,6 +95,14 @@ enum class Admission : std::uint8_t {
   staleEpoch,
 };
 
+/// How long the mark of a frame without a sequence is kept.
+struct MarkLife {
+  /// At least; an expiry of the frame may ask for more.
+  std::chrono::milliseconds least;
+  /// At most, whatever expiry the frame claims.
+  std::chrono::milliseconds most;
+};
+
 struct AdmissionReply {
   Admission admission = Admission::take;
   /// Highest accepted sequence of the session.
@@ -149,6 +158,26 @@ public:
     std::string session;
   };
   std::optional<AckedById> ackById(std::string_view messageId);
+
+  /// A peer's later word (an ACK event) on a message that was sent to it.
+  struct LaterWord {
+    enum class Kind : std::uint8_t {
+      /// The message is retired or given up, as `message` says who it was.
+      settled,
+      /// Deferred, and to be sent again: `message` says which.
+      recalled,
+      /// Unknown, settled already, or in no state for such a word: benign.
+      ignored,
+      /// The message was addressed to another peer: nothing changed.
+      refused,
+    };
+    Kind kind = Kind::ignored;
+    SettledMessage message;
+    std::string peer;
+    std::string session;
+  };
+  /// `agent` is the URI of the peer whose word it is; only a message addressed to that peer is touched.
+  LaterWord applyWord(std::string_view agent, std::string_view messageId, const FrameResult& word);
   /// Deletes up to `limit` acknowledged rows whose `ackedRetention` is over; returns how many.
   std::size_t purgeAcked(std::size_t limit);
   /// The same for those that were acknowledged at least `age` ago.
@@ -159,12 +188,18 @@ public:
   // --- Inbound.
 
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
-  /// The mark that makes `frame` a duplicate from now on; counts it as received. Outside any session it may be purged
-  /// after the later of `retention` and the frame's expiry plus the tolerated skew; in a session it is kept for ever.
-  void markProcessed(const InboundIdentity& frame, std::uint64_t gap, std::chrono::milliseconds retention);
+  /// The mark that makes `frame` a duplicate from now on. Outside any session it may be purged after the later of
+  /// `life.least` and the frame's expiry plus the tolerated skew, but not after `life.most`; in a session it is kept
+  /// for ever.
+  void markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
+  /// The same for a frame that took effect: counts it as received.
+  void markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
   void countDuplicate();
   /// Deletes up to `limit` expired marks; returns how many.
   std::size_t purgeProcessed(std::size_t limit);
+
+  /// Frames that were accepted and wait for their handler.
+  [[nodiscard]] Inbox& inbox() noexcept;
 
   /// A nested scope whose writes can be undone alone. `rollbackTo` undoes the caches' changes as well.
   void savepoint();

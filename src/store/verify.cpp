@@ -50,6 +50,21 @@ constexpr Invariant kInvariants[] = {
      "SELECT id FROM #counters WHERE sent<>(SELECT count(*) FROM #outbox WHERE state=2)"},
     {"counters", "failed is not the number of FAILED rows",
      "SELECT id FROM #counters WHERE failed<>(SELECT count(*) FROM #outbox WHERE state=4)"},
+    {"counters", "inbox is not the number of rows of the inbox",
+     "SELECT id FROM #counters WHERE inbox<>(SELECT count(*) FROM #inbox)"},
+    {"inbox", "its owner is not registered",
+     "SELECT id FROM #inbox WHERE owner_id<>0 AND owner_id NOT IN (SELECT id FROM #owners)"},
+    {"inbox", "it waits beyond what its session has accepted",
+     "SELECT i.id FROM #inbox AS i LEFT JOIN #inbound_sessions AS s ON s.source=i.source AND s.origin=i.origin AND "
+     "s.session=i.session "
+     "WHERE i.sequence<>0 AND i.sequence>coalesce(s.accepted_sequence,0)"},
+    {"inbox", "it was accepted out of its session's order",
+     "SELECT id FROM (SELECT id,sequence,lag(sequence,1,0) OVER (PARTITION BY source,origin,session ORDER BY id) AS "
+     "earlier "
+     "FROM #inbox WHERE sequence<>0) WHERE sequence<=earlier"},
+    {"inbox", "its last word was spoken already",
+     "SELECT i.id FROM #inbox AS i JOIN #inbox_results AS r ON r.frame_id=i.frame_id AND r.source=i.source AND "
+     "r.origin=i.origin AND r.session=i.session AND r.sequence=i.sequence"},
     {"counters", "pending_bytes is not the size of the live rows' data",
      "SELECT id FROM #counters WHERE pending_bytes<>(SELECT coalesce(sum(length(data)),0) FROM #outbox WHERE state<3)"},
 };

@@ -16,6 +16,7 @@ using store::InboundIdentity;
 namespace {
 
 constexpr std::chrono::milliseconds kRetention = std::chrono::hours(24 * 7);
+constexpr store::MarkLife kLife{kRetention, 10 * kRetention};
 
 InboundIdentity frame(std::uint64_t sequence, std::uint64_t previous, std::uint64_t epoch = 1) {
   InboundIdentity identity;
@@ -40,7 +41,7 @@ store::AdmissionReply offer(store::Store& store, const InboundIdentity& identity
   return inTransaction(store, [&] {
     const auto reply = store.admit(identity);
     if (reply.admission == Admission::take) {
-      store.markProcessed(identity, reply.gap, kRetention);
+      store.markProcessed(identity, reply.gap, kLife);
     } else if (reply.admission == Admission::duplicate) {
       store.countDuplicate();
     }
@@ -182,12 +183,25 @@ TEST_CASE("frames outside sessions are known by id and source until their marks 
   CHECK(purge(10) == 2);
 }
 
+TEST_CASE("P11: a frame whose expiry lies at the end of time does not keep its mark for ever") {
+  StoreWorld world;
+  const auto store = world.open();
+  InboundIdentity endless = loose("endless");
+  endless.expiresAt = WallTime::max();
+  offer(*store, endless);
+  const auto purge = [&] { return inTransaction(*store, [&] { return store->purgeProcessed(10); }); };
+  world.clock->advance(kLife.most);
+  CHECK(purge() == 0);
+  world.clock->advance(std::chrono::milliseconds(1));
+  CHECK(purge() == 1);
+}
+
 TEST_CASE("P5: a mark that is rolled back with its handler's work lets the frame in again") {
   StoreWorld world;
   const auto store = world.open();
   store->begin(true);
   store->savepoint();
-  store->markProcessed(frame(1, 0), 0, kRetention);
+  store->markProcessed(frame(1, 0), 0, kLife);
   store->rollbackToSavepoint();
   CHECK(store->admit(frame(1, 0)).admission == Admission::take);
   store->commit();

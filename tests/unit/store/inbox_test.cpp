@@ -1,0 +1,231 @@
+// Goal: the inbox keeps accepted frames until their handler is done: one live owner each, freed by its death, and its
+// last word kept where a sender may need it.
+// Method: two stores on one file; frames added, claimed and completed by hand; lives in the test's hands.
+
+#include "store/inbox.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include "store/reader.hpp"
+#include "store/verify.hpp"
+#include "store_world.hpp"
+
+using namespace ackbox;
+using namespace ackbox::testing;
+using Kind = store::InboxClaim::Kind;
+
+namespace {
+
+constexpr std::chrono::milliseconds kRetention = std::chrono::hours(1);
+constexpr store::MarkLife kLife{kRetention, kRetention};
+
+InboundFrame inboundFrame(std::uint64_t sequence, const std::string& session = "s") {
+  InboundFrame frame;
+  frame.id = session + "-" + std::to_string(sequence);
+  frame.source = "urn:peer";
+  frame.type = "test";
+  frame.data = "[1]";
+  frame.session = session;
+  frame.origin = session.empty() ? "" : "origin";
+  frame.epoch = 3;
+  frame.sequence = sequence;
+  frame.previousSequence = sequence - 1;
+  frame.audience = "urn:me";
+  frame.time = WallTime(std::chrono::milliseconds(5));
+  frame.expiresAt = WallTime(std::chrono::milliseconds(6));
+  frame.traceparent = "00-t";
+  frame.correlationId = "c";
+  return frame;
+}
+
+store::InboundIdentity identityOf(const InboundFrame& frame) {
+  store::InboundIdentity identity;
+  identity.source = frame.source;
+  identity.id = frame.id;
+  identity.origin = frame.origin;
+  identity.session = frame.session;
+  identity.epoch = frame.epoch;
+  identity.sequence = frame.sequence;
+  identity.previousSequence = frame.previousSequence;
+  return identity;
+}
+
+void accept(store::Store& store, const InboundFrame& frame) {
+  inTransaction(store, [&] {
+    store.markAccepted(identityOf(frame), 0, kLife);
+    store.inbox().add(frame, true);
+  });
+}
+
+store::InboxClaim claim(store::Store& store, store::InboxKey key) {
+  return inTransaction(store, [&] { return store.inbox().claim(key); });
+}
+
+FrameResult wordOf(Outcome outcome, std::string code = {}, std::string result = {}) {
+  FrameResult word;
+  word.outcome = outcome;
+  word.code = std::move(code);
+  word.result = std::move(result);
+  return word;
+}
+
+std::optional<FrameResult> wordOn(store::Store& store, const InboundFrame& frame) {
+  return inTransaction(store, [&] { return store.inbox().wordOn(identityOf(frame)); });
+}
+
+}  // namespace
+
+TEST_CASE("a frame comes out of the inbox as it went in, and the gauge follows") {
+  StoreWorld world;
+  const auto store = world.open();
+  const InboundFrame frame = inboundFrame(1);
+  accept(*store, frame);
+  accept(*store, frame);
+  CHECK(store::Reader(world.file, world.options).stats().inbox == 1);
+  CHECK(store::Reader(world.file, world.options).stats().deferred == 1);
+  const store::InboxClaim taken = claim(*store, 1);
+  REQUIRE(taken.kind == Kind::taken);
+  CHECK(taken.row.deferred);
+  CHECK(taken.row.starts == 1);
+  const InboundFrame& got = taken.row.frame;
+  CHECK(got.id == frame.id);
+  CHECK(got.source == frame.source);
+  CHECK(got.type == frame.type);
+  CHECK(got.data == frame.data);
+  CHECK(got.session == frame.session);
+  CHECK(got.origin == frame.origin);
+  CHECK(got.epoch == frame.epoch);
+  CHECK(got.sequence == frame.sequence);
+  CHECK(got.previousSequence == frame.previousSequence);
+  CHECK(got.audience == frame.audience);
+  CHECK(got.time == frame.time);
+  CHECK(got.expiresAt == frame.expiresAt);
+  CHECK(got.traceparent == frame.traceparent);
+  CHECK(got.correlationId == frame.correlationId);
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("rows of a session share a lane; a frame outside any session has its own") {
+  StoreWorld world;
+  const auto store = world.open();
+  accept(*store, inboundFrame(1, "a"));
+  accept(*store, inboundFrame(1, "b"));
+  accept(*store, inboundFrame(2, "a"));
+  InboundFrame loose = inboundFrame(1, "");
+  loose.sequence = 0;
+  accept(*store, loose);
+  loose.id = "other";
+  accept(*store, loose);
+  const auto rows = inTransaction(*store, [&] { return store->inbox().rowsAfter(0, 10); });
+  REQUIRE(rows.size() == 5);
+  CHECK(rows[0].lane == rows[2].lane);
+  CHECK(rows[0].lane != rows[1].lane);
+  CHECK(rows[3].lane != rows[4].lane);
+  CHECK(inTransaction(*store, [&] { return store->inbox().rowsAfter(3, 1); }).front().key == 4);
+  CHECK(inTransaction(*store, [&] { return store->inbox().firstWaiting(inboundFrame(9, "a")); }) == 1);
+}
+
+TEST_CASE("row 2: a row is one live owner's, and free again when that owner dies") {
+  StoreWorld world;
+  world.lives = std::make_shared<Lives>();
+  auto first = world.open();
+  auto second = world.open();
+  accept(*first, inboundFrame(1));
+  const store::InboxClaim taken = claim(*first, 1);
+  REQUIRE(taken.kind == Kind::taken);
+  CHECK(claim(*second, 1).kind == Kind::busy);
+  CHECK(store::verify(world.file, world.options).clean());
+  world.lives->erase(1);
+  CHECK(inTransaction(*second, [&] { return second->buryDeadOwners(); }) == 1);
+  const store::InboxClaim again = claim(*second, 1);
+  REQUIRE(again.kind == Kind::taken);
+  CHECK(again.row.retryCount == 0);
+  // The former owner, if it was only thought dead, completes nothing.
+  CHECK_FALSE(inTransaction(*first, [&] { return first->inbox().holds(1, taken.row.starts); }));
+  CHECK(inTransaction(*second, [&] { return second->inbox().holds(1, again.row.starts); }));
+}
+
+TEST_CASE("a row that is claimed again refuses the completion of its earlier claim") {
+  StoreWorld world;
+  const auto store = world.open();
+  accept(*store, inboundFrame(1));
+  const store::InboxClaim first = claim(*store, 1);
+  const store::InboxClaim second = claim(*store, 1);
+  REQUIRE(second.kind == Kind::taken);
+  CHECK_FALSE(inTransaction(*store, [&] { return store->inbox().holds(1, first.row.starts); }));
+}
+
+TEST_CASE("a retry is charged and not due before its time; a release is neither") {
+  StoreWorld world;
+  const auto store = world.open();
+  accept(*store, inboundFrame(1));
+  REQUIRE(claim(*store, 1).kind == Kind::taken);
+  const WallTime later = world.clock->wallNow() + std::chrono::seconds(5);
+  inTransaction(*store, [&] { store->inbox().retry(1, later, "boom"); });
+  const store::InboxClaim early = claim(*store, 1);
+  CHECK(early.kind == Kind::notDue);
+  CHECK(early.dueAt == later);
+  world.clock->advance(std::chrono::seconds(5));
+  CHECK(claim(*store, 1).row.retryCount == 1);
+  inTransaction(*store, [&] { store->inbox().release(1); });
+  CHECK(claim(*store, 1).row.retryCount == 1);
+}
+
+TEST_CASE("a sender that asks is told that its frame waits, then the last word, for as long as that is kept") {
+  StoreWorld world;
+  const auto store = world.open();
+
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+    accept(*store, inboundFrame(sequence));
+  }
+  CHECK(wordOn(*store, inboundFrame(1))->outcome == Outcome::defer);
+  const FrameResult words[] = {wordOf(Outcome::ack), wordOf(Outcome::ack, {}, "{\"n\":1}"),
+                               wordOf(Outcome::term, "rejected")};
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+    const store::InboxClaim taken = claim(*store, static_cast<store::InboxKey>(sequence));
+    inTransaction(*store, [&] { store->inbox().finish(taken.row, words[sequence - 1], kRetention); });
+  }
+  // Nothing to say but `ack`, which every known sequence gets: no row is kept.
+  CHECK_FALSE(wordOn(*store, inboundFrame(1)));
+  CHECK(wordOn(*store, inboundFrame(2))->result == "{\"n\":1}");
+  CHECK(wordOn(*store, inboundFrame(3))->outcome == Outcome::term);
+  CHECK(wordOn(*store, inboundFrame(3))->code == "rejected");
+  const Stats stats = store::Reader(world.file, world.options).stats();
+  CHECK(stats.inbox == 0);
+  CHECK(stats.received == 2);
+  world.clock->advance(kRetention + std::chrono::milliseconds(1));
+  inTransaction(*store, [&] { store->inbox().purge(1); });
+  CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_inbox_results").getInt() == 1);
+  inTransaction(*store, [&] { store->inbox().purge(10); });
+  CHECK_FALSE(wordOn(*store, inboundFrame(3)));
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("P10: each broken invariant of the inbox is found") {
+  struct Break {
+    const char* sql;
+    const char* table;
+  };
+  const Break breaks[] = {
+      {"UPDATE ackbox_counters SET inbox=9", "ackbox_counters"},
+      {"UPDATE ackbox_inbox SET owner_id=99 WHERE id=1", "ackbox_inbox"},
+      {"UPDATE ackbox_inbound_sessions SET accepted_sequence=1", "ackbox_inbox"},
+      {"UPDATE ackbox_inbox SET sequence=5 WHERE id=1", "ackbox_inbox"},
+      {"INSERT INTO ackbox_inbox_results(frame_id,source,origin,session,sequence,outcome,keep_until_ms) "
+       "VALUES('s-1','urn:peer','origin','s',1,0,0)",
+       "ackbox_inbox"},
+  };
+  for (const Break& one : breaks) {
+    CAPTURE(one.sql);
+    StoreWorld world;
+    const auto store = world.open();
+    accept(*store, inboundFrame(1));
+    accept(*store, inboundFrame(2));
+    REQUIRE(store::verify(world.file, world.options).clean());
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec(one.sql);
+    const VerifyReport report = store::verify(world.file, world.options);
+    REQUIRE_FALSE(report.clean());
+    CHECK(report.findings.front().table == one.table);
+  }
+}
