@@ -32,6 +32,12 @@ struct DeadLetterFilter;
 struct DeadLetterPage;
 struct Explanation;
 struct VerifyReport;
+// Defined in ackbox/pull.hpp.
+struct Claim;
+struct ClaimResult;
+struct ClaimToken;
+struct RecoverReport;
+enum class SettleStatus : std::uint8_t;
 
 /// What `find` tells of one message.
 struct MessageInfo {
@@ -50,7 +56,7 @@ struct MessageInfo {
   std::string lastError;
 };
 
-/// Counts of one `drainOnce`.
+/// Counts of one `drainOnce` or `processAll`.
 struct DrainReport {
   std::uint64_t claimed = 0;
   std::uint64_t acked = 0;
@@ -67,6 +73,8 @@ struct StopReport {
   std::uint64_t abandonedRequests = 0;
   /// Claimed messages put back to pending without a charge.
   std::uint64_t released = 0;
+  /// Messages whose outcome came while it waited: acknowledged, deferred, given up, or to be retried.
+  std::uint64_t settled = 0;
 };
 
 /// An agent's outbox: keeps frames durably in one SQLite file and delivers them in order until they are acknowledged.
@@ -190,9 +198,10 @@ public:
   /// Throws `Error` with `noSender`.
   void start();
 
-  /// Ends delivery: claims no more, waits up to `stopTimeout` for requests under way, puts unsent claims back without
-  /// a charge. Idempotent: a second call returns an empty report at once. From a callback it returns at once and the
-  /// stop completes behind it.
+  /// Ends delivery: claims no more, waits up to `stopTimeout` for requests under way, puts unsent claims, and those of
+  /// `claim` that are not settled, back without a charge. Idempotent: a second call returns an empty report at once.
+  /// From a callback, a frame handler or a send function it returns at once, with an empty report, and the stop
+  /// completes behind it.
   StopReport stop();
 
   /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`; completes with
@@ -208,6 +217,52 @@ public:
   /// One pass in the calling thread: claims what is due, sends it, settles what comes back. For tests and own
   /// schedulers. Throws `Error`: `alreadyRunning`, `noSender`, and as `enqueue`.
   DrainReport drainOnce();
+
+  /// As `drainOnce`, on and on until nothing is due: what waits for its next attempt, for a peer that is away or for an
+  /// ACK event is left, and so is what another process has in flight. Throws as `drainOnce`.
+  DrainReport processAll();
+
+  // --- For own schedulers, and for sinks that take their messages. Include ackbox/pull.hpp to use these. They need no
+  // sender. Either a run delivers or claims do: see `claim`.
+
+  /// Takes up to `limit` (at most 10,000) messages that are due now, for the caller to deliver by itself. Order: the
+  /// oldest of a session first, and no second one of a session before the first is settled, so that no caller can break
+  /// the order; sessions and peers take turns. What `start` would not send now is not claimed either. Other processes
+  /// and other threads never get the same message meanwhile.
+  ///
+  /// Costs one transaction without an fsync; the first call reads as much of the backlog as it takes to find `limit`.
+  /// Returns what was claimed; nothing when nothing is due. Never waits for messages.
+  /// Throws `Error`: `alreadyRunning` (a run is under way: claims and runs exclude each other, and `start`,
+  /// `asyncRun`, `drainOnce` and `processAll` throw it while claims are not settled), and as `enqueue`; then nothing
+  /// was claimed.
+  /// Lifetime: a claim lasts as long as the manager. `stop` and destruction put back what is not settled.
+  std::vector<Claim> claim(std::size_t limit);
+
+  /// Says what became of a claimed message. `ack` retires it; `defer` waits for `ack(messageId)`; `nack` is charged and
+  /// tried again, not before `FrameResult::retryAfter`, or given up by the `RetryPolicy`; `term` gives it up.
+  /// Subscribers are told in the calling thread, or in that of another such call that is telling them already.
+  ///
+  /// Not fsynced: a power cut that takes it back makes the message due again.
+  /// Returns `settled`, or `late`, which is benign.
+  /// Throws `Error`: `invalidTransition` for a claim that was settled or released before, or never given out, and as
+  /// `enqueue`; then the outcome is not in the file yet: the same call may be repeated, and the next call of any of
+  /// these members commits it, too.
+  SettleStatus settle(const Claim& claim, const FrameResult& result);
+  SettleStatus settle(const Claim& claim, Outcome outcome);
+
+  /// Settles several claims in one transaction. Returns one status for each, in order. Throws as `settle`; when one of
+  /// them is an `invalidTransition`, nothing was changed.
+  std::vector<SettleStatus> settleAll(std::span<const ClaimResult> results);
+
+  /// Puts a claimed message back without a charge. With a `peerError` its peer counts as away: nothing of that peer is
+  /// claimed before its next probe, see `PeerHealthPolicy`. Returns and throws as `settle`.
+  SettleStatus release(const Claim& claim, std::string_view peerError = {});
+
+  /// Takes back what was claimed through `claim` at least `threshold` ago and is not settled, charged as a failed
+  /// attempt, so that a message that hangs whoever takes it ends as a dead letter; a settle that still comes is `late`.
+  /// What died with its process is put back without a charge and without waiting. Nothing calls it by itself: only the
+  /// caller knows how long its work may take. Allowed while a run is under way. Throws as `enqueue`.
+  RecoverReport recoverStuck(std::chrono::milliseconds threshold);
 
   /// Makes the manager look for rows committed through other connections now instead of at the next poll.
   void notify();

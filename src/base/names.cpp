@@ -2,6 +2,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/message.hpp"
+#include "ackbox/pull.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
 
@@ -37,6 +38,16 @@ std::string_view toString(EnqueueStatus status) noexcept {
       return "invalidFrame";
     case EnqueueStatus::unknownPeer:
       return "unknownPeer";
+  }
+  return "unknown";
+}
+
+std::string_view toString(SettleStatus status) noexcept {
+  switch (status) {
+    case SettleStatus::settled:
+      return "settled";
+    case SettleStatus::late:
+      return "late";
   }
   return "unknown";
 }

@@ -184,6 +184,10 @@ void Machine::setClaiming(bool on) {
   body_->claiming = on;
 }
 
+void Machine::setClaimBudget(std::size_t requests) {
+  body_->claimBudget = requests;
+}
+
 std::optional<SteadyTime> Machine::nextWake() const {
   // A peer was added, or claiming was turned on, and no event has come since.
   if (body_->claiming && !body_->touched.empty()) {

@@ -110,6 +110,8 @@ public:
 
   /// Whether new claims may be made; on by default. `tick` after turning it on.
   void setClaiming(bool on);
+  /// How many more requests may be started, until it is said anew; no limit by default. Peers take turns.
+  void setClaimBudget(std::size_t requests);
 
   /// The next instant at which `tick` would do something; nothing when only events can.
   [[nodiscard]] std::optional<SteadyTime> nextWake() const;

@@ -3,6 +3,7 @@
 // The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (who
 // goes next), claiming.cpp (what of it can go), answering.cpp (what became of it).
 
+#include <limits>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -84,6 +85,7 @@ struct Machine::Body {
   std::vector<Peer*> touched;
   RequestId lastRequest = 0;
   bool claiming = true;
+  std::size_t claimBudget = std::numeric_limits<std::size_t>::max();
 };
 
 }  // namespace ackbox::delivery

@@ -31,11 +31,18 @@ void Machine::Body::park(Session& session, Phase phase, SteadyTime until) {
 }
 
 void Machine::Body::startRequests(const Now& now, Actions& actions) {
+  // One request each in turn, beginning with another peer every time, so that a small budget is shared among them.
+  std::size_t turn = static_cast<std::size_t>(lastRequest);
   while (!touched.empty()) {
-    Peer& peer = *touched.back();
-    touched.pop_back();
-    peer.dirty = false;
-    while (claiming && startRequest(peer, now, actions)) {
+    turn %= touched.size();
+    Peer& peer = *touched[turn];
+    if (claiming && claimBudget > 0 && startRequest(peer, now, actions)) {
+      --claimBudget;
+      ++turn;
+    } else {
+      peer.dirty = false;
+      touched[turn] = touched.back();
+      touched.pop_back();
     }
   }
   timers.settle();

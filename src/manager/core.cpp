@@ -7,6 +7,7 @@
 
 #include "manager/engine.hpp"
 #include "manager/jobs.hpp"
+#include "manager/puller.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -33,6 +34,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       store_({file, options_, nullptr}),
       origin_(store_.origin()),
       reader_(file, options_),
+      puller_(std::make_unique<Puller>(*this)),
       writer_(store_, [this](store::Store& store) { afterCommit(store); }) {
   if (options_.storeExecutor) {
     writer_.runOn(options_.storeExecutor);
@@ -85,22 +87,24 @@ bool Core::withEngine(Use&& use) {
   return running != nullptr;
 }
 
-std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor, bool once) {
+std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor, RunMode mode) {
   if (!engine_.expired()) {
     throw Error(Errc::alreadyRunning, "a run is under way");
+  }
+  if (pulling_) {
+    throw Error(Errc::alreadyRunning, "messages are being claimed");
   }
   if (!sender_) {
     throw Error(Errc::noSender, "nothing can be delivered");
   }
   lastReport_ = {};
-  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, executor,
-                                        once ? Engine::Mode::once : Engine::Mode::continuous);
+  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, executor, mode);
   engine_ = begun;
   return begun;
 }
 
-std::shared_ptr<Engine> Core::adoptOnOwnContext(bool once) {
-  std::shared_ptr<Engine> begun = adopt(ownContext_.get_executor(), once);
+std::shared_ptr<Engine> Core::adoptOnOwnContext(RunMode mode) {
+  std::shared_ptr<Engine> begun = adopt(ownContext_.get_executor(), mode);
   joinOwnThread();
   ownContext_.restart();
   return begun;
@@ -123,11 +127,12 @@ void Core::joinOwnThread() {
 }
 
 void Core::start() {
+  yieldToRun();
   const std::scoped_lock lock(mutex_);
   if (!engine_.expired()) {
     return;
   }
-  const std::shared_ptr<Engine> begun = adoptOnOwnContext(false);
+  const std::shared_ptr<Engine> begun = adoptOnOwnContext(RunMode::continuous);
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
       ownContext_.get_executor());
   begun->begin([core = shared_from_this(), guard](const StopReport& report) {
@@ -140,11 +145,13 @@ void Core::start() {
 void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
   std::error_code refused;
   try {
+    yieldToRun();
     const std::scoped_lock lock(*gate_, mutex_);
-    adopt(executor, false)->begin([core = shared_from_this(), executor, call = handler](const StopReport& report) {
-      core->runEnded(report);
-      boost::asio::dispatch(executor, [call] { call({}); });
-    });
+    adopt(executor, RunMode::continuous)
+        ->begin([core = shared_from_this(), executor, call = handler](const StopReport& report) {
+          core->runEnded(report);
+          boost::asio::dispatch(executor, [call] { call({}); });
+        });
   } catch (const Error& error) {
     refused = error.code();
   }
@@ -153,7 +160,52 @@ void Core::run(const boost::asio::any_io_executor& executor, std::function<void(
   }
 }
 
+void Core::beginPull() {
+  const std::scoped_lock lock(mutex_);
+  if (!engine_.expired()) {
+    throw Error(Errc::alreadyRunning, "a run is under way");
+  }
+  pulling_ = true;
+}
+
+void Core::endPull() noexcept {
+  const std::scoped_lock lock(mutex_);
+  pulling_ = false;
+}
+
+// Not on the writer's thread, which those who claim wait for.
+void Core::yieldToRun() {
+  if (!writer_.runsInThisThread()) {
+    puller_->yieldToRun();
+  }
+}
+
 StopReport Core::stop() {
+  StopReport report = stopPull();
+  const StopReport ofRun = stopRun();
+  report.abandonedRequests += ofRun.abandonedRequests;
+  report.released += ofRun.released;
+  report.settled += ofRun.settled;
+  return report;
+}
+
+StopReport Core::stopPull() {
+  if (!writer_.runsInThisThread()) {
+    return puller_->stop();
+  }
+  const bool pulling = [this] {
+    const std::scoped_lock lock(mutex_);
+    return pulling_;
+  }();
+  if (pulling && options_.storeExecutor) {
+    options_.storeExecutor([core = shared_from_this()] { core->puller_->stop(); });
+  } else if (pulling) {
+    std::thread([core = shared_from_this()] { core->puller_->stop(); }).detach();
+  }
+  return {};
+}
+
+StopReport Core::stopRun() {
   const Engine* stopped = nullptr;
   bool inItsThread = false;
   withEngine([&](Engine& running) {
@@ -177,14 +229,15 @@ StopReport Core::stop() {
   return stopped == nullptr ? StopReport{} : lastReport_;
 }
 
-DrainReport Core::drainOnce() {
+DrainReport Core::drain(bool untilIdle) {
   if (writer_.runsInThisThread()) {
     throw Error(Errc::wouldDeadlock, "nothing was drained");
   }
+  yieldToRun();
   std::shared_ptr<Engine> pass;
   {
     const std::scoped_lock lock(mutex_);
-    pass = adoptOnOwnContext(true);
+    pass = adoptOnOwnContext(untilIdle ? RunMode::untilIdle : RunMode::once);
     // Under the lock, so that nobody's stop comes before it.
     pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
   }
@@ -226,6 +279,7 @@ void Core::settledOutside(const store::SettledMessage& message, const std::funct
   const bool heard = withEngine(
       [&](Engine& running) { running.settledOutside(shared_from_this(), message.session, message.key, tell); });
   if (!heard) {
+    puller_->settledOutside(message.session, message.key);
     tell(events_);
   }
 }

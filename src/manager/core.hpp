@@ -19,7 +19,18 @@
 
 namespace ackbox::manager {
 
+/// How long a run goes on.
+enum class RunMode : std::uint8_t {
+  /// Until `stop`.
+  continuous,
+  /// One pass over what is due, then it ends by itself.
+  once,
+  /// Until nothing is due and nothing is under way, then it ends by itself.
+  untilIdle,
+};
+
 class Engine;
+class Puller;
 
 /// What the facades share: the store behind its writer, the reader, the subscribers, and the one run that may be
 /// delivering.
@@ -45,7 +56,11 @@ public:
   void start();
   void run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
   StopReport stop();
-  DrainReport drainOnce();
+  DrainReport drain(bool untilIdle);
+  [[nodiscard]] Puller& puller() noexcept { return *puller_; }
+  /// From then on no run begins. Throws `alreadyRunning` while one is under way.
+  void beginPull();
+  void endPull() noexcept;
   /// Wakes the run, if there is one, to look for foreign commits.
   void notify() noexcept;
   bool ack(std::string_view messageId);
@@ -65,14 +80,18 @@ private:
   static constexpr std::size_t kNewsChunk = 4096;
 
   // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender. Call with mutex_ held.
-  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& executor, bool once);
+  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& executor, RunMode mode);
   void runEnded(const StopReport& report);
   void afterCommit(store::Store& store);
   [[nodiscard]] std::shared_ptr<Engine> engine() const;
   /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
   template <typename Use>
   bool withEngine(Use&& use);
-  std::shared_ptr<Engine> adoptOnOwnContext(bool once);
+  std::shared_ptr<Engine> adoptOnOwnContext(RunMode mode);
+  /// Without claims outstanding, a run may take over from the puller.
+  void yieldToRun();
+  StopReport stopRun();
+  StopReport stopPull();
   void joinOwnThread();
 
   const std::filesystem::path file_;
@@ -94,6 +113,10 @@ private:
   std::weak_ptr<Engine> engine_;
   std::thread ownThread_;
   StopReport lastReport_;
+  bool pulling_ = false;
+
+  // Before writer_: none of its jobs is left when it ends.
+  const std::unique_ptr<Puller> puller_;
 
   // Last: its thread ends before anything that its jobs touch.
   store::Writer writer_;

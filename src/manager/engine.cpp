@@ -6,7 +6,9 @@
 #include <iterator>
 #include <utility>
 
+#include "manager/announcement.hpp"
 #include "manager/jobs.hpp"
+#include "manager/machine_options.hpp"
 #include "manager/step_job.hpp"
 
 namespace ackbox::manager {
@@ -17,17 +19,6 @@ constexpr std::chrono::milliseconds kStorePause{250};
 
 // Retained rows deleted by one poll, when nothing else is settled.
 constexpr std::size_t kPurgedPerPoll = 500;
-
-delivery::MachineOptions machineOptions(const OutboxOptions& options) {
-  delivery::MachineOptions made;
-  made.retry = options.retry;
-  made.peerHealth = options.peerHealth;
-  made.batchFrames = options.batchFrames;
-  made.batchBytes = options.batchBytes;
-  made.ackTimeout = options.ackTimeout;
-  made.sharedPollInterval = options.sharedPollInterval;
-  return made;
-}
 
 template <typename Item>
 void moveTo(std::vector<Item>& target, std::vector<Item>& source) {
@@ -42,7 +33,7 @@ bool needsStore(const delivery::Actions& actions) {
 }  // namespace
 
 Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
-               Mode mode)
+               RunMode mode)
     : sender_(std::move(sender)),
       strand_(boost::asio::make_strand(executor)),
       mode_(mode),
@@ -56,7 +47,7 @@ Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const
 void Engine::begin(Ended ended) {
   boost::asio::post(strand_, [self = shared_from_this(), call = std::move(ended)]() mutable {
     self->ended_ = std::move(call);
-    self->machine_.setClaiming(self->mode_ == Mode::continuous);
+    self->machine_.setClaiming(self->mode_ != RunMode::once);
     self->sender_->start(self->strand_);
     self->discover();
   });
@@ -169,7 +160,7 @@ void Engine::onRows(store::NewRows&& rows, bool shared) {
   } else if (!discovered_) {
     discovered_ = true;
     pollLater();
-    if (mode_ == Mode::once && !stopping_) {
+    if (mode_ == RunMode::once && !stopping_) {
       machine_.setClaiming(true);
       machine_.tick(now(), actions);
       machine_.setClaiming(false);
@@ -261,46 +252,22 @@ void Engine::stepFailed(StepJob& step) {
 }
 
 void Engine::emit(StepJob& step) {
-  EventHub& events = core_->events();
-  for (std::size_t index = 0; index < step.settled.size(); ++index) {
-    if (!step.settled[index]) {
-      continue;
-    }
-    delivery::Settlement& settlement = step.actions.settlements[index];
-    const auto sessionPeer = sessionPeers_.find(settlement.session);
+  Announcement announcement(step, [this](delivery::SessionKey session) {
+    const auto sessionPeer = sessionPeers_.find(session);
     const auto peer = sessionPeer == sessionPeers_.end() ? peers_.end() : peers_.find(sessionPeer->second);
-    const MessageEvent base{std::move(step.settled[index]->messageId), peer == peers_.end() ? "" : peer->second.name,
-                            step.sessionNames[index], step.settled[index]->sequence};
-    switch (settlement.transition) {
-      case delivery::Transition::ack:
-        ++drained_.acked;
-        if (settlement.from == MessageState::sending) {
-          events.sent.emit({base});
-        }
-        events.acked.emit({base, settlement.duplicate, std::move(settlement.result)});
-        break;
-      case delivery::Transition::defer:
-        ++drained_.deferred;
-        events.sent.emit({base});
-        break;
-      case delivery::Transition::retry:
-        ++drained_.retried;
-        events.retry.emit({base, settlement.retryCount, settlement.dueAt, std::move(settlement.error)});
-        break;
-      case delivery::Transition::fail:
-        ++drained_.failed;
-        events.failed.emit({base, std::move(settlement.reason), std::move(settlement.error)});
-        break;
-      case delivery::Transition::release:
-        ++drained_.released;
-        stopReport_.released += stopping_ ? 1U : 0U;
-        break;
-      case delivery::Transition::claim:
-      case delivery::Transition::redrive:
-      case delivery::Transition::discard:
-        break;
-    }
+    return peer == peers_.end() ? std::string() : peer->second.name;
+  });
+  const StepCounts& counts = announcement.counts();
+  drained_.acked += counts.acked;
+  drained_.deferred += counts.deferred;
+  drained_.retried += counts.retried;
+  drained_.failed += counts.failed;
+  drained_.released += counts.released;
+  if (stopping_) {
+    stopReport_.released += counts.released;
+    stopReport_.settled += counts.settled();
   }
+  announcement.emit(core_->events());
 }
 
 void Engine::send(delivery::Actions::Send&& send) {
@@ -357,7 +324,7 @@ void Engine::answered(delivery::RequestId request, const SendReport& report) {
 
 void Engine::wakeLater() {
   const std::optional<SteadyTime> wake = machine_.nextWake();
-  if (wake && !stopping_ && mode_ == Mode::continuous) {
+  if (wake && !stopping_ && mode_ == RunMode::continuous) {
     wakeAlarm_->set(*wake, [self = shared_from_this()] { self->tick(); });
   } else {
     wakeAlarm_->cancel();
@@ -389,7 +356,7 @@ void Engine::poll() {
 }
 
 void Engine::pollLater() {
-  if (finished_ || stopping_ || mode_ == Mode::once) {
+  if (finished_ || stopping_ || mode_ != RunMode::continuous) {
     return;
   }
   const OutboxOptions& options = core_->options();
@@ -417,7 +384,7 @@ void Engine::giveUp() {
 }
 
 void Engine::endIfDone() {
-  const bool ending = stopping_ || (mode_ == Mode::once && discovered_);
+  const bool ending = stopping_ || (mode_ != RunMode::continuous && discovered_);
   if (finished_ || !ending || stepUnderWay_ || pollUnderWay_) {
     return;
   }

@@ -14,6 +14,7 @@
 #include "delivery/machine.hpp"
 #include "manager/core.hpp"
 #include "manager/crossing.hpp"
+#include "manager/function_sender.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::manager {
@@ -27,16 +28,10 @@ struct StepJob;
 /// Lifetime: keeps itself alive while work is under way.
 class Engine : public std::enable_shared_from_this<Engine> {
 public:
-  enum class Mode : std::uint8_t {
-    /// Until `stop`.
-    continuous,
-    /// One pass over what is due, then it ends by itself.
-    once,
-  };
   using Ended = std::function<void(const StopReport&)>;
 
   Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
-         Mode mode);
+         RunMode mode);
 
   /// Begins; `ended` is called once, on the strand, when the last of the run's work has been committed. Like the three
   /// members below it is called by the core, with the gate held where the executor is the caller's.
@@ -51,10 +46,13 @@ public:
   /// Look for foreign commits now.
   void poke();
 
-  /// After the end: what a `once` run did.
+  /// After the end: what a run that ended by itself did.
   [[nodiscard]] const DrainReport& drained() const noexcept { return drained_; }
   [[nodiscard]] const auto& strand() const noexcept { return strand_; }
-  [[nodiscard]] bool runsInThisThread() const noexcept { return strand_.running_in_this_thread(); }
+  /// Whether waiting for the run's end in this thread would be waiting for itself.
+  [[nodiscard]] bool runsInThisThread() const noexcept {
+    return strand_.running_in_this_thread() || sendsInThisThread(sender_.get());
+  }
 
 private:
   struct Request {
@@ -92,7 +90,7 @@ private:
   // Constant after construction.
   const std::shared_ptr<Sender> sender_;
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
-  const Mode mode_;
+  const RunMode mode_;
 
   // Owned by the strand. The core lives at least as long as the run; `finish` lets go of it.
   std::shared_ptr<Core> core_;

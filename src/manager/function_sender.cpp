@@ -11,6 +11,9 @@
 namespace ackbox::manager {
 namespace {
 
+// The sender whose function this thread is in.
+thread_local const Sender* sendingFor = nullptr;
+
 FrameResult callFor(const SendFunction& function, const OutboundFrame& frame) {
   FrameResult result;
   SendFunctionResult answer;
@@ -65,7 +68,9 @@ private:
         report.results.push_back(std::move(held));
         continue;
       }
+      sendingFor = this;
       report.results.push_back(callFor(function_, frame));
+      sendingFor = nullptr;
       if (report.results.back().outcome != Outcome::ack) {
         failedSessions.insert(frame.session);
       }
@@ -81,6 +86,10 @@ private:
 };
 
 }  // namespace
+
+bool sendsInThisThread(const Sender* sender) noexcept {
+  return sender != nullptr && sender == sendingFor;
+}
 
 std::shared_ptr<Sender> makeFunctionSender(SendFunction function) {
   return std::make_shared<FunctionSender>(std::move(function));

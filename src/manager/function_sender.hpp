@@ -10,4 +10,7 @@ namespace ackbox::manager {
 /// later frames held once one of them fails.
 [[nodiscard]] std::shared_ptr<Sender> makeFunctionSender(SendFunction function);
 
+/// Whether this thread is inside the send function of `sender`.
+[[nodiscard]] bool sendsInThisThread(const Sender* sender) noexcept;
+
 }  // namespace ackbox::manager

@@ -100,7 +100,11 @@ void OutboxManager::runThen(const boost::asio::any_io_executor& executor,
 }
 
 DrainReport OutboxManager::drainOnce() {
-  return core_->drainOnce();
+  return core_->drain(false);
+}
+
+DrainReport OutboxManager::processAll() {
+  return core_->drain(true);
 }
 
 void OutboxManager::notify() {

@@ -336,6 +336,10 @@ std::uint64_t Store::epoch() const noexcept {
   return body_->epoch;
 }
 
+std::int64_t Store::owner() const noexcept {
+  return body_->parts->context.owner;
+}
+
 SQLite::Database& Store::database() noexcept {
   return body_->connection.database();
 }

@@ -236,6 +236,8 @@ public:
   [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const;
   [[nodiscard]] const std::string& origin() const noexcept;
   [[nodiscard]] std::uint64_t epoch() const noexcept;
+  /// This open file's number among the owners; never used twice.
+  [[nodiscard]] std::int64_t owner() const noexcept;
   [[nodiscard]] SQLite::Database& database() noexcept;
 
 private:

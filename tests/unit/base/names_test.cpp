@@ -6,6 +6,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/message.hpp"
+#include "ackbox/pull.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
 
@@ -35,6 +36,11 @@ TEST_CASE("enqueue statuses are printed as they are written in the source") {
   CHECK(toString(EnqueueStatus::frameTooLarge) == "frameTooLarge");
   CHECK(toString(EnqueueStatus::invalidFrame) == "invalidFrame");
   CHECK(toString(EnqueueStatus::unknownPeer) == "unknownPeer");
+}
+
+TEST_CASE("settle statuses are printed as they are written in the source") {
+  CHECK(toString(SettleStatus::settled) == "settled");
+  CHECK(toString(SettleStatus::late) == "late");
 }
 
 TEST_CASE("outcomes have the names of the wire protocol") {
