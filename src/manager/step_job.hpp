@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,11 +15,16 @@
 namespace ackbox::manager {
 
 /// One transaction of a delivery run: settles, releases and peer records first, then claims. Not fsynced: a claim or a
-/// settle that a power cut takes back only causes a resend, which the peer deduplicates.
+/// settle that a power cut takes back only causes a resend, which the peer deduplicates. Save where a message is given
+/// up: once its session has gone on, the peer would take the resend for a duplicate, and acknowledge what never took
+/// effect.
 struct StepJob final : public store::Job, public std::enable_shared_from_this<StepJob> {
   using Finished = std::function<void(const std::shared_ptr<StepJob>&, const std::error_code&)>;
 
-  StepJob(delivery::Actions decided, Finished onDone) : actions(std::move(decided)), finished(std::move(onDone)) {}
+  StepJob(delivery::Actions decided, Finished onDone) : actions(std::move(decided)), finished(std::move(onDone)) {
+    durable = std::any_of(actions.settlements.begin(), actions.settlements.end(),
+                          [](const auto& settlement) { return settlement.transition == delivery::Transition::fail; });
+  }
 
   /// Submits; the job keeps itself alive until `done`.
   static void submit(const std::shared_ptr<StepJob>& job, store::Writer& writer) {

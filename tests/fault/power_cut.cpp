@@ -1,0 +1,245 @@
+#include "power_cut.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/error.hpp"
+#include "ackbox/random.hpp"
+#include "support/crash_images.hpp"
+#include "two_agents.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+constexpr std::size_t kCoins = 4;
+constexpr std::size_t kViolationsKept = 10;
+// One image in so many is cut again while it is being recovered from.
+constexpr std::uint64_t kSecondCutEvery = 6;
+
+using Ways = std::array<Survival, 2>;
+
+/// Where a cut fell, and what it left.
+struct Cut {
+  std::size_t moment = 0;
+  Ways ways;
+
+  [[nodiscard]] std::string text() const {
+    return "cut after operation " + std::to_string(moment) + "; Alice: " + ways[alice].text() +
+           "; Bob: " + ways[bob].text();
+  }
+};
+
+/// Opens one pair of images, lets the agents finish, and holds what came of it against what was said until `moment`.
+class Judge {
+public:
+  Judge(const TempDir& folder, const std::vector<Said>& said, std::size_t moment, Durability durability)
+      : folder_(folder), said_(said), moment_(moment), durability_(durability) {}
+
+  std::vector<std::string> judge(const Images& images, const std::shared_ptr<DiskRecord>& record) {
+    try {
+      TwoAgents agents(folder_, durability_, images, record);
+      for (const Side side : kSides) {
+        agents.open(side);
+        verify(agents, side);
+      }
+      require(agents.heal(), "messages are left over that nothing hinders");
+      for (const Side side : kSides) {
+        verify(agents, side);
+        require(agents.integrity(side) == "ok", "SQLite finds the file damaged");
+      }
+      const auto atBob = agents.effects(bob);
+      checkOnce(atBob);
+      checkOrder(atBob);
+      checkReplies(atBob, agents.effects(alice));
+    } catch (const std::exception& error) {
+      require(false, error.what());
+    }
+    return std::move(violations_);
+  }
+
+private:
+  void require(bool holds, const std::string& violation) {
+    if (!holds) {
+      violations_.push_back(violation);
+    }
+  }
+
+  void verify(TwoAgents& agents, Side side) {
+    for (const Finding& finding : agents.manager(side).verify().findings) {
+      require(false, "verify: " + finding.table + ": " + finding.problem);
+    }
+  }
+
+  void checkOnce(const std::vector<TwoAgents::Effect>& effects) {
+    std::map<std::string, std::vector<std::string>> byId;
+    for (const TwoAgents::Effect& effect : effects) {
+      byId[effect.messageId].push_back(effect.data);
+    }
+    for (const Said& said : said_) {
+      const auto found = byId.find(said.messageId);
+      const std::size_t count = found == byId.end() ? 0 : found->second.size();
+      require(count <= 1, said.messageId + " took effect " + std::to_string(count) + " times");
+      require(count == 0 || found->second.front() == said.data, said.messageId + " took effect with other data");
+      require(count == 0 || said.calledAt <= moment_, said.messageId + " took effect though it was never said");
+      require(count == 0 || said.discardedAt > moment_, said.messageId + " took effect though it was discarded");
+      const bool owed = said.returnedAt <= moment_ && said.discardCalledAt > moment_;
+      require(count == 1 || !owed, said.messageId + " is lost though its enqueue returned");
+    }
+  }
+
+  void checkOrder(const std::vector<TwoAgents::Effect>& effects) {
+    std::map<std::pair<std::string, std::string>, std::uint64_t> last;
+    std::map<std::string, std::size_t> place;
+    for (const TwoAgents::Effect& effect : effects) {
+      std::uint64_t& sequence = last[{effect.origin, effect.session}];
+      require(effect.sequence > sequence, effect.messageId + " took effect out of its session's order");
+      sequence = effect.sequence;
+      place.emplace(effect.messageId, place.size());
+    }
+    // A redriven message goes to its session's tail; the others keep the order in which they were said.
+    std::map<std::string, std::size_t> before;
+    for (const Said& said : said_) {
+      const auto found = place.find(said.messageId);
+      if (found != place.end() && !said.rejected) {
+        const auto known = before.find(said.session);
+        require(known == before.end() || known->second < found->second,
+                said.messageId + " took effect before what was said earlier");
+        before[said.session] = found->second;
+      }
+    }
+  }
+
+  void checkReplies(const std::vector<TwoAgents::Effect>& atBob, const std::vector<TwoAgents::Effect>& atAlice) {
+    std::multiset<std::string> expected;
+    for (const TwoAgents::Effect& effect : atBob) {
+      expected.insert("re-" + effect.messageId);
+    }
+    std::multiset<std::string> found;
+    for (const TwoAgents::Effect& effect : atAlice) {
+      found.insert(effect.messageId);
+    }
+    require(found == expected, "the replies that took effect are not those of the frames that took effect");
+  }
+
+  const TempDir& folder_;
+  const std::vector<Said>& said_;
+  const std::size_t moment_;
+  const Durability durability_;
+  std::vector<std::string> violations_;
+};
+
+class Cutter {
+public:
+  Cutter(const TempDir& folder, const RunOptions& options, const RecordedRun& run)
+      : folder_(folder), options_(options), run_(run), random_(seededRandom(options.seed ^ 0xc07)) {}
+
+  CutReport cut(std::uint64_t budget) {
+    std::uint64_t momentsLeft = 0;
+    walk([&](std::size_t /*moment*/, const auto& histories) {
+      report_.possible += histories[alice].survivals(kCoins, 0).size() + histories[bob].survivals(kCoins, 0).size();
+      ++momentsLeft;
+    });
+    const bool every = budget >= report_.possible;
+    std::uint64_t left = budget;
+    walk([&](std::size_t moment, const auto& histories) {
+      const std::uint64_t seed = options_.seed * 1'000'003 + moment * 101;
+      const auto atAlice = histories[alice].survivals(kCoins, seed);
+      const auto atBob = histories[bob].survivals(kCoins, seed + 50);
+      if (every) {
+        for (const Survival& way : atAlice) {
+          open({moment, Ways{way, Survival()}}, histories);
+        }
+        for (const Survival& way : atBob) {
+          open({moment, Ways{Survival(), way}}, histories);
+        }
+        return;
+      }
+      // Each moment has the same chance, whatever is in the air then.
+      for (; left > 0 && below(momentsLeft) < left; --left) {
+        // Of one machine, of the other, of both.
+        const std::uint64_t dice = below(3);
+        const Survival way = atAlice[below(atAlice.size())];
+        const Survival otherWay = atBob[below(atBob.size())];
+        open({moment, Ways{dice == 1 ? Survival() : way, dice == 0 ? Survival() : otherWay}}, histories);
+      }
+      --momentsLeft;
+    });
+    return std::move(report_);
+  }
+
+private:
+  using Histories = std::array<DiskHistory, 2>;
+
+  std::uint64_t below(std::uint64_t end) { return random_->next() % end; }
+
+  /// Calls `visit` with what is synced and what is in the air, at every moment.
+  template <typename Visit>
+  void walk(Visit visit) const {
+    Histories histories{DiskHistory(run_.start[alice]), DiskHistory(run_.start[bob])};
+    const auto& operations = run_.record->operations();
+    for (std::size_t moment = 0; moment <= operations.size(); ++moment) {
+      if (moment > 0) {
+        histories[operations[moment - 1].disk].apply(operations[moment - 1]);
+      }
+      visit(moment, histories);
+    }
+  }
+
+  void open(const Cut& cut, const Histories& at) {
+    const Images images{at[alice].image(cut.ways[alice]), at[bob].image(cut.ways[bob])};
+    const bool again = below(kSecondCutEvery) == 0;
+    const auto record = again ? std::make_shared<DiskRecord>() : nullptr;
+    judge(cut, images, record, cut.text());
+    if (!again) {
+      return;
+    }
+    Histories histories{DiskHistory(images[alice]), DiskHistory(images[bob])};
+    const std::size_t moment = below(record->length() + 1);
+    for (std::size_t index = 0; index < moment; ++index) {
+      histories[record->operations()[index].disk].apply(record->operations()[index]);
+    }
+    Cut second{moment, {}};
+    for (const Side side : kSides) {
+      const auto ways = histories[side].survivals(kCoins, random_->next());
+      second.ways[side] = ways[below(ways.size())];
+    }
+    ++report_.secondCuts;
+    judge(cut, {histories[alice].image(second.ways[alice]), histories[bob].image(second.ways[bob])}, nullptr,
+          cut.text() + "; then, while recovering, " + second.text());
+  }
+
+  void judge(const Cut& cut, const Images& images, const std::shared_ptr<DiskRecord>& record,
+             const std::string& where) {
+    ++report_.opened;
+    const auto violations = judgeImages(folder_, options_.durability, run_.said, cut.moment, images, record);
+    report_.broken += violations.empty() ? 0U : 1U;
+    for (const std::string& violation : violations) {
+      if (report_.violations.size() < kViolationsKept) {
+        report_.violations.push_back(violation + " (" + where + ")");
+      }
+    }
+  }
+
+  const TempDir& folder_;
+  const RunOptions& options_;
+  const RecordedRun& run_;
+  const std::shared_ptr<Random> random_;
+  CutReport report_;
+};
+
+}  // namespace
+
+std::vector<std::string> judgeImages(const TempDir& folder, Durability durability, const std::vector<Said>& said,
+                                     std::size_t moment, const Images& images,
+                                     const std::shared_ptr<DiskRecord>& record) {
+  return Judge(folder, said, moment, durability).judge(images, record);
+}
+
+CutReport cutPower(const TempDir& folder, const RunOptions& options, const RecordedRun& run, std::uint64_t budget) {
+  return Cutter(folder, options, run).cut(budget);
+}
+
+}  // namespace ackbox::testing

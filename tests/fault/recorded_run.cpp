@@ -1,0 +1,134 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/random.hpp"
+#include "power_cut.hpp"
+#include "two_agents.hpp"
+#include "unit/store/schema_version_1.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+constexpr std::size_t kSessions = 3;
+
+/// A file of schema version 1 with one pending message, so that the run begins with a migration.
+DiskFiles oldFile(const TempDir& folder) {
+  MemoryDisk disk;
+  {
+    SQLite::Database database(TwoAgents::path(folder, alice), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 0,
+                              disk.name());
+    database.exec(kSchemaVersion1);
+    database.exec(
+        "INSERT INTO ackbox_peers(id,name,url,agent,max_requests) VALUES(1,'default','','',4);"
+        "INSERT INTO ackbox_sessions(id,peer_id,name,last_sequence) VALUES(1,1,'s0',1);"
+        "INSERT INTO ackbox_outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
+        "message_id,type,data) VALUES(1,1,1,0,0,0,1700000000000,0,'old','order','\"old\"');"
+        "UPDATE ackbox_counters SET pending=1,pending_bytes=5,enqueued=1;");
+  }
+  return disk.files();
+}
+
+class Run {
+public:
+  Run(const TempDir& folder, const RunOptions& options, RecordedRun& run)
+      : run_(run), random_(seededRandom(options.seed)), agents_(folder, options.durability, run.start, run.record) {
+    for (const Side side : kSides) {
+      agents_.disk(side).ignoresSyncs = options.ignoresSyncs;
+    }
+    constexpr std::array<std::uint32_t, 3> kCheckpointPages{12, 60, 4000};
+    agents_.checkpointPages = kCheckpointPages[below(kCheckpointPages.size())];
+  }
+
+  void perform(std::size_t steps) {
+    agents_.open(bob);
+    agents_.open(alice);
+    for (std::size_t step = 0; step < steps; ++step) {
+      agents_.clock->advance(std::chrono::milliseconds(1500));
+      agents_.busy = below(8) == 0;
+      agents_.losesAnswers = below(6) == 0;
+      act(below(20));
+    }
+  }
+
+private:
+  std::uint64_t below(std::uint64_t end) { return random_->next() % end; }
+  [[nodiscard]] std::size_t now() const { return run_.record->length(); }
+
+  void act(std::uint64_t dice) {
+    if (dice < 5) {
+      say(1);
+    } else if (dice < 7) {
+      say(2 + below(4));
+    } else if (dice < 13) {
+      agents_.manager(alice).drainOnce();
+    } else if (dice < 15) {
+      agents_.manager(bob).drainOnce();
+    } else if (dice < 17) {
+      redriveOrDiscard();
+    } else {
+      // The last connection to close folds the log into the file and deletes it.
+      const Side side = dice < 19 ? alice : bob;
+      agents_.close(side);
+      agents_.open(side);
+    }
+  }
+
+  void say(std::uint64_t count) {
+    const std::size_t first = run_.said.size();
+    std::vector<Frame> frames;
+    for (std::uint64_t index = 0; index < count; ++index) {
+      Frame frame;
+      frame.id = "m" + std::to_string(run_.said.size());
+      frame.session = "s" + std::to_string(below(kSessions));
+      frame.type = below(6) == 0 ? "reject" : "order";
+      // Some fill several pages.
+      frame.data = '"' + frame.id + std::string(below(5) == 0 ? 6000 : 10, 'x') + '"';
+      run_.said.push_back({frame.id, frame.session, frame.data, frame.type == "reject", now()});
+      frames.push_back(std::move(frame));
+    }
+    static_cast<void>(agents_.manager(alice).enqueueBatch(frames));
+    for (std::size_t index = first; index < run_.said.size(); ++index) {
+      run_.said[index].returnedAt = now();
+    }
+  }
+
+  void redriveOrDiscard() {
+    const DeadLetterPage page = agents_.manager(alice).deadLetters({});
+    if (page.messages.empty()) {
+      return;
+    }
+    const std::string& id = page.messages[below(page.messages.size())].messageId;
+    if (below(2) == 0) {
+      agents_.merciful = below(2) == 0;
+      static_cast<void>(agents_.manager(alice).retry(id));
+      agents_.manager(alice).drainOnce();
+      agents_.merciful = false;
+      return;
+    }
+    Said& said =
+        *std::find_if(run_.said.begin(), run_.said.end(), [&](const Said& one) { return one.messageId == id; });
+    said.discardCalledAt = now();
+    static_cast<void>(agents_.manager(alice).discard(id));
+    said.discardedAt = now();
+  }
+
+  RecordedRun& run_;
+  const std::shared_ptr<Random> random_;
+  TwoAgents agents_;
+};
+
+}  // namespace
+
+RecordedRun recordRun(const TempDir& folder, const RunOptions& options) {
+  RecordedRun run;
+  run.start[alice] = oldFile(folder);
+  run.said.push_back({"old", "s0", "\"old\"", false, 0, 0});
+  Run(folder, options, run).perform(options.steps);
+  return run;
+}
+
+}  // namespace ackbox::testing

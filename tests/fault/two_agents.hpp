@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "support/manual_clock.hpp"
+#include "support/memory_disk.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox::testing {
+
+/// The two machines. Alice speaks; Bob takes what she says into effect and replies.
+enum Side : std::size_t { alice = 0, bob = 1 };
+inline constexpr std::array<Side, 2> kSides{alice, bob};
+
+/// Two agents with real managers, handlers and documents, on disks in memory, joined by a wire that a test may cut.
+/// Each frame that a handler takes is written into table `effects` in the handler's transaction; Bob enqueues a reply,
+/// `re-` + the frame's id, in the same one.
+///
+/// Frames of type `reject` are refused until `merciful`; all are put off while Bob is `busy`.
+class TwoAgents {
+public:
+  /// The sidecars of the kernel locks are real files in `folder`.
+  TwoAgents(const TempDir& folder, Durability durability, std::array<DiskFiles, 2> files = {},
+            const std::shared_ptr<DiskRecord>& record = {});
+  ~TwoAgents();
+  TwoAgents(const TwoAgents&) = delete;
+  TwoAgents& operator=(const TwoAgents&) = delete;
+
+  void open(Side side);
+  void close(Side side);
+  [[nodiscard]] OutboxManager& manager(Side side) { return *machines_[side].manager; }
+  [[nodiscard]] MemoryDisk& disk(Side side) { return *machines_[side].disk; }
+  [[nodiscard]] static std::string path(const TempDir& folder, Side side);
+
+  /// Lets both deliver until nothing is left, dead letters included. False if it does not come to that.
+  [[nodiscard]] bool heal();
+
+  /// A row of `effects`, in the order in which they took effect.
+  struct Effect {
+    std::string messageId;
+    std::string origin;
+    std::string session;
+    std::uint64_t sequence = 0;
+    std::string data;
+  };
+  [[nodiscard]] std::vector<Effect> effects(Side side);
+  /// What SQLite's `integrity_check` says.
+  [[nodiscard]] std::string integrity(Side side);
+
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  /// See `OutboxOptions`. So small that a short run checkpoints at nearly every commit. Set before `open`.
+  std::uint32_t checkpointPages = 12;
+  bool busy = false;
+  bool merciful = false;
+  /// The answers get lost on the wire.
+  bool losesAnswers = false;
+
+private:
+  class Wire;
+  struct Machine {
+    std::unique_ptr<MemoryDisk> disk;
+    std::optional<OutboxManager> manager;
+    std::optional<InboundHandler> inbound;
+  };
+
+  HandlerResult take(Side side, const InboundFrame& frame, InboundTransaction& transaction) const;
+  [[nodiscard]] OutboxOptions options(Side side) const;
+
+  const TempDir& folder_;
+  const Durability durability_;
+  std::array<Machine, 2> machines_;
+};
+
+}  // namespace ackbox::testing

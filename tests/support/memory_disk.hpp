@@ -1,0 +1,118 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ackbox::testing {
+
+/// What a disk holds: contents by path.
+using DiskFiles = std::map<std::string, std::string>;
+
+/// What SQLite asks of the machine below it.
+enum class DiskCall : std::uint8_t {
+  open,
+  read,
+  write,
+  truncate,
+  sync,
+  fileSize,
+  remove,
+  access,
+  lock,
+  shmMap,
+  shmLock,
+};
+
+/// One change, as it reached the disk's cache.
+struct DiskOperation {
+  /// `open` stands for the creation of the file.
+  DiskCall kind = DiskCall::write;
+  /// Which of several recorded disks.
+  std::size_t disk = 0;
+  std::string path;
+  std::size_t offset = 0;
+  /// `truncate`: the new size is `offset`.
+  std::string bytes;
+};
+
+/// What happened on one or several disks, in order. Its length is the only clock that power cuts know.
+///
+/// Thread-safety: all members may be called from any thread.
+class DiskRecord {
+public:
+  void add(DiskOperation operation);
+  [[nodiscard]] std::size_t length() const;
+  /// Once nothing is added any more.
+  [[nodiscard]] const std::vector<DiskOperation>& operations() const noexcept { return operations_; }
+
+private:
+  mutable std::mutex mutex_;
+  std::vector<DiskOperation> operations_;
+};
+
+/// The files of one machine, in memory, as an SQLite VFS with locks and shared memory: fast, hermetic, and in the hands
+/// of a test, which may record what is written, and refuse calls.
+///
+/// Sleeping takes no time. Locks are those of one process: a real second process cannot share it.
+/// Thread-safety: SQLite may use it from any thread; `onCall` is set between uses.
+class MemoryDisk {
+public:
+  /// Decides over one call before it happens: SQLITE_OK, or the code that it fails with. A refused write may leave a
+  /// torn half.
+  using OnCall = std::function<int(DiskCall call, const std::string& path)>;
+
+  explicit MemoryDisk(DiskFiles files = {}, std::shared_ptr<DiskRecord> record = {}, std::size_t number = 0);
+  ~MemoryDisk();
+  MemoryDisk(const MemoryDisk&) = delete;
+  MemoryDisk& operator=(const MemoryDisk&) = delete;
+
+  /// For `OutboxOptions::vfs`.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] DiskFiles files() const;
+
+  OnCall onCall;
+  /// Syncs report success and do nothing: a lying disk, or a library that forgot them.
+  bool ignoresSyncs = false;
+
+private:
+  friend struct MemoryVfs;
+
+  static constexpr std::size_t kShmLocks = SQLITE_SHM_NLOCK;
+
+  /// One file. Locks name the holder by the address of its handle.
+  struct Node {
+    std::string path;
+    std::string bytes;
+    std::size_t sharers = 0;
+    const void* reserved = nullptr;
+    const void* pending = nullptr;
+    std::vector<std::unique_ptr<std::vector<char>>> shm;
+    std::size_t shmUsers = 0;
+    std::array<std::size_t, kShmLocks> shmSharers{};
+    std::array<const void*, kShmLocks> shmOwners{};
+  };
+
+  int refuse(DiskCall call, const std::string& path) const { return onCall ? onCall(call, path) : SQLITE_OK; }
+  void note(DiskCall kind, const std::string& path, std::size_t offset = 0, std::string_view bytes = {}) const;
+
+  const std::string name_;
+  const std::size_t number_;
+  const std::shared_ptr<DiskRecord> record_;
+  sqlite3_vfs vfs_{};
+
+  mutable std::recursive_mutex mutex_;
+  // Guarded by mutex_.
+  std::map<std::string, std::shared_ptr<Node>> nodes_;
+};
+
+}  // namespace ackbox::testing
