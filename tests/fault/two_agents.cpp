@@ -2,6 +2,8 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <boost/asio/post.hpp>
+#include <functional>
 #include <utility>
 
 #include "ackbox/dead_letters.hpp"
@@ -42,6 +44,8 @@ public:
                                                  : protocol::readAnswer(sent, delivery, response.status,
                                                                         response.contentType, "", response.body));
                                  });
+    machine.context.restart();
+    machine.context.poll();
   }
 
 private:
@@ -68,13 +72,16 @@ std::string TwoAgents::path(const TempDir& folder, Side side) {
   return folder.file(side == alice ? "alice.db" : "bob.db").string();
 }
 
-OutboxOptions TwoAgents::options(Side side) const {
+OutboxOptions TwoAgents::options(Side side) {
   OutboxOptions made;
   made.agent = side == alice ? "urn:agent:alice" : "urn:agent:bob";
   made.durability = durability_;
   made.vfs = machines_[side].disk->name();
   made.clock = clock;
   made.random = seededRandom(7 + side);
+  made.storeExecutor = [&context = machines_[side].context](std::function<void()> work) {
+    boost::asio::post(context, std::move(work));
+  };
   made.checkpointPages = checkpointPages;
   return made;
 }

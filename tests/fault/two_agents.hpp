@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <boost/asio/io_context.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -25,7 +26,8 @@ inline constexpr std::array<Side, 2> kSides{alice, bob};
 /// Each frame that a handler takes is written into table `effects` in the handler's transaction; Bob enqueues a reply,
 /// `re-` + the frame's id, in the same one.
 ///
-/// Frames of type `reject` are refused until `merciful`; all are put off while Bob is `busy`.
+/// No threads: a run depends on nothing but what its test does. Frames of type `reject` are refused until `merciful`;
+/// all are put off while Bob is `busy`.
 class TwoAgents {
 public:
   /// The sidecars of the kernel locks are real files in `folder`.
@@ -68,12 +70,14 @@ private:
   class Wire;
   struct Machine {
     std::unique_ptr<MemoryDisk> disk;
+    // Where its store runs.
+    boost::asio::io_context context;
     std::optional<OutboxManager> manager;
     std::optional<InboundHandler> inbound;
   };
 
   HandlerResult take(Side side, const InboundFrame& frame, InboundTransaction& transaction) const;
-  [[nodiscard]] OutboxOptions options(Side side) const;
+  [[nodiscard]] OutboxOptions options(Side side);
 
   const TempDir& folder_;
   const Durability durability_;
