@@ -215,7 +215,8 @@ public:
   void runThen(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
 
   /// One pass in the calling thread: claims what is due, sends it, settles what comes back. For tests and own
-  /// schedulers. Throws `Error`: `alreadyRunning`, `noSender`, and as `enqueue`.
+  /// schedulers. Throws `Error`: `alreadyRunning`, `noSender`, and as `enqueue`; then what was settled stays settled,
+  /// and what was on its way is sent again by the next pass.
   DrainReport drainOnce();
 
   /// As `drainOnce`, on and on until nothing is due: what waits for its next attempt, for a peer that is away or for an

@@ -3,6 +3,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <exception>
 #include <utility>
 
 #include "manager/engine.hpp"
@@ -249,6 +250,9 @@ DrainReport Core::drain(bool untilIdle) {
   }
   // Let the sender close what it has open.
   ownContext_.poll();
+  if (const std::error_code failure = pass->failure()) {
+    throw Error(static_cast<Errc>(failure.value()), "the pass ended early; what it had settled stays settled");
+  }
   return pass->drained();
 }
 
@@ -286,9 +290,13 @@ void Core::settledOutside(const store::SettledMessage& message, const std::funct
 
 void Core::afterCommit(store::Store& store) {
   const bool heard = withEngine([&](Engine& running) {
-    store::NewRows rows = store.takeNewRows(kNewsChunk);
-    if (!rows.rows.empty() || rows.more) {
-      running.rowsAppeared(std::move(rows), store.shared());
+    try {
+      store::NewRows rows = store.takeNewRows(kNewsChunk);
+      if (!rows.rows.empty() || rows.more) {
+        running.rowsAppeared(std::move(rows), store.shared());
+      }
+    } catch (const std::exception&) {
+      // The rows are committed; the run's next poll reads them, or learns why it cannot.
     }
   });
   if (!heard) {

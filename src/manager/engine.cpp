@@ -10,6 +10,7 @@
 #include "manager/jobs.hpp"
 #include "manager/machine_options.hpp"
 #include "manager/step_job.hpp"
+#include "store/sql.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -53,7 +54,8 @@ void Engine::begin(Ended ended) {
   });
 }
 
-// Reads the peers and the first of the backlog; a busy file or a full disk is asked again, as often as it takes.
+// Reads the peers and the first of the backlog. A busy file or a full disk is asked again, as often as it takes; by a
+// single pass never.
 void Engine::discover() {
   pollUnderWay_ = true;
   commitDetached(
@@ -65,9 +67,12 @@ void Engine::discover() {
       },
       [link = crossing()](const std::error_code& error, std::vector<store::PeerRow> peers) {
         link->enter([error](const Engine& engine) { return engine.takeNews(error); },
-                    [error, known = std::move(peers)](Engine& engine, News news) {
+                    [known = std::move(peers)](Engine& engine, News news) {
                       engine.pollUnderWay_ = false;
-                      if (error && !engine.stopping_) {
+                      if (engine.failOnce(news.error)) {
+                        return;
+                      }
+                      if (news.error && !engine.stopping_) {
                         engine.pauseAlarm_->set(engine.now().steady + kStorePause,
                                                 [self = engine.shared_from_this()] { self->discover(); });
                         return;
@@ -81,8 +86,16 @@ std::shared_ptr<Crossing<Engine>> Engine::crossing() {
   return std::make_shared<Crossing<Engine>>(core_->gate(), shared_from_this());
 }
 
-Engine::News Engine::takeNews(const std::error_code& error) const {
-  return {error ? store::NewRows{} : core_->takeNews(), core_->shared()};
+Engine::News Engine::takeNews(const std::error_code& error) const noexcept {
+  News news{{}, core_->shared(), error};
+  if (!error) {
+    try {
+      news.rows = core_->takeNews();
+    } catch (...) {
+      news.error = store::errorOf(std::current_exception());
+    }
+  }
+  return news;
 }
 
 void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&& rows, bool shared) {
@@ -208,6 +221,9 @@ void Engine::submitStep() {
 void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_code& error) {
   stepUnderWay_ = false;
   if (finished_) {
+    return;
+  }
+  if (failOnce(error)) {
     return;
   }
   if (error) {
@@ -347,7 +363,7 @@ void Engine::poll() {
         link->enter([error](const Engine& engine) { return engine.takeNews(error); },
                     [](Engine& engine, News news) {
                       engine.pollUnderWay_ = false;
-                      if (!engine.finished_) {
+                      if (!engine.finished_ && !engine.failOnce(news.error)) {
                         engine.onRows(std::move(news.rows), news.shared);
                         engine.pollLater();
                       }
@@ -381,6 +397,16 @@ void Engine::giveUp() {
     answered(id, cancelled);
   }
   endIfDone();
+}
+
+// A single pass tells its caller what is wrong instead of waiting for it to go away.
+bool Engine::failOnce(const std::error_code& error) {
+  if (!error || mode_ != Mode::once || finished_) {
+    return false;
+  }
+  failure_ = error;
+  finish();
+  return true;
 }
 
 void Engine::endIfDone() {

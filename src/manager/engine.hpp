@@ -48,6 +48,8 @@ public:
 
   /// After the end: what a run that ended by itself did.
   [[nodiscard]] const DrainReport& drained() const noexcept { return drained_; }
+  /// After the end: why a `once` run ended early, if it did.
+  [[nodiscard]] const std::error_code& failure() const noexcept { return failure_; }
   [[nodiscard]] const auto& strand() const noexcept { return strand_; }
   /// Whether waiting for the run's end in this thread would be waiting for itself.
   [[nodiscard]] bool runsInThisThread() const noexcept {
@@ -64,10 +66,12 @@ private:
   struct News {
     store::NewRows rows;
     bool shared = false;
+    // Why there are none: the commit's failure, or that of reading them.
+    std::error_code error;
   };
 
   [[nodiscard]] std::shared_ptr<Crossing<Engine>> crossing();
-  [[nodiscard]] News takeNews(const std::error_code& error) const;
+  [[nodiscard]] News takeNews(const std::error_code& error) const noexcept;
   [[nodiscard]] delivery::Now now() const;
   void perform(delivery::Actions&& actions);
   void submitStep();
@@ -84,6 +88,7 @@ private:
   void discover();
   void beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&& rows, bool shared);
   void giveUp();
+  bool failOnce(const std::error_code& error);
   void endIfDone();
   void finish();
 
@@ -116,6 +121,7 @@ private:
   bool finished_ = false;
   StopReport stopReport_;
   DrainReport drained_;
+  std::error_code failure_;
 };
 
 }  // namespace ackbox::manager

@@ -46,7 +46,7 @@ void throwSqlite(sqlite3* connection, std::string_view doing) {
 std::error_code errorOf(const std::exception_ptr& failure) noexcept {
   try {
     std::rethrow_exception(failure);
-  } catch (const std::system_error& error) {
+  } catch (const Error& error) {
     return error.code();
   } catch (const SQLite::Exception& exception) {
     return errcOf(exception.getExtendedErrorCode());
