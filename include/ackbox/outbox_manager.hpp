@@ -188,6 +188,18 @@ public:
   /// Counters and gauges, in O(1). Throws `Error` as reads fail.
   [[nodiscard]] Stats getStats() const;
 
+  /// The same for each peer that the file knows, also those of earlier configurations, in O(peers). Throws as
+  /// `getStats`.
+  [[nodiscard]] std::vector<PeerStats> peerStats() const;
+
+  /// One session's gauges, in O(1); nothing when no message was ever enqueued to it. Throws as `getStats`.
+  [[nodiscard]] std::optional<SessionStats> sessionStats(std::string_view peer, std::string_view session) const;
+
+  /// Up to `limit` (1 to 10,000) sessions that `filter` chooses, from where the page before ended; 0: from the start.
+  /// Throws `Error`: `invalidOption`, and as reads fail.
+  [[nodiscard]] SessionPage sessions(const SessionFilter& filter = {}, std::size_t limit = 100,
+                                     std::int64_t after = 0) const;
+
   /// Sets what carries frames. Replaces the former sender at the next run; takes effect at once when none is running.
   void setSender(std::shared_ptr<Sender> sender);
 

@@ -3,10 +3,24 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 
 namespace ackbox {
+
+/// How long messages took from their enqueue to their ACK, since the file was made (by schema version 3). The average
+/// is exact; the others are at most 6.25 % off, and exact below 16 ms.
+struct LatencyStats {
+  /// How many were measured; 0: the rest says nothing.
+  std::uint64_t count = 0;
+  std::chrono::milliseconds average{0};
+  /// Half of the messages took no longer.
+  std::chrono::milliseconds p50{0};
+  std::chrono::milliseconds p95{0};
+  std::chrono::milliseconds p99{0};
+};
 
 /// The outbox's health at one committed instant. Gauges count rows now; totals count events since the file was made
 /// and survive deletes and restarts. Read in O(1), whatever the backlog.
@@ -48,8 +62,82 @@ struct Stats {
   /// anything; more than none is an attack or a wrong `PeerOptions::agent`.
   std::uint64_t refusedAcks = 0;
 
-  /// When the oldest row that is not settled was enqueued.
+  /// When the oldest row that is not settled was enqueued; its age, by the clock of the options; nothing when all are
+  /// settled.
   std::optional<WallTime> oldestPendingAt;
+  std::optional<std::chrono::milliseconds> oldestPendingAge;
+
+  /// Gauge: acknowledged rows that are kept, see `OutboxOptions::ackedRetention`.
+  std::uint64_t ackedRetained = 0;
+  LatencyStats enqueueToAck;
+  /// When a message was last acknowledged; nothing: none was, under schema version 3.
+  std::optional<WallTime> lastAckedAt;
+
+  /// Gauge: bytes of the database, without its log. All tables, also the application's.
+  std::uint64_t fileBytes = 0;
+  /// Gauge: bytes of it that hold nothing, and are used again or given back by `vacuum`.
+  std::uint64_t freeBytes = 0;
+  /// Gauge: bytes of the write-ahead log as the file system has it.
+  std::uint64_t walBytes = 0;
+};
+
+/// One peer's part of the outbox. Its totals begin when the file was made or came to schema version 3, whichever is
+/// later; but in a file that knows a single peer they are those of `Stats`.
+struct PeerStats {
+  std::string peer;
+  /// As in `Stats`.
+  std::uint64_t pending = 0;
+  std::uint64_t sending = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t pendingBytes = 0;
+  std::uint64_t enqueued = 0;
+  std::uint64_t acked = 0;
+  std::uint64_t failedTotal = 0;
+  std::uint64_t totalRetries = 0;
+
+  /// Unreachable, as the process that tried last has found.
+  bool down = false;
+  /// Failed requests in a row.
+  std::uint64_t failures = 0;
+  /// While it is down.
+  std::optional<WallTime> downSince;
+  std::optional<WallTime> nextProbeAt;
+  std::string lastError;
+};
+
+/// One session's part of the outbox.
+struct SessionStats {
+  std::string peer;
+  std::string session;
+  /// Gauge: messages that are not settled.
+  std::uint64_t live = 0;
+  /// Gauge: dead letters.
+  std::uint64_t failed = 0;
+  /// Of its newest message.
+  std::uint64_t lastSequence = 0;
+  /// Of the last message that the peer acknowledged or deferred; 0: none yet.
+  std::uint64_t acceptedSequence = 0;
+  /// A process has it in flight.
+  bool inFlight = false;
+  /// Its head is not tried before; nothing: it waits for no time.
+  std::optional<WallTime> dueAt;
+};
+
+/// Chooses sessions; what is not set does not restrict.
+struct SessionFilter {
+  /// The peer's name.
+  std::optional<std::string> peer = {};
+  /// Only those with live messages or dead letters.
+  bool occupied = false;
+};
+
+/// Some sessions, oldest first.
+struct SessionPage {
+  std::vector<SessionStats> sessions;
+  /// Pass as `after` for the next page; 0: there is none. A page may hold fewer than `limit`, even none, and still be
+  /// followed by another: each looks at a bounded number of sessions.
+  std::int64_t next = 0;
 };
 
 }  // namespace ackbox

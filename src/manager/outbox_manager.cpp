@@ -78,6 +78,18 @@ Stats OutboxManager::getStats() const {
   return core_->reader().stats();
 }
 
+std::vector<PeerStats> OutboxManager::peerStats() const {
+  return core_->reader().peerStats();
+}
+
+std::optional<SessionStats> OutboxManager::sessionStats(std::string_view peer, std::string_view session) const {
+  return core_->reader().sessionStats(peer, session);
+}
+
+SessionPage OutboxManager::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
+  return core_->reader().sessions(filter, limit, after);
+}
+
 void OutboxManager::setSender(std::shared_ptr<Sender> sender) {
   core_->setSender(std::move(sender));
 }

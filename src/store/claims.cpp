@@ -24,8 +24,10 @@ Claims::Claims(Context& context)
           "SELECT state,owner_id,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
           "traceparent,correlation_id,data FROM #outbox WHERE id=?1")),
       ownRow_(context.prepare("UPDATE #outbox SET state=1, owner_id=?2, attempt=attempt+1 WHERE id=?1")),
-      release_(context.prepare("UPDATE #sessions SET owner_id=0, due_at_ms=?3, "
-                               "previous_sequence=coalesce(?4,previous_sequence) WHERE id=?1 AND owner_id=?2")) {}
+      release_(context.prepare("UPDATE #sessions SET owner_id=iif(owner_id=?2,0,owner_id), "
+                               "due_at_ms=iif(owner_id=?2,?3,due_at_ms), "
+                               "previous_sequence=iif(owner_id=?2,coalesce(?4,previous_sequence),previous_sequence), "
+                               "live=live+?5, failed=failed+?6 WHERE id=?1 AND (owner_id=?2 OR ?5<>0 OR ?6<>0)")) {}
 
 ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
   ClaimReply reply;
@@ -125,8 +127,8 @@ void Claims::claimRow(delivery::MessageKey key, delivery::SessionClaimed& sessio
   message.frame.enqueuedAt = row.enqueuedAt;
   message.frame.expiresAt = row.expiresAt;
   if (state == MessageState::pending) {
-    context_.counters.leave(MessageState::pending, 1, row.dataBytes);
-    context_.counters.enter(MessageState::sending, 1, row.dataBytes);
+    context_.counters.leave(session.session, MessageState::pending, 1, row.dataBytes);
+    context_.counters.enter(session.session, MessageState::sending, 1, row.dataBytes);
   }
   session.rows.push_back(row);
   reply.messages.push_back(std::move(message));
@@ -134,7 +136,11 @@ void Claims::claimRow(delivery::MessageKey key, delivery::SessionClaimed& sessio
 
 void Claims::release(std::span<const delivery::SessionRelease> releases) {
   for (const delivery::SessionRelease& released : releases) {
-    Query(release_, released.session, context_.owner, released.dueAt, released.previousSequence).run();
+    // What was settled rides in the one write of the session's row.
+    const Counters::SessionChange change = context_.counters.takeSession(released.session);
+    Query(release_, released.session, context_.owner, released.dueAt, released.previousSequence, change.live,
+          change.failed)
+        .run();
   }
 }
 

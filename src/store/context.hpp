@@ -8,6 +8,7 @@
 #include "ackbox/random.hpp"
 #include "store/connection.hpp"
 #include "store/counters.hpp"
+#include "store/oldest.hpp"
 
 namespace ackbox::store {
 
@@ -15,6 +16,7 @@ namespace ackbox::store {
 struct Context {
   Connection& connection;
   Counters& counters;
+  Oldest& oldest;
   const OutboxOptions& options;
   Clock& clock;
   Random& random;

@@ -1,41 +1,58 @@
 #include "store/counters.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace ackbox::store {
 namespace {
 
+// Sessions whose peer is remembered: about 4 MB.
+constexpr std::size_t kKnownSessionsMax = 100'000;
+
 constexpr std::array<const char*, kCounterCount> kCounterNames = {
-    "pending", "sending",      "sent",          "failed",        "pending_bytes", "enqueued",
-    "acked",   "failed_total", "total_retries", "stale_settles", "received",      "duplicates",
-    "gaps",    "inbox",        "deferred",      "refused_acks"};
+    "pending",      "sending",       "sent",          "failed",         "pending_bytes",    "enqueued",  "acked",
+    "failed_total", "total_retries", "stale_settles", "received",       "duplicates",       "gaps",      "inbox",
+    "deferred",     "refused_acks",  "retained",      "ack_latency_ms", "last_acked_at_ms", "oldest_key"};
 
 std::string selectText() {
   std::string columns;
   for (const char* name : kCounterNames) {
     columns += (columns.empty() ? "" : ",") + std::string(name);
   }
-  return "SELECT " + columns + " FROM #counters";
+  return "SELECT " + columns + ",latencies FROM #counters";
 }
 
-std::string updateText() {
+// `SET a=a+?1,b=b+?2,…` of the first `count` counters.
+std::string increments(std::size_t count) {
   std::string assignments;
-  for (std::size_t index = 0; index < kCounterCount; ++index) {
+  for (std::size_t index = 0; index < count; ++index) {
     const char* name = kCounterNames[index];
     assignments.append(index == 0 ? "" : ",").append(name).append("=").append(name);
     assignments.append("+?").append(std::to_string(index + 1));
   }
-  return "UPDATE #counters SET " + assignments;
+  return assignments;
+}
+
+std::string updateText() {
+  return "UPDATE #counters SET " + increments(kCounterCount) + ",latencies=coalesce(?" +
+         std::to_string(kCounterCount + 1) + ",latencies)";
+}
+
+std::string updatePeerText() {
+  return "UPDATE #peer_counters SET " + increments(kPeerCounterCount) + " WHERE peer_id=?" +
+         std::to_string(kPeerCounterCount + 1);
 }
 
 std::size_t indexOf(Counter counter) {
   return static_cast<std::size_t>(counter);
 }
 
-template <std::size_t... Indices>
-void writeAll(Statement& statement, const CounterValues& values, std::index_sequence<Indices...> /*unused*/) {
-  Query(statement, values[Indices]...).run();
+template <std::size_t... Indices, typename Values, typename Last>
+void writeAll(Statement& statement, const Values& values, std::index_sequence<Indices...> /*unused*/,
+              const Last& last) {
+  Query(statement, values[Indices]..., last).run();
 }
 
 bool isLive(MessageState state) {
@@ -44,7 +61,7 @@ bool isLive(MessageState state) {
 
 }  // namespace
 
-Stats toStats(const CounterValues& values) {
+Stats toStats(const CounterValues& values, const LatencyHistogram& latencies) {
   const auto at = [&values](Counter counter) { return static_cast<std::uint64_t>(values[indexOf(counter)]); };
   Stats stats;
   stats.pending = at(Counter::pending);
@@ -63,15 +80,39 @@ Stats toStats(const CounterValues& values) {
   stats.inbox = at(Counter::inbox);
   stats.deferred = at(Counter::deferred);
   stats.refusedAcks = at(Counter::refusedAcks);
+  stats.ackedRetained = at(Counter::retained);
+  if (const std::int64_t last = values[indexOf(Counter::lastAckedAt)]; last != 0) {
+    stats.lastAckedAt = instantOf(last);
+  }
+  LatencyStats& latency = stats.enqueueToAck;
+  latency.count = latencies.count();
+  if (latency.count != 0) {
+    latency.average = std::chrono::milliseconds(at(Counter::ackLatency) / latency.count);
+    latency.p50 = latencies.quantile(0.50);
+    latency.p95 = latencies.quantile(0.95);
+    latency.p99 = latencies.quantile(0.99);
+  }
   return stats;
 }
 
+std::string peerCounterColumns() {
+  std::string columns;
+  for (std::size_t index = 0; index < kPeerCounterCount; ++index) {
+    columns.append(index == 0 ? "" : ",").append(kCounterNames[index]);
+  }
+  return columns;
+}
+
 Counters::Counters(sqlite3* connection, std::string_view prefix)
-    : select_(connection, selectText(), prefix), update_(connection, updateText(), prefix) {}
+    : select_(connection, selectText(), prefix),
+      update_(connection, updateText(), prefix),
+      updatePeer_(connection, updatePeerText(), prefix),
+      updateSession_(connection, "UPDATE #sessions SET live=live+?2, failed=failed+?3 WHERE id=?1", prefix),
+      selectPeer_(connection, "SELECT peer_id FROM #sessions WHERE id=?1", prefix) {}
 
 std::int64_t Counters::value(Counter counter) {
   load();
-  return base_[indexOf(counter)] + changes_[indexOf(counter)];
+  return base_[indexOf(counter)] + changes_.values[indexOf(counter)];
 }
 
 std::uint64_t Counters::live() {
@@ -82,29 +123,74 @@ CounterValues Counters::values() {
   load();
   CounterValues sum = base_;
   for (std::size_t index = 0; index < kCounterCount; ++index) {
-    sum[index] += changes_[index];
+    sum[index] += changes_.values[index];
   }
   return sum;
 }
 
+const LatencyHistogram& Counters::latencies() {
+  load();
+  return latencies_;
+}
+
 void Counters::add(Counter counter, std::int64_t difference) {
-  changes_[indexOf(counter)] += difference;
+  changes_.values[indexOf(counter)] += difference;
   changed_ = true;
 }
 
-void Counters::leave(MessageState state, std::int64_t rows, std::int64_t bytes) {
-  enter(state, -rows, -bytes);
+void Counters::add(delivery::SessionKey session, Counter counter, std::int64_t difference) {
+  add(counter, difference);
+  changes_.peers[peerOf(session)][indexOf(counter)] += difference;
 }
 
-void Counters::enter(MessageState state, std::int64_t rows, std::int64_t bytes) {
-  // The gauges stand in the order of the states, save that acked rows have none.
+void Counters::leave(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
+  enter(session, state, -rows, -bytes);
+}
+
+void Counters::enter(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
+  // The gauges stand in the order of the states, save that of acked rows.
   static_assert(static_cast<int>(Counter::sent) == static_cast<int>(MessageState::sent));
   if (isLive(state)) {
-    add(static_cast<Counter>(state), rows);
-    add(Counter::pendingBytes, bytes);
+    add(session, static_cast<Counter>(state), rows);
+    add(session, Counter::pendingBytes, bytes);
+    changes_.sessions[session].live += rows;
   } else if (state == MessageState::failed) {
-    add(Counter::failed, rows);
+    add(session, Counter::failed, rows);
+    changes_.sessions[session].failed += rows;
+  } else {
+    add(Counter::retained, rows);
   }
+}
+
+void Counters::moveLive(delivery::PeerKey peer, MessageState from, MessageState to, std::int64_t rows) {
+  PeerCounterValues& values = changes_.peers[peer];
+  for (const auto& [state, difference] : {std::pair(from, -rows), std::pair(to, rows)}) {
+    const auto counter = static_cast<Counter>(state);
+    add(counter, difference);
+    values[indexOf(counter)] += difference;
+  }
+}
+
+void Counters::acknowledged(WallTime enqueuedAt, WallTime now) {
+  const auto latency = std::max(now - enqueuedAt, std::chrono::milliseconds(0));
+  changes_.latencies.push_back(latency);
+  add(Counter::ackLatency, latency.count());
+  add(Counter::lastAckedAt, millis(now) - value(Counter::lastAckedAt));
+}
+
+Counters::SessionChange Counters::takeSession(delivery::SessionKey session) {
+  const auto found = changes_.sessions.find(session);
+  if (found == changes_.sessions.end()) {
+    return {};
+  }
+  const SessionChange change = found->second;
+  changes_.sessions.erase(found);
+  return change;
+}
+
+void Counters::restore(const Changes& changes) {
+  changes_ = changes;
+  peers_.clear();
 }
 
 void Counters::flush() {
@@ -112,16 +198,33 @@ void Counters::flush() {
     return;
   }
   load();
-  writeAll(update_, changes_, std::make_index_sequence<kCounterCount>());
+  LatencyHistogram latencies = latencies_;
+  for (const std::chrono::milliseconds latency : changes_.latencies) {
+    latencies.record(latency);
+  }
+  const std::string encoded = changes_.latencies.empty() ? std::string() : latencies.encode();
+  writeAll(update_, changes_.values, std::make_index_sequence<kCounterCount>(),
+           changes_.latencies.empty() ? std::nullopt : std::optional(Blob{encoded}));
+  for (const auto& [peer, values] : changes_.peers) {
+    writeAll(updatePeer_, values, std::make_index_sequence<kPeerCounterCount>(), peer);
+  }
+  for (const auto& [session, change] : changes_.sessions) {
+    Query(updateSession_, session, change.live, change.failed).run();
+  }
   base_ = values();
+  latencies_ = latencies;
   changes_ = {};
   changed_ = false;
+  if (peers_.size() > kKnownSessionsMax) {
+    peers_.clear();
+  }
 }
 
 void Counters::forget() noexcept {
   changes_ = {};
   changed_ = false;
   loaded_ = false;
+  peers_.clear();
 }
 
 void Counters::load() {
@@ -135,7 +238,18 @@ void Counters::load() {
   for (std::size_t index = 0; index < kCounterCount; ++index) {
     base_[index] = query.integer(static_cast<int>(index));
   }
+  latencies_ = LatencyHistogram::decode(query.view(kCounterCount));
   loaded_ = true;
+}
+
+delivery::PeerKey Counters::peerOf(delivery::SessionKey session) {
+  if (const auto known = peers_.find(session); known != peers_.end()) {
+    return known->second;
+  }
+  Query query(selectPeer_, session);
+  const delivery::PeerKey peer = query.next() ? query.integer(0) : 0;
+  peers_.emplace(session, peer);
+  return peer;
 }
 
 }  // namespace ackbox::store

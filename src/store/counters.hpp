@@ -1,16 +1,25 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "ackbox/message.hpp"
 #include "ackbox/stats.hpp"
+#include "delivery/types.hpp"
+#include "store/latency_histogram.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::store {
 
-/// One column of the counters row each, in the order of `kCounterNames`.
+/// One column of the counters row each, in the order of `kCounterNames`. The first `kPeerCounterCount` are kept for
+/// each peer as well.
 enum class Counter : std::uint8_t {
   pending,
   sending,
@@ -28,14 +37,25 @@ enum class Counter : std::uint8_t {
   inbox,
   deferred,
   refusedAcks,
+  retained,
+  ackLatency,
+  lastAckedAt,
+  /// See `Oldest`.
+  oldestKey,
 };
 
-inline constexpr std::size_t kCounterCount = 16;
+inline constexpr std::size_t kCounterCount = 20;
+inline constexpr std::size_t kPeerCounterCount = 9;
 using CounterValues = std::array<std::int64_t, kCounterCount>;
+using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 
-[[nodiscard]] Stats toStats(const CounterValues& values);
+[[nodiscard]] Stats toStats(const CounterValues& values, const LatencyHistogram& latencies);
 
-/// The counters row: changes gather in memory and are written once per commit, as differences.
+/// The columns of `#peer_counters` behind its key, in the order of `Counter`, with commas.
+[[nodiscard]] std::string peerCounterColumns();
+
+/// The counters row, each peer's counters and each session's gauges: changes gather in memory and are written once per
+/// commit, as differences.
 ///
 /// Thread-safety: that of the connection.
 class Counters {
@@ -47,28 +67,60 @@ public:
   /// Messages in the store's care that are not settled.
   [[nodiscard]] std::uint64_t live();
   [[nodiscard]] CounterValues values();
+  /// As it was last written.
+  [[nodiscard]] const LatencyHistogram& latencies();
 
+  /// A counter of the store alone.
   void add(Counter counter, std::int64_t difference);
-  /// A row leaves or enters `state`; live rows carry their bytes with them.
-  void leave(MessageState state, std::int64_t rows, std::int64_t bytes);
-  void enter(MessageState state, std::int64_t rows, std::int64_t bytes);
+  /// One that is kept for the session's peer as well.
+  void add(delivery::SessionKey session, Counter counter, std::int64_t difference);
+  /// Rows of a session leave or enter `state`; live rows carry their bytes with them. ACKED rows enter only if they are
+  /// kept.
+  void leave(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
+  void enter(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
+  /// A row changes its state from one live state to another, in a session of `peer`.
+  void moveLive(delivery::PeerKey peer, MessageState from, MessageState to, std::int64_t rows);
+  /// A message was acknowledged now that was enqueued then.
+  void acknowledged(WallTime enqueuedAt, WallTime now);
 
-  /// The gathered changes, to be put back by `restore` when a nested scope is undone.
-  [[nodiscard]] const CounterValues& changes() const noexcept { return changes_; }
-  void restore(const CounterValues& changes) noexcept { changes_ = changes; }
+  /// A session's gauges that changed, handed over to whoever writes that session's row anyway.
+  struct SessionChange {
+    std::int64_t live = 0;
+    std::int64_t failed = 0;
+  };
+  [[nodiscard]] SessionChange takeSession(delivery::SessionKey session);
+
+  /// What has gathered, to be put back by `restore` when a nested scope is undone.
+  struct Changes {
+    CounterValues values{};
+    std::map<delivery::PeerKey, PeerCounterValues> peers;
+    std::map<delivery::SessionKey, SessionChange> sessions;
+    std::vector<std::chrono::milliseconds> latencies;
+  };
+  [[nodiscard]] const Changes& changes() const noexcept { return changes_; }
+  void restore(const Changes& changes);
 
   /// Writes the changes. In a transaction.
   void flush();
-  /// Forgets the changes and what was read: after a rollback, or another connection's commit.
+  /// Forgets the changes and what was read: after a rollback.
   void forget() noexcept;
+  /// Reads the row again: after another connection's commit.
+  void refresh() noexcept { loaded_ = false; }
 
 private:
   void load();
+  [[nodiscard]] delivery::PeerKey peerOf(delivery::SessionKey session);
 
   Statement select_;
   Statement update_;
+  Statement updatePeer_;
+  Statement updateSession_;
+  Statement selectPeer_;
   CounterValues base_{};
-  CounterValues changes_{};
+  LatencyHistogram latencies_;
+  Changes changes_;
+  // A session never changes its peer; but one that is rolled back may give its key to another.
+  std::unordered_map<delivery::SessionKey, delivery::PeerKey> peers_;
   bool loaded_ = false;
   bool changed_ = false;
 };

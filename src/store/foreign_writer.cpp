@@ -135,9 +135,9 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
     receipt.sequence = rows.sequenceOf(receipt.messageId).value_or(0);
     return receipt;
   }
-  rows.updateSession(tail);
-  counters.enter(MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
-  counters.add(Counter::enqueued, 1);
+  counters.enter(tail.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
+  counters.add(tail.key, Counter::enqueued, 1);
+  rows.updateSession(tail, counters.takeSession(tail.key));
   counters.flush();
   return receipt;
 }

@@ -48,8 +48,8 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
     return receipt;
   }
   append(cached, place, *key);
-  counters.enter(MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
-  counters.add(Counter::enqueued, 1);
+  counters.enter(place.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
+  counters.add(place.key, Counter::enqueued, 1);
   return receipt;
 }
 
@@ -63,8 +63,8 @@ std::uint64_t Outbox::redrive(delivery::MessageKey key, delivery::PeerKey peer, 
   append(cached, place, newKey);
   Query size(bytesOf_, newKey);
   size.next();
-  context_.counters.leave(MessageState::failed, 1, 0);
-  context_.counters.enter(MessageState::pending, 1, size.integer(0));
+  context_.counters.leave(place.key, MessageState::failed, 1, 0);
+  context_.counters.enter(place.key, MessageState::pending, 1, size.integer(0));
   return place.lastSequence;
 }
 
@@ -86,7 +86,7 @@ void Outbox::forgetStoredAfter(std::size_t count) {
 
 void Outbox::flush() {
   for (CachedTail* cached : dirty_) {
-    rows_.updateSession(cached->tail);
+    rows_.updateSession(cached->tail, context_.counters.takeSession(cached->tail.key));
     cached->dirty = false;
   }
   dirty_.clear();

@@ -6,7 +6,8 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
     : connection_(connection),
       findSession_(connection, "SELECT id,last_sequence FROM #sessions WHERE peer_id=?1 AND name=?2", prefix),
       insertSession_(connection, "INSERT INTO #sessions(peer_id,name,last_sequence) VALUES(?1,?2,0)", prefix),
-      updateSession_(connection, "UPDATE #sessions SET last_sequence=?2 WHERE id=?1", prefix),
+      updateSession_(connection, "UPDATE #sessions SET last_sequence=?2, live=live+?3, failed=failed+?4 WHERE id=?1",
+                     prefix),
       insert_(connection,
               "INSERT INTO #outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
               "expires_at_ms,message_id,type,traceparent,correlation_id,data) "
@@ -27,8 +28,8 @@ SessionTail OutboxRows::insertSession(delivery::PeerKey peer, std::string_view n
   return {sqlite3_last_insert_rowid(connection_), 0};
 }
 
-void OutboxRows::updateSession(const SessionTail& tail) {
-  Query(updateSession_, tail.key, tail.lastSequence).run();
+void OutboxRows::updateSession(const SessionTail& tail, const Counters::SessionChange& change) {
+  Query(updateSession_, tail.key, tail.lastSequence, change.live, change.failed).run();
 }
 
 std::optional<delivery::MessageKey> OutboxRows::insert(const Frame& frame, std::string_view messageId,

@@ -9,6 +9,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
 #include "delivery/types.hpp"
+#include "store/counters.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::store {
@@ -26,7 +27,8 @@ public:
 
   [[nodiscard]] std::optional<SessionTail> findSession(delivery::PeerKey peer, std::string_view name);
   [[nodiscard]] SessionTail insertSession(delivery::PeerKey peer, std::string_view name);
-  void updateSession(const SessionTail& tail);
+  /// Writes the tail, and what it changed in the session's gauges.
+  void updateSession(const SessionTail& tail, const Counters::SessionChange& change);
 
   /// Stores a pending row. Nothing when the message id is taken.
   [[nodiscard]] std::optional<delivery::MessageKey> insert(const Frame& frame, std::string_view messageId,

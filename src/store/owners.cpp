@@ -12,6 +12,9 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
       liveness_(std::move(liveness)),
       insert_(context.prepare("INSERT INTO #owners(pid,opened_at_ms) VALUES(?1,?2)")),
       selectOthers_(context.prepare("SELECT id FROM #owners WHERE id<>?1")),
+      countRows_(
+          context.prepare("SELECT s.peer_id,count(*) FROM #outbox AS o INDEXED BY #outbox_owned JOIN #sessions AS s ON "
+                          "s.id=o.session_id WHERE o.owner_id=?1 AND o.state=1 GROUP BY s.peer_id")),
       releaseRows_(context.prepare("UPDATE #outbox SET state=0, owner_id=NULL WHERE owner_id=?1 AND state=1")),
       releaseSessions_(context.prepare("UPDATE #sessions SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
       releaseInbox_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
@@ -57,12 +60,13 @@ void Owners::refresh() {
 }
 
 void Owners::putBack(std::int64_t owner) {
-  const auto rows = static_cast<std::int64_t>(Query(releaseRows_, owner).run());
+  for (Query query(countRows_, owner); query.next();) {
+    context_.counters.moveLive(query.integer(0), MessageState::sending, MessageState::pending, query.integer(1));
+  }
+  Query(releaseRows_, owner).run();
   Query(releaseSessions_, owner).run();
   Query(releaseInbox_, owner).run();
   Query(remove_, owner).run();
-  context_.counters.add(Counter::sending, -rows);
-  context_.counters.add(Counter::pending, rows);
 }
 
 }  // namespace ackbox::store

@@ -36,6 +36,7 @@ private:
   const std::shared_ptr<Liveness> liveness_;
   Statement insert_;
   Statement selectOthers_;
+  Statement countRows_;
   Statement releaseRows_;
   Statement releaseSessions_;
   Statement releaseInbox_;

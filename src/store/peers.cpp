@@ -7,6 +7,14 @@ namespace {
 
 constexpr std::size_t kErrorBytesMax = 1'000;
 
+// The only peer that the file knows; 0: it knows none or several.
+std::int64_t loneOf(const Context& context) {
+  Statement statement = context.prepare("SELECT iif(count(*)=1,max(id),0) FROM #peers");
+  Query query(statement);
+  query.next();
+  return query.integer(0);
+}
+
 }  // namespace
 
 std::vector<PeerOptions> configuredPeers(const OutboxOptions& options) {
@@ -23,6 +31,7 @@ Peers::Peers(Context& context)
 void Peers::configure() {
   rows_.clear();
   byName_.clear();
+  const std::int64_t lone = loneOf(context_);
   for (const PeerOptions& peer : configuredPeers(context_.options)) {
     Query query(upsert_, peer.name, peer.url, peer.agent, peer.maxRequests);
     query.next();
@@ -32,6 +41,19 @@ void Peers::configure() {
     byName_.emplace(peer.name, rows_.size());
     rows_.push_back({key, peer.name, peer.url, peer.agent});
   }
+  countEach(lone);
+}
+
+// Where the file knows several peers, each has counters of its own; what was counted before is the lone peer's.
+void Peers::countEach(std::int64_t lone) {
+  const std::string columns = peerCounterColumns();
+  Statement inherit = context_.prepare("INSERT INTO #peer_counters(peer_id," + columns + ") SELECT ?1," + columns +
+                                       " FROM #counters WHERE ?1<>0 AND (SELECT count(*) FROM #peers)>1");
+  Query(inherit, lone).run();
+  Statement complete = context_.prepare(
+      "INSERT OR IGNORE INTO #peer_counters(peer_id) SELECT id FROM #peers WHERE "
+      "(SELECT count(*) FROM #peers)>1");
+  Query(complete).run();
 }
 
 const PeerRow* Peers::find(delivery::PeerKey key) const noexcept {

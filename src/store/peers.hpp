@@ -26,6 +26,8 @@ public:
   void record(const delivery::PeerRecord& record);
 
 private:
+  void countEach(std::int64_t lone);
+
   Context& context_;
   Statement upsert_;
   Statement record_;

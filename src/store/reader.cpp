@@ -1,5 +1,6 @@
 #include "store/reader.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -17,7 +18,11 @@ constexpr const char* kInfoColumns =
     "p.name,s.name,o.type,o.sequence,o.state,o.retry_count,o.created_at_ms,max(o.due_at_ms,s.due_at_ms*(o.state=0)),"
     "o.reason,o.last_error";
 constexpr int kInfoColumnCount = 10;
-// Dead letters that one page looks at, so that a filter that chooses few does not keep other readers waiting.
+constexpr const char* kSessionColumns =
+    "SELECT p.name,s.name,s.live,s.failed,s.last_sequence,s.previous_sequence,s.owner_id,s.due_at_ms,s.id,"
+    "(?1 IS NULL OR p.name=?1)";
+// Dead letters or sessions that one page looks at, so that a filter that chooses few does not keep other readers
+// waiting.
 constexpr std::size_t kPageLooks = 10'000;
 
 MessageInfo infoOf(const Query& query, std::string_view messageId) {
@@ -36,6 +41,56 @@ MessageInfo infoOf(const Query& query, std::string_view messageId) {
   return info;
 }
 
+// `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
+PeerStats peerStatsOf(const Query& query, const CounterValues& totals) {
+  constexpr int kFirst = 6;
+  const bool own = query.integer(kFirst + static_cast<int>(kPeerCounterCount)) != 0;
+  const auto at = [&](Counter counter) {
+    const auto index = static_cast<std::size_t>(counter);
+    return static_cast<std::uint64_t>(own ? query.integer(kFirst + static_cast<int>(index)) : totals.at(index));
+  };
+  PeerStats stats;
+  stats.peer = query.text(0);
+  stats.down = query.integer(1) != 0;
+  stats.failures = query.as<std::uint64_t>(2);
+  if (stats.down) {
+    stats.downSince = query.instant(3);
+    stats.nextProbeAt = query.instant(4);
+  }
+  stats.lastError = query.text(5);
+  stats.pending = at(Counter::pending);
+  stats.sending = at(Counter::sending);
+  stats.sent = at(Counter::sent);
+  stats.failed = at(Counter::failed);
+  stats.pendingBytes = at(Counter::pendingBytes);
+  stats.enqueued = at(Counter::enqueued);
+  stats.acked = at(Counter::acked);
+  stats.failedTotal = at(Counter::failedTotal);
+  stats.totalRetries = at(Counter::totalRetries);
+  return stats;
+}
+
+SessionStats sessionStatsOf(const Query& query) {
+  SessionStats stats;
+  stats.peer = query.text(0);
+  stats.session = query.text(1);
+  stats.live = query.as<std::uint64_t>(2);
+  stats.failed = query.as<std::uint64_t>(3);
+  stats.lastSequence = query.as<std::uint64_t>(4);
+  stats.acceptedSequence = query.as<std::uint64_t>(5);
+  stats.inFlight = query.integer(6) != 0;
+  if (query.integer(7) != 0) {
+    stats.dueAt = query.instant(7);
+  }
+  return stats;
+}
+
+void requirePageLimit(std::size_t limit) {
+  if (limit < 1 || limit > kPageLooks) {
+    throw Error(Errc::invalidOption, "limit must be from 1 to 10000");
+  }
+}
+
 OutboxOptions withClock(OutboxOptions options) {
   if (!options.clock) {
     options.clock = systemClock();
@@ -49,6 +104,7 @@ struct Reader::Body {
   Body(const std::filesystem::path& file, const OutboxOptions& givenOptions)
       : options(withClock(givenOptions)),
         database(openForReading(file, options)),
+        fileName(sqlite3_db_filename(database.getHandle(), "main")),
         counters(database.getHandle(), options.tablePrefix),
         oldest(database.getHandle(),
                "SELECT id,created_at_ms FROM #outbox WHERE id>=?1 AND state IN (0,1,2) ORDER BY id LIMIT 1",
@@ -60,9 +116,29 @@ struct Reader::Body {
              options.tablePrefix),
         deadLetters(database.getHandle(), deadLetterSelect(std::string(kInfoColumns) + ",o.message_id,o.id"),
                     options.tablePrefix),
+        pages(database.getHandle(),
+              "SELECT p.page_count,f.freelist_count,s.page_size FROM pragma_page_count AS p,"
+              "pragma_freelist_count AS f,pragma_page_size AS s",
+              {}),
+        peers(database.getHandle(),
+              "SELECT p.name,p.down,p.failures,p.down_since_ms,p.next_probe_at_ms,p.last_error," +
+                  peerCounterColumns() +
+                  ",c.peer_id IS NOT NULL FROM #peers AS p LEFT JOIN #peer_counters AS c ON "
+                  "c.peer_id=p.id ORDER BY p.id",
+              options.tablePrefix),
+        session(database.getHandle(),
+                std::string(kSessionColumns) +
+                    " FROM #sessions AS s JOIN #peers AS p ON p.id=s.peer_id WHERE p.name=?1 AND s.name=?2",
+                options.tablePrefix),
+        sessions(database.getHandle(),
+                 std::string(kSessionColumns) +
+                     " AND (NOT ?2 OR s.live<>0 OR s.failed<>0) FROM #sessions AS s CROSS JOIN #peers AS p ON "
+                     "p.id=s.peer_id WHERE s.id>?3 ORDER BY s.id LIMIT ?4",
+                 options.tablePrefix),
         explainer(database.getHandle(), options) {}
 
   std::optional<WallTime> readOldest();
+  void readSizes(Stats& stats);
   std::optional<MessageInfo> readMessage(std::string_view messageId);
 
   // Constant after construction.
@@ -71,10 +147,15 @@ struct Reader::Body {
   std::mutex mutex;
   // Guarded by mutex.
   SQLite::Database database;
+  const char* const fileName;
   Counters counters;
   Statement oldest;
   Statement find;
   Statement deadLetters;
+  Statement pages;
+  Statement peers;
+  Statement session;
+  Statement sessions;
   Explainer explainer;
   // No row below it is live, nor ever will be: a redriven message gets a new key.
   std::int64_t oldestKey = 0;
@@ -86,6 +167,7 @@ Reader::Reader(const std::filesystem::path& file, const OutboxOptions& options)
 Reader::~Reader() = default;
 
 std::optional<WallTime> Reader::Body::readOldest() {
+  oldestKey = std::max(oldestKey, counters.value(Counter::oldestKey));
   Query query(oldest, oldestKey);
   if (!query.next()) {
     return std::nullopt;
@@ -103,11 +185,64 @@ Stats Reader::stats() const {
   const std::scoped_lock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   body_->counters.forget();
-  Stats stats = toStats(body_->counters.values());
+  Stats stats = toStats(body_->counters.values(), body_->counters.latencies());
   if (stats.pending + stats.sending + stats.sent != 0) {
     stats.oldestPendingAt = body_->readOldest();
   }
+  if (stats.oldestPendingAt) {
+    stats.oldestPendingAge =
+        std::max(body_->options.clock->wallNow() - *stats.oldestPendingAt, std::chrono::milliseconds(0));
+  }
+  body_->readSizes(stats);
   return stats;
+}
+
+// The log is asked for by its path only: whoever opens and closes SQLite's files takes its locks away.
+void Reader::Body::readSizes(Stats& stats) {
+  Query query(pages);
+  query.next();
+  const auto pageBytes = query.as<std::uint64_t>(2);
+  stats.fileBytes = query.as<std::uint64_t>(0) * pageBytes;
+  stats.freeBytes = query.as<std::uint64_t>(1) * pageBytes;
+  std::error_code absent;
+  const std::uintmax_t bytes = std::filesystem::file_size(sqlite3_filename_wal(fileName), absent);
+  stats.walBytes = absent ? 0 : bytes;
+}
+
+std::vector<PeerStats> Reader::peerStats() const {
+  const std::scoped_lock lock(body_->mutex);
+  const Snapshot snapshot(body_->database.getHandle());
+  body_->counters.forget();
+  const CounterValues totals = body_->counters.values();
+  std::vector<PeerStats> peers;
+  for (Query query(body_->peers); query.next();) {
+    peers.push_back(peerStatsOf(query, totals));
+  }
+  return peers;
+}
+
+std::optional<SessionStats> Reader::sessionStats(std::string_view peer, std::string_view session) const {
+  const std::scoped_lock lock(body_->mutex);
+  Query query(body_->session, peer, session);
+  return query.next() ? std::optional(sessionStatsOf(query)) : std::nullopt;
+}
+
+SessionPage Reader::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
+  requirePageLimit(limit);
+  const std::scoped_lock lock(body_->mutex);
+  SessionPage page;
+  std::size_t looked = 0;
+  for (Query query(body_->sessions, filter.peer, filter.occupied, after, kPageLooks); query.next();) {
+    ++looked;
+    if (query.integer(9) != 0) {
+      page.sessions.push_back(sessionStatsOf(query));
+    }
+    if (page.sessions.size() == limit || looked == kPageLooks) {
+      page.next = query.integer(8);
+      break;
+    }
+  }
+  return page;
 }
 
 std::optional<MessageInfo> Reader::find(std::string_view messageId) const {
@@ -116,9 +251,7 @@ std::optional<MessageInfo> Reader::find(std::string_view messageId) const {
 }
 
 DeadLetterPage Reader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
-  if (limit < 1 || limit > kPageLooks) {
-    throw Error(Errc::invalidOption, "limit must be from 1 to 10000");
-  }
+  requirePageLimit(limit);
   const std::scoped_lock lock(body_->mutex);
   DeadLetterPage page;
   std::size_t looked = 0;
@@ -146,6 +279,7 @@ std::optional<Explanation> Reader::explain(std::string_view messageId) const {
   if (!message) {
     return std::nullopt;
   }
+  body_->counters.forget();
   body_->readOldest();
   Explanation explanation;
   explanation.reasons = body_->explainer.reasons(*message, body_->oldestKey);

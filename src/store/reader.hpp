@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
@@ -23,6 +24,9 @@ public:
   ~Reader();
 
   [[nodiscard]] Stats stats() const;
+  [[nodiscard]] std::vector<PeerStats> peerStats() const;
+  [[nodiscard]] std::optional<SessionStats> sessionStats(std::string_view peer, std::string_view session) const;
+  [[nodiscard]] SessionPage sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const;
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const;
   /// The reasons that the file knows; the sentence is the caller's to write.

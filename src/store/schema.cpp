@@ -180,6 +180,37 @@ CREATE INDEX #inbox_results_keep_until ON #inbox_results(keep_until_ms);
 ALTER TABLE #counters ADD COLUMN inbox INTEGER NOT NULL DEFAULT 0;        -- gauge: rows of the inbox
 ALTER TABLE #counters ADD COLUMN deferred INTEGER NOT NULL DEFAULT 0;     -- total: frames put into the inbox
 ALTER TABLE #counters ADD COLUMN refused_acks INTEGER NOT NULL DEFAULT 0; -- total: ACK events from the wrong peer
+-- Figures. What is added here is counted once, from the rows that are there; latencies begin with this version.
+ALTER TABLE #counters ADD COLUMN retained INTEGER NOT NULL DEFAULT 0;       -- gauge: ACKED rows that are kept
+ALTER TABLE #counters ADD COLUMN ack_latency_ms INTEGER NOT NULL DEFAULT 0; -- total, from enqueue to ACK
+ALTER TABLE #counters ADD COLUMN last_acked_at_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE #counters ADD COLUMN oldest_key INTEGER NOT NULL DEFAULT 0;     -- no live row has a smaller id
+ALTER TABLE #counters ADD COLUMN latencies BLOB;                            -- see latency_histogram.hpp
+ALTER TABLE #sessions ADD COLUMN live INTEGER NOT NULL DEFAULT 0;           -- gauge: rows that are not settled
+ALTER TABLE #sessions ADD COLUMN failed INTEGER NOT NULL DEFAULT 0;         -- gauge: dead letters
+-- The counters of each peer. Empty while the file knows one peer, whose counters are the totals.
+CREATE TABLE #peer_counters(
+  peer_id INTEGER PRIMARY KEY,
+  pending INTEGER NOT NULL DEFAULT 0,
+  sending INTEGER NOT NULL DEFAULT 0,
+  sent INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  pending_bytes INTEGER NOT NULL DEFAULT 0,
+  enqueued INTEGER NOT NULL DEFAULT 0,
+  acked INTEGER NOT NULL DEFAULT 0,
+  failed_total INTEGER NOT NULL DEFAULT 0,
+  total_retries INTEGER NOT NULL DEFAULT 0
+);
+UPDATE #counters SET retained=(SELECT count(*) FROM #outbox WHERE state=3),
+  oldest_key=coalesce((SELECT id FROM #outbox WHERE state<3 ORDER BY id LIMIT 1),0);
+UPDATE #sessions SET live=rows.live, failed=rows.failed FROM (SELECT session_id, count(*) FILTER (WHERE state<3) AS
+  live, count(*) FILTER (WHERE state=4) AS failed FROM #outbox GROUP BY session_id) AS rows
+  WHERE rows.session_id=#sessions.id;
+INSERT INTO #peer_counters(peer_id,pending,sending,sent,failed,pending_bytes) SELECT peer_id,
+  count(*) FILTER (WHERE state=0),count(*) FILTER (WHERE state=1),count(*) FILTER (WHERE state=2),
+  count(*) FILTER (WHERE state=4),coalesce(sum(length(data)) FILTER (WHERE state<3),0)
+  FROM #outbox AS o CROSS JOIN #sessions AS s ON s.id=o.session_id WHERE (SELECT count(*) FROM #peers)>1
+  GROUP BY peer_id;
 )sql";
 
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
@@ -200,6 +231,7 @@ constexpr Table kTables[] = {
     {"counters"},
     {"inbox", 3},
     {"inbox_results", 3},
+    {"peer_counters", 3},
 };
 
 bool hasTable(sqlite3* connection, const std::string& name) {

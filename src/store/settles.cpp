@@ -14,7 +14,7 @@ using delivery::Transition;
 
 // ?1 key, ?2 state expected, ?3 this owner, ?4 claim number.
 constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?2<>1 OR (owner_id=?3 AND attempt=?4))";
-constexpr const char* kWho = " RETURNING message_id,sequence,session_id,length(data)";
+constexpr const char* kWho = " RETURNING message_id,sequence,session_id,length(data),created_at_ms";
 
 MessageState stateOf(Next next) {
   switch (next) {
@@ -81,32 +81,57 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, std::
     }
     SettledMessage who{settlement.key, query.integer(2), query.text(0), query.as<std::uint64_t>(1)};
     const std::int64_t bytes = query.integer(3);
+    const WallTime enqueuedAt = query.instant(4);
     query.run();
-    context_.counters.leave(settlement.from, 1, bytes);
-    context_.counters.enter(stateOf(next), 1, bytes);
+    count({settlement, next, who.session, bytes, enqueuedAt, retain});
     return who;
   };
-  std::optional<SettledMessage> who;
   if (retain) {
     Query query(keepAcked_, settlement.key, settlement.from, owner, settlement.attempt,
                 context_.clock.wallNow() + context_.options.ackedRetention);
-    who = finish(query);
-  } else if (next == Next::acked || next == Next::gone) {
+    return finish(query);
+  }
+  if (next == Next::acked || next == Next::gone) {
     Query query(remove_, settlement.key, settlement.from, owner, settlement.attempt);
-    who = finish(query);
-  } else {
-    Query query(update_, settlement.key, settlement.from, owner, settlement.attempt, stateOf(next),
-                next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
-                settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
-                NullIfEmpty{truncatedError(settlement.error)});
-    who = finish(query);
+    return finish(query);
   }
-  if (who) {
-    context_.counters.add(Counter::acked, next == Next::acked ? 1 : 0);
-    context_.counters.add(Counter::failedTotal, next == Next::failed ? 1 : 0);
-    context_.counters.add(Counter::totalRetries, settlement.transition == Transition::retry ? 1 : 0);
+  Query query(update_, settlement.key, settlement.from, owner, settlement.attempt, stateOf(next),
+              next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
+              settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
+              NullIfEmpty{truncatedError(settlement.error)});
+  return finish(query);
+}
+
+void Settles::count(const Applied& applied) {
+  Counters& counters = context_.counters;
+  counters.leave(applied.session, applied.settlement.from, 1, applied.bytes);
+  switch (applied.next) {
+    case Next::acked:
+      counters.add(applied.session, Counter::acked, 1);
+      counters.acknowledged(applied.enqueuedAt, context_.clock.wallNow());
+      if (applied.retained) {
+        counters.enter(applied.session, MessageState::acked, 1, applied.bytes);
+      }
+      break;
+    case Next::gone:
+    case Next::illegal:
+      break;
+    case Next::failed:
+      counters.add(applied.session, Counter::failedTotal, 1);
+      [[fallthrough]];
+    case Next::pending:
+    case Next::sending:
+    case Next::sent:
+      counters.enter(applied.session, stateOf(applied.next), 1, applied.bytes);
+      break;
   }
-  return who;
+  if (applied.settlement.transition == Transition::retry) {
+    counters.add(applied.session, Counter::totalRetries, 1);
+  }
+  if (applied.settlement.from != MessageState::failed &&
+      (applied.next == Next::acked || applied.next == Next::failed)) {
+    context_.oldest.settled(applied.settlement.key);
+  }
 }
 
 std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
@@ -173,7 +198,9 @@ Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view mes
 }
 
 std::size_t Settles::purgeAcked(std::size_t limit, WallTime until) {
-  return Query(purge_, until, limit).run();
+  const std::size_t purged = Query(purge_, until, limit).run();
+  context_.counters.add(Counter::retained, -static_cast<std::int64_t>(purged));
+  return purged;
 }
 
 }  // namespace ackbox::store

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "delivery/transition.hpp"
 #include "store/context.hpp"
 #include "store/store.hpp"
 
@@ -34,6 +35,17 @@ private:
   };
   std::optional<Located> locate(std::string_view messageId);
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, std::int64_t owner);
+
+  /// A settlement that was applied, and the row that it met.
+  struct Applied {
+    const delivery::Settlement& settlement;
+    delivery::Next next;
+    delivery::SessionKey session;
+    std::int64_t bytes;
+    WallTime enqueuedAt;
+    bool retained;
+  };
+  void count(const Applied& applied);
 
   Context& context_;
   Statement remove_;

@@ -24,7 +24,8 @@ struct Parts {
   Parts(Connection& connection, Transaction& transaction, const OutboxOptions& options,
         std::shared_ptr<Liveness> liveness)
       : counters(connection.handle(), connection.prefix()),
-        context{connection, counters, options, *options.clock, *options.random},
+        oldest(connection.handle(), connection.prefix(), counters),
+        context{connection, counters, oldest, options, *options.clock, *options.random},
         peers(context),
         outbox(context, peers),
         claims(context),
@@ -37,6 +38,7 @@ struct Parts {
         selectEpoch(connection.prepare("SELECT epoch FROM #meta")) {}
 
   Counters counters;
+  Oldest oldest;
   Context context;
   Peers peers;
   Outbox outbox;
@@ -84,7 +86,7 @@ struct Store::Body {
 
   /// What a nested scope puts back when it is undone.
   struct Scope {
-    CounterValues changes;
+    Counters::Changes changes;
     std::size_t storedRows;
   };
   std::vector<Scope> scopes;
@@ -135,7 +137,8 @@ void Store::Body::readEpoch() {
 
 void Store::Body::reload() {
   parts->outbox.forgetSessions();
-  parts->counters.forget();
+  parts->counters.refresh();
+  parts->oldest.forget();
   parts->owners.refresh();
   readEpoch();
 }
@@ -145,6 +148,7 @@ void Store::Body::forgetAll() noexcept {
   parts->outbox.forgetSessions();
   parts->outbox.forgetStoredAfter(0);
   parts->counters.forget();
+  parts->oldest.forget();
 }
 
 Store::Store(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
@@ -176,6 +180,7 @@ void Store::begin(bool durable) {
 void Store::commit() {
   try {
     body_->parts->outbox.flush();
+    body_->parts->oldest.advanceIfDue();
     body_->parts->counters.flush();
     body_->transaction.commit();
   } catch (...) {
@@ -234,6 +239,10 @@ std::size_t Store::purgeAcked(std::size_t limit, std::chrono::milliseconds age) 
   return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow() + body_->options.ackedRetention - age);
 }
 
+void Store::advanceOldest(std::size_t looks) {
+  body_->parts->oldest.advance(looks);
+}
+
 DeadLetters& Store::deadLetters() noexcept {
   return body_->parts->deadLetters;
 }
@@ -282,6 +291,7 @@ void Store::rollbackToSavepoint() {
   body_->parts->outbox.forgetSessions();
   body_->parts->outbox.forgetStoredAfter(scope.storedRows);
   body_->parts->counters.restore(scope.changes);
+  body_->parts->oldest.forget();
 }
 
 void Store::guardTransaction(bool on) {

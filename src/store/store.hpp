@@ -182,6 +182,8 @@ public:
   std::size_t purgeAcked(std::size_t limit);
   /// The same for those that were acknowledged at least `age` ago.
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age);
+  /// Looks at no more than `looks` rows for the oldest live one, so that readers need not; see `Oldest`.
+  void advanceOldest(std::size_t looks);
   /// What an operator changes by hand.
   [[nodiscard]] DeadLetters& deadLetters() noexcept;
 

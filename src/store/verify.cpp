@@ -41,6 +41,26 @@ constexpr Invariant kInvariants[] = {
      "session_id) AS o ON o.session_id=s.id WHERE s.last_sequence<o.highest"},
     {"sessions", "its predecessor is ahead of its last sequence",
      "SELECT id FROM #sessions WHERE previous_sequence>last_sequence"},
+    {"sessions", "live is not the number of its rows that are not settled",
+     "SELECT s.id FROM #sessions AS s LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox WHERE state<3 GROUP "
+     "BY "
+     "session_id) AS o ON o.session_id=s.id WHERE s.live<>coalesce(o.rows,0)"},
+    {"sessions", "failed is not the number of its dead letters",
+     "SELECT s.id FROM #sessions AS s LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox INDEXED BY "
+     "#outbox_failed WHERE state=4 GROUP BY session_id) AS o ON o.session_id=s.id WHERE s.failed<>coalesce(o.rows,0)"},
+    {"outbox", "it is live, but the counters say that all live rows come after it",
+     "SELECT id FROM #outbox WHERE id<(SELECT oldest_key FROM #counters) AND state<3"},
+    {"counters", "retained is not the number of ACKED rows",
+     "SELECT id FROM #counters WHERE retained<>(SELECT count(*) FROM #outbox INDEXED BY #outbox_acked WHERE state=3)"},
+    {"peers", "the file knows several, and this one has no counters",
+     "SELECT id FROM #peers WHERE id NOT IN (SELECT peer_id FROM #peer_counters) AND (SELECT count(*) FROM #peers)>1"},
+    {"peer_counters", "the gauges are not what its rows say",
+     "SELECT c.peer_id FROM #peer_counters AS c LEFT JOIN (SELECT s.peer_id,count(*) FILTER (WHERE state=0) AS pending,"
+     "count(*) FILTER (WHERE state=1) AS sending,count(*) FILTER (WHERE state=2) AS sent,count(*) FILTER (WHERE "
+     "state=4) AS failed,sum(length(data)) FILTER (WHERE state<3) AS bytes FROM #outbox AS o CROSS JOIN #sessions AS s "
+     "ON s.id=o.session_id GROUP BY s.peer_id) AS o ON o.peer_id=c.peer_id WHERE c.pending<>coalesce(o.pending,0) OR "
+     "c.sending<>coalesce(o.sending,0) OR c.sent<>coalesce(o.sent,0) OR c.failed<>coalesce(o.failed,0) OR "
+     "c.pending_bytes<>coalesce(o.bytes,0)"},
     // A crash of this process between two commits leaves both sides as they were; only a foreign hand parts them.
     {"counters", "pending is not the number of PENDING rows",
      "SELECT id FROM #counters WHERE pending<>(SELECT count(*) FROM #outbox WHERE state=0)"},

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+
+#include "delivery/types.hpp"
+#include "store/counters.hpp"
+#include "store/sql.hpp"
+
+namespace ackbox::store {
+
+/// Keeps `Counter::oldestKey`: no live row has a smaller key. Dead letters and retained rows that lie in front of the
+/// oldest live row are so passed once, in small steps, and not by each reader.
+///
+/// It holds because nothing that is settled becomes live again under its old key: a redrive makes a new row.
+///
+/// All in a transaction. Thread-safety: none.
+class Oldest {
+public:
+  Oldest(sqlite3* connection, std::string_view prefix, Counters& counters);
+
+  /// The row with this key is not live any more.
+  void settled(delivery::MessageKey key);
+  /// Moves on if the oldest row was settled; looks at a bounded number of rows.
+  void advanceIfDue();
+  /// Moves on, also past what other processes settled; looks at no more than `looks` rows.
+  void advance(std::size_t looks);
+  /// What was known is in doubt: after a rollback, or another connection's commit.
+  void forget() noexcept;
+
+private:
+  Counters& counters_;
+  Statement scan_;
+  // The row with the counter's key is there and live.
+  bool exact_ = false;
+  bool due_ = false;
+  std::size_t settled_ = 0;
+};
+
+}  // namespace ackbox::store
