@@ -1,0 +1,283 @@
+// Goal: what an operator reads: ages, latencies, sizes, one peer's and one session's part, at a cost that neither the
+// backlog nor the dead letters move.
+// Method: a store and its reader on one file, time by hand; the cost as the instructions that SQLite executes.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include "ackbox/diagnosis.hpp"
+#include "store/reader.hpp"
+#include "store/verify.hpp"
+#include "store_world.hpp"
+
+using namespace ackbox;
+using namespace ackbox::testing;
+using delivery::Transition;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+struct StatsWorld : StoreWorld {
+  [[nodiscard]] store::Reader reader() const { return {file, options}; }
+  /// Enqueues to `peer`, and settles what is new so.
+  void settleAll(store::Store& store, Transition transition) {
+    const store::ClaimReply reply = claimNew(store);
+    inTransaction(store, [&] {
+      std::vector<delivery::SessionRelease> releases;
+      for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
+        for (std::size_t row = 0; row < reply.sessions[session].rows.size(); ++row) {
+          delivery::Settlement settlement = settlementOf(reply, transition, session, row);
+          settlement.reason = "test";
+          store.settle({&settlement, 1});
+        }
+        releases.push_back({reply.sessions[session].session, {}, {}});
+      }
+      store.release(releases);
+    });
+  }
+  void addPeers(std::initializer_list<const char*> names) {
+    options.peers.clear();
+    for (const char* name : names) {
+      options.peers.push_back({.name = name});
+    }
+  }
+};
+
+Frame frameTo(const std::string& peer, const std::string& session) {
+  Frame frame = frameOf(session);
+  frame.peer = peer;
+  return frame;
+}
+
+}  // namespace
+
+TEST_CASE("row 24: the time from enqueue to ACK and the last ACK are told, and survive a restart") {
+  StatsWorld world;
+  {
+    const auto store = world.open();
+    CHECK_FALSE(world.reader().stats().lastAckedAt);
+    CHECK(world.reader().stats().enqueueToAck.count == 0);
+    for (const int wait : {10, 10, 10, 10, 10, 10, 10, 10, 10, 1'000}) {
+      enqueueOne(*store, frameOf("s"));
+      world.clock->advance(milliseconds(wait));
+      world.settleAll(*store, Transition::ack);
+    }
+    enqueueOne(*store, frameOf("s"));
+    world.settleAll(*store, Transition::fail);
+  }
+  const WallTime last = world.clock->wallNow();
+  world.clock->advance(seconds(60));
+  const auto store = world.open();
+  const Stats stats = world.reader().stats();
+  CHECK(stats.enqueueToAck.count == 10);
+  CHECK(stats.enqueueToAck.average == milliseconds(109));
+  CHECK(stats.enqueueToAck.p50 == milliseconds(10));
+  CHECK(stats.enqueueToAck.p99.count() == doctest::Approx(1'000).epsilon(0.0625));
+  CHECK(stats.lastAckedAt == last);
+}
+
+TEST_CASE("row 24: a commit that is rolled back leaves no latency behind") {
+  StatsWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s", "{}", "a"));
+  store->begin(false);
+  store->ackById("a");
+  store->rollback();
+  CHECK(world.reader().stats().enqueueToAck.count == 0);
+  inTransaction(*store, [&] { return store->ackById("a"); });
+  CHECK(world.reader().stats().enqueueToAck.count == 1);
+}
+
+TEST_CASE("row 13: the age of the oldest message is told, and stands still for none") {
+  StatsWorld world;
+  const auto store = world.open();
+  CHECK_FALSE(world.reader().stats().oldestPendingAge);
+  enqueueOne(*store, frameOf("s"));
+  world.clock->advance(seconds(90));
+  CHECK(world.reader().stats().oldestPendingAge == seconds(90));
+  world.clock->step(seconds(-200));
+  CHECK(world.reader().stats().oldestPendingAge == seconds(0));
+  world.settleAll(*store, Transition::fail);
+  CHECK_FALSE(world.reader().stats().oldestPendingAge);
+}
+
+TEST_CASE("row 13, P9: dead letters in front of the oldest message are passed once, not by each reader") {
+  StatsWorld world;
+  const auto store = world.open();
+  constexpr int kDead = 3'000;
+  inTransaction(*store, [&] {
+    for (int index = 0; index < kDead; ++index) {
+      store->enqueue(frameOf("s" + std::to_string(index % 7)));
+    }
+  });
+  for (int rest = kDead; rest > 0; rest -= 1'000) {
+    world.settleAll(*store, Transition::fail);
+  }
+  enqueueOne(*store, frameOf("live"));
+  const auto floor = [&] { return store->database().execAndGet("SELECT oldest_key FROM ackbox_counters").getInt64(); };
+  CHECK(floor() == kDead + 1);
+  CHECK(world.reader().stats().oldestPendingAt == world.clock->wallNow());
+  CHECK(store::verify(world.file, world.options).clean());
+
+  // Another process's settle is passed by the poll, a bounded step at a time.
+  store->database().exec("UPDATE ackbox_counters SET oldest_key=0");
+  const auto other = world.open();
+  int steps = 0;
+  for (; floor() != kDead + 1; ++steps) {
+    inTransaction(*other, [&] { other->advanceOldest(1'000); });
+    REQUIRE(steps < 10);
+  }
+  CHECK(steps == 3);
+}
+
+TEST_CASE("row 24: each peer has its own gauges and totals, also the one that was alone before") {
+  StatsWorld world;
+  world.addPeers({"alice"});
+  {
+    const auto store = world.open();
+    enqueueOne(*store, frameTo("alice", "s"));
+    world.settleAll(*store, Transition::ack);
+    enqueueOne(*store, frameTo("alice", "s"));
+    CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_peer_counters").getInt() == 0);
+    const std::vector<PeerStats> alone = world.reader().peerStats();
+    REQUIRE(alone.size() == 1);
+    CHECK(alone[0].peer == "alice");
+    CHECK(alone[0].pending == 1);
+    CHECK(alone[0].acked == 1);
+  }
+  world.addPeers({"alice", "bob"});
+  const auto store = world.open();
+  // The same name of a session is another session with another peer.
+  enqueueOne(*store, frameTo("bob", "s"));
+  enqueueOne(*store, frameTo("bob", "s"));
+  world.settleAll(*store, Transition::fail);
+  enqueueOne(*store, frameTo("bob", "t"));
+  delivery::PeerRecord down;
+  down.peer = store->peers()[1].key;
+  down.down = true;
+  down.failures = 3;
+  down.downSince = world.clock->wallNow();
+  down.nextProbeAt = world.clock->wallNow() + seconds(12);
+  down.error = "refused";
+  inTransaction(*store, [&] { store->recordPeer(down); });
+  const std::vector<PeerStats> peers = world.reader().peerStats();
+  REQUIRE(peers.size() == 2);
+  CHECK(peers[0].peer == "alice");
+  CHECK(peers[0].enqueued == 2);
+  CHECK(peers[0].acked == 1);
+  CHECK(peers[0].failed == 1);
+  CHECK_FALSE(peers[0].down);
+  CHECK(peers[1].peer == "bob");
+  CHECK(peers[1].enqueued == 3);
+  CHECK(peers[1].failed == 2);
+  CHECK(peers[1].failedTotal == 2);
+  CHECK(peers[1].pending == 1);
+  CHECK(peers[1].pendingBytes == 2);
+  CHECK(peers[1].down);
+  CHECK(peers[1].failures == 3);
+  CHECK(peers[1].nextProbeAt == world.clock->wallNow() + seconds(12));
+  CHECK(peers[1].lastError == "refused");
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("row 24: a session tells what waits in it, and sessions come in pages") {
+  StatsWorld world;
+  world.addPeers({"alice", "bob"});
+  const auto store = world.open();
+  for (const char* peer : {"alice", "bob"}) {
+    for (const char* session : {"s", "t"}) {
+      enqueueOne(*store, frameTo(peer, session));
+      enqueueOne(*store, frameTo(peer, session));
+    }
+  }
+  const store::Reader reader = world.reader();
+  CHECK_FALSE(reader.sessionStats("alice", "nobody"));
+  CHECK_FALSE(reader.sessionStats("nobody", "s"));
+  SessionStats stats = reader.sessionStats("alice", "s").value();
+  CHECK(stats.live == 2);
+  CHECK(stats.lastSequence == 2);
+  CHECK_FALSE(stats.inFlight);
+  const store::ClaimReply reply = claimNew(*store);
+  CHECK(reader.sessionStats("alice", "s")->inFlight);
+  delivery::Settlement failed = settlementOf(reply, Transition::fail);
+  failed.reason = "rejected";
+  settleOne(*store, failed);
+  stats = reader.sessionStats("alice", "s").value();
+  CHECK(stats.live == 1);
+  CHECK(stats.failed == 1);
+
+  SessionFilter filter;
+  filter.peer = "bob";
+  SessionPage page = reader.sessions(filter, 1, 0);
+  REQUIRE(page.sessions.size() == 1);
+  CHECK(page.sessions[0].peer == "bob");
+  CHECK(page.sessions[0].session == "s");
+  page = reader.sessions(filter, 1, page.next);
+  REQUIRE(page.sessions.size() == 1);
+  CHECK(page.sessions[0].session == "t");
+  CHECK(reader.sessions(filter, 1, page.next).next == 0);
+  CHECK(reader.sessions({}, 100, 0).sessions.size() == 4);
+  for (int sequence = 1; sequence <= 2; ++sequence) {
+    delivery::Settlement acked = settlementOf(reply, Transition::ack, 3, static_cast<std::size_t>(sequence - 1));
+    settleOne(*store, acked);
+  }
+  CHECK(reader.sessions({.peer = {}, .occupied = true}, 100, 0).sessions.size() == 3);
+  CHECK_THROWS_AS(static_cast<void>(reader.sessions({}, 0, 0)), Error);
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("row 24: the sizes of the file, of what is free in it, and of its log are told") {
+  StatsWorld world;
+  const auto store = world.open();
+  const Stats before = world.reader().stats();
+  CHECK(before.fileBytes > 0);
+  CHECK(before.walBytes > 0);
+  inTransaction(*store, [&] {
+    for (int index = 0; index < 100; ++index) {
+      store->enqueue(frameOf("s", std::string(20'000, 'x')));
+    }
+  });
+  const Stats full = world.reader().stats();
+  CHECK(full.fileBytes > before.fileBytes + 2'000'000);
+  CHECK(full.walBytes > 2'000'000);
+  world.settleAll(*store, Transition::ack);
+  CHECK(world.reader().stats().freeBytes > 1'500'000);
+}
+
+TEST_CASE("verify names the row where a figure is not what the rows say") {
+  StatsWorld world;
+  world.addPeers({"alice", "bob"});
+  const auto store = world.open();
+  enqueueOne(*store, frameTo("alice", "s"));
+  enqueueOne(*store, frameTo("alice", "s"));
+  const auto problems = [&] {
+    std::string all;
+    for (const Finding& finding : store::verify(world.file, world.options).findings) {
+      all += finding.table + " " + std::to_string(finding.row) + ": " + finding.problem + "\n";
+    }
+    return all;
+  };
+  REQUIRE(problems().empty());
+  const auto breaks = [&](const std::string& sql, const std::string& back) {
+    store->database().exec(sql);
+    const std::string found = problems();
+    store->database().exec(back);
+    return found;
+  };
+  CHECK(breaks("UPDATE ackbox_sessions SET live=3", "UPDATE ackbox_sessions SET live=2") ==
+        "ackbox_sessions 1: live is not the number of its rows that are not settled\n");
+  CHECK(breaks("UPDATE ackbox_sessions SET failed=1", "UPDATE ackbox_sessions SET failed=0") ==
+        "ackbox_sessions 1: failed is not the number of its dead letters\n");
+  CHECK(breaks("UPDATE ackbox_counters SET oldest_key=2", "UPDATE ackbox_counters SET oldest_key=1") ==
+        "ackbox_outbox 1: it is live, but the counters say that all live rows come after it\n");
+  CHECK(breaks("UPDATE ackbox_counters SET retained=1", "UPDATE ackbox_counters SET retained=0") ==
+        "ackbox_counters 1: retained is not the number of ACKED rows\n");
+  CHECK(breaks("UPDATE ackbox_peer_counters SET pending=1 WHERE peer_id=1",
+               "UPDATE ackbox_peer_counters SET pending=2 WHERE peer_id=1") ==
+        "ackbox_peer_counters 1: the gauges are not what its rows say\n");
+  CHECK(breaks("DELETE FROM ackbox_peer_counters WHERE peer_id=2",
+               "INSERT INTO ackbox_peer_counters(peer_id) VALUES(2)") ==
+        "ackbox_peers 2: the file knows several, and this one has no counters\n");
+  CHECK(problems().empty());
+}
