@@ -401,7 +401,7 @@ void Engine::giveUp() {
 
 // A single pass tells its caller what is wrong instead of waiting for it to go away.
 bool Engine::failOnce(const std::error_code& error) {
-  if (!error || mode_ != Mode::once || finished_) {
+  if (!error || mode_ == RunMode::continuous || finished_) {
     return false;
   }
   failure_ = error;
