@@ -3,7 +3,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(ackbox_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ackbox)
-install(TARGETS ackbox EXPORT ackboxTargets FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS ackbox ackbox_testing EXPORT ackboxTargets FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT ackboxTargets NAMESPACE ackbox:: DESTINATION ${ackbox_package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace ackbox::testing {
+
+/// What happens to requests on the way. Each probability, from 0 to 1, is drawn for every request on its own.
+struct NetworkFaults {
+  /// The connection is refused: nothing arrives.
+  double refused = 0;
+  /// The request is lost; its sender waits until its timeout.
+  double requestLost = 0;
+  /// The connection breaks before the receiver has seen the request.
+  double cutBefore = 0;
+  /// The receiver handles the request, then the connection breaks before the answer is through.
+  double cutAfter = 0;
+  /// The receiver handles the request, its answer is lost, its sender waits until its timeout.
+  double answerLost = 0;
+  /// A second copy arrives later.
+  double duplicated = 0;
+  /// Something on the way answers 503.
+  double overloaded = 0;
+  /// Something on the way answers 200 with a page of its own.
+  double captured = 0;
+  /// Each way takes a time drawn from this range, so that requests overtake each other. Defaults: 1 to 20 ms.
+  std::chrono::milliseconds delayMin{1};
+  std::chrono::milliseconds delayMax{20};
+};
+
+/// The network between the processes of a `Simulation`.
+///
+/// Thread-safety: none. Lifetime: the simulation's.
+class SimulatedNetwork {
+public:
+  virtual ~SimulatedNetwork() = default;
+
+  /// For requests from now on.
+  virtual void setFaults(const NetworkFaults& faults) = 0;
+  /// From now on nothing that `from` says reaches `to`: neither its requests nor its answers. One way; a partition is
+  /// two of them. Names of processes.
+  virtual void block(std::string_view from, std::string_view to) = 0;
+  /// Takes all blocks and faults back.
+  virtual void heal() = 0;
+
+  /// How many requests were sent so far, for bounds in tests.
+  [[nodiscard]] virtual std::uint64_t requests() const = 0;
+};
+
+}  // namespace ackbox::testing

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/random.hpp"
+#include "ackbox/sender.hpp"
+#include "ackbox/testing/network.hpp"
+#include "ackbox/testing/virtual_clock.hpp"
+
+namespace ackbox::testing {
+
+/// One process of a simulation, from its start to its death: what an agent needs from outside.
+///
+/// Thread-safety: none. Lifetime: until the process is killed or the simulation ends.
+class SimulatedProcess {
+public:
+  virtual ~SimulatedProcess() = default;
+
+  /// `base` with this process's clock, randomness, disk and store executor put in.
+  [[nodiscard]] virtual OutboxOptions options(OutboxOptions base) = 0;
+  /// For `OutboxManager::runThen` and the agent's own work.
+  [[nodiscard]] virtual boost::asio::any_io_executor executor() = 0;
+  /// Carries frames to peers whose URL is `sim://` and the name of a process. Give it to `setSender`.
+  [[nodiscard]] virtual std::shared_ptr<Sender> sender() = 0;
+  /// Hands what arrives for `sim://` and this process's name to `handler`, which must live as long as the process.
+  virtual void listen(InboundHandler& handler) = 0;
+  /// Its clocks, which may be made to run wrong.
+  [[nodiscard]] virtual VirtualClock& clock() = 0;
+  /// Its generator.
+  [[nodiscard]] virtual Random& random() = 0;
+};
+
+/// Many agents in one thread, with real stores and the real protocol, on time, a network and processes that the test
+/// owns. The same seed gives the same run, event by event.
+///
+/// An agent is a function that opens everything it needs and returns what keeps it open. The simulation calls it to
+/// start the process, again after each kill, so recovery is what is tested, not a mock of it. Files are real; syncs are
+/// not passed on, because only processes die here, not machines.
+///
+/// Thread-safety: none.
+class Simulation {
+public:
+  explicit Simulation(std::uint64_t seed);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  using Boot = std::function<std::shared_ptr<void>(SimulatedProcess& process)>;
+
+  /// A process that is not running yet. What `boot` returns is destroyed first when the process dies.
+  void add(std::string name, Boot boot);
+  /// Boots it. A boot that throws leaves the process dead, and the exception is passed on.
+  void start(std::string_view name);
+  /// As SIGKILL: nothing that it was doing goes on, nothing more reaches its files, its kernel locks are free.
+  void kill(std::string_view name);
+  /// Kills it at the disk: the write that comes `writes` writes from now does not happen, nor anything after it.
+  void killAtWrite(std::string_view name, std::uint64_t writes);
+  [[nodiscard]] bool running(std::string_view name) const;
+  /// The running process. Precondition: `running(name)`.
+  [[nodiscard]] SimulatedProcess& process(std::string_view name);
+
+  [[nodiscard]] SimulatedNetwork& network();
+  /// The generator behind every choice.
+  [[nodiscard]] Random& random();
+  /// True time since the beginning.
+  [[nodiscard]] std::chrono::nanoseconds now() const;
+
+  /// Runs one piece of work of one process, drawn from those that have any; when none has, moves time to the next
+  /// alarm or arrival, at most to `until`. False when nothing is left to do before `until`; time then stands there.
+  bool step(std::chrono::nanoseconds until);
+  /// Lets this much true time pass.
+  void runFor(std::chrono::nanoseconds time);
+  /// Runs until `condition` holds, for at most `limit` of true time. Whether it holds.
+  bool runUntil(const std::function<bool()>& condition, std::chrono::nanoseconds limit);
+
+private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace ackbox::testing

@@ -1,0 +1,182 @@
+#include "testing/network.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/wire.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+constexpr std::string_view kScheme = "sim://";
+
+SendReport failure(RequestOutcome outcome, std::string error) {
+  SendReport report;
+  report.outcome = outcome;
+  report.error = std::move(error);
+  return report;
+}
+
+}  // namespace
+
+void Network::heal() {
+  faults_ = {};
+  blocked_.clear();
+}
+
+bool Network::chance(double probability) {
+  // Always drawn, so that one fault more or less does not shift all that follows.
+  const double drawn = static_cast<double>(random_.next() >> 11U) * 0x1p-53;
+  return drawn < probability;
+}
+
+std::chrono::nanoseconds Network::delay() {
+  const auto range = std::chrono::nanoseconds(faults_.delayMax - faults_.delayMin).count();
+  return faults_.delayMin +
+         std::chrono::nanoseconds(range <= 0 ? 0 : random_.next() % static_cast<std::uint64_t>(range));
+}
+
+bool Network::isBlocked(const std::string& from, const std::string& to) const {
+  return blocked_.contains({from, to});
+}
+
+void Network::later(std::chrono::nanoseconds after, std::function<void()> work) {
+  events_.emplace(std::pair(now_ + after, ++lastEvent_), std::move(work));
+}
+
+std::optional<std::chrono::nanoseconds> Network::next() const {
+  return events_.empty() ? std::nullopt : std::optional(events_.begin()->first.first);
+}
+
+void Network::moveTo(std::chrono::nanoseconds now) {
+  now_ = now;
+  while (!events_.empty() && events_.begin()->first.first <= now_) {
+    const auto work = std::move(events_.extract(events_.begin()).mapped());
+    work();
+  }
+}
+
+void Network::end(std::uint64_t exchange, SendReport report) {
+  if (auto ended = exchanges_.extract(exchange); !ended.empty()) {
+    ended.mapped().handler(std::move(report));
+  }
+}
+
+void Network::endLater(std::uint64_t exchange, RequestOutcome outcome, std::string error) {
+  later(delay(), [this, exchange, report = failure(outcome, std::move(error))] { end(exchange, report); });
+}
+
+void Network::answerLater(std::uint64_t exchange, InboundResponse response) {
+  later(delay(), [this, exchange, answer = std::move(response)] {
+    const auto found = exchanges_.find(exchange);
+    if (found == exchanges_.end() || isBlocked(found->second.to, found->second.from.process)) {
+      return;
+    }
+    const std::string retryAfter = answer.retryAfterSeconds ? std::to_string(*answer.retryAfterSeconds) : "";
+    end(exchange, protocol::readAnswer(found->second.request, found->second.delivery, answer.status, answer.contentType,
+                                       retryAfter, answer.body));
+  });
+}
+
+void Network::send(Address from, SendRequest request, SendHandler handler) {
+  const std::uint64_t id = ++lastExchange_;
+  const bool known = request.url.starts_with(kScheme);
+  const std::string to = known ? request.url.substr(kScheme.size()) : "";
+  const std::string delivery = "dlv_" + std::to_string(random_.next());
+  protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
+  const auto timeout = request.timeout;
+  const std::string sender = from.process;
+  exchanges_.emplace(id, Exchange{std::move(from), to, std::move(request), encoded.webhookId, std::move(handler)});
+  if (!known) {
+    endLater(id, RequestOutcome::peerRefused, "not a sim:// URL");
+    return;
+  }
+  later(timeout, [this, id] { end(id, failure(RequestOutcome::peerUnavailable, "timed out")); });
+  const bool refused = chance(faults_.refused);
+  const bool lost = chance(faults_.requestLost);
+  const bool cutBefore = chance(faults_.cutBefore);
+  const bool overloaded = chance(faults_.overloaded);
+  const bool captured = chance(faults_.captured);
+  const bool twice = chance(faults_.duplicated);
+  const Fate fate{chance(faults_.cutAfter), chance(faults_.answerLost)};
+  InboundRequest inbound;
+  inbound.contentType = std::move(encoded.contentType);
+  inbound.body = std::move(encoded.body);
+  inbound.webhookId = std::move(encoded.webhookId);
+  if (refused) {
+    endLater(id, RequestOutcome::peerUnavailable, "connection refused");
+  } else if (cutBefore) {
+    endLater(id, RequestOutcome::connectionLost, "connection reset");
+  } else if (overloaded) {
+    InboundResponse busy;
+    busy.status = 503;
+    busy.retryAfterSeconds = 1;
+    answerLater(id, std::move(busy));
+  } else if (captured) {
+    InboundResponse page;
+    page.contentType = "text/html";
+    page.body = "<html>Please log in</html>";
+    answerLater(id, std::move(page));
+  } else if (!lost) {
+    later(delay(), [this, id, inbound, fate] { arrive(id, inbound, fate); });
+  }
+  if (twice) {
+    later(10 * delay(), [this, sender, to, inbound] { arriveAgain(sender, to, inbound); });
+  }
+}
+
+void Network::arrive(std::uint64_t exchange, const InboundRequest& request, const Fate& fate) {
+  const auto found = exchanges_.find(exchange);
+  if (found == exchanges_.end() || isBlocked(found->second.from.process, found->second.to)) {
+    return;
+  }
+  found->second.handled = true;
+  const bool listening = deliver_(found->second.to, request, [this, exchange, fate](InboundResponse response) {
+    if (fate.cutAfter) {
+      endLater(exchange, RequestOutcome::connectionLost, "connection reset");
+    } else if (!fate.answerLost) {
+      answerLater(exchange, std::move(response));
+    }
+  });
+  if (!listening) {
+    endLater(exchange, RequestOutcome::peerUnavailable, "connection refused");
+  }
+}
+
+void Network::arriveAgain(const std::string& from, const std::string& to, const InboundRequest& request) {
+  if (!isBlocked(from, to)) {
+    deliver_(to, request, [](const InboundResponse&) {});
+  }
+}
+
+void Network::cancel(const Address& from) {
+  std::vector<std::uint64_t> ended;
+  for (const auto& [id, exchange] : exchanges_) {
+    if (exchange.from == from) {
+      ended.push_back(id);
+    }
+  }
+  for (const std::uint64_t id : ended) {
+    end(id, failure(RequestOutcome::cancelled, "the sender was stopped"));
+  }
+}
+
+void Network::died(const Address& process) {
+  std::vector<Exchange> silenced;
+  std::erase_if(exchanges_, [&](auto& entry) {
+    const bool gone = entry.second.from == process;
+    if (gone) {
+      // What it holds may end more than itself: only after the map is whole again.
+      silenced.push_back(std::move(entry.second));
+    }
+    return gone;
+  });
+  for (const auto& [id, exchange] : exchanges_) {
+    if (exchange.to == process.process && exchange.handled) {
+      endLater(id, RequestOutcome::connectionLost, "the peer died");
+    }
+  }
+}
+
+}  // namespace ackbox::testing

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/random.hpp"
+#include "ackbox/sender.hpp"
+#include "ackbox/testing/network.hpp"
+
+namespace ackbox::testing {
+
+/// One life of a process, as the network knows it.
+struct Address {
+  std::string process;
+  std::uint64_t life = 0;
+  auto operator<=>(const Address&) const = default;
+};
+
+/// Carries encoded requests and answers between processes, in true time.
+class Network final : public SimulatedNetwork {
+public:
+  /// Hands a request to a listening process; false when nobody listens there. The answer may never come.
+  using Deliver = std::function<bool(const std::string& process, InboundRequest, std::function<void(InboundResponse)>)>;
+
+  Network(Random& random, Deliver deliver) : random_(random), deliver_(std::move(deliver)) {}
+
+  void setFaults(const NetworkFaults& faults) override { faults_ = faults; }
+  void block(std::string_view from, std::string_view to) override { blocked_.emplace(from, to); }
+  void heal() override;
+  [[nodiscard]] std::uint64_t requests() const override { return lastExchange_; }
+
+  void send(Address from, SendRequest request, SendHandler handler);
+  /// The sender's run ended: what it has under way is cancelled.
+  void cancel(const Address& from);
+  /// A process died: nobody is told of its requests, and who waits for it loses the connection.
+  void died(const Address& process);
+
+  /// When the next arrival is due; nothing when nothing is on the way.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> next() const;
+  /// Time is `now`: what has arrived is handed over.
+  void moveTo(std::chrono::nanoseconds now);
+
+private:
+  struct Exchange {
+    Address from;
+    std::string to;
+    SendRequest request;
+    std::string delivery;
+    SendHandler handler;
+    bool handled = false;
+  };
+  struct Fate {
+    bool cutAfter = false;
+    bool answerLost = false;
+  };
+
+  [[nodiscard]] bool chance(double probability);
+  [[nodiscard]] std::chrono::nanoseconds delay();
+  [[nodiscard]] bool isBlocked(const std::string& from, const std::string& to) const;
+  void later(std::chrono::nanoseconds after, std::function<void()> work);
+  void end(std::uint64_t exchange, SendReport report);
+  void endLater(std::uint64_t exchange, RequestOutcome outcome, std::string error);
+  void answerLater(std::uint64_t exchange, InboundResponse response);
+  void arrive(std::uint64_t exchange, const InboundRequest& request, const Fate& fate);
+  void arriveAgain(const std::string& from, const std::string& to, const InboundRequest& request);
+
+  Random& random_;
+  const Deliver deliver_;
+  NetworkFaults faults_;
+  std::set<std::pair<std::string, std::string>, std::less<>> blocked_;
+  std::chrono::nanoseconds now_{0};
+  std::uint64_t lastEvent_ = 0;
+  std::map<std::pair<std::chrono::nanoseconds, std::uint64_t>, std::function<void()>> events_;
+  std::uint64_t lastExchange_ = 0;
+  std::map<std::uint64_t, Exchange> exchanges_;
+};
+
+/// The network's near end in one process.
+class NetworkSender final : public Sender {
+public:
+  NetworkSender(Network& network, Address from) : network_(network), from_(std::move(from)) {}
+
+  [[nodiscard]] std::uint32_t initialCredit() const override { return 1; }
+  void asyncSend(SendRequest request, SendHandler handler) override {
+    network_.send(from_, std::move(request), std::move(handler));
+  }
+  void stop() override { network_.cancel(from_); }
+
+private:
+  Network& network_;
+  const Address from_;
+};
+
+}  // namespace ackbox::testing

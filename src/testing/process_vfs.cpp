@@ -1,0 +1,115 @@
+#include "testing/process_vfs.hpp"
+
+#include <new>
+#include <utility>
+
+namespace ackbox::testing {
+namespace {
+
+struct File {
+  sqlite3_file base;
+  ProcessVfs* process;
+  // The platform's file follows in the same allocation.
+};
+
+sqlite3_file* real(sqlite3_file* file) {
+  return reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + sizeof(File));
+}
+
+ProcessVfs& processOf(sqlite3_file* file) {
+  return *reinterpret_cast<File*>(file)->process;
+}
+
+sqlite3_io_methods ioMethods() {
+  sqlite3_io_methods methods{};
+  methods.iVersion = 2;
+  methods.xClose = [](sqlite3_file* file) { return real(file)->pMethods->xClose(real(file)); };
+  methods.xRead = [](sqlite3_file* file, void* bytes, int size, sqlite3_int64 offset) {
+    return processOf(file).dead() ? SQLITE_IOERR_READ : real(file)->pMethods->xRead(real(file), bytes, size, offset);
+  };
+  methods.xWrite = [](sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
+    return processOf(file).mayChange() ? real(file)->pMethods->xWrite(real(file), bytes, size, offset)
+                                       : SQLITE_IOERR_WRITE;
+  };
+  methods.xTruncate = [](sqlite3_file* file, sqlite3_int64 size) {
+    return processOf(file).mayChange() ? real(file)->pMethods->xTruncate(real(file), size) : SQLITE_IOERR_TRUNCATE;
+  };
+  methods.xSync = [](sqlite3_file* file, int) { return processOf(file).dead() ? SQLITE_IOERR_FSYNC : SQLITE_OK; };
+  methods.xFileSize = [](sqlite3_file* file, sqlite3_int64* size) {
+    return real(file)->pMethods->xFileSize(real(file), size);
+  };
+  methods.xLock = [](sqlite3_file* file, int level) { return real(file)->pMethods->xLock(real(file), level); };
+  methods.xUnlock = [](sqlite3_file* file, int level) { return real(file)->pMethods->xUnlock(real(file), level); };
+  methods.xCheckReservedLock = [](sqlite3_file* file, int* result) {
+    return real(file)->pMethods->xCheckReservedLock(real(file), result);
+  };
+  methods.xFileControl = [](sqlite3_file* file, int operation, void* argument) {
+    return real(file)->pMethods->xFileControl(real(file), operation, argument);
+  };
+  methods.xSectorSize = [](sqlite3_file* file) { return real(file)->pMethods->xSectorSize(real(file)); };
+  methods.xDeviceCharacteristics = [](sqlite3_file* file) {
+    return real(file)->pMethods->xDeviceCharacteristics(real(file));
+  };
+  methods.xShmMap = [](sqlite3_file* file, int page, int size, int extend, void volatile** mapped) {
+    return real(file)->pMethods->xShmMap(real(file), page, size, extend, mapped);
+  };
+  methods.xShmLock = [](sqlite3_file* file, int offset, int count, int flags) {
+    return real(file)->pMethods->xShmLock(real(file), offset, count, flags);
+  };
+  methods.xShmBarrier = [](sqlite3_file* file) { real(file)->pMethods->xShmBarrier(real(file)); };
+  methods.xShmUnmap = [](sqlite3_file* file, int removeIt) {
+    return real(file)->pMethods->xShmUnmap(real(file), removeIt);
+  };
+  return methods;
+}
+
+}  // namespace
+
+ProcessVfs::ProcessVfs(std::string name) : name_(std::move(name)), registered_{*sqlite3_vfs_find(nullptr), this} {
+  sqlite3_vfs& vfs = registered_.vfs;
+  vfs.zName = name_.c_str();
+  vfs.pNext = nullptr;
+  vfs.szOsFile += static_cast<int>(sizeof(File));
+  vfs.xOpen = &ProcessVfs::open;
+  vfs.xDelete = &ProcessVfs::remove;
+  sqlite3_vfs_register(&vfs, 0);
+}
+
+ProcessVfs::~ProcessVfs() {
+  sqlite3_vfs_unregister(&registered_.vfs);
+}
+
+bool ProcessVfs::mayChange() noexcept {
+  if (writesLeft_) {
+    dead_ = dead_ || *writesLeft_ == 0;
+    *writesLeft_ -= *writesLeft_ == 0 ? 0 : 1;
+  }
+  return !dead_;
+}
+
+int ProcessVfs::open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* outFlags) {
+  static const sqlite3_io_methods methods = ioMethods();
+  file->pMethods = nullptr;
+  ProcessVfs* const process = reinterpret_cast<Registered*>(vfs)->self;
+  if (process->dead_) {
+    return SQLITE_CANTOPEN;
+  }
+  sqlite3_vfs* const platform = sqlite3_vfs_find(nullptr);
+  const int code = platform->xOpen(platform, path, real(file), flags, outFlags);
+  if (code == SQLITE_OK) {
+    auto* made = new (file) File{};
+    made->process = process;
+    made->base.pMethods = &methods;
+  }
+  return code;
+}
+
+int ProcessVfs::remove(sqlite3_vfs* vfs, const char* path, int syncDirectory) {
+  if (!reinterpret_cast<Registered*>(vfs)->self->mayChange()) {
+    return SQLITE_IOERR_DELETE;
+  }
+  sqlite3_vfs* const platform = sqlite3_vfs_find(nullptr);
+  return platform->xDelete(platform, path, syncDirectory);
+}
+
+}  // namespace ackbox::testing

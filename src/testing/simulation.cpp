@@ -1,0 +1,287 @@
+#include "ackbox/testing/simulation.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <deque>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "testing/network.hpp"
+#include "testing/process_vfs.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+using Work = std::function<void()>;
+
+// SQLite knows VFSes by name, and several simulations may run in one program.
+std::string uniqueVfsName() {
+  static std::atomic<std::uint64_t> last{0};
+  return "ackbox-simulation-" + std::to_string(++last);
+}
+
+/// From one start to the next death.
+class Life final : public SimulatedProcess {
+public:
+  Life(Network& network, Address address, std::shared_ptr<VirtualClock> clock, std::shared_ptr<Random> random)
+      : network_(network),
+        address_(std::move(address)),
+        clock_(std::move(clock)),
+        random_(std::move(random)),
+        vfs_(uniqueVfsName()) {}
+
+  ~Life() override {
+    vfs_.die();
+    agent_.reset();
+    // Jobs hold their manager, which holds its jobs: each is told that it failed.
+    while (runStore()) {
+    }
+    network_.died(address_);
+    clock_->dropAlarms();
+    io_.reset();
+    while (runStore()) {
+    }
+  }
+  Life(const Life&) = delete;
+  Life& operator=(const Life&) = delete;
+
+  [[nodiscard]] OutboxOptions options(OutboxOptions base) override {
+    base.clock = clock_;
+    base.random = random_;
+    base.vfs = vfs_.name();
+    base.storeExecutor = [queue = store_](Work work) { queue->push_back(std::move(work)); };
+    return base;
+  }
+  [[nodiscard]] boost::asio::any_io_executor executor() override { return io_->get_executor(); }
+  [[nodiscard]] std::shared_ptr<Sender> sender() override {
+    return std::make_shared<NetworkSender>(network_, address_);
+  }
+  void listen(InboundHandler& handler) override { handler_ = &handler; }
+  [[nodiscard]] VirtualClock& clock() override { return *clock_; }
+  [[nodiscard]] Random& random() override { return *random_; }
+
+  void hold(std::shared_ptr<void> agent) { agent_ = std::move(agent); }
+  [[nodiscard]] ProcessVfs& vfs() { return vfs_; }
+
+  bool runStore() {
+    if (store_->empty()) {
+      return false;
+    }
+    const Work work = std::move(store_->front());
+    store_->pop_front();
+    work();
+    return true;
+  }
+  bool runIo() {
+    io_->restart();
+    return io_->poll_one() > 0;
+  }
+
+  bool deliver(InboundRequest request, std::function<void(InboundResponse)> respond) {
+    if (handler_ == nullptr) {
+      return false;
+    }
+    boost::asio::post(*io_, [this, given = std::move(request), call = std::move(respond)]() mutable {
+      handler_->asyncHandle(std::move(given), [this, answer = std::move(call)](InboundResponse response) {
+        if (!vfs_.dead()) {
+          answer(std::move(response));
+        }
+      });
+    });
+    return true;
+  }
+
+private:
+  Network& network_;
+  const Address address_;
+  const std::shared_ptr<VirtualClock> clock_;
+  const std::shared_ptr<Random> random_;
+  ProcessVfs vfs_;
+  const std::shared_ptr<std::deque<Work>> store_ = std::make_shared<std::deque<Work>>();
+  std::unique_ptr<boost::asio::io_context> io_ = std::make_unique<boost::asio::io_context>(1);
+  InboundHandler* handler_ = nullptr;
+  std::shared_ptr<void> agent_;
+};
+
+struct Process {
+  Simulation::Boot boot;
+  std::shared_ptr<VirtualClock> clock;
+  std::uint64_t lives = 0;
+  std::unique_ptr<Life> life;
+};
+
+}  // namespace
+
+class Simulation::Body {
+public:
+  explicit Body(std::uint64_t seed)
+      : random_(seededRandom(seed)),
+        network_(*random_,
+                 [this](const std::string& name, InboundRequest request, std::function<void(InboundResponse)> respond) {
+                   Life* const life = find(name).life.get();
+                   return life != nullptr && life->deliver(std::move(request), std::move(respond));
+                 }) {}
+
+  void add(std::string name, Boot boot) {
+    Process made;
+    made.boot = std::move(boot);
+    made.clock = std::make_shared<VirtualClock>();
+    if (!processes_.emplace(std::move(name), std::move(made)).second) {
+      throw std::invalid_argument("the simulation has a process of this name already");
+    }
+  }
+
+  void start(std::string_view name) {
+    Process& process = find(name);
+    if (process.life) {
+      throw std::logic_error("the process " + std::string(name) + " is running");
+    }
+    process.life = std::make_unique<Life>(network_, Address{std::string(name), ++process.lives}, process.clock,
+                                          seededRandom(random_->next()));
+    try {
+      process.life->hold(process.boot(*process.life));
+    } catch (...) {
+      process.life.reset();
+      throw;
+    }
+    bury(process);
+  }
+
+  void kill(std::string_view name) { find(name).life.reset(); }
+
+  void killAtWrite(std::string_view name, std::uint64_t writes) { alive(name).vfs().dieAtWrite(writes); }
+
+  [[nodiscard]] bool running(std::string_view name) { return find(name).life != nullptr; }
+
+  [[nodiscard]] Life& alive(std::string_view name) {
+    Process& process = find(name);
+    if (!process.life) {
+      throw std::logic_error("the process " + std::string(name) + " is not running");
+    }
+    return *process.life;
+  }
+
+  bool step(std::chrono::nanoseconds until) {
+    if (runOne()) {
+      return true;
+    }
+    std::optional<std::chrono::nanoseconds> next = network_.next();
+    for (const auto& [name, process] : processes_) {
+      if (const auto wait = process.clock->untilNextAlarm()) {
+        next = std::min(next.value_or(now_ + *wait), now_ + *wait);
+      }
+    }
+    const bool any = next && *next <= until;
+    moveTo(std::max(any ? *next : until, now_));
+    return any;
+  }
+
+  [[nodiscard]] Network& network() { return network_; }
+  [[nodiscard]] Random& random() { return *random_; }
+  [[nodiscard]] std::chrono::nanoseconds now() const { return now_; }
+
+private:
+  [[nodiscard]] Process& find(std::string_view name) {
+    const auto found = processes_.find(name);
+    if (found == processes_.end()) {
+      throw std::invalid_argument("the simulation has no process named " + std::string(name));
+    }
+    return found->second;
+  }
+
+  // Each living process has two who could go on, its store and its executor.
+  bool runOne() {
+    turns_.clear();
+    for (auto& [name, process] : processes_) {
+      if (process.life) {
+        turns_.emplace_back(&process, true);
+        turns_.emplace_back(&process, false);
+      }
+    }
+    const std::size_t first = turns_.empty() ? 0 : random_->next() % turns_.size();
+    for (std::size_t index = 0; index < turns_.size(); ++index) {
+      const auto& [process, store] = turns_[(first + index) % turns_.size()];
+      if (store ? process->life->runStore() : process->life->runIo()) {
+        bury(*process);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static void bury(Process& process) {
+    if (process.life && process.life->vfs().dead()) {
+      process.life.reset();
+    }
+  }
+
+  void moveTo(std::chrono::nanoseconds time) {
+    for (const auto& [name, process] : processes_) {
+      process.clock->advance(time - now_);
+    }
+    now_ = time;
+    network_.moveTo(time);
+  }
+
+  const std::shared_ptr<Random> random_;
+  std::chrono::nanoseconds now_{0};
+  Network network_;
+  // Before the network ends, as they tell it.
+  std::map<std::string, Process, std::less<>> processes_;
+  std::vector<std::pair<Process*, bool>> turns_;
+};
+
+Simulation::Simulation(std::uint64_t seed) : body_(std::make_unique<Body>(seed)) {}
+Simulation::~Simulation() = default;
+
+void Simulation::add(std::string name, Boot boot) {
+  body_->add(std::move(name), std::move(boot));
+}
+void Simulation::start(std::string_view name) {
+  body_->start(name);
+}
+void Simulation::kill(std::string_view name) {
+  body_->kill(name);
+}
+void Simulation::killAtWrite(std::string_view name, std::uint64_t writes) {
+  body_->killAtWrite(name, writes);
+}
+bool Simulation::running(std::string_view name) const {
+  return body_->running(name);
+}
+SimulatedProcess& Simulation::process(std::string_view name) {
+  return body_->alive(name);
+}
+SimulatedNetwork& Simulation::network() {
+  return body_->network();
+}
+Random& Simulation::random() {
+  return body_->random();
+}
+std::chrono::nanoseconds Simulation::now() const {
+  return body_->now();
+}
+bool Simulation::step(std::chrono::nanoseconds until) {
+  return body_->step(until);
+}
+void Simulation::runFor(std::chrono::nanoseconds time) {
+  const auto end = now() + time;
+  while (step(end)) {
+  }
+}
+bool Simulation::runUntil(const std::function<bool()>& condition, std::chrono::nanoseconds limit) {
+  const auto end = now() + limit;
+  while (!condition()) {
+    if (!step(end)) {
+      return condition();
+    }
+  }
+  return true;
+}
+
+}  // namespace ackbox::testing

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+
+#include "simulation/ledger.hpp"
+
+namespace ackbox {
+class OutboxManager;
+}
+
+namespace ackbox::simulation {
+
+/// Makes an agent's table of effects.
+void createEffects(const std::filesystem::path& file);
+
+/// The oracle: compares what every store says at the end with what the world saw.
+class Judge {
+public:
+  explicit Judge(Ledger& ledger) : ledger_(ledger) {}
+
+  /// What is left in an outbox, and whether its file is sound.
+  void readOutbox(const std::string& agent, const OutboxManager& outbox);
+  /// What took effect at an agent, in order.
+  void readEffects(const std::string& agent, const std::filesystem::path& file);
+  /// Each message ended once, in one of the ways it may.
+  void compare();
+
+  [[nodiscard]] std::uint64_t effects() const { return effects_; }
+  [[nodiscard]] std::uint64_t deadLetters() const { return dead_.size(); }
+  [[nodiscard]] std::uint64_t digest() const { return digest_; }
+
+private:
+  void digestOf(const std::string& text);
+
+  Ledger& ledger_;
+  std::map<std::string, std::uint32_t> counts_;
+  std::set<std::string> dead_;
+  std::uint64_t effects_ = 0;
+  std::uint64_t digest_ = 14'695'981'039'346'656'037U;
+};
+
+}  // namespace ackbox::simulation

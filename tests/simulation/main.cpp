@@ -1,0 +1,117 @@
+// Goal: promises P3 to P8 and P10 hold for agents with real stores, the real machine and the real protocol, whatever
+// the network, the clocks, the handlers, the operators and SIGKILL do.
+// Method: a world per seed, in one thread on virtual time (`ackbox::testing`), with faults drawn per seed; then
+// everything heals, all that can be delivered must be, and a judge compares every store with what the world saw.
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "simulation/world.hpp"
+
+namespace {
+
+using namespace ackbox::simulation;
+
+// One piece of the base for each world, whatever it is: a number or a commit's hash.
+std::uint64_t hashOf(const std::string& text) {
+  std::uint64_t hash = 14'695'981'039'346'656'037U;
+  for (const char byte : text) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 1'099'511'628'211U;
+  }
+  return hash;
+}
+
+struct Totals {
+  std::uint64_t worlds = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t effects = 0;
+  std::uint64_t deadLetters = 0;
+  std::uint64_t kills = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t broken = 0;
+  double virtualHours = 0;
+};
+
+void judgeWorld(const WorldOptions& options, bool verbose, Totals& totals) {
+  // First, so that a crash leaves what reproduces it.
+  if (verbose) {
+    std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+    std::fflush(stdout);
+  }
+  const WorldReport report = runWorld(options);
+  ++totals.worlds;
+  totals.messages += report.messages;
+  totals.effects += report.effects;
+  totals.deadLetters += report.deadLetters;
+  totals.kills += report.kills;
+  totals.requests += report.requests;
+  totals.virtualHours += report.seconds / 3'600;
+  if (verbose) {
+    std::printf(
+        "  %s\n  %llu messages, %llu effects, %llu dead letters, %llu kills, %llu requests, %llu steps, %.1f s, "
+        "digest %016llx\n",
+        report.swarm.c_str(), static_cast<unsigned long long>(report.messages),
+        static_cast<unsigned long long>(report.effects), static_cast<unsigned long long>(report.deadLetters),
+        static_cast<unsigned long long>(report.kills), static_cast<unsigned long long>(report.requests),
+        static_cast<unsigned long long>(report.steps), report.seconds, static_cast<unsigned long long>(report.digest));
+  }
+  if (!report.violations.empty()) {
+    ++totals.broken;
+    std::printf("seed %llu, %llu messages: %zu violations (again with --seed %llu --messages %llu)\n  %s\n",
+                static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(options.messages),
+                report.violations.size(), static_cast<unsigned long long>(options.seed),
+                static_cast<unsigned long long>(options.messages), report.swarm.c_str());
+    for (std::size_t index = 0; index < report.violations.size() && index < 10; ++index) {
+      std::printf("  %s\n", report.violations[index].c_str());
+    }
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Simulates worlds of agents under faults and judges them. Exit status 1: a promise was broken.");
+  std::string base = "1";
+  std::uint64_t seed = 0;
+  std::uint64_t worlds = 50;
+  std::uint64_t seconds = 0;
+  WorldOptions options;
+  app.add_option("--base", base, "Any text, such as a commit's hash: the worlds' seeds follow from it");
+  app.add_option("--seed", seed, "Only the world of this seed, with all that it has to say");
+  app.add_option("--worlds", worlds, "How many worlds")->capture_default_str();
+  app.add_option("--seconds", seconds, "As many worlds as fit in this time instead");
+  app.add_option("--messages", options.messages, "Messages said in each world")->capture_default_str();
+  app.add_flag("--canary", options.canary, "Plants a defect: effects are written after the ACK. Must be found");
+  CLI11_PARSE(app, argc, argv);
+
+  Totals totals;
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  if (seed != 0) {
+    options.seed = seed;
+    judgeWorld(options, true, totals);
+  } else {
+    std::printf("base %s\n", base.c_str());
+    std::fflush(stdout);
+    const std::uint64_t first = hashOf(base);
+    for (std::uint64_t index = 0; seconds == 0 ? index < worlds : elapsed() < static_cast<double>(seconds); ++index) {
+      options.seed = first + index * 0x9E3779B97F4A7C15U;
+      judgeWorld(options, std::getenv("ACKBOX_SIMULATION_VERBOSE") != nullptr, totals);
+    }
+  }
+  const double took = elapsed();
+  std::printf(
+      "%llu worlds, %llu messages, %llu effects, %llu dead letters, %llu kills, %llu requests, %.1f virtual hours "
+      "in %.1f s (%.0f messages a second): %llu broken\n",
+      static_cast<unsigned long long>(totals.worlds), static_cast<unsigned long long>(totals.messages),
+      static_cast<unsigned long long>(totals.effects), static_cast<unsigned long long>(totals.deadLetters),
+      static_cast<unsigned long long>(totals.kills), static_cast<unsigned long long>(totals.requests),
+      totals.virtualHours, took, static_cast<double>(totals.messages) / took,
+      static_cast<unsigned long long>(totals.broken));
+  return totals.broken == 0 ? 0 : 1;
+}

@@ -1,0 +1,97 @@
+#include "simulation/swarm.hpp"
+
+#include <array>
+#include <sstream>
+
+#include "ackbox/random.hpp"
+
+namespace ackbox::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Half of the runs do without; the others have anything up to `most`.
+double drawFault(Random& random, double most) {
+  const bool present = drawChance(random, 0.5);
+  return present ? drawUnit(random) * most : 0;
+}
+
+milliseconds drawEvery(Random& random, milliseconds least, milliseconds most) {
+  const bool present = drawChance(random, 0.6);
+  const auto range = static_cast<std::uint64_t>((most - least).count());
+  const milliseconds drawn = least + milliseconds(drawBelow(random, range));
+  return present ? drawn : milliseconds(0);
+}
+
+template <typename Value, std::size_t Size>
+Value drawOf(Random& random, const std::array<Value, Size>& values) {
+  return values[drawBelow(random, Size)];
+}
+
+}  // namespace
+
+double drawUnit(Random& random) {
+  return static_cast<double>(random.next() >> 11U) * 0x1p-53;
+}
+
+bool drawChance(Random& random, double probability) {
+  return drawUnit(random) < probability;
+}
+
+std::uint64_t drawBelow(Random& random, std::uint64_t count) {
+  return random.next() % count;
+}
+
+Swarm drawSwarm(Random& random) {
+  Swarm swarm;
+  swarm.agents = static_cast<std::uint32_t>(2 + drawBelow(random, 3));
+  swarm.sessions = drawOf<std::uint32_t>(random, std::array<std::uint32_t, 4>{1, 3, 10, 40});
+  swarm.shared = drawChance(random, 0.3);
+  swarm.network.refused = drawFault(random, 0.2);
+  swarm.network.requestLost = drawFault(random, 0.1);
+  swarm.network.cutBefore = drawFault(random, 0.15);
+  swarm.network.cutAfter = drawFault(random, 0.15);
+  swarm.network.answerLost = drawFault(random, 0.1);
+  swarm.network.duplicated = drawFault(random, 0.3);
+  swarm.network.overloaded = drawFault(random, 0.1);
+  swarm.network.captured = drawFault(random, 0.1);
+  swarm.network.delayMax = drawOf(random, std::array{milliseconds(2), milliseconds(50), milliseconds(2'000)});
+  swarm.kills = drawEvery(random, milliseconds(200), milliseconds(20'000));
+  swarm.partitions = drawEvery(random, milliseconds(1'000), milliseconds(60'000));
+  swarm.clockFaults = drawEvery(random, milliseconds(1'000), milliseconds(60'000));
+  swarm.operators = drawEvery(random, milliseconds(5'000), milliseconds(60'000));
+  swarm.notNow = drawFault(random, 0.2);
+  swarm.thrown = drawFault(random, 0.1);
+  swarm.rejected = drawFault(random, 0.05);
+  swarm.suicide = drawFault(random, 0.01);
+  swarm.replies = drawFault(random, 0.5);
+
+  OutboxOptions& outbox = swarm.outbox;
+  outbox.batchFrames = drawOf(random, std::array{1U, 2U, 7U, 100U});
+  outbox.batchBytes = drawOf(random, std::array<std::size_t, 2>{1'000, std::size_t{768} * 1024});
+  outbox.requestTimeout = drawOf(random, std::array{milliseconds(500), milliseconds(5'000), milliseconds(30'000)});
+  outbox.pollInterval = drawOf(random, std::array{milliseconds(50), milliseconds(1'000), milliseconds(10'000)});
+  outbox.ackedRetention = drawOf(random, std::array{milliseconds(0), milliseconds(0), milliseconds(5'000)});
+  outbox.checkpointPages = drawOf(random, std::array{4U, 100U, 4'000U});
+  if (drawChance(random, 0.3)) {
+    outbox.retry.delays = {milliseconds(10), milliseconds(100), milliseconds(1'000)};
+    outbox.retry.maxRetries = 50;
+  }
+  return swarm;
+}
+
+std::string Swarm::describe() const {
+  std::ostringstream text;
+  text << agents << " agents, " << sessions << " sessions" << (shared ? ", a shared file" : "") << "; network refused "
+       << network.refused << ", lost " << network.requestLost << ", cut before " << network.cutBefore << ", cut after "
+       << network.cutAfter << ", answer lost " << network.answerLost << ", duplicated " << network.duplicated
+       << ", overloaded " << network.overloaded << ", captured " << network.captured << ", delay up to "
+       << network.delayMax.count() << " ms; kills every " << kills.count() << " ms, partitions " << partitions.count()
+       << ", clock faults " << clockFaults.count() << ", operators " << operators.count() << "; handlers not now "
+       << notNow << ", throw " << thrown << ", reject " << rejected << ", die " << suicide << ", reply " << replies
+       << "; batch " << outbox.batchFrames << " frames, " << outbox.batchBytes << " bytes, timeout "
+       << outbox.requestTimeout.count() << " ms";
+  return text.str();
+}
+
+}  // namespace ackbox::simulation

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ackbox::simulation {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t messages = 500;
+  bool canary = false;
+  /// Prints what the world does.
+  bool verbose = false;
+};
+
+struct WorldReport {
+  std::string swarm;
+  /// Broken promises; empty in a sound world.
+  std::vector<std::string> violations;
+  std::uint64_t messages = 0;
+  std::uint64_t effects = 0;
+  std::uint64_t deadLetters = 0;
+  std::uint64_t kills = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t steps = 0;
+  /// How long the world lived, in its own time.
+  double seconds = 0;
+  /// Of everything that took effect, where and in which order: equal for equal seeds.
+  std::uint64_t digest = 0;
+};
+
+/// One world from its birth to its judgement: a phase with faults, then everything heals, then all that can be
+/// delivered must be, and then every store is compared with what the world saw.
+[[nodiscard]] WorldReport runWorld(const WorldOptions& options);
+
+}  // namespace ackbox::simulation
