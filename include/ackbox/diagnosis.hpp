@@ -28,11 +28,14 @@ enum class Hindrance : std::uint8_t {
   expired,
   /// It is older than `RetryPolicy::horizon`: it fails when its turn comes.
   pastHorizon,
+  /// It was enqueued to be sent not before `until`.
+  notBefore,
   /// The message with `sequence` goes before it in its session. `sequence` 0: some do, too far ahead to look for.
   behind,
   /// The process `processId` has its session in flight.
   sessionInFlight,
-  /// Its session waits until `until` for the next attempt; `detail` is the last error.
+  /// Its session, or the unordered message itself, waits until `until` for the next attempt; `detail` is the last
+  /// error.
   backoff,
   /// The peer is unreachable and is probed at `until`; `detail` is the last error.
   peerDown,

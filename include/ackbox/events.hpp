@@ -46,6 +46,12 @@ struct RetryEvent : MessageEvent {
   std::string error;
 };
 
+/// The message was taken away before it was sent: one with the same `Frame::supersedeKey` has come after it.
+struct SupersededEvent : MessageEvent {
+  std::string supersededById;
+  std::uint64_t supersededBySequence = 0;
+};
+
 /// Keeps one callback subscribed; its end unsubscribes.
 ///
 /// Thread-safety: may be destroyed on any thread, also inside its own callback. When the destructor returns on another

@@ -63,6 +63,10 @@ struct OutboxOptions {
   /// Bytes of one frame's data. 1 to 64 MiB. Default 256 KiB, the wire's default limit.
   std::size_t frameBytesMax = 256 * 1024;
 
+  /// How long an idempotency key is remembered after its enqueue; longer while its message is in the store. 0: only
+  /// that long. Default 7 days, as the receivers' marks.
+  std::chrono::milliseconds idempotencyRetention = std::chrono::hours(24 * 7);
+
   /// Frames in one request. 1 to 256. Default 100: more gained nothing when measured.
   std::uint32_t batchFrames = 100;
   /// Bytes of data in one request; a single larger frame still goes alone. Default 768 KiB, under the wire's 1 MiB.

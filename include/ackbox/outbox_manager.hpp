@@ -286,6 +286,9 @@ public:
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);
   [[nodiscard]] Subscription onRetry(std::function<void(const RetryEvent&)> callback);
+  /// Told of what this manager's own enqueues take away; what an `OutboxWriter` or another process takes away is
+  /// counted (`Stats::superseded`) and named by the receipt there.
+  [[nodiscard]] Subscription onSuperseded(std::function<void(const SupersededEvent&)> callback);
 
   /// This store's identity: random, made with the file; `sessionorigin` on the wire.
   [[nodiscard]] std::string origin() const;

@@ -10,8 +10,9 @@ namespace ackbox {
 enum class EnqueueStatus : std::uint8_t {
   /// Durable; it will be delivered or end as a dead letter with a reason.
   stored,
-  /// A message with this id is in the store, in any state; the receipt names it. The id of a message that was
-  /// acknowledged and deleted is free again.
+  /// The same was enqueued before, and the receipt names that message: one with this idempotency key, or one with this
+  /// id that is in the store, in any state. The id of a message that was acknowledged and deleted is free again; its
+  /// idempotency key is not until `OutboxOptions::idempotencyRetention` is over.
   duplicate,
   /// `maxPending` or `maxPendingBytes` is reached: slow down and try again.
   queueFull,
@@ -29,12 +30,15 @@ enum class EnqueueStatus : std::uint8_t {
 /// What became of one enqueue.
 struct EnqueueReceipt {
   EnqueueStatus status = EnqueueStatus::stored;
-  /// The message's id, given or generated. Empty when the frame was refused before it had one.
+  /// The message's id, given or generated; of a duplicate, the first one's. Empty when the frame was refused before it
+  /// had one.
   std::string messageId;
-  /// Its place in its session, counted from 1. 0 when nothing was stored.
+  /// Its place in its session, counted from 1. 0 when nothing was stored, and for unordered messages.
   std::uint64_t sequence = 0;
   /// For a refusal: what is wrong and what to do, in a sentence.
   std::string detail;
+  /// The pending message that this one replaced by its `supersedeKey`, the latest if there were several; empty: none.
+  std::string supersededId = {};
 
   /// True when the message is in the store's care, from this call or from an earlier one.
   [[nodiscard]] bool accepted() const noexcept {

@@ -46,6 +46,8 @@ struct Stats {
   std::uint64_t totalRetries = 0;
   /// Total: settles refused by their guard (late, stale owner, already settled). Benign; a high rate is not.
   std::uint64_t staleSettles = 0;
+  /// Total: taken away before they were sent, by a later message with the same `Frame::supersedeKey`.
+  std::uint64_t superseded = 0;
 
   /// Total: inbound frames that took effect.
   std::uint64_t received = 0;

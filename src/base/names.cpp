@@ -82,6 +82,8 @@ std::string_view toString(Hindrance hindrance) noexcept {
       return "expired";
     case Hindrance::pastHorizon:
       return "pastHorizon";
+    case Hindrance::notBefore:
+      return "notBefore";
     case Hindrance::behind:
       return "behind";
     case Hindrance::sessionInFlight:

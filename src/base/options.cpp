@@ -115,6 +115,7 @@ void validate(const OutboxOptions& options) {
   checkRange<std::uint32_t>("checkpointPages", options.checkpointPages, 1, std::numeric_limits<std::int32_t>::max());
 
   checkRange<std::size_t>("frameBytesMax", options.frameBytesMax, 1, kFrameBytesLimit);
+  checkDuration("idempotencyRetention", options.idempotencyRetention, kNothing);
   checkRange<std::uint32_t>("batchFrames", options.batchFrames, 1, kBatchFramesLimit);
   checkRange<std::size_t>("batchBytes", options.batchBytes, 1, std::numeric_limits<std::size_t>::max());
 

@@ -140,20 +140,20 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
 
   session.frameLimit = 0;
   session.sequenceReset = outOfSequence && (reset || session.sequenceReset);
-  SessionRelease release{.session = session.key, .dueAt = {}, .previousSequence = {}};
+  SessionRelease ended{.session = session.key, .dueAt = {}, .previousSequence = {}};
   if (reset) {
-    release.previousSequence = 0;
+    ended.previousSequence = 0;
     recallOthers(session, items, now, actions);
   } else if (standsBy > predecessor) {
-    release.previousSequence = standsBy;
+    ended.previousSequence = standsBy;
   }
   if (wait) {
-    release.dueAt = now.wall + *wait;
+    ended.dueAt = now.wall + *wait;
     park(session, Phase::backoff, now.steady + *wait);
   } else {
     wake(session);
   }
-  actions.releases.push_back(release);
+  release(ended, actions);
 }
 
 // A peer that does not know our predecessor has lost what it deferred, too; with a later frame accepted it would call
@@ -183,7 +183,7 @@ void Machine::Body::giveBack(const Request& request, const std::string& error, c
       actions.settlements.push_back(settlementOf(session.key, request.items[index].row, {}, now.wall));
       actions.settlements.back().error = error;
     }
-    actions.releases.push_back({.session = session.key, .dueAt = {}, .previousSequence = {}});
+    release({.session = session.key, .dueAt = {}, .previousSequence = {}}, actions);
     wake(session);
   });
 }
@@ -196,7 +196,7 @@ void Machine::Body::failOnly(const Request& request, const char* reason, const s
   actions.settlements.push_back(
       settlementOf(session.key, only.row, {.transition = Transition::fail, .reason = reason, .delay = {}}, now.wall));
   actions.settlements.back().error = error;
-  actions.releases.push_back({.session = session.key, .dueAt = {}, .previousSequence = {}});
+  release({.session = session.key, .dueAt = {}, .previousSequence = {}}, actions);
   session.frameLimit = 0;
   wake(session);
 }

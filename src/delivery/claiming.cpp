@@ -74,6 +74,7 @@ void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, co
 void Machine::Body::take(Request& request, const SessionClaim& asked, const SessionClaimed& got, Filling& filling,
                          const Now& now, Actions& actions) {
   Session& session = sessions.at(asked.session);
+  setPriority(session, got.priority.value_or(session.priority));
   switch (got.status) {
     case ClaimStatus::busy:
       putBack(session, asked.keys);
@@ -81,6 +82,12 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
       return;
     case ClaimStatus::notDue:
       putBack(session, asked.keys);
+      if (got.delayed != 0) {
+        // A later answer may know better: the calendar was wrong when the first was given.
+        const SteadyTime until = steadyFar(now, got.dueAt);
+        session.delayedUntil = session.delayedKey == got.delayed ? std::min(session.delayedUntil, until) : until;
+        session.delayedKey = got.delayed;
+      }
       park(session, Phase::backoff, std::max(steadyDue(now, got.dueAt), now.steady + kAskAgainMin));
       return;
     case ClaimStatus::claimed:
@@ -94,7 +101,7 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
   const std::size_t before = request.items.size();
   takeRows(request, session, got, filling, now, actions);
   if (request.items.size() == before) {
-    actions.releases.push_back({.session = session.key, .dueAt = {}, .previousSequence = {}});
+    release({.session = session.key, .dueAt = {}, .previousSequence = {}}, actions);
     wake(session);
   } else {
     request.predecessors.push_back(got.previousSequence);
@@ -103,6 +110,9 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
 
 void Machine::Body::takeRows(Request& request, Session& session, const SessionClaimed& got, Filling& filling,
                              const Now& now, Actions& actions) {
+  if (!got.rows.empty()) {
+    session.delayedKey = 0;
+  }
   std::uint64_t predecessor = got.previousSequence;
   bool cut = false;
   for (const ClaimedRow& row : got.rows) {
@@ -151,6 +161,12 @@ void Machine::Body::putBackUnclaimed(Session& session, const SessionClaim& asked
         session.peer->suspects.clear(key);
       }
     }
+  }
+}
+
+void Machine::Body::release(SessionRelease release, Actions& actions) {
+  if (!isUnit(release.session)) {
+    actions.releases.push_back(release);
   }
 }
 

@@ -18,6 +18,13 @@ constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
   return now.steady + (due - now.wall < kWaitMax ? due - now.wall : kWaitMax);
 }
 
+/// The same without the bound, but short of where the clock's count ends: how long is asked of us, however often we
+/// look again meanwhile.
+[[nodiscard]] inline SteadyTime steadyFar(const Now& now, WallTime due) noexcept {
+  constexpr std::chrono::milliseconds kFar = std::chrono::hours(24 * 365 * 50);
+  return now.steady + (due - now.wall < kFar ? due - now.wall : kFar);
+}
+
 /// `wish` within [0, `kWaitMax`].
 [[nodiscard]] inline std::chrono::milliseconds boundedWait(std::chrono::milliseconds wish) noexcept {
   return wish.count() < 0 ? std::chrono::milliseconds(0) : (wish < kWaitMax ? wish : kWaitMax);

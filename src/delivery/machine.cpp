@@ -35,6 +35,8 @@ void Machine::Body::introduce(const SessionInfo& info, const Now& now) {
   session.key = info.key;
   session.peer = &peerOf(info.peer);
   session.highestKey = std::numeric_limits<MessageKey>::min();
+  session.priority = info.priority;
+  session.unordered = info.unordered;
   if (info.dueAt > now.wall) {
     park(session, Phase::backoff, steadyDue(now, info.dueAt));
   }
@@ -44,6 +46,13 @@ void Machine::Body::see(const RowSeen& row, const Now& now) {
   const auto place = sessions.find(row.session);
   check(place != sessions.end(), "a session is introduced before its first row");
   Session& session = place->second;
+  if (session.unordered) {
+    seeUnordered(session, row, now);
+    return;
+  }
+  if (row.priority) {
+    setPriority(session, *row.priority);
+  }
   if (row.key <= session.highestKey && (session.deferred.contains(row.key) || isInFlight(session, row.key))) {
     return;
   }
@@ -77,6 +86,11 @@ bool Machine::Body::isLive(const Timers::Timer& timer) const {
       const Session& session = sessions.at(timer.owner);
       return session.waits() && session.wakeAt == timer.due;
     }
+    case Timers::Kind::row: {
+      const Session& lane = sessions.at(timer.owner);
+      const auto place = lane.delayed.find(timer.key);
+      return place != lane.delayed.end() && place->second.wakeAt == timer.due;
+    }
     case Timers::Kind::deadline: {
       const Session& session = sessions.at(timer.owner);
       const auto place = session.deferred.find(timer.key);
@@ -96,6 +110,9 @@ void Machine::Body::expire(const Timers::Timer& timer, const Now& now, Actions& 
   switch (timer.kind) {
     case Timers::Kind::session:
       wake(sessions.at(timer.owner));
+      return;
+    case Timers::Kind::row:
+      queueUnordered(sessions.at(timer.owner), timer.key);
       return;
     case Timers::Kind::deadline:
       recall(sessions.at(timer.owner), timer.key, "ack deadline", now, actions);
@@ -127,8 +144,9 @@ void Machine::Body::recall(Session& session, MessageKey key, const char* why, co
 }
 
 void Machine::Body::watch(Session& session, MessageKey key, const Deferred& deferred) {
-  session.deferred.insert_or_assign(key, deferred);
-  timers.add({.due = deferred.deadline, .owner = session.key, .key = key, .kind = Timers::Kind::deadline});
+  Session& keeper = session.lane == nullptr ? session : *session.lane;
+  keeper.deferred.insert_or_assign(key, deferred);
+  timers.add({.due = deferred.deadline, .owner = keeper.key, .key = key, .kind = Timers::Kind::deadline});
 }
 
 Machine::Machine(MachineOptions options, Random& random) : body_(std::make_unique<Body>(std::move(options), random)) {}
@@ -164,6 +182,9 @@ void Machine::forget(SessionKey session, MessageKey key) {
     body_->timers.abandoned();
   }
   known.queue.erase(key);
+  if (known.unordered) {
+    body_->forgetUnordered(known, key);
+  }
   known.peer->suspects.clear(key);
   body_->timers.settle();
 }

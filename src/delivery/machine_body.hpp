@@ -1,7 +1,8 @@
 #pragma once
 
 // The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (who
-// goes next), claiming.cpp (what of it can go), answering.cpp (what became of it).
+// goes next), unordered.cpp (messages that are a session each), claiming.cpp (what of it can go), answering.cpp (what
+// became of it).
 
 #include <limits>
 #include <span>
@@ -41,10 +42,25 @@ struct Machine::Body {
   void startRequests(const Now& now, Actions& actions);
   bool startRequest(Peer& peer, const Now& now, Actions& actions);
   void tidy(Peer& peer);
-  [[nodiscard]] std::vector<SessionClaim> assemble(Peer& peer);
+  [[nodiscard]] std::vector<SessionClaim> assemble(Peer& peer, const Now& now);
+  [[nodiscard]] static bool startsWithSuspect(const Session& session);
+  void enqueueReady(Session& session);
+  void setPriority(Session& session, std::uint8_t priority);
   [[nodiscard]] std::vector<SessionClaim> takeSuspect(Peer& peer);
   /// The request no longer counts against its peer.
   void leave(const Request& request);
+
+  // --- unordered.cpp: messages that are a session each.
+  void seeUnordered(Session& lane, const RowSeen& row, const Now& now);
+  void queueUnordered(Session& lane, MessageKey key);
+  void delay(Session& lane, MessageKey key, const Delay& delay);
+  [[nodiscard]] SessionClaim takeUnit(Session& lane, const Now& now);
+  static void noteWaited(const Session& session, SessionClaim& claim, const Now& now);
+  void retire(Session& unit);
+  [[nodiscard]] bool rejoinLane(Session& unit);
+  void parkUnit(Session& unit, SteadyTime until);
+  void forgetUnordered(Session& lane, MessageKey key);
+  void sweepRetired();
 
   // --- claiming.cpp: the answer of the store.
   struct Filling {
@@ -56,6 +72,8 @@ struct Machine::Body {
             Actions& actions);
   void takeRows(Request& request, Session& session, const SessionClaimed& got, Filling& filling, const Now& now,
                 Actions& actions);
+  /// The session's claim is over. One unordered message has none.
+  static void release(SessionRelease release, Actions& actions);
   void putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got);
   void putBack(Session& session, std::span<const MessageKey> keys);
 
@@ -83,6 +101,8 @@ struct Machine::Body {
   std::unordered_map<RequestId, Request> requests;
   Timers timers;
   std::vector<Peer*> touched;
+  // Units to be forgotten at the end of the event.
+  std::vector<SessionKey> retired;
   RequestId lastRequest = 0;
   bool claiming = true;
   std::size_t claimBudget = std::numeric_limits<std::size_t>::max();

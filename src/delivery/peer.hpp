@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 
 #include "delivery/peer_health.hpp"
-#include "delivery/session.hpp"
+#include "delivery/ready_queue.hpp"
 #include "delivery/suspects.hpp"
 
 namespace ackbox::delivery {
@@ -15,10 +14,9 @@ struct Peer {
   /// 0 until the peer is configured: its sessions stay parked.
   std::uint32_t maxRequests = 0;
 
-  /// Sessions whose turn comes round robin.
-  std::deque<Session*> ready;
+  ReadyQueue ready;
   /// The same for sessions whose head is a suspect, which goes alone.
-  std::deque<Session*> suspectReady;
+  ReadyQueue suspectReady;
   Suspects suspects;
   /// Ordinary requests begun since the last suspect's: the two kinds take turns, so that neither starves.
   std::uint32_t ordinarySinceSuspect = 0;

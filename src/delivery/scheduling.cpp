@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "delivery/machine_body.hpp"
 
@@ -13,18 +14,42 @@ void Machine::Body::touch(Peer& peer) {
 
 void Machine::Body::wake(Session& session) {
   session.request = 0;
+  if (session.lane != nullptr && rejoinLane(session)) {
+    return;
+  }
   if (session.queue.empty()) {
     session.phase = Phase::idle;
     return;
   }
   session.phase = Phase::ready;
+  enqueueReady(session);
+}
+
+// A lane's suspects are units, apart from it. Precondition: something waits in it.
+bool Machine::Body::startsWithSuspect(const Session& session) {
+  return !session.unordered && session.peer->suspects.contains(session.queue.front());
+}
+
+// Precondition: something waits in it.
+void Machine::Body::enqueueReady(Session& session) {
   Peer& peer = *session.peer;
-  (peer.suspects.contains(session.queue.front()) ? peer.suspectReady : peer.ready).push_back(&session);
+  (startsWithSuspect(session) ? peer.suspectReady : peer.ready).push(session);
   touch(peer);
+}
+
+void Machine::Body::setPriority(Session& session, std::uint8_t priority) {
+  if (std::exchange(session.priority, priority) != priority && session.phase == Phase::ready &&
+      !session.queue.empty()) {
+    enqueueReady(session);
+  }
 }
 
 void Machine::Body::park(Session& session, Phase phase, SteadyTime until) {
   session.request = 0;
+  if (session.lane != nullptr) {
+    parkUnit(session, until);
+    return;
+  }
   session.phase = phase;
   session.wakeAt = until;
   timers.add({.due = until, .owner = session.key, .key = 0, .kind = Timers::Kind::session});
@@ -45,6 +70,7 @@ void Machine::Body::startRequests(const Now& now, Actions& actions) {
       touched.pop_back();
     }
   }
+  sweepRetired();
   timers.settle();
 }
 
@@ -67,7 +93,7 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   request.id = ++lastRequest;
   request.peer = &peer;
   request.epoch = peer.health.epoch();
-  request.asked = goesAlone ? takeSuspect(peer) : assemble(peer);
+  request.asked = goesAlone ? takeSuspect(peer) : assemble(peer, now);
   peer.ordinarySinceSuspect = goesAlone ? 0 : peer.ordinarySinceSuspect + 1;
   peer.exclusive = goesAlone ? request.id : 0;
   peer.probe = down ? request.id : peer.probe;
@@ -86,17 +112,23 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
 // Sees to it that each queue's first session belongs there: messages may have been forgotten, or have come back in
 // front of others, since it was queued.
 void Machine::Body::tidy(Peer& peer) {
-  const auto tidyQueue = [&peer](std::deque<Session*>& queue, std::deque<Session*>& other, bool suspect) {
+  const auto tidyQueue = [this](ReadyQueue& queue, ReadyQueue& other, bool suspect) {
     while (!queue.empty()) {
-      Session& first = *queue.front();
-      if (!first.queue.empty() && peer.suspects.contains(first.queue.front()) == suspect) {
+      Session& first = queue.front();
+      if (queue.frontIsStale()) {
+        queue.dropFront();
+        continue;
+      }
+      if (!first.queue.empty() && startsWithSuspect(first) == suspect) {
         return;
       }
-      queue.pop_front();
-      if (first.queue.empty()) {
-        first.phase = Phase::idle;
+      queue.dropFront();
+      if (!first.queue.empty()) {
+        other.push(first);
+      } else if (first.lane != nullptr) {
+        retire(first);
       } else {
-        other.push_back(&first);
+        first.phase = Phase::idle;
       }
     }
   };
@@ -107,7 +139,7 @@ void Machine::Body::tidy(Peer& peer) {
 }
 
 // Precondition: the queue is tidy and not empty, so at least one frame is found.
-std::vector<SessionClaim> Machine::Body::assemble(Peer& peer) {
+std::vector<SessionClaim> Machine::Body::assemble(Peer& peer, const Now& now) {
   std::size_t limit = std::min(options.batchFrames, peer.frameLimit);
   if (peer.creditFrames > 0) {
     limit = std::min<std::size_t>(limit, peer.creditFrames);
@@ -118,20 +150,29 @@ std::vector<SessionClaim> Machine::Body::assemble(Peer& peer) {
   std::vector<SessionClaim> claims;
   std::size_t frames = 0;
   for (; frames < limit && !peer.ready.empty(); tidy(peer)) {
-    Session& session = *peer.ready.front();
+    Session& session = peer.ready.front();
     if (session.frameLimit > 0) {
       if (frames >= session.frameLimit) {
         break;
       }
       limit = std::min<std::size_t>(limit, session.frameLimit);
     }
-    peer.ready.pop_front();
+    peer.ready.popFront();
+    if (session.unordered) {
+      for (; frames < limit && !session.queue.empty(); ++frames) {
+        claims.push_back(takeUnit(session, now));
+      }
+      // Behind the others of its priority with the rest.
+      wake(session);
+      continue;
+    }
     SessionClaim claim{.session = session.key, .keys = {}};
     while (frames < limit && !session.queue.empty() && !peer.suspects.contains(session.queue.front())) {
       claim.keys.push_back(session.queue.front());
       session.queue.popFront();
       ++frames;
     }
+    noteWaited(session, claim, now);
     claims.push_back(std::move(claim));
   }
   return claims;
@@ -139,8 +180,8 @@ std::vector<SessionClaim> Machine::Body::assemble(Peer& peer) {
 
 // Precondition: the queue is tidy and not empty.
 std::vector<SessionClaim> Machine::Body::takeSuspect(Peer& peer) {
-  Session& session = *peer.suspectReady.front();
-  peer.suspectReady.pop_front();
+  Session& session = peer.suspectReady.front();
+  peer.suspectReady.popFront();
   std::vector<SessionClaim> claims{{.session = session.key, .keys = {session.queue.front()}}};
   session.queue.popFront();
   return claims;

@@ -31,7 +31,15 @@ struct Deferred {
   std::uint32_t retryCount = 0;
 };
 
-/// One ordered lane to one peer.
+/// An unordered message's wait.
+struct Delay {
+  SteadyTime wakeAt;
+  /// When the whole of it is over; `wakeAt` may be an earlier look at the clock.
+  SteadyTime until;
+};
+
+/// One ordered lane to one peer; or the lane of its unordered messages of one priority; or, with a `lane`, one of
+/// those.
 struct Session {
   SessionKey key = 0;
   Peer* peer = nullptr;
@@ -39,6 +47,19 @@ struct Session {
   KeyQueue queue;
   std::map<MessageKey, Deferred> deferred;
   Phase phase = Phase::idle;
+  /// See `Frame::priority`.
+  std::uint8_t priority = kPriorityDefault;
+  /// Where in its peer's queue it stands.
+  std::uint8_t queuedAt = kPriorityDefault;
+  /// It is a lane of unordered messages: never in flight itself.
+  bool unordered = false;
+  /// For a single unordered message: where it comes from.
+  Session* lane = nullptr;
+  /// For a lane: those of its messages that wait for an instant.
+  std::map<MessageKey, Delay> delayed;
+  /// The head that the store said is not to be sent yet, and when that is over; 0: none.
+  MessageKey delayedKey = 0;
+  SteadyTime delayedUntil{};
   /// For `backoff` and `foreign`.
   SteadyTime wakeAt{};
   /// For `inFlight`.

@@ -16,6 +16,8 @@ public:
   enum class Kind : std::uint8_t {
     /// A session's backoff, or its next question after a session that another process holds.
     session,
+    /// An unordered message's backoff or delay.
+    row,
     /// A deferred message's ACK deadline.
     deadline,
     /// A peer that is down may be probed.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ackbox/clock.hpp"
+#include "ackbox/frame.hpp"
 #include "ackbox/message.hpp"
 #include "delivery/transition.hpp"
 
@@ -32,7 +33,20 @@ struct SessionInfo {
   PeerKey peer = 0;
   /// Backoff of its head.
   WallTime dueAt{};
+  /// See `Frame::priority`.
+  std::uint8_t priority = kPriorityDefault;
+  /// Not an ordered session but the lane of a peer's unordered messages of one priority. It is never claimed itself:
+  /// each of its messages is, as the session `unitOf(key)`, which no row stands for.
+  bool unordered = false;
 };
+
+/// The session that an unordered message is, alone in it.
+[[nodiscard]] constexpr SessionKey unitOf(MessageKey key) noexcept {
+  return -key;
+}
+[[nodiscard]] constexpr bool isUnit(SessionKey session) noexcept {
+  return session < 0;
+}
 
 /// A live row that the machine has not been told of.
 struct RowSeen {
@@ -40,14 +54,18 @@ struct RowSeen {
   SessionKey session = 0;
   /// `pending` or `sent`; another owner's `sending` row is told as `pending`, the claim will find out.
   MessageState state = MessageState::pending;
-  /// For `sent`: the ACK deadline.
+  /// For `sent`: the ACK deadline. For `pending`: not to be sent before.
   WallTime dueAt{};
+  /// Its session's, when it may have changed since the session was introduced.
+  std::optional<std::uint8_t> priority = {};
 };
 
 /// The rows of one session that a claim asks for, in order.
 struct SessionClaim {
   SessionKey session = 0;
   std::vector<MessageKey> keys;
+  /// The one among them whose delay has been waited out to its full length on the monotonic clock; 0: none.
+  MessageKey waited = 0;
 };
 
 /// How one session's claim went.
@@ -56,7 +74,7 @@ enum class ClaimStatus : std::uint8_t {
   claimed,
   /// A live process has it in flight.
   busy,
-  /// Its head is in backoff until `dueAt`, set by another process.
+  /// Its head is in backoff until `dueAt`, set by another process, or is not to be sent before it.
   notDue,
 };
 
@@ -70,6 +88,8 @@ struct ClaimedRow {
   std::uint32_t dataBytes = 0;
   WallTime enqueuedAt{};
   std::optional<WallTime> expiresAt;
+  /// The delay that it was enqueued with: its horizon counts from there.
+  std::optional<WallTime> notBefore = {};
 };
 
 /// A row that was asked for and is deferred already: watch its deadline instead.
@@ -82,6 +102,10 @@ struct SessionClaimed {
   SessionKey session = 0;
   ClaimStatus status = ClaimStatus::claimed;
   WallTime dueAt{};
+  /// For `notDue`: the row that `dueAt` is of; 0: it is the session's.
+  MessageKey delayed = 0;
+  /// The session's by now; not told of units.
+  std::optional<std::uint8_t> priority = {};
   /// The sequence before the first row that the sender stands by.
   std::uint64_t previousSequence = 0;
   /// Always a prefix of what was asked for once rows that are gone or deferred are left out.

@@ -8,7 +8,8 @@ namespace ackbox::delivery {
 namespace {
 
 bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, WallTime now) {
-  return retry.horizon.count() > 0 && now - row.enqueuedAt >= retry.horizon;
+  const WallTime start = std::max(row.enqueuedAt, row.notBefore.value_or(row.enqueuedAt));
+  return retry.horizon.count() > 0 && now - start >= retry.horizon;
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ Announcement::Announcement(StepJob& step, const PeerName& peerName) {
       case delivery::Transition::discard:
         continue;
     }
-    told_.push_back({{std::move(step.settled[index]->messageId), peerName(settlement.session), step.sessionNames[index],
-                      step.settled[index]->sequence},
+    told_.push_back({{std::move(step.settled[index]->messageId), peerName(step.settled[index]->session),
+                      step.sessionNames[index], step.settled[index]->sequence},
                      std::move(settlement)});
   }
 }

@@ -280,15 +280,31 @@ bool Core::running() const {
 }
 
 void Core::settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell) {
-  const bool heard = withEngine(
-      [&](Engine& running) { running.settledOutside(shared_from_this(), message.session, message.key, tell); });
+  // Nothing holds the core any more when the last commits of its end are told of.
+  const std::shared_ptr<Core> self = weak_from_this().lock();
+  const bool heard =
+      self && withEngine([&](Engine& running) { running.settledOutside(self, message.session, message.key, tell); });
   if (!heard) {
     puller_->settledOutside(message.session, message.key);
     tell(events_);
   }
 }
 
+void Core::tellSuperseded(store::Store& store) {
+  for (const store::SupersededMessage& superseded : store.takeSuperseded()) {
+    SupersededEvent event;
+    event.messageId = superseded.message.messageId;
+    event.peer = superseded.peer;
+    event.session = superseded.session;
+    event.sequence = superseded.message.sequence;
+    event.supersededById = superseded.byMessageId;
+    event.supersededBySequence = superseded.bySequence;
+    settledOutside(superseded.message, [event](EventHub& events) { events.superseded.emit(event); });
+  }
+}
+
 void Core::afterCommit(store::Store& store) {
+  tellSuperseded(store);
   const bool heard = withEngine([&](Engine& running) {
     try {
       store::NewRows rows = store.takeNewRows(kNewsChunk);

@@ -83,6 +83,7 @@ private:
   std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& executor, RunMode mode);
   void runEnded(const StopReport& report);
   void afterCommit(store::Store& store);
+  void tellSuperseded(store::Store& store);
   [[nodiscard]] std::shared_ptr<Engine> engine() const;
   /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
   template <typename Use>

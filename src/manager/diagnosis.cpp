@@ -35,13 +35,15 @@ std::string clause(const Reason& reason) {
       return "it expired at " + until + " and fails when its turn comes";
     case Hindrance::pastHorizon:
       return "its horizon ended at " + until + " and it fails when its turn comes";
+    case Hindrance::notBefore:
+      return "it is not to be sent before " + until;
     case Hindrance::behind:
       return reason.sequence == 0 ? "others of its session may go before it, too far ahead to look for"
                                   : "sequence " + std::to_string(reason.sequence) + " of its session goes before it";
     case Hindrance::sessionInFlight:
       return processText(reason) + " has its session in flight";
     case Hindrance::backoff:
-      return "its session waits until " + until + quoted(reason.detail);
+      return "the next attempt is at " + until + quoted(reason.detail);
     case Hindrance::peerDown:
       return "the peer is unreachable and is probed at " + until + quoted(reason.detail);
     case Hindrance::peerNotConfigured:
@@ -54,9 +56,13 @@ std::string clause(const Reason& reason) {
 
 std::string sentenceOf(const Explanation& explanation) {
   const MessageInfo& message = explanation.message;
-  std::string sentence = "Message " + message.messageId + ", sequence " + std::to_string(message.sequence) +
-                         " of session " + message.session + " to peer " + message.peer + ", is " +
-                         std::string(toString(message.state)) + ": ";
+  std::string sentence = "Message " + message.messageId + ", ";
+  if (message.sequence == 0) {
+    sentence += "unordered,";
+  } else {
+    sentence += "sequence " + std::to_string(message.sequence) + " of session " + message.session;
+  }
+  sentence.append(" to peer ").append(message.peer).append(", is ").append(toString(message.state)).append(": ");
   if (explanation.reasons.empty()) {
     return sentence + "nothing hinders it, it goes at the next claim.";
   }

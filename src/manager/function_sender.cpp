@@ -61,7 +61,7 @@ private:
         report.error = "stopped";
         return report;
       }
-      if (failedSessions.contains(frame.session)) {
+      if (frame.sequence != 0 && failedSessions.contains(frame.session)) {
         FrameResult held;
         held.held = true;
         held.code = "held";
@@ -71,7 +71,8 @@ private:
       sendingFor = this;
       report.results.push_back(callFor(function_, frame));
       sendingFor = nullptr;
-      if (report.results.back().outcome != Outcome::ack) {
+      // Unordered frames are a session each.
+      if (report.results.back().outcome != Outcome::ack && frame.sequence != 0) {
         failedSessions.insert(frame.session);
       }
     }

@@ -139,6 +139,10 @@ Subscription OutboxManager::onRetry(std::function<void(const RetryEvent&)> callb
   return core_->events().retry.add(std::move(callback));
 }
 
+Subscription OutboxManager::onSuperseded(std::function<void(const SupersededEvent&)> callback) {
+  return core_->events().superseded.add(std::move(callback));
+}
+
 std::string OutboxManager::origin() const {
   return core_->origin();
 }

@@ -99,12 +99,13 @@ private:
   std::vector<std::weak_ptr<Slot>> slots_;
 };
 
-/// The four kinds of event of an outbox.
+/// The kinds of event of an outbox.
 struct EventHub {
   Subscribers<SentEvent> sent;
   Subscribers<AckedEvent> acked;
   Subscribers<FailedEvent> failed;
   Subscribers<RetryEvent> retry;
+  Subscribers<SupersededEvent> superseded;
 };
 
 }  // namespace ackbox::manager

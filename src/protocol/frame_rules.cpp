@@ -20,6 +20,21 @@ std::optional<std::string> frameProblem(const Frame& frame, std::size_t depthMax
   if (!isPlainText(frame.correlationId, kIdBytesMax)) {
     return "correlationId must be at most 128 bytes of UTF-8 without control characters";
   }
+  if (frame.priority > kPriorityMax) {
+    return "priority must be 0 to 9";
+  }
+  if (!isPlainText(frame.idempotencyKey, kKeyBytesMax)) {
+    return "idempotencyKey must be at most 256 bytes of UTF-8 without control characters";
+  }
+  if (!isPlainText(frame.supersedeKey, kKeyBytesMax)) {
+    return "supersedeKey must be at most 256 bytes of UTF-8 without control characters";
+  }
+  if (!frame.supersedeKey.empty() && frame.session.empty()) {
+    return "supersedeKey needs a session: without order an older frame could arrive after a newer one";
+  }
+  if (frame.notBefore && frame.expiresAt && *frame.notBefore >= *frame.expiresAt) {
+    return "notBefore must lie before expiresAt, or the frame could never be sent";
+  }
   // The receiver counts the wire's own levels as well: what is stored here must be readable there.
   const std::size_t dataDepthMax = depthMax > kDataNesting ? depthMax - kDataNesting : 0;
   if (!frame.data.empty() && !isValidJson(frame.data, dataDepthMax)) {

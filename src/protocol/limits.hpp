@@ -11,6 +11,7 @@ namespace ackbox::protocol {
 inline constexpr std::size_t kIdBytesMax = 128;
 inline constexpr std::size_t kTypeBytesMax = 256;
 inline constexpr std::size_t kSessionBytesMax = 256;
+inline constexpr std::size_t kKeyBytesMax = 256;
 inline constexpr std::size_t kAgentBytesMax = 1024;
 inline constexpr std::size_t kTraceparentBytesMax = 256;
 inline constexpr std::size_t kCodeBytesMax = 128;

@@ -14,15 +14,30 @@ bool isDue(WallTime dueAt, WallTime now) {
   return dueAt <= now || dueAt > now + kDelayMax;
 }
 
+// Until when a pending row waits; nothing: it may go. A session's backoff is its session's, so of an ordered row only
+// the delay counts that it was enqueued with; an unordered one keeps its backoff itself.
+std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool wasTried, bool unordered, bool waited,
+                                   WallTime now) {
+  if (dueAt <= now || (wasTried && (!unordered || isDue(dueAt, now)))) {
+    return std::nullopt;
+  }
+  if (wasTried || enqueuedAt <= now) {
+    return dueAt;
+  }
+  // The calendar stands before the enqueue: it has been set back, and says nothing of how much of the delay is over.
+  return waited ? std::nullopt : std::optional(now + (dueAt - enqueuedAt));
+}
+
 }  // namespace
 
 Claims::Claims(Context& context)
     : context_(context),
-      selectSession_(context.prepare("SELECT owner_id,due_at_ms,previous_sequence,name FROM #sessions WHERE id=?1")),
+      selectSession_(
+          context.prepare("SELECT owner_id,due_at_ms,previous_sequence,name,priority FROM #sessions WHERE id=?1")),
       ownSession_(context.prepare("UPDATE #sessions SET owner_id=?2 WHERE id=?1")),
       selectRow_(context.prepare(
           "SELECT state,owner_id,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
-          "traceparent,correlation_id,data FROM #outbox WHERE id=?1")),
+          "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
       ownRow_(context.prepare("UPDATE #outbox SET state=1, owner_id=?2, attempt=attempt+1 WHERE id=?1")),
       release_(context.prepare("UPDATE #sessions SET owner_id=iif(owner_id=?2,0,owner_id), "
                                "due_at_ms=iif(owner_id=?2,?3,due_at_ms), "
@@ -34,7 +49,11 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
   reply.sessions.reserve(sessions.size());
   const WallTime now = context_.clock.wallNow();
   for (const delivery::SessionClaim& wanted : sessions) {
-    claimSession(wanted, now, reply);
+    if (delivery::isUnit(wanted.session)) {
+      claimUnit(wanted, now, reply);
+    } else {
+      claimSession(wanted, now, reply);
+    }
   }
   return reply;
 }
@@ -55,6 +74,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     claimed.dueAt = query.instant(1);
     claimed.previousSequence = query.as<std::uint64_t>(2);
     name = query.text(3);
+    claimed.priority = query.as<std::uint8_t>(4);
   }
   if (owner != 0 && owner != context_.owner) {
     claimed.status = delivery::ClaimStatus::busy;
@@ -63,13 +83,13 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
   } else {
     const std::size_t firstMessage = reply.messages.size();
     for (const delivery::MessageKey key : wanted.keys) {
-      claimRow(key, claimed, reply);
-      if (claimed.status == delivery::ClaimStatus::busy) {
+      claimRow(key, wanted.waited, now, claimed, reply);
+      if (claimed.status != delivery::ClaimStatus::claimed) {
         break;
       }
     }
-    if (!claimed.rows.empty()) {
-      // The rows before the one that is taken are a prefix all the same.
+    if (!claimed.rows.empty() || !claimed.deferred.empty()) {
+      // The rows before the one that is taken, or waits, are a prefix all the same.
       claimed.status = delivery::ClaimStatus::claimed;
     }
     for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
@@ -83,10 +103,22 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
   reply.sessions.push_back(std::move(claimed));
 }
 
-void Claims::claimRow(delivery::MessageKey key, delivery::SessionClaimed& session, ClaimReply& reply) {
+// The row's own state and owner are the whole claim: nothing else is shared with other unordered messages.
+void Claims::claimUnit(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply) {
+  delivery::SessionClaimed claimed;
+  claimed.session = wanted.session;
+  for (const delivery::MessageKey key : wanted.keys) {
+    claimRow(key, wanted.waited, now, claimed, reply);
+  }
+  reply.sessions.push_back(std::move(claimed));
+}
+
+void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, WallTime now,
+                      delivery::SessionClaimed& session, ClaimReply& reply) {
   delivery::ClaimedRow row;
   ClaimedMessage message;
   MessageState state{};
+  delivery::SessionKey home = 0;
   {
     Query query(selectRow_, key);
     if (!query.next()) {
@@ -105,12 +137,24 @@ void Claims::claimRow(delivery::MessageKey key, delivery::SessionClaimed& sessio
     if (state != MessageState::pending && state != MessageState::sending) {
       return;
     }
+    const std::optional<WallTime> until = state == MessageState::pending
+                                              ? waitsUntil(query.instant(6), query.instant(5), query.integer(3) != 0,
+                                                           delivery::isUnit(session.session), key == waited, now)
+                                              : std::nullopt;
+    if (until) {
+      session.status = delivery::ClaimStatus::notDue;
+      session.dueAt = *until;
+      session.delayed = key;
+      return;
+    }
     row.key = key;
     row.sequence = query.as<std::uint64_t>(2);
     row.attempt = query.as<std::uint32_t>(3) + 1;
     row.retryCount = query.as<std::uint32_t>(4);
     row.enqueuedAt = query.instant(5);
     row.expiresAt = query.optionalInstant(7);
+    row.notBefore = query.optionalInstant(13);
+    home = query.integer(14);
     OutboundFrame& frame = message.frame;
     frame.messageId = query.text(8);
     frame.type = query.text(9);
@@ -127,8 +171,8 @@ void Claims::claimRow(delivery::MessageKey key, delivery::SessionClaimed& sessio
   message.frame.enqueuedAt = row.enqueuedAt;
   message.frame.expiresAt = row.expiresAt;
   if (state == MessageState::pending) {
-    context_.counters.leave(session.session, MessageState::pending, 1, row.dataBytes);
-    context_.counters.enter(session.session, MessageState::sending, 1, row.dataBytes);
+    context_.counters.leave(home, MessageState::pending, 1, row.dataBytes);
+    context_.counters.enter(home, MessageState::sending, 1, row.dataBytes);
   }
   session.rows.push_back(row);
   reply.messages.push_back(std::move(message));

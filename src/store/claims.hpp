@@ -19,7 +19,9 @@ public:
 
 private:
   void claimSession(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply);
-  void claimRow(delivery::MessageKey key, delivery::SessionClaimed& session, ClaimReply& reply);
+  void claimUnit(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply);
+  void claimRow(delivery::MessageKey key, delivery::MessageKey waited, WallTime now, delivery::SessionClaimed& session,
+                ClaimReply& reply);
 
   Context& context_;
   Statement selectSession_;

@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t kKnownSessionsMax = 100'000;
 
 constexpr std::array<const char*, kCounterCount> kCounterNames = {
-    "pending",      "sending",       "sent",          "failed",         "pending_bytes",    "enqueued",  "acked",
-    "failed_total", "total_retries", "stale_settles", "received",       "duplicates",       "gaps",      "inbox",
-    "deferred",     "refused_acks",  "retained",      "ack_latency_ms", "last_acked_at_ms", "oldest_key"};
+    "pending",      "sending",       "sent",          "failed",         "pending_bytes",    "enqueued",   "acked",
+    "failed_total", "total_retries", "stale_settles", "received",       "duplicates",       "gaps",       "inbox",
+    "deferred",     "refused_acks",  "retained",      "ack_latency_ms", "last_acked_at_ms", "oldest_key", "superseded"};
 
 std::string selectText() {
   std::string columns;
@@ -92,6 +92,7 @@ Stats toStats(const CounterValues& values, const LatencyHistogram& latencies) {
     latency.p95 = latencies.quantile(0.95);
     latency.p99 = latencies.quantile(0.99);
   }
+  stats.superseded = at(Counter::superseded);
   return stats;
 }
 

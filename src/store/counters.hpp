@@ -42,9 +42,10 @@ enum class Counter : std::uint8_t {
   lastAckedAt,
   /// See `Oldest`.
   oldestKey,
+  superseded,
 };
 
-inline constexpr std::size_t kCounterCount = 20;
+inline constexpr std::size_t kCounterCount = 21;
 inline constexpr std::size_t kPeerCounterCount = 9;
 using CounterValues = std::array<std::int64_t, kCounterCount>;
 using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;

@@ -17,7 +17,7 @@ DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles)
           "SELECT o.id,o.session_id,p.id,s.name,o.state,o.sequence,p.name,o.last_error FROM #outbox AS o "
           "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1")),
       highest_(context.prepare("SELECT max(id) FROM #outbox")),
-      choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name"))) {}
+      choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence"))) {}
 
 HandChange DeadLetters::change(std::string_view messageId, Transition transition, std::string_view reason) {
   HandChange made;
@@ -28,7 +28,7 @@ HandChange DeadLetters::change(std::string_view messageId, Transition transition
       made.receipt.refusal = Errc::unknownMessage;
       return made;
     }
-    place = {query.integer(0), query.integer(1), query.integer(2), query.text(3)};
+    place = {query.integer(0), query.integer(1), query.integer(2), query.text(3), query.as<std::uint64_t>(5)};
     made.receipt.state = query.as<MessageState>(4);
     made.receipt.sequence = query.as<std::uint64_t>(5);
     made.message = {place.key, place.session, std::string(messageId), made.receipt.sequence};
@@ -67,8 +67,9 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
                 failedBefore(filter, context_.clock.wallNow()), filter.retriesBelow);
     for (; query.next(); ++looked) {
       report.next.after = query.integer(0);
-      if (query.integer(4) != 0) {
-        chosen.push_back({query.integer(0), query.integer(1), query.integer(2), query.text(3)});
+      if (query.integer(5) != 0) {
+        chosen.push_back(
+            {query.integer(0), query.integer(1), query.integer(2), query.text(3), query.as<std::uint64_t>(4)});
       }
     }
   }
@@ -85,7 +86,11 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
 }
 
 std::uint64_t DeadLetters::redrive(const Place& place) {
-  return outbox_.redrive(place.key, place.peer, place.sessionName);
+  return outbox_.redrive({.key = place.key,
+                          .session = place.session,
+                          .peer = place.peer,
+                          .sessionName = place.sessionName,
+                          .sequence = place.sequence});
 }
 
 std::optional<SettledMessage> DeadLetters::settle(const Place& place, MessageState from, Transition transition,

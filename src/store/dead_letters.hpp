@@ -62,6 +62,7 @@ private:
     delivery::SessionKey session;
     delivery::PeerKey peer;
     std::string sessionName;
+    std::uint64_t sequence;
   };
   [[nodiscard]] std::uint64_t redrive(const Place& place);
   [[nodiscard]] std::optional<SettledMessage> settle(const Place& place, MessageState from,

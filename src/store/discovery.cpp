@@ -13,7 +13,7 @@ constexpr std::size_t kPublishedRowsMax = 100'000;
 Discovery::Discovery(Context& context, Transaction& transaction)
     : transaction_(transaction),
       scan_(context.prepare("SELECT id,session_id,state,due_at_ms FROM #outbox WHERE id>?1 ORDER BY id LIMIT ?2")),
-      selectSession_(context.prepare("SELECT peer_id,name,due_at_ms FROM #sessions WHERE id=?1")) {}
+      selectSession_(context.prepare("SELECT peer_id,name,due_at_ms,priority,lane FROM #sessions WHERE id=?1")) {}
 
 void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
   if (!listening_) {
@@ -62,6 +62,7 @@ void Discovery::stop() noexcept {
 void Discovery::restart() noexcept {
   listening_ = true;
   lastTold_ = 0;
+  caughtUp_ = false;
   sessions_.clear();
   rescan();
 }
@@ -85,23 +86,28 @@ void Discovery::takePublished(std::size_t limit, NewRows& found) {
 
 void Discovery::scan(std::size_t limit, NewRows& found) {
   std::size_t examined = 0;
+  std::unordered_map<delivery::SessionKey, std::uint8_t> priorities;
   delivery::MessageKey last = lastTold_;
   Query query(scan_, lastTold_, limit);
   for (; query.next(); ++examined) {
     last = query.integer(0);
-    delivery::RowSeen row{last, query.integer(1), query.as<MessageState>(2), query.instant(3)};
+    delivery::RowSeen row{last, query.integer(1), query.as<MessageState>(2), query.instant(3), {}};
     if (row.state == MessageState::acked || row.state == MessageState::failed) {
       continue;
     }
     if (row.state != MessageState::sent) {
       row.state = MessageState::pending;
-      row.dueAt = {};
     }
-    introduce(row.session, found);
+    if (!introduce(row.session, found) && caughtUp_) {
+      // Other connections' enqueues may have changed it. Not asked while the backlog is read, where each session is
+      // introduced with the latest.
+      row.priority = priorityOf(row.session, priorities);
+    }
     found.rows.push_back(row);
   }
   lastTold_ = last;
   found.more = examined == limit;
+  caughtUp_ = caughtUp_ || !found.more;
   while (!published_.empty() && published_.front().key <= lastTold_) {
     published_.pop_front();
   }
@@ -112,16 +118,28 @@ void Discovery::rescan() noexcept {
   scannedVersion_ = -1;
 }
 
-void Discovery::introduce(delivery::SessionKey key, NewRows& found) {
+bool Discovery::introduce(delivery::SessionKey key, NewRows& found) {
   if (sessions_.contains(key)) {
-    return;
+    return false;
   }
   Query query(selectSession_, key);
   if (!query.next()) {
     throw Error(Errc::databaseCorrupt, "session " + std::to_string(key) + " of an outbox row is missing");
   }
-  found.sessions.push_back({key, query.integer(0), query.instant(2)});
+  found.sessions.push_back({key, query.integer(0), query.instant(2), query.as<std::uint8_t>(3), query.integer(4) != 0});
   sessions_.emplace(key, query.text(1));
+  return true;
+}
+
+std::uint8_t Discovery::priorityOf(delivery::SessionKey key,
+                                   std::unordered_map<delivery::SessionKey, std::uint8_t>& read) {
+  const auto [place, isNew] = read.try_emplace(key, kPriorityDefault);
+  if (isNew) {
+    if (Query query(selectSession_, key); query.next()) {
+      place->second = query.as<std::uint8_t>(3);
+    }
+  }
+  return place->second;
 }
 
 }  // namespace ackbox::store

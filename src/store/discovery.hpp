@@ -32,7 +32,11 @@ private:
   void takePublished(std::size_t limit, NewRows& found);
   void scan(std::size_t limit, NewRows& found);
   void rescan() noexcept;
-  void introduce(delivery::SessionKey key, NewRows& found);
+  /// True when the session was not known.
+  bool introduce(delivery::SessionKey key, NewRows& found);
+  /// A session's priority now, read once per `read`.
+  [[nodiscard]] std::uint8_t priorityOf(delivery::SessionKey key,
+                                        std::unordered_map<delivery::SessionKey, std::uint8_t>& read);
 
   Transaction& transaction_;
   Statement scan_;
@@ -41,6 +45,8 @@ private:
   // The file's version up to which everything committed by others has been told; -1: nothing has.
   std::int64_t scannedVersion_ = -1;
   bool listening_ = true;
+  // The backlog has been told.
+  bool caughtUp_ = false;
   std::deque<delivery::RowSeen> published_;
   std::unordered_map<delivery::SessionKey, std::string> sessions_;
 };

@@ -18,6 +18,9 @@ struct Explainer::Facts {
   delivery::SessionKey session = 0;
   std::int64_t owner = 0;
   std::optional<WallTime> expiresAt;
+  WallTime dueAt{};
+  bool wasTried = false;
+  std::optional<WallTime> notBefore;
   std::int64_t sessionOwner = 0;
   WallTime sessionDueAt{};
   bool peerDown = false;
@@ -30,7 +33,8 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
       sidecar_(ownersFile(connection, options.tablePrefix)),
       facts_(connection,
              "SELECT o.id,o.session_id,o.owner_id,o.expires_at_ms,s.owner_id,s.due_at_ms,p.down,p.next_probe_at_ms,"
-             "p.last_error FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON "
+             "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms FROM #outbox AS o JOIN #sessions AS s ON "
+             "s.id=o.session_id JOIN #peers AS p ON "
              "p.id=s.peer_id WHERE o.message_id=?1",
              options.tablePrefix),
       inFlight_(connection,
@@ -54,9 +58,18 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
   {
     Query query(facts_, message.messageId);
     query.next();
-    facts = {query.integer(0),         query.integer(1), query.integer(2),
-             query.optionalInstant(3), query.integer(4), query.instant(5),
-             query.integer(6) != 0,    query.instant(7), query.text(8)};
+    facts.key = query.integer(0);
+    facts.session = query.integer(1);
+    facts.owner = query.integer(2);
+    facts.expiresAt = query.optionalInstant(3);
+    facts.sessionOwner = query.integer(4);
+    facts.sessionDueAt = query.instant(5);
+    facts.peerDown = query.integer(6) != 0;
+    facts.nextProbeAt = query.instant(7);
+    facts.peerError = query.text(8);
+    facts.dueAt = query.instant(9);
+    facts.wasTried = query.integer(10) != 0;
+    facts.notBefore = query.optionalInstant(11);
   }
   std::vector<Reason> reasons;
   switch (message.state) {
@@ -86,10 +99,17 @@ void Explainer::explainPending(const Facts& facts, const MessageInfo& message, d
     reasons.push_back({.hindrance = Hindrance::expired, .until = *facts.expiresAt, .detail = {}});
   }
   const auto horizon = options_.retry.horizon;
-  if (horizon.count() > 0 && now - message.enqueuedAt >= horizon) {
-    reasons.push_back({.hindrance = Hindrance::pastHorizon, .until = message.enqueuedAt + horizon, .detail = {}});
+  const WallTime start = std::max(message.enqueuedAt, facts.notBefore.value_or(message.enqueuedAt));
+  if (horizon.count() > 0 && now - start >= horizon) {
+    reasons.push_back({.hindrance = Hindrance::pastHorizon, .until = start + horizon, .detail = {}});
   }
-  if (const auto sequence = ahead(facts, oldest)) {
+  const bool unordered = message.sequence == 0;
+  if (facts.dueAt > now && !facts.wasTried) {
+    reasons.push_back({.hindrance = Hindrance::notBefore, .until = facts.dueAt, .detail = {}});
+  } else if (facts.dueAt > now && unordered) {
+    reasons.push_back({.hindrance = Hindrance::backoff, .until = facts.dueAt, .detail = message.lastError});
+  }
+  if (const auto sequence = unordered ? std::nullopt : ahead(facts, oldest)) {
     reasons.push_back({.hindrance = Hindrance::behind, .sequence = *sequence, .detail = {}});
   }
   if (facts.sessionOwner != 0) {

@@ -6,6 +6,7 @@
 
 #include "store/connection.hpp"
 #include "store/counters.hpp"
+#include "store/idempotency_keys.hpp"
 #include "store/outbox_rows.hpp"
 #include "store/peers.hpp"
 #include "store/schema.hpp"
@@ -43,6 +44,7 @@ struct ForeignWriter::Body {
         random(options.random ? options.random : systemRandom()),
         committed(std::move(givenCommitted)),
         rows(handle, options.tablePrefix),
+        keys(handle, options.tablePrefix, options.idempotencyRetention),
         counters(handle, options.tablePrefix),
         selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
         savepoint(handle, "SAVEPOINT #enqueue", options.tablePrefix),
@@ -79,6 +81,7 @@ struct ForeignWriter::Body {
   const std::function<void()> committed;
   std::map<std::string, delivery::PeerKey, std::less<>> peers;
   OutboxRows rows;
+  IdempotencyKeys keys;
   Counters counters;
   UuidGenerator uuids;
   Statement selectPeer;
@@ -118,16 +121,20 @@ EnqueueReceipt ForeignWriter::enqueue(const Frame& frame) {
 // The same steps as the store's own enqueue, with nothing remembered between calls: the caller's transaction may be
 // rolled back behind our back.
 EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey peer) {
+  const WallTime now = clock->wallNow();
+  if (auto repetition = keys.find(frame.idempotencyKey, now)) {
+    return *repetition;
+  }
   counters.forget();
+  const std::vector<Supersedable> leaving = rows.supersedable(peer, frame);
   if (auto refusal = refuseFull(frame, counters.live(),
-                                static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), options)) {
+                                static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), leaving, options)) {
     const auto sequence = frame.id.empty() ? std::nullopt : rows.sequenceOf(frame.id);
     return sequence ? EnqueueReceipt{EnqueueStatus::duplicate, frame.id, *sequence, {}} : *refusal;
   }
-  const WallTime now = clock->wallNow();
-  const auto known = rows.findSession(peer, frame.session);
-  SessionTail tail = known ? *known : rows.insertSession(peer, frame.session);
-  ++tail.lastSequence;
+  const SessionName name(peer, frame);
+  const auto known = rows.findSession(name);
+  const SessionTail tail = (known ? *known : rows.insertSession(name, frame.priority)).next(frame.priority);
   EnqueueReceipt receipt{
       EnqueueStatus::stored, frame.id.empty() ? uuids.next(now, *random) : frame.id, tail.lastSequence, {}};
   if (!rows.insert(frame, receipt.messageId, tail, now)) {
@@ -135,9 +142,18 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
     receipt.sequence = rows.sequenceOf(receipt.messageId).value_or(0);
     return receipt;
   }
+  for (const Supersedable& message : leaving) {
+    rows.remove(message.key);
+    counters.leave(message.session, MessageState::pending, 1, message.bytes);
+    counters.add(Counter::superseded, 1);
+    receipt.supersededId = message.messageId;
+  }
+  keys.remember(frame.idempotencyKey, receipt, now);
   counters.enter(tail.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   counters.add(tail.key, Counter::enqueued, 1);
-  rows.updateSession(tail, counters.takeSession(tail.key));
+  if (!tail.unordered) {
+    rows.updateSession(tail, counters.takeSession(tail.key));
+  }
   counters.flush();
   return receipt;
 }

@@ -14,6 +14,7 @@ Outbox::Outbox(Context& context, const Peers& peers)
     : context_(context),
       peers_(peers),
       rows_(context.connection.handle(), context.connection.prefix()),
+      keys_(context.connection.handle(), context.connection.prefix(), context.options.idempotencyRetention),
       // REPLACE takes the old row away, as both have the one message id; AUTOINCREMENT gives the new one a new key.
       // Its age begins anew, or the horizon that failed it would fail it again at once.
       redrive_(context.prepare(
@@ -27,16 +28,20 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   if (auto refusal = refuseFrame(frame, peer != nullptr, context_.options)) {
     return *refusal;
   }
-  Counters& counters = context_.counters;
-  if (auto refusal = refuseFull(frame, counters.live(),
-                                static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), context_.options)) {
-    // A repetition is told the truth even while the queue is full.
-    const auto sequence = frame.id.empty() ? std::nullopt : rows_.sequenceOf(frame.id);
-    return sequence ? EnqueueReceipt{EnqueueStatus::duplicate, frame.id, *sequence, {}} : *refusal;
-  }
   const WallTime now = context_.clock.wallNow();
-  CachedTail& cached = tailOf(peer->key, frame.session);
-  const SessionTail place{cached.tail.key, cached.tail.lastSequence + 1};
+  if (auto repetition = keys_.find(frame.idempotencyKey, now)) {
+    return *repetition;
+  }
+  Counters& counters = context_.counters;
+  const std::vector<Supersedable> leaving = rows_.supersedable(peer->key, frame);
+  if (auto refusal =
+          refuseFull(frame, counters.live(), static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), leaving,
+                     context_.options)) {
+    // A repetition is told the truth even while the queue is full.
+    return repetitionOf(frame).value_or(*refusal);
+  }
+  CachedTail& cached = tailOf({peer->key, frame}, frame.priority);
+  const SessionTail place = cached.tail.next(frame.priority);
   EnqueueReceipt receipt{EnqueueStatus::stored, frame.id, place.lastSequence, {}};
   if (receipt.messageId.empty()) {
     receipt.messageId = uuids_.next(now, context_.random);
@@ -47,20 +52,43 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
     receipt.sequence = rows_.sequenceOf(receipt.messageId).value_or(0);
     return receipt;
   }
-  append(cached, place, *key);
+  append(cached, place, {*key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority});
   counters.enter(place.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   counters.add(place.key, Counter::enqueued, 1);
+  supersede(leaving, frame, receipt);
+  keys_.remember(frame.idempotencyKey, receipt, now);
   return receipt;
 }
 
-std::uint64_t Outbox::redrive(delivery::MessageKey key, delivery::PeerKey peer, std::string_view session) {
-  CachedTail& cached = tailOf(peer, session);
-  const SessionTail place{cached.tail.key, cached.tail.lastSequence + 1};
-  if (Query(redrive_, key, place.lastSequence, context_.clock.wallNow()).run() == 0) {
+std::optional<EnqueueReceipt> Outbox::repetitionOf(const Frame& frame) {
+  const auto sequence = frame.id.empty() ? std::nullopt : rows_.sequenceOf(frame.id);
+  return sequence ? std::optional(EnqueueReceipt{EnqueueStatus::duplicate, frame.id, *sequence, {}}) : std::nullopt;
+}
+
+void Outbox::supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt) {
+  for (const Supersedable& message : messages) {
+    rows_.remove(message.key);
+    context_.counters.leave(message.session, MessageState::pending, 1, message.bytes);
+    context_.counters.add(Counter::superseded, 1);
+    context_.oldest.settled(message.key);
+    superseded_.push_back({.message = {message.key, message.session, message.messageId, message.sequence},
+                           .peer = frame.peer,
+                           .session = frame.session,
+                           .byMessageId = receipt.messageId,
+                           .bySequence = receipt.sequence});
+    receipt.supersededId = message.messageId;
+  }
+}
+
+std::uint64_t Outbox::redrive(const Redrive& letter) {
+  CachedTail unordered{{letter.session, 0, kPriorityDefault, true}, false};
+  CachedTail& cached = letter.sequence == 0 ? unordered : tailOf({letter.peer, letter.sessionName}, kPriorityDefault);
+  const SessionTail place = cached.tail.next(cached.tail.priority);
+  if (Query(redrive_, letter.key, place.lastSequence, context_.clock.wallNow()).run() == 0) {
     throw Error(Errc::invalidTransition, "only a dead letter is redriven");
   }
   const delivery::MessageKey newKey = sqlite3_last_insert_rowid(context_.connection.handle());
-  append(cached, place, newKey);
+  append(cached, place, {newKey, place.key, MessageState::pending, {}, {}});
   Query size(bytesOf_, newKey);
   size.next();
   context_.counters.leave(place.key, MessageState::failed, 1, 0);
@@ -68,20 +96,24 @@ std::uint64_t Outbox::redrive(delivery::MessageKey key, delivery::PeerKey peer, 
   return place.lastSequence;
 }
 
-void Outbox::append(CachedTail& cached, const SessionTail& place, delivery::MessageKey key) {
-  stored_.push_back({key, place.key, MessageState::pending, {}});
+void Outbox::append(CachedTail& cached, const SessionTail& place, const delivery::RowSeen& row) {
+  stored_.push_back(row);
+  if (place.unordered) {
+    return;
+  }
   cached.tail = place;
   if (!std::exchange(cached.dirty, true)) {
     dirty_.push_back(&cached);
   }
 }
 
-std::vector<delivery::RowSeen> Outbox::takeStored() {
-  return std::exchange(stored_, {});
+std::vector<SupersededMessage> Outbox::takeSuperseded() {
+  return std::exchange(superseded_, {});
 }
 
-void Outbox::forgetStoredAfter(std::size_t count) {
-  stored_.resize(count);
+void Outbox::forgetAfter(std::size_t storedCount, std::size_t supersededCount) {
+  stored_.resize(storedCount);
+  superseded_.resize(supersededCount);
 }
 
 void Outbox::flush() {
@@ -101,15 +133,18 @@ void Outbox::forgetSessions() noexcept {
   cached_ = 0;
 }
 
-Outbox::CachedTail& Outbox::tailOf(delivery::PeerKey peer, std::string_view session) {
-  Lane& lane = lanes_[peer];
-  if (const auto found = lane.find(session); found != lane.end()) {
+Outbox::CachedTail& Outbox::tailOf(const SessionName& session, std::uint8_t priority) {
+  // No session's name has control characters, so a lane's number is no session's.
+  const char laneName = static_cast<char>(session.lane);
+  const std::string_view name = session.lane == 0 ? session.name : std::string_view(&laneName, 1);
+  Lane& lane = lanes_[session.peer];
+  if (const auto found = lane.find(name); found != lane.end()) {
     return found->second;
   }
-  const auto known = rows_.findSession(peer, session);
-  const SessionTail tail = known ? *known : rows_.insertSession(peer, session);
+  const auto known = rows_.findSession(session);
+  const SessionTail tail = known ? *known : rows_.insertSession(session, priority);
   ++cached_;
-  return lane.emplace(std::string(session), CachedTail{tail, false}).first->second;
+  return lane.emplace(std::string(name), CachedTail{tail, false}).first->second;
 }
 
 }  // namespace ackbox::store

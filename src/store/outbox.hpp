@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "store/context.hpp"
+#include "store/idempotency_keys.hpp"
 #include "store/outbox_rows.hpp"
 #include "store/peers.hpp"
+#include "store/store.hpp"
 #include "store/uuid.hpp"
 
 namespace ackbox::store {
@@ -20,14 +22,25 @@ public:
 
   EnqueueReceipt enqueue(const Frame& frame);
 
+  /// A dead letter, and where it stood.
+  struct Redrive {
+    delivery::MessageKey key = 0;
+    delivery::SessionKey session = 0;
+    delivery::PeerKey peer = 0;
+    std::string_view sessionName;
+    /// 0: it is unordered.
+    std::uint64_t sequence = 0;
+  };
   /// Puts a dead letter at its session's tail, as a new row with a new sequence. Returns the sequence.
-  std::uint64_t redrive(delivery::MessageKey key, delivery::PeerKey peer, std::string_view session);
+  std::uint64_t redrive(const Redrive& letter);
 
-  /// Rows stored since the last `takeStored` or `forget`, in key order.
+  /// Rows stored since the last `forgetAfter`, in key order.
   [[nodiscard]] const std::vector<delivery::RowSeen>& stored() const noexcept { return stored_; }
-  [[nodiscard]] std::vector<delivery::RowSeen> takeStored();
-  /// A nested scope was undone: only the first `count` stored rows remain.
-  void forgetStoredAfter(std::size_t count);
+  /// Messages that were taken away for others since the last `takeSuperseded` or `forget`.
+  [[nodiscard]] const std::vector<SupersededMessage>& superseded() const noexcept { return superseded_; }
+  [[nodiscard]] std::vector<SupersededMessage> takeSuperseded();
+  /// A nested scope was undone: only the first so many remain.
+  void forgetAfter(std::size_t storedCount, std::size_t supersededCount);
 
   /// Writes the tails that changed.
   void flush();
@@ -45,12 +58,15 @@ private:
   };
   using Lane = std::unordered_map<std::string, CachedTail, NameHash, std::equal_to<>>;
 
-  CachedTail& tailOf(delivery::PeerKey peer, std::string_view session);
-  void append(CachedTail& cached, const SessionTail& place, delivery::MessageKey key);
+  CachedTail& tailOf(const SessionName& session, std::uint8_t priority);
+  void append(CachedTail& cached, const SessionTail& place, const delivery::RowSeen& row);
+  [[nodiscard]] std::optional<EnqueueReceipt> repetitionOf(const Frame& frame);
+  void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);
 
   Context& context_;
   const Peers& peers_;
   OutboxRows rows_;
+  IdempotencyKeys keys_;
   Statement redrive_;
   Statement bytesOf_;
   UuidGenerator uuids_;
@@ -59,6 +75,7 @@ private:
   // Into lanes_, whose elements do not move.
   std::vector<CachedTail*> dirty_;
   std::vector<delivery::RowSeen> stored_;
+  std::vector<SupersededMessage> superseded_;
 };
 
 }  // namespace ackbox::store

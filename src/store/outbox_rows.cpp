@@ -4,38 +4,51 @@ namespace ackbox::store {
 
 OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
     : connection_(connection),
-      findSession_(connection, "SELECT id,last_sequence FROM #sessions WHERE peer_id=?1 AND name=?2", prefix),
-      insertSession_(connection, "INSERT INTO #sessions(peer_id,name,last_sequence) VALUES(?1,?2,0)", prefix),
-      updateSession_(connection, "UPDATE #sessions SET last_sequence=?2, live=live+?3, failed=failed+?4 WHERE id=?1",
+      findSession_(connection,
+                   "SELECT id,last_sequence,priority FROM #sessions WHERE peer_id=?1 AND name=?2 AND lane=?3", prefix),
+      insertSession_(connection,
+                     "INSERT INTO #sessions(peer_id,name,lane,last_sequence,priority) VALUES(?1,?2,?3,0,?4)", prefix),
+      updateSession_(connection,
+                     "UPDATE #sessions SET last_sequence=?2, priority=?3, live=live+?4, failed=failed+?5 WHERE id=?1",
                      prefix),
       insert_(connection,
               "INSERT INTO #outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
-              "expires_at_ms,message_id,type,traceparent,correlation_id,data) "
-              "VALUES(?1,?2,0,0,0,?3,0,?4,?5,?6,?7,?8,?9) ON CONFLICT(message_id) DO NOTHING",
+              "expires_at_ms,message_id,type,traceparent,correlation_id,data,not_before_ms,supersede_key) "
+              "VALUES(?1,?2,0,0,0,?3,coalesce(?10,0),?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT(message_id) DO NOTHING",
               prefix),
-      sequenceOf_(connection, "SELECT sequence FROM #outbox WHERE message_id=?1", prefix) {}
+      sequenceOf_(connection, "SELECT sequence FROM #outbox WHERE message_id=?1", prefix),
+      supersedable_(
+          connection,
+          "SELECT o.id,o.session_id,o.message_id,o.sequence,length(o.data) FROM #sessions AS s CROSS JOIN "
+          "#outbox AS o INDEXED BY #outbox_supersedable ON o.session_id=s.id WHERE s.peer_id=?1 AND s.name=?2 "
+          "AND s.lane=0 AND o.state=0 AND o.supersede_key=?3 ORDER BY o.id",
+          prefix),
+      remove_(connection, "DELETE FROM #outbox WHERE id=?1", prefix) {}
 
-std::optional<SessionTail> OutboxRows::findSession(delivery::PeerKey peer, std::string_view name) {
-  Query query(findSession_, peer, name);
+std::optional<SessionTail> OutboxRows::findSession(const SessionName& session) {
+  Query query(findSession_, session.peer, session.name, session.lane);
   if (!query.next()) {
     return std::nullopt;
   }
-  return SessionTail{query.integer(0), query.as<std::uint64_t>(1)};
+  return SessionTail{query.integer(0), query.as<std::uint64_t>(1), query.as<std::uint8_t>(2), session.lane != 0};
 }
 
-SessionTail OutboxRows::insertSession(delivery::PeerKey peer, std::string_view name) {
-  Query(insertSession_, peer, name).run();
-  return {sqlite3_last_insert_rowid(connection_), 0};
+SessionTail OutboxRows::insertSession(const SessionName& session, std::uint8_t priority) {
+  Query(insertSession_, session.peer, session.name, session.lane, priority).run();
+  return {sqlite3_last_insert_rowid(connection_), 0, priority, session.lane != 0};
 }
 
 void OutboxRows::updateSession(const SessionTail& tail, const Counters::SessionChange& change) {
-  Query(updateSession_, tail.key, tail.lastSequence, change.live, change.failed).run();
+  Query(updateSession_, tail.key, tail.lastSequence, tail.priority, change.live, change.failed).run();
 }
 
 std::optional<delivery::MessageKey> OutboxRows::insert(const Frame& frame, std::string_view messageId,
                                                        const SessionTail& place, WallTime now) {
+  // A delay that is over already is none, whatever becomes of the calendar.
+  const auto notBefore = frame.notBefore && *frame.notBefore > now ? frame.notBefore : std::nullopt;
   const std::size_t stored = Query(insert_, place.key, place.lastSequence, now, frame.expiresAt, messageId, frame.type,
-                                   NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data})
+                                   NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data},
+                                   notBefore, NullIfEmpty{frame.supersedeKey})
                                  .run();
   if (stored == 0) {
     return std::nullopt;
@@ -46,6 +59,22 @@ std::optional<delivery::MessageKey> OutboxRows::insert(const Frame& frame, std::
 std::optional<std::uint64_t> OutboxRows::sequenceOf(std::string_view messageId) {
   Query query(sequenceOf_, messageId);
   return query.next() ? std::optional(query.as<std::uint64_t>(0)) : std::nullopt;
+}
+
+std::vector<Supersedable> OutboxRows::supersedable(delivery::PeerKey peer, const Frame& frame) {
+  std::vector<Supersedable> found;
+  if (frame.supersedeKey.empty()) {
+    return found;
+  }
+  Query query(supersedable_, peer, frame.session, frame.supersedeKey);
+  while (query.next()) {
+    found.push_back({query.integer(0), query.integer(1), query.text(2), query.as<std::uint64_t>(3), query.integer(4)});
+  }
+  return found;
+}
+
+void OutboxRows::remove(delivery::MessageKey key) {
+  Query(remove_, key).run();
 }
 
 std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown, const OutboxOptions& options) {
@@ -62,7 +91,11 @@ std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown, co
 }
 
 std::optional<EnqueueReceipt> refuseFull(const Frame& frame, std::uint64_t live, std::uint64_t liveBytes,
-                                         const OutboxOptions& options) {
+                                         const std::vector<Supersedable>& leaving, const OutboxOptions& options) {
+  live -= leaving.size();
+  for (const Supersedable& message : leaving) {
+    liveBytes -= static_cast<std::uint64_t>(message.bytes);
+  }
   const auto refuse = [&frame](const char* limit, std::uint64_t value) {
     return EnqueueReceipt{EnqueueStatus::queueFull, frame.id, 0,
                           std::string(limit) + " = " + std::to_string(value) + " is reached: try again later"};

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
@@ -14,10 +15,42 @@
 
 namespace ackbox::store {
 
+/// Where a session's row is found: by its name, or as a peer's lane of unordered messages of one priority.
+struct SessionName {
+  delivery::PeerKey peer = 0;
+  std::string_view name;
+  /// As the column: 0 for a session.
+  std::uint8_t lane = 0;
+
+  /// The session, or the lane, that `frame` goes to.
+  SessionName(delivery::PeerKey peerKey, const Frame& frame)
+      : peer(peerKey),
+        name(frame.session),
+        lane(frame.session.empty() ? static_cast<std::uint8_t>(frame.priority + 1) : std::uint8_t{0}) {}
+  SessionName(delivery::PeerKey peerKey, std::string_view sessionName) : peer(peerKey), name(sessionName) {}
+};
+
 /// A session's row, as enqueues need it.
 struct SessionTail {
   delivery::SessionKey key = 0;
+  /// Stays 0 in a lane.
   std::uint64_t lastSequence = 0;
+  std::uint8_t priority = kPriorityDefault;
+  bool unordered = false;
+
+  /// The place behind it, for a message of this priority.
+  [[nodiscard]] SessionTail next(std::uint8_t messagePriority) const noexcept {
+    return unordered ? *this : SessionTail{key, lastSequence + 1, messagePriority, false};
+  }
+};
+
+/// A pending message that another one takes the place of.
+struct Supersedable {
+  delivery::MessageKey key = 0;
+  delivery::SessionKey session = 0;
+  std::string messageId;
+  std::uint64_t sequence = 0;
+  std::int64_t bytes = 0;
 };
 
 /// The statements of an enqueue, the same on our connection and on an application's.
@@ -25,8 +58,8 @@ class OutboxRows {
 public:
   OutboxRows(sqlite3* connection, std::string_view prefix);
 
-  [[nodiscard]] std::optional<SessionTail> findSession(delivery::PeerKey peer, std::string_view name);
-  [[nodiscard]] SessionTail insertSession(delivery::PeerKey peer, std::string_view name);
+  [[nodiscard]] std::optional<SessionTail> findSession(const SessionName& session);
+  [[nodiscard]] SessionTail insertSession(const SessionName& session, std::uint8_t priority);
   /// Writes the tail, and what it changed in the session's gauges.
   void updateSession(const SessionTail& tail, const Counters::SessionChange& change);
 
@@ -36,6 +69,10 @@ public:
   /// The sequence of the row with this id, if it is still there.
   [[nodiscard]] std::optional<std::uint64_t> sequenceOf(std::string_view messageId);
 
+  /// The pending messages that `frame` would take the place of, oldest first.
+  [[nodiscard]] std::vector<Supersedable> supersedable(delivery::PeerKey peer, const Frame& frame);
+  void remove(delivery::MessageKey key);
+
 private:
   sqlite3* const connection_;
   Statement findSession_;
@@ -43,14 +80,17 @@ private:
   Statement updateSession_;
   Statement insert_;
   Statement sequenceOf_;
+  Statement supersedable_;
+  Statement remove_;
 };
 
 /// The refusal that `frame` meets, whatever the queue: its peer is unknown or it is too large.
 [[nodiscard]] std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown,
                                                         const OutboxOptions& options);
 
-/// The refusal of a full queue.
+/// The refusal of a full queue, which `leaving` messages are about to leave.
 [[nodiscard]] std::optional<EnqueueReceipt> refuseFull(const Frame& frame, std::uint64_t live, std::uint64_t liveBytes,
+                                                       const std::vector<Supersedable>& leaving,
                                                        const OutboxOptions& options);
 
 }  // namespace ackbox::store

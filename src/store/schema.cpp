@@ -121,6 +121,39 @@ CREATE INDEX #outbox_failed ON #outbox(id) WHERE state = 4;
 
 // Not released yet: it grows until it is.
 constexpr const char* kVersion3 = R"sql(
+-- Enqueues. First here, because it makes the sessions' table anew: its constraint takes the lane in.
+CREATE TABLE #sessions_of_version_3(
+  id INTEGER PRIMARY KEY,
+  peer_id INTEGER NOT NULL,
+  name TEXT NOT NULL,                           -- empty in the lanes of unordered messages
+  last_sequence INTEGER NOT NULL,               -- of its newest message, from 1
+  previous_sequence INTEGER NOT NULL DEFAULT 0, -- of the last message stood by: acked or deferred
+  owner_id INTEGER NOT NULL DEFAULT 0,          -- the process that has it in flight; 0: nobody
+  due_at_ms INTEGER NOT NULL DEFAULT 0,         -- backoff of its head
+  priority INTEGER NOT NULL DEFAULT 4,          -- 0 to 9, of its latest enqueue
+  lane INTEGER NOT NULL DEFAULT 0,              -- 0: a session. 1 to 10: all unordered messages of a priority, plus 1,
+                                                -- to a peer, of which nothing else but the priority is kept here
+  UNIQUE(peer_id, name, lane)
+);
+INSERT INTO #sessions_of_version_3(id,peer_id,name,last_sequence,previous_sequence,owner_id,due_at_ms)
+  SELECT id,peer_id,name,last_sequence,previous_sequence,owner_id,due_at_ms FROM #sessions;
+DROP TABLE #sessions;
+ALTER TABLE #sessions_of_version_3 RENAME TO #sessions;
+CREATE INDEX #sessions_owned ON #sessions(owner_id) WHERE owner_id <> 0;
+-- From here on `due_at_ms` of a PENDING row that was never tried is its `not_before_ms` or 0, and `sequence` of an
+-- unordered message is 0.
+ALTER TABLE #outbox ADD COLUMN not_before_ms INTEGER;  -- not sent before; NULL: at once
+ALTER TABLE #outbox ADD COLUMN supersede_key TEXT;     -- a later message with it takes this one's place; NULL: none does
+-- PENDING rows with such a key only.
+CREATE INDEX #outbox_supersedable ON #outbox(session_id, supersede_key) WHERE state = 0 AND supersede_key IS NOT NULL;
+CREATE TABLE #idempotency_keys(
+  key TEXT PRIMARY KEY,
+  message_id TEXT NOT NULL,        -- of the first message that was enqueued with it
+  sequence INTEGER NOT NULL,       -- as that enqueue's receipt told it
+  keep_until_ms INTEGER NOT NULL   -- and for as long as the message is in the outbox
+) WITHOUT ROWID;
+CREATE INDEX #idempotency_keys_keep_until ON #idempotency_keys(keep_until_ms);
+ALTER TABLE #counters ADD COLUMN superseded INTEGER NOT NULL DEFAULT 0;
 -- A mark belongs to the agent that it was made for: nobody moves another's by naming its store and session.
 ALTER TABLE #inbound_sessions RENAME TO #inbound_sessions_version_2;
 CREATE TABLE #inbound_sessions(
@@ -229,6 +262,7 @@ constexpr Table kTables[] = {
     {"inbound_sessions"},
     {"processed_messages"},
     {"counters"},
+    {"idempotency_keys", 3},
     {"inbox", 3},
     {"inbox_results", 3},
     {"peer_counters", 3},

@@ -88,8 +88,11 @@ struct Store::Body {
   struct Scope {
     Counters::Changes changes;
     std::size_t storedRows;
+    std::size_t superseded;
   };
   std::vector<Scope> scopes;
+  // Taken away by transactions that are committed, and not asked for yet.
+  std::size_t supersededBefore = 0;
 };
 
 Store::Body::Body(const StoreOptions& storeOptions)
@@ -146,7 +149,7 @@ void Store::Body::reload() {
 void Store::Body::forgetAll() noexcept {
   scopes.clear();
   parts->outbox.forgetSessions();
-  parts->outbox.forgetStoredAfter(0);
+  parts->outbox.forgetAfter(0, supersededBefore);
   parts->counters.forget();
   parts->oldest.forget();
 }
@@ -189,7 +192,8 @@ void Store::commit() {
   }
   body_->scopes.clear();
   body_->parts->discovery.publish(body_->parts->outbox.stored());
-  body_->parts->outbox.forgetStoredAfter(0);
+  body_->supersededBefore = body_->parts->outbox.superseded().size();
+  body_->parts->outbox.forgetAfter(0, body_->supersededBefore);
   body_->checkpointer.checkpointIfDue();
 }
 
@@ -204,6 +208,11 @@ bool Store::inTransaction() const noexcept {
 
 EnqueueReceipt Store::enqueue(const Frame& frame) {
   return body_->parts->outbox.enqueue(frame);
+}
+
+std::vector<SupersededMessage> Store::takeSuperseded() {
+  body_->supersededBefore = 0;
+  return body_->parts->outbox.takeSuperseded();
 }
 
 ClaimReply Store::claim(std::span<const delivery::SessionClaim> sessions) {
@@ -276,7 +285,8 @@ void Store::savepoint() {
   // Written now, so that undoing the scope may simply forget the sessions.
   body_->parts->outbox.flush();
   body_->transaction.savepoint();
-  body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size()});
+  body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
+                           body_->parts->outbox.superseded().size()});
 }
 
 void Store::releaseSavepoint() {
@@ -289,7 +299,7 @@ void Store::rollbackToSavepoint() {
   const Body::Scope scope = body_->scopes.back();
   body_->scopes.pop_back();
   body_->parts->outbox.forgetSessions();
-  body_->parts->outbox.forgetStoredAfter(scope.storedRows);
+  body_->parts->outbox.forgetAfter(scope.storedRows, scope.superseded);
   body_->parts->counters.restore(scope.changes);
   body_->parts->oldest.forget();
 }

@@ -71,6 +71,15 @@ struct SettledMessage {
   std::uint64_t sequence = 0;
 };
 
+/// A pending message that was taken away for another one.
+struct SupersededMessage {
+  SettledMessage message;
+  std::string peer;
+  std::string session;
+  std::string byMessageId;
+  std::uint64_t bySequence = 0;
+};
+
 /// What identifies an inbound frame.
 struct InboundIdentity {
   std::string_view source;
@@ -142,6 +151,9 @@ public:
   /// Validates nothing but the limits, the peer and the id's uniqueness; the caller has checked the frame's form. An
   /// empty `frame.id` becomes a fresh UUIDv7.
   EnqueueReceipt enqueue(const Frame& frame);
+
+  /// Between transactions: what the last commits took away for others.
+  [[nodiscard]] std::vector<SupersededMessage> takeSuperseded();
 
   /// Claims sessions and rows for this owner, and loads the rows.
   ClaimReply claim(std::span<const delivery::SessionClaim> sessions);

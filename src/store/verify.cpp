@@ -28,11 +28,25 @@ constexpr Invariant kInvariants[] = {
      "SELECT id FROM #outbox INDEXED BY #outbox_failed WHERE state=4 AND coalesce(reason,'')=''"},
     {"outbox", "its sequence does not rise in its session",
      "SELECT id FROM (SELECT id,sequence,lag(sequence,1,0) OVER (PARTITION BY session_id ORDER BY id) AS earlier "
-     "FROM #outbox) WHERE sequence<=earlier"},
+     "FROM #outbox WHERE sequence<>0) WHERE sequence<=earlier"},
     // A message that was tried may be sent again from behind the predecessor, after its ACK deadline.
     {"outbox", "it was never tried, but its session's predecessor has passed it",
      "SELECT o.id FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE o.state=0 AND o.attempt=0 AND "
-     "o.sequence<=s.previous_sequence"},
+     "s.lane=0 AND o.sequence<=s.previous_sequence"},
+    {"outbox", "it is unordered but has a sequence, or is ordered and has none",
+     "SELECT o.id FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE (s.lane<>0)<>(o.sequence=0)"},
+    {"outbox", "it is unordered but could be superseded",
+     "SELECT id FROM #outbox WHERE sequence=0 AND supersede_key IS NOT NULL"},
+    {"outbox", "it was never tried, but is due at another instant than it was enqueued for",
+     "SELECT id FROM #outbox WHERE state=0 AND attempt=0 AND due_at_ms<>coalesce(not_before_ms,0)"},
+    {"sessions", "its priority is none", "SELECT id FROM #sessions WHERE priority NOT BETWEEN 0 AND 9"},
+    {"sessions", "it is a lane of unordered messages, but has an owner, a backoff, a name or a sequence",
+     "SELECT id FROM #sessions WHERE lane<>0 AND (lane<>priority+1 OR owner_id<>0 OR due_at_ms<>0 OR name<>'' OR "
+     "last_sequence<>0 OR previous_sequence<>0)"},
+    {"idempotency_keys", "it names no message", "SELECT 0 FROM #idempotency_keys WHERE message_id='' OR sequence<0"},
+    {"idempotency_keys", "the message that it names stands before its first place",
+     "SELECT 0 FROM #idempotency_keys AS k JOIN #outbox AS o ON o.message_id=k.message_id WHERE "
+     "o.sequence<k.sequence"},
     {"sessions", "its peer is missing", "SELECT id FROM #sessions WHERE peer_id NOT IN (SELECT id FROM #peers)"},
     {"sessions", "its owner is not registered",
      "SELECT id FROM #sessions WHERE owner_id<>0 AND owner_id NOT IN (SELECT id FROM #owners)"},

@@ -1,8 +1,8 @@
 // Goal: whatever happens, the machine keeps order, sends a session once at a time, charges no message for its peer's
 // outage, and brings every message to an end once faults cease (P3, P4, P8).
 // Method: a model store and a model receiver drive it through 20,000 random events per seed: lost and late requests,
-// nacks, rejections, deferred acks, outages, busy databases, other processes, clock jumps and restarts. Then faults end
-// and the rest must drain. The seed is printed when a check fails.
+// nacks, rejections, deferred acks, outages, delays, unordered messages, priorities, busy databases, other processes,
+// clock jumps and restarts. Then faults end and the rest must drain. The seed is printed when a check fails.
 
 #include <doctest/doctest.h>
 
@@ -87,8 +87,14 @@ private:
   void enqueue() {
     const std::uint64_t session = 1 + below(kSessions);
     const std::uint64_t count = 1 + below(3);
+    // Delays are of the length that a day's step of the calendar makes either nothing or an hour's look.
+    const auto notBefore =
+        oneIn(20) ? std::optional(stage_.now.wall + std::chrono::milliseconds(below(3'000))) : std::nullopt;
+    const auto peer = static_cast<PeerKey>(1 + session % kPeers);
+    const auto priority = static_cast<std::uint8_t>(oneIn(3) ? below(kPriorityMax + 1) : kPriorityDefault);
     for (std::uint64_t made = 0; made < count; ++made) {
-      const MessageKey key = stage_.store(static_cast<SessionKey>(session), static_cast<PeerKey>(1 + session % kPeers));
+      const MessageKey key = oneIn(4) ? stage_.storeUnordered(peer, priority, notBefore)
+                                      : stage_.store(static_cast<SessionKey>(session), peer, priority, notBefore);
       stage_.rows.at(key).dataBytes = static_cast<std::uint32_t>(1 + below(3'000));
       if (oneIn(50)) {
         stage_.rows.at(key).expiresAt = stage_.now.wall + 1s;
@@ -125,6 +131,9 @@ private:
   FrameResult receive(const Actions::Send::Item& item, std::set<SessionKey>& stopped) {
     const std::uint64_t sequence = stage_.rows.at(item.key).sequence;
     Receiver& receiver = receivers_[item.session];
+    if (isUnit(item.session)) {
+      return receiveUnordered(item.key, receiver);
+    }
     CHECK(item.previousSequence < sequence);
     if (stopped.contains(item.session)) {
       return Stage::held();
@@ -151,6 +160,24 @@ private:
     }
     if (made.outcome == Outcome::nack || made.outcome == Outcome::term) {
       stopped.insert(item.session);
+    }
+    return made;
+  }
+  // The same outside any session: rule 2.
+  FrameResult receiveUnordered(MessageKey key, Receiver& receiver) {
+    FrameResult made = Stage::result(receiver.deferred.contains(key) ? Outcome::defer : Outcome::ack);
+    made.duplicate = !receiver.effects.empty();
+    if (made.duplicate) {
+      return made;
+    }
+    const std::uint64_t dice = faults_ ? below(20) : 19;
+    if (dice < 4) {
+      return Stage::result(dice < 3 ? Outcome::nack : Outcome::term, "refused");
+    }
+    receiver.effects.push_back(key);
+    if (dice < 6) {
+      made.outcome = Outcome::defer;
+      receiver.deferred.insert(key);
     }
     return made;
   }
@@ -219,7 +246,7 @@ private:
       StoredRow& row = stage_.rows.at(key);
       if (next(row.state, Transition::ack) == Next::acked) {
         row.state = MessageState::acked;
-        stage_.machine->forget(session, key);
+        stage_.machine->forget(row.session, key);
       }
       return;
     }
@@ -236,7 +263,11 @@ private:
     stage_.newSessions.clear();
     for (auto& [key, session] : stage_.sessions) {
       session.owned = false;
-      stage_.newSessions.push_back({.key = key, .peer = session.peer, .dueAt = session.dueAt});
+      stage_.newSessions.push_back({.key = key,
+                                    .peer = session.peer,
+                                    .dueAt = session.dueAt,
+                                    .priority = session.priority,
+                                    .unordered = session.unordered});
     }
     for (auto& [key, row] : stage_.rows) {
       if (row.state == MessageState::sending) {
@@ -298,6 +329,7 @@ private:
     std::map<MessageState, int> count;
     std::set<MessageKey> effects;
     for (const auto& [session, receiver] : receivers_) {
+      CHECK((!isUnit(session) || receiver.effects.size() <= 1));
       CHECK(std::is_sorted(receiver.effects.begin(), receiver.effects.end()));
       effects.insert(receiver.effects.begin(), receiver.effects.end());
     }

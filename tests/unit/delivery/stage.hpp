@@ -31,6 +31,7 @@ struct StoredRow {
   WallTime enqueuedAt{};
   WallTime dueAt{};
   std::optional<WallTime> expiresAt;
+  std::optional<WallTime> notBefore = {};
   std::string reason;
   std::string error;
 };
@@ -41,6 +42,9 @@ struct StoredSession {
   WallTime dueAt{};
   std::uint64_t previousSequence = 0;
   std::uint64_t lastSequence = 0;
+  std::uint8_t priority = kPriorityDefault;
+  /// A lane of unordered messages.
+  bool unordered = false;
 };
 
 struct Stage {
@@ -51,19 +55,37 @@ struct Stage {
 
   // --- The store.
 
-  MessageKey store(SessionKey session, PeerKey peer = kPeer) {
+  MessageKey store(SessionKey session, PeerKey peer = kPeer, std::uint8_t priority = kPriorityDefault,
+                   std::optional<WallTime> notBefore = {}) {
     const auto [place, isNew] = sessions.try_emplace(session);
+    StoredSession& stored = place->second;
+    stored.priority = priority;
     if (isNew) {
-      place->second.peer = peer;
-      newSessions.push_back({.key = session, .peer = peer, .dueAt = {}});
+      stored.peer = peer;
+      newSessions.push_back({.key = session, .peer = peer, .dueAt = {}, .priority = priority});
     }
     const MessageKey key = ++lastKey;
     StoredRow& row = rows[key];
     row.session = session;
-    row.sequence = ++place->second.lastSequence;
+    row.sequence = stored.unordered ? 0 : ++stored.lastSequence;
     row.enqueuedAt = now.wall;
-    newRows.push_back({.key = key, .session = session, .state = MessageState::pending, .dueAt = {}});
+    row.notBefore = notBefore;
+    row.dueAt = notBefore.value_or(WallTime{});
+    newRows.push_back(
+        {.key = key, .session = session, .state = MessageState::pending, .dueAt = row.dueAt, .priority = priority});
     return key;
+  }
+  /// Into the peer's lane of unordered messages of this priority.
+  MessageKey storeUnordered(PeerKey peer = kPeer, std::uint8_t priority = kPriorityDefault,
+                            std::optional<WallTime> notBefore = {}) {
+    const SessionKey lane = 1'000 + 10 * peer + priority;
+    const auto [place, isNew] = sessions.try_emplace(lane);
+    if (isNew) {
+      place->second.peer = peer;
+      place->second.unordered = true;
+      newSessions.push_back({.key = lane, .peer = peer, .dueAt = {}, .priority = priority, .unordered = true});
+    }
+    return store(lane, peer, priority, notBefore);
   }
   /// Stores and tells the machine at once.
   MessageKey enqueue(SessionKey session, PeerKey peer = kPeer) {
@@ -80,18 +102,36 @@ struct Stage {
   }
 
   SessionClaimed claim(const SessionClaim& asked) {
-    StoredSession& session = sessions.at(asked.session);
+    const bool unit = isUnit(asked.session);
+    const SessionKey home = unit ? rows.at(asked.keys.front()).session : asked.session;
+    StoredSession& session = sessions.at(home);
+    CHECK(session.unordered == unit);
     SessionClaimed got;
     got.session = asked.session;
-    if (const auto status = claimStatus.find(asked.session); status != claimStatus.end()) {
+    if (const auto status = claimStatus.find(home); status != claimStatus.end()) {
       got.status = status->second;
       got.dueAt = now.wall + 100ms;
       return got;
     }
     CHECK_FALSE(session.owned);
-    session.owned = true;
+    session.owned = !unit;
     got.previousSequence = session.previousSequence;
+    if (!unit) {
+      got.priority = session.priority;
+    }
     for (const MessageKey key : asked.keys) {
+      // As the store: a delay counts until the row was tried.
+      if (const auto waiting = rows.find(key); waiting != rows.end() && key != asked.waited &&
+                                               waiting->second.state == MessageState::pending &&
+                                               waiting->second.attempt == 0 && waiting->second.dueAt > now.wall) {
+        if (got.rows.empty() && got.deferred.empty()) {
+          got.status = ClaimStatus::notDue;
+          got.dueAt = waiting->second.dueAt;
+          got.delayed = key;
+          session.owned = false;
+        }
+        break;
+      }
       const auto place = rows.find(key);
       if (place == rows.end()) {
         continue;
@@ -107,7 +147,8 @@ struct Stage {
                             .retryCount = row.retryCount,
                             .dataBytes = row.dataBytes,
                             .enqueuedAt = row.enqueuedAt,
-                            .expiresAt = row.expiresAt});
+                            .expiresAt = row.expiresAt,
+                            .notBefore = row.notBefore});
       }
     }
     return got;
