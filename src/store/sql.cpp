@@ -16,6 +16,8 @@ Errc errcOf(int extendedCode) noexcept {
   switch (extendedCode & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    // So long was the way into the log's shared memory barred.
+    case SQLITE_PROTOCOL:
       return Errc::databaseBusy;
     case SQLITE_READONLY:
     case SQLITE_PERM:

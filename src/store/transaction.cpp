@@ -21,6 +21,10 @@ Transaction::~Transaction() {
 }
 
 bool Transaction::begin(bool fullSync) {
+  // One that could not even be rolled back, for want of memory.
+  if (sqlite3_get_autocommit(connection_.handle()) == 0) {
+    Query(rollback_).run();
+  }
   connection_.setFullSync(fullSync);
   Query(begin_).run();
   open_ = true;
@@ -50,7 +54,7 @@ void Transaction::rollback() noexcept {
     try {
       Query(rollback_).run();
     } catch (const Error&) {
-      // SQLite ends the transaction whatever ROLLBACK reports: an I/O error there leaves nothing to undo.
+      // An I/O error there leaves nothing to undo. Without the memory to run it, the next transaction begins with it.
     }
   }
 }

@@ -1,0 +1,129 @@
+// Goal: whatever fails below the library, wherever, costs no acknowledged message and no process: each call reports a
+// clear error, and work goes on when the fault goes (P1, P3, P4, P5).
+// Method: an agent works on a disk in memory. The n-th call of a kind fails once, or from then on, for n = 1, 2, …
+// until the work completes without meeting the fault; then the fault goes, and everything accepted must arrive.
+// The short form takes some of the n, evenly spread; with ACKBOX_TEST_SCALE=100 every n.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fault_trial.hpp"
+#include "scale.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+// Of each kind, in the short form.
+constexpr std::uint64_t kTrials = 6;
+
+struct Fault {
+  std::string name;
+  DiskCall call;
+  int code;
+  /// From the n-th on, until it goes.
+  bool lasts;
+  std::set<Errc> mayReport;
+  /// What is read is not what was written, and SQLite cannot know: only the process and the reports are held to
+  /// account.
+  bool damages = false;
+};
+
+std::vector<Fault> faults() {
+  std::vector<Fault> all;
+  for (const bool lasts : {false, true}) {
+    all.insert(all.end(),
+               {{"write", DiskCall::write, SQLITE_IOERR_WRITE, lasts, {Errc::ioError}},
+                {"write: disk full", DiskCall::write, SQLITE_FULL, lasts, {Errc::diskFull}},
+                {"sync", DiskCall::sync, SQLITE_IOERR_FSYNC, lasts, {Errc::ioError}},
+                {"open", DiskCall::open, SQLITE_CANTOPEN, lasts, {Errc::cannotOpen}},
+                {"lock", DiskCall::lock, SQLITE_IOERR_LOCK, lasts, {Errc::ioError}},
+                {"lock: busy", DiskCall::lock, SQLITE_BUSY, lasts, {Errc::databaseBusy}},
+                {"shared memory", DiskCall::shmMap, SQLITE_IOERR_SHMMAP, lasts, {Errc::ioError}},
+                {"shared memory's lock", DiskCall::shmLock, SQLITE_IOERR_SHMLOCK, lasts, {Errc::ioError}},
+                {"shared memory's lock: busy", DiskCall::shmLock, SQLITE_BUSY, lasts, {Errc::databaseBusy}},
+                {"truncate", DiskCall::truncate, SQLITE_IOERR_TRUNCATE, lasts, {Errc::ioError}},
+                {"read", DiskCall::read, SQLITE_IOERR_READ, lasts, {Errc::ioError}},
+                {"file size", DiskCall::fileSize, SQLITE_IOERR_FSTAT, lasts, {Errc::ioError}},
+                {"delete", DiskCall::remove, SQLITE_IOERR_DELETE, lasts, {Errc::ioError}},
+                {"access", DiskCall::access, SQLITE_IOERR_ACCESS, lasts, {Errc::ioError, Errc::cannotOpen}}});
+  }
+  // SQLite takes what is missing for zeros. Kernels read on until the end of the file, so this is a truncated file.
+  all.push_back({"read: too short",
+                 DiskCall::read,
+                 SQLITE_IOERR_SHORT_READ,
+                 false,
+                 {Errc::ioError, Errc::databaseCorrupt, Errc::notADatabase},
+                 true});
+  return all;
+}
+
+using Work = void (FaultTrial::*)();
+
+struct Tried {
+  std::uint64_t calls = 0;
+  std::uint64_t trials = 0;
+  std::uint64_t failures = 0;
+};
+
+/// One trial in which the `nth` call fails; 0: none. Returns how many calls of the kind were made.
+std::uint64_t tryOnce(const Fault& fault, std::uint64_t nth, Work work, Tried& tried) {
+  const TempDir folder;
+  MemoryDisk disk;
+  std::uint64_t calls = 0;
+  bool armed = true;
+  disk.onCall = [&](DiskCall call, const std::string&) {
+    if (!armed || call != fault.call) {
+      return SQLITE_OK;
+    }
+    ++calls;
+    return nth != 0 && (calls == nth || (fault.lasts && calls > nth)) ? fault.code : SQLITE_OK;
+  };
+  FaultTrial trial(folder, disk, fault.mayReport);
+  (trial.*work)();
+  armed = false;
+  if (!fault.damages) {
+    trial.recover();
+  }
+  ++tried.trials;
+  tried.failures += trial.failures();
+  for (const std::string& violation : trial.violations()) {
+    FAIL_CHECK(fault.name << std::string(fault.lasts ? " from call " : " at call ") << nth << ": " << violation);
+  }
+  return calls;
+}
+
+void tryAll(Work work) {
+  Tried all;
+  for (const Fault& fault : faults()) {
+    Tried tried;
+    tried.calls = tryOnce(fault, 0, work, tried);
+    const std::uint64_t step = std::max<std::uint64_t>(1, tried.calls / scaled(kTrials));
+    for (std::uint64_t nth = 1; nth <= tried.calls; nth += step) {
+      tryOnce(fault, nth, work, tried);
+    }
+    MESSAGE(fault.name << std::string(fault.lasts ? ", lasting: " : ", once: ") << tried.calls << " calls, "
+                       << tried.trials << " trials, " << tried.failures << " errors reported");
+    all.calls += tried.calls;
+    all.trials += tried.trials;
+    all.failures += tried.failures;
+  }
+  MESSAGE("faults: " << all.trials << " trials over " << all.calls << " calls, " << all.failures << " errors reported");
+  CHECK(all.failures > 0);
+}
+
+}  // namespace
+
+TEST_CASE("P1 P3 P4 P5: whatever call below fails, single passes lose nothing and recover") {
+  tryAll(&FaultTrial::work);
+}
+
+TEST_CASE("P1 P3 P4: whatever call below fails, a run goes on when the fault goes") {
+  tryAll(&FaultTrial::workWithRun);
+}
+
+}  // namespace ackbox::testing

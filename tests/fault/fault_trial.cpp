@@ -1,0 +1,259 @@
+#include "fault_trial.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <boost/asio/post.hpp>
+#include <map>
+#include <utility>
+
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/diagnosis.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+// Short, as waiting for a lock costs no time here but turns.
+constexpr std::chrono::milliseconds kBusyTimeout{20};
+constexpr std::uint32_t kCheckpointPages = 12;
+// More turns than a healthy agent ever needs at one instant.
+constexpr std::size_t kTurnsMax = 5'000;
+constexpr int kRoundsMax = 60;
+
+FrameResult resultOf(Outcome outcome) {
+  FrameResult result;
+  result.outcome = outcome;
+  return result;
+}
+
+}  // namespace
+
+FaultTrial::FaultTrial(const TempDir& folder, MemoryDisk& disk, std::set<Errc> mayReport)
+    : folder_(folder), disk_(disk), mayReport_(std::move(mayReport)) {
+  sender_ = std::make_shared<ScriptedSender>([this](const SendRequest& request) { return answer(request); });
+}
+
+FaultTrial::~FaultTrial() {
+  close();
+}
+
+void FaultTrial::work() {
+  if (!attempt("open", [&] { open(); }) && !attempt("open again", [&] { open(); })) {
+    return;
+  }
+  enqueue(1, "order");
+  enqueue(1, "later");
+  enqueue(1, "reject");
+  enqueue(3, "order");
+  attempt("drain", [&] { manager_->drainOnce(); });
+  enqueue(2, "order");
+  takeIn();
+  clock_->advance(std::chrono::minutes(1));
+  attempt("drain late", [&] { manager_->drainOnce(); });
+  readAll();
+  attempt("retry", [&] { manager_->retryFailed({}); });
+  attempt("drain redriven", [&] { manager_->drainOnce(); });
+  takeIn();
+  attempt("discard", [&] { manager_->discardFailed({}); });
+  attempt("cleanup", [&] { manager_->cleanupDone(std::chrono::milliseconds(0)); });
+  close();
+  if (attempt("reopen", [&] { open(); })) {
+    enqueue(1, "order");
+    attempt("drain reopened", [&] { manager_->drainOnce(); });
+  }
+}
+
+void FaultTrial::workWithRun() {
+  if (!attempt("open", [&] { open(); }) && !attempt("open again", [&] { open(); })) {
+    return;
+  }
+  bool ended = false;
+  manager_->runThen(context_.get_executor(), [&](const std::error_code&) { ended = true; });
+  for (const char* type : {"order", "later", "reject", "order", "order"}) {
+    enqueue(1, type);
+    settle();
+    clock_->advance(std::chrono::milliseconds(400));
+    settle();
+  }
+  takeIn();
+  attempt("stop", [&] { manager_->stop(); });
+  for (int round = 0; round < kRoundsMax && !ended; ++round) {
+    settle();
+    clock_->advance(std::chrono::seconds(1));
+  }
+  require(ended, "the run does not end");
+}
+
+void FaultTrial::recover() {
+  if (!manager_) {
+    attempt("open after the fault", [&] { open(); });
+  }
+  require(manager_.has_value(), "it does not open after the fault");
+  if (!manager_) {
+    return;
+  }
+  const std::size_t before = accepted_.size();
+  enqueue(1, "order");
+  require(accepted_.size() == before + 1, "an enqueue fails after the fault");
+  try {
+    check();
+    close();
+    open();
+    require(manager_->verify().clean(), "verify complains after the last opening");
+  } catch (const std::exception& error) {
+    require(false, std::string("after the fault: ") + error.what());
+  }
+}
+
+void FaultTrial::check() {
+  Stats stats = manager_->getStats();
+  for (int round = 0; round < kRoundsMax && stats.pending + stats.sending + stats.sent != 0; ++round) {
+    clock_->advance(std::chrono::minutes(2));
+    manager_->drainOnce();
+    stats = manager_->getStats();
+  }
+  require(stats.pending + stats.sending + stats.sent == 0, "messages are left over");
+  for (const Finding& finding : manager_->verify().findings) {
+    require(false, "verify: " + finding.table + ": " + finding.problem);
+  }
+  for (const std::string& id : accepted_) {
+    require(taken_.contains(id) || rejectable_.contains(id), id + " is lost though its enqueue returned");
+  }
+  for (const std::string& id : refused_) {
+    require(!tried_.contains(id), id + " was sent though its enqueue failed");
+    require(!manager_->find(id).has_value(), id + " is stored though its enqueue failed");
+  }
+  std::map<std::string, std::uint64_t> last;
+  std::set<std::string> seen;
+  for (const OutboundFrame& frame : sender_->frames()) {
+    if (seen.insert(frame.messageId).second) {
+      require(frame.sequence > last[frame.session], frame.messageId + " was sent out of order");
+      last[frame.session] = frame.sequence;
+    }
+  }
+  SQLite::Database database(folder_.file("agent.db").string(), SQLite::OPEN_READWRITE, 0, disk_.name());
+  require(database.execAndGet("PRAGMA integrity_check").getString() == "ok", "SQLite finds the file damaged");
+  const bool any = database.tableExists("effects");
+  require(any || heardIds_.empty(), "effects are gone that were acknowledged");
+  for (const auto& [ids, count] : {std::pair(heardIds_, 1), std::pair(unheardIds_, 0)}) {
+    for (const std::string& id : any ? ids : std::set<std::string>()) {
+      SQLite::Statement query(database, "SELECT count(*) FROM effects WHERE id=?");
+      query.bind(1, id);
+      query.executeStep();
+      require(query.getColumn(0).getInt() == count, id + " does not stand by its answer");
+    }
+  }
+}
+
+void FaultTrial::require(bool holds, const std::string& violation) {
+  if (!holds) {
+    violations_.push_back(violation);
+  }
+}
+
+bool FaultTrial::attempt(const std::string& step, const std::function<void()>& work) {
+  try {
+    work();
+    return true;
+  } catch (const Error& error) {
+    ++failures_;
+    require(mayReport_.contains(static_cast<Errc>(error.code().value())), step + " reports: " + error.what());
+  } catch (const std::exception& error) {
+    require(false, step + " throws: " + error.what());
+  }
+  return false;
+}
+
+void FaultTrial::open() {
+  OutboxOptions options;
+  options.vfs = disk_.name();
+  options.clock = clock_;
+  options.random = seededRandom(7);
+  options.checkpointPages = kCheckpointPages;
+  options.busyTimeout = kBusyTimeout;
+  options.storeExecutor = [this](std::function<void()> work) { boost::asio::post(context_, std::move(work)); };
+  manager_.emplace(OutboxManager::open(folder_.file("agent.db"), options));
+  manager_->setSender(sender_);
+  inbound_.emplace(*manager_, [](const InboundFrame& frame, InboundTransaction& transaction) {
+    SQLite::Database& database = transaction.database();
+    database.exec("CREATE TABLE IF NOT EXISTS effects(id TEXT)");
+    SQLite::Statement insert(database, "INSERT INTO effects VALUES(?)");
+    insert.bind(1, frame.id);
+    insert.exec();
+    return HandlerResult::ack();
+  });
+}
+
+void FaultTrial::close() {
+  inbound_.reset();
+  manager_.reset();
+}
+
+void FaultTrial::enqueue(std::size_t count, const std::string& type) {
+  std::vector<Frame> frames;
+  for (std::size_t index = 0; index < count; ++index) {
+    Frame frame;
+    frame.id = type + "-" + std::to_string(++said_);
+    frame.session = said_ % 2 == 0 ? "even" : "odd";
+    frame.type = type;
+    frame.data = '"' + std::string(600, 'x') + '"';
+    frames.push_back(std::move(frame));
+  }
+  const bool stored =
+      attempt("enqueue", [&] { require(manager_->enqueueBatch(frames).front().isNew(), "an enqueue is refused"); });
+  for (const Frame& frame : frames) {
+    (stored ? accepted_ : refused_).insert(frame.id);
+    if (type == "reject") {
+      rejectable_.insert(frame.id);
+    }
+  }
+}
+
+void FaultTrial::takeIn() {
+  const std::string id = "in-" + std::to_string(++heard_);
+  InboundRequest request;
+  request.contentType = "application/cloudevents+json";
+  request.webhookId = id;
+  request.body = R"({"specversion":"1.0","id":")" + id + R"(","source":"urn:x","type":"t","data":{}})";
+  int status = 0;
+  inbound_->asyncHandle(request, [&](const InboundResponse& response) { status = response.status; });
+  settle();
+  require(status == 200 || status == 503 || status == 507, "a frame is answered with " + std::to_string(status));
+  (status == 200 ? heardIds_ : unheardIds_).insert(id);
+  failures_ += status == 200 ? 0U : 1U;
+}
+
+void FaultTrial::readAll() {
+  attempt("getStats", [&] { static_cast<void>(manager_->getStats()); });
+  attempt("find", [&] { static_cast<void>(manager_->find("order-1")); });
+  attempt("deadLetters", [&] { static_cast<void>(manager_->deadLetters({})); });
+  attempt("explain", [&] { static_cast<void>(manager_->explain("order-1")); });
+  attempt("verify", [&] { static_cast<void>(manager_->verify()); });
+}
+
+void FaultTrial::settle() {
+  context_.restart();
+  std::size_t turns = 0;
+  while (turns < kTurnsMax && context_.poll_one() != 0) {
+    ++turns;
+  }
+  require(turns < kTurnsMax, "work goes round and round while the fault lasts");
+}
+
+SendReport FaultTrial::answer(const SendRequest& request) {
+  SendReport report;
+  report.outcome = RequestOutcome::answered;
+  for (const OutboundFrame& frame : request.frames) {
+    const bool first = tried_.insert(frame.messageId).second;
+    if (frame.type == "reject") {
+      report.results.push_back(resultOf(Outcome::term));
+    } else if (frame.type == "later" && first) {
+      report.results.push_back(resultOf(Outcome::nack));
+    } else {
+      taken_.insert(frame.messageId);
+      report.results.push_back(resultOf(Outcome::ack));
+    }
+  }
+  return report;
+}
+
+}  // namespace ackbox::testing

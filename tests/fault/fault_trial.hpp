@@ -1,0 +1,86 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "support/manual_clock.hpp"
+#include "support/memory_disk.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox::testing {
+
+/// One agent that works while something below it fails, and what became of each thing it was asked to do. No threads
+/// and no waiting: a trial depends on nothing but when the fault strikes.
+///
+/// The sender takes what it is given, save frames of type `reject`, which it refuses for good, and the first try of
+/// those of type `later`.
+class FaultTrial {
+public:
+  /// `mayReport`: what a failing call may say; anything else is a violation.
+  FaultTrial(const TempDir& folder, MemoryDisk& disk, std::set<Errc> mayReport);
+  ~FaultTrial();
+  FaultTrial(const FaultTrial&) = delete;
+  FaultTrial& operator=(const FaultTrial&) = delete;
+
+  /// Opens, enqueues, delivers, takes frames in, redrives, discards, reads, verifies, closes and opens again: each step
+  /// may fail, and the next is tried all the same.
+  void work();
+  /// The same with a run that goes on by itself while the fault lasts.
+  void workWithRun();
+  /// The fault is gone: the next enqueue must work, and everything that was accepted must be delivered.
+  void recover();
+
+  /// How a promise was broken; nothing when all hold.
+  [[nodiscard]] const std::vector<std::string>& violations() const noexcept { return violations_; }
+  /// Steps that reported an error.
+  [[nodiscard]] std::uint64_t failures() const noexcept { return failures_; }
+
+private:
+  void require(bool holds, const std::string& violation);
+  /// Runs one step; true if it did not throw.
+  bool attempt(const std::string& step, const std::function<void()>& work);
+  void open();
+  void close();
+  void enqueue(std::size_t count, const std::string& type);
+  void takeIn();
+  void readAll();
+  /// Lets posted work run; as much of it as a healthy agent could ever need.
+  void settle();
+  void check();
+  [[nodiscard]] SendReport answer(const SendRequest& request);
+
+  const TempDir& folder_;
+  MemoryDisk& disk_;
+  const std::set<Errc> mayReport_;
+  const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
+  boost::asio::io_context context_;
+  std::shared_ptr<ScriptedSender> sender_;
+  std::optional<OutboxManager> manager_;
+  std::optional<InboundHandler> inbound_;
+
+  std::size_t said_ = 0;
+  std::size_t heard_ = 0;
+  // By id. What was accepted and must arrive, what must not, what the peer has taken.
+  std::set<std::string> accepted_;
+  std::set<std::string> rejectable_;
+  std::set<std::string> refused_;
+  std::set<std::string> taken_;
+  std::set<std::string> tried_;
+  std::set<std::string> heardIds_;
+  std::set<std::string> unheardIds_;
+  std::vector<std::string> violations_;
+  std::uint64_t failures_ = 0;
+};
+
+}  // namespace ackbox::testing
