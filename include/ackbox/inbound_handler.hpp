@@ -13,6 +13,7 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/receipt.hpp"
+#include "ackbox/retry_policy.hpp"
 #include "ackbox/sender.hpp"
 
 namespace SQLite {
@@ -21,6 +22,8 @@ class Database;
 
 namespace ackbox {
 
+// Defined in ackbox/deferred_frame.hpp.
+class DeferredFrame;
 class OutboxManager;
 
 /// A frame as it came from a peer, verified and decoded.
@@ -71,6 +74,13 @@ struct HandlerResult {
     made.retryAfter = retryAfter;
     return made;
   }
+  /// Later: the frame is kept durably, its sender is told so, and `DeferredOptions::handler` works on it off the
+  /// store's lock. Whatever the handler wrote is undone.
+  [[nodiscard]] static HandlerResult defer() {
+    HandlerResult made;
+    made.outcome = Outcome::defer;
+    return made;
+  }
   /// Never. Whatever the handler wrote is undone; the sender dead-letters the frame.
   [[nodiscard]] static HandlerResult reject(std::string detail, std::string code = "rejected") {
     HandlerResult made;
@@ -101,6 +111,38 @@ public:
 /// Decides over one frame. Runs on the store's thread with SQLite's write lock held: it must be short (no network, no
 /// waiting). An exception is a `notNow`; what it wrote is undone.
 using FrameHandler = std::function<HandlerResult(const InboundFrame& frame, InboundTransaction& transaction)>;
+
+/// Works on one frame that was deferred; see `DeferredFrame`, which it may keep and answer later from anywhere. Runs on
+/// `DeferredOptions::executor`: one frame of a session at a time, in order, several sessions at once. An exception is a
+/// failed run.
+using DeferredHandler = std::function<void(DeferredFrame frame)>;
+
+/// How deferred frames are worked on.
+struct DeferredOptions {
+  /// Empty (default): nobody of this process; a handler that answers `defer` is taken to have said `notNow`.
+  DeferredHandler handler = {};
+  /// Frames worked on at once, each of another session. 1 to 256. Default 4.
+  std::uint32_t concurrency = 4;
+  /// How long a run may go on without `DeferredFrame::progress`. A run beyond it has failed and is made again, even if
+  /// the old one still has not returned; that one commits nothing any more. At least 1 ms. Default 5 minutes.
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+  /// When a failed run is made again, and when its frame is given up: beyond `maxRetries` with code `retry-budget`,
+  /// beyond `horizon` since it was accepted with code `horizon`; both are `term` to the sender.
+  RetryPolicy retry = {};
+  /// Frames that may wait; further ones are `notNow` with code `inbox-full`. At least 1. Default 100,000.
+  std::uint64_t framesMax = 100'000;
+  /// Where runs begin, and timers run. Null (default): threads of the handler's own, `concurrency` and one more. One of
+  /// yours must be run by somebody; its context must live until the `InboundHandler` has gone.
+  std::shared_ptr<const boost::asio::any_io_executor> executor = {};
+};
+
+/// Numbers that an inbound session passed over, because its sender gave those messages up.
+struct InboundGap {
+  std::string source;
+  std::string session;
+  std::uint64_t firstMissing = 0;
+  std::uint64_t lastMissing = 0;
+};
 
 /// One HTTP request, as far as the protocol cares.
 struct InboundRequest {
@@ -139,14 +181,25 @@ struct InboundOptions {
   /// Told of each handler that threw, with the exception's text, which the peer is not told. Runs on the store's
   /// thread; what it throws is dropped. Empty: nobody is told.
   std::function<void(const InboundFrame& frame, std::string_view what)> onHandlerError = {};
+  /// Told of each gap in a session, after the commit that passed it. Runs on the store's thread; what it throws is
+  /// dropped. Empty: nobody is told; `Stats::gaps` counts them.
+  std::function<void(const InboundGap& gap)> onGap = {};
+  /// See `DeferredOptions`.
+  DeferredOptions deferred = {};
 };
 
 /// The receiving side: deduplicates, keeps each session's order, runs the handler in a short transaction, answers the
 /// ACK document. Independent of HTTP; `InboundServer` puts it on a socket.
 ///
+/// Frames of type `ackbox.ack.v1` (ACK events) are its own affair: they settle the manager's messages and reach no
+/// handler. They settle only messages to the peer whose `PeerOptions::agent` is the event's `source`; the event for a
+/// frame deferred here goes to the peer whose `agent` is the frame's `source`. Where no such peer is configured, the
+/// sender learns the outcome when it asks, at its `ackTimeout`.
+///
 /// Thread-safety: `asyncHandle` may be called from any thread.
 /// Lifetime: shares the manager's store, so the manager's file is the receiver's database; keep it alive as long as
-/// requests may be under way.
+/// requests may be under way. Destruction asks deferred runs to stop, waits for those on threads of its own, and frees
+/// the frames of the others without a charge.
 class InboundHandler {
 public:
   /// Throws `Error` with `invalidOption`.

@@ -189,6 +189,17 @@ void Machine::forget(SessionKey session, MessageKey key) {
   body_->timers.settle();
 }
 
+void Machine::recalled(SessionKey session, MessageKey key, const Now& now, Actions& actions) {
+  const auto place = body_->sessions.find(session);
+  if (place == body_->sessions.end() || !place->second.deferred.contains(key)) {
+    return;
+  }
+  body_->recall(place->second, key, "the peer asks for it again", now, actions);
+  body_->timers.abandoned();
+  body_->timers.settle();
+  body_->startRequests(now, actions);
+}
+
 void Machine::tick(const Now& now, Actions& actions) {
   while (const auto timer = body_->timers.takeDue(now.steady)) {
     body_->expire(*timer, now, actions);

@@ -105,6 +105,10 @@ public:
   /// settle will be a no-op in the store.
   void forget(SessionKey session, MessageKey key);
 
+  /// The peer asks to be sent a deferred message again: pending, charged, at once. Nothing happens when it is not
+  /// deferred.
+  void recalled(SessionKey session, MessageKey key, const Now& now, Actions& actions);
+
   /// Time has passed: wakes sessions, probes and deadlines that are due, and claims what may be claimed.
   void tick(const Now& now, Actions& actions);
 

@@ -274,6 +274,26 @@ bool Core::ack(std::string_view messageId) {
   return true;
 }
 
+void Core::laterWord(const store::Store::LaterWord& told, const FrameResult& word) {
+  using Kind = store::Store::LaterWord::Kind;
+  if (told.kind == Kind::recalled) {
+    withEngine([&](Engine& running) { running.recalledOutside(told.message.session, told.message.key); });
+    return;
+  }
+  if (told.kind != Kind::settled) {
+    return;
+  }
+  const MessageEvent base{told.message.messageId, told.peer, told.session, told.message.sequence};
+  if (word.outcome == Outcome::ack) {
+    settledOutside(told.message, [event = AckedEvent{base, word.duplicate, word.result}](EventHub& events) {
+      events.acked.emit(event);
+    });
+  } else {
+    FailedEvent event{base, word.code.empty() ? "rejected" : word.code, word.detail.empty() ? word.code : word.detail};
+    settledOutside(told.message, [failed = std::move(event)](EventHub& events) { events.failed.emit(failed); });
+  }
+}
+
 bool Core::running() const {
   const std::scoped_lock lock(mutex_);
   return !engine_.expired();

@@ -149,6 +149,16 @@ void Engine::settledOutside(std::shared_ptr<Core> core, delivery::SessionKey ses
   });
 }
 
+void Engine::recalledOutside(delivery::SessionKey session, delivery::MessageKey key) {
+  boost::asio::post(strand_, [self = shared_from_this(), session, key] {
+    if (!self->finished_) {
+      delivery::Actions actions;
+      self->machine_.recalled(session, key, self->now(), actions);
+      self->perform(std::move(actions));
+    }
+  });
+}
+
 void Engine::poke() {
   boost::asio::post(strand_, [self = shared_from_this()] {
     if (!self->finished_) {

@@ -43,6 +43,8 @@ public:
   /// A message was settled by its id: `tell` tells subscribers.
   void settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
                       std::function<void(EventHub&)> tell);
+  /// The peer asks for a deferred message again.
+  void recalledOutside(delivery::SessionKey session, delivery::MessageKey key);
   /// Look for foreign commits now.
   void poke();
 

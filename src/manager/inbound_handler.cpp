@@ -7,6 +7,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "manager/core.hpp"
 #include "manager/inbound_job.hpp"
+#include "manager/inbound_runner.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox {
@@ -30,6 +31,11 @@ void validateInbound(const InboundOptions& options) {
   require(options.processedRetention.count() > 0, "processedRetention: more than 0");
   require(options.processedRetentionMax >= options.processedRetention,
           "processedRetentionMax: at least processedRetention");
+  const DeferredOptions& deferred = options.deferred;
+  require(deferred.concurrency >= 1 && deferred.concurrency <= 256, "deferred.concurrency: 1 to 256");
+  require(deferred.timeout.count() >= 1, "deferred.timeout: at least 1 ms");
+  require(!deferred.retry.delays.empty(), "deferred.retry.delays: at least one delay");
+  require(deferred.framesMax >= 1, "deferred.framesMax: at least 1");
 }
 
 }  // namespace
@@ -37,14 +43,24 @@ void validateInbound(const InboundOptions& options) {
 class InboundHandler::Body {
 public:
   Body(std::shared_ptr<manager::Core> core, FrameHandler handler, InboundOptions options)
-      : core_(std::move(core)), handler_(std::move(handler)), options_(std::move(options)) {}
+      : core_(std::move(core)), handler_(std::move(handler)), options_(std::move(options)) {
+    if (options_.deferred.handler) {
+      runner_ = std::make_shared<manager::InboundRunner>(core_, handler_, options_);
+      runner_->begin();
+    }
+  }
 
   // Jobs under way use this object.
   ~Body() {
     while (core_->writer().help()) {
     }
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [this] { return underWay_ == 0; });
+    {
+      std::unique_lock lock(mutex_);
+      idle_.wait(lock, [this] { return underWay_ == 0; });
+    }
+    if (runner_) {
+      runner_->close();
+    }
   }
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
@@ -55,9 +71,8 @@ public:
       respond(std::move(*decoded.problem));
       return;
     }
-    auto job = std::make_unique<manager::InboundJob>(manager::InboundJob::Context{core_->options(), handler_, options_},
-                                                     std::move(request), std::move(decoded), std::move(respond),
-                                                     [this] { ended(); });
+    auto job = std::make_unique<manager::InboundJob>(context(), std::move(request), std::move(decoded),
+                                                     std::move(respond), [this] { ended(); });
     {
       const std::scoped_lock lock(mutex_);
       ++underWay_;
@@ -68,6 +83,16 @@ public:
   [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
 
 private:
+  [[nodiscard]] manager::InboundJob::Context context() {
+    return {core_->options(), handler_, options_,
+            [this](const store::Store::LaterWord& told, const FrameResult& word) { core_->laterWord(told, word); },
+            [this] {
+              if (runner_) {
+                runner_->poke();
+              }
+            }};
+  }
+
   void ended() {
     const std::scoped_lock lock(mutex_);
     --underWay_;
@@ -77,6 +102,8 @@ private:
   const std::shared_ptr<manager::Core> core_;
   const FrameHandler handler_;
   const InboundOptions options_;
+  // Null when no handler of this process defers.
+  std::shared_ptr<manager::InboundRunner> runner_;
 
   std::mutex mutex_;
   std::condition_variable idle_;

@@ -5,12 +5,14 @@
 #include <memory>
 
 #include "ackbox/error.hpp"
-#include "manager/enqueue.hpp"
+#include "manager/inbound_scope.hpp"
+#include "protocol/ack_document.hpp"
+#include "store/inbox.hpp"
 
 namespace ackbox::manager {
 namespace {
 
-FrameResult refused(Outcome outcome, std::string code, std::string detail) {
+FrameResult resultOf(Outcome outcome, std::string code, std::string detail) {
   FrameResult result;
   result.outcome = outcome;
   result.code = std::move(code);
@@ -31,22 +33,6 @@ store::InboundIdentity identityOf(const InboundFrame& frame) {
   return identity;
 }
 
-class Transaction final : public InboundTransaction {
-public:
-  Transaction(store::Store& store, const OutboxOptions& options) : store_(store), options_(options) {}
-
-  [[nodiscard]] SQLite::Database& database() override { return store_.database(); }
-
-  EnqueueReceipt enqueue(const Frame& frame) override {
-    EnqueueReceipt refusal = checkFrame(frame, options_);
-    return refusal.accepted() ? store_.enqueue(frame) : refusal;
-  }
-
-private:
-  store::Store& store_;
-  const OutboxOptions& options_;
-};
-
 }  // namespace
 
 InboundJob::InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,
@@ -64,11 +50,16 @@ void InboundJob::run(store::Store& store) {
   sessions_.clear();
   stoppedSessions_.clear();
   marks_ = 0;
+  deferrals_ = 0;
+  gaps_.clear();
+  laterWords_.clear();
   storeId_ = store.origin();
   for (std::size_t index = 0; index < decoded_.frames.size(); ++index) {
     results_.push_back(decide(store, index));
     const InboundFrame& frame = decoded_.frames[index].frame;
-    if (results_.back().outcome != Outcome::ack && frame.sequence != 0) {
+    // What was deferred counts as accepted: the next one is kept behind it.
+    const Outcome outcome = results_.back().outcome;
+    if (outcome != Outcome::ack && outcome != Outcome::defer && frame.sequence != 0) {
       stoppedSessions_.emplace(frame.origin, frame.session);
     }
   }
@@ -85,114 +76,151 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
   }
   const InboundFrame& frame = decoded.frame;
   if (frame.sequence != 0 && stoppedSessions_.contains({frame.origin, frame.session})) {
-    FrameResult held = refused(Outcome::nack, "held", "an earlier frame of this session was not taken");
+    FrameResult held = resultOf(Outcome::nack, "held", "an earlier frame of this session was not taken");
     held.held = true;
     return held;
   }
   if (!frame.audience.empty() && frame.audience != context_.outbox.agent) {
-    return refused(Outcome::term, "wrong-audience", "this is not the agent that the frame is for");
+    return resultOf(Outcome::term, "wrong-audience", "this is not the agent that the frame is for");
   }
   const store::InboundIdentity identity = identityOf(frame);
   const store::AdmissionReply admission = store.admit(identity);
   switch (admission.admission) {
-    case store::Admission::duplicate: {
-      store.countDuplicate();
-      noteProgress(frame, admission.accepted);
-      FrameResult result;
-      result.outcome = Outcome::ack;
-      result.duplicate = true;
-      return result;
-    }
+    case store::Admission::duplicate:
+      noteProgress(store, frame, admission.accepted);
+      return repeat(store, identity);
     case store::Admission::outOfSequence:
-      noteProgress(frame, admission.accepted);
-      return refused(Outcome::nack, "out-of-sequence",
-                     "accepted " + std::to_string(admission.accepted) + " of this session so far");
+      noteProgress(store, frame, admission.accepted);
+      return resultOf(Outcome::nack, "out-of-sequence",
+                      "accepted " + std::to_string(admission.accepted) + " of this session so far");
     case store::Admission::staleEpoch:
-      return refused(Outcome::term, "stale-epoch", "a newer epoch of this store was seen: it was restored from a copy");
+      return resultOf(Outcome::term, "stale-epoch",
+                      "a newer epoch of this store was seen: it was restored from a copy");
     case store::Admission::take:
       break;
   }
   // After the duplicate check: what took effect in time stays acknowledged however late it is repeated.
   if (frame.expiresAt && *frame.expiresAt <= context_.outbox.clock->wallNow()) {
-    return refused(Outcome::term, "expired", "the frame's expirytime has passed");
+    return resultOf(Outcome::term, "expired", "the frame's expirytime has passed");
   }
   return take(store, index, identity, admission.gap);
+}
+
+// A sender that asks again after its ACK deadline is told how things stand.
+FrameResult InboundJob::repeat(store::Store& store, const store::InboundIdentity& identity) {
+  store.countDuplicate();
+  FrameResult result = store.inbox().wordOn(identity).value_or(resultOf(Outcome::ack, {}, {}));
+  result.duplicate = true;
+  return result;
 }
 
 FrameResult InboundJob::take(store::Store& store, std::size_t index, const store::InboundIdentity& identity,
                              std::uint64_t gap) {
   const InboundFrame& frame = decoded_.frames[index].frame;
   if (offenders_.contains(index)) {
-    return refused(Outcome::nack, "handler-error", "the handler failed");
-  }
-  store.savepoint();
-  HandlerResult answer = callHandler(store, frame);
-  if (store.transactionLost()) {
-    offenders_.insert(index);
-    throw Error(Errc::handlerEndedTransaction, "handling a frame of type " + frame.type);
-  }
-  if (answer.outcome == Outcome::defer) {
-    answer = HandlerResult::notNow("this handler cannot defer");
+    return resultOf(Outcome::nack, "handler-error", "the handler failed");
   }
   FrameResult result;
-  result.outcome = answer.outcome;
-  result.code = std::move(answer.code);
-  result.detail = std::move(answer.detail);
-  result.retryAfter = answer.retryAfter;
-  if (answer.outcome != Outcome::ack) {
-    store.rollbackToSavepoint();
-    return result;
+  if (frame.type == protocol::kAckEventType) {
+    result = takeAckEvent(store, identity, gap, frame);
+  } else if (frame.sequence != 0 && store.inbox().size() > 0 && store.inbox().firstWaiting(frame)) {
+    result = keepForLater(store, identity, gap, frame, false);
+  } else {
+    HandlerResult answer = call(store, index);
+    if (answer.outcome == Outcome::defer && !context_.limits.deferred.handler) {
+      answer = HandlerResult::notNow("this handler cannot defer");
+    }
+    if (answer.outcome == Outcome::defer) {
+      result = keepForLater(store, identity, gap, frame, true);
+    } else {
+      result = toFrameResult(std::move(answer), context_.limits);
+      if (result.outcome == Outcome::ack) {
+        store.markProcessed(identity, gap, markLife());
+      }
+    }
   }
-  store.markProcessed(identity, gap, {context_.limits.processedRetention, context_.limits.processedRetentionMax});
-  store.releaseSavepoint();
-  if (frame.sequence == 0) {
-    ++marks_;
+  if (result.outcome == Outcome::ack || result.outcome == Outcome::defer) {
+    marks_ += frame.sequence == 0 ? 1 : 0;
+    if (gap > 0) {
+      gaps_.push_back({frame.source, frame.session, frame.sequence - gap, frame.sequence - 1});
+    }
+    noteProgress(store, frame, frame.sequence);
   }
-  noteProgress(frame, frame.sequence);
-  result.result = protocol::isValidJson(answer.result, context_.limits.depthMax) ? std::move(answer.result) : "";
   return result;
 }
-
-HandlerResult InboundJob::callHandler(store::Store& store, const InboundFrame& frame) {
-  Transaction transaction(store, context_.outbox);
-  store.guardTransaction(true);
-  HandlerResult answer;
+HandlerResult InboundJob::call(store::Store& store, std::size_t index) {
+  const InboundFrame& frame = decoded_.frames[index].frame;
   try {
-    answer = context_.handler(frame, transaction);
-  } catch (const std::exception& error) {
-    answer = handlerFailed(frame, error.what());
-  } catch (...) {
-    answer = handlerFailed(frame, "an exception of an unknown type");
-  }
-  store.guardTransaction(false);
-  return answer;
-}
-
-// What went wrong is the receiver's own affair: the peer learns only that it may try again.
-HandlerResult InboundJob::handlerFailed(const InboundFrame& frame, const char* what) const {
-  try {
-    if (context_.limits.onHandlerError) {
-      context_.limits.onHandlerError(frame, what);
+    return callInScope(store, {context_.outbox, context_.limits}, frame,
+                       [&](InboundTransaction& transaction) { return context_.handler(frame, transaction); });
+  } catch (const Error& error) {
+    if (error.code() == Errc::handlerEndedTransaction) {
+      offenders_.insert(index);
     }
-  } catch (...) {
-    // Documented: a listener harms nobody.
+    throw;
   }
-  HandlerResult answer = HandlerResult::notNow("the handler failed");
-  answer.code = "handler-error";
-  return answer;
 }
 
-void InboundJob::noteProgress(const InboundFrame& frame, std::uint64_t accepted) {
+// Answered inline, and never acknowledged by an event itself. Words on unknown or settled messages are benign, and
+// those from the wrong peer are counted: to refuse the frame for them would only fill its sender's dead letters.
+FrameResult InboundJob::takeAckEvent(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
+                                     const InboundFrame& frame) {
+  std::optional<std::vector<protocol::NamedResult>> results = protocol::readAckEvent(frame.data);
+  if (!results) {
+    return resultOf(Outcome::term, "malformed", "data must be {\"results\":[...]} with 1 to 256 results");
+  }
+  for (protocol::NamedResult& named : *results) {
+    laterWords_.emplace_back(store.applyWord(frame.source, named.id, named.result), std::move(named.result));
+  }
+  store.markAccepted(identity, gap, markLife());
+  return resultOf(Outcome::ack, {}, {});
+}
+
+FrameResult InboundJob::keepForLater(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
+                                     const InboundFrame& frame, bool deferredByHandler) {
+  if (store.inbox().size() >= context_.limits.deferred.framesMax) {
+    return resultOf(Outcome::nack, "inbox-full", "too many deferred frames wait here");
+  }
+  store.inbox().add(frame, deferredByHandler);
+  store.markAccepted(identity, gap, markLife());
+  ++deferrals_;
+  return resultOf(Outcome::defer, {}, {});
+}
+
+store::MarkLife InboundJob::markLife() const {
+  return {context_.limits.processedRetention, context_.limits.processedRetentionMax};
+}
+
+void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted) {
   if (frame.sequence == 0) {
     return;
   }
-  const auto known = std::find_if(sessions_.begin(), sessions_.end(),
-                                  [&](const protocol::SessionProgress& one) { return one.id == frame.session; });
+  auto known = std::find_if(sessions_.begin(), sessions_.end(),
+                            [&](const protocol::SessionProgress& one) { return one.id == frame.session; });
   if (known == sessions_.end()) {
-    sessions_.push_back({frame.session, accepted, accepted});
-  } else {
-    known->accepted = std::max(known->accepted, accepted);
-    known->settled = known->accepted;
+    known = sessions_.insert(sessions_.end(), {frame.session, accepted, accepted});
+  }
+  known->accepted = std::max(known->accepted, accepted);
+  const auto waiting = store.inbox().size() > 0 ? store.inbox().firstWaiting(frame) : std::nullopt;
+  known->settled = waiting ? *waiting - 1 : known->accepted;
+}
+
+// After the commit: what happened in it for the owner's ears, the outbox's run and the inbox's.
+void InboundJob::tell() const {
+  for (const InboundGap& gap : gaps_) {
+    try {
+      if (context_.limits.onGap) {
+        context_.limits.onGap(gap);
+      }
+    } catch (...) {
+      // Documented: a listener harms nobody.
+    }
+  }
+  for (const auto& [told, word] : laterWords_) {
+    context_.laterWord(told, word);
+  }
+  if (deferrals_ > 0) {
+    context_.deferred();
   }
 }
 
@@ -222,6 +250,13 @@ void InboundJob::done(const std::error_code& error) noexcept {
     respond_(std::move(response));
   } catch (...) {
     // Nobody can be told. The peer's timeout repeats the request.
+  }
+  try {
+    if (!error) {
+      tell();
+    }
+  } catch (...) {
+    // Memory is short: subscribers miss it, the file does not.
   }
   ended_();
 }

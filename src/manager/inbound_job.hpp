@@ -24,6 +24,10 @@ public:
     const OutboxOptions& outbox;
     const FrameHandler& handler;
     const InboundOptions& limits;
+    /// Told of a peer's later word on a message of ours, after the commit.
+    std::function<void(const store::Store::LaterWord& told, const FrameResult& word)> laterWord;
+    /// Told that frames were put into the inbox, after the commit.
+    std::function<void()> deferred;
   };
 
   InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,
@@ -36,10 +40,16 @@ public:
 private:
   FrameResult decide(store::Store& store, std::size_t index);
   FrameResult take(store::Store& store, std::size_t index, const store::InboundIdentity& identity, std::uint64_t gap);
-  HandlerResult callHandler(store::Store& store, const InboundFrame& frame);
+  FrameResult repeat(store::Store& store, const store::InboundIdentity& identity);
+  HandlerResult call(store::Store& store, std::size_t index);
+  FrameResult takeAckEvent(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
+                           const InboundFrame& frame);
+  FrameResult keepForLater(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
+                           const InboundFrame& frame, bool deferredByHandler);
+  [[nodiscard]] store::MarkLife markLife() const;
   [[nodiscard]] InboundResponse answer(const std::error_code& error) const;
-  HandlerResult handlerFailed(const InboundFrame& frame, const char* what) const;
-  void noteProgress(const InboundFrame& frame, std::uint64_t accepted);
+  void noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted);
+  void tell() const;
 
   const Context context_;
   const InboundRequest request_;
@@ -55,6 +65,9 @@ private:
   std::vector<protocol::SessionProgress> sessions_;
   std::set<std::pair<std::string, std::string>> stoppedSessions_;
   std::size_t marks_ = 0;
+  std::size_t deferrals_ = 0;
+  std::vector<InboundGap> gaps_;
+  std::vector<std::pair<store::Store::LaterWord, FrameResult>> laterWords_;
   std::string storeId_;
 };
 

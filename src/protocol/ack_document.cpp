@@ -34,41 +34,16 @@ bool readText(const Members& members, std::string_view key, std::size_t bytesMax
   return text.has_value();
 }
 
-/// One entry of `results`, if it is well-formed and speaks of `messageId`.
-std::optional<FrameResult> readResult(std::string_view entry, std::string_view messageId) {
-  const std::optional<Members> members = kindOf(entry) == JsonKind::object ? Members::read(entry) : std::nullopt;
-  if (!members || !isText(*members, "id", messageId)) {
-    return std::nullopt;
-  }
-  FrameResult result;
-  const std::optional<Outcome> outcome =
-      parseOutcome(decodeString(members->find("outcome").value_or("null")).value_or(std::string()));
-  const std::string_view duplicate = members->find("duplicate").value_or("false");
-  if (!outcome || kindOf(duplicate) != JsonKind::boolean || !readText(*members, "code", kCodeBytesMax, result.code) ||
-      !readText(*members, "detail", kDetailBytesMax, result.detail)) {
-    return std::nullopt;
-  }
-  result.outcome = *outcome;
-  result.duplicate = duplicate == "true";
-  result.held = result.outcome == Outcome::nack && result.code == "held";
-  const auto wishMax = static_cast<std::uint64_t>(kRetryAfterMax.count());
-  if (const auto wish = parseCapped(members->find("retryafterms").value_or(""), wishMax)) {
-    result.retryAfter = std::chrono::milliseconds(*wish);
-  }
-  result.result = members->find("result").value_or("");
-  return result;
-}
-
 std::optional<std::vector<FrameResult>> readResults(std::string_view list, const SendRequest& request) {
   std::vector<FrameResult> results;
   ElementReader entries(list);
   for (const OutboundFrame& frame : request.frames) {
     const std::optional<std::string_view> entry = entries.next();
-    std::optional<FrameResult> result = entry ? readResult(*entry, frame.messageId) : std::nullopt;
-    if (!result) {
+    std::optional<NamedResult> named = entry ? readNamedResult(*entry) : std::nullopt;
+    if (!named || named->id != frame.messageId) {
       return std::nullopt;
     }
-    results.push_back(std::move(*result));
+    results.push_back(std::move(named->result));
   }
   if (entries.next()) {
     return std::nullopt;
@@ -88,6 +63,50 @@ void readCredit(const Members& document, AckDocument& into) {
 }
 
 }  // namespace
+
+std::optional<NamedResult> readNamedResult(std::string_view entry) {
+  const std::optional<Members> members = kindOf(entry) == JsonKind::object ? Members::read(entry) : std::nullopt;
+  std::optional<std::string> id = members ? decodeString(members->find("id").value_or("null")) : std::nullopt;
+  if (!id) {
+    return std::nullopt;
+  }
+  FrameResult result;
+  const std::optional<Outcome> outcome =
+      parseOutcome(decodeString(members->find("outcome").value_or("null")).value_or(std::string()));
+  const std::string_view duplicate = members->find("duplicate").value_or("false");
+  if (!outcome || kindOf(duplicate) != JsonKind::boolean || !readText(*members, "code", kCodeBytesMax, result.code) ||
+      !readText(*members, "detail", kDetailBytesMax, result.detail)) {
+    return std::nullopt;
+  }
+  result.outcome = *outcome;
+  result.duplicate = duplicate == "true";
+  result.held = result.outcome == Outcome::nack && result.code == "held";
+  const auto wishMax = static_cast<std::uint64_t>(kRetryAfterMax.count());
+  if (const auto wish = parseCapped(members->find("retryafterms").value_or(""), wishMax)) {
+    result.retryAfter = std::chrono::milliseconds(*wish);
+  }
+  result.result = members->find("result").value_or("");
+  return NamedResult{std::move(*id), std::move(result)};
+}
+
+std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data) {
+  const std::string_view text = trimJson(data);
+  const std::optional<Members> members = kindOf(text) == JsonKind::object ? Members::read(text) : std::nullopt;
+  const std::string_view list = members ? members->find("results").value_or("") : "";
+  if (kindOf(list) != JsonKind::array) {
+    return std::nullopt;
+  }
+  std::vector<NamedResult> results;
+  ElementReader entries(list);
+  while (const std::optional<std::string_view> entry = entries.next()) {
+    std::optional<NamedResult> named = readNamedResult(*entry);
+    if (!named || results.size() == kCreditFramesMax) {
+      return std::nullopt;
+    }
+    results.push_back(std::move(*named));
+  }
+  return results.empty() ? std::nullopt : std::optional(std::move(results));
+}
 
 std::optional<AckDocument> readAckDocument(std::string_view body, const SendRequest& request,
                                            std::string_view delivery) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,15 @@ struct AckDocument {
   std::uint32_t creditFrames = 0;
   std::uint64_t creditBytes = 0;
 };
+
+/// The peer's word on one frame, and whose it is.
+struct NamedResult {
+  std::string id;
+  FrameResult result;
+};
+
+/// Reads one entry of a list of results. Nothing when it is not well-formed.
+[[nodiscard]] std::optional<NamedResult> readNamedResult(std::string_view entry);
 
 /// Reads `body` as the answer to `request`: of this version, for `delivery`, with exactly one well-formed result per
 /// frame, by id and in order. Nothing when any of this does not hold. Members that it does not know are passed over.

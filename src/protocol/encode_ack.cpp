@@ -100,6 +100,21 @@ std::uint32_t secondsUp(std::optional<std::chrono::milliseconds> delay) {
 
 }  // namespace
 
+std::string encodeAckEvent(std::string_view id, const FrameResult& result, bool carriesResult) {
+  std::string data;
+  // Also the event's own two levels are around it on the wire.
+  std::size_t room = carriesResult && isValidJson(result.result, kAnswerDepthMax - kResultNesting - kDataNesting)
+                         ? kResultBytesMax
+                         : 0;
+  ObjectWriter document(data);
+  document.key("results");
+  data.push_back('[');
+  appendResult(data, id, result, room);
+  data.push_back(']');
+  document.close();
+  return data;
+}
+
 InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string_view storeId,
                           std::span<const std::string> frameIds, std::span<const FrameResult> results,
                           std::span<const SessionProgress> sessions, const InboundOptions& limits) {

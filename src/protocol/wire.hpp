@@ -68,6 +68,18 @@ struct SessionProgress {
                                         std::span<const std::string> frameIds, std::span<const FrameResult> results,
                                         std::span<const SessionProgress> sessions, const InboundOptions& limits);
 
+/// The type of a frame that carries outcomes of frames that were deferred.
+inline constexpr std::string_view kAckEventType = "ackbox.ack.v1";
+
+/// The data of an ACK event with one result. Without `carriesResult`, or when it is too deep, the handler's JSON is
+/// left out.
+[[nodiscard]] std::string encodeAckEvent(std::string_view id, const FrameResult& result, bool carriesResult);
+
+struct NamedResult;
+/// The results of an ACK event, 1 to 256; nothing when `data` is none. `data` is valid JSON. Include
+/// protocol/ack_document.hpp to use it.
+[[nodiscard]] std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data);
+
 /// An RFC 9457 problem document.
 [[nodiscard]] InboundResponse problem(int status, std::string_view title, std::string_view detail);
 

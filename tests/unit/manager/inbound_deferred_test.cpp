@@ -1,0 +1,484 @@
+// Goal: deferred handlers keep P4 and P5: a frame is kept durably and answered `defer`, worked on off the store's lock,
+// in its session's order, and ends with a brief commit of effects, inbox row and ACK event; whatever interrupts it, it
+// runs again. Method: requests as bytes against a real file; a deferred handler in the test's hands; time moved by the
+// test.
+
+#include "ackbox/deferred_frame.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "protocol/wire.hpp"
+#include "support/manual_clock.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using nlohmann::json;
+
+OutboundFrame outbound(const std::string& session, std::uint64_t sequence, const std::string& type = "slow") {
+  OutboundFrame frame;
+  frame.messageId = session + "-" + std::to_string(sequence);
+  frame.session = session;
+  frame.type = type;
+  frame.data = "\"" + frame.messageId + "\"";
+  frame.sequence = sequence;
+  frame.previousSequence = sequence - 1;
+  return frame;
+}
+
+HandlerResult write(InboundTransaction& transaction, const std::string& data) {
+  SQLite::Statement insert(transaction.database(), "INSERT INTO effects(data) VALUES (?)");
+  insert.bind(1, data);
+  insert.exec();
+  return HandlerResult::ack("{\"done\":true}");
+}
+
+/// An agent that defers frames of type `slow`, and writes the others' data into table `effects`.
+struct Receiver {
+  explicit Receiver(DeferredHandler deferred = commitAtOnce) {
+    options.agent = "urn:agent:bob";
+    options.clock = clock;
+    options.peers = {{.name = "alice", .agent = "urn:agent:alice"}};
+    inbound.deferred.handler = std::move(deferred);
+    inbound.deferred.retry.jitter = false;
+    manager.emplace(OutboxManager::open(dir.file("bob.db"), options));
+    reader.emplace(dir.file("bob.db").string(), SQLite::OPEN_READWRITE);
+    reader->exec("CREATE TABLE effects(id INTEGER PRIMARY KEY, data TEXT)");
+  }
+  void open() {
+    handler.emplace(
+        *manager,
+        [](const InboundFrame& frame, InboundTransaction& transaction) {
+          write(transaction, frame.data);
+          return frame.type == "slow" ? HandlerResult::defer() : HandlerResult::ack();
+        },
+        inbound);
+  }
+  static void commitAtOnce(DeferredFrame frame) {
+    frame.commit([frame](InboundTransaction& transaction) { return write(transaction, frame.frame().data); });
+  }
+
+  InboundResponse post(const std::vector<OutboundFrame>& frames) {
+    SendRequest request;
+    request.agent = "urn:agent:alice";
+    request.origin = "0123456789abcdef0123456789abcdef";
+    request.epoch = 1;
+    request.frames = frames;
+    const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
+    std::promise<InboundResponse> answer;
+    handler->asyncHandle({encoded.contentType, encoded.body, encoded.webhookId},
+                         [&](InboundResponse response) { answer.set_value(std::move(response)); });
+    return answer.get_future().get();
+  }
+  json ask(const std::vector<OutboundFrame>& frames) { return json::parse(post(frames).body); }
+  std::vector<std::string> effects() {
+    std::vector<std::string> found;
+    SQLite::Statement query(*reader, "SELECT data FROM effects ORDER BY id");
+    while (query.executeStep()) {
+      found.push_back(query.getColumn(0).getString());
+    }
+    return found;
+  }
+  /// The data of the ACK events in the outbox.
+  std::vector<json> events() {
+    std::vector<json> found;
+    SQLite::Statement query(*reader, "SELECT data FROM ackbox_outbox WHERE type='ackbox.ack.v1' ORDER BY id");
+    while (query.executeStep()) {
+      found.push_back(json::parse(query.getColumn(0).getString())["results"][0]);
+    }
+    return found;
+  }
+  template <typename Condition>
+  void until(Condition condition, std::chrono::milliseconds step = std::chrono::milliseconds(0)) {
+    while (!condition()) {
+      if (step.count() > 0) {
+        clock->advance(step);
+      }
+      std::this_thread::yield();
+    }
+  }
+  void untilEmpty(std::chrono::milliseconds step = std::chrono::milliseconds(0)) {
+    until([this] { return manager->getStats().inbox == 0; }, step);
+  }
+
+  testing::TempDir dir;
+  std::shared_ptr<testing::ManualClock> clock = std::make_shared<testing::ManualClock>();
+  OutboxOptions options;
+  InboundOptions inbound;
+  std::optional<OutboxManager> manager;
+  std::optional<SQLite::Database> reader;
+  std::optional<InboundHandler> handler;
+};
+
+/// Holds handlers up until the test lets them go.
+class Gate {
+public:
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    most_ = std::max(most_, waiting_);
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    --waiting_;
+  }
+  void open() {
+    const std::scoped_lock lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void await(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_ >= count; });
+  }
+  int most() {
+    const std::scoped_lock lock(mutex_);
+    return most_;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  int waiting_ = 0;
+  int most_ = 0;
+  bool open_ = false;
+};
+
+TEST_CASE("P5: a deferred frame's effects, its end and its ACK event commit together, after `defer` was answered") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    gate.pass();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.open();
+  const InboundResponse response = bob.post({outbound("s", 1)});
+  CHECK(response.status == 202);
+  CHECK(json::parse(response.body)["results"][0]["outcome"] == "defer");
+  CHECK(json::parse(response.body)["sessions"][0]["accepted"] == "1");
+  CHECK(json::parse(response.body)["sessions"][0]["settled"] == "0");
+  gate.await(1);
+  // What the frame handler wrote before it deferred was undone.
+  CHECK(bob.effects().empty());
+  CHECK(bob.manager->getStats().received == 0);
+  CHECK(bob.ask({outbound("s", 1)})["results"][0] == json{{"id", "s-1"}, {"outcome", "defer"}, {"duplicate", true}});
+  gate.open();
+  bob.untilEmpty();
+  CHECK(bob.effects() == std::vector<std::string>{"\"s-1\""});
+  CHECK(bob.manager->getStats().received == 1);
+  CHECK(bob.events() == std::vector<json>{{{"id", "s-1"}, {"outcome", "ack"}, {"result", {{"done", true}}}}});
+  const json again = bob.ask({outbound("s", 1)});
+  CHECK(again["results"][0]["outcome"] == "ack");
+  CHECK(again["results"][0]["duplicate"] == true);
+  CHECK(again["results"][0]["result"]["done"] == true);
+  CHECK(again["sessions"][0]["settled"] == "1");
+  CHECK(bob.manager->verify().clean());
+}
+
+TEST_CASE("P4: frames that come while one is deferred wait behind it, whatever their type, and run in order") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    gate.pass();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.open();
+  const json ack = bob.ask({outbound("s", 1), outbound("s", 2, "quick"), outbound("s", 3)});
+  for (std::size_t index = 0; index < 3; ++index) {
+    CHECK(ack["results"][index]["outcome"] == "defer");
+  }
+  CHECK(ack["sessions"][0]["accepted"] == "3");
+  CHECK(bob.ask({outbound("s", 4, "quick")})["results"][0]["outcome"] == "defer");
+  CHECK(bob.ask({outbound("other", 1, "quick")})["results"][0]["outcome"] == "ack");
+  gate.await(1);
+  gate.open();
+  bob.untilEmpty();
+  CHECK(bob.effects() == std::vector<std::string>{"\"other-1\"", "\"s-1\"", "\"s-2\"", "\"s-3\"", "\"s-4\""});
+  // One of a session at a time, although there is room for four.
+  CHECK(gate.most() == 1);
+  CHECK(bob.manager->getStats().deferred == 4);
+  CHECK(bob.ask({outbound("s", 5, "quick")})["results"][0]["outcome"] == "ack");
+}
+
+TEST_CASE("sessions are worked on side by side, up to the concurrency given") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    gate.pass();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.inbound.deferred.concurrency = 2;
+  bob.open();
+  bob.post({outbound("a", 1), outbound("b", 1), outbound("c", 1)});
+  gate.await(2);
+  gate.open();
+  bob.untilEmpty();
+  CHECK(gate.most() == 2);
+  CHECK(bob.effects().size() == 3);
+}
+
+TEST_CASE("a run that throws, says notNow or vanishes is made again with backoff, and told; then it is given up") {
+  int runs = 0;
+  std::vector<std::string> told;
+  Receiver bob([&](DeferredFrame frame) {
+    CHECK(frame.retryCount() == static_cast<std::uint32_t>(runs));
+    ++runs;
+    if (runs == 1) {
+      throw std::runtime_error("boom");
+    }
+    if (runs == 2) {
+      frame.commit([](InboundTransaction& transaction) {
+        write(transaction, "undone");
+        return HandlerResult::notNow("busy");
+      });
+    } else if (runs == 3) {
+      frame.commit([](InboundTransaction& transaction) -> HandlerResult {
+        write(transaction, "undone");
+        throw std::runtime_error("in the transaction");
+      });
+    }
+  });
+  bob.inbound.deferred.retry.maxRetries = 3;
+  bob.inbound.onHandlerError = [&](const InboundFrame&, std::string_view what) { told.emplace_back(what); };
+  bob.open();
+  const WallTime begun = bob.clock->wallNow();
+  bob.post({outbound("s", 1)});
+  bob.untilEmpty(std::chrono::milliseconds(100));
+  CHECK(runs == 4);
+  // 1 + 2 + 4 s of backoff.
+  CHECK(bob.clock->wallNow() - begun >= std::chrono::seconds(7));
+  CHECK(told == std::vector<std::string>{"boom", "in the transaction", "the handler ended without an answer"});
+  CHECK(bob.effects().empty());
+  const json word = bob.ask({outbound("s", 1)})["results"][0];
+  CHECK(word["outcome"] == "term");
+  CHECK(word["code"] == "retry-budget");
+  CHECK(bob.events().at(0)["outcome"] == "term");
+  CHECK(bob.manager->getStats().received == 0);
+  CHECK(bob.manager->verify().clean());
+}
+
+TEST_CASE("a deferred handler that rejects ends its frame, and the session goes on") {
+  Receiver bob([](DeferredFrame frame) {
+    if (frame.frame().sequence == 1) {
+      frame.commit([](InboundTransaction& transaction) {
+        write(transaction, "undone");
+        return HandlerResult::reject("no such order", "no-order");
+      });
+    } else {
+      Receiver::commitAtOnce(std::move(frame));
+    }
+  });
+  bob.open();
+  bob.post({outbound("s", 1), outbound("s", 2)});
+  bob.untilEmpty();
+  CHECK(bob.effects() == std::vector<std::string>{"\"s-2\""});
+  CHECK(bob.events().at(0)["code"] == "no-order");
+  CHECK(bob.ask({outbound("s", 1)})["results"][0]["detail"] == "no such order");
+}
+
+TEST_CASE("a run past its deadline is made again beside it, and what it commits late is refused; progress extends it") {
+  std::mutex mutex;
+  std::vector<DeferredFrame> kept;
+  Receiver bob([&](DeferredFrame frame) {
+    const std::scoped_lock lock(mutex);
+    kept.push_back(frame);
+  });
+  const auto runs = [&] {
+    const std::scoped_lock lock(mutex);
+    return kept.size();
+  };
+  bob.inbound.deferred.timeout = std::chrono::seconds(10);
+  bob.inbound.deferred.retry.delays = {std::chrono::milliseconds(0)};
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.until([&] { return runs() == 1; });
+  for (int round = 0; round < 5; ++round) {
+    bob.clock->advance(std::chrono::seconds(9));
+    CHECK(kept[0].progress());
+  }
+  CHECK_FALSE(kept[0].stopRequested());
+  bob.clock->advance(std::chrono::seconds(10));
+  bob.until([&] { return runs() == 2; });
+  CHECK(kept[0].stopRequested());
+  CHECK_FALSE(kept[0].progress());
+  CHECK_FALSE(kept[0].finish(HandlerResult::ack()));
+  CHECK(kept[1].retryCount() == 1);
+  CHECK(kept[1].finish(HandlerResult::ack()));
+  CHECK_FALSE(kept[1].finish(HandlerResult::ack()));
+  bob.untilEmpty();
+  CHECK(bob.manager->getStats().received == 1);
+}
+
+TEST_CASE("a shutdown interrupts a run without a charge, and the next handler runs it again, in order") {
+  Gate gate;
+  std::vector<std::uint32_t> starts;
+  Receiver bob([&](DeferredFrame frame) {
+    while (!frame.stopRequested()) {
+      gate.open();
+      gate.pass();
+      std::this_thread::yield();
+    }
+  });
+  bob.open();
+  bob.post({outbound("s", 1), outbound("s", 2, "quick")});
+  bob.until([&] { return gate.most() == 1; });
+  bob.handler.reset();
+  CHECK(bob.manager->getStats().inbox == 2);
+  CHECK(bob.manager->verify().clean());
+  bob.inbound.deferred.handler = [&](DeferredFrame frame) {
+    CHECK(frame.retryCount() == 0);
+    starts.push_back(frame.startCount());
+    Receiver::commitAtOnce(std::move(frame));
+  };
+  bob.open();
+  bob.untilEmpty();
+  CHECK(starts == std::vector<std::uint32_t>{2});
+  CHECK(bob.effects() == std::vector<std::string>{"\"s-1\"", "\"s-2\""});
+}
+
+TEST_CASE("P3 P6: kept frames outlive the process's end: a new manager on the file runs them, and knows repetitions") {
+  Receiver bob;
+  {
+    const DeferredHandler handler = std::exchange(bob.inbound.deferred.handler, [](DeferredFrame) {});
+    bob.inbound.deferred.retry.delays = {std::chrono::hours(1)};
+    bob.open();
+    bob.post({outbound("s", 1), outbound("s", 2, "quick")});
+    bob.handler.reset();
+    bob.manager.reset();
+    bob.inbound.deferred.handler = handler;
+  }
+  bob.manager.emplace(OutboxManager::open(bob.dir.file("bob.db"), bob.options));
+  bob.open();
+  CHECK(bob.ask({outbound("s", 2, "quick")})["results"][0]["outcome"] == "defer");
+  bob.untilEmpty(std::chrono::minutes(1));
+  CHECK(bob.effects() == std::vector<std::string>{"\"s-1\"", "\"s-2\""});
+}
+
+TEST_CASE("defect 6: a redelivery after more than 7 days in a session is a duplicate, deferred or not") {
+  Receiver bob;
+  bob.open();
+  bob.post({outbound("s", 1), outbound("quick", 1, "quick")});
+  bob.untilEmpty();
+  bob.clock->advance(std::chrono::hours(24 * 8));
+  for (const json& word :
+       {bob.ask({outbound("s", 1)})["results"][0], bob.ask({outbound("quick", 1, "quick")})["results"][0]}) {
+    CHECK(word["outcome"] == "ack");
+    CHECK(word["duplicate"] == true);
+  }
+  CHECK(bob.effects().size() == 2);
+}
+
+TEST_CASE("without a deferred handler, `defer` is `notNow`; beyond framesMax nothing more is kept") {
+  Receiver bob(nullptr);
+  bob.open();
+  CHECK(bob.ask({outbound("s", 1)})["results"][0]["outcome"] == "nack");
+  CHECK(bob.manager->getStats().inbox == 0);
+  bob.inbound.deferred.handler = [](DeferredFrame frame) {
+    while (!frame.stopRequested()) {
+      std::this_thread::yield();
+    }
+  };
+  bob.inbound.deferred.framesMax = 2;
+  bob.open();
+  const json ack = bob.ask({outbound("s", 1), outbound("s", 2), outbound("s", 3), outbound("s", 4)});
+  CHECK(ack["results"][1]["outcome"] == "defer");
+  CHECK(ack["results"][2]["code"] == "inbox-full");
+  CHECK(ack["results"][3]["code"] == "held");
+}
+
+TEST_CASE("an effect that ends the transaction fails its own run only") {
+  int runs = 0;
+  Receiver bob([&](DeferredFrame frame) {
+    ++runs;
+    frame.commit([&, first = runs == 1, frame](InboundTransaction& transaction) {
+      if (first) {
+        transaction.database().exec("COMMIT");
+      }
+      return write(transaction, frame.frame().data);
+    });
+  });
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.untilEmpty(std::chrono::milliseconds(100));
+  CHECK(runs == 2);
+  CHECK(bob.effects() == std::vector<std::string>{"\"s-1\""});
+  CHECK(bob.manager->getStats().received == 1);
+}
+
+TEST_CASE("runs begin on the executor that was given, which nobody needs to run at the end") {
+  boost::asio::io_context context;
+  std::vector<std::thread::id> ran;
+  Receiver bob([&](DeferredFrame frame) {
+    ran.push_back(std::this_thread::get_id());
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.inbound.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(context.get_executor());
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.until([&] {
+    context.restart();
+    context.poll();
+    return bob.manager->getStats().inbox == 0;
+  });
+  CHECK(ran == std::vector<std::thread::id>{std::this_thread::get_id()});
+  bob.post({outbound("s", 2)});
+  bob.handler.reset();
+  CHECK(bob.manager->getStats().inbox == 1);
+}
+
+TEST_CASE("a frame outside any session may be deferred, and is known by its id meanwhile") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    gate.pass();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.open();
+  const auto post = [&] {
+    std::promise<InboundResponse> answer;
+    bob.handler->asyncHandle({"application/cloudevents+json",
+                              R"({"specversion":"1.0","id":"e1","source":"urn:x","type":"slow","data":7})", "w"},
+                             [&](InboundResponse response) { answer.set_value(std::move(response)); });
+    return answer.get_future().get();
+  };
+  CHECK(post().status == 202);
+  CHECK(json::parse(post().body)["results"][0]["duplicate"] == true);
+  gate.open();
+  bob.untilEmpty();
+  CHECK(post().status == 200);
+  CHECK(bob.effects() == std::vector<std::string>{"7"});
+  // Its sender is no peer of ours, so nobody is told.
+  CHECK(bob.events().empty());
+}
+
+TEST_CASE("onGap tells which numbers a session passed over, after the commit") {
+  Receiver bob;
+  std::vector<InboundGap> gaps;
+  bob.inbound.onGap = [&](const InboundGap& gap) { gaps.push_back(gap); };
+  bob.open();
+  bob.post({outbound("s", 1, "quick")});
+  OutboundFrame late = outbound("s", 5, "quick");
+  late.previousSequence = 1;
+  bob.post({late});
+  bob.handler.reset();
+  REQUIRE(gaps.size() == 1);
+  CHECK(gaps[0].source == "urn:agent:alice");
+  CHECK(gaps[0].session == "s");
+  CHECK(gaps[0].firstMissing == 2);
+  CHECK(gaps[0].lastMissing == 4);
+}
+
+}  // namespace
+}  // namespace ackbox
