@@ -39,8 +39,13 @@ struct PeerOptions {
 struct OutboxOptions {
   /// This agent's URI, the `source` of its frames, such as `urn:agent:alice`. Not empty.
   std::string agent = "urn:ackbox:agent";
-  /// The peers that frames may be addressed to. Empty: one peer named `default`, for custom senders.
+  /// The peers that frames may be addressed to. Empty: one peer named `default`, for custom senders; none with
+  /// `adoptPeers`.
   std::vector<PeerOptions> peers = {};
+  /// Whether frames may also be addressed to the peers that the file knows from earlier opens, whose rows are then left
+  /// as they are; a new file gets no `default`. For tools beside an agent that do not know its configuration. Default
+  /// off: an agent's peers are those that it was given.
+  bool adoptPeers = false;
 
   /// See `Durability`.
   Durability durability = Durability::powerCut;

@@ -26,11 +26,13 @@ namespace manager {
 class Core;
 }
 
-// Defined in ackbox/dead_letters.hpp and ackbox/diagnosis.hpp.
+// Defined in ackbox/dead_letters.hpp, ackbox/diagnosis.hpp and ackbox/message_page.hpp.
 struct ChangeReceipt;
 struct DeadLetterFilter;
 struct DeadLetterPage;
 struct Explanation;
+struct MessageFilter;
+struct MessagePage;
 struct VerifyReport;
 // Defined in ackbox/pull.hpp.
 struct Claim;
@@ -54,6 +56,8 @@ struct MessageInfo {
   /// Failed: the stable reason. Otherwise empty.
   std::string reason;
   std::string lastError;
+  /// Its row's id: the order of commits in the whole file. A redriven message gets a new one.
+  std::int64_t row = 0;
 };
 
 /// Counts of one `drainOnce` or `processAll`.
@@ -136,6 +140,16 @@ public:
 
   /// The message as it stands, or nothing when it was never here, or is acknowledged and not retained.
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
+
+  /// What was enqueued under this id, with the id; nothing when `find` finds nothing. Throws `Error` as reads fail.
+  [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const;
+
+  /// Up to `limit` (1 to 10,000) messages that `filter` chooses, from where the page before ended (its `next`, or the
+  /// `row` of its last message); 0: from the start. Dead letters and messages in flight are found without a look at the
+  /// rest; otherwise it costs by the rows that it passes, a bounded number per page. Include ackbox/message_page.hpp to
+  /// use it. Throws `Error`: `invalidOption`, and as reads fail.
+  [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit = 100,
+                                     std::int64_t after = 0) const;
 
   // --- For the operator. Include ackbox/dead_letters.hpp to use these; all are durable when they return.
 

@@ -1,5 +1,6 @@
 #include "manager/core.hpp"
 
+#include <algorithm>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -21,8 +22,23 @@ OutboxOptions completed(OutboxOptions options) {
   if (!options.random) {
     options.random = systemRandom();
   }
-  if (options.peers.empty()) {
+  if (options.peers.empty() && !options.adoptPeers) {
     options.peers.emplace_back();
+  }
+  return options;
+}
+
+// With the peers that the store took over from the file.
+OutboxOptions withPeersOf(const store::Store& store, OutboxOptions options) {
+  for (const store::PeerRow& row : store.peers()) {
+    const auto given = [&](const PeerOptions& peer) { return peer.name == row.name; };
+    if (std::none_of(options.peers.begin(), options.peers.end(), given)) {
+      PeerOptions& peer = options.peers.emplace_back();
+      peer.name = row.name;
+      peer.url = row.url;
+      peer.agent = row.agent;
+      peer.maxRequests = row.maxRequests;
+    }
   }
   return options;
 }
@@ -31,8 +47,8 @@ OutboxOptions completed(OutboxOptions options) {
 
 Core::Core(const std::filesystem::path& file, OutboxOptions options)
     : file_(std::filesystem::absolute(file)),
-      options_(completed(std::move(options))),
-      store_({file, options_, nullptr}),
+      store_({file, options, nullptr}),
+      options_(withPeersOf(store_, std::move(options))),
       origin_(store_.origin()),
       reader_(file, options_),
       puller_(std::make_unique<Puller>(*this)),
@@ -56,7 +72,7 @@ Core::~Core() {
 }
 
 std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
-  return {new Core(file, std::move(options)), [](Core* core) {
+  return {new Core(file, completed(std::move(options))), [](Core* core) {
             // The core joins its writer's thread, so a last reference dropped there is passed to another one.
             if (!core->writer().runsInThisThread()) {
               delete core;

@@ -38,6 +38,7 @@ class Puller;
 /// Thread-safety: all members may be called from any thread.
 class Core : public std::enable_shared_from_this<Core> {
 public:
+  /// `options` are valid and complete, see `makeCore`.
   Core(const std::filesystem::path& file, OutboxOptions options);
   ~Core();
   Core(const Core&) = delete;
@@ -98,9 +99,10 @@ private:
   void joinOwnThread();
 
   const std::filesystem::path file_;
-  const OutboxOptions options_;
   const std::shared_ptr<std::mutex> gate_ = std::make_shared<std::mutex>();
   store::Store store_;
+  // With the peers that were taken over from the file.
+  const OutboxOptions options_;
   const std::string origin_;
   store::Reader reader_;
   EventHub events_;

@@ -3,6 +3,7 @@
 #include "ackbox/diagnosis.hpp"
 
 #include "manager/core.hpp"
+#include "manager/sentence.hpp"
 #include "protocol/timestamp.hpp"
 #include "store/verify.hpp"
 
@@ -49,12 +50,14 @@ std::string clause(const Reason& reason) {
     case Hindrance::peerNotConfigured:
       return "this process was not given the peer";
     case Hindrance::notRunning:
-      return "no run is under way in this process";
+      break;
   }
   return {};
 }
 
-std::string sentenceOf(const Explanation& explanation) {
+}  // namespace
+
+std::string manager::sentenceOf(const Explanation& explanation, std::string_view notRunning) {
   const MessageInfo& message = explanation.message;
   std::string sentence = "Message " + message.messageId + ", ";
   if (message.sequence == 0) {
@@ -68,13 +71,16 @@ std::string sentenceOf(const Explanation& explanation) {
   }
   const char* separator = "";
   for (const Reason& reason : explanation.reasons) {
-    sentence.append(separator).append(clause(reason));
+    sentence.append(separator);
+    if (reason.hindrance == Hindrance::notRunning) {
+      sentence.append(notRunning);
+    } else {
+      sentence.append(clause(reason));
+    }
     separator = "; ";
   }
   return sentence + '.';
 }
-
-}  // namespace
 
 std::optional<Explanation> OutboxManager::explain(std::string_view messageId) const {
   std::optional<Explanation> explanation = core_->reader().explain(messageId);
@@ -84,7 +90,7 @@ std::optional<Explanation> OutboxManager::explain(std::string_view messageId) co
   if (explanation->message.state == MessageState::pending && !core_->running()) {
     explanation->reasons.push_back({.hindrance = Hindrance::notRunning, .detail = {}});
   }
-  explanation->sentence = sentenceOf(*explanation);
+  explanation->sentence = manager::sentenceOf(*explanation, "no run is under way in this process");
   return explanation;
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ackbox/message_page.hpp"
 #include "manager/core.hpp"
 #include "manager/enqueue.hpp"
 #include "manager/function_sender.hpp"
@@ -72,6 +73,14 @@ bool OutboxManager::ack(std::string_view messageId) {
 
 std::optional<MessageInfo> OutboxManager::find(std::string_view messageId) const {
   return core_->reader().find(messageId);
+}
+
+std::optional<Frame> OutboxManager::frame(std::string_view messageId) const {
+  return core_->reader().frame(messageId);
+}
+
+MessagePage OutboxManager::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+  return core_->reader().messages(filter, limit, after);
 }
 
 Stats OutboxManager::getStats() const {

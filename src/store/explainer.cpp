@@ -126,8 +126,8 @@ void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std:
     reasons.push_back({.hindrance = Hindrance::peerDown, .until = facts.nextProbeAt, .detail = facts.peerError});
   }
   const std::vector<PeerOptions> configured = configuredPeers(options_);
-  if (std::none_of(configured.begin(), configured.end(),
-                   [&](const PeerOptions& peer) { return peer.name == message.peer; })) {
+  if (!options_.adoptPeers && std::none_of(configured.begin(), configured.end(),
+                                           [&](const PeerOptions& peer) { return peer.name == message.peer; })) {
     reasons.push_back({.hindrance = Hindrance::peerNotConfigured, .detail = {}});
   }
 }

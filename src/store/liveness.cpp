@@ -91,7 +91,7 @@ std::filesystem::path ownersFile(sqlite3* connection, std::string_view prefix) {
 
 bool ownerLives(const std::filesystem::path& sidecar, std::int64_t owner) {
   // Closing it drops no lock: those of the store belong to its own open file description.
-  const int descriptor = ::open(sidecar.c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = ::open(sidecar.c_str(), O_RDONLY | O_CLOEXEC);
   const bool lives = isHeld(descriptor, owner);
   if (descriptor >= 0) {
     close(descriptor);

@@ -1,6 +1,7 @@
 #include "store/peers.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace ackbox::store {
 namespace {
@@ -18,13 +19,14 @@ std::int64_t loneOf(const Context& context) {
 }  // namespace
 
 std::vector<PeerOptions> configuredPeers(const OutboxOptions& options) {
-  return options.peers.empty() ? std::vector<PeerOptions>(1) : options.peers;
+  return options.peers.empty() && !options.adoptPeers ? std::vector<PeerOptions>(1) : options.peers;
 }
 
 Peers::Peers(Context& context)
     : context_(context),
       upsert_(context.prepare("INSERT INTO #peers(name,url,agent,max_requests) VALUES(?1,?2,?3,?4) "
                               "ON CONFLICT(name) DO UPDATE SET url=?2, agent=?3, max_requests=?4 RETURNING id")),
+      selectAll_(context.prepare("SELECT id,name,url,agent,max_requests FROM #peers ORDER BY id")),
       record_(context.prepare("UPDATE #peers SET down=?2, failures=?3, down_since_ms=?4, next_probe_at_ms=?5, "
                               "last_error=?6 WHERE id=?1")) {}
 
@@ -38,10 +40,17 @@ void Peers::configure() {
     const std::int64_t key = query.integer(0);
     // A statement with RETURNING takes effect for good only when it is stepped to its end.
     query.run();
-    byName_.emplace(peer.name, rows_.size());
-    rows_.push_back({key, peer.name, peer.url, peer.agent});
+    add({key, peer.name, peer.url, peer.agent, peer.maxRequests});
   }
   countEach(lone);
+  if (context_.options.adoptPeers) {
+    Query query(selectAll_);
+    while (query.next()) {
+      if (find(query.view(1)) == nullptr) {
+        add({query.integer(0), query.text(1), query.text(2), query.text(3), query.as<std::uint32_t>(4)});
+      }
+    }
+  }
 }
 
 // Where the file knows several peers, each has counters of its own; what was counted before is the lone peer's.
@@ -54,6 +63,11 @@ void Peers::countEach(std::int64_t lone) {
       "INSERT OR IGNORE INTO #peer_counters(peer_id) SELECT id FROM #peers WHERE "
       "(SELECT count(*) FROM #peers)>1");
   Query(complete).run();
+}
+
+void Peers::add(PeerRow row) {
+  byName_.emplace(row.name, rows_.size());
+  rows_.push_back(std::move(row));
 }
 
 const PeerRow* Peers::find(delivery::PeerKey key) const noexcept {

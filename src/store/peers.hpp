@@ -10,10 +10,11 @@
 
 namespace ackbox::store {
 
-/// The names that frames may address: the configured ones, or `default` alone.
+/// The peers that this process was given, or `default` alone; without those that it takes over from the file.
 [[nodiscard]] std::vector<PeerOptions> configuredPeers(const OutboxOptions& options);
 
-/// The rows of the configured peers. Peers of earlier configurations keep their rows and messages, but are not here.
+/// The rows of the configured peers. Peers of earlier configurations keep their rows and messages, but are here only
+/// with `OutboxOptions::adoptPeers`.
 class Peers {
 public:
   explicit Peers(Context& context);
@@ -27,9 +28,11 @@ public:
 
 private:
   void countEach(std::int64_t lone);
+  void add(PeerRow row);
 
   Context& context_;
   Statement upsert_;
+  Statement selectAll_;
   Statement record_;
   std::vector<PeerRow> rows_;
   // Into rows_.

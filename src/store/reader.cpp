@@ -8,6 +8,8 @@
 #include "store/counters.hpp"
 #include "store/dead_letters.hpp"
 #include "store/explainer.hpp"
+#include "store/liveness.hpp"
+#include "store/schema.hpp"
 #include "store/snapshot.hpp"
 
 namespace ackbox::store {
@@ -16,13 +18,12 @@ namespace {
 
 constexpr const char* kInfoColumns =
     "p.name,s.name,o.type,o.sequence,o.state,o.retry_count,o.created_at_ms,max(o.due_at_ms,s.due_at_ms*(o.state=0)),"
-    "o.reason,o.last_error";
-constexpr int kInfoColumnCount = 10;
+    "o.reason,o.last_error,o.id";
+constexpr int kInfoColumnCount = 11;
 constexpr const char* kSessionColumns =
     "SELECT p.name,s.name,s.live,s.failed,s.last_sequence,s.previous_sequence,s.owner_id,s.due_at_ms,s.id,"
     "(?1 IS NULL OR p.name=?1)";
-// Dead letters or sessions that one page looks at, so that a filter that chooses few does not keep other readers
-// waiting.
+// Rows that one page looks at, so that a filter that chooses few does not keep other readers waiting.
 constexpr std::size_t kPageLooks = 10'000;
 
 MessageInfo infoOf(const Query& query, std::string_view messageId) {
@@ -38,6 +39,7 @@ MessageInfo infoOf(const Query& query, std::string_view messageId) {
   info.dueAt = query.instant(7);
   info.reason = query.text(8);
   info.lastError = query.text(9);
+  info.row = query.integer(10);
   return info;
 }
 
@@ -85,6 +87,18 @@ SessionStats sessionStatsOf(const Query& query) {
   return stats;
 }
 
+/// SELECT of messages above a key, in key order, and last whether the peer, the session and the state are those asked
+/// for; ?2 is how many to look at. `index` holds all rows of `state`; without one, all rows are looked at.
+std::string messageSelect(std::string_view index, std::string_view rows) {
+  // The order of the joins keeps the planner from walking sessions first.
+  return "SELECT " + std::string(kInfoColumns) +
+         ",o.message_id,(?3 IS NULL OR p.name=?3) AND (?4 IS NULL OR s.name=?4) AND (?5 IS NULL OR o.state=?5) FROM "
+         "#outbox AS o " +
+         std::string(index) +
+         " CROSS JOIN #sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.id>?1" +
+         std::string(rows) + " ORDER BY o.id LIMIT ?2";
+}
+
 void requirePageLimit(std::size_t limit) {
   if (limit < 1 || limit > kPageLooks) {
     throw Error(Errc::invalidOption, "limit must be from 1 to 10000");
@@ -100,6 +114,12 @@ OutboxOptions withClock(OutboxOptions options) {
 
 }  // namespace
 
+void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options) {
+  SQLite::Database database = openForReading(file, options);
+  // As if nothing may be created, whatever the options say.
+  requireUsable(schemaVersion(database.getHandle(), options.tablePrefix), false);
+}
+
 struct Reader::Body {
   Body(const std::filesystem::path& file, const OutboxOptions& givenOptions)
       : options(withClock(givenOptions)),
@@ -114,7 +134,16 @@ struct Reader::Body {
                  " FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id "
                  "WHERE o.message_id=?1",
              options.tablePrefix),
-        deadLetters(database.getHandle(), deadLetterSelect(std::string(kInfoColumns) + ",o.message_id,o.id"),
+        frame(database.getHandle(),
+              "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id FROM #outbox AS o "
+              "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1",
+              options.tablePrefix),
+        messages(database.getHandle(), messageSelect("NOT INDEXED", ""), options.tablePrefix),
+        failedMessages(database.getHandle(), messageSelect("INDEXED BY #outbox_failed", " AND o.state=4"),
+                       options.tablePrefix),
+        sendingMessages(database.getHandle(), messageSelect("INDEXED BY #outbox_owned", " AND o.owner_id IS NOT NULL"),
+                        options.tablePrefix),
+        deadLetters(database.getHandle(), deadLetterSelect(std::string(kInfoColumns) + ",o.message_id"),
                     options.tablePrefix),
         pages(database.getHandle(),
               "SELECT p.page_count,f.freelist_count,s.page_size FROM pragma_page_count AS p,"
@@ -135,11 +164,13 @@ struct Reader::Body {
                      " AND (NOT ?2 OR s.live<>0 OR s.failed<>0) FROM #sessions AS s CROSS JOIN #peers AS p ON "
                      "p.id=s.peer_id WHERE s.id>?3 ORDER BY s.id LIMIT ?4",
                  options.tablePrefix),
+        owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
         explainer(database.getHandle(), options) {}
 
   std::optional<WallTime> readOldest();
   void readSizes(Stats& stats);
   std::optional<MessageInfo> readMessage(std::string_view messageId);
+  Statement& listing(std::optional<MessageState> state);
 
   // Constant after construction.
   const OutboxOptions options;
@@ -151,11 +182,16 @@ struct Reader::Body {
   Counters counters;
   Statement oldest;
   Statement find;
+  Statement frame;
+  Statement messages;
+  Statement failedMessages;
+  Statement sendingMessages;
   Statement deadLetters;
   Statement pages;
   Statement peers;
   Statement session;
   Statement sessions;
+  Statement owners;
   Explainer explainer;
   // No row below it is live, nor ever will be: a redriven message gets a new key.
   std::int64_t oldestKey = 0;
@@ -250,6 +286,63 @@ std::optional<MessageInfo> Reader::find(std::string_view messageId) const {
   return body_->readMessage(messageId);
 }
 
+std::optional<Frame> Reader::frame(std::string_view messageId) const {
+  const std::scoped_lock lock(body_->mutex);
+  Query query(body_->frame, messageId);
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  Frame frame;
+  frame.peer = query.text(0);
+  frame.session = query.text(1);
+  frame.type = query.text(2);
+  frame.data = query.text(3);
+  frame.id = messageId;
+  frame.expiresAt = query.optionalInstant(4);
+  frame.traceparent = query.text(5);
+  frame.correlationId = query.text(6);
+  return frame;
+}
+
+Statement& Reader::Body::listing(std::optional<MessageState> state) {
+  if (state == MessageState::failed) {
+    return failedMessages;
+  }
+  return state == MessageState::sending ? sendingMessages : messages;
+}
+
+MessagePage Reader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+  requirePageLimit(limit);
+  const std::scoped_lock lock(body_->mutex);
+  MessagePage page;
+  std::size_t looked = 0;
+  Query query(body_->listing(filter.state), after, kPageLooks, filter.peer, filter.session, filter.state);
+  while (query.next()) {
+    ++looked;
+    if (query.integer(kInfoColumnCount + 1) != 0) {
+      page.messages.push_back(infoOf(query, query.view(kInfoColumnCount)));
+    }
+    if (page.messages.size() == limit || looked == kPageLooks) {
+      page.next = query.integer(kInfoColumnCount - 1);
+      break;
+    }
+  }
+  return page;
+}
+
+std::vector<std::int64_t> Reader::processIds() const {
+  const std::scoped_lock lock(body_->mutex);
+  const std::filesystem::path sidecar = ownersFile(body_->database.getHandle(), body_->options.tablePrefix);
+  std::vector<std::int64_t> live;
+  Query query(body_->owners);
+  while (query.next()) {
+    if (ownerLives(sidecar, query.integer(0))) {
+      live.push_back(query.integer(1));
+    }
+  }
+  return live;
+}
+
 DeadLetterPage Reader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
   requirePageLimit(limit);
   const std::scoped_lock lock(body_->mutex);
@@ -260,8 +353,8 @@ DeadLetterPage Reader::deadLetters(const DeadLetterFilter& filter, std::size_t l
               filter.retriesBelow);
   while (query.next()) {
     ++looked;
-    const std::int64_t key = query.integer(kInfoColumnCount + 1);
-    if (query.integer(kInfoColumnCount + 2) != 0) {
+    const std::int64_t key = query.integer(kInfoColumnCount - 1);
+    if (query.integer(kInfoColumnCount + 1) != 0) {
       page.messages.push_back(infoOf(query, query.view(kInfoColumnCount)));
     }
     if (page.messages.size() == limit || looked == kPageLooks) {

@@ -40,6 +40,7 @@ struct PeerRow {
   std::string name;
   std::string url;
   std::string agent;
+  std::uint32_t maxRequests = 0;
 };
 
 /// Rows and sessions that the machine has not been told of, in key order.

@@ -1,0 +1,76 @@
+#include "ackbox/outbox_reader.hpp"
+
+#include <utility>
+
+#include "manager/sentence.hpp"
+#include "store/reader.hpp"
+#include "store/verify.hpp"
+
+namespace ackbox {
+
+struct OutboxReader::Body {
+  Body(const std::filesystem::path& givenFile, const OutboxOptions& givenOptions)
+      : file(std::filesystem::absolute(givenFile)), options(givenOptions), reader(file, options) {}
+
+  const std::filesystem::path file;
+  const OutboxOptions options;
+  const store::Reader reader;
+};
+
+OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions options) {
+  validate(options);
+  // Which peers this program was given says nothing here.
+  options.adoptPeers = true;
+  if (!options.clock) {
+    options.clock = systemClock();
+  }
+  store::requireOutbox(file, options);
+  return OutboxReader(std::make_unique<Body>(file, options));
+}
+
+OutboxReader::OutboxReader(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+OutboxReader::OutboxReader(OutboxReader&&) noexcept = default;
+OutboxReader& OutboxReader::operator=(OutboxReader&&) noexcept = default;
+OutboxReader::~OutboxReader() = default;
+
+Stats OutboxReader::getStats() const {
+  return body_->reader.stats();
+}
+
+std::optional<MessageInfo> OutboxReader::find(std::string_view messageId) const {
+  return body_->reader.find(messageId);
+}
+
+std::optional<Frame> OutboxReader::frame(std::string_view messageId) const {
+  return body_->reader.frame(messageId);
+}
+
+MessagePage OutboxReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+  return body_->reader.messages(filter, limit, after);
+}
+
+DeadLetterPage OutboxReader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
+  return body_->reader.deadLetters(filter, limit, after);
+}
+
+VerifyReport OutboxReader::verify() const {
+  return store::verify(body_->file, body_->options);
+}
+
+std::optional<Explanation> OutboxReader::explain(std::string_view messageId) const {
+  std::optional<Explanation> explanation = body_->reader.explain(messageId);
+  if (!explanation) {
+    return std::nullopt;
+  }
+  if (explanation->message.state == MessageState::pending && processIds().empty()) {
+    explanation->reasons.push_back({.hindrance = Hindrance::notRunning, .detail = {}});
+  }
+  explanation->sentence = manager::sentenceOf(*explanation, "no process has the file open");
+  return explanation;
+}
+
+std::vector<std::int64_t> OutboxReader::processIds() const {
+  return body_->reader.processIds();
+}
+
+}  // namespace ackbox

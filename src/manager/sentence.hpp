@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ackbox/diagnosis.hpp"
+
+namespace ackbox::manager {
+
+/// An explanation for people; `notRunning` says what `Hindrance::notRunning` stands for where it was explained.
+[[nodiscard]] std::string sentenceOf(const Explanation& explanation, std::string_view notRunning);
+
+}  // namespace ackbox::manager

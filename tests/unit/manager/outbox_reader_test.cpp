@@ -1,0 +1,253 @@
+// Goal: a file is looked at from outside, beside its agent or without it, and never changed by it; and a tool that does
+// not know the agent's configuration may add frames for the peers that the file knows.
+// Method: a real file, an agent on it, and readers; the file's bytes compared before and after.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "ackbox/outbox_reader.hpp"
+#include "ackbox/outbox_writer.hpp"
+#include "support/manual_clock.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using testing::ManualClock;
+using testing::ScriptedSender;
+using testing::TempDir;
+namespace fs = std::filesystem;
+
+struct Files {
+  OutboxOptions options(std::vector<PeerOptions> peers = {}) const {
+    OutboxOptions made;
+    made.clock = clock;
+    made.random = seededRandom(1);
+    made.peers = std::move(peers);
+    return made;
+  }
+  OutboxManager agent() const {
+    return OutboxManager::open(file, options({{.name = "bob", .url = "http://bob/"}, {.name = "carol"}}));
+  }
+  OutboxReader reader() const { return OutboxReader::open(file, options()); }
+
+  TempDir dir;
+  fs::path file = dir.file("agent.db");
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+};
+
+Frame frameOf(std::string peer, std::string session, std::string id) {
+  Frame frame;
+  frame.peer = std::move(peer);
+  frame.session = std::move(session);
+  frame.type = "test.event";
+  frame.id = std::move(id);
+  frame.data = R"({"of": "it"})";
+  return frame;
+}
+
+std::string idsOf(const MessagePage& page) {
+  std::string ids;
+  for (const MessageInfo& message : page.messages) {
+    ids += message.messageId;
+  }
+  return ids;
+}
+
+Errc refusalOf(const fs::path& file) {
+  try {
+    static_cast<void>(OutboxReader::open(file));
+  } catch (const Error& error) {
+    return static_cast<Errc>(error.code().value());
+  }
+  return Errc{};
+}
+
+std::string bytesOf(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST_CASE("pages of messages follow one another in the order of the enqueues, by state, peer and session") {
+  Files files;
+  OutboxManager agent = files.agent();
+  for (const char* id : {"a", "b", "c", "d"}) {
+    const bool even = id[0] % 2 == 0;
+    agent.enqueue(frameOf(even ? "carol" : "bob", even ? "t" : "s", id));
+  }
+  agent.setSender(std::make_shared<ScriptedSender>([](const SendRequest& request) {
+    return ScriptedSender::all(request, request.peer == "bob" ? Outcome::defer : Outcome::term, "no");
+  }));
+  agent.drainOnce();
+  agent.enqueue(frameOf("bob", "u", "e"));
+  const OutboxReader reader = files.reader();
+
+  MessagePage page = reader.messages({}, 2);
+  CHECK(idsOf(page) == "ab");
+  CHECK(page.next == page.messages.back().row);
+  page = reader.messages({}, 2, page.next);
+  CHECK(idsOf(page) == "cd");
+  page = reader.messages({}, 2, page.next);
+  CHECK(idsOf(page) == "e");
+  CHECK(page.next == 0);
+
+  CHECK(idsOf(reader.messages({.state = MessageState::pending})) == "e");
+  CHECK(idsOf(reader.messages({.state = MessageState::sent})) == "ac");
+  CHECK(idsOf(reader.messages({.state = MessageState::failed})) == "bd");
+  CHECK(idsOf(reader.messages({.state = MessageState::sending})).empty());
+  CHECK(idsOf(reader.messages({.peer = "bob"})) == "ace");
+  CHECK(idsOf(reader.messages({.peer = "bob", .session = "s"})) == "ac");
+  CHECK(idsOf(agent.messages({.session = "t"})) == "bd");
+  CHECK_THROWS_AS(static_cast<void>(reader.messages({}, 0)), Error);
+}
+
+TEST_CASE("what is in flight is listed by state") {
+  Files files;
+  OutboxManager agent = files.agent();
+  std::string seen;
+  agent.enqueue(frameOf("bob", "s", "a"));
+  agent.enqueue(frameOf("bob", "s", "b"));
+  agent.setSender(std::make_shared<ScriptedSender>([&](const SendRequest& request) {
+    seen = idsOf(agent.messages({.state = MessageState::sending}));
+    return ScriptedSender::all(request, Outcome::ack);
+  }));
+  agent.drainOnce();
+  CHECK(!seen.empty());
+}
+
+TEST_CASE("a frame is read back as it was enqueued") {
+  Files files;
+  OutboxManager agent = files.agent();
+  Frame frame = frameOf("bob", "s", "a");
+  frame.expiresAt = files.clock->wallNow() + std::chrono::hours(1);
+  frame.traceparent = "00-1-2-01";
+  frame.correlationId = "other";
+  agent.enqueue(frame);
+  const auto read = files.reader().frame("a");
+  REQUIRE(read);
+  CHECK(read->peer == "bob");
+  CHECK(read->session == "s");
+  CHECK(read->type == "test.event");
+  CHECK(read->id == "a");
+  CHECK(read->data == R"({"of": "it"})");
+  CHECK(read->expiresAt == frame.expiresAt);
+  CHECK(read->traceparent == "00-1-2-01");
+  CHECK(read->correlationId == "other");
+  CHECK_FALSE(files.reader().frame("b"));
+}
+
+TEST_CASE("a reader is refused what is no outbox, and leaves it as it was") {
+  const Files files;
+  CHECK(refusalOf(files.file) == Errc::cannotOpen);
+  CHECK_FALSE(fs::exists(files.file));
+  std::ofstream(files.file) << "This is not a database, only a text that is long enough to be looked at as one.";
+  CHECK(refusalOf(files.file) == Errc::notADatabase);
+  const fs::path other = files.dir.file("other.db");
+  {
+    OutboxOptions options = files.options();
+    options.tablePrefix = "another_";
+    static_cast<void>(OutboxManager::open(other, options));
+  }
+  const std::string before = bytesOf(other);
+  CHECK(refusalOf(other) == Errc::schemaMissing);
+  CHECK(bytesOf(other) == before);
+}
+
+TEST_CASE("a reader writes nothing, not even that it was there") {
+  const Files files;
+  { files.agent().enqueue(frameOf("bob", "s", "a")); }
+  const std::string before = bytesOf(files.file);
+  {
+    const OutboxReader reader = files.reader();
+    CHECK(reader.getStats().pending == 1);
+    CHECK(reader.find("a")->row == 1);
+    CHECK(reader.explain("a"));
+    CHECK(reader.verify().clean());
+    CHECK(reader.processIds().empty());
+  }
+  CHECK(bytesOf(files.file) == before);
+}
+
+TEST_CASE("a file that may only be read is read") {
+  const Files files;
+  { files.agent().enqueue(frameOf("bob", "s", "a")); }
+  fs::permissions(files.file, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+  // Root may write everything, so be somebody else for a while.
+  const bool isRoot = geteuid() == 0;
+  if (isRoot) {
+    fs::permissions(files.file.parent_path(), fs::perms::all);
+    REQUIRE(seteuid(65534) == 0);
+  }
+  std::uint64_t pending = 0;
+  Errc refusal{};
+  try {
+    pending = files.reader().getStats().pending;
+    static_cast<void>(files.agent());
+  } catch (const Error& error) {
+    refusal = static_cast<Errc>(error.code().value());
+  }
+  if (isRoot) {
+    REQUIRE(seteuid(0) == 0);
+  }
+  CHECK(pending == 1);
+  CHECK(refusal == Errc::databaseReadOnly);
+}
+
+TEST_CASE("P10: from outside, a message waits for a process that has the file open, if there is none") {
+  const Files files;
+  { files.agent().enqueue(frameOf("bob", "s", "a")); }
+  const OutboxReader reader = files.reader();
+  auto explanation = reader.explain("a");
+  REQUIRE(explanation);
+  REQUIRE(explanation->reasons.size() == 1);
+  CHECK(explanation->reasons[0].hindrance == Hindrance::notRunning);
+  CHECK(explanation->sentence.find("no process has the file open") != std::string::npos);
+  const OutboxManager agent = files.agent();
+  CHECK(reader.processIds() == std::vector<std::int64_t>{getpid()});
+  CHECK(reader.explain("a")->reasons.empty());
+}
+
+TEST_CASE("with adoptPeers the file's peers are addressed, and neither changed nor added to") {
+  const Files files;
+  { static_cast<void>(files.agent()); }
+  OutboxOptions options = files.options();
+  options.adoptPeers = true;
+  OutboxManager tool = OutboxManager::open(files.file, options);
+  CHECK(tool.enqueue(frameOf("bob", "s", "a")).isNew());
+  CHECK(tool.enqueue(frameOf("carol", "s", "b")).isNew());
+  CHECK(tool.enqueue(frameOf("default", "s", "c")).status == EnqueueStatus::unknownPeer);
+  CHECK(tool.explain("a")->reasons.size() == 1);
+
+  SQLite::Database database(files.file.string(), SQLite::OPEN_READWRITE);
+  CHECK(database.execAndGet("SELECT group_concat(name || url) FROM ackbox_peers").getString() ==
+        "bobhttp://bob/,carol");
+  OutboxWriter writer(tool, database);
+  SQLite::Transaction transaction(database);
+  CHECK(writer.enqueue(frameOf("bob", "s", "d")).isNew());
+  transaction.commit();
+
+  SendRequest sent;
+  tool.setSender(std::make_shared<ScriptedSender>([&](const SendRequest& request) {
+    sent = request;
+    return ScriptedSender::all(request, Outcome::ack);
+  }));
+  CHECK(tool.drainOnce().acked == 3);
+}
+
+TEST_CASE("with adoptPeers a new file knows nobody") {
+  const Files files;
+  OutboxOptions options = files.options();
+  options.adoptPeers = true;
+  OutboxManager tool = OutboxManager::open(files.file, options);
+  CHECK(tool.enqueue(frameOf("default", "s", "a")).status == EnqueueStatus::unknownPeer);
+}
+
+}  // namespace
+}  // namespace ackbox
