@@ -40,6 +40,10 @@ public:
 
   /// As the members of `OutboxManager` of the same names.
   [[nodiscard]] Stats getStats() const;
+  [[nodiscard]] std::vector<PeerStats> peerStats() const;
+  [[nodiscard]] std::optional<SessionStats> sessionStats(std::string_view peer, std::string_view session) const;
+  [[nodiscard]] SessionPage sessions(const SessionFilter& filter = {}, std::size_t limit = 100,
+                                     std::int64_t after = 0) const;
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
   [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const;
   [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit = 100,

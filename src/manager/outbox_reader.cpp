@@ -37,6 +37,18 @@ Stats OutboxReader::getStats() const {
   return body_->reader.stats();
 }
 
+std::vector<PeerStats> OutboxReader::peerStats() const {
+  return body_->reader.peerStats();
+}
+
+std::optional<SessionStats> OutboxReader::sessionStats(std::string_view peer, std::string_view session) const {
+  return body_->reader.sessionStats(peer, session);
+}
+
+SessionPage OutboxReader::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
+  return body_->reader.sessions(filter, limit, after);
+}
+
 std::optional<MessageInfo> OutboxReader::find(std::string_view messageId) const {
   return body_->reader.find(messageId);
 }
