@@ -141,7 +141,8 @@ public:
   /// The message as it stands, or nothing when it was never here, or is acknowledged and not retained.
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
 
-  /// What was enqueued under this id, with the id; nothing when `find` finds nothing. Throws `Error` as reads fail.
+  /// What was enqueued under this id, with the id, its session's priority as it is now, and without its idempotency
+  /// key; nothing when `find` finds nothing. Throws `Error` as reads fail.
   [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const;
 
   /// Up to `limit` (1 to 10,000) messages that `filter` chooses, from where the page before ended (its `next`, or the

@@ -135,7 +135,8 @@ struct Reader::Body {
                  "WHERE o.message_id=?1",
              options.tablePrefix),
         frame(database.getHandle(),
-              "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id FROM #outbox AS o "
+              "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id,"
+              "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
               "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1",
               options.tablePrefix),
         messages(database.getHandle(), messageSelect("NOT INDEXED", ""), options.tablePrefix),
@@ -301,6 +302,9 @@ std::optional<Frame> Reader::frame(std::string_view messageId) const {
   frame.expiresAt = query.optionalInstant(4);
   frame.traceparent = query.text(5);
   frame.correlationId = query.text(6);
+  frame.notBefore = query.optionalInstant(7);
+  frame.priority = query.as<std::uint8_t>(8);
+  frame.supersedeKey = query.text(9);
   return frame;
 }
 

@@ -127,6 +127,9 @@ TEST_CASE("a frame is read back as it was enqueued") {
   OutboxManager agent = files.agent();
   Frame frame = frameOf("bob", "s", "a");
   frame.expiresAt = files.clock->wallNow() + std::chrono::hours(1);
+  frame.notBefore = files.clock->wallNow() + std::chrono::minutes(1);
+  frame.priority = 7;
+  frame.supersedeKey = "latest";
   frame.traceparent = "00-1-2-01";
   frame.correlationId = "other";
   agent.enqueue(frame);
@@ -138,6 +141,9 @@ TEST_CASE("a frame is read back as it was enqueued") {
   CHECK(read->id == "a");
   CHECK(read->data == R"({"of": "it"})");
   CHECK(read->expiresAt == frame.expiresAt);
+  CHECK(read->notBefore == frame.notBefore);
+  CHECK(read->priority == 7);
+  CHECK(read->supersedeKey == "latest");
   CHECK(read->traceparent == "00-1-2-01");
   CHECK(read->correlationId == "other");
   CHECK_FALSE(files.reader().frame("b"));
