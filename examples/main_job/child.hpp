@@ -29,6 +29,9 @@ public:
   /// Whether it has not ended yet.
   [[nodiscard]] bool alive();
 
+  /// Its number, for signals.
+  [[nodiscard]] pid_t id() const noexcept { return process_; }
+
   /// Waits for its end, no longer than `patience`; returns whether it has ended. What it prints meanwhile is kept.
   bool endsWithin(std::chrono::microseconds patience);
 

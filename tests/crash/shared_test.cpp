@@ -1,0 +1,200 @@
+// Goal: several processes work on one file: each message is settled once, a session's order is kept, nobody takes what
+// another has, nobody waits for another, and who is killed is replaced at once. Method: four real processes, two that
+// claim by hand and two that run, feed and deliver into one ledger; one after the other is killed with SIGKILL while
+// they do; then the ledger is read. A process that is stopped with claims in its hands is neither robbed nor waited
+// for. ACKBOX_TEST_SCALE=4 is the long form: 10,000 messages each.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/pull.hpp"
+#include "child.hpp"
+#include "shared_ledger.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience{60};
+constexpr std::size_t kWorkers = 4;
+constexpr std::uint64_t kSessions = 50;
+
+double scale() {
+  const char* const given = std::getenv("ACKBOX_TEST_SCALE");
+  return given == nullptr ? 1.0 : std::atof(given);
+}
+
+ackbox::OutboxManager openOutbox(const std::filesystem::path& database) {
+  ackbox::OutboxOptions options;
+  options.busyTimeout = std::chrono::seconds(20);
+  return ackbox::OutboxManager::open(database, options);
+}
+
+class Workers {
+public:
+  Workers(std::uint64_t seed, std::uint64_t messages) : random_(seed), messages_(messages) {
+    const ackbox::OutboxManager made = openOutbox(database());
+    SQLite::Database connection(database().string(), SQLite::OPEN_READWRITE, 5000);
+    connection.exec("CREATE TABLE fed(worker TEXT PRIMARY KEY, reached INTEGER NOT NULL)");
+    for (std::size_t index = 0; index < kWorkers; ++index) {
+      connection.exec("INSERT INTO fed VALUES('w" + std::to_string(index) + "', 0)");
+      children_.emplace_back();
+      launch(index);
+    }
+  }
+
+  // Kills one worker after the other, about `pause` apart, perhaps before it is up, until all is delivered.
+  void killUntilDone(milliseconds pause) {
+    const auto deadline = steady_clock::now() + kPatience * std::max(1.0, scale());
+    const ackbox::OutboxManager watcher = openOutbox(database());
+    while (!done(watcher)) {
+      REQUIRE_MESSAGE(steady_clock::now() < deadline, "the workers did not finish");
+      const std::size_t victim = random_() % kWorkers;
+      std::uniform_int_distribution<std::int64_t> draw(0, 2 * pause.count());
+      REQUIRE_FALSE(children_[victim].back().endsWithin(milliseconds(draw(random_))));
+      ledger_.killing(life(victim));
+      children_[victim].back().kill();
+      ++kills;
+      launch(victim);
+    }
+    for (std::vector<main_job::Child>& lives : children_) {
+      REQUIRE(lives.back().readLine(kPatience) == "ready");
+      CHECK(lives.back().terminate(kPatience) == 0);
+    }
+  }
+
+  [[nodiscard]] std::filesystem::path database() const { return directory_.file("shared.db"); }
+  [[nodiscard]] std::filesystem::path ledger() const { return directory_.file("ledger"); }
+
+  std::uint64_t kills = 0;
+
+private:
+  [[nodiscard]] std::string life(std::size_t index) const {
+    return "w" + std::to_string(index) + "." + std::to_string(children_[index].size());
+  }
+
+  void launch(std::size_t index) {
+    const std::string next = "w" + std::to_string(index) + "." + std::to_string(children_[index].size() + 1);
+    children_[index].emplace_back(
+        AGENT_PROGRAM, std::vector<std::string>{next, database().string(), ledger().string(), std::to_string(messages_),
+                                                index % 2 == 0 ? "pull" : "push"});
+  }
+
+  bool done(const ackbox::OutboxManager& watcher) {
+    const ackbox::Stats stats = watcher.getStats();
+    return stats.acked >= kWorkers * messages_ && stats.pending + stats.sending + stats.sent == 0;
+  }
+
+  const ackbox::testing::TempDir directory_;
+  std::mt19937_64 random_;
+  const std::uint64_t messages_;
+  crash::SharedLedger ledger_{directory_.file("ledger")};
+  // Per worker, its lives.
+  std::vector<std::vector<main_job::Child>> children_;
+};
+
+// Whether the kernel says that the process is stopped.
+bool stopped(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name = text.rfind(')');
+  return name != std::string::npos && text.substr(name, 3) == ") T";
+}
+
+}  // namespace
+
+TEST_CASE("row 3: four processes, killed over and over, settle each message once and keep each session's order") {
+  constexpr std::uint64_t kSeed = 7;
+  const auto messages = static_cast<std::uint64_t>(2500 * scale());
+  MESSAGE("seed " << kSeed);
+  Workers workers(kSeed, messages);
+  workers.killUntilDone(milliseconds(40));
+
+  crash::SharedAccount account;
+  account.read(workers.ledger());
+  const ackbox::OutboxManager outbox = openOutbox(workers.database());
+  const ackbox::Stats stats = outbox.getStats();
+  MESSAGE("SIGKILLs " << workers.kills << ", messages " << kWorkers * messages << ", effects " << account.effects
+                      << ", of them repeated " << account.repeated << ", stale settles " << stats.staleSettles);
+  CHECK(workers.kills > 0);
+  CHECK(stats.enqueued == kWorkers * messages);
+  CHECK(stats.acked == kWorkers * messages);
+  CHECK(stats.pending + stats.sending + stats.sent + stats.failed == 0);
+  CHECK(stats.totalRetries == 0);
+  CHECK(account.overlaps == 0);
+  CHECK(account.reordered == 0);
+  CHECK(account.settledTwice == 0);
+  CHECK(account.late == 0);
+  CHECK(account.workers.size() == kWorkers);
+  CHECK(account.effects == kWorkers * messages + account.repeated);
+  CHECK(account.reached.size() == kSessions);
+  std::uint64_t last = 0;
+  for (const auto& session : account.reached) {
+    last += session.second;
+  }
+  CHECK(last == kWorkers * messages);
+  CHECK(outbox.verify().findings.empty());
+}
+
+TEST_CASE("row 3: a process that is stopped with claims in its hands is not robbed, and blocks nobody else") {
+  const ackbox::testing::TempDir directory;
+  const std::filesystem::path database = directory.file("shared.db");
+  ackbox::OutboxManager manager = openOutbox(database);
+  constexpr std::size_t kStopSessions = 8;
+  for (std::size_t round = 0; round < 2; ++round) {
+    for (std::size_t index = 0; index < kStopSessions; ++index) {
+      manager.enqueue("session-" + std::to_string(index), "com.example.event", std::to_string(round));
+    }
+  }
+  SQLite::Database(database.string(), SQLite::OPEN_READWRITE, 5000)
+      .exec("CREATE TABLE fed(worker TEXT PRIMARY KEY, reached INTEGER NOT NULL)");
+  main_job::Child holder(AGENT_PROGRAM, {"w0.1", database.string(), directory.file("ledger").string(), "0", "hold"});
+  REQUIRE(holder.readLine(kPatience) == "ready");
+  REQUIRE(holder.readLine(kPatience) == "held 5");
+  const auto deadline = steady_clock::now() + kPatience;
+  while (!stopped(holder.id())) {
+    REQUIRE(steady_clock::now() < deadline);
+    std::this_thread::yield();
+  }
+
+  // A held session's turn may come again and again: it stays its holder's, whatever this process does.
+  std::size_t settled = 0;
+  for (std::size_t round = 0; round < 50; ++round) {
+    CHECK(manager.recoverStuck(milliseconds(0)).deadOwners == 0);
+    for (const ackbox::Claim& claim : manager.claim(kStopSessions)) {
+      CHECK(manager.settle(claim, ackbox::Outcome::ack) == ackbox::SettleStatus::settled);
+      ++settled;
+    }
+  }
+  CHECK(settled == 6);
+  CHECK(manager.getStats().sending == 5);
+
+  kill(holder.id(), SIGCONT);
+  CHECK(holder.readLine(kPatience) == "settled 5 late 0");
+  REQUIRE(holder.endsWithin(kPatience));
+  // Its sessions are free again: their second messages follow.
+  while (settled < 2 * kStopSessions - 5) {
+    REQUIRE(steady_clock::now() < deadline);
+    for (const ackbox::Claim& claim : manager.claim(kStopSessions)) {
+      CHECK(manager.settle(claim, ackbox::Outcome::ack) == ackbox::SettleStatus::settled);
+      ++settled;
+    }
+  }
+  CHECK(manager.getStats().acked == 2 * kStopSessions);
+  CHECK(manager.getStats().staleSettles == 0);
+}
