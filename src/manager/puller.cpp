@@ -126,7 +126,9 @@ std::vector<Claim> Puller::claim(std::size_t limit) {
         if (!look && pending_.claims.empty()) {
           break;
         }
-        look = commit(Look::yes, taken);
+        // The rest of a large backlog is read when what is known of it does not suffice.
+        const bool suffices = moreUnread_ && pending_.claims.size() >= wanted - taken.size();
+        look = commit(suffices ? Look::no : Look::yes, taken);
       }
       commitDecided();
     } catch (const Error&) {
@@ -278,6 +280,7 @@ void Puller::open() {
   machine_ = std::make_unique<delivery::Machine>(std::move(options), core_.random());
   machine_->setClaiming(false);
   mustRestart_ = true;
+  moreUnread_ = false;
   const std::scoped_lock lock(settledMutex_);
   listening_ = true;
 }
@@ -382,7 +385,8 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   });
   const std::scoped_lock lock(announceMutex_);
   announcements_.push_back(std::move(announcement));
-  return job.news.more || !job.news.rows.empty();
+  moreUnread_ = look == Look::yes ? job.news.more : moreUnread_;
+  return moreUnread_ || !job.news.rows.empty();
 }
 
 // What was decided stays decided and goes with the next transaction; claims are the machine's to decide anew.

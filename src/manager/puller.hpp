@@ -102,6 +102,7 @@ private:
   std::int64_t owner_ = 0;
   std::uint64_t buried_ = 0;
   bool mustRestart_ = true;
+  bool moreUnread_ = false;
 
   std::mutex settledMutex_;
   // Guarded by settledMutex_.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/backlog.hpp"
 #include "bench/floor_link.hpp"
 #include "bench/receiver.hpp"
 #include "bench/report.hpp"
@@ -51,6 +52,9 @@ std::vector<const Operation*> chosen(const std::vector<std::string>& names) {
 int playRole(const Arguments& arguments) {
   if (arguments.role == "floor") {
     return runFloorReceiver(arguments.file);
+  }
+  if (arguments.role == "backlog") {
+    return runBacklogReader(arguments.file);
   }
   return runReceiver(arguments.file, arguments.role == "receiver" ? Durability::powerCut : Durability::processCrash);
 }
@@ -117,7 +121,9 @@ int main(int argc, char** argv) {
   app.add_option("--json", arguments.json, "Write the report to this file, or - for standard output");
   app.add_flag("--smoke", arguments.smoke,
                "One run with next to no work: shows that all of it works, measures nothing");
-  app.add_option("--role", arguments.role)->check(CLI::IsMember({"receiver", "receiver-normal", "floor"}))->group("");
+  app.add_option("--role", arguments.role)
+      ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "backlog"}))
+      ->group("");
   app.add_option("--file", arguments.file)->group("");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -18,6 +18,14 @@ std::span<const Operation> operations() {
       Operation{"loneMessageLatency",
                 "enqueue to onAcked on an idle system; floor: insert, POST, insert and reply on blocking sockets",
                 loneMessageLatency},
+      Operation{"claim100", "a claim of 100 with 1,000,000 rows in 10,000 sessions, 90 % in backoff; small: 1,000 rows",
+                claim100},
+      Operation{"settle100", "a settle of 100, large and small backlog as above", settle100},
+      Operation{"enqueueOne", "a blocking enqueue, large and small backlog as above", enqueueOne},
+      Operation{"getStats", "the counters, large and small backlog as above", getStats},
+      Operation{"explain", "why the last message waits, large and small backlog as above", explain},
+      Operation{"startUp", "open and start until the first request, large and small backlog as above", startUp},
+      Operation{"memory", "the most memory of a process that knows the whole backlog, large and small", memory},
   };
   return kOperations;
 }

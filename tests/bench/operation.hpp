@@ -24,5 +24,12 @@ struct Operation {
 [[nodiscard]] Measurement rowLife(const Settings& settings);
 [[nodiscard]] Measurement endToEnd(const Settings& settings);
 [[nodiscard]] Measurement loneMessageLatency(const Settings& settings);
+[[nodiscard]] Measurement claim100(const Settings& settings);
+[[nodiscard]] Measurement settle100(const Settings& settings);
+[[nodiscard]] Measurement enqueueOne(const Settings& settings);
+[[nodiscard]] Measurement getStats(const Settings& settings);
+[[nodiscard]] Measurement explain(const Settings& settings);
+[[nodiscard]] Measurement startUp(const Settings& settings);
+[[nodiscard]] Measurement memory(const Settings& settings);
 
 }  // namespace ackbox::bench

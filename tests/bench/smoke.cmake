@@ -1,7 +1,7 @@
 # Runs each operation once with next to no work, and checks that the report parses and tells of every one of them with
 # at least one figure, one baseline and one ratio. No figure is judged: a test must not depend on the machine's speed.
 execute_process(COMMAND ${PROGRAM} --list OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "(^|\n)[A-Za-z]+" names "${listed}")
+string(REGEX MATCHALL "(^|\n)[A-Za-z0-9]+" names "${listed}")
 list(LENGTH names expected)
 if(expected LESS 6)
   message(FATAL_ERROR "--list names ${expected} operations:\n${listed}")

@@ -172,6 +172,7 @@ private:
 
 void hold(ackbox::OutboxManager& manager, const Settings& settings, const crash::SharedLedger& ledger) {
   constexpr std::size_t kHeld = 5;
+  std::cout << "ready" << std::endl;
   const std::vector<ackbox::Claim> claims = manager.claim(kHeld);
   std::cout << "held " << claims.size() << std::endl;
   raise(SIGSTOP);
@@ -208,6 +209,7 @@ void work(ackbox::OutboxManager& manager, const Settings& settings, const crash:
     timer.cancel();
     context.stop();
   });
+  std::cout << "ready" << std::endl;
   turn();
   context.run();
   manager.stop();
@@ -220,7 +222,6 @@ void run(const Settings& settings) {
   options.maxPending = 0;
   ackbox::OutboxManager manager = ackbox::OutboxManager::open(settings.database, options);
   const crash::SharedLedger ledger(settings.ledger);
-  std::cout << "ready" << std::endl;
   if (settings.mode == "hold") {
     hold(manager, settings, ledger);
   } else {

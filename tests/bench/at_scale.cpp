@@ -1,0 +1,230 @@
+// What an agent does all day, with a small backlog and with a large one of which nine sessions in ten are in backoff:
+// the same figure for both, measured in turns so that both see the same weather.
+
+#include <array>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/pull.hpp"
+#include "bench/backlog.hpp"
+#include "bench/child_process.hpp"
+#include "bench/operation.hpp"
+
+namespace ackbox::bench {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kBatchClaims = 100;
+constexpr std::size_t kMoreThanIsDue = 10'000;
+
+/// One backlog, opened, and known to the manager to its last row.
+class Opened {
+public:
+  Opened(const Settings& settings, const Backlog& given)
+      : backlog(given),
+        manager(OutboxManager::open(backlogFile(settings, given), backlogOptions())),
+        next_(given.rows) {
+    for (const Claim& claim : manager.claim(kMoreThanIsDue)) {
+      manager.release(claim);
+    }
+  }
+
+  // In the place of what was acknowledged, in sessions that are due, so that the backlog keeps its size.
+  void refill(std::size_t rows) {
+    std::vector<Frame> frames;
+    while (frames.size() < rows) {
+      if (const std::uint64_t number = next_++; backlog.isDue(number)) {
+        frames.push_back(backlog.frame(number));
+        frames.back().id.clear();
+      }
+    }
+    for (const EnqueueReceipt& receipt : manager.enqueueBatch(frames)) {
+      if (!receipt.isNew()) {
+        throw std::runtime_error("an enqueue was refused: " + receipt.detail);
+      }
+    }
+  }
+
+  [[nodiscard]] Frame nextFrame() {
+    Frame frame = backlog.frame(next_++);
+    frame.id.clear();
+    return frame;
+  }
+
+  const Backlog backlog;
+  OutboxManager manager;
+  Latencies latencies;
+
+private:
+  std::uint64_t next_;
+};
+
+// Calls `turn` for the small and the large backlog in turns; `turn` adds to the latencies itself.
+Measurement sideBySide(const Settings& settings, std::uint64_t messagesATurn,
+                       const std::function<void(Opened&)>& turn) {
+  Opened small(settings, smallBacklog());
+  Opened large(settings, largeBacklog(settings));
+  for (Budget budget(settings); budget.take(messagesATurn);) {
+    turn(small);
+    turn(large);
+  }
+  Measurement measurement;
+  addLatencies(measurement.figures, "backlog_of_" + std::to_string(large.backlog.rows), large.latencies);
+  addLatencies(measurement.baselines, "backlog_of_" + std::to_string(small.backlog.rows), small.latencies);
+  measurement.ratio("large_over_small_p50", large.latencies.percentile(0.5), small.latencies.percentile(0.5));
+  return measurement;
+}
+
+template <typename Work>
+auto timed(Latencies& latencies, Work work) {
+  const auto start = steady_clock::now();
+  auto result = work();
+  latencies.add(steady_clock::now() - start);
+  return result;
+}
+
+std::vector<ClaimResult> acks(const std::vector<Claim>& claims) {
+  std::vector<ClaimResult> results;
+  for (const Claim& claim : claims) {
+    results.push_back({claim.token, {}});
+    results.back().result.outcome = Outcome::ack;
+  }
+  return results;
+}
+
+void requireFull(std::size_t claimed) {
+  if (claimed != kBatchClaims) {
+    throw std::runtime_error("a claim of 100 brought " + std::to_string(claimed));
+  }
+}
+
+/// Says when the first request came, and never answers.
+class FirstRequest final : public Sender {
+public:
+  void asyncSend(SendRequest request, SendHandler handler) override {
+    (void)request;
+    const std::scoped_lock lock(mutex_);
+    waiting_.push_back(std::move(handler));
+    came_.notify_all();
+  }
+  void stop() override {
+    std::vector<SendHandler> waiting;
+    {
+      const std::scoped_lock lock(mutex_);
+      waiting.swap(waiting_);
+    }
+    for (const SendHandler& handler : waiting) {
+      SendReport report;
+      report.outcome = RequestOutcome::cancelled;
+      handler(std::move(report));
+    }
+  }
+  void await() {
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [this] { return !waiting_.empty(); });
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<SendHandler> waiting_;
+};
+
+double startUpMilliseconds(const std::filesystem::path& file) {
+  const auto sender = std::make_shared<FirstRequest>();
+  const auto start = steady_clock::now();
+  OutboxManager manager = OutboxManager::open(file, backlogOptions());
+  manager.setSender(sender);
+  manager.start();
+  sender->await();
+  const auto elapsed = steady_clock::now() - start;
+  manager.stop();
+  return std::chrono::duration<double, std::milli>(elapsed).count();
+}
+
+double peakMebibytes(const std::filesystem::path& file) {
+  ChildProcess reader({"--role", "backlog", "--file", file.string()});
+  const double kibibytes = std::stod(reader.readLine());
+  reader.finish();
+  return kibibytes / 1024;
+}
+
+Measurement onFiles(const Settings& settings, const std::string& unit,
+                    const std::function<double(const std::filesystem::path&)>& measure) {
+  const double small = measure(backlogFile(settings, smallBacklog()));
+  const double large = measure(backlogFile(settings, largeBacklog(settings)));
+  Measurement measurement;
+  measurement.figure("backlog_of_" + std::to_string(largeBacklog(settings).rows) + unit, large);
+  measurement.baseline("backlog_of_" + std::to_string(smallBacklog().rows) + unit, small);
+  measurement.ratio("large_over_small", large, small);
+  return measurement;
+}
+
+}  // namespace
+
+Measurement claim100(const Settings& settings) {
+  return sideBySide(settings, kBatchClaims, [](Opened& opened) {
+    const std::vector<Claim> claims = timed(opened.latencies, [&] { return opened.manager.claim(kBatchClaims); });
+    requireFull(claims.size());
+    opened.manager.settleAll(acks(claims));
+    opened.refill(claims.size());
+  });
+}
+
+Measurement settle100(const Settings& settings) {
+  return sideBySide(settings, kBatchClaims, [](Opened& opened) {
+    const std::vector<ClaimResult> results = acks(opened.manager.claim(kBatchClaims));
+    requireFull(results.size());
+    for (const SettleStatus status : timed(opened.latencies, [&] { return opened.manager.settleAll(results); })) {
+      if (status != SettleStatus::settled) {
+        throw std::runtime_error("a settle was not applied");
+      }
+    }
+    opened.refill(results.size());
+  });
+}
+
+Measurement enqueueOne(const Settings& settings) {
+  return sideBySide(settings, 1, [](Opened& opened) {
+    const Frame frame = opened.nextFrame();
+    if (!timed(opened.latencies, [&] { return opened.manager.enqueue(frame); }).isNew()) {
+      throw std::runtime_error("an enqueue was refused");
+    }
+  });
+}
+
+Measurement getStats(const Settings& settings) {
+  return sideBySide(settings, 1, [](Opened& opened) {
+    if (timed(opened.latencies, [&] { return opened.manager.getStats(); }).pending == 0) {
+      throw std::runtime_error("nothing is pending");
+    }
+  });
+}
+
+Measurement explain(const Settings& settings) {
+  return sideBySide(settings, 1, [](Opened& opened) {
+    // The last one of a session in backoff, so that there is the most to say.
+    const std::string id = opened.backlog.idOf(opened.backlog.rows - 1);
+    const auto explanation = timed(opened.latencies, [&] { return opened.manager.explain(id); });
+    if (!explanation || explanation->reasons.empty()) {
+      throw std::runtime_error("no explanation");
+    }
+  });
+}
+
+Measurement startUp(const Settings& settings) {
+  return onFiles(settings, "_ms", startUpMilliseconds);
+}
+
+Measurement memory(const Settings& settings) {
+  return onFiles(settings, "_mib", peakMebibytes);
+}
+
+}  // namespace ackbox::bench

@@ -1,0 +1,110 @@
+#include "bench/backlog.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <vector>
+
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/pull.hpp"
+#include "bench/workload.hpp"
+
+namespace ackbox::bench {
+namespace {
+
+constexpr std::uint64_t kLargeRows = 1'000'000;
+constexpr std::uint64_t kLargeSessions = 10'000;
+constexpr std::uint64_t kSmallRows = 1'000;
+constexpr std::uint64_t kSmokeRows = 2'000;
+constexpr std::uint64_t kEnqueueSlice = 1'000;
+
+void fill(const std::filesystem::path& file, const Backlog& backlog) {
+  OutboxManager manager = OutboxManager::open(file, backlogOptions());
+  std::vector<Frame> frames;
+  for (std::uint64_t number = 0; number < backlog.rows; ++number) {
+    frames.push_back(backlog.frame(number));
+    if (frames.size() == kEnqueueSlice || number + 1 == backlog.rows) {
+      for (const EnqueueReceipt& receipt : manager.enqueueBatch(frames)) {
+        if (!receipt.isNew()) {
+          throw std::runtime_error("an enqueue was refused: " + receipt.detail);
+        }
+      }
+      frames.clear();
+    }
+  }
+}
+
+// By hand what a nack does, for as long as a retry may wait at all.
+void holdBack(const std::filesystem::path& file, const Backlog& backlog) {
+  const auto due = std::chrono::system_clock::now() + std::chrono::minutes(59);
+  SQLite::Database connection(file.string(), SQLite::OPEN_READWRITE);
+  SQLite::Statement update(connection, "UPDATE ackbox_sessions SET due_at_ms=?1 WHERE name=?2");
+  connection.exec("BEGIN IMMEDIATE");
+  for (std::uint64_t number = 0; number < backlog.sessions; ++number) {
+    if (!backlog.isDue(number)) {
+      update.bind(1, static_cast<std::int64_t>(
+                         std::chrono::duration_cast<std::chrono::milliseconds>(due.time_since_epoch()).count()));
+      update.bind(2, backlog.frame(number).session);
+      update.exec();
+      update.reset();
+    }
+  }
+  connection.exec("COMMIT");
+}
+
+}  // namespace
+
+Frame Backlog::frame(std::uint64_t number) const {
+  Frame made = frameOf(number, sessions);
+  made.id = idOf(number);
+  return made;
+}
+
+std::string Backlog::idOf(std::uint64_t number) const {
+  return orderedId(number);
+}
+
+Backlog smallBacklog() {
+  return {kSmallRows, kSmallRows};
+}
+
+Backlog largeBacklog(const Settings& settings) {
+  return settings.count == 0 ? Backlog{kLargeRows, kLargeSessions} : Backlog{kSmokeRows, kSmokeRows};
+}
+
+OutboxOptions backlogOptions() {
+  OutboxOptions options = outboxOptions(Durability::powerCut);
+  options.stopTimeout = std::chrono::milliseconds(0);
+  return options;
+}
+
+std::filesystem::path backlogFile(const Settings& settings, const Backlog& backlog) {
+  std::filesystem::path file = settings.folder / ("backlog-" + std::to_string(backlog.rows) + ".db");
+  if (!std::filesystem::exists(file)) {
+    fill(file, backlog);
+    holdBack(file, backlog);
+  }
+  return file;
+}
+
+int runBacklogReader(const std::filesystem::path& file) {
+  constexpr std::size_t kMoreThanIsDue = 10'000;
+  OutboxManager manager = OutboxManager::open(file, backlogOptions());
+  const std::size_t claimed = manager.claim(kMoreThanIsDue).size();
+  if (claimed == 0 || manager.getStats().sending != claimed || !manager.explain(orderedId(1))) {
+    throw std::runtime_error("the backlog is not what it should be");
+  }
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) {
+      std::cout << line.substr(line.find_first_of("0123456789")) << std::endl;
+      return EXIT_SUCCESS;
+    }
+  }
+  throw std::runtime_error("the kernel does not tell the peak of memory");
+}
+
+}  // namespace ackbox::bench
