@@ -22,7 +22,9 @@ constexpr std::uint32_t kRequestsMax = 1U << 30U;
 class PullJob final : public store::Job {
 public:
   PullJob(Core& core, StepJob& step, bool looks, bool restarts)
-      : core_(core), step_(step), looks_(looks), restarts_(restarts) {}
+      : core_(core), step_(step), looks_(looks), restarts_(restarts) {
+    durable = step.durable;
+  }
 
   void run(store::Store& store) override {
     if (restarts_) {

@@ -77,7 +77,7 @@ main_job::Child startAgent(const ackbox::testing::TempDir& directory, const cras
 
 }  // namespace
 
-TEST_CASE("P7: a restart sends at once what a killed process had in flight") {
+TEST_CASE("defect 2, P7: a restart sends at once what a killed process had in flight") {
   const ackbox::testing::TempDir directory;
   crash::SilentPeer peer;
   main_job::Child first = startAgent(directory, peer, kFrames, 0);
@@ -101,7 +101,7 @@ TEST_CASE("P7: a restart sends at once what a killed process had in flight") {
   CHECK(stats.totalRetries == 0);
 }
 
-TEST_CASE("P7: another process leaves a live slow sender its frames, and takes them over when it dies") {
+TEST_CASE("row 2, P7: another process leaves a live slow sender its frames, and takes them over when it dies") {
   const ackbox::testing::TempDir directory;
   crash::SilentPeer peerOfFirst;
   crash::SilentPeer peerOfSecond;

@@ -47,7 +47,7 @@ constexpr Pair kTable[] = {
 };
 static_assert(std::size(kTable) == 5U * 8U);
 
-TEST_CASE("Every pair of state and transition leads where the design says, and nowhere else") {
+TEST_CASE("row 23: every pair of state and transition leads where the design says, and nowhere else") {
   for (const Pair& pair : kTable) {
     const std::string name =
         std::string(ackbox::toString(pair.from)) + " -" + std::string(toString(pair.transition)) + "->";

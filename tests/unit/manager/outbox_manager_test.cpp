@@ -341,7 +341,7 @@ TEST_CASE("the seed's send function: success, retryable failure and final failur
   CHECK(seen == std::vector<std::string>{"a1", "b2", "c3", "d4"});
 }
 
-TEST_CASE("start and stop are idempotent; without a sender start says so") {
+TEST_CASE("row 5: start and stop are idempotent; without a sender start says so") {
   Outbox box;
   box.manager->enqueue(Outbox::frame("s"));
   box.manager->start();
@@ -361,7 +361,7 @@ TEST_CASE("start and stop are idempotent; without a sender start says so") {
   CHECK_THROWS_WITH_AS(box.manager->start(), doctest::Contains("setSender"), Error);
 }
 
-TEST_CASE("a stop puts back what was in flight, without a charge") {
+TEST_CASE("row 5: a stop puts back what was in flight, without a charge, after a bounded wait") {
   OutboxOptions options;
   options.stopTimeout = std::chrono::milliseconds(0);
   Outbox box(options);

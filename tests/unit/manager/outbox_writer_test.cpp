@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "ackbox/outbox_manager.hpp"
 #include "support/scripted_sender.hpp"
@@ -63,7 +64,7 @@ TEST_CASE("P2: a rollback keeps neither, and the sequence has no hole") {
   CHECK(caller.manager.drainOnce().acked == 1);
 }
 
-TEST_CASE("a commit wakes the running manager at once") {
+TEST_CASE("row 15: a commit wakes the running manager at once, without a poll") {
   Caller caller;
   OutboxWriter writer(caller.manager, caller.connection);
   caller.manager.start();
@@ -73,6 +74,28 @@ TEST_CASE("a commit wakes the running manager at once") {
   caller.sender->waitForFrames(1);
   caller.manager.stop();
   CHECK(caller.manager.getStats().acked == 1);
+}
+
+TEST_CASE("row 15: what others commit is found by the poll, beside the hot path, and each message goes once") {
+  Caller caller;
+  OutboxWriter writer(caller.manager, caller.connection);
+  OutboxManager other = OutboxManager::open(caller.dir.file("agent.db"));
+  caller.manager.start();
+  constexpr std::size_t kRounds = 50;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    caller.connection.exec("BEGIN IMMEDIATE");
+    writer.enqueue(Caller::frame());
+    caller.connection.exec("COMMIT");
+    other.enqueue(Caller::frame());
+  }
+  caller.sender->waitForFrames(2 * kRounds);
+  caller.manager.stop();
+  const std::vector<OutboundFrame> frames = caller.sender->frames();
+  REQUIRE(frames.size() == 2 * kRounds);
+  for (std::size_t index = 0; index < frames.size(); ++index) {
+    CHECK(frames[index].sequence == index + 1);
+  }
+  CHECK(caller.manager.getStats().acked == 2 * kRounds);
 }
 
 TEST_CASE("outside a transaction the writer refuses, and a refused frame leaves the transaction as it was") {

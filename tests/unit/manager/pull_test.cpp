@@ -382,6 +382,22 @@ TEST_CASE("a backlog larger than one look is claimed to its last message") {
   CHECK(box.manager.getStats().pending == 0);
 }
 
+TEST_CASE("row 16: unordered messages are claimed side by side, a session's one at a time") {
+  Outbox box;
+  for (int number = 0; number < 3; ++number) {
+    box.enqueue("", std::to_string(number));
+    box.enqueue("s", std::to_string(number));
+  }
+  const std::vector<Claim> claims = box.manager.claim(10);
+  CHECK(claims.size() == 4);
+  for (const Claim& claim : claims) {
+    CHECK(box.manager.settle(claim, Outcome::ack) == SettleStatus::settled);
+  }
+  CHECK(box.manager.claim(10).size() == 1);
+  CHECK(box.manager.stop().released == 1);
+  CHECK(box.manager.verify().findings.empty());
+}
+
 TEST_CASE("row 21: processAll sends until nothing is due, with counts, and leaves what waits") {
   OutboxOptions options;
   options.batchFrames = 10;

@@ -50,13 +50,13 @@ void checkRefused(const StoreWorld& world, Errc expected) {
 
 }  // namespace
 
-TEST_CASE("a text file is not a database and stays as it is") {
+TEST_CASE("defect 10: a text file is not a database and stays as it is") {
   const StoreWorld world;
   write(world.file, "dear diary, today I was not a database, and I never will be, however long you look at me");
   checkRefused(world, Errc::notADatabase);
 }
 
-TEST_CASE("a damaged schema is told as corruption and stays as it is") {
+TEST_CASE("defect 10: a damaged schema is told as corruption and stays as it is") {
   const StoreWorld world;
   world.open();
   std::string bytes = bytesOf(world.file);
@@ -67,7 +67,7 @@ TEST_CASE("a damaged schema is told as corruption and stays as it is") {
   checkRefused(world, Errc::databaseCorrupt);
 }
 
-TEST_CASE("a newer schema is refused and stays as it is") {
+TEST_CASE("defect 10: a newer schema is refused and stays as it is") {
   const StoreWorld world;
   world.open();
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("UPDATE ackbox_schema SET version=99");
@@ -115,14 +115,20 @@ TEST_CASE("a file that may only be read is told as read-only") {
   checkRefused(world, Errc::databaseReadOnly);
 }
 
-TEST_CASE("a file that another connection keeps locked is busy, and opens afterwards") {
+TEST_CASE(
+    "defect 10: a file that another connection keeps locked is busy, stays where and as it is, and opens afterwards") {
   StoreWorld world;
   world.options.busyTimeout = std::chrono::milliseconds(1);
   world.open();
   {
     SQLite::Database other(world.file.string(), SQLite::OPEN_READWRITE);
     other.exec("BEGIN IMMEDIATE");
+    const std::string before = bytesOf(world.file);
+    const std::filesystem::path twin = world.file.string() + ".twin";
+    std::filesystem::create_hard_link(world.file, twin);
     CHECK(errorOfOpening(world) == Errc::databaseBusy);
+    CHECK(std::filesystem::equivalent(world.file, twin));
+    CHECK(bytesOf(world.file) == before);
   }
   CHECK_FALSE(errorOfOpening(world));
 }

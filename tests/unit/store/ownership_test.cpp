@@ -29,7 +29,8 @@ delivery::SessionClaim wantedOf(const store::ClaimReply& reply) {
 
 }  // namespace
 
-TEST_CASE("P7: a session in flight in a live process is busy, and is taken over once that process closed its store") {
+TEST_CASE(
+    "row 2, P7: a session in flight in a live process is busy, and is taken over once that process closed its store") {
   StoreWorld world;
   auto first = world.open();
   const auto second = world.open();
@@ -50,7 +51,7 @@ TEST_CASE("P7: a session in flight in a live process is busy, and is taken over 
   CHECK(reply.sessions.at(0).rows.at(0).retryCount == 0);
 }
 
-TEST_CASE("P7: the rows of a dead owner are put back without a charge, and its late settle is refused") {
+TEST_CASE("row 14, P7: the rows of a dead owner are put back without a charge, and its late settle is refused") {
   StoreWorld world;
   world.lives = std::make_shared<Lives>();
   const auto first = world.open();
@@ -71,7 +72,7 @@ TEST_CASE("P7: the rows of a dead owner are put back without a charge, and its l
   CHECK(reader.stats().sending == 1);
 }
 
-TEST_CASE("P7: opening buries the dead") {
+TEST_CASE("defect 2, P7: opening puts back what a dead process was sending") {
   StoreWorld world;
   world.lives = std::make_shared<Lives>();
   const auto first = world.open();
@@ -83,7 +84,7 @@ TEST_CASE("P7: opening buries the dead") {
   CHECK(claim(*second, wantedOf(lost)).sessions.at(0).status == ClaimStatus::claimed);
 }
 
-TEST_CASE("kernel locks show other owners' lives in one process too, and end with their holder") {
+TEST_CASE("row 23: kernel locks show other owners' lives in one process too, and end with their holder") {
   const TempDir directory;
   const auto sidecar = directory.file("owners");
   auto first = store::kernelLiveness(sidecar);

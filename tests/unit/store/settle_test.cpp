@@ -60,7 +60,7 @@ bool isSettle(Transition transition) {
 
 }  // namespace
 
-TEST_CASE("every pair of state and transition ends where the table says, or throws and changes nothing") {
+TEST_CASE("row 23: every pair of state and transition ends where the table says, or throws and changes nothing") {
   for (const MessageState state : kStates) {
     for (const Transition transition : kTransitions) {
       CAPTURE(toString(state));
@@ -86,7 +86,7 @@ TEST_CASE("every pair of state and transition ends where the table says, or thro
   }
 }
 
-TEST_CASE("a settle of another state, another claim or a row that is gone is a counted no-op") {
+TEST_CASE("row 14: a settle of another state, another claim or a row that is gone is a counted no-op") {
   StoreWorld world;
   Row row(world);
   Settlement wrong = row.settlement;
@@ -108,7 +108,7 @@ TEST_CASE("a settle of another state, another claim or a row that is gone is a c
   CHECK(row.stats().staleSettles == 1);
 }
 
-TEST_CASE("a settle by another owner with the right claim number is a no-op") {
+TEST_CASE("row 14: a settle by another owner with the right claim number is a no-op") {
   StoreWorld world;
   Row row(world);
   const auto other = world.open();
