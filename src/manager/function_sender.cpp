@@ -14,16 +14,22 @@ namespace {
 // The sender whose function this thread is in.
 thread_local const Sender* sendingFor = nullptr;
 
-FrameResult callFor(const SendFunction& function, const OutboundFrame& frame) {
-  FrameResult result;
-  SendFunctionResult answer;
+FrameResult callFor(const FrameFunction& function, const OutboundFrame& frame) {
+  FrameResult failed;
+  failed.outcome = Outcome::nack;
+  failed.code = "send-failed";
   try {
-    answer = function(frame.session, frame);
+    return function(frame);
   } catch (const std::exception& error) {
-    answer.error = error.what();
+    failed.detail = error.what();
   } catch (...) {
-    answer.error = "the send function threw";
+    failed.detail = "the send function threw";
   }
+  return failed;
+}
+
+FrameResult toFrameResult(const SendFunctionResult& answer) {
+  FrameResult result;
   if (answer.success) {
     result.outcome = Outcome::ack;
     return result;
@@ -36,7 +42,7 @@ FrameResult callFor(const SendFunction& function, const OutboundFrame& frame) {
 
 class FunctionSender final : public Sender {
 public:
-  explicit FunctionSender(SendFunction function) : function_(std::move(function)) {}
+  explicit FunctionSender(FrameFunction function) : function_(std::move(function)) {}
   ~FunctionSender() override {
     ++generation_;
     pool_.join();
@@ -80,7 +86,7 @@ private:
     return report;
   }
 
-  const SendFunction function_;
+  const FrameFunction function_;
   // A stop moves it on; work of an older generation ends at its next frame.
   std::atomic<std::uint64_t> generation_{0};
   boost::asio::thread_pool pool_{1};
@@ -92,8 +98,13 @@ bool sendsInThisThread(const Sender* sender) noexcept {
   return sender != nullptr && sender == sendingFor;
 }
 
-std::shared_ptr<Sender> makeFunctionSender(SendFunction function) {
+std::shared_ptr<Sender> makeFrameSender(FrameFunction function) {
   return std::make_shared<FunctionSender>(std::move(function));
+}
+
+std::shared_ptr<Sender> makeFunctionSender(SendFunction function) {
+  return makeFrameSender(
+      [send = std::move(function)](const OutboundFrame& frame) { return toFrameResult(send(frame.session, frame)); });
 }
 
 }  // namespace ackbox::manager

@@ -1,13 +1,20 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "ackbox/sender.hpp"
 
 namespace ackbox::manager {
 
-/// A `Sender` over a blocking `SendFunction`, run on one thread of its own: a frame at a time, in order, a session's
-/// later frames held once one of them fails.
+/// What became of one frame; an exception is a `nack`.
+using FrameFunction = std::function<FrameResult(const OutboundFrame& frame)>;
+
+/// A `Sender` over a function that handles one frame and blocks until it is done, run on one thread of its own: a frame
+/// at a time, in order, a session's later frames held once one of them fails.
+[[nodiscard]] std::shared_ptr<Sender> makeFrameSender(FrameFunction function);
+
+/// The same over the seed's form of such a function.
 [[nodiscard]] std::shared_ptr<Sender> makeFunctionSender(SendFunction function);
 
 /// Whether this thread is inside the send function of `sender`.

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ackbox/frame.hpp"
+
+namespace ackbox {
+
+/// How values of one kind travel: the frame type that carries them, and their way to and from JSON text. Written once,
+/// used by who enqueues (`frame`) and by who handles (`Router::on`). ackbox knows no serializer of its own.
+///
+/// Thread-safety: that of its functions.
+template <typename Value>
+struct Codec {
+  /// CloudEvents `type`.
+  std::string type;
+  /// The value as JSON text.
+  std::function<std::string(const Value&)> encode;
+  /// The value of JSON text; throws when the text is none.
+  std::function<Value(std::string_view)> decode;
+
+  /// A frame that carries `value`; its peer, session and the rest are the caller's to set.
+  [[nodiscard]] Frame frame(const Value& value) const {
+    Frame made;
+    made.type = type;
+    made.data = encode(value);
+    return made;
+  }
+};
+
+}  // namespace ackbox
