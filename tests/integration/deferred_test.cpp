@@ -343,7 +343,7 @@ TEST_CASE("row 9: the ACK event that asks for a message again gets it sent again
   CHECK(pair.alice.manager->getStats().totalRetries == 1);
 }
 
-TEST_CASE("defect 1 P5: whatever step an agent ends at, effect and mark are together, and each effect happens once") {
+TEST_CASE("defect 1: P5: whatever step an agent ends at, effect and mark are together, and each effect happens once") {
   Pair pair(std::chrono::milliseconds(50));
   pair.introduce();
   constexpr int kFrames = 40;

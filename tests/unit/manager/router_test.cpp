@@ -96,7 +96,7 @@ TEST_CASE("row 18: an unknown type is rejected by default, or as onUnknown says"
   CHECK(word["detail"] == "soon: unknown");
 }
 
-TEST_CASE("row 18 row 19: a codec decodes for the handler; what it cannot read is rejected, or as onUndecodable says") {
+TEST_CASE("row 18, row 19: a codec decodes for the handler; what it cannot read is rejected, or as onUndecodable says") {
   int seen = 0;
   Router router;
   router.on(orderCodec(), [&](const Order& order, const InboundFrame& frame, InboundTransaction&) {
