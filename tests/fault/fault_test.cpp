@@ -57,7 +57,7 @@ std::vector<Fault> faults() {
                  DiskCall::read,
                  SQLITE_IOERR_SHORT_READ,
                  false,
-                 {Errc::ioError, Errc::databaseCorrupt, Errc::notADatabase},
+                 {Errc::ioError, Errc::databaseCorrupt, Errc::notADatabase, Errc::databaseError},
                  true});
   return all;
 }

@@ -8,6 +8,7 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/pull.hpp"
 
 namespace ackbox::testing {
 namespace {
@@ -53,6 +54,8 @@ void FaultTrial::work() {
   attempt("retry", [&] { manager_->retryFailed({}); });
   attempt("drain redriven", [&] { manager_->drainOnce(); });
   takeIn();
+  enqueue(3, "order");
+  pull();
   attempt("discard", [&] { manager_->discardFailed({}); });
   attempt("cleanup", [&] { manager_->cleanupDone(std::chrono::milliseconds(0)); });
   close();
@@ -125,7 +128,7 @@ void FaultTrial::check() {
   std::map<std::string, std::uint64_t> last;
   std::set<std::string> seen;
   for (const OutboundFrame& frame : sender_->frames()) {
-    if (seen.insert(frame.messageId).second) {
+    if (seen.insert(frame.messageId).second && frame.sequence != 0) {
       require(frame.sequence > last[frame.session], frame.messageId + " was sent out of order");
       last[frame.session] = frame.sequence;
     }
@@ -193,7 +196,8 @@ void FaultTrial::enqueue(std::size_t count, const std::string& type) {
   for (std::size_t index = 0; index < count; ++index) {
     Frame frame;
     frame.id = type + "-" + std::to_string(++said_);
-    frame.session = said_ % 2 == 0 ? "even" : "odd";
+    // Every third goes outside any order.
+    frame.session = said_ % 3 == 0 ? "" : (said_ % 3 == 1 ? "one" : "two");
     frame.type = type;
     frame.data = '"' + std::string(600, 'x') + '"';
     frames.push_back(std::move(frame));
@@ -220,6 +224,22 @@ void FaultTrial::takeIn() {
   require(status == 200 || status == 503 || status == 507, "a frame is answered with " + std::to_string(status));
   (status == 200 ? heardIds_ : unheardIds_).insert(id);
   failures_ += status == 200 ? 0U : 1U;
+}
+
+void FaultTrial::pull() {
+  std::vector<ClaimResult> results;
+  attempt("claim", [&] {
+    for (const Claim& claim : manager_->claim(2)) {
+      tried_.insert(claim.frame.messageId);
+      taken_.insert(claim.frame.messageId);
+      results.push_back({claim.token, resultOf(Outcome::ack)});
+    }
+  });
+  // What was decided stays so; the second call commits what the first could not.
+  if (!attempt("settle", [&] { manager_->settleAll(results); })) {
+    attempt("settle again", [&] { manager_->settleAll(results); });
+  }
+  attempt("stop pulling", [&] { manager_->stop(); });
 }
 
 void FaultTrial::readAll() {

@@ -54,6 +54,7 @@ private:
   void close();
   void enqueue(std::size_t count, const std::string& type);
   void takeIn();
+  void pull();
   void readAll();
   /// Lets posted work run; as much of it as a healthy agent could ever need.
   void settle();

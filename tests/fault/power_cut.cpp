@@ -85,25 +85,35 @@ private:
       require(count == 0 || found->second.front() == said.data, said.messageId + " took effect with other data");
       require(count == 0 || said.calledAt <= moment_, said.messageId + " took effect though it was never said");
       require(count == 0 || said.discardedAt > moment_, said.messageId + " took effect though it was discarded");
-      const bool owed = said.returnedAt <= moment_ && said.discardCalledAt > moment_;
+      const bool owed = said.returnedAt <= moment_ && said.discardCalledAt > moment_ && !superseded(said);
       require(count == 1 || !owed, said.messageId + " is lost though its enqueue returned");
     }
+  }
+
+  [[nodiscard]] bool superseded(const Said& said) const {
+    return !said.supersedeKey.empty() && std::any_of(said_.begin(), said_.end(), [&](const Said& other) {
+      return &other > &said && other.session == said.session && other.supersedeKey == said.supersedeKey &&
+             other.calledAt <= moment_;
+    });
   }
 
   void checkOrder(const std::vector<TwoAgents::Effect>& effects) {
     std::map<std::pair<std::string, std::string>, std::uint64_t> last;
     std::map<std::string, std::size_t> place;
     for (const TwoAgents::Effect& effect : effects) {
+      place.emplace(effect.messageId, place.size());
+      if (effect.sequence == 0) {
+        continue;
+      }
       std::uint64_t& sequence = last[{effect.origin, effect.session}];
       require(effect.sequence > sequence, effect.messageId + " took effect out of its session's order");
       sequence = effect.sequence;
-      place.emplace(effect.messageId, place.size());
     }
     // A redriven message goes to its session's tail; the others keep the order in which they were said.
     std::map<std::string, std::size_t> before;
     for (const Said& said : said_) {
       const auto found = place.find(said.messageId);
-      if (found != place.end() && !said.rejected) {
+      if (found != place.end() && !said.rejected && !said.session.empty()) {
         const auto known = before.find(said.session);
         require(known == before.end() || known->second < found->second,
                 said.messageId + " took effect before what was said earlier");

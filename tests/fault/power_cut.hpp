@@ -21,6 +21,7 @@ struct Said {
   std::string messageId;
   std::string session;
   std::string data;
+  std::string supersedeKey = {};
   bool rejected = false;
   std::size_t calledAt = kNever;
   std::size_t returnedAt = kNever;

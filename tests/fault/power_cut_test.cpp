@@ -69,7 +69,7 @@ TEST_CASE("P3: a message given up stays so after a power cut, even when its sess
       frame.type = type;
       frame.data = "1";
       REQUIRE(agents.manager(alice).enqueue(frame).isNew());
-      said.push_back({frame.id, frame.session, frame.data, frame.type == "reject", 0, record->length()});
+      said.push_back({frame.id, frame.session, frame.data, {}, frame.type == "reject", 0, record->length()});
     }
     while (agents.manager(alice).getStats().acked == 0) {
       agents.manager(alice).drainOnce();

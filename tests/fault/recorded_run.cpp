@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ackbox/dead_letters.hpp"
+#include "ackbox/pull.hpp"
 #include "ackbox/random.hpp"
 #include "power_cut.hpp"
 #include "two_agents.hpp"
@@ -67,8 +68,10 @@ private:
       agents_.manager(alice).drainOnce();
     } else if (dice < 15) {
       agents_.manager(bob).drainOnce();
-    } else if (dice < 17) {
+    } else if (dice < 16) {
       redriveOrDiscard();
+    } else if (dice < 17) {
+      pull();
     } else {
       // The last connection to close folds the log into the file and deletes it.
       const Side side = dice < 19 ? alice : bob;
@@ -83,16 +86,30 @@ private:
     for (std::uint64_t index = 0; index < count; ++index) {
       Frame frame;
       frame.id = "m" + std::to_string(run_.said.size());
-      frame.session = "s" + std::to_string(below(kSessions));
+      const std::uint64_t session = below(kSessions + 1);
+      // The last of them is outside any order.
+      frame.session = session == kSessions ? "" : "s" + std::to_string(session);
+      frame.supersedeKey = session != kSessions && below(5) == 0 ? "latest" : "";
+      if (below(8) == 0) {
+        frame.notBefore = agents_.clock->wallNow() + std::chrono::seconds(5);
+      }
       frame.type = below(6) == 0 ? "reject" : "order";
       // Some fill several pages.
       frame.data = '"' + frame.id + std::string(below(5) == 0 ? 6000 : 10, 'x') + '"';
-      run_.said.push_back({frame.id, frame.session, frame.data, frame.type == "reject", now()});
+      run_.said.push_back({frame.id, frame.session, frame.data, frame.supersedeKey, frame.type == "reject", now()});
       frames.push_back(std::move(frame));
     }
     static_cast<void>(agents_.manager(alice).enqueueBatch(frames));
     for (std::size_t index = first; index < run_.said.size(); ++index) {
       run_.said[index].returnedAt = now();
+    }
+  }
+
+  // By hand, without a word to Bob: some are given up, the others put back.
+  void pull() {
+    OutboxManager& manager = agents_.manager(alice);
+    for (const Claim& claim : manager.claim(3)) {
+      static_cast<void>(claim.frame.type == "reject" ? manager.settle(claim, Outcome::term) : manager.release(claim));
     }
   }
 
@@ -126,7 +143,7 @@ private:
 RecordedRun recordRun(const TempDir& folder, const RunOptions& options) {
   RecordedRun run;
   run.start[alice] = oldFile(folder);
-  run.said.push_back({"old", "s0", "\"old\"", false, 0, 0});
+  run.said.push_back({"old", "s0", "\"old\"", {}, false, 0, 0});
   Run(folder, options, run).perform(options.steps);
   return run;
 }
