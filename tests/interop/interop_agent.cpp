@@ -1,0 +1,121 @@
+// The ackbox side of the tests with independent peers: sends to one that listens, or serves one that posts.
+//
+//   interop_agent send PORT COUNT BATCH   delivers COUNT frames in ten sessions to http://127.0.0.1:PORT/inbox
+//   interop_agent serve                   prints its port, serves until its input ends, prints what it counted
+//
+// Secrets come from the environment: ACKBOX_INTEROP_SECRETS, the current one first.
+
+#include <boost/asio/thread_pool.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_server.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using namespace ackbox;
+
+unsigned long long printable(std::uint64_t number) {
+  return number;
+}
+
+int send(const std::string& port, std::uint64_t count, std::uint32_t batch) {
+  const testing::TempDir dir;
+  OutboxOptions options;
+  options.agent = "urn:agent:ackbox";
+  options.batchFrames = batch;
+  PeerOptions peer;
+  peer.name = "node";
+  peer.url = "http://127.0.0.1:" + port + "/inbox";
+  peer.agent = "urn:agent:node";
+  peer.secrets = SecretSource::environment("ACKBOX_INTEROP_SECRETS");
+  options.peers.push_back(peer);
+  OutboxManager outbox = OutboxManager::open(dir.file("agent.db"), options);
+  outbox.setSender(std::make_shared<HttpSender>());
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t ended = 0;
+  const auto end = [&](const MessageEvent&) {
+    const std::scoped_lock lock(mutex);
+    ++ended;
+    changed.notify_all();
+  };
+  const Subscription acked = outbox.onAcked(end);
+  const Subscription failed = outbox.onFailed(end);
+  std::vector<Frame> frames;
+  for (std::uint64_t index = 0; index < count; ++index) {
+    Frame frame;
+    frame.peer = "node";
+    frame.session = "s" + std::to_string(index % 10);
+    frame.type = "com.example.counted";
+    frame.data = "{\"number\": " + std::to_string(index) + ", \"text\": \"na\u00efve \\u2713 caf\u00e9\"}";
+    frames.push_back(std::move(frame));
+  }
+  outbox.enqueueBatch(frames);
+  outbox.start();
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return ended == count; });
+  }
+  outbox.stop();
+  const Stats stats = outbox.getStats();
+  std::printf("{\"acked\":%llu,\"failed\":%llu,\"retries\":%llu}\n", printable(stats.acked), printable(stats.failed),
+              printable(stats.totalRetries));
+  return stats.acked == count ? 0 : 1;
+}
+
+int serve() {
+  const testing::TempDir dir;
+  OutboxOptions options;
+  options.agent = "urn:agent:ackbox";
+  OutboxManager outbox = OutboxManager::open(dir.file("agent.db"), options);
+  InboundOptions limits;
+  InboundPeer node;
+  node.agents = {"urn:agent:node"};
+  node.secrets = SecretSource::environment("ACKBOX_INTEROP_SECRETS");
+  limits.peers.push_back(node);
+  InboundHandler handler(
+      outbox, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, limits);
+  boost::asio::thread_pool pool(1);
+  InboundServer server(pool.get_executor(), handler);
+  std::printf("{\"port\":%u}\n", static_cast<unsigned>(server.port()));
+  std::fflush(stdout);
+  while (std::getchar() != EOF) {
+  }
+  server.stop();
+  pool.stop();
+  pool.join();
+  const Stats stats = outbox.getStats();
+  std::printf("{\"received\":%llu,\"duplicates\":%llu}\n", printable(stats.received), printable(stats.duplicates));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  try {
+    if (words.size() == 4 && words[0] == "send") {
+      return send(words[1], std::stoull(words[2]), static_cast<std::uint32_t>(std::stoul(words[3])));
+    }
+    if (words.size() == 1 && words[0] == "serve") {
+      return serve();
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "interop_agent: %s\n", error.what());
+    return 1;
+  }
+  std::fprintf(stderr, "usage: interop_agent send PORT COUNT BATCH | serve\n");
+  return 2;
+}
