@@ -82,7 +82,7 @@ ProcessVfs::~ProcessVfs() {
 bool ProcessVfs::mayChange() noexcept {
   if (writesLeft_) {
     dead_ = dead_ || *writesLeft_ == 0;
-    *writesLeft_ -= *writesLeft_ == 0 ? 0 : 1;
+    *writesLeft_ -= *writesLeft_ == 0 ? 0U : 1U;
   }
   return !dead_;
 }
