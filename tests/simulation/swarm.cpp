@@ -56,10 +56,10 @@ Swarm drawSwarm(Random& random) {
   swarm.network.overloaded = drawFault(random, 0.1);
   swarm.network.captured = drawFault(random, 0.1);
   swarm.network.delayMax = drawOf(random, std::array{milliseconds(2), milliseconds(50), milliseconds(2'000)});
-  swarm.kills = drawEvery(random, milliseconds(200), milliseconds(20'000));
-  swarm.partitions = drawEvery(random, milliseconds(1'000), milliseconds(60'000));
-  swarm.clockFaults = drawEvery(random, milliseconds(1'000), milliseconds(60'000));
-  swarm.operators = drawEvery(random, milliseconds(5'000), milliseconds(60'000));
+  swarm.kills = drawEvery(random, milliseconds(200), milliseconds(10'000));
+  swarm.partitions = drawEvery(random, milliseconds(1'000), milliseconds(15'000));
+  swarm.clockFaults = drawEvery(random, milliseconds(1'000), milliseconds(15'000));
+  swarm.operators = drawEvery(random, milliseconds(2'000), milliseconds(20'000));
   swarm.notNow = drawFault(random, 0.2);
   swarm.thrown = drawFault(random, 0.1);
   swarm.rejected = drawFault(random, 0.05);

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kFaultPhase = 3min;
+constexpr nanoseconds kFaultPhase = 30s;
 // A step back of the calendar may hold a session for up to an hour; the longest backoff comes on top.
 constexpr nanoseconds kHealPhase = 4h;
 constexpr std::uint64_t kStepsMax = 20'000'000;
@@ -52,7 +52,7 @@ public:
     livenessPhase();
     judge();
     report_.swarm = swarm_.describe();
-    report_.messages = said_;
+    report_.messages = ledger_.entries.size();
     report_.requests = simulation_.network().requests();
     report_.seconds = std::chrono::duration<double>(simulation_.now()).count();
     report_.violations = ledger_.violations;
@@ -241,7 +241,7 @@ private:
       }
       if (idle) {
         // Late copies are still on the way.
-        run(1min);
+        run(30s);
         keepRunning();
         return;
       }
