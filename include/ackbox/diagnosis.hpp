@@ -43,6 +43,19 @@ enum class Hindrance : std::uint8_t {
   peerNotConfigured,
   /// No run is under way in this process.
   notRunning,
+  /// The dead letter with `sequence` stopped its session at `until`: unblock it, or redrive or discard the dead letter.
+  /// `detail` is that dead letter's reason.
+  sessionBlocked,
+  /// Its session was paused at `until`: resume it.
+  sessionPaused,
+  /// Its peer was paused at `until`: resume it.
+  peerPaused,
+  /// Its peer refuses us and is asked again at `until`: mend what `detail` says, then resume the peer.
+  peerHeld,
+  /// Its peer said that it is gone for good, and is not asked until it is resumed; `detail` is the last error.
+  peerDisabled,
+  /// Its peer's `RateLimit` lets nothing go before `until`, in this process.
+  rateLimited,
 };
 
 /// The hindrance's name, as printed: `"behind"`, `"peerDown"`, …

@@ -55,6 +55,8 @@ enum class Errc {
   /// A blocking call on the store's own thread (in a frame handler, or in the callback of `enqueueThen`), which would
   /// wait for itself. In a handler use `InboundTransaction::enqueue`; elsewhere `enqueueThen` or `asyncEnqueue`.
   wouldDeadlock = 22,
+  /// No peer of this name is in the file. Check the name; peers come into the file with `OutboxOptions::peers`.
+  unknownPeer = 23,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ackbox/clock.hpp"
+#include "ackbox/failure.hpp"
 #include "ackbox/random.hpp"
 #include "ackbox/retry_policy.hpp"
 
@@ -32,6 +34,22 @@ struct PeerOptions {
   std::string agent = {};
   /// Requests to it that may be under way at once. 1 to 64. Default 4: more gained nothing on two cores.
   std::uint32_t maxRequests = 4;
+  /// See `RateLimit`. Default: none.
+  RateLimit rateLimit = {};
+  /// For its messages, instead of `OutboxOptions::retry`. Default: not set.
+  std::optional<RetryPolicy> retry = {};
+  /// For its sessions, instead of `OutboxOptions::gap`. Default: not set.
+  std::optional<GapPolicy> gap = {};
+};
+
+/// Policies of some sessions. Each field that is set counts before those of the peer and of the outbox; of several
+/// `SessionPolicy` that fit and set it, the first.
+struct SessionPolicy {
+  /// Which sessions: exact names, or the beginning of names with `*` behind it. Not empty. Default: all.
+  std::string peer = "*";
+  std::string session = "*";
+  std::optional<RetryPolicy> retry = {};
+  std::optional<GapPolicy> gap = {};
 };
 
 /// How an `OutboxManager` opens and works its file. Every field has a default that suits an agent on one machine;
@@ -92,6 +110,12 @@ struct OutboxOptions {
 
   /// See `RetryPolicy`.
   RetryPolicy retry = {};
+  /// See `GapPolicy`. Default: a session goes on past its dead letters.
+  GapPolicy gap = GapPolicy::skip;
+  /// Exceptions for some sessions. Default: none.
+  std::vector<SessionPolicy> sessionPolicies = {};
+  /// Asked what becomes of each message that failed, see `FailureFunction`. Default: not set, the policies decide.
+  FailureFunction onFailure = {};
   /// See `PeerHealthPolicy`.
   PeerHealthPolicy peerHealth = {};
 

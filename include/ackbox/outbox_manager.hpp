@@ -26,13 +26,15 @@ namespace manager {
 class Core;
 }
 
-// Defined in ackbox/dead_letters.hpp, ackbox/diagnosis.hpp and ackbox/message_page.hpp.
+// Defined in ackbox/dead_letters.hpp, ackbox/diagnosis.hpp, ackbox/message_page.hpp and ackbox/peer_status.hpp.
+struct BlockedSession;
 struct ChangeReceipt;
 struct DeadLetterFilter;
 struct DeadLetterPage;
 struct Explanation;
 struct MessageFilter;
 struct MessagePage;
+struct PeerStatus;
 struct VerifyReport;
 // Defined in ackbox/pull.hpp.
 struct Claim;
@@ -186,6 +188,37 @@ public:
   /// start. Costs by what it looks at, not by the backlog. Throws `Error`: `invalidOption`, and as reads fail.
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit = 100,
                                            std::int64_t after = 0) const;
+
+  /// Stops the peer's messages from being claimed; requests under way finish, enqueues go on. Kept in the file, so that
+  /// a restart keeps it and every process obeys it within its poll interval.
+  ///
+  /// Returns false when it was paused already. Throws `Error` with `unknownPeer`, and as `enqueue`.
+  bool pause(std::string_view peer);
+
+  /// The same for one session; one that has no messages yet is paused in advance. `invalidOption` for an empty name:
+  /// unordered messages are paused with their peer.
+  bool pause(std::string_view peer, std::string_view session);
+
+  /// Ends the pause; and lets a peer that is down, held or disabled be probed at once, by every process within its poll
+  /// interval. Returns false when it was not paused (the probe is made all the same). Throws as `pause`.
+  bool resume(std::string_view peer);
+
+  /// Ends the session's pause. A session that a dead letter blocks stays blocked. Returns and throws as `pause`.
+  bool resume(std::string_view peer, std::string_view session);
+
+  /// Lets a session that a dead letter stopped (`GapPolicy::block`) go on past it; the dead letter stays one. To
+  /// redrive or to discard it unblocks the session, too. (A redriven message goes to the tail, behind what waited.)
+  ///
+  /// Returns false when the session is not blocked or was never used. Throws as `pause`.
+  bool unblock(std::string_view peer, std::string_view session);
+
+  /// Up to `limit` (1 to 10,000) blocked sessions, in the order of their dead letters, with the number of messages that
+  /// wait; O(limit). Include ackbox/peer_status.hpp to use it. Throws `Error`: `invalidOption`, and as reads fail.
+  [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit = 100) const;
+
+  /// Every peer in the file, by name, and where its circuit stands. Include ackbox/peer_status.hpp to use it. Throws
+  /// `Error` as reads fail.
+  [[nodiscard]] std::vector<PeerStatus> peers() const;
 
   /// Deletes retained acknowledged rows (`OutboxOptions::ackedRetention`) that were acknowledged at least `age` ago, in
   /// slices. Returns how many. Throws as `enqueue`.

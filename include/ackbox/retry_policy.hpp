@@ -2,23 +2,68 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ackbox/random.hpp"
 
 namespace ackbox {
 
-/// When a message is tried again, and when it is given up.
+/// How the delays between a message's attempts grow.
+enum class Backoff : std::uint8_t {
+  /// As `RetryPolicy::delays` lists them.
+  table,
+  /// `base`, then `factor` times the one before, up to `cap`.
+  exponential,
+  /// Always `base`.
+  fixed,
+  /// What `RetryPolicy::custom` answers.
+  custom,
+};
+
+/// What a retry function is told of the failure at hand.
+struct RetryContext {
+  /// Charged failures so far, this one counted: 1 for the first.
+  std::uint32_t retry = 1;
+  /// Since the enqueue.
+  std::chrono::milliseconds age{0};
+  /// The peer's code and what it says for people; valid during the call.
+  std::string_view code;
+  std::string_view detail;
+};
+
+/// The delay before the next attempt, from 0 to 100 years, taken as it is: jitter is the function's own affair.
+/// Nothing: give up, the message becomes a dead letter with reason `retry-policy`.
+///
+/// Called on the delivery executor; must not block. When it throws, `delays` are used instead, and the message's last
+/// error and its retry event say so.
+using RetryFunction = std::function<std::optional<std::chrono::milliseconds>(const RetryContext&)>;
+
+/// When a message is tried again, and when it is given up. One for the outbox (`OutboxOptions::retry`), others for
+/// some peers (`PeerOptions::retry`) or sessions (`SessionPolicy::retry`); the nearest one counts, as a whole.
 ///
 /// Only attempts that are the message's own fault are charged: a refused connection, a timeout or a 503 for the whole
 /// peer is the peer's state (see `PeerHealthPolicy`) and costs no message an attempt.
 struct RetryPolicy {
-  /// Upper bounds of the delay after the 1st, 2nd, … charged attempt; the last one repeats. Not empty.
+  /// Which of the fields below make the delays. Default: the table.
+  Backoff backoff = Backoff::table;
+  /// `table`: upper bounds of the delay after the 1st, 2nd, … charged attempt; the last one repeats. Not empty.
   /// Default: the seed's table, 1 s doubling to 60 s.
   std::vector<std::chrono::milliseconds> delays = {
       std::chrono::seconds(1),  std::chrono::seconds(2),  std::chrono::seconds(4),  std::chrono::seconds(8),
       std::chrono::seconds(16), std::chrono::seconds(32), std::chrono::seconds(60),
   };
+  /// `exponential` and `fixed`: the first upper bound. 1 ms to 100 years. Default 1 s.
+  std::chrono::milliseconds base = std::chrono::seconds(1);
+  /// `exponential`: each bound over the one before. 1 to 100. Default 2.
+  double factor = 2;
+  /// `exponential`: the highest bound, not below `base`. Default 60 s.
+  std::chrono::milliseconds cap = std::chrono::seconds(60);
+  /// `custom`: must be set.
+  RetryFunction custom = {};
   /// Full jitter: each delay is drawn uniformly from [0, bound], so that many senders do not return in step.
   bool jitter = true;
   /// Charged attempts after the first before the message becomes a dead letter. 0: the first failure is final.
@@ -28,10 +73,32 @@ struct RetryPolicy {
   std::chrono::milliseconds horizon = std::chrono::hours(24 * 7);
 };
 
-/// The delay before attempt `retry` + 1, where `retry` counts charged failures so far (1 for the first).
-/// Precondition: `policy.delays` is not empty and `retry` ≥ 1.
+/// The delay before attempt `retry` + 1, where `retry` counts charged failures so far (1 for the first). For `custom`
+/// that of the table, which is what stands in for a function that throws.
+/// Precondition: `policy` is valid and `retry` ≥ 1.
 /// Source of full jitter: M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
 [[nodiscard]] std::chrono::milliseconds retryDelay(const RetryPolicy& policy, std::uint32_t retry, Random& random);
+
+/// What a dead letter does to its session.
+enum class GapPolicy : std::uint8_t {
+  /// The session goes on past it; the receiver sees a numbered gap.
+  skip,
+  /// The session stops, in the file and for every process, until the dead letter is redriven or discarded, or
+  /// `OutboxManager::unblock` lets it go on past it. For work in which what follows is wrong without what went before.
+  /// Unordered messages have nothing behind them, and block nothing.
+  block,
+};
+
+/// How many frames a peer is sent at most: a token bucket, on the monotonic clock, per process. Frames that are sent
+/// again count again. Each run (`start`, `drainOnce`, a first `claim`) begins with a full bucket.
+struct RateLimit {
+  /// In each `per`, on average. 0 (default): no limit. At most 1,000,000.
+  std::uint32_t frames = 0;
+  /// 1 ms to 1 day. Default 1 s.
+  std::chrono::milliseconds per = std::chrono::seconds(1);
+  /// Frames that may go at once after a pause. 0 (default): as many as `frames`. At most 1,000,000.
+  std::uint32_t burst = 0;
+};
 
 /// How an unreachable peer is treated.
 struct PeerHealthPolicy {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ackbox/clock.hpp"
+#include "ackbox/failure.hpp"
 
 namespace boost::asio {
 class any_io_executor;
@@ -79,6 +80,9 @@ struct FrameResult {
   std::optional<std::chrono::milliseconds> retryAfter;
   /// JSON text from the peer's handler; empty when none.
   std::string result;
+  /// What becomes of the message on `nack` or `term`, by a sender of this process; counts before
+  /// `OutboxOptions::onFailure`. Never comes from the wire. Default: not set.
+  std::optional<FailureDecision> decision = {};
 };
 
 /// How one request ended, seen as a whole.
@@ -91,13 +95,16 @@ enum class RequestOutcome : std::uint8_t {
   /// The connection was lost after the request went out and before the answer came.
   connectionLost,
   /// The peer refuses this sender or this endpoint as a whole (401, 403, 404, 405, 415, a redirect): sending on is
-  /// pointless until someone mends it. Probed slowly; charged to no message.
+  /// pointless until someone mends it. The peer is held: probed slowly; charged to no message.
   peerRefused,
   /// The request as a whole was too large (413) or could not be read (400): smaller requests follow; a single frame
   /// that fails alone is given up.
   requestRejected,
   /// The sender was stopped before the end was known. Charged to no message.
   cancelled,
+  /// The endpoint says that it is gone for good (410): the peer is disabled, not even probed, until
+  /// `OutboxManager::resume`; charged to no message.
+  peerGone,
 };
 
 [[nodiscard]] std::string_view toString(RequestOutcome outcome) noexcept;
@@ -148,6 +155,8 @@ struct SendFunctionResult {
   std::string error;
   /// On failure: whether trying again can help. If not, the message becomes a dead letter.
   bool isRetryable = true;
+  /// On failure: what becomes of the message instead, see `FailureDecision`. Default: not set.
+  std::optional<FailureDecision> decision = {};
 };
 
 /// Sends one frame and blocks until it is done; called on a thread of its own, one frame at a time.

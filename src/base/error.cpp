@@ -50,6 +50,8 @@ const char* text(Errc errc) noexcept {
     case Errc::wouldDeadlock:
       return "a blocking call on the store's own thread would wait for itself: in a handler use the transaction's "
              "enqueue, elsewhere asyncEnqueue";
+    case Errc::unknownPeer:
+      return "no peer of this name is in the file: check the name, or configure it";
   }
   return "unknown ackbox error";
 }

@@ -2,6 +2,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/message.hpp"
+#include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
@@ -96,6 +97,18 @@ std::string_view toString(Hindrance hindrance) noexcept {
       return "peerNotConfigured";
     case Hindrance::notRunning:
       return "notRunning";
+    case Hindrance::sessionBlocked:
+      return "sessionBlocked";
+    case Hindrance::sessionPaused:
+      return "sessionPaused";
+    case Hindrance::peerPaused:
+      return "peerPaused";
+    case Hindrance::peerHeld:
+      return "peerHeld";
+    case Hindrance::peerDisabled:
+      return "peerDisabled";
+    case Hindrance::rateLimited:
+      return "rateLimited";
   }
   return "unknown";
 }
@@ -114,6 +127,24 @@ std::string_view toString(RequestOutcome outcome) noexcept {
       return "requestRejected";
     case RequestOutcome::cancelled:
       return "cancelled";
+    case RequestOutcome::peerGone:
+      return "peerGone";
+  }
+  return "unknown";
+}
+
+std::string_view toString(PeerState state) noexcept {
+  switch (state) {
+    case PeerState::up:
+      return "up";
+    case PeerState::down:
+      return "down";
+    case PeerState::held:
+      return "held";
+    case PeerState::disabled:
+      return "disabled";
+    case PeerState::paused:
+      return "paused";
   }
   return "unknown";
 }

@@ -22,6 +22,8 @@ constexpr std::size_t kTablePrefixBytesMax = 32;
 constexpr std::size_t kFrameBytesLimit = 64ULL << 20U;
 constexpr std::uint32_t kPeerRequestsMax = 64;
 constexpr std::uint32_t kBatchFramesLimit = 256;
+constexpr std::uint32_t kRateFramesMax = 1'000'000;
+constexpr double kFactorMax = 100;
 
 [[noreturn]] void refuse(std::string_view field, std::string_view problem, std::string_view allowed) {
   throw Error(Errc::invalidOption,
@@ -51,6 +53,46 @@ void checkDelays(const std::string& field, const std::vector<milliseconds>& dela
   }
 }
 
+void checkRetry(const std::string& field, const RetryPolicy& retry) {
+  checkDelays(field + ".delays", retry.delays, milliseconds(0));
+  checkDuration(field + ".base", retry.base, milliseconds(1));
+  // Written so that what is not a number is refused as well.
+  if (!(retry.factor >= 1 && retry.factor <= kFactorMax)) {
+    refuse(field + ".factor", "is " + std::to_string(retry.factor), "1 to 100");
+  }
+  if (retry.backoff == Backoff::exponential) {
+    checkDuration(field + ".cap", retry.cap, retry.base);
+  }
+  if (retry.backoff == Backoff::custom && !retry.custom) {
+    refuse(field + ".custom", "is not set", "a function, as backoff is custom");
+  }
+  checkDuration(field + ".horizon", retry.horizon, milliseconds(0));
+}
+
+void checkRateLimit(const std::string& field, const RateLimit& limit) {
+  checkRange<std::uint32_t>(field + ".frames", limit.frames, 0, kRateFramesMax);
+  checkDuration(field + ".per", limit.per, milliseconds(1), std::chrono::hours(24));
+  checkRange<std::uint32_t>(field + ".burst", limit.burst, 0, kRateFramesMax);
+}
+
+void checkPattern(const std::string& field, std::string_view pattern) {
+  if (pattern.empty()) {
+    refuse(field, "is empty", "a name, the beginning of names with '*' behind it, or '*'");
+  }
+}
+
+void checkSessionPolicies(const std::vector<SessionPolicy>& policies) {
+  for (std::size_t index = 0; index < policies.size(); ++index) {
+    const SessionPolicy& policy = policies[index];
+    const std::string field = "sessionPolicies[" + std::to_string(index) + "]";
+    checkPattern(field + ".peer", policy.peer);
+    checkPattern(field + ".session", policy.session);
+    if (policy.retry) {
+      checkRetry(field + ".retry", *policy.retry);
+    }
+  }
+}
+
 void checkPeers(const std::vector<PeerOptions>& peers) {
   std::set<std::string_view> names;
   for (std::size_t index = 0; index < peers.size(); ++index) {
@@ -63,6 +105,10 @@ void checkPeers(const std::vector<PeerOptions>& peers) {
       refuse(field + ".name", "'" + peer.name + "' is used twice", "each name once");
     }
     checkRange<std::uint32_t>(field + ".maxRequests", peer.maxRequests, 1, kPeerRequestsMax);
+    checkRateLimit(field + ".rateLimit", peer.rateLimit);
+    if (peer.retry) {
+      checkRetry(field + ".retry", *peer.retry);
+    }
   }
 }
 
@@ -126,8 +172,8 @@ void validate(const OutboxOptions& options) {
   checkDuration("ackedRetention", options.ackedRetention, kNothing);
   checkDuration("stopTimeout", options.stopTimeout, kNothing);
 
-  checkDelays("retry.delays", options.retry.delays, kNothing);
-  checkDuration("retry.horizon", options.retry.horizon, kNothing);
+  checkRetry("retry", options.retry);
+  checkSessionPolicies(options.sessionPolicies);
   // A delay of nothing between probes would be a busy loop against a peer that is down.
   checkDelays("peerHealth.probeDelays", options.peerHealth.probeDelays, kShortest);
 }

@@ -1,13 +1,35 @@
 #include "ackbox/retry_policy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace ackbox {
+namespace {
+
+std::chrono::milliseconds boundOf(const RetryPolicy& policy, std::uint32_t retry) {
+  const std::uint32_t failures = std::max(retry, 1U);
+  switch (policy.backoff) {
+    case Backoff::exponential: {
+      // Infinite in the end, and below the cap before any loss of precision could matter.
+      const double bound = static_cast<double>(policy.base.count()) * std::pow(policy.factor, failures - 1);
+      return bound < static_cast<double>(policy.cap.count())
+                 ? std::chrono::milliseconds(static_cast<std::chrono::milliseconds::rep>(bound))
+                 : policy.cap;
+    }
+    case Backoff::fixed:
+      return policy.base;
+    case Backoff::table:
+    case Backoff::custom:
+      break;
+  }
+  return policy.delays[std::min(static_cast<std::size_t>(failures), policy.delays.size()) - 1];
+}
+
+}  // namespace
 
 std::chrono::milliseconds retryDelay(const RetryPolicy& policy, std::uint32_t retry, Random& random) {
-  const std::size_t step = std::min(static_cast<std::size_t>(std::max(retry, 1U)), policy.delays.size()) - 1;
-  const std::chrono::milliseconds bound = policy.delays[step];
+  const std::chrono::milliseconds bound = boundOf(policy, retry);
   if (!policy.jitter || bound.count() <= 0) {
     return bound;
   }

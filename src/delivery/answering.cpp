@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <exception>
+#include <utility>
 
 #include "delivery/due.hpp"
 #include "delivery/machine_body.hpp"
@@ -7,6 +9,13 @@ namespace ackbox::delivery {
 namespace {
 
 constexpr const char* kOutOfSequence = "out-of-sequence";
+
+std::string withNote(const std::string& error, const std::string& note) {
+  if (note.empty()) {
+    return error;
+  }
+  return error.empty() ? note : error + "; " + note;
+}
 
 // Calls `visit(first, count)` for each run of items of one session.
 template <typename Visit>
@@ -48,6 +57,10 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
       body_->giveBack(known, report.error, now, actions);
       body_->peerFailed(known, PeerHealth::Failure::refused, report, now, actions);
       break;
+    case RequestOutcome::peerGone:
+      body_->giveBack(known, report.error, now, actions);
+      body_->peerFailed(known, PeerHealth::Failure::gone, report, now, actions);
+      break;
     case RequestOutcome::connectionLost:
       body_->connectionLost(known, report, now, actions);
       break;
@@ -66,6 +79,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
   Peer& peer = *request.peer;
   peerAnswered(peer, actions);
   peer.frameLimit = std::min(options.batchFrames, peer.frameLimit * 2);
+  peer.rampRequests = std::min(peer.maxRequests, peer.rampRequests) * 2;
   if (report.creditFrames > 0) {
     peer.creditFrames = report.creditFrames;
   }
@@ -103,6 +117,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
         break;
       case Outcome::term:
         verdict = termVerdict(result);
+        decide(session, row, result, now, verdict);
         break;
       case Outcome::nack: {
         const bool refusedForSequence = result.code == kOutOfSequence;
@@ -112,7 +127,8 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
           reset = true;
         } else {
           // Also what claims to be held by nothing that we know of: a peer cannot keep a message for ever for free.
-          verdict = chargedVerdict(options, row, result, now.wall, random);
+          verdict = chargedVerdict(retryOf(session), row, result, now.wall, random);
+          decide(session, row, result, now, verdict);
         }
         outOfSequence = outOfSequence || refusedForSequence;
         break;
@@ -131,8 +147,9 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
       watch(session, row.key,
             {.deadline = now.steady + verdict.delay, .sequence = row.sequence, .retryCount = row.retryCount});
     }
+    std::string error = withNote(result.detail.empty() ? result.code : result.detail, verdict.note);
     Settlement settlement = settlementOf(session.key, row, std::move(verdict), now.wall);
-    settlement.error = result.detail.empty() ? result.code : result.detail;
+    settlement.error = std::move(error);
     settlement.duplicate = result.duplicate;
     settlement.result = result.result;
     actions.settlements.push_back(std::move(settlement));
@@ -149,6 +166,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
   }
   if (wait) {
     ended.dueAt = now.wall + *wait;
+    ended.isFirm = *wait > kWaitMax;
     park(session, Phase::backoff, now.steady + *wait);
   } else {
     wake(session);
@@ -193,12 +211,52 @@ void Machine::Body::failOnly(const Request& request, const char* reason, const s
   const Request::Item& only = request.items.front();
   Session& session = *only.session;
   session.peer->suspects.clear(only.row.key);
-  actions.settlements.push_back(
-      settlementOf(session.key, only.row, {.transition = Transition::fail, .reason = reason, .delay = {}}, now.wall));
-  actions.settlements.back().error = error;
-  release({.session = session.key, .dueAt = {}, .previousSequence = {}}, actions);
+  Verdict verdict{.transition = Transition::fail, .reason = reason, .delay = {}, .note = {}};
+  FrameResult result;
+  result.code = reason;
+  result.detail = error;
+  decide(session, only.row, result, now, verdict);
+  SessionRelease ended{.session = session.key, .dueAt = {}, .previousSequence = {}};
   session.frameLimit = 0;
-  wake(session);
+  std::string told = withNote(error, verdict.note);
+  const bool retries = verdict.transition == Transition::retry;
+  const std::chrono::milliseconds delay = verdict.delay;
+  actions.settlements.push_back(settlementOf(session.key, only.row, std::move(verdict), now.wall));
+  actions.settlements.back().error = std::move(told);
+  if (retries) {
+    session.queue.insert(only.row.key);
+    ended.dueAt = now.wall + delay;
+    ended.isFirm = delay > kWaitMax;
+    release(ended, actions);
+    park(session, Phase::backoff, now.steady + delay);
+  } else {
+    release(ended, actions);
+    wake(session);
+  }
+}
+
+void Machine::Body::decide(const Session& session, const ClaimedRow& row, const FrameResult& result, const Now& now,
+                           Verdict& verdict) const {
+  if (result.decision) {
+    apply(*result.decision, now.wall, verdict);
+  } else if (options.onFailure) {
+    try {
+      apply(options.onFailure({.session = session.lane == nullptr ? session.key : session.lane->key,
+                               .row = row,
+                               .now = now.wall,
+                               .code = result.code,
+                               .detail = result.detail,
+                               .isFinal = verdict.transition == Transition::fail,
+                               .reason = verdict.reason}),
+            now.wall, verdict);
+    } catch (const std::exception& error) {
+      verdict.note = std::string("the failure function threw: ") + error.what();
+    } catch (...) {
+      verdict.note = "the failure function threw";
+    }
+  }
+  verdict.blocks = verdict.blocks || (session.policy.gap == GapPolicy::block &&
+                                      verdict.transition == Transition::fail && !verdict.discards);
 }
 
 void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report,
@@ -208,13 +266,21 @@ void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failu
   if (!peer.health.failed(request.epoch, failure, error, report.retryAfter, options.peerHealth, random, now)) {
     return;
   }
+  peer.recordedDown = true;
+  peer.sawDisabled = failure == PeerHealth::Failure::gone;
+  // It comes back gently: one frame, one request, doubled by each answer.
+  peer.rampRequests = 1;
+  peer.frameLimit = 1;
   actions.peers.push_back(peer.health.record(peer.key));
-  timers.add({.due = peer.health.probeAt(), .owner = peer.key, .key = 0, .kind = Timers::Kind::probe});
+  if (peer.health.hold() != PeerHold::disabled) {
+    timers.add({.due = peer.health.probeAt(), .owner = peer.key, .key = 0, .kind = Timers::Kind::probe});
+  }
 }
 
 void Machine::Body::peerAnswered(Peer& peer, Actions& actions) {
   peer.suspects.answered();
-  if (peer.health.succeeded()) {
+  if (peer.health.succeeded() || peer.recordedDown) {
+    peer.recordedDown = false;
     actions.peers.push_back(peer.health.record(peer.key));
   }
 }

@@ -14,6 +14,14 @@ constexpr std::chrono::milliseconds kAskAgainMin(1);
 // What surrounds a frame's data on the wire, generously: types, ids and session names are 256 bytes at most.
 constexpr std::size_t kEnvelopeBytes = 1536;
 
+std::size_t framesOf(std::span<const SessionClaim> claims) {
+  std::size_t frames = 0;
+  for (const SessionClaim& claim : claims) {
+    frames += claim.keys.size();
+  }
+  return frames;
+}
+
 }  // namespace
 
 void Machine::claimed(RequestId request, std::span<const SessionClaimed> sessions, const Now& now, Actions& actions) {
@@ -23,7 +31,7 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
   }
   Request& known = place->second;
   check(sessions.size() == known.asked.size(), "a claim is answered for each session asked for");
-  const Peer& peer = *known.peer;
+  Peer& peer = *known.peer;
   Body::Filling filling;
   filling.bytesMax = body_->options.batchBytes;
   if (peer.creditBytes > 0) {
@@ -33,6 +41,9 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
   for (std::size_t index = 0; index < asked.size(); ++index) {
     check(sessions[index].session == asked[index].session, "a claim is answered in the order asked");
     body_->take(known, asked[index], sessions[index], filling, now, actions);
+  }
+  if (peer.bucket.limits()) {
+    peer.bucket.giveBack(framesOf(asked) - known.items.size());
   }
   if (known.items.empty()) {
     body_->leave(known);
@@ -63,11 +74,10 @@ void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, co
   }
   body_->leave(known);
   Peer& peer = *known.peer;
-  const SteadyTime until = now.steady + boundedWait(pause);
-  if (until > peer.pausedUntil) {
-    peer.pausedUntil = until;
-    body_->timers.add({.due = until, .owner = peer.key, .key = 0, .kind = Timers::Kind::pause});
+  if (peer.bucket.limits()) {
+    peer.bucket.giveBack(framesOf(known.asked));
   }
+  body_->pausePeer(peer, now.steady + boundedWait(pause));
   body_->startRequests(now, actions);
 }
 
@@ -89,6 +99,12 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
         session.delayedKey = got.delayed;
       }
       park(session, Phase::backoff, std::max(steadyDue(now, got.dueAt), now.steady + kAskAgainMin));
+      return;
+    case ClaimStatus::halted:
+      putBack(session, asked.keys);
+      session.request = 0;
+      session.phase = Phase::halted;
+      halted.insert(session.key);
       return;
     case ClaimStatus::claimed:
       break;
@@ -116,10 +132,16 @@ void Machine::Body::takeRows(Request& request, Session& session, const SessionCl
   std::uint64_t predecessor = got.previousSequence;
   bool cut = false;
   for (const ClaimedRow& row : got.rows) {
-    if (std::string reason = whyNotSend(options, row, now.wall); !reason.empty()) {
+    std::string reason = cut ? std::string() : whyNotSend(retryOf(session), row, now.wall);
+    if (!reason.empty()) {
       session.peer->suspects.clear(row.key);
+      const bool blocks = session.policy.gap == GapPolicy::block;
       actions.settlements.push_back(settlementOf(
-          session.key, row, {.transition = Transition::fail, .reason = std::move(reason), .delay = {}}, now.wall));
+          session.key, row,
+          {.transition = Transition::fail, .reason = std::move(reason), .blocks = blocks, .delay = {}, .note = {}},
+          now.wall));
+      // Nothing passes a dead letter that blocks; what goes before it still does.
+      cut = blocks;
       continue;
     }
     // Once one row does not fit, none behind it goes: a later, smaller one would overtake.

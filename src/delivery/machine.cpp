@@ -34,6 +34,7 @@ void Machine::Body::introduce(const SessionInfo& info, const Now& now) {
   Session& session = place->second;
   session.key = info.key;
   session.peer = &peerOf(info.peer);
+  session.policy = info.policy;
   session.highestKey = std::numeric_limits<MessageKey>::min();
   session.priority = info.priority;
   session.unordered = info.unordered;
@@ -153,11 +154,13 @@ Machine::Machine(MachineOptions options, Random& random) : body_(std::make_uniqu
 
 Machine::~Machine() = default;
 
-void Machine::peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t creditFrames) {
+void Machine::peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t creditFrames,
+                        const RateLimit& rateLimit) {
   check(maxRequests >= 1 && creditFrames >= 1, "a peer may have at least one request of one frame");
   Peer& known = body_->peerOf(peer);
   known.maxRequests = maxRequests;
   known.creditFrames = creditFrames;
+  known.bucket = TokenBucket(rateLimit);
   body_->touch(known);
 }
 
@@ -244,8 +247,11 @@ std::optional<PeerView> Machine::peer(PeerKey key) const {
                   .downSince = record.downSince,
                   .nextProbeAt = record.nextProbeAt,
                   .error = std::move(record.error),
+                  .hold = record.hold,
+                  .isPaused = peer.isPaused,
                   .requestsInFlight = peer.requestsInFlight,
-                  .readySessions = peer.ready.size() + peer.suspectReady.size()};
+                  .readySessions = peer.ready.size() + peer.suspectReady.size(),
+                  .pausedUntil = peer.pausedUntil};
 }
 
 }  // namespace ackbox::delivery

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "ackbox/failure.hpp"
 #include "ackbox/random.hpp"
 #include "ackbox/retry_policy.hpp"
 #include "ackbox/sender.hpp"
@@ -45,6 +47,19 @@ struct Actions {
   }
 };
 
+/// A failure that is a message's own, for whoever may decide on it. The texts are valid during the call.
+struct Failure {
+  /// For an unordered message, its lane.
+  SessionKey session = 0;
+  const ClaimedRow& row;
+  WallTime now{};
+  std::string_view code;
+  std::string_view detail;
+  /// What becomes of the message by policy: a dead letter for `reason`, or another try.
+  bool isFinal = false;
+  std::string_view reason;
+};
+
 /// What the machine needs to know of its options.
 struct MachineOptions {
   RetryPolicy retry;
@@ -54,6 +69,10 @@ struct MachineOptions {
   std::chrono::milliseconds ackTimeout = std::chrono::seconds(60);
   /// When to ask again for a session that another process had in flight.
   std::chrono::milliseconds sharedPollInterval = std::chrono::milliseconds(20);
+  /// Asked of each failure; may throw. Empty: the policies decide.
+  std::function<FailureDecision(const Failure&)> onFailure = {};
+  /// Whether a peer that the run before left down is taken to be down still, and asked with a probe first.
+  bool restoresHealth = true;
 };
 
 /// A peer's health, for stats and explanations.
@@ -63,8 +82,12 @@ struct PeerView {
   WallTime downSince{};
   WallTime nextProbeAt{};
   std::string error;
+  PeerHold hold = PeerHold::none;
+  bool isPaused = false;
   std::uint32_t requestsInFlight = 0;
   std::size_t readySessions = 0;
+  /// While its rate limit, or a pause of the store, keeps it waiting.
+  SteadyTime pausedUntil{};
 };
 
 /// Decides what is sent when, and what becomes of it: `(state, event, now) -> actions`. Knows no clock, no disk and no
@@ -83,7 +106,12 @@ public:
 
   /// A configured peer. `maxRequests` ≥ 1 may be in flight at once, with `creditFrames` ≥ 1 frames each until it says
   /// how many it takes. Again for a known peer: changes its limits.
-  void peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t creditFrames = 256);
+  void peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t creditFrames = 256,
+                 const RateLimit& rateLimit = {});
+
+  /// The standing orders, as of now: peers stop or go on, sessions that were refused as halted and are not named any
+  /// more go on.
+  void ordered(const Halts& halts, const Now& now, Actions& actions);
 
   /// Live rows in key order, and the sessions among them that are new. Sessions of peers never added stay where they
   /// are. A row that is known already is ignored.
@@ -124,6 +152,9 @@ public:
   [[nodiscard]] std::size_t requestsInFlight() const;
 
   [[nodiscard]] std::optional<PeerView> peer(PeerKey key) const;
+
+  /// Peers whose view may have changed since this was asked last.
+  [[nodiscard]] std::vector<PeerKey> takeChangedPeers();
 
 private:
   struct Body;

@@ -2,9 +2,10 @@
 
 // The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (who
 // goes next), unordered.cpp (messages that are a session each), claiming.cpp (what of it can go), answering.cpp (what
-// became of it).
+// became of it), ordering.cpp (what people ordered).
 
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -42,11 +43,14 @@ struct Machine::Body {
   void startRequests(const Now& now, Actions& actions);
   bool startRequest(Peer& peer, const Now& now, Actions& actions);
   void tidy(Peer& peer);
-  [[nodiscard]] std::vector<SessionClaim> assemble(Peer& peer, const Now& now);
+  [[nodiscard]] std::vector<SessionClaim> assemble(Peer& peer, std::size_t allowed, const Now& now);
   [[nodiscard]] static bool startsWithSuspect(const Session& session);
   void enqueueReady(Session& session);
   void setPriority(Session& session, std::uint8_t priority);
   [[nodiscard]] std::vector<SessionClaim> takeSuspect(Peer& peer);
+  /// Frames that the peer's bucket lets go now; sees to it that the peer is looked at again when it lets more.
+  [[nodiscard]] std::size_t allowance(Peer& peer, const Now& now);
+  void pausePeer(Peer& peer, SteadyTime until);
   /// The request no longer counts against its peer.
   void leave(const Request& request);
 
@@ -77,11 +81,18 @@ struct Machine::Body {
   void putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got);
   void putBack(Session& session, std::span<const MessageKey> keys);
 
+  // --- ordering.cpp: what people ordered.
+  void order(const PeerOrders& orders, const Now& now);
+  [[nodiscard]] const RetryPolicy& retryOf(const Session& session) const;
+
   // --- answering.cpp: the answer of the peer.
   using Items = std::span<const Request::Item>;
   void settle(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor, const Now& now,
                      Actions& actions);
+  /// The user's word on a failure, if there is one, in place of what the policies say.
+  void decide(const Session& session, const ClaimedRow& row, const FrameResult& result, const Now& now,
+              Verdict& verdict) const;
   void recallOthers(Session& session, Items items, const Now& now, Actions& actions);
   void giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions);
   void failOnly(const Request& request, const char* reason, const std::string& error, const Now& now, Actions& actions);
@@ -103,6 +114,9 @@ struct Machine::Body {
   std::vector<Peer*> touched;
   // Units to be forgotten at the end of the event.
   std::vector<SessionKey> retired;
+  std::vector<Peer*> changed;
+  // In phase `halted`.
+  std::set<SessionKey> halted;
   RequestId lastRequest = 0;
   bool claiming = true;
   std::size_t claimBudget = std::numeric_limits<std::size_t>::max();

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "delivery/peer_health.hpp"
+#include "delivery/rate_limit.hpp"
 #include "delivery/ready_queue.hpp"
 #include "delivery/suspects.hpp"
 
@@ -30,7 +32,19 @@ struct Peer {
   RequestId alone = 0;
 
   PeerHealth health;
-  /// No claims before it.
+  /// Requests at once while it comes back after an outage, doubled by each answer.
+  std::uint32_t rampRequests = std::numeric_limits<std::uint32_t>::max();
+  /// The file has it as down: an answer is news to it.
+  bool recordedDown = false;
+  /// Someone ordered a pause.
+  bool isPaused = false;
+  /// Orders have been seen, with this many resumes.
+  bool hasOrders = false;
+  /// The orders had it as disabled.
+  bool sawDisabled = false;
+  std::int64_t resumes = 0;
+  TokenBucket bucket;
+  /// No claims before it: the store refused, or the bucket is empty.
   SteadyTime pausedUntil{};
   /// Frames in a request, lowered when one is rejected as a whole.
   std::uint32_t frameLimit = 0;
@@ -39,6 +53,8 @@ struct Peer {
   std::uint64_t creditBytes = 0;
   /// In the list of peers to look at before the event ends.
   bool dirty = false;
+  /// In the list of peers whose view may have changed.
+  bool isChanged = false;
 };
 
 }  // namespace ackbox::delivery

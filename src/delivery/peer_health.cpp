@@ -30,6 +30,13 @@ bool PeerHealth::failed(std::uint64_t requestEpoch, Failure failure, const std::
   }
   ++failures_;
   error_ = error;
+  if (failure == Failure::gone) {
+    hold_ = PeerHold::disabled;
+    probeAt_ = SteadyTime::max();
+    nextProbeAt_ = {};
+    return true;
+  }
+  hold_ = failure == Failure::refused ? PeerHold::held : PeerHold::none;
   const std::size_t last = policy.probeDelays.size() - 1;
   const std::size_t step = failure == Failure::refused ? last : std::min<std::size_t>(failures_ - 1, last);
   const auto wait = std::max(halfJitter(policy.probeDelays[step], random),
@@ -39,11 +46,43 @@ bool PeerHealth::failed(std::uint64_t requestEpoch, Failure failure, const std::
   return true;
 }
 
+void PeerHealth::probeNow(const Now& now) {
+  if (!down_) {
+    return;
+  }
+  if (hold_ == PeerHold::disabled) {
+    hold_ = PeerHold::held;
+  }
+  probeAt_ = now.steady;
+  nextProbeAt_ = now.wall;
+}
+
+void PeerHealth::disable(const PeerRecord& record) {
+  ++epoch_;
+  down_ = true;
+  hold_ = PeerHold::disabled;
+  failures_ = std::max(failures_, record.failures);
+  downSince_ = record.downSince;
+  error_ = record.error;
+  probeAt_ = SteadyTime::max();
+  nextProbeAt_ = {};
+}
+
+void PeerHealth::restore(const PeerRecord& record, const Now& now) {
+  down_ = true;
+  hold_ = record.hold;
+  failures_ = record.failures;
+  downSince_ = record.downSince;
+  error_ = record.error;
+  probeNow(now);
+}
+
 bool PeerHealth::succeeded() {
   if (!down_) {
     return false;
   }
   down_ = false;
+  hold_ = PeerHold::none;
   failures_ = 0;
   downSince_ = {};
   nextProbeAt_ = {};
@@ -54,6 +93,7 @@ bool PeerHealth::succeeded() {
 PeerRecord PeerHealth::record(PeerKey peer) const {
   return {.peer = peer,
           .down = down_,
+          .hold = hold_,
           .failures = failures_,
           .downSince = downSince_,
           .nextProbeAt = nextProbeAt_,

@@ -19,17 +19,28 @@ public:
     unavailable,
     /// Someone has to mend something: ask at the slowest pace.
     refused,
+    /// It is gone for good: do not ask until someone says so.
+    gone,
   };
 
   /// Requests carry the epoch of their start: of several that fail together, only the first moves the backoff.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] bool down() const noexcept { return down_; }
+  [[nodiscard]] PeerHold hold() const noexcept { return hold_; }
+  /// Never for a disabled peer.
   [[nodiscard]] SteadyTime probeAt() const noexcept { return probeAt_; }
 
   /// Returns false when another failure of the same epoch was counted before.
   bool failed(std::uint64_t requestEpoch, Failure failure, const std::string& error,
               std::optional<std::chrono::milliseconds> retryAfter, const PeerHealthPolicy& policy, Random& random,
               const Now& now);
+
+  /// Someone says that it is mended: it may be asked at once.
+  void probeNow(const Now& now);
+  /// Another process found it gone.
+  void disable(const PeerRecord& record);
+  /// Takes up where the run before left it, but asks at once.
+  void restore(const PeerRecord& record, const Now& now);
 
   /// The peer has answered. Returns true when it was down before.
   bool succeeded();
@@ -38,6 +49,7 @@ public:
 
 private:
   bool down_ = false;
+  PeerHold hold_ = PeerHold::none;
   std::uint32_t failures_ = 0;
   std::uint64_t epoch_ = 0;
   SteadyTime probeAt_{};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "delivery/machine_body.hpp"
@@ -68,6 +69,10 @@ void Machine::Body::startRequests(const Now& now, Actions& actions) {
       peer.dirty = false;
       touched[turn] = touched.back();
       touched.pop_back();
+      if (!peer.isChanged) {
+        peer.isChanged = true;
+        changed.push_back(&peer);
+      }
     }
   }
   sweepRetired();
@@ -75,7 +80,8 @@ void Machine::Body::startRequests(const Now& now, Actions& actions) {
 }
 
 bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
-  if (peer.requestsInFlight >= peer.maxRequests || peer.exclusive != 0 || now.steady < peer.pausedUntil) {
+  if (peer.requestsInFlight >= std::min(peer.maxRequests, peer.rampRequests) || peer.exclusive != 0 || peer.isPaused ||
+      now.steady < peer.pausedUntil) {
     return false;
   }
   const bool down = peer.health.down();
@@ -88,21 +94,30 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   if (goesAlone ? peer.requestsInFlight > 0 : peer.ready.empty()) {
     return false;
   }
+  const std::size_t allowed = allowance(peer, now);
+  if (allowed == 0) {
+    return false;
+  }
 
   Request request;
   request.id = ++lastRequest;
   request.peer = &peer;
   request.epoch = peer.health.epoch();
-  request.asked = goesAlone ? takeSuspect(peer) : assemble(peer, now);
+  request.asked = goesAlone ? takeSuspect(peer) : assemble(peer, allowed, now);
   peer.ordinarySinceSuspect = goesAlone ? 0 : peer.ordinarySinceSuspect + 1;
   peer.exclusive = goesAlone ? request.id : 0;
   peer.probe = down ? request.id : peer.probe;
   peer.alone = peer.requestsInFlight == 0 ? request.id : 0;
   ++peer.requestsInFlight;
+  std::size_t frames = 0;
   for (const SessionClaim& claim : request.asked) {
     Session& session = sessions.at(claim.session);
     session.phase = Phase::inFlight;
     session.request = request.id;
+    frames += claim.keys.size();
+  }
+  if (peer.bucket.limits()) {
+    peer.bucket.take(frames);
   }
   actions.claims.push_back({.request = request.id, .peer = peer.key, .sessions = request.asked});
   requests.emplace(request.id, std::move(request));
@@ -139,8 +154,8 @@ void Machine::Body::tidy(Peer& peer) {
 }
 
 // Precondition: the queue is tidy and not empty, so at least one frame is found.
-std::vector<SessionClaim> Machine::Body::assemble(Peer& peer, const Now& now) {
-  std::size_t limit = std::min(options.batchFrames, peer.frameLimit);
+std::vector<SessionClaim> Machine::Body::assemble(Peer& peer, std::size_t allowed, const Now& now) {
+  std::size_t limit = std::min<std::size_t>(allowed, std::min(options.batchFrames, peer.frameLimit));
   if (peer.creditFrames > 0) {
     limit = std::min<std::size_t>(limit, peer.creditFrames);
   }
@@ -185,6 +200,24 @@ std::vector<SessionClaim> Machine::Body::takeSuspect(Peer& peer) {
   std::vector<SessionClaim> claims{{.session = session.key, .keys = {session.queue.front()}}};
   session.queue.popFront();
   return claims;
+}
+
+std::size_t Machine::Body::allowance(Peer& peer, const Now& now) {
+  if (!peer.bucket.limits()) {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  const std::size_t allowed = peer.bucket.available(now.steady);
+  if (allowed == 0) {
+    pausePeer(peer, peer.bucket.nextAt());
+  }
+  return allowed;
+}
+
+void Machine::Body::pausePeer(Peer& peer, SteadyTime until) {
+  if (until > peer.pausedUntil) {
+    peer.pausedUntil = until;
+    timers.add({.due = until, .owner = peer.key, .key = 0, .kind = Timers::Kind::pause});
+  }
 }
 
 void Machine::Body::leave(const Request& request) {

@@ -22,6 +22,8 @@ enum class Phase : std::uint8_t {
   backoff,
   /// Another process has it in flight; asked again soon.
   foreign,
+  /// Paused, or blocked by a dead letter, as the store said when it was asked.
+  halted,
 };
 
 /// A message that the peer stored and will acknowledge later.
@@ -43,6 +45,7 @@ struct Delay {
 struct Session {
   SessionKey key = 0;
   Peer* peer = nullptr;
+  LanePolicy policy;
   /// What waits; what is in flight is in the request instead.
   KeyQueue queue;
   std::map<MessageKey, Deferred> deferred;

@@ -11,6 +11,7 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/message.hpp"
+#include "ackbox/retry_policy.hpp"
 #include "delivery/transition.hpp"
 
 namespace ackbox::delivery {
@@ -27,6 +28,13 @@ struct Now {
   WallTime wall;
 };
 
+/// The policies of a session.
+struct LanePolicy {
+  /// Null: the machine's own.
+  const RetryPolicy* retry = nullptr;
+  GapPolicy gap = GapPolicy::skip;
+};
+
 /// A session as the store introduces it, once, before its first row.
 struct SessionInfo {
   SessionKey key = 0;
@@ -38,6 +46,9 @@ struct SessionInfo {
   /// Not an ordered session but the lane of a peer's unordered messages of one priority. It is never claimed itself:
   /// each of its messages is, as the session `unitOf(key)`, which no row stands for.
   bool unordered = false;
+  std::string name = {};
+  /// Not the store's to say: filled in by what knows the options.
+  LanePolicy policy = {};
 };
 
 /// The session that an unordered message is, alone in it.
@@ -76,6 +87,8 @@ enum class ClaimStatus : std::uint8_t {
   busy,
   /// Its head is in backoff until `dueAt`, set by another process, or is not to be sent before it.
   notDue,
+  /// It is paused, or a dead letter blocks it: `Halts` will not name it any more when it may go on.
+  halted,
 };
 
 /// A claimed row, as much of it as decisions need.
@@ -126,6 +139,10 @@ struct Settlement {
   WallTime dueAt{};
   /// For `fail`: stable and short.
   std::string reason;
+  /// For `fail`: the session stops until someone lets it go on.
+  bool blocks = false;
+  /// For `fail`: the dead letter is thrown away at once.
+  bool discards = false;
   /// The last error, truncated by the store.
   std::string error;
   /// Carried to the events.
@@ -141,16 +158,43 @@ struct SessionRelease {
   WallTime dueAt{};
   /// The new predecessor on the wire, when it changed.
   std::optional<std::uint64_t> previousSequence;
+  /// `dueAt` was chosen, and stands however far ahead it is. Otherwise one too far ahead was written by a wrong clock.
+  bool isFirm = false;
+};
+
+/// Whether a peer that is down has refused us. Persisted: never renumber.
+enum class PeerHold : std::uint8_t {
+  none = 0,
+  /// It refuses us: probed at the slowest pace.
+  held = 1,
+  /// It is gone for good: not probed until someone resumes it.
+  disabled = 2,
 };
 
 /// A peer's health as `explain` and other processes see it.
 struct PeerRecord {
   PeerKey peer = 0;
   bool down = false;
+  PeerHold hold = PeerHold::none;
   std::uint32_t failures = 0;
   WallTime downSince{};
   WallTime nextProbeAt{};
   std::string error;
+};
+
+/// What people have ordered for a peer, and how the file last knew it.
+struct PeerOrders {
+  PeerRecord record;
+  bool isPaused = false;
+  /// Counts `resume`s: when it grows, the peer is probed at once.
+  std::int64_t resumes = 0;
+};
+
+/// The standing orders at one instant: all peers, and every session that must not be claimed.
+struct Halts {
+  std::vector<PeerOrders> peers;
+  /// Paused or blocked, in key order.
+  std::vector<SessionKey> sessions;
 };
 
 }  // namespace ackbox::delivery

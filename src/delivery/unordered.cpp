@@ -44,6 +44,8 @@ SessionClaim Machine::Body::takeUnit(Session& lane, const Now& now) {
   unit.peer = lane.peer;
   unit.lane = &lane;
   unit.priority = lane.priority;
+  // Nothing comes after it, so there is nothing that it could block.
+  unit.policy = {.retry = lane.policy.retry, .gap = GapPolicy::skip};
   unit.highestKey = key;
   unit.delayedKey = 0;
   if (const auto delayed = lane.delayed.find(key); delayed != lane.delayed.end()) {

@@ -1,42 +1,103 @@
 #include "delivery/verdict.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <utility>
 
 #include "delivery/due.hpp"
 
 namespace ackbox::delivery {
 namespace {
 
+// Far below where an instant in nanoseconds overflows 64 bits.
+constexpr std::chrono::milliseconds kDelayMax = std::chrono::hours(24 * 365 * 100);
+
 bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, WallTime now) {
   const WallTime start = std::max(row.enqueuedAt, row.notBefore.value_or(row.enqueuedAt));
   return retry.horizon.count() > 0 && now - start >= retry.horizon;
 }
 
+std::chrono::milliseconds withinReason(std::chrono::milliseconds delay) {
+  return std::clamp(delay, std::chrono::milliseconds(0), kDelayMax);
+}
+
+Verdict givenUp(std::string reason) {
+  return {.transition = Transition::fail, .reason = std::move(reason), .delay = {}, .note = {}};
+}
+
+// The policy's delay; nothing when its function gives up.
+std::optional<std::chrono::milliseconds> delayBy(const RetryPolicy& retry, const ClaimedRow& row,
+                                                 const FrameResult& result, WallTime now, Random& random,
+                                                 std::string& note) {
+  const std::uint32_t failures = row.retryCount + 1;
+  if (retry.backoff == Backoff::custom && retry.custom) {
+    try {
+      const auto delay =
+          retry.custom({.retry = failures, .age = now - row.enqueuedAt, .code = result.code, .detail = result.detail});
+      return delay ? std::optional(withinReason(*delay)) : std::nullopt;
+    } catch (const std::exception& error) {
+      note = std::string("the retry function threw: ") + error.what();
+    } catch (...) {
+      note = "the retry function threw";
+    }
+  }
+  return retryDelay(retry, failures, random);
+}
+
 }  // namespace
 
-std::string whyNotSend(const MachineOptions& options, const ClaimedRow& row, WallTime now) {
+std::string whyNotSend(const RetryPolicy& retry, const ClaimedRow& row, WallTime now) {
   if (row.expiresAt && *row.expiresAt <= now) {
     return "expired";
   }
-  return horizonPassed(options.retry, row, now) ? "horizon" : "";
+  return horizonPassed(retry, row, now) ? "horizon" : "";
 }
 
-Verdict chargedVerdict(const MachineOptions& options, const ClaimedRow& row, const FrameResult& result, WallTime now,
+Verdict chargedVerdict(const RetryPolicy& retry, const ClaimedRow& row, const FrameResult& result, WallTime now,
                        Random& random) {
-  if (row.retryCount >= options.retry.maxRetries) {
-    return {.transition = Transition::fail, .reason = "retry-budget", .delay = {}};
+  if (row.retryCount >= retry.maxRetries) {
+    return givenUp("retry-budget");
   }
-  if (horizonPassed(options.retry, row, now)) {
-    return {.transition = Transition::fail, .reason = "horizon", .delay = {}};
+  if (horizonPassed(retry, row, now)) {
+    return givenUp("horizon");
   }
-  const auto wish = boundedWait(result.retryAfter.value_or(std::chrono::milliseconds(0)));
-  return {.transition = Transition::retry,
-          .reason = {},
-          .delay = std::max(retryDelay(options.retry, row.retryCount + 1, random), wish)};
+  Verdict verdict;
+  const auto delay = delayBy(retry, row, result, now, random, verdict.note);
+  if (!delay) {
+    return givenUp("retry-policy");
+  }
+  verdict.transition = Transition::retry;
+  verdict.delay = std::max(*delay, boundedWait(result.retryAfter.value_or(std::chrono::milliseconds(0))));
+  return verdict;
+}
+
+void apply(const FailureDecision& decision, WallTime now, Verdict& verdict) {
+  using enum FailureDecision::Action;
+  const std::string reason = decision.reason().empty() ? verdict.reason : decision.reason();
+  switch (decision.action()) {
+    case byPolicy:
+      return;
+    case retryAt:
+      verdict = {.transition = Transition::retry, .reason = {}, .delay = {}, .note = std::move(verdict.note)};
+      // Compared first: the instant may be the end of time.
+      verdict.delay = decision.instant() > now + kDelayMax ? kDelayMax : withinReason(decision.instant() - now);
+      return;
+    case deadLetter:
+    case block:
+      verdict.transition = Transition::fail;
+      verdict.reason = reason.empty() ? "dead-letter-by-policy" : reason;
+      verdict.blocks = decision.action() == block;
+      return;
+    case discard:
+      verdict.transition = Transition::fail;
+      verdict.reason = "discarded-by-policy";
+      verdict.discards = true;
+      return;
+  }
 }
 
 Verdict termVerdict(const FrameResult& result) {
-  return {.transition = Transition::fail, .reason = result.code.empty() ? "rejected" : result.code, .delay = {}};
+  return givenUp(result.code.empty() ? "rejected" : result.code);
 }
 
 Settlement settlementOf(SessionKey session, const ClaimedRow& row, Verdict verdict, WallTime now) {
@@ -48,6 +109,8 @@ Settlement settlementOf(SessionKey session, const ClaimedRow& row, Verdict verdi
   settlement.from = MessageState::sending;
   settlement.transition = verdict.transition;
   settlement.reason = std::move(verdict.reason);
+  settlement.blocks = verdict.blocks;
+  settlement.discards = verdict.discards;
   settlement.retryCount = row.retryCount;
   if (verdict.transition == Transition::retry) {
     settlement.dueAt = now + verdict.delay;

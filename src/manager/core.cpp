@@ -344,7 +344,7 @@ void Core::afterCommit(store::Store& store) {
   const bool heard = withEngine([&](Engine& running) {
     try {
       store::NewRows rows = store.takeNewRows(kNewsChunk);
-      if (!rows.rows.empty() || rows.more) {
+      if (!rows.empty()) {
         running.rowsAppeared(std::move(rows), store.shared());
       }
     } catch (const std::exception&) {

@@ -12,6 +12,7 @@
 
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "manager/peer_board.hpp"
 #include "manager/subscribers.hpp"
 #include "store/reader.hpp"
 #include "store/store.hpp"
@@ -51,6 +52,7 @@ public:
   [[nodiscard]] store::Writer& writer() noexcept { return writer_; }
   [[nodiscard]] const store::Reader& reader() const noexcept { return reader_; }
   [[nodiscard]] EventHub& events() noexcept { return events_; }
+  [[nodiscard]] PeerBoard& peerBoard() noexcept { return peerBoard_; }
   [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
 
   void setSender(std::shared_ptr<Sender> sender);
@@ -106,6 +108,7 @@ private:
   const std::string origin_;
   store::Reader reader_;
   EventHub events_;
+  PeerBoard peerBoard_;
 
   // Runs begun by `start` and `drainOnce` work on it. Before sender_: a sender's sockets end before their context.
   boost::asio::io_context ownContext_;

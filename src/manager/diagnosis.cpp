@@ -2,6 +2,7 @@
 
 #include "ackbox/diagnosis.hpp"
 
+#include "ackbox/peer_status.hpp"
 #include "manager/core.hpp"
 #include "manager/sentence.hpp"
 #include "protocol/timestamp.hpp"
@@ -51,6 +52,20 @@ std::string clause(const Reason& reason) {
       return "this process was not given the peer";
     case Hindrance::notRunning:
       break;
+    case Hindrance::sessionBlocked:
+      return "sequence " + std::to_string(reason.sequence) + " of its session became a dead letter at " + until +
+             " with reason " + reason.detail + " and blocks it; unblock the session, or redrive or discard that one";
+    case Hindrance::sessionPaused:
+      return "its session was paused at " + until + "; resume it";
+    case Hindrance::peerPaused:
+      return "the peer was paused at " + until + "; resume it";
+    case Hindrance::peerHeld:
+      return "the peer refuses us" + quoted(reason.detail) + " and is asked again at " + until +
+             "; mend that and resume the peer";
+    case Hindrance::peerDisabled:
+      return "the peer says that it is gone" + quoted(reason.detail) + "; mend its URL and resume the peer";
+    case Hindrance::rateLimited:
+      return "the peer's rate limit lets nothing go before " + until;
   }
   return {};
 }
@@ -89,6 +104,14 @@ std::optional<Explanation> OutboxManager::explain(std::string_view messageId) co
   }
   if (explanation->message.state == MessageState::pending && !core_->running()) {
     explanation->reasons.push_back({.hindrance = Hindrance::notRunning, .detail = {}});
+  }
+  if (explanation->message.state == MessageState::pending) {
+    for (const PeerStatus& peer : peers()) {
+      if (peer.name == explanation->message.peer && peer.rateLimitedUntil > core_->clock().wallNow()) {
+        explanation->reasons.push_back(
+            {.hindrance = Hindrance::rateLimited, .until = peer.rateLimitedUntil, .detail = {}});
+      }
+    }
   }
   explanation->sentence = manager::sentenceOf(*explanation, "no run is under way in this process");
   return explanation;

@@ -8,7 +8,6 @@
 
 #include "manager/announcement.hpp"
 #include "manager/jobs.hpp"
-#include "manager/machine_options.hpp"
 #include "manager/step_job.hpp"
 #include "store/sql.hpp"
 
@@ -39,11 +38,19 @@ Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const
       strand_(boost::asio::make_strand(executor)),
       mode_(mode),
       core_(std::move(core)),
-      machine_(machineOptions(core_->options()), core_->random()),
+      adviser_(core_->options()),
+      machine_(machineOptions(), core_->random()),
       wakeAlarm_(core_->clock().makeAlarm(strand_)),
       pollAlarm_(core_->clock().makeAlarm(strand_)),
       pauseAlarm_(core_->clock().makeAlarm(strand_)),
       stopAlarm_(core_->clock().makeAlarm(strand_)) {}
+
+delivery::MachineOptions Engine::machineOptions() {
+  delivery::MachineOptions made = adviser_.machineOptions();
+  // Who drains by hand decides himself when to ask again.
+  made.restoresHealth = mode_ == RunMode::continuous;
+  return made;
+}
 
 void Engine::begin(Ended ended) {
   boost::asio::post(strand_, [self = shared_from_this(), call = std::move(ended)]() mutable {
@@ -106,7 +113,8 @@ void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&
     // A peer that this process was not given may be another's: its sessions wait for that one.
     if (found != configured.end()) {
       peers_.emplace(row.key, row);
-      machine_.peerAdded(row.key, found->maxRequests, sender_->initialCredit());
+      adviser_.addPeer(row.key, row.name);
+      machine_.peerAdded(row.key, found->maxRequests, sender_->initialCredit(), found->rateLimit);
     }
   }
   begun_ = true;
@@ -176,7 +184,11 @@ void Engine::onRows(store::NewRows&& rows, bool shared) {
   for (const delivery::SessionInfo& session : rows.sessions) {
     sessionPeers_.insert_or_assign(session.key, session.peer);
   }
+  adviser_.introduce(rows.sessions);
   delivery::Actions actions;
+  if (rows.halts) {
+    machine_.ordered(*rows.halts, now(), actions);
+  }
   machine_.rowsSeen(rows.sessions, rows.rows, now(), actions);
   if (rows.more) {
     poll();
@@ -211,7 +223,19 @@ void Engine::perform(delivery::Actions&& actions) {
   }
   submitStep();
   wakeLater();
+  publishPeers();
   endIfDone();
+}
+
+void Engine::publishPeers() {
+  for (const delivery::PeerKey key : machine_.takeChangedPeers()) {
+    const auto view = machine_.peer(key);
+    const delivery::Now at = now();
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(view->pausedUntil - at.steady);
+    core_->peerBoard().write(key, {.requestsInFlight = view->requestsInFlight,
+                                   .readySessions = view->readySessions,
+                                   .pausedUntil = wait.count() > 0 ? at.wall + wait : WallTime{}});
+  }
 }
 
 void Engine::submitStep() {
@@ -246,7 +270,7 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_cod
     const delivery::RequestId request = step->actions.claims[index].request;
     store::ClaimReply& reply = step->claims[index];
     drained_.claimed += reply.messages.size();
-    requests_.insert_or_assign(request, Request{std::move(reply.messages), step->epoch});
+    requests_.insert_or_assign(request, Request{std::move(reply.messages), step->epoch, {}});
     const std::size_t sends = actions.sends.size();
     machine_.claimed(request, reply.sessions, now(), actions);
     if (actions.sends.size() == sends) {
@@ -317,6 +341,8 @@ void Engine::send(delivery::Actions::Send&& send) {
     if (next == claimed.messages.end()) {
       break;
     }
+    adviser_.sending(item.key, next->frame);
+    claimed.keys.push_back(item.key);
     request.frames.push_back(std::move(next->frame));
     request.frames.back().previousSequence = item.previousSequence;
   }
@@ -340,11 +366,15 @@ void Engine::send(delivery::Actions::Send&& send) {
 
 void Engine::answered(delivery::RequestId request, const SendReport& report) {
   // An answer after the run gave the request up, or a second one, is nobody's.
-  if (finished_ || requests_.erase(request) == 0) {
+  const auto known = finished_ ? Requests::node_type{} : requests_.extract(request);
+  if (known.empty()) {
     return;
   }
   delivery::Actions actions;
   machine_.answered(request, report, now(), actions);
+  for (const delivery::MessageKey key : known.mapped().keys) {
+    adviser_.settled(key);
+  }
   perform(std::move(actions));
 }
 
@@ -438,6 +468,7 @@ void Engine::finish() {
   pauseAlarm_->cancel();
   stopAlarm_->cancel();
   sender_->stop();
+  core_->peerBoard().clear();
   // The core may end with this reference, and must not end inside one of its own callers here.
   boost::asio::post(strand_, [self = shared_from_this(), core = std::exchange(core_, nullptr), call = std::move(ended_),
                               report = stopReport_] { call(report); });

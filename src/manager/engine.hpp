@@ -12,6 +12,7 @@
 
 #include "ackbox/outbox_manager.hpp"
 #include "delivery/machine.hpp"
+#include "manager/adviser.hpp"
 #include "manager/core.hpp"
 #include "manager/crossing.hpp"
 #include "manager/function_sender.hpp"
@@ -62,7 +63,11 @@ private:
   struct Request {
     std::vector<store::ClaimedMessage> messages;
     std::uint64_t epoch = 0;
+    // Of what was sent.
+    std::vector<delivery::MessageKey> keys;
   };
+
+  using Requests = std::unordered_map<delivery::RequestId, Request>;
 
   // News of a commit, taken on the writer's thread.
   struct News {
@@ -81,6 +86,8 @@ private:
   void stepFailed(StepJob& step);
   void emit(StepJob& step);
   void send(delivery::Actions::Send&& send);
+  [[nodiscard]] delivery::MachineOptions machineOptions();
+  void publishPeers();
   void answered(delivery::RequestId request, const SendReport& report);
   void onRows(store::NewRows&& rows, bool shared);
   void tick();
@@ -101,6 +108,7 @@ private:
 
   // Owned by the strand. The core lives at least as long as the run; `finish` lets go of it.
   std::shared_ptr<Core> core_;
+  Adviser adviser_;
   delivery::Machine machine_;
   const std::unique_ptr<Alarm> wakeAlarm_;
   const std::unique_ptr<Alarm> pollAlarm_;
@@ -109,7 +117,7 @@ private:
   Ended ended_;
   std::unordered_map<delivery::PeerKey, store::PeerRow> peers_;
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_;
-  std::unordered_map<delivery::RequestId, Request> requests_;
+  Requests requests_;
   // Decided, not yet submitted.
   delivery::Actions pending_;
   bool stepUnderWay_ = false;

@@ -37,6 +37,7 @@ FrameResult toFrameResult(const SendFunctionResult& answer) {
   result.outcome = answer.isRetryable ? Outcome::nack : Outcome::term;
   result.code = answer.isRetryable ? "send-failed" : "rejected";
   result.detail = answer.error;
+  result.decision = answer.decision;
   return result;
 }
 

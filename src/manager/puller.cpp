@@ -8,7 +8,6 @@
 
 #include "manager/core.hpp"
 #include "manager/jobs.hpp"
-#include "manager/machine_options.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -277,8 +276,11 @@ void Puller::open() {
   }
   core_.beginPull();
   // The guard of a request is its claim's, so there is one message in each.
-  delivery::MachineOptions options = machineOptions(core_.options());
+  adviser_ = std::make_unique<Adviser>(core_.options());
+  delivery::MachineOptions options = adviser_->machineOptions();
   options.batchFrames = 1;
+  // Who claims by hand decides himself when to ask again.
+  options.restoresHealth = false;
   machine_ = std::make_unique<delivery::Machine>(std::move(options), core_.random());
   machine_->setClaiming(false);
   mustRestart_ = true;
@@ -289,6 +291,7 @@ void Puller::open() {
 
 void Puller::close() noexcept {
   machine_.reset();
+  adviser_.reset();
   peers_.clear();
   sessionPeers_.clear();
   outstanding_.clear();
@@ -341,6 +344,7 @@ void Puller::decide(Number number, const SendReport& report) {
   outstanding_.erase(place);
   decided_.emplace(number, std::pair(claimed.key, std::nullopt));
   machine_->answered(claimed.request, report, now(), pending_);
+  adviser_->settled(claimed.key);
 }
 
 SettleStatus Puller::statusOf(Number number) {
@@ -377,6 +381,10 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   addTaken(step, taken);
   for (const delivery::SessionInfo& session : job.news.sessions) {
     sessionPeers_.insert_or_assign(session.key, session.peer);
+  }
+  adviser_->introduce(job.news.sessions);
+  if (job.news.halts) {
+    machine_->ordered(*job.news.halts, now(), pending_);
   }
   machine_->rowsSeen(job.news.sessions, job.news.rows, now(), pending_);
   forgetSettled();
@@ -419,6 +427,7 @@ void Puller::addTaken(const StepJob& step, std::vector<Claim>& taken) {
     claim.token = {++lastNumber_, owner_, reply.sessions.front().rows.front().attempt};
     const auto peer = peers_.find(send.peer);
     claim.peer = peer == peers_.end() ? std::string() : peer->second.name;
+    adviser_->sending(item.key, message->frame);
     claim.frame = std::move(message->frame);
     claim.frame.previousSequence = item.previousSequence;
     outstanding_.emplace(lastNumber_, Outstanding{request, item.key, now().steady});
@@ -434,10 +443,11 @@ void Puller::addTaken(const StepJob& step, std::vector<Claim>& taken) {
 void Puller::addPeers(std::span<const store::PeerRow> peers) {
   for (const store::PeerRow& row : peers) {
     const auto& configured = core_.options().peers;
-    const bool ours = std::any_of(configured.begin(), configured.end(),
-                                  [&](const PeerOptions& peer) { return peer.name == row.name; });
-    if (ours && peers_.try_emplace(row.key, row).second) {
-      machine_->peerAdded(row.key, kRequestsMax, 1);
+    const auto ours = std::find_if(configured.begin(), configured.end(),
+                                   [&](const PeerOptions& peer) { return peer.name == row.name; });
+    if (ours != configured.end() && peers_.try_emplace(row.key, row).second) {
+      adviser_->addPeer(row.key, row.name);
+      machine_->peerAdded(row.key, kRequestsMax, 1, ours->rateLimit);
     }
   }
 }

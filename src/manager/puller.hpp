@@ -17,6 +17,7 @@
 
 #include "ackbox/pull.hpp"
 #include "delivery/machine.hpp"
+#include "manager/adviser.hpp"
 #include "manager/announcement.hpp"
 #include "manager/step_job.hpp"
 #include "store/store.hpp"
@@ -86,7 +87,8 @@ private:
   Core& core_;
 
   std::mutex mutex_;
-  // Guarded by mutex_. Null: closed.
+  // Guarded by mutex_. Both null: closed.
+  std::unique_ptr<Adviser> adviser_;
   std::unique_ptr<delivery::Machine> machine_;
   std::unordered_map<delivery::PeerKey, store::PeerRow> peers_;
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_;

@@ -24,6 +24,8 @@ RequestOutcome judge(int status) noexcept {
     case 425:
     case 429:
       return RequestOutcome::peerUnavailable;
+    case 410:
+      return RequestOutcome::peerGone;
     default:
       // A redirect is never followed, and a client error that is not about the body will not go away by itself.
       return status >= 300 && status < 500 ? RequestOutcome::peerRefused : RequestOutcome::peerUnavailable;

@@ -6,19 +6,19 @@
 namespace ackbox::store {
 namespace {
 
-// No retry delay is longer, not even one that a peer asks for. What is due later than that was written by a clock that
-// has been set back since: it is due.
+// No delay is longer, not even one that a peer asks for, unless it was chosen so and is marked as firm. What is due
+// later than that was written by a clock that has been set back since: it is due.
 constexpr std::chrono::milliseconds kDelayMax = std::chrono::hours(1);
 
-bool isDue(WallTime dueAt, WallTime now) {
-  return dueAt <= now || dueAt > now + kDelayMax;
+bool isDue(WallTime dueAt, bool isFirm, WallTime now) {
+  return dueAt <= now || (!isFirm && dueAt > now + kDelayMax);
 }
 
 // Until when a pending row waits; nothing: it may go. A session's backoff is its session's, so of an ordered row only
 // the delay counts that it was enqueued with; an unordered one keeps its backoff itself.
 std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool wasTried, bool unordered, bool waited,
                                    WallTime now) {
-  if (dueAt <= now || (wasTried && (!unordered || isDue(dueAt, now)))) {
+  if (dueAt <= now || (wasTried && (!unordered || isDue(dueAt, false, now)))) {
     return std::nullopt;
   }
   if (wasTried || enqueuedAt <= now) {
@@ -32,15 +32,15 @@ std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool was
 
 Claims::Claims(Context& context)
     : context_(context),
-      selectSession_(
-          context.prepare("SELECT owner_id,due_at_ms,previous_sequence,name,priority FROM #sessions WHERE id=?1")),
+      selectSession_(context.prepare("SELECT owner_id,due_at_ms,previous_sequence,name,priority,due_is_firm,"
+                                     "paused_at_ms<>0 OR blocked_by<>0 FROM #sessions WHERE id=?1")),
       ownSession_(context.prepare("UPDATE #sessions SET owner_id=?2 WHERE id=?1")),
       selectRow_(context.prepare(
           "SELECT state,owner_id,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
           "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
       ownRow_(context.prepare("UPDATE #outbox SET state=1, owner_id=?2, attempt=attempt+1 WHERE id=?1")),
       release_(context.prepare("UPDATE #sessions SET owner_id=iif(owner_id=?2,0,owner_id), "
-                               "due_at_ms=iif(owner_id=?2,?3,due_at_ms), "
+                               "due_at_ms=iif(owner_id=?2,?3,due_at_ms), due_is_firm=iif(owner_id=?2,?7,due_is_firm), "
                                "previous_sequence=iif(owner_id=?2,coalesce(?4,previous_sequence),previous_sequence), "
                                "live=live+?5, failed=failed+?6 WHERE id=?1 AND (owner_id=?2 OR ?5<>0 OR ?6<>0)")) {}
 
@@ -63,6 +63,8 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
   claimed.session = wanted.session;
   std::string name;
   std::int64_t owner = 0;
+  bool isFirm = false;
+  bool isHalted = false;
   {
     Query query(selectSession_, wanted.session);
     if (!query.next()) {
@@ -75,10 +77,14 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     claimed.previousSequence = query.as<std::uint64_t>(2);
     name = query.text(3);
     claimed.priority = query.as<std::uint8_t>(4);
+    isFirm = query.integer(5) != 0;
+    isHalted = query.integer(6) != 0;
   }
   if (owner != 0 && owner != context_.owner) {
     claimed.status = delivery::ClaimStatus::busy;
-  } else if (!isDue(claimed.dueAt, now)) {
+  } else if (isHalted) {
+    claimed.status = delivery::ClaimStatus::halted;
+  } else if (!isDue(claimed.dueAt, isFirm, now)) {
     claimed.status = delivery::ClaimStatus::notDue;
   } else {
     const std::size_t firstMessage = reply.messages.size();
@@ -183,7 +189,7 @@ void Claims::release(std::span<const delivery::SessionRelease> releases) {
     // What was settled rides in the one write of the session's row.
     const Counters::SessionChange change = context_.counters.takeSession(released.session);
     Query(release_, released.session, context_.owner, released.dueAt, released.previousSequence, change.live,
-          change.failed)
+          change.failed, released.isFirm)
         .run();
   }
 }

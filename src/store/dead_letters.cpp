@@ -9,10 +9,11 @@ namespace ackbox::store {
 using delivery::Next;
 using delivery::Transition;
 
-DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles)
+DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Orders& orders)
     : context_(context),
       outbox_(outbox),
       settles_(settles),
+      orders_(orders),
       locate_(context.prepare(
           "SELECT o.id,o.session_id,p.id,s.name,o.state,o.sequence,p.name,o.last_error FROM #outbox AS o "
           "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1")),
@@ -86,6 +87,7 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
 }
 
 std::uint64_t DeadLetters::redrive(const Place& place) {
+  orders_.release(place.session, place.key);
   return outbox_.redrive({.key = place.key,
                           .session = place.session,
                           .peer = place.peer,
@@ -95,6 +97,9 @@ std::uint64_t DeadLetters::redrive(const Place& place) {
 
 std::optional<SettledMessage> DeadLetters::settle(const Place& place, MessageState from, Transition transition,
                                                   std::string_view reason) {
+  if (transition == Transition::discard) {
+    orders_.release(place.session, place.key);
+  }
   delivery::Settlement settlement;
   settlement.key = place.key;
   settlement.session = place.session;

@@ -8,6 +8,7 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "store/context.hpp"
+#include "store/orders.hpp"
 #include "store/outbox.hpp"
 #include "store/settles.hpp"
 #include "store/store.hpp"
@@ -49,7 +50,7 @@ struct HandChange {
 /// seen it would make the next message with that number a duplicate. Thread-safety: none.
 class DeadLetters {
 public:
-  DeadLetters(Context& context, Outbox& outbox, Settles& settles);
+  DeadLetters(Context& context, Outbox& outbox, Settles& settles, Orders& orders);
 
   /// `redrive`, `discard` or `fail` of the message with this id.
   [[nodiscard]] HandChange change(std::string_view messageId, delivery::Transition transition, std::string_view reason);
@@ -71,6 +72,7 @@ private:
   Context& context_;
   Outbox& outbox_;
   Settles& settles_;
+  Orders& orders_;
   Statement locate_;
   Statement highest_;
   Statement choose_;

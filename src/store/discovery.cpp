@@ -1,6 +1,7 @@
 #include "store/discovery.hpp"
 
 #include <new>
+#include <utility>
 
 namespace ackbox::store {
 namespace {
@@ -126,8 +127,15 @@ bool Discovery::introduce(delivery::SessionKey key, NewRows& found) {
   if (!query.next()) {
     throw Error(Errc::databaseCorrupt, "session " + std::to_string(key) + " of an outbox row is missing");
   }
-  found.sessions.push_back({key, query.integer(0), query.instant(2), query.as<std::uint8_t>(3), query.integer(4) != 0});
-  sessions_.emplace(key, query.text(1));
+  delivery::SessionInfo info;
+  info.key = key;
+  info.peer = query.integer(0);
+  info.dueAt = query.instant(2);
+  info.priority = query.as<std::uint8_t>(3);
+  info.unordered = query.integer(4) != 0;
+  info.name = query.text(1);
+  sessions_.emplace(key, info.name);
+  found.sessions.push_back(std::move(info));
   return true;
 }
 

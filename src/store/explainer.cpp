@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/policies.hpp"
 #include "store/liveness.hpp"
 #include "store/peers.hpp"
 
@@ -26,6 +27,12 @@ struct Explainer::Facts {
   bool peerDown = false;
   WallTime nextProbeAt{};
   std::string peerError;
+  delivery::PeerHold peerHold{};
+  WallTime peerPausedAt{};
+  WallTime sessionPausedAt{};
+  WallTime blockedAt{};
+  std::uint64_t blockedBySequence = 0;
+  std::string blockedByReason;
 };
 
 Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
@@ -33,9 +40,9 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
       sidecar_(ownersFile(connection, options.tablePrefix)),
       facts_(connection,
              "SELECT o.id,o.session_id,o.owner_id,o.expires_at_ms,s.owner_id,s.due_at_ms,p.down,p.next_probe_at_ms,"
-             "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms FROM #outbox AS o JOIN #sessions AS s ON "
-             "s.id=o.session_id JOIN #peers AS p ON "
-             "p.id=s.peer_id WHERE o.message_id=?1",
+             "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
+             "s.blocked_at_ms,b.sequence,b.reason FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN "
+             "#peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON b.id=s.blocked_by WHERE o.message_id=?1",
              options.tablePrefix),
       inFlight_(connection,
                 "SELECT min(sequence) FROM #outbox INDEXED BY #outbox_owned WHERE owner_id=?1 AND session_id=?2 AND "
@@ -70,6 +77,12 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
     facts.dueAt = query.instant(9);
     facts.wasTried = query.integer(10) != 0;
     facts.notBefore = query.optionalInstant(11);
+    facts.peerHold = query.as<delivery::PeerHold>(12);
+    facts.peerPausedAt = query.instant(13);
+    facts.sessionPausedAt = query.instant(14);
+    facts.blockedAt = query.instant(15);
+    facts.blockedBySequence = query.as<std::uint64_t>(16);
+    facts.blockedByReason = query.text(17);
   }
   std::vector<Reason> reasons;
   switch (message.state) {
@@ -98,7 +111,7 @@ void Explainer::explainPending(const Facts& facts, const MessageInfo& message, d
   if (facts.expiresAt && *facts.expiresAt <= now) {
     reasons.push_back({.hindrance = Hindrance::expired, .until = *facts.expiresAt, .detail = {}});
   }
-  const auto horizon = options_.retry.horizon;
+  const auto horizon = retryPolicyOf(options_, message.peer, message.session).horizon;
   const WallTime start = std::max(message.enqueuedAt, facts.notBefore.value_or(message.enqueuedAt));
   if (horizon.count() > 0 && now - start >= horizon) {
     reasons.push_back({.hindrance = Hindrance::pastHorizon, .until = start + horizon, .detail = {}});
@@ -112,6 +125,15 @@ void Explainer::explainPending(const Facts& facts, const MessageInfo& message, d
   if (const auto sequence = unordered ? std::nullopt : ahead(facts, oldest)) {
     reasons.push_back({.hindrance = Hindrance::behind, .sequence = *sequence, .detail = {}});
   }
+  if (facts.blockedAt != WallTime{}) {
+    reasons.push_back({.hindrance = Hindrance::sessionBlocked,
+                       .until = facts.blockedAt,
+                       .sequence = facts.blockedBySequence,
+                       .detail = facts.blockedByReason});
+  }
+  if (facts.sessionPausedAt != WallTime{}) {
+    reasons.push_back({.hindrance = Hindrance::sessionPaused, .until = facts.sessionPausedAt, .detail = {}});
+  }
   if (facts.sessionOwner != 0) {
     reasons.push_back(ownerReason(Hindrance::sessionInFlight, facts.sessionOwner));
   }
@@ -122,8 +144,14 @@ void Explainer::explainPending(const Facts& facts, const MessageInfo& message, d
 }
 
 void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const {
+  if (facts.peerPausedAt != WallTime{}) {
+    reasons.push_back({.hindrance = Hindrance::peerPaused, .until = facts.peerPausedAt, .detail = {}});
+  }
   if (facts.peerDown) {
-    reasons.push_back({.hindrance = Hindrance::peerDown, .until = facts.nextProbeAt, .detail = facts.peerError});
+    const Hindrance how = facts.peerHold == delivery::PeerHold::disabled ? Hindrance::peerDisabled
+                          : facts.peerHold == delivery::PeerHold::held   ? Hindrance::peerHeld
+                                                                         : Hindrance::peerDown;
+    reasons.push_back({.hindrance = how, .until = facts.nextProbeAt, .detail = facts.peerError});
   }
   const std::vector<PeerOptions> configured = configuredPeers(options_);
   if (!options_.adoptPeers && std::none_of(configured.begin(), configured.end(),

@@ -27,8 +27,12 @@ Peers::Peers(Context& context)
       upsert_(context.prepare("INSERT INTO #peers(name,url,agent,max_requests) VALUES(?1,?2,?3,?4) "
                               "ON CONFLICT(name) DO UPDATE SET url=?2, agent=?3, max_requests=?4 RETURNING id")),
       selectAll_(context.prepare("SELECT id,name,url,agent,max_requests FROM #peers ORDER BY id")),
-      record_(context.prepare("UPDATE #peers SET down=?2, failures=?3, down_since_ms=?4, next_probe_at_ms=?5, "
-                              "last_error=?6 WHERE id=?1")) {}
+      disabling_(context.prepare(
+          "UPDATE #meta SET orders=orders+1 WHERE ?2<>(SELECT hold FROM #peers WHERE id=?1) AND 2 IN (?2,"
+          "(SELECT hold FROM #peers WHERE id=?1))")),
+      record_(context.prepare("UPDATE #peers SET changed_at_ms=CASE WHEN down=?2 THEN changed_at_ms ELSE ?8 END, "
+                              "down=?2, failures=?3, down_since_ms=?4, next_probe_at_ms=?5, last_error=?6, hold=?7 "
+                              "WHERE id=?1")) {}
 
 void Peers::configure() {
   rows_.clear();
@@ -81,8 +85,10 @@ const PeerRow* Peers::find(std::string_view name) const noexcept {
 }
 
 void Peers::record(const delivery::PeerRecord& record) {
+  // The one part of health that others must obey.
+  Query(disabling_, record.peer, record.hold).run();
   Query(record_, record.peer, record.down, record.failures, record.downSince, record.nextProbeAt,
-        truncatedError(record.error))
+        truncatedError(record.error), record.hold, context_.clock.wallNow())
       .run();
 }
 

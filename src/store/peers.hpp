@@ -33,6 +33,7 @@ private:
   Context& context_;
   Statement upsert_;
   Statement selectAll_;
+  Statement disabling_;
   Statement record_;
   std::vector<PeerRow> rows_;
   // Into rows_.

@@ -166,7 +166,8 @@ struct Reader::Body {
                      "p.id=s.peer_id WHERE s.id>?3 ORDER BY s.id LIMIT ?4",
                  options.tablePrefix),
         owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
-        explainer(database.getHandle(), options) {}
+        explainer(database.getHandle(), options),
+        status(database.getHandle(), options.tablePrefix) {}
 
   std::optional<WallTime> readOldest();
   void readSizes(Stats& stats);
@@ -194,6 +195,7 @@ struct Reader::Body {
   Statement sessions;
   Statement owners;
   Explainer explainer;
+  StatusReader status;
   // No row below it is live, nor ever will be: a redriven message gets a new key.
   std::int64_t oldestKey = 0;
 };
@@ -367,6 +369,20 @@ DeadLetterPage Reader::deadLetters(const DeadLetterFilter& filter, std::size_t l
     }
   }
   return page;
+}
+
+std::vector<KeyedStatus> Reader::peers() const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->status.peers();
+}
+
+std::vector<BlockedSession> Reader::blockedSessions(std::size_t limit) const {
+  if (limit < 1 || limit > kPageLooks) {
+    throw Error(Errc::invalidOption, "limit must be from 1 to 10000");
+  }
+  const std::scoped_lock lock(body_->mutex);
+  const Snapshot snapshot(body_->database.getHandle());
+  return body_->status.blocked(limit);
 }
 
 std::optional<Explanation> Reader::explain(std::string_view messageId) const {

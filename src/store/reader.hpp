@@ -13,6 +13,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/stats.hpp"
+#include "store/status.hpp"
 
 namespace ackbox::store {
 
@@ -36,6 +37,8 @@ public:
   [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const;
   [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const;
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const;
+  [[nodiscard]] std::vector<KeyedStatus> peers() const;
+  [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit) const;
   /// The reasons that the file knows; the sentence is the caller's to write.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
   /// Of the live owners.

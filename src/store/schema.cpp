@@ -244,6 +244,19 @@ INSERT INTO #peer_counters(peer_id,pending,sending,sent,failed,pending_bytes) SE
   count(*) FILTER (WHERE state=4),coalesce(sum(length(data)) FILTER (WHERE state<3),0)
   FROM #outbox AS o CROSS JOIN #sessions AS s ON s.id=o.session_id WHERE (SELECT count(*) FROM #peers)>1
   GROUP BY peer_id;
+-- Policies: what people have ordered, and what a dead letter stopped.
+ALTER TABLE #meta ADD COLUMN orders INTEGER NOT NULL DEFAULT 0;          -- grows with each order, so that others notice
+ALTER TABLE #peers ADD COLUMN hold INTEGER NOT NULL DEFAULT 0;           -- 0 none, 1 refuses us, 2 gone; never renumber
+ALTER TABLE #peers ADD COLUMN changed_at_ms INTEGER NOT NULL DEFAULT 0;  -- when it last went up or down
+ALTER TABLE #peers ADD COLUMN paused_at_ms INTEGER NOT NULL DEFAULT 0;   -- 0: not paused
+ALTER TABLE #peers ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;        -- grows with each resume: probe at once
+ALTER TABLE #sessions ADD COLUMN paused_at_ms INTEGER NOT NULL DEFAULT 0;   -- 0: not paused
+ALTER TABLE #sessions ADD COLUMN blocked_by INTEGER NOT NULL DEFAULT 0;     -- id of the dead letter; 0: not blocked
+ALTER TABLE #sessions ADD COLUMN blocked_at_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE #sessions ADD COLUMN due_is_firm INTEGER NOT NULL DEFAULT 0;    -- 1: due_at_ms stands however far ahead
+-- Halted sessions only: nothing that moves touches them.
+CREATE INDEX #sessions_paused ON #sessions(id) WHERE paused_at_ms<>0;
+CREATE INDEX #sessions_blocked ON #sessions(blocked_by) WHERE blocked_by<>0;
 )sql";
 
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/policies.hpp"
 #include "delivery/transition.hpp"
 #include "store/peers.hpp"
 
@@ -41,8 +42,9 @@ bool isSettle(Transition transition) {
 
 }  // namespace
 
-Settles::Settles(Context& context)
+Settles::Settles(Context& context, Orders& orders)
     : context_(context),
+      orders_(orders),
       remove_(context.prepare(std::string("DELETE FROM #outbox") + kGuard + kWho)),
       keepAcked_(
           context.prepare(std::string("UPDATE #outbox SET state=3, owner_id=NULL, due_at_ms=?5") + kGuard + kWho)),
@@ -99,7 +101,11 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, std::
               next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
               settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
               NullIfEmpty{truncatedError(settlement.error)});
-  return finish(query);
+  std::optional<SettledMessage> who = finish(query);
+  if (who && next == Next::failed) {
+    finishFailed(settlement);
+  }
+  return who;
 }
 
 void Settles::count(const Applied& applied) {
@@ -131,6 +137,20 @@ void Settles::count(const Applied& applied) {
   if (applied.settlement.from != MessageState::failed &&
       (applied.next == Next::acked || applied.next == Next::failed)) {
     context_.oldest.settled(applied.settlement.key);
+  }
+}
+
+void Settles::finishFailed(const Settlement& settlement) {
+  if (settlement.blocks) {
+    orders_.block(settlement.session, settlement.key);
+  }
+  if (settlement.discards) {
+    Settlement discard;
+    discard.key = settlement.key;
+    discard.session = settlement.session;
+    discard.from = MessageState::failed;
+    discard.transition = Transition::discard;
+    apply(discard, 0);
   }
 }
 
@@ -186,6 +206,7 @@ Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view mes
   std::optional<SettledMessage> who;
   if (found && final && delivery::next(found->settlement.from, transition) != Next::illegal) {
     found->settlement.transition = transition;
+    found->settlement.blocks = gapPolicyOf(context_.options, found->peer, found->session) == GapPolicy::block;
     found->settlement.reason = word.code.empty() ? "rejected" : word.code;
     found->settlement.error = word.detail.empty() ? word.code : word.detail;
     who = apply(found->settlement, found->owner);

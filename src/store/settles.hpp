@@ -6,6 +6,7 @@
 
 #include "delivery/transition.hpp"
 #include "store/context.hpp"
+#include "store/orders.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store {
@@ -16,7 +17,7 @@ namespace ackbox::store {
 /// All in a transaction. Thread-safety: none.
 class Settles {
 public:
-  explicit Settles(Context& context);
+  Settles(Context& context, Orders& orders);
 
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
   std::optional<Store::AckedById> ackById(std::string_view messageId);
@@ -34,6 +35,7 @@ private:
     std::string agent;
   };
   std::optional<Located> locate(std::string_view messageId);
+  void finishFailed(const delivery::Settlement& settlement);
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, std::int64_t owner);
 
   /// A settlement that was applied, and the row that it met.
@@ -48,6 +50,7 @@ private:
   void count(const Applied& applied);
 
   Context& context_;
+  Orders& orders_;
   Statement remove_;
   Statement keepAcked_;
   Statement update_;

@@ -9,6 +9,7 @@
 #include "store/inbound_marks.hpp"
 #include "store/inbox.hpp"
 #include "store/liveness.hpp"
+#include "store/orders.hpp"
 #include "store/outbox.hpp"
 #include "store/owners.hpp"
 #include "store/peers.hpp"
@@ -27,10 +28,11 @@ struct Parts {
         oldest(connection.handle(), connection.prefix(), counters),
         context{connection, counters, oldest, options, *options.clock, *options.random},
         peers(context),
+        orders(context),
         outbox(context, peers),
         claims(context),
-        settles(context),
-        deadLetters(context, outbox, settles),
+        settles(context, orders),
+        deadLetters(context, outbox, settles, orders),
         marks(context),
         inbox(context),
         owners(context, std::move(liveness)),
@@ -41,6 +43,7 @@ struct Parts {
   Oldest oldest;
   Context context;
   Peers peers;
+  Orders orders;
   Outbox outbox;
   Claims claims;
   Settles settles;
@@ -143,6 +146,7 @@ void Store::Body::reload() {
   parts->counters.refresh();
   parts->oldest.forget();
   parts->owners.refresh();
+  parts->orders.refresh();
   readEpoch();
 }
 
@@ -256,6 +260,10 @@ DeadLetters& Store::deadLetters() noexcept {
   return body_->parts->deadLetters;
 }
 
+Orders& Store::orders() noexcept {
+  return body_->parts->orders;
+}
+
 AdmissionReply Store::admit(const InboundIdentity& frame) {
   return body_->parts->marks.admit(frame);
 }
@@ -313,7 +321,15 @@ bool Store::transactionLost() const noexcept {
 }
 
 NewRows Store::takeNewRows(std::size_t limit) {
-  return body_->parts->discovery.take(limit);
+  std::optional<delivery::Halts> halts = body_->parts->orders.tell();
+  try {
+    NewRows found = body_->parts->discovery.take(limit);
+    found.halts = std::move(halts);
+    return found;
+  } catch (...) {
+    body_->parts->orders.restart();
+    throw;
+  }
 }
 
 void Store::stopDiscovery() noexcept {
@@ -322,6 +338,7 @@ void Store::stopDiscovery() noexcept {
 
 void Store::restartDiscovery() noexcept {
   body_->parts->discovery.restart();
+  body_->parts->orders.restart();
 }
 
 bool Store::shared() const noexcept {

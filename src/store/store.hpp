@@ -24,6 +24,7 @@ namespace ackbox::store {
 class DeadLetters;
 class Inbox;
 class Liveness;
+class Orders;
 
 /// What opening needs beyond `OutboxOptions`.
 struct StoreOptions {
@@ -49,6 +50,10 @@ struct NewRows {
   std::vector<delivery::RowSeen> rows;
   /// More are waiting: call again.
   bool more = false;
+  /// The standing orders, when they have changed since they were told.
+  std::optional<delivery::Halts> halts = {};
+
+  [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !halts; }
 };
 
 /// The whole of a claimed row, for the sender.
@@ -199,6 +204,8 @@ public:
   void advanceOldest(std::size_t looks);
   /// What an operator changes by hand.
   [[nodiscard]] DeadLetters& deadLetters() noexcept;
+  /// What people order: pauses and resumes.
+  [[nodiscard]] Orders& orders() noexcept;
 
   // --- Inbound.
 

@@ -75,6 +75,13 @@ constexpr Invariant kInvariants[] = {
      "ON s.id=o.session_id GROUP BY s.peer_id) AS o ON o.peer_id=c.peer_id WHERE c.pending<>coalesce(o.pending,0) OR "
      "c.sending<>coalesce(o.sending,0) OR c.sent<>coalesce(o.sent,0) OR c.failed<>coalesce(o.failed,0) OR "
      "c.pending_bytes<>coalesce(o.bytes,0)"},
+    {"sessions", "what blocks it is no dead letter of it",
+     "SELECT s.id FROM #sessions AS s INDEXED BY #sessions_blocked WHERE s.blocked_by<>0 AND NOT EXISTS(SELECT 1 FROM "
+     "#outbox AS o WHERE o.id=s.blocked_by AND o.session_id=s.id AND o.state=4)"},
+    {"sessions", "it is blocked or not, but does not say since when",
+     "SELECT id FROM #sessions WHERE (blocked_by<>0)<>(blocked_at_ms<>0)"},
+    {"peers", "it is held though it is not down", "SELECT id FROM #peers WHERE hold<>0 AND down=0"},
+    {"peers", "its hold is none that there is", "SELECT id FROM #peers WHERE hold NOT BETWEEN 0 AND 2"},
     // A crash of this process between two commits leaves both sides as they were; only a foreign hand parts them.
     {"counters", "pending is not the number of PENDING rows",
      "SELECT id FROM #counters WHERE pending<>(SELECT count(*) FROM #outbox WHERE state=0)"},

@@ -11,7 +11,7 @@
 namespace ackbox {
 namespace {
 
-constexpr int kLastErrc = 22;
+constexpr int kLastErrc = 23;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ TEST_CASE("the error numbers are stable") {
   CHECK(static_cast<int>(Errc::databaseBusy) == 1);
   CHECK(static_cast<int>(Errc::invalidOption) == 10);
   CHECK(static_cast<int>(Errc::unknownMessage) == 14);
-  CHECK(static_cast<int>(Errc::wouldDeadlock) == kLastErrc);
+  CHECK(static_cast<int>(Errc::unknownPeer) == kLastErrc);
 }
 
 TEST_CASE("exactly busy, full, failing and memory-starved storage is worth another try") {

@@ -6,6 +6,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/message.hpp"
+#include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
@@ -64,6 +65,12 @@ TEST_CASE("hindrances are printed as they are written in the source") {
   CHECK(toString(Hindrance::peerDown) == "peerDown");
   CHECK(toString(Hindrance::peerNotConfigured) == "peerNotConfigured");
   CHECK(toString(Hindrance::notRunning) == "notRunning");
+  CHECK(toString(Hindrance::sessionBlocked) == "sessionBlocked");
+  CHECK(toString(Hindrance::sessionPaused) == "sessionPaused");
+  CHECK(toString(Hindrance::peerPaused) == "peerPaused");
+  CHECK(toString(Hindrance::peerHeld) == "peerHeld");
+  CHECK(toString(Hindrance::peerDisabled) == "peerDisabled");
+  CHECK(toString(Hindrance::rateLimited) == "rateLimited");
 }
 
 TEST_CASE("request outcomes are printed as they are written in the source") {
@@ -73,6 +80,15 @@ TEST_CASE("request outcomes are printed as they are written in the source") {
   CHECK(toString(RequestOutcome::peerRefused) == "peerRefused");
   CHECK(toString(RequestOutcome::requestRejected) == "requestRejected");
   CHECK(toString(RequestOutcome::cancelled) == "cancelled");
+  CHECK(toString(RequestOutcome::peerGone) == "peerGone");
+}
+
+TEST_CASE("peer states are printed as they are written in the source") {
+  CHECK(toString(PeerState::up) == "up");
+  CHECK(toString(PeerState::down) == "down");
+  CHECK(toString(PeerState::held) == "held");
+  CHECK(toString(PeerState::disabled) == "disabled");
+  CHECK(toString(PeerState::paused) == "paused");
 }
 
 }  // namespace ackbox

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "ackbox/error.hpp"
+#include "base/policies.hpp"
 
 using namespace std::chrono_literals;
 
@@ -165,6 +166,57 @@ TEST_CASE("the lists of delays must not be empty") {
   checkRefused("retry.delays: is empty", [](OutboxOptions& options) { options.retry.delays.clear(); });
   checkRefused("peerHealth.probeDelays: is empty",
                [](OutboxOptions& options) { options.peerHealth.probeDelays.clear(); });
+}
+
+TEST_CASE("row 4: the retry policies of the outbox, of peers and of sessions are checked, and named") {
+  checkRefused("retry.base: is 0 ms", [](OutboxOptions& options) { options.retry.base = 0ms; });
+  checkRefused("retry.factor: is 0.5", [](OutboxOptions& options) { options.retry.factor = 0.5; });
+  checkRefused("retry.factor: is nan",
+               [](OutboxOptions& options) { options.retry.factor = std::numeric_limits<double>::quiet_NaN(); });
+  checkRefused("retry.cap: is 10 ms", [](OutboxOptions& options) {
+    options.retry.backoff = Backoff::exponential;
+    options.retry.cap = 10ms;
+  });
+  checkRefused("retry.custom: is not set", [](OutboxOptions& options) { options.retry.backoff = Backoff::custom; });
+  checkRefused("peers[0].retry.delays: is empty",
+               [](OutboxOptions& options) { options.peers[0].retry.emplace().delays.clear(); });
+  checkRefused("sessionPolicies[0].retry.delays: is empty",
+               [](OutboxOptions& options) { options.sessionPolicies.emplace_back().retry.emplace().delays.clear(); });
+  checkRefused("sessionPolicies[0].session: is empty",
+               [](OutboxOptions& options) { options.sessionPolicies.emplace_back().session.clear(); });
+  checkRefused("sessionPolicies[0].peer: is empty",
+               [](OutboxOptions& options) { options.sessionPolicies.emplace_back().peer.clear(); });
+}
+
+TEST_CASE("row 11: a peer's rate limit is checked, and named") {
+  checkRefused("peers[0].rateLimit.frames: is 1000001",
+               [](OutboxOptions& options) { options.peers[0].rateLimit.frames = 1'000'001; });
+  checkRefused("peers[0].rateLimit.per: is 0 ms", [](OutboxOptions& options) { options.peers[0].rateLimit.per = 0ms; });
+  checkRefused("peers[0].rateLimit.burst: is 1000001",
+               [](OutboxOptions& options) { options.peers[0].rateLimit.burst = 1'000'001; });
+}
+
+TEST_CASE("row 8: of the policies that fit a session the nearest counts, field by field") {
+  OutboxOptions options;
+  options.peers = {{.name = "bob"}, {.name = "carol"}};
+  options.retry.maxRetries = 1;
+  options.peers[0].retry.emplace().maxRetries = 2;
+  options.sessionPolicies = {{.session = "audit", .gap = GapPolicy::block},
+                             {.peer = "bob", .session = "pay-*", .retry = RetryPolicy{.maxRetries = 3}},
+                             {.session = "pay-2", .retry = RetryPolicy{.maxRetries = 4}}};
+  CHECK(retryPolicyOf(options, "carol", "x").maxRetries == 1);
+  CHECK(retryPolicyOf(options, "bob", "x").maxRetries == 2);
+  CHECK(retryPolicyOf(options, "bob", "audit").maxRetries == 2);
+  CHECK(retryPolicyOf(options, "bob", "pay-2").maxRetries == 3);
+  CHECK(retryPolicyOf(options, "carol", "pay-2").maxRetries == 4);
+  CHECK((gapPolicyOf(options, "carol", "audit") == GapPolicy::block));
+  CHECK((gapPolicyOf(options, "bob", "pay-2") == GapPolicy::skip));
+  options.peers[0].gap = GapPolicy::block;
+  CHECK((gapPolicyOf(options, "bob", "pay-2") == GapPolicy::block));
+  CHECK(fits("*", ""));
+  CHECK(fits("a*", "a"));
+  CHECK_FALSE(fits("a*", "b"));
+  CHECK_FALSE(fits("a", "ab"));
 }
 
 }  // namespace ackbox

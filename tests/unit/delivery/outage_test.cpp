@@ -102,7 +102,7 @@ TEST_CASE("P8: a request under way when the peer goes down may still bring it up
   CHECK(stage.onlySend() == Keys{1});
 }
 
-TEST_CASE("P8: no storm on return: a success resumes within the peer's requests") {
+TEST_CASE("P8: no storm on return: a success resumes with two requests of two frames, doubled by each answer") {
   Outage stage(3);
   for (SessionKey session = 1; session <= 500; ++session) {
     stage.store(session);
@@ -113,8 +113,69 @@ TEST_CASE("P8: no storm on return: a success resumes within the peer's requests"
   }
   stage.advanceToWake();
   stage.ackAll();
+  CHECK(stage.sends.size() == 2);
+  CHECK(stage.sends.front().items.size() == 2);
+  for (int answers = 0; answers < 8; ++answers) {
+    stage.ackAll();
+  }
   CHECK(stage.sends.size() == 3);
-  CHECK(stage.sends.front().items.size() == 100);
+  CHECK(stage.sends.back().items.size() == 100);
+}
+
+TEST_CASE("P8: three hours away and back: all delivered in order, no message charged, few probes, no storm on return") {
+  constexpr int kSessions = 300;
+  constexpr int kMessages = 6'000;
+  constexpr auto kRoundTrip = 20ms;
+  Outage stage(4);
+  for (int made = 0; made < kMessages; ++made) {
+    stage.store(made % kSessions + 1);
+    if (made % 10 == 0) {
+      stage.tell();
+    }
+  }
+  stage.tell();
+  std::size_t probes = 0;
+  const SteadyTime left = stage.now.steady;
+  while (stage.now.steady - left < 3h) {
+    for (; !stage.sends.empty(); ++probes) {
+      stage.failRequest(peerUnavailable);
+    }
+    REQUIRE(stage.advanceToWake());
+  }
+  // Four requests were under way; then one probe each 15 to 30 s.
+  CHECK(probes < 3 * 3600 / 15 + 20);
+  CHECK(stage.charges() == 0);
+  CHECK(stage.sends.size() == 1);
+
+  std::map<SessionKey, MessageKey> last;
+  std::size_t requests = 0;
+  std::size_t frames = 0;
+  const SteadyTime back = stage.now.steady;
+  while (!stage.sends.empty()) {
+    CHECK(stage.sends.size() <= 4);
+    stage.advance(kRoundTrip);
+    for (std::size_t answers = stage.sends.size(); answers > 0; --answers) {
+      for (const Actions::Send::Item& item : stage.sends.front().items) {
+        CHECK(item.key > std::exchange(last[item.session], item.key));
+        ++frames;
+      }
+      ++requests;
+      stage.ackAll();
+    }
+    // Eager would be 400 frames in each round trip from the first on, 2,000 in all.
+    if (stage.now.steady - back <= 60ms) {
+      CHECK(frames <= 250);
+    }
+    if (stage.now.steady - back <= 1s) {
+      CHECK(requests <= 4 * (1s / kRoundTrip));
+    }
+  }
+  CHECK(frames == kMessages);
+  for (const auto& [key, row] : stage.rows) {
+    REQUIRE((row.state == MessageState::acked));
+    REQUIRE(row.retryCount == 0);
+  }
+  CHECK(stage.now.steady - back < 1s);
 }
 
 TEST_CASE("P8: a peer that refuses is probed at the slowest pace, and its own wish counts when longer") {

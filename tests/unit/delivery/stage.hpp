@@ -45,6 +45,7 @@ struct StoredSession {
   std::uint8_t priority = kPriorityDefault;
   /// A lane of unordered messages.
   bool unordered = false;
+  MessageKey blockedBy = 0;
 };
 
 struct Stage {
@@ -62,7 +63,8 @@ struct Stage {
     stored.priority = priority;
     if (isNew) {
       stored.peer = peer;
-      newSessions.push_back({.key = session, .peer = peer, .dueAt = {}, .priority = priority});
+      newSessions.push_back(
+          {.key = session, .peer = peer, .dueAt = {}, .priority = priority, .policy = policies[session]});
     }
     const MessageKey key = ++lastKey;
     StoredRow& row = rows[key];
@@ -111,6 +113,10 @@ struct Stage {
     if (const auto status = claimStatus.find(home); status != claimStatus.end()) {
       got.status = status->second;
       got.dueAt = now.wall + 100ms;
+      return got;
+    }
+    if (session.blockedBy != 0) {
+      got.status = ClaimStatus::halted;
       return got;
     }
     CHECK_FALSE(session.owned);
@@ -173,6 +179,9 @@ struct Stage {
     row.reason = settlement.reason;
     row.error = settlement.error;
     row.retryCount += settlement.transition == Transition::retry ? 1U : 0U;
+    if (settlement.blocks && sessions.at(settlement.session).blockedBy == 0) {
+      sessions.at(settlement.session).blockedBy = settlement.key;
+    }
     settled.push_back(settlement);
   }
 
@@ -187,6 +196,7 @@ struct Stage {
       session.dueAt = release.dueAt;
       session.previousSequence = release.previousSequence.value_or(session.previousSequence);
     }
+    releases.insert(releases.end(), actions.releases.begin(), actions.releases.end());
     records.insert(records.end(), actions.peers.begin(), actions.peers.end());
     claimsMade += actions.claims.size();
     for (Actions::Send& send : actions.sends) {
@@ -209,6 +219,20 @@ struct Stage {
     }
     Actions actions;
     machine->claimed(made.request, got, now, actions);
+    perform(std::move(actions));
+  }
+
+  /// Tells the machine the standing orders and which sessions are blocked.
+  void order() {
+    Halts halts;
+    halts.peers.push_back(orders);
+    for (const auto& [key, session] : sessions) {
+      if (session.blockedBy != 0) {
+        halts.sessions.push_back(key);
+      }
+    }
+    Actions actions;
+    machine->ordered(halts, now, actions);
     perform(std::move(actions));
   }
 
@@ -255,6 +279,15 @@ struct Stage {
   void ackAll() {
     REQUIRE_FALSE(sends.empty());
     answer(std::vector<FrameResult>(sends.front().items.size(), result(Outcome::ack)));
+  }
+  void ackEventually(MessageKey key) {
+    while (state(key) != MessageState::acked) {
+      if (sends.empty()) {
+        REQUIRE(advanceToWake());
+      } else {
+        ackAll();
+      }
+    }
   }
   void failRequest(RequestOutcome outcome) {
     SendReport made;
@@ -303,7 +336,11 @@ struct Stage {
 
   std::deque<Actions::Send> sends;
   std::vector<Settlement> settled;
+  std::vector<SessionRelease> releases;
   std::vector<PeerRecord> records;
+  /// Of sessions that are stored after it was said.
+  std::map<SessionKey, LanePolicy> policies;
+  PeerOrders orders{.record = {.peer = kPeer, .error = {}}};
   std::size_t claimsMade = 0;
   std::size_t staleSettles = 0;
 };

@@ -84,7 +84,7 @@ TEST_CASE("defect 2, P7: opening puts back what a dead process was sending") {
   CHECK(claim(*second, wantedOf(lost)).sessions.at(0).status == ClaimStatus::claimed);
 }
 
-TEST_CASE("row 23: kernel locks show other owners' lives in one process too, and end with their holder") {
+TEST_CASE("row 23, defect 9: kernel locks show other owners' lives in one process too, and end with their holder") {
   const TempDir directory;
   const auto sidecar = directory.file("owners");
   auto first = store::kernelLiveness(sidecar);

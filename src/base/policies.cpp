@@ -1,0 +1,43 @@
+#include "base/policies.hpp"
+
+namespace ackbox {
+namespace {
+
+// The nearest policy that `field` of an options' struct sets; null: none does.
+template <typename Policy>
+const Policy* nearest(const OutboxOptions& options, std::string_view peer, std::string_view session,
+                      std::optional<Policy> SessionPolicy::*ofSessions, std::optional<Policy> PeerOptions::*ofPeer) {
+  for (const SessionPolicy& policy : options.sessionPolicies) {
+    if (policy.*ofSessions && fits(policy.peer, peer) && fits(policy.session, session)) {
+      return &*(policy.*ofSessions);
+    }
+  }
+  for (const PeerOptions& known : options.peers) {
+    if (known.*ofPeer && known.name == peer) {
+      return &*(known.*ofPeer);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool fits(std::string_view pattern, std::string_view name) noexcept {
+  if (pattern.ends_with('*')) {
+    return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  }
+  return pattern == name;
+}
+
+const RetryPolicy& retryPolicyOf(const OutboxOptions& options, std::string_view peer,
+                                 std::string_view session) noexcept {
+  const RetryPolicy* policy = nearest(options, peer, session, &SessionPolicy::retry, &PeerOptions::retry);
+  return policy == nullptr ? options.retry : *policy;
+}
+
+GapPolicy gapPolicyOf(const OutboxOptions& options, std::string_view peer, std::string_view session) noexcept {
+  const GapPolicy* policy = nearest(options, peer, session, &SessionPolicy::gap, &PeerOptions::gap);
+  return policy == nullptr ? options.gap : *policy;
+}
+
+}  // namespace ackbox

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "ackbox/retry_policy.hpp"
+#include "delivery/types.hpp"
+
+namespace ackbox::delivery {
+
+/// A token bucket kept as the instant at which it was empty: no timer fills it, and no rounding drifts.
+/// Source: the virtual scheduling form of the generic cell rate algorithm, ITU-T I.371.
+class TokenBucket {
+public:
+  TokenBucket() = default;
+  explicit TokenBucket(const RateLimit& limit)
+      : interval_(limit.frames == 0 ? std::chrono::nanoseconds(0) : std::chrono::nanoseconds(limit.per) / limit.frames),
+        burst_(limit.burst == 0 ? limit.frames : limit.burst) {}
+
+  [[nodiscard]] bool limits() const noexcept { return interval_.count() > 0; }
+
+  /// Frames that may go now. Precondition of all that follow: `limits()`.
+  [[nodiscard]] std::size_t available(SteadyTime now) {
+    emptyAt_ = std::max(emptyAt_, now - interval_ * burst_);
+    return now < emptyAt_ ? 0 : static_cast<std::size_t>((now - emptyAt_) / interval_);
+  }
+  void take(std::size_t frames) noexcept { emptyAt_ += interval_ * static_cast<std::int64_t>(frames); }
+  /// They did not go after all.
+  void giveBack(std::size_t frames) noexcept { emptyAt_ -= interval_ * static_cast<std::int64_t>(frames); }
+  /// When the next frame may go.
+  [[nodiscard]] SteadyTime nextAt() const noexcept { return emptyAt_ + interval_; }
+
+private:
+  std::chrono::nanoseconds interval_{0};
+  std::int64_t burst_ = 0;
+  SteadyTime emptyAt_{};
+};
+
+}  // namespace ackbox::delivery

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include "ackbox/clock.hpp"
+#include "delivery/types.hpp"
+
+namespace ackbox::manager {
+
+/// What a run knows of its peers, for readers on other threads: the run writes, everybody reads.
+///
+/// Thread-safety: all members may be called from any thread.
+class PeerBoard {
+public:
+  struct Gauges {
+    std::uint32_t requestsInFlight = 0;
+    std::uint64_t readySessions = 0;
+    /// Of the calendar; the epoch when nothing limits it.
+    WallTime pausedUntil{};
+  };
+
+  void write(delivery::PeerKey peer, const Gauges& gauges) {
+    const std::scoped_lock lock(mutex_);
+    gauges_.insert_or_assign(peer, gauges);
+  }
+  void clear() {
+    const std::scoped_lock lock(mutex_);
+    gauges_.clear();
+  }
+  [[nodiscard]] Gauges read(delivery::PeerKey peer) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = gauges_.find(peer);
+    return found == gauges_.end() ? Gauges{} : found->second;
+  }
+
+private:
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::unordered_map<delivery::PeerKey, Gauges> gauges_;
+};
+
+}  // namespace ackbox::manager

@@ -1,0 +1,441 @@
+// Goal: policies and orders as a user of the manager sees them: what blocks, pauses and limits is kept in the file,
+// obeyed by every manager on it, visible, and has a way on (rows 4, 8, 11, 12, 18; P4, P10). Method: real files, a peer
+// that answers as scripted, time that moves when told; a second manager on the same file is another process as far as
+// the store can tell.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/peer_status.hpp"
+#include "ackbox/pull.hpp"
+#include "support/manual_clock.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ManualClock;
+using testing::ScriptedSender;
+using testing::TempDir;
+
+struct World {
+  [[nodiscard]] OutboxManager open(OutboxOptions options = {}) const {
+    options.clock = clock;
+    options.random = seededRandom(1);
+    options.stopTimeout = 0ms;
+    OutboxManager manager = OutboxManager::open(dir.file("agent.db"), options);
+    manager.setSender(sender);
+    return manager;
+  }
+  static void enqueue(OutboxManager& manager, const std::string& session, const std::string& id) {
+    Frame frame;
+    frame.session = session;
+    frame.type = "test.event";
+    frame.id = id;
+    REQUIRE(manager.enqueue(frame).isNew());
+  }
+  /// The message with this id is answered so; what follows it in its session is held, all others are acked.
+  void answer(const std::string& id, Outcome outcome) const {
+    sender->setScript([id, outcome](const SendRequest& request) {
+      SendReport report = ScriptedSender::all(request, Outcome::ack);
+      std::string stopped;
+      for (std::size_t index = 0; index < request.frames.size(); ++index) {
+        if (request.frames[index].messageId == id) {
+          report.results[index].outcome = outcome;
+          report.results[index].code = "no";
+          stopped = request.frames[index].session;
+        } else if (request.frames[index].session == stopped) {
+          report.results[index].outcome = Outcome::nack;
+          report.results[index].held = true;
+        }
+      }
+      return report;
+    });
+  }
+  /// Every request ends so.
+  void fail(RequestOutcome outcome) const {
+    sender->setScript([outcome](const SendRequest&) {
+      SendReport report;
+      report.outcome = outcome;
+      report.error = "as scripted";
+      return report;
+    });
+  }
+  void ackAll() const {
+    sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  }
+  [[nodiscard]] std::vector<std::string> sent() const {
+    std::vector<std::string> ids;
+    for (const OutboundFrame& frame : sender->frames()) {
+      ids.push_back(frame.messageId);
+    }
+    return ids;
+  }
+
+  TempDir dir;
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
+      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+};
+
+using Ids = std::vector<std::string>;
+
+OutboxOptions blocking() {
+  OutboxOptions options;
+  options.sessionPolicies = {{.session = "strict", .gap = GapPolicy::block}};
+  return options;
+}
+
+std::vector<Hindrance> hindrances(const OutboxManager& manager, const std::string& id) {
+  std::vector<Hindrance> found;
+  const std::optional<Explanation> explanation = manager.explain(id);
+  REQUIRE(explanation);
+  for (const Reason& reason : explanation->reasons) {
+    found.push_back(reason.hindrance);
+  }
+  return found;
+}
+
+bool has(const std::vector<Hindrance>& found, Hindrance wanted) {
+  return std::find(found.begin(), found.end(), wanted) != found.end();
+}
+
+TEST_CASE("P4: a blocked session stops in the file, for every manager and over a restart, until it is unblocked") {
+  World world;
+  {
+    OutboxManager manager = world.open(blocking());
+    for (const char* id : {"a", "b", "c", "d"}) {
+      World::enqueue(manager, "strict", id);
+    }
+    World::enqueue(manager, "loose", "x");
+    world.answer("b", Outcome::term);
+    manager.drainOnce();
+    CHECK(manager.find("b")->state == MessageState::failed);
+    manager.drainOnce();
+    const std::vector<BlockedSession> blocked = manager.blockedSessions();
+    REQUIRE(blocked.size() == 1);
+    CHECK(blocked[0].session == "strict");
+    CHECK(blocked[0].messageId == "b");
+    CHECK(blocked[0].sequence == 2);
+    CHECK(blocked[0].reason == "no");
+    CHECK(blocked[0].waiting == 2);
+    CHECK(blocked[0].since == world.clock->wallNow());
+    CHECK(has(hindrances(manager, "d"), Hindrance::sessionBlocked));
+    CHECK(manager.explain("c")->sentence.find("sequence 2 of its session became a dead letter") != std::string::npos);
+    CHECK(manager.verify().clean());
+  }
+  world.ackAll();
+  OutboxManager manager = world.open(blocking());
+  OutboxManager other = world.open();
+  manager.drainOnce();
+  other.drainOnce();
+  CHECK(manager.find("c")->state == MessageState::pending);
+  CHECK_FALSE(other.unblock("default", "loose"));
+  CHECK(other.unblock("default", "strict"));
+  CHECK_FALSE(other.unblock("default", "strict"));
+  manager.drainOnce();
+  CHECK(manager.blockedSessions().empty());
+  CHECK(manager.getStats().pending == 0);
+  CHECK(manager.find("b")->state == MessageState::failed);
+  CHECK(manager.verify().clean());
+}
+
+TEST_CASE("P4: to redrive or to discard the dead letter unblocks its session; the redriven one goes last") {
+  for (const bool redrives : {true, false}) {
+    World world;
+    OutboxManager manager = world.open(blocking());
+    for (const char* id : {"a", "b"}) {
+      World::enqueue(manager, "strict", id);
+    }
+    world.answer("a", Outcome::term);
+    manager.drainOnce();
+    manager.drainOnce();
+    REQUIRE(manager.blockedSessions().size() == 1);
+    CHECK((redrives ? manager.retry("a") : manager.discard("a")).done());
+    CHECK(manager.blockedSessions().empty());
+    CHECK(manager.verify().clean());
+    world.ackAll();
+    manager.processAll();
+    CHECK(world.sent() == (redrives ? Ids{"a", "b", "b", "a"} : Ids{"a", "b", "b"}));
+  }
+}
+
+TEST_CASE("row 18: a failure function is told names and decides: discard, and not in silence") {
+  World world;
+  OutboxOptions options;
+  std::string told;
+  options.onFailure = [&](const FailureContext& context) {
+    told = std::string(context.messageId) + " " + std::string(context.type) + " " + std::string(context.peer) + " " +
+           std::string(context.session) + " " + std::string(context.code);
+    return FailureDecision::discard();
+  };
+  OutboxManager manager = world.open(options);
+  std::vector<std::string> reasons;
+  const Subscription subscription =
+      manager.onFailed([&](const FailedEvent& event) { reasons.push_back(event.reason); });
+  World::enqueue(manager, "s", "a");
+  World::enqueue(manager, "s", "b");
+  world.answer("a", Outcome::nack);
+  manager.processAll();
+  CHECK(told == "a test.event default s no");
+  CHECK_FALSE(manager.find("a"));
+  CHECK(reasons == Ids{"discarded-by-policy"});
+  CHECK(manager.getStats().failed == 0);
+  CHECK(manager.getStats().failedTotal == 1);
+  CHECK(manager.getStats().pending == 0);
+  CHECK(manager.verify().clean());
+}
+
+TEST_CASE("row 18: retry at a time days ahead is kept in the file, and no other manager comes before it") {
+  World world;
+  OutboxOptions options;
+  options.onFailure = [&](const FailureContext& context) { return FailureDecision::retryAt(context.now + 50h); };
+  OutboxManager manager = world.open(options);
+  OutboxManager other = world.open();
+  World::enqueue(manager, "s", "a");
+  world.answer("a", Outcome::term);
+  manager.drainOnce();
+  CHECK(manager.find("a")->dueAt == world.clock->wallNow() + 50h);
+  world.ackAll();
+  world.clock->advance(49h);
+  other.drainOnce();
+  CHECK(manager.find("a")->state == MessageState::pending);
+  world.clock->advance(1h);
+  other.drainOnce();
+  CHECK_FALSE(manager.find("a"));
+}
+
+TEST_CASE("row 18: a claimed message is settled with a decision, too, and a send function may decide") {
+  World world;
+  OutboxManager manager = world.open();
+  World::enqueue(manager, "s", "a");
+  World::enqueue(manager, "s", "b");
+  manager.setSendFunction([](const std::string&, const OutboundFrame&) {
+    SendFunctionResult result;
+    result.decision = FailureDecision::block("stop");
+    return result;
+  });
+  manager.drainOnce();
+  CHECK(manager.find("a")->reason == "stop");
+  REQUIRE(manager.blockedSessions().size() == 1);
+  CHECK(manager.blockedSessions()[0].waiting == 1);
+  CHECK(manager.claim(10).empty());
+  CHECK(manager.unblock("default", "s"));
+  CHECK(manager.claim(10).size() == 1);
+}
+
+TEST_CASE("row 11: a pause of a session or a peer is kept over a restart, obeyed by others, and explained") {
+  World world;
+  {
+    OutboxManager manager = world.open();
+    CHECK(manager.pause("default", "s"));
+    CHECK_FALSE(manager.pause("default", "s"));
+    World::enqueue(manager, "s", "a");
+    World::enqueue(manager, "t", "b");
+    manager.drainOnce();
+    CHECK(world.sent() == Ids{"b"});
+    CHECK(has(hindrances(manager, "a"), Hindrance::sessionPaused));
+    CHECK(manager.pause("default"));
+    CHECK_FALSE(manager.pause("default"));
+    World::enqueue(manager, "t", "c");
+  }
+  OutboxManager manager = world.open();
+  manager.drainOnce();
+  CHECK(world.sent() == Ids{"b"});
+  CHECK(has(hindrances(manager, "c"), Hindrance::peerPaused));
+  REQUIRE(manager.peers().size() == 1);
+  CHECK((manager.peers()[0].state == PeerState::paused));
+  CHECK(manager.peers()[0].since == world.clock->wallNow());
+  CHECK(manager.claim(10).empty());
+  CHECK(manager.resume("default"));
+  CHECK_FALSE(manager.resume("default"));
+  CHECK((manager.peers()[0].state == PeerState::up));
+  manager.drainOnce();
+  CHECK(world.sent() == Ids{"b", "c"});
+  CHECK(manager.resume("default", "s"));
+  CHECK_FALSE(manager.resume("default", "s"));
+  manager.drainOnce();
+  CHECK(world.sent() == Ids{"b", "c", "a"});
+  CHECK(manager.verify().clean());
+}
+
+TEST_CASE("row 11: a run that is idle notices another process's orders within its poll interval") {
+  World world;
+  OutboxManager running = world.open();
+  OutboxManager tool = world.open();
+  CHECK(tool.pause("default"));
+  World::enqueue(tool, "s", "a");
+  running.start();
+  // Whatever it does now, it was told of the pause before the row.
+  for (int turn = 0; turn < 50; ++turn) {
+    world.clock->advance(20ms);
+    static_cast<void>(running.getStats());
+  }
+  CHECK(world.sent().empty());
+  CHECK(tool.resume("default"));
+  while (world.sender->requests() == 0) {
+    world.clock->advance(20ms);
+    std::this_thread::yield();
+  }
+  CHECK(tool.pause("default", "s"));
+  World::enqueue(tool, "s", "b");
+  CHECK(tool.resume("default", "s"));
+  while (world.sender->requests() == 1) {
+    world.clock->advance(20ms);
+    std::this_thread::yield();
+  }
+  CHECK(world.sent() == Ids{"a", "b"});
+}
+
+TEST_CASE("row 11: the circuit is visible: up, down, held, disabled, and up again after a resume") {
+  World world;
+  OutboxManager manager = world.open();
+  const auto status = [&] { return manager.peers().at(0); };
+  World::enqueue(manager, "s", "a");
+  CHECK((status().state == PeerState::up));
+  CHECK(status().isConfigured);
+  world.fail(RequestOutcome::peerUnavailable);
+  manager.drainOnce();
+  CHECK((status().state == PeerState::down));
+  CHECK(status().failures == 1);
+  CHECK(status().since == world.clock->wallNow());
+  CHECK(status().nextProbeAt > world.clock->wallNow());
+  CHECK(status().lastError == "as scripted");
+  CHECK(has(hindrances(manager, "a"), Hindrance::peerDown));
+  world.fail(RequestOutcome::peerRefused);
+  manager.drainOnce();
+  CHECK((status().state == PeerState::held));
+  CHECK(has(hindrances(manager, "a"), Hindrance::peerHeld));
+  world.fail(RequestOutcome::peerGone);
+  manager.drainOnce();
+  CHECK((status().state == PeerState::disabled));
+  CHECK(has(hindrances(manager, "a"), Hindrance::peerDisabled));
+  world.ackAll();
+  const std::size_t requests = world.sender->requests();
+  world.clock->advance(24h);
+  manager.drainOnce();
+  CHECK(world.sender->requests() == requests);
+  manager.resume("default");
+  manager.drainOnce();
+  CHECK((status().state == PeerState::up));
+  CHECK(status().failures == 0);
+  CHECK(status().lastError.empty());
+  CHECK(manager.getStats().pending == 0);
+  CHECK(manager.verify().clean());
+}
+
+TEST_CASE("row 11: orders for a peer that nobody knows are refused") {
+  World world;
+  OutboxManager manager = world.open();
+  for (const auto& order : std::vector<std::function<void()>>{
+           [&] { manager.pause("bob"); }, [&] { manager.resume("bob"); }, [&] { manager.unblock("bob", "s"); },
+           [&] { manager.pause("bob", "s"); }, [&] { manager.resume("bob", "s"); }}) {
+    try {
+      order();
+      FAIL("not refused");
+    } catch (const Error& error) {
+      CHECK(error.code() == Errc::unknownPeer);
+    }
+  }
+}
+
+TEST_CASE("row 11: what a rate limit holds back is explained by the manager that holds it back") {
+  World world;
+  OutboxOptions options;
+  options.peers.resize(1);
+  options.peers[0].rateLimit = {.frames = 1, .per = 1min};
+  OutboxManager manager = world.open(options);
+  World::enqueue(manager, "s", "a");
+  World::enqueue(manager, "s", "b");
+  manager.start();
+  world.sender->waitForFrames(1);
+  while (!has(hindrances(manager, "b"), Hindrance::rateLimited)) {
+    std::this_thread::yield();
+  }
+  CHECK(manager.peers()[0].rateLimitedUntil == world.clock->wallNow() + 1min);
+  while (world.sender->requests() == 1) {
+    world.clock->advance(1min);
+    std::this_thread::yield();
+  }
+  CHECK(world.sent() == Ids{"a", "b"});
+}
+
+TEST_CASE("P10: verify names a session that is blocked by what is no dead letter of it") {
+  World world;
+  OutboxManager manager = world.open();
+  World::enqueue(manager, "s", "a");
+  {
+    SQLite::Database database(world.dir.file("agent.db").string(), SQLite::OPEN_READWRITE);
+    database.exec("UPDATE ackbox_sessions SET blocked_by=1, blocked_at_ms=1");
+  }
+  const VerifyReport report = manager.verify();
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].problem == "what blocks it is no dead letter of it");
+}
+
+TEST_CASE("row 12: three hours away and back: all delivered in order, nothing charged, probes bounded, no storm") {
+  constexpr int kMessages = 2'000;
+  constexpr int kSessions = 200;
+  World world;
+  OutboxManager manager = world.open();
+  std::vector<Frame> frames;
+  for (int made = 0; made < kMessages; ++made) {
+    Frame& frame = frames.emplace_back();
+    frame.session = "s" + std::to_string(made % kSessions);
+    frame.type = "test.event";
+  }
+  manager.enqueueBatch(frames);
+  world.fail(RequestOutcome::peerUnavailable);
+  manager.start();
+  const WallTime left = world.clock->wallNow();
+  while (world.clock->wallNow() - left < 3h) {
+    world.clock->advance(5s);
+    static_cast<void>(manager.getStats());
+  }
+  CHECK(manager.getStats().failed == 0);
+  CHECK(manager.getStats().totalRetries == 0);
+  const std::size_t probes = world.sender->requests();
+  CHECK(probes < 3 * 3600 / 15 + 20);
+  const std::size_t before = world.sender->frames().size();
+  std::atomic<std::size_t> most = 0;
+  std::atomic<std::size_t> first = 0;
+  world.sender->setScript([&](const SendRequest& request) {
+    if (first == 0) {
+      first = request.frames.size();
+    }
+    most = std::max<std::size_t>(most, request.frames.size());
+    return ScriptedSender::all(request, Outcome::ack);
+  });
+  while (manager.getStats().acked < kMessages) {
+    world.clock->advance(1s);
+    std::this_thread::yield();
+  }
+  manager.stop();
+  CHECK(first == 1);
+  CHECK(most <= 100);
+  std::map<std::string, std::uint64_t> last;
+  const std::vector<OutboundFrame> sent = world.sender->frames();
+  REQUIRE(sent.size() == before + kMessages);
+  for (std::size_t index = before; index < sent.size(); ++index) {
+    CHECK(sent[index].sequence == ++last[sent[index].session]);
+    CHECK(sent[index].retryCount == 0);
+  }
+  CHECK(manager.verify().clean());
+}
+
+}  // namespace
+}  // namespace ackbox
