@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <sstream>
 #include <string>
 
 #include "unit/architecture/source_tree.hpp"
@@ -20,11 +21,39 @@ std::string contentsOf(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+/// What the README has to show of an example: what stands between its marks, without the indentation of the first line,
+/// or all of it.
+std::string quoteOf(const std::string& example) {
+  const std::string begin = "// [quote]\n";
+  const std::size_t start = example.find(begin);
+  const std::size_t end = example.find("// [end quote]");
+  if (start == std::string::npos || end == std::string::npos) {
+    return example;
+  }
+  std::istringstream lines(example.substr(start + begin.size(), example.rfind('\n', end) + 1 - start - begin.size()));
+  const std::string margin(start - (example.rfind('\n', start) + 1), ' ');
+  std::string quote;
+  for (std::string line; std::getline(lines, line);) {
+    quote += (line.starts_with(margin) ? line.substr(margin.size()) : line) + '\n';
+  }
+  return quote;
+}
+
 }  // namespace
 
-TEST_CASE("the README quotes the embedding example letter by letter") {
-  const std::string example = contentsOf("examples/embed/embed.cpp");
-  CHECK(contentsOf("README.md").find("```cpp\n" + example + "```\n") != std::string::npos);
+TEST_CASE("the README quotes each numbered example letter by letter, and points at it") {
+  const std::string readme = contentsOf("README.md");
+  std::size_t examples = 0;
+  for (const std::string& file : sourceFiles({"examples"}, {"main.cpp"})) {
+    if (file.find("/0") == std::string::npos) {
+      continue;
+    }
+    ++examples;
+    CHECK_MESSAGE(readme.find("```cpp\n" + quoteOf(contentsOf(file)) + "```\n") != std::string::npos,
+                  file << " is not quoted, or not as it is: quote it, or the part between its marks");
+    CHECK_MESSAGE(readme.find("(" + file + ")") != std::string::npos, file << " is not linked");
+  }
+  CHECK(examples == 6);
 }
 
 TEST_CASE("the README and ARCHITECTURE.md point at files that exist") {

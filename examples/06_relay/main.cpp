@@ -74,6 +74,7 @@ private:
     SendReport report;
     report.outcome = RequestOutcome::answered;
     SQLite::Transaction transaction(database_, TransactionBehavior::IMMEDIATE);
+    // [quote]
     for (const OutboundFrame& frame : request.frames) {
       SQLite::Statement advance(database_,
                                 "INSERT INTO applied VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
@@ -91,6 +92,7 @@ private:
       result.duplicate = !isNew;
     }
     transaction.commit();
+    // [end quote]
     passStep(killAfter_);  // In the index, and its outbox does not know.
     return report;
   }

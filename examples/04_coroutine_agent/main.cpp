@@ -18,6 +18,7 @@ namespace asio = boost::asio;
 
 constexpr int kReadings = 3;
 
+// [quote]
 /// Stores each reading before it takes the next one.
 asio::awaitable<void> report(OutboxManager& manager) {
   for (int reading = 1; reading <= kReadings; ++reading) {
@@ -33,6 +34,7 @@ asio::awaitable<void> deliver(OutboxManager& manager) {
   co_await manager.asyncRun(co_await asio::this_coro::executor, asio::use_awaitable);
   std::cout << "stopped" << std::endl;
 }
+// [end quote]
 
 void rethrow(const std::exception_ptr& exception) {
   if (exception) {

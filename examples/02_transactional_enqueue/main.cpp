@@ -16,12 +16,14 @@ int main() {
   database.exec("DROP TABLE IF EXISTS orders; CREATE TABLE orders(id INTEGER PRIMARY KEY, item TEXT)");
   OutboxWriter writer(manager, database);
 
+  // [quote]
   const auto placeOrder = [&](const std::string& item) {
     SQLite::Statement insert(database, "INSERT INTO orders(item) VALUES (?)");
     insert.bind(1, item);
     insert.exec();
     return writer.enqueue({.session = "orders", .type = "order.placed", .data = "\"" + item + "\""}).isNew();
   };
+  // [end quote]
   const auto show = [&](const char* when) {
     const int orders = database.execAndGet("SELECT count(*) FROM orders");
     const auto frames = static_cast<int>(manager.getStats().pending);

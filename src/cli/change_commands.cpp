@@ -1,0 +1,129 @@
+// What an operator changes: `retry`, `discard`, `mark-failed`.
+
+#include <functional>
+
+#include "ackbox/dead_letters.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/message_view.hpp"
+#include "cli/open.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+using Change = std::function<ChangeReceipt(OutboxManager&, const std::string&)>;
+
+constexpr std::size_t kPage = 1'000;
+
+std::string refusalText(const ChangeReceipt& receipt) {
+  return receipt.refusal == Errc::unknownMessage ? "no message has this id"
+                                                 : "it is " + stateName(receipt.state) + ", which does not allow it";
+}
+
+/// Makes the change to each id; `done` says what it was.
+int changeEach(Console& console, const Arguments& arguments, const char* done, const Change& change) {
+  OutboxManager manager = openToChange(console.world(), arguments);
+  bool allDone = true;
+  for (const std::string& id : arguments.ids) {
+    const ChangeReceipt receipt = change(manager, id);
+    allDone = allDone && receipt.done();
+    if (console.json()) {
+      JsonLine line;
+      line.add("message_id", id).add("done", receipt.done());
+      if (receipt.done()) {
+        line.add("sequence", receipt.sequence);
+      } else {
+        line.add("refusal", refusalText(receipt));
+      }
+      console.line(line);
+    } else if (receipt.done()) {
+      console.say(id + ": " + done +
+                  (receipt.sequence == 0 ? std::string() : ", sequence " + std::to_string(receipt.sequence)));
+    } else {
+      console.remark(id + ": " + refusalText(receipt));
+    }
+  }
+  return allDone ? kDone : kNothing;
+}
+
+DeadLetterFilter filterOf(const Arguments& arguments) {
+  DeadLetterFilter filter;
+  filter.peer = arguments.peer;
+  filter.session = arguments.session;
+  filter.reason = arguments.reason;
+  filter.olderThan = arguments.olderThan;
+  return filter;
+}
+
+bool hasFilter(const Arguments& arguments) {
+  return arguments.all || arguments.peer || arguments.session || arguments.reason || arguments.olderThan.count() > 0;
+}
+
+int usage(Console& console, const Arguments& arguments) {
+  return console.fail(kUsage, arguments.ids.empty()
+                                  ? "name messages by their ids, or choose dead letters with --peer, --session, "
+                                    "--reason, --older-than or --all"
+                                  : "either ids or a filter, not both");
+}
+
+int report(Console& console, const char* done, std::uint64_t changed) {
+  if (console.json()) {
+    console.line(JsonLine().add("changed", changed));
+  } else {
+    console.say(countText(changed, "dead letter") + " " + done);
+  }
+  return changed == 0 ? kNothing : kDone;
+}
+
+std::uint64_t countOf(const OutboxReader& reader, const DeadLetterFilter& filter) {
+  std::uint64_t count = 0;
+  std::int64_t after = 0;
+  do {
+    const DeadLetterPage page = reader.deadLetters(filter, kPage, after);
+    count += page.messages.size();
+    after = page.next;
+  } while (after != 0);
+  return count;
+}
+
+}  // namespace
+
+int retry(Console& console, const Arguments& arguments) {
+  if (arguments.ids.empty() != hasFilter(arguments)) {
+    return usage(console, arguments);
+  }
+  if (!arguments.ids.empty()) {
+    return changeEach(console, arguments, "pending again",
+                      [](OutboxManager& manager, const std::string& id) { return manager.retry(id); });
+  }
+  OutboxManager manager = openToChange(console.world(), arguments);
+  return report(console, "pending again", manager.retryFailed(filterOf(arguments)));
+}
+
+int discard(Console& console, const Arguments& arguments) {
+  if (arguments.ids.empty() != hasFilter(arguments)) {
+    return usage(console, arguments);
+  }
+  if (!arguments.ids.empty()) {
+    return changeEach(console, arguments, "discarded",
+                      [](OutboxManager& manager, const std::string& id) { return manager.discard(id); });
+  }
+  const DeadLetterFilter filter = filterOf(arguments);
+  if (!arguments.yes) {
+    const std::uint64_t count = countOf(openToRead(console.world(), arguments), filter);
+    return console.fail(kNothing,
+                        "this would discard " + countText(count, "dead letter") + " for good; say --yes to do it");
+  }
+  OutboxManager manager = openToChange(console.world(), arguments);
+  return report(console, "discarded", manager.discardFailed(filter));
+}
+
+int markFailed(Console& console, const Arguments& arguments) {
+  const std::string reason = arguments.reason.value_or("marked-failed");
+  return changeEach(console, arguments, "failed", [&reason](OutboxManager& manager, const std::string& id) {
+    return manager.markFailed(id, reason);
+  });
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "cli/arguments.hpp"
+#include "cli/console.hpp"
+
+namespace ackbox::cli {
+
+// Each runs one subcommand and returns an `ExitCode`. They throw `ackbox::Error`.
+
+int stats(Console& console, const Arguments& arguments);
+int peers(Console& console, const Arguments& arguments);
+int sessions(Console& console, const Arguments& arguments);
+int top(Console& console, const Arguments& arguments);
+int list(Console& console, const Arguments& arguments);
+int show(Console& console, const Arguments& arguments);
+int explain(Console& console, const Arguments& arguments);
+int verify(Console& console, const Arguments& arguments);
+int exportMessages(Console& console, const Arguments& arguments);
+int retry(Console& console, const Arguments& arguments);
+int discard(Console& console, const Arguments& arguments);
+int markFailed(Console& console, const Arguments& arguments);
+int enqueue(Console& console, const Arguments& arguments);
+
+}  // namespace ackbox::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+namespace ackbox::cli {
+
+/// `500ms`, `10s`, `5m`, `2h`, `7d`; a number alone counts seconds. Nothing when it is none of these, or more than 100
+/// years.
+[[nodiscard]] std::optional<std::chrono::milliseconds> parseDuration(std::string_view text);
+
+}  // namespace ackbox::cli

@@ -1,0 +1,168 @@
+#include <fstream>
+#include <istream>
+#include <span>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/frame_line.hpp"
+#include "cli/open.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+// Lines that share a commit; fewer when the input has no more for now, so that what trickles in is stored at once.
+constexpr std::size_t kBatchFrames = 1'000;
+constexpr std::size_t kBatchBytes = 4U << 20U;
+// The largest frame that the library takes, and room for what surrounds it.
+constexpr std::size_t kLineBytesMax = 65U << 20U;
+constexpr std::chrono::milliseconds kProgressInterval{200};
+
+/// Reads a line, of which no more than `kLineBytesMax` is kept. False at the end.
+bool readLine(std::istream& in, std::string& line) {
+  line.clear();
+  std::streambuf& buffer = *in.rdbuf();
+  int character = buffer.sbumpc();
+  if (character == std::istream::traits_type::eof()) {
+    return false;
+  }
+  for (; character != std::istream::traits_type::eof() && character != '\n'; character = buffer.sbumpc()) {
+    if (line.size() <= kLineBytesMax) {
+      line += static_cast<char>(character);
+    }
+  }
+  return true;
+}
+
+/// Gathers frames, stores them batch by batch, and tells what became of each line.
+class Feeder {
+public:
+  Feeder(Console& console, const Arguments& arguments)
+      : console_(console), manager_(openToChange(console.world(), arguments)) {
+    defaults_.peer = arguments.peer.value_or(defaults_.peer);
+    defaults_.session = arguments.session.value_or(defaults_.session);
+    defaults_.type = arguments.type;
+  }
+
+  void take(const std::string& line) {
+    ++line_;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) {
+      return;
+    }
+    if (line.size() > kLineBytesMax) {
+      refuse(line_, "invalidFrame", "the line is longer than any frame can be");
+      return;
+    }
+    FrameLine parsed = parseFrameLine(line, defaults_);
+    if (!parsed.problem.empty()) {
+      refuse(line_, "invalidFrame", parsed.problem);
+      return;
+    }
+    bytes_ += parsed.frame.data.size();
+    frames_.push_back(std::move(parsed.frame));
+    lines_.push_back(line_);
+    if (frames_.size() == kBatchFrames || bytes_ >= kBatchBytes) {
+      store();
+    }
+  }
+
+  void store() {
+    const std::vector<EnqueueReceipt> receipts = manager_.enqueueBatch(frames_);
+    for (std::size_t index = 0; index < receipts.size(); ++index) {
+      tell(lines_[index], receipts[index]);
+    }
+    frames_.clear();
+    lines_.clear();
+    bytes_ = 0;
+    progress(false);
+  }
+
+  int finish() {
+    store();
+    progress(true);
+    if (!console_.json()) {
+      console_.say(std::to_string(stored_) + " stored, " + countText(duplicates_, "duplicate") + ", " +
+                   std::to_string(refused_) + " refused");
+    }
+    return refused_ == 0 ? kDone : kPartly;
+  }
+
+private:
+  void tell(std::uint64_t line, const EnqueueReceipt& receipt) {
+    if (!receipt.accepted()) {
+      refuse(line, std::string(toString(receipt.status)), receipt.detail);
+      return;
+    }
+    ++(receipt.isNew() ? stored_ : duplicates_);
+    if (console_.json()) {
+      console_.line(JsonLine()
+                        .add("line", line)
+                        .add("status", toString(receipt.status))
+                        .add("message_id", receipt.messageId)
+                        .add("sequence", receipt.sequence));
+    }
+  }
+
+  void refuse(std::uint64_t line, const std::string& status, const std::string& detail) {
+    ++refused_;
+    if (console_.json()) {
+      console_.line(JsonLine().add("line", line).add("status", status).add("detail", detail));
+    } else {
+      progress(true);
+      console_.remark("line " + std::to_string(line) + ": " + status + ": " + detail);
+    }
+  }
+
+  /// One line that is written over and over, only for someone who looks; `last` takes it away.
+  void progress(bool last) {
+    const World& world = console_.world();
+    const SteadyTime now = world.clock->steadyNow();
+    if (!world.errIsTerminal || console_.json() || (last ? !isShown_ : now - shownAt_ < kProgressInterval)) {
+      return;
+    }
+    shownAt_ = now;
+    isShown_ = !last;
+    world.err << "\r\x1b[K";
+    if (!last) {
+      world.err << line_ << " lines, " << stored_ << " stored, " << refused_ << " refused" << std::flush;
+    }
+  }
+
+  Console& console_;
+  OutboxManager manager_;
+  Frame defaults_;
+  std::vector<Frame> frames_;
+  std::vector<std::uint64_t> lines_;
+  std::size_t bytes_ = 0;
+  std::uint64_t line_ = 0;
+  std::uint64_t stored_ = 0;
+  std::uint64_t duplicates_ = 0;
+  std::uint64_t refused_ = 0;
+  SteadyTime shownAt_{};
+  bool isShown_ = false;
+};
+
+}  // namespace
+
+int enqueue(Console& console, const Arguments& arguments) {
+  std::ifstream file;
+  const bool isStandardInput = arguments.input == "-";
+  if (!isStandardInput) {
+    file.open(arguments.input, std::ios::binary);
+    if (!file) {
+      return console.fail(kCannot, "cannot read " + arguments.input.string());
+    }
+  }
+  std::istream& in = isStandardInput ? console.world().in : file;
+  Feeder feeder(console, arguments);
+  std::string line;
+  while (readLine(in, line)) {
+    feeder.take(line);
+    if (in.rdbuf()->in_avail() <= 0) {
+      feeder.store();
+    }
+  }
+  return feeder.finish();
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+namespace ackbox::cli {
+
+/// What the tool ends with. Scripts rely on them: never renumber.
+enum ExitCode : int {
+  /// Done.
+  kDone = 0,
+  /// Nothing has this id or fits, or the change was refused.
+  kNothing = 1,
+  /// The command line is wrong.
+  kUsage = 2,
+  /// The file, or the input, cannot be opened, read or written.
+  kCannot = 3,
+  /// `verify` found problems.
+  kProblems = 4,
+  /// Some frames were refused; the others are stored.
+  kPartly = 5,
+};
+
+}  // namespace ackbox::cli

@@ -1,0 +1,109 @@
+#include "cli/frame_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/json_slices.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+// Of `export`, about the message's row in the other file.
+constexpr std::array<std::string_view, 8> kPassedOver = {
+    "row", "state", "sequence", "retry_count", "enqueued_at_ms", "due_at_ms", "reason", "last_error"};
+
+/// A scalar only: a slice that begins with a bracket is not made a value, however deep it is.
+nlohmann::json scalarOf(std::string_view slice) {
+  const bool isNested = slice.front() == '{' || slice.front() == '[';
+  return isNested ? nlohmann::json(nlohmann::json::value_t::discarded)
+                  : nlohmann::json::parse(slice.begin(), slice.end(), nullptr, false);
+}
+
+std::string* textField(Frame& frame, std::string_view key) {
+  if (key == "peer") {
+    return &frame.peer;
+  }
+  if (key == "session") {
+    return &frame.session;
+  }
+  if (key == "type") {
+    return &frame.type;
+  }
+  if (key == "message_id" || key == "id") {
+    return &frame.id;
+  }
+  if (key == "traceparent") {
+    return &frame.traceparent;
+  }
+  if (key == "idempotency_key") {
+    return &frame.idempotencyKey;
+  }
+  if (key == "supersede_key") {
+    return &frame.supersedeKey;
+  }
+  return key == "correlation_id" ? &frame.correlationId : nullptr;
+}
+
+std::optional<WallTime>* instantField(Frame& frame, std::string_view key) {
+  if (key == "not_before_ms") {
+    return &frame.notBefore;
+  }
+  return key == "expires_at_ms" ? &frame.expiresAt : nullptr;
+}
+
+/// What is wrong with the member; empty: nothing, and the frame has it.
+std::string take(Frame& frame, std::string_view key, std::string_view slice) {
+  if (key == "data") {
+    frame.data = slice;
+    return {};
+  }
+  if (std::string* text = textField(frame, key)) {
+    const nlohmann::json value = scalarOf(slice);
+    if (!value.is_string()) {
+      return std::string(key) + " must be a string";
+    }
+    *text = value.get<std::string>();
+    return {};
+  }
+  if (std::optional<WallTime>* instant = instantField(frame, key)) {
+    const nlohmann::json value = scalarOf(slice);
+    // Up to the year 9999.
+    constexpr std::int64_t kMax = 253'402'300'799'999;
+    const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() <= kMax;
+    if (!fits && !value.is_null()) {
+      return std::string(key) + " must be a whole number of milliseconds since 1970, or null";
+    }
+    *instant = fits ? std::optional(WallTime(std::chrono::milliseconds(value.get<std::int64_t>()))) : std::nullopt;
+    return {};
+  }
+  if (key == "priority") {
+    const nlohmann::json value = scalarOf(slice);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kPriorityMax) {
+      return "priority must be a whole number from 0 to 9";
+    }
+    frame.priority = value.get<std::uint8_t>();
+    return {};
+  }
+  const bool isKnown = std::find(kPassedOver.begin(), kPassedOver.end(), key) != kPassedOver.end();
+  return isKnown ? std::string() : "the key \"" + std::string(key) + "\" is none of a frame's";
+}
+
+}  // namespace
+
+FrameLine parseFrameLine(std::string_view line, const Frame& defaults) {
+  FrameLine parsed{defaults, {}};
+  const JsonSlices slices = sliceObject(line);
+  parsed.problem = slices.problem;
+  for (const auto& [key, slice] : slices.members) {
+    if (!parsed.problem.empty()) {
+      break;
+    }
+    parsed.problem = take(parsed.frame, key, slice);
+  }
+  return parsed;
+}
+
+}  // namespace ackbox::cli

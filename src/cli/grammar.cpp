@@ -1,0 +1,159 @@
+#include "cli/grammar.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "ackbox/version.hpp"
+#include "cli/duration.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+constexpr const char* kFooter = R"(Exit status:
+  0  done
+  1  nothing has this id or fits, or the change was refused
+  2  the command line is wrong
+  3  the file, or the input, cannot be opened, read or written
+  4  verify found problems
+  5  enqueue: some frames were refused, the others are stored
+
+With --json, standard output is one JSON object a line: keys in snake_case, instants as milliseconds since 1970 (_at_ms),
+null where there is none; errors go to standard error as {"error":…,"exit_code":…}. Colours are used on a terminal unless
+NO_COLOR is set. The tool works beside running agents; it never delivers, and never makes a file.)";
+
+/// An option that takes a duration, and refuses what is none.
+CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
+                         const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&value](const std::string& text) {
+            const auto parsed = parseDuration(text);
+            if (!parsed) {
+              throw CLI::ValidationError("'" + text + "' is no duration, such as 500ms, 10s, 5m, 2h or 7d");
+            }
+            value = *parsed;
+          },
+          help)
+      ->type_name("DURATION");
+}
+
+/// Adds a subcommand, and what every one on a file has.
+class Grammar {
+public:
+  Grammar(CLI::App& app, Arguments& arguments) : app_(app), arguments_(arguments) {}
+
+  CLI::App& command(const std::string& name, const std::string& help) {
+    CLI::App& added = *app_.add_subcommand(name, help);
+    added.add_option("FILE", arguments_.file, "The outbox's file")->required()->type_name("");
+    added.add_flag("--json", arguments_.json, "Print JSON, one object a line");
+    added.add_option("--prefix", arguments_.prefix, "The prefix of the outbox's tables (default ackbox_)")
+        ->type_name("TEXT");
+    addDuration(added, "--busy-timeout", arguments_.busyTimeout,
+                "How long to wait for another process's write (default 5s)");
+    return added;
+  }
+  void addLane(CLI::App& command, const std::string& what) {
+    command.add_option("--peer", arguments_.peer, what + " of this peer")->type_name("NAME");
+    command.add_option("--session", arguments_.session, what + " of this session")->type_name("NAME");
+  }
+  void addState(CLI::App& command) {
+    command.add_option("--state", arguments_.state, "Only those in this state")
+        ->type_name("STATE")
+        ->check(CLI::IsMember({"pending", "sending", "sent", "acked", "failed"}));
+  }
+  void addPage(CLI::App& command) {
+    command.add_option("--limit", arguments_.limit, "At most so many; 0: all (default 100)")->type_name("COUNT");
+    command.add_option("--after", arguments_.after, "Go on behind this row")->type_name("ROW");
+  }
+  void addIds(CLI::App& command, bool required) {
+    CLI::Option* ids = command.add_option("ID", arguments_.ids, "Messages, by their ids")->type_name("");
+    if (required) {
+      ids->required();
+    }
+  }
+  void addId(CLI::App& command) {
+    command.add_option("ID", arguments_.ids, "The message's id")->required()->expected(1)->type_name("");
+  }
+  void addDeadLetters(CLI::App& command) {
+    addIds(command, false);
+    addLane(command, "Dead letters");
+    command.add_option("--reason", arguments_.reason, "Dead letters with exactly this reason")->type_name("TEXT");
+    addDuration(command, "--older-than", arguments_.olderThan, "Dead letters that failed at least so long ago");
+    command.add_flag("--all", arguments_.all, "All dead letters");
+  }
+
+private:
+  CLI::App& app_;
+  Arguments& arguments_;
+};
+
+void addReading(Grammar& grammar, Arguments& arguments) {
+  grammar.command("stats", "Show gauges and totals");
+  CLI::App& top = grammar.command("top", "Show figures, rates, peers and sessions, again and again");
+  addDuration(top, "--interval", arguments.interval, "The time between two looks (default 2s)");
+  top.add_option("--count", arguments.count, "End after so many looks; 0: never (default; 1 without a terminal)")
+      ->type_name("COUNT");
+  grammar.command("peers", "List the peers and how they are");
+  CLI::App& sessions = grammar.command("sessions", "List sessions with work, and where each stands");
+  sessions.add_option("--peer", arguments.peer, "Sessions of this peer")->type_name("NAME");
+  sessions.add_flag("--all", arguments.all, "Also sessions without live messages and dead letters");
+  grammar.addPage(sessions);
+  CLI::App& list = grammar.command("list", "List messages, in the order of their enqueues");
+  grammar.addState(list);
+  grammar.addLane(list, "Messages");
+  grammar.addPage(list);
+  grammar.addId(grammar.command("show", "Show a message with its data"));
+  grammar.addId(grammar.command("explain", "Say why a message is not moving"));
+  grammar.command("verify", "Check every invariant of the file");
+  CLI::App& exporting = grammar.command("export", "Write messages as JSON lines, which enqueue reads back");
+  grammar.addState(exporting);
+  grammar.addLane(exporting, "Messages");
+}
+
+void addChanging(Grammar& grammar, Arguments& arguments) {
+  CLI::App& enqueue =
+      grammar.command("enqueue",
+                      "Store frames from JSON lines: {\"peer\",\"session\",\"type\",\"data\",\"id\",…}; "
+                      "a line that is refused does not hinder the others");
+  enqueue.add_option("--input", arguments.input, "Where the lines come from (default -, standard input)")
+      ->type_name("PATH");
+  enqueue.add_option("--peer", arguments.peer, "The peer of lines that name none (default \"default\")")
+      ->type_name("NAME");
+  enqueue.add_option("--session", arguments.session, "The session of lines that name none (default \"default\")")
+      ->type_name("NAME");
+  enqueue.add_option("--type", arguments.type, "The type of lines that name none")->type_name("TYPE");
+  enqueue
+      .add_option("--max-pending", arguments.maxPending,
+                  "Refuse frames while so many messages are pending; 0: never (default 1000000)")
+      ->type_name("COUNT");
+  grammar.addDeadLetters(grammar.command("retry", "Put dead letters back, at the tails of their sessions"));
+  CLI::App& discard = grammar.command("discard", "Throw dead letters away, for good");
+  grammar.addDeadLetters(discard);
+  discard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
+  CLI::App& markFailed = grammar.command("mark-failed", "Make pending or sent messages dead letters");
+  grammar.addIds(markFailed, true);
+  markFailed.add_option("--reason", arguments.reason, "Why, short and stable (default marked-failed)")
+      ->type_name("TEXT");
+}
+
+}  // namespace
+
+std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
+  auto app = std::make_shared<CLI::App>("Looks into an outbox of ackbox, and mends it", "ackbox");
+  app->set_version_flag("--version", "ackbox " + std::string(kVersion), "Print the version");
+  app->set_help_flag("-h,--help", "Print this help");
+  app->footer(kFooter);
+  app->require_subcommand(1);
+  Grammar grammar(*app, arguments);
+  addReading(grammar, arguments);
+  addChanging(grammar, arguments);
+  CLI::App& completion = *app->add_subcommand("completion", "Print a completion script for a shell");
+  completion.add_option("SHELL", arguments.shell, "bash, zsh or fish")
+      ->required()
+      ->type_name("")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app->add_subcommand("man", "Print the manual page, for man -l -");
+  return app;
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include "cli/arguments.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace ackbox::cli {
+
+/// The command line's grammar, bound to `arguments`, which must outlive it. Help, completion and the man page are made
+/// from it.
+[[nodiscard]] std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments);
+
+}  // namespace ackbox::cli

@@ -1,0 +1,40 @@
+#include "cli/json_line.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+
+std::string jsonText(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+std::string oneLine(std::string_view json) {
+  std::string line;
+  line.reserve(json.size());
+  for (const char byte : json) {
+    // Only between tokens: JSON allows none of these inside a string.
+    const bool isBlank = byte == '\n' || byte == '\r' || byte == '\t';
+    line += isBlank ? ' ' : byte;
+  }
+  // What is left to escape stands in strings.
+  return visible(line, Escapes::json);
+}
+
+JsonLine& JsonLine::add(std::string_view key, const std::optional<WallTime>& instant) {
+  return raw(key, instant ? std::to_string(instant->time_since_epoch().count()) : "null");
+}
+
+JsonLine& JsonLine::raw(std::string_view key, std::string_view json) {
+  if (text_.size() > 1) {
+    text_ += ',';
+  }
+  text_ += '"';
+  text_ += key;
+  text_ += "\":";
+  text_ += json;
+  return *this;
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,114 @@
+#include "cli/json_slices.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+/// Walks over the text.
+class Cursor {
+public:
+  explicit Cursor(std::string_view text) : text_(text) {}
+
+  void skipBlanks() {
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) {
+      ++at_;
+    }
+  }
+  /// Passes `character` and the blanks around it, if it is there.
+  bool pass(char character) {
+    skipBlanks();
+    if (at_ >= text_.size() || text_[at_] != character) {
+      return false;
+    }
+    ++at_;
+    skipBlanks();
+    return true;
+  }
+  [[nodiscard]] bool atEnd() const { return at_ == text_.size(); }
+
+  /// The string at hand, with its quotes; empty when there is none or it has no end.
+  std::string_view string() {
+    const std::size_t start = at_;
+    if (at_ >= text_.size() || text_[at_] != '"') {
+      return {};
+    }
+    for (++at_; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\\') {
+        ++at_;
+      } else if (text_[at_] == '"') {
+        ++at_;
+        return text_.substr(start, at_ - start);
+      }
+    }
+    at_ = text_.size();
+    return {};
+  }
+
+  /// The value at hand; empty when there is none or it has no end.
+  std::string_view value() {
+    const std::size_t start = at_;
+    std::size_t depth = 0;
+    while (at_ < text_.size()) {
+      const char character = text_[at_];
+      if (character == '"') {
+        if (string().empty()) {
+          return {};
+        }
+        continue;
+      }
+      if (character == '{' || character == '[') {
+        ++depth;
+      } else if (character == '}' || character == ']') {
+        if (depth == 0) {
+          break;
+        }
+        --depth;
+      } else if (character == ',' && depth == 0) {
+        break;
+      }
+      ++at_;
+    }
+    std::string_view slice = text_.substr(start, at_ - start);
+    slice.remove_suffix(slice.size() - (slice.find_last_not_of(" \t\r\n") + 1));
+    return depth == 0 ? slice : std::string_view();
+  }
+
+private:
+  const std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+JsonSlices sliceObject(std::string_view text) {
+  JsonSlices slices;
+  Cursor cursor(text);
+  if (!cursor.pass('{')) {
+    slices.problem = "it is not a JSON object";
+    return slices;
+  }
+  if (!cursor.pass('}')) {
+    do {
+      const std::string_view key = cursor.string();
+      if (key.empty() || !cursor.pass(':')) {
+        slices.problem = "it is not JSON: a key in quotes and a colon are expected";
+        return slices;
+      }
+      const std::string_view value = cursor.value();
+      if (value.empty()) {
+        slices.problem = "it is not JSON: the value of " + std::string(key) + " is missing or has no end";
+        return slices;
+      }
+      slices.members.emplace_back(key.substr(1, key.size() - 2), value);
+    } while (cursor.pass(','));
+    if (!cursor.pass('}')) {
+      slices.problem = "it is not JSON: the object has no end";
+      return slices;
+    }
+  }
+  if (!cursor.atEnd()) {
+    slices.problem = "something stands behind the object";
+  }
+  return slices;
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,32 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+
+#include "cli/tool.hpp"
+
+namespace {
+
+bool wantsNoColor() {
+  const char* noColor = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return (noColor != nullptr && *noColor != '\0') || (terminal != nullptr && std::string_view(terminal) == "dumb");
+}
+
+}  // namespace
+
+int main(int argumentCount, char** argumentValues) {
+  // So that input is read in large pieces.
+  std::ios::sync_with_stdio(false);
+  const ackbox::cli::World world{.arguments = {argumentValues + 1, argumentValues + argumentCount},
+                                 .in = std::cin,
+                                 .out = std::cout,
+                                 .err = std::cerr,
+                                 .outIsTerminal = isatty(STDOUT_FILENO) == 1,
+                                 .errIsTerminal = isatty(STDERR_FILENO) == 1,
+                                 .noColor = wantsNoColor(),
+                                 .clock = ackbox::systemClock(),
+                                 .random = ackbox::systemRandom()};
+  return ackbox::cli::run(world);
+}

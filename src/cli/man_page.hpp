@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace ackbox::cli {
+
+/// The manual page of `grammar`, section 1, in roff.
+[[nodiscard]] std::string manPage(const CLI::App& grammar);
+
+}  // namespace ackbox::cli

@@ -1,0 +1,131 @@
+// Messages one by one: `list`, `show`, `explain`.
+
+#include <algorithm>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/message_view.hpp"
+#include "cli/open.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+constexpr std::size_t kPage = 1'000;
+
+int unknown(Console& console, const std::string& id) {
+  return console.fail(kNothing, "no message has the id " + id + "; it may be acknowledged and gone");
+}
+
+JsonLine reasonLine(const Reason& reason) {
+  JsonLine line;
+  line.add("hindrance", toString(reason.hindrance))
+      .add("until_at_ms", reason.until == WallTime{} ? std::nullopt : std::optional(reason.until))
+      .add("sequence", reason.sequence)
+      .add("process_id", reason.processId)
+      .add("detail", reason.detail);
+  return line;
+}
+
+}  // namespace
+
+int list(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  MessageFilter filter;
+  filter.peer = arguments.peer;
+  filter.session = arguments.session;
+  if (arguments.state) {
+    filter.state = stateOf(*arguments.state);
+  }
+  std::int64_t after = arguments.after;
+  std::uint64_t shown = 0;
+  do {
+    const std::uint64_t left = arguments.limit == 0 ? kPage : arguments.limit - shown;
+    const MessagePage page = reader.messages(filter, std::min<std::uint64_t>(left, kPage), after);
+    after = page.next;
+    shown += page.messages.size();
+    if (!console.json()) {
+      if (!page.messages.empty()) {
+        console.table(messageTable(page.messages, console.now()));
+      }
+      continue;
+    }
+    for (const MessageInfo& message : page.messages) {
+      console.line(messageLine(message));
+    }
+  } while (after != 0 && (arguments.limit == 0 || shown < arguments.limit));
+  if (after != 0) {
+    console.remark("more: --after " + std::to_string(after));
+  } else if (shown == 0 && !console.json()) {
+    console.remark("no message fits");
+  }
+  return shown == 0 ? kNothing : kDone;
+}
+
+int show(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const std::string& id = arguments.ids.front();
+  const std::optional<MessageInfo> message = reader.find(id);
+  const std::optional<Frame> frame = reader.frame(id);
+  if (!message || !frame) {
+    return unknown(console, id);
+  }
+  if (console.json()) {
+    JsonLine line = messageLine(*message);
+    addFrame(line, *frame);
+    console.line(line);
+    return kDone;
+  }
+  Table table({{"", Table::Align::left}, {"", Table::Align::left}});
+  const auto row = [&](const char* name, const std::string& value) {
+    if (!value.empty()) {
+      table.add({name, value});
+    }
+  };
+  const auto instant = [&](const char* name, const std::optional<WallTime>& value) {
+    if (value && *value != WallTime{}) {
+      row(name, instantText(*value) + " (" + agoText(console.now(), *value) + ")");
+    }
+  };
+  row("id", message->messageId);
+  row("state", stateName(message->state));
+  row("peer", message->peer);
+  row("session", message->session);
+  row("sequence", message->sequence == 0 ? "none: unordered" : std::to_string(message->sequence));
+  row("type", message->type);
+  instant("enqueued", message->enqueuedAt);
+  instant(message->state == MessageState::failed ? "failed" : "due", message->dueAt);
+  instant("not before", frame->notBefore);
+  instant("expires", frame->expiresAt);
+  row("retries", std::to_string(message->retryCount));
+  row("reason", message->reason);
+  row("last error", message->lastError);
+  row("traceparent", frame->traceparent);
+  row("answers", frame->correlationId);
+  row("data", frame->data.empty() ? "null" : frame->data);
+  console.table(table);
+  return kDone;
+}
+
+int explain(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const std::string& id = arguments.ids.front();
+  const std::optional<Explanation> explanation = reader.explain(id);
+  if (!explanation) {
+    return unknown(console, id);
+  }
+  if (!console.json()) {
+    console.say(explanation->sentence);
+    return kDone;
+  }
+  std::string reasons;
+  for (const Reason& reason : explanation->reasons) {
+    reasons += (reasons.empty() ? "" : ",") + reasonLine(reason).text();
+  }
+  JsonLine line = messageLine(explanation->message);
+  line.raw("reasons", "[" + reasons + "]").add("sentence", explanation->sentence);
+  console.line(line);
+  return kDone;
+}
+
+}  // namespace ackbox::cli

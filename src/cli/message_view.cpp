@@ -1,0 +1,88 @@
+#include "cli/message_view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+using Align = Table::Align;
+
+constexpr std::size_t kWhyWidth = 60;
+
+std::string whyText(const MessageInfo& message) {
+  if (message.reason.empty() || message.lastError.empty()) {
+    return shortened(message.reason + message.lastError, kWhyWidth);
+  }
+  return shortened(message.reason + ": " + message.lastError, kWhyWidth);
+}
+
+}  // namespace
+
+std::string stateName(MessageState state) {
+  std::string name(toString(state));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return name;
+}
+
+MessageState stateOf(const std::string& name) {
+  constexpr std::array kStates = {MessageState::pending, MessageState::sending, MessageState::sent, MessageState::acked,
+                                  MessageState::failed};
+  const auto* const found =
+      std::find_if(kStates.begin(), kStates.end(), [&](MessageState state) { return stateName(state) == name; });
+  return found == kStates.end() ? MessageState::pending : *found;
+}
+
+JsonLine messageLine(const MessageInfo& message) {
+  JsonLine line;
+  line.add("message_id", message.messageId)
+      .add("row", message.row)
+      .add("state", stateName(message.state))
+      .add("peer", message.peer)
+      .add("session", message.session)
+      .add("sequence", message.sequence)
+      .add("type", message.type)
+      .add("retry_count", message.retryCount)
+      .add("enqueued_at_ms", message.enqueuedAt)
+      .add("due_at_ms", message.dueAt == WallTime{} ? std::nullopt : std::optional(message.dueAt))
+      .add("reason", message.reason)
+      .add("last_error", message.lastError);
+  return line;
+}
+
+Table messageTable(const std::vector<MessageInfo>& messages, WallTime now) {
+  Table table({{"ID", Align::left},
+               {"STATE", Align::left},
+               {"PEER", Align::left},
+               {"SESSION", Align::left},
+               {"SEQ", Align::right},
+               {"TYPE", Align::left},
+               {"ENQUEUED", Align::left},
+               {"DUE", Align::left},
+               {"RETRIES", Align::right},
+               {"WHY", Align::left}});
+  for (const MessageInfo& message : messages) {
+    const bool isWaiting = message.state == MessageState::pending || message.state == MessageState::sent;
+    table.add({message.messageId, stateName(message.state), message.peer, message.session,
+               message.sequence == 0 ? "-" : std::to_string(message.sequence), message.type,
+               agoText(now, message.enqueuedAt), isWaiting && message.dueAt > now ? agoText(now, message.dueAt) : "-",
+               std::to_string(message.retryCount), whyText(message)});
+  }
+  return table;
+}
+
+void addFrame(JsonLine& line, const Frame& frame) {
+  line.add("traceparent", frame.traceparent)
+      .add("correlation_id", frame.correlationId)
+      .add("not_before_ms", frame.notBefore)
+      .add("expires_at_ms", frame.expiresAt)
+      .add("priority", frame.priority)
+      .add("supersede_key", frame.supersedeKey)
+      .raw("data", frame.data.empty() ? "null" : oneLine(frame.data));
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ackbox/outbox_manager.hpp"
+#include "cli/json_line.hpp"
+#include "cli/table.hpp"
+
+namespace ackbox::cli {
+
+/// What is common to a message wherever `--json` prints one.
+[[nodiscard]] JsonLine messageLine(const MessageInfo& message);
+[[nodiscard]] Table messageTable(const std::vector<MessageInfo>& messages, WallTime now);
+/// The frame's fields that `enqueue` reads back, added to `line`.
+void addFrame(JsonLine& line, const Frame& frame);
+/// The state as options spell it: `pending`.
+[[nodiscard]] std::string stateName(MessageState state);
+[[nodiscard]] MessageState stateOf(const std::string& name);
+
+}  // namespace ackbox::cli

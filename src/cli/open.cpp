@@ -1,0 +1,31 @@
+#include "cli/open.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
+  OutboxOptions options;
+  options.tablePrefix = arguments.prefix;
+  options.busyTimeout = arguments.busyTimeout;
+  options.clock = world.clock;
+  options.random = world.random;
+  options.adoptPeers = true;
+  options.createSchema = false;
+  options.maxPending = arguments.maxPending;
+  // Both are the agent's own affair, and not in the file.
+  options.maxPendingBytes = 0;
+  options.retry.horizon = std::chrono::milliseconds(0);
+  return options;
+}
+
+}  // namespace
+
+OutboxReader openToRead(const World& world, const Arguments& arguments) {
+  return OutboxReader::open(arguments.file, optionsOf(world, arguments));
+}
+
+OutboxManager openToChange(const World& world, const Arguments& arguments) {
+  return OutboxManager::open(arguments.file, optionsOf(world, arguments));
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,71 @@
+// What is in the file at a glance: `stats`, `peers`, `sessions`.
+
+#include <algorithm>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/open.hpp"
+#include "cli/stats_view.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+constexpr std::size_t kPage = 1'000;
+
+}  // namespace
+
+int stats(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const Stats stats = reader.getStats();
+  const std::vector<std::int64_t> processes = reader.processIds();
+  if (console.json()) {
+    console.line(statsLine(stats, processes));
+  } else {
+    console.table(statsTable(stats, processes, console.now()));
+  }
+  return kDone;
+}
+
+int peers(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const std::vector<PeerStats> peers = reader.peerStats();
+  if (console.json()) {
+    for (const PeerStats& peer : peers) {
+      console.line(peerLine(peer));
+    }
+  } else {
+    console.table(peerTable(peers, console.now()));
+  }
+  return peers.empty() ? kNothing : kDone;
+}
+
+int sessions(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  SessionFilter filter;
+  filter.peer = arguments.peer;
+  filter.occupied = !arguments.all;
+  std::int64_t after = arguments.after;
+  std::uint64_t shown = 0;
+  do {
+    const std::uint64_t left = arguments.limit == 0 ? kPage : arguments.limit - shown;
+    const SessionPage page = reader.sessions(filter, std::min<std::uint64_t>(left, kPage), after);
+    after = page.next;
+    if (console.json()) {
+      for (const SessionStats& session : page.sessions) {
+        console.line(sessionLine(session));
+      }
+    } else if (!page.sessions.empty()) {
+      console.table(sessionTable(page.sessions, console.now()));
+    }
+    shown += page.sessions.size();
+  } while (after != 0 && (arguments.limit == 0 || shown < arguments.limit));
+  if (after != 0) {
+    console.remark("more: --after " + std::to_string(after));
+  } else if (shown == 0 && !console.json()) {
+    console.remark("no session fits");
+  }
+  return shown == 0 ? kNothing : kDone;
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ackbox::cli {
+
+/// Rows of text in aligned columns.
+class Table {
+public:
+  enum class Align : std::uint8_t { left, right };
+  struct Column {
+    std::string title;
+    Align align = Align::left;
+  };
+
+  /// Without titles no heading is printed.
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// One cell for each column; what would steer a terminal is escaped.
+  void add(std::vector<std::string> cells);
+  [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
+  /// The heading, wrapped in `headingStart` and `headingEnd`, and the rows. The last column is not padded.
+  [[nodiscard]] std::string text(const std::string& headingStart = {}, const std::string& headingEnd = {}) const;
+
+private:
+  const std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace ackbox::cli

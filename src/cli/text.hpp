@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ackbox/clock.hpp"
+
+namespace ackbox::cli {
+
+/// How `visible` writes what it does not leave as it is.
+enum class Escapes : std::uint8_t {
+  /// `\x1b`, `\u202e`: for people.
+  text,
+  /// `\u001b`, and U+FFFD for bytes that are no UTF-8: what JSON allows inside its strings.
+  json,
+};
+
+/// `text` as a person may safely look at it: what would steer a terminal or turn the direction of the text (control
+/// characters, escape sequences, marks of direction) and bytes that are no UTF-8 are escaped.
+[[nodiscard]] std::string visible(std::string_view text, Escapes escapes = Escapes::text);
+
+/// Characters of UTF-8 text, which is how wide most of it is.
+[[nodiscard]] std::size_t widthOf(std::string_view text) noexcept;
+
+/// The first `width` characters, with `…` as the last when something was left out.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
+
+/// `512 B`, `1.2 MiB`.
+[[nodiscard]] std::string bytesText(std::uint64_t bytes);
+
+/// `250 ms`, `12 s`, `3 m`, `5 h`, `2 d`: the largest unit that fits.
+[[nodiscard]] std::string durationText(std::chrono::milliseconds duration);
+
+/// `3 m ago`, `in 12 s`, `now`.
+[[nodiscard]] std::string agoText(WallTime now, WallTime instant);
+
+/// `2026-11-21 14:02:15 UTC`.
+[[nodiscard]] std::string instantText(WallTime instant);
+
+/// `1 message`, `2 messages`.
+[[nodiscard]] std::string countText(std::uint64_t count, std::string_view noun);
+
+}  // namespace ackbox::cli

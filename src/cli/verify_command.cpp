@@ -1,0 +1,38 @@
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/open.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+
+int verify(Console& console, const Arguments& arguments) {
+  const VerifyReport report = openToRead(console.world(), arguments).verify();
+  std::string findings;
+  Table table({{"TABLE", Table::Align::left}, {"ROW", Table::Align::right}, {"PROBLEM", Table::Align::left}});
+  for (const Finding& finding : report.findings) {
+    JsonLine line;
+    line.add("table", finding.table).add("row", finding.row).add("problem", finding.problem);
+    findings += (findings.empty() ? "" : ",") + line.text();
+    table.add({finding.table.empty() ? "-" : finding.table, finding.row == 0 ? "-" : std::to_string(finding.row),
+               finding.problem});
+  }
+  if (console.json()) {
+    JsonLine line;
+    line.add("clean", report.clean())
+        .raw("findings", "[" + findings + "]")
+        .add("sqlite_version", report.sqliteVersion)
+        .add("has_checkpoint_defect", report.hasCheckpointDefect);
+    console.line(line);
+  } else if (report.clean()) {
+    console.say("every invariant holds");
+  } else {
+    console.table(table);
+  }
+  if (report.hasCheckpointDefect && !console.json()) {
+    console.remark("note: SQLite " + report.sqliteVersion +
+                   " may damage a file on which a foreign connection keeps automatic checkpoints; ackbox keeps none");
+  }
+  return report.clean() ? kDone : kProblems;
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,70 @@
+// Goal: a line becomes the frame that it says, or a problem that says why not; data stays byte for byte.
+// Method: lines in, frames out.
+
+#include "cli/frame_line.hpp"
+
+#include <doctest/doctest.h>
+
+namespace ackbox::cli {
+namespace {
+
+Frame defaults() {
+  Frame frame;
+  frame.type = "default.type";
+  return frame;
+}
+
+std::string problemOf(std::string_view line) {
+  return parseFrameLine(line, defaults()).problem;
+}
+
+TEST_CASE("every field of a frame is read, data byte for byte") {
+  const FrameLine line = parseFrameLine(
+      R"( {"peer":"bob","session":"sé\u0041","type":"t","id":"m","not_before_ms":5,"expires_at_ms":1700000000000,)"
+      R"("priority":9,"idempotency_key":"k","supersede_key":"l","traceparent":"00","correlation_id":"c",)"
+      R"("data": { "n" : 1.10, "s":"}],\"", "big":123456789012345678901234567890 } } )",
+      defaults());
+  REQUIRE(line.problem.empty());
+  CHECK(line.frame.peer == "bob");
+  CHECK(line.frame.session == "séA");
+  CHECK(line.frame.type == "t");
+  CHECK(line.frame.id == "m");
+  CHECK(line.frame.notBefore == WallTime(std::chrono::milliseconds(5)));
+  CHECK(line.frame.expiresAt == WallTime(std::chrono::milliseconds(1'700'000'000'000)));
+  CHECK(line.frame.priority == 9);
+  CHECK(line.frame.idempotencyKey == "k");
+  CHECK(line.frame.supersedeKey == "l");
+  CHECK(line.frame.traceparent == "00");
+  CHECK(line.frame.correlationId == "c");
+  CHECK(line.frame.data == R"({ "n" : 1.10, "s":"}],\"", "big":123456789012345678901234567890 })");
+}
+
+TEST_CASE("what a line does not name is as the options say, and what export adds is passed over") {
+  const FrameLine line = parseFrameLine(R"({"row":7,"state":"failed","reason":"x","expires_at_ms":null})", defaults());
+  CHECK(line.problem.empty());
+  CHECK(line.frame.type == "default.type");
+  CHECK(line.frame.session == "default");
+  CHECK_FALSE(line.frame.expiresAt);
+}
+
+TEST_CASE("what is no frame has a problem, however it is damaged") {
+  CHECK(problemOf("[]") == "it is not a JSON object");
+  CHECK(problemOf(R"({"a)") == "it is not JSON: a key in quotes and a colon are expected");
+  CHECK(problemOf(R"({"data":"abc)").find("has no end") != std::string::npos);
+  CHECK(problemOf(R"({"data":[1})").find("has no end") != std::string::npos);
+  CHECK(problemOf(R"({"type":"a"} x)") == "something stands behind the object");
+  CHECK(problemOf(R"({"type":["a"]})") == "type must be a string");
+  CHECK(problemOf(R"({"type":"\ud800"})") == "type must be a string");
+  CHECK(problemOf(R"({"priority":10})") == "priority must be a whole number from 0 to 9");
+  CHECK(problemOf(R"({"expires_at_ms":1e30})").find("whole number") != std::string::npos);
+  CHECK(problemOf(R"({"sesion":"s"})") == "the key \"sesion\" is none of a frame's");
+  const std::string whole = R"({"peer":"b","data":{"a":[1,"x\\"]},"id":"m"})";
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    CHECK_FALSE(problemOf(whole.substr(0, length)).empty());
+  }
+  CHECK_FALSE(problemOf(std::string(1'000'000, '[')).empty());
+  CHECK_FALSE(problemOf("{\"type\":" + std::string(1'000'000, '[')).empty());
+}
+
+}  // namespace
+}  // namespace ackbox::cli

@@ -1,0 +1,88 @@
+# bash completion for ackbox; made by `ackbox completion bash`
+_ackbox() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions list show explain verify export enqueue retry discard mark-failed completion man --version -h --help' -- "$current")
+    return
+  fi
+  case "${COMP_WORDS[1]} $previous" in
+    'stats --prefix') return ;;
+    'stats --busy-timeout') return ;;
+    'top --prefix') return ;;
+    'top --busy-timeout') return ;;
+    'top --interval') return ;;
+    'top --count') return ;;
+    'peers --prefix') return ;;
+    'peers --busy-timeout') return ;;
+    'sessions --prefix') return ;;
+    'sessions --busy-timeout') return ;;
+    'sessions --peer') return ;;
+    'sessions --limit') return ;;
+    'sessions --after') return ;;
+    'list --prefix') return ;;
+    'list --busy-timeout') return ;;
+    'list --state') words='pending sending sent acked failed' ;;
+    'list --peer') return ;;
+    'list --session') return ;;
+    'list --limit') return ;;
+    'list --after') return ;;
+    'show --prefix') return ;;
+    'show --busy-timeout') return ;;
+    'explain --prefix') return ;;
+    'explain --busy-timeout') return ;;
+    'verify --prefix') return ;;
+    'verify --busy-timeout') return ;;
+    'export --prefix') return ;;
+    'export --busy-timeout') return ;;
+    'export --state') words='pending sending sent acked failed' ;;
+    'export --peer') return ;;
+    'export --session') return ;;
+    'enqueue --prefix') return ;;
+    'enqueue --busy-timeout') return ;;
+    'enqueue --input') compopt -o default; return ;;
+    'enqueue --peer') return ;;
+    'enqueue --session') return ;;
+    'enqueue --type') return ;;
+    'enqueue --max-pending') return ;;
+    'retry --prefix') return ;;
+    'retry --busy-timeout') return ;;
+    'retry --peer') return ;;
+    'retry --session') return ;;
+    'retry --reason') return ;;
+    'retry --older-than') return ;;
+    'discard --prefix') return ;;
+    'discard --busy-timeout') return ;;
+    'discard --peer') return ;;
+    'discard --session') return ;;
+    'discard --reason') return ;;
+    'discard --older-than') return ;;
+    'mark-failed --prefix') return ;;
+    'mark-failed --busy-timeout') return ;;
+    'mark-failed --reason') return ;;
+  esac
+  if [[ -z $words ]]; then
+    case "${COMP_WORDS[1]}" in
+      stats) words='-h --help --json --prefix --busy-timeout' ;;
+      top) words='-h --help --json --prefix --busy-timeout --interval --count' ;;
+      peers) words='-h --help --json --prefix --busy-timeout' ;;
+      sessions) words='-h --help --json --prefix --busy-timeout --peer --all --limit --after' ;;
+      list) words='-h --help --json --prefix --busy-timeout --state --peer --session --limit --after' ;;
+      show) words='-h --help --json --prefix --busy-timeout' ;;
+      explain) words='-h --help --json --prefix --busy-timeout' ;;
+      verify) words='-h --help --json --prefix --busy-timeout' ;;
+      export) words='-h --help --json --prefix --busy-timeout --state --peer --session' ;;
+      enqueue) words='-h --help --json --prefix --busy-timeout --input --peer --session --type --max-pending' ;;
+      retry) words='-h --help --json --prefix --busy-timeout --peer --session --reason --older-than --all' ;;
+      discard) words='-h --help --json --prefix --busy-timeout --peer --session --reason --older-than --all --yes' ;;
+      mark-failed) words='-h --help --json --prefix --busy-timeout --reason' ;;
+      completion) words='-h --help bash zsh fish' ;;
+      man) words='-h --help' ;;
+    esac
+    [[ $current == -* ]] || compopt -o default 2>/dev/null
+  fi
+  if [[ $current == -* || " completion " == *" ${COMP_WORDS[1]} "* || $previous == --* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  fi
+}
+complete -F _ackbox ackbox

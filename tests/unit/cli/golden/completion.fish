@@ -1,0 +1,116 @@
+# fish completion for ackbox; made by `ackbox completion fish`
+complete -c ackbox -f
+complete -c ackbox -n __fish_use_subcommand -a stats -d 'Show gauges and totals'
+complete -c ackbox -n '__fish_seen_subcommand_from stats' -F
+complete -c ackbox -n '__fish_seen_subcommand_from stats' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from stats' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from stats' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from stats' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n __fish_use_subcommand -a top -d 'Show figures, rates, peers and sessions, again and again'
+complete -c ackbox -n '__fish_seen_subcommand_from top' -F
+complete -c ackbox -n '__fish_seen_subcommand_from top' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from top' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from top' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from top' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from top' -l interval -d 'The time between two looks (default 2s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from top' -l count -d 'End after so many looks; 0: never (default; 1 without a terminal)' -x
+complete -c ackbox -n __fish_use_subcommand -a peers -d 'List the peers and how they are'
+complete -c ackbox -n '__fish_seen_subcommand_from peers' -F
+complete -c ackbox -n '__fish_seen_subcommand_from peers' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from peers' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from peers' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from peers' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n __fish_use_subcommand -a sessions -d 'List sessions with work, and where each stands'
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -F
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l peer -d 'Sessions of this peer' -x
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l all -d 'Also sessions without live messages and dead letters'
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l limit -d 'At most so many; 0: all (default 100)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l after -d 'Go on behind this row' -x
+complete -c ackbox -n __fish_use_subcommand -a list -d 'List messages, in the order of their enqueues'
+complete -c ackbox -n '__fish_seen_subcommand_from list' -F
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l state -d 'Only those in this state' -x -a 'pending sending sent acked failed'
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l peer -d 'Messages of this peer' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l session -d 'Messages of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l limit -d 'At most so many; 0: all (default 100)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l after -d 'Go on behind this row' -x
+complete -c ackbox -n __fish_use_subcommand -a show -d 'Show a message with its data'
+complete -c ackbox -n '__fish_seen_subcommand_from show' -F
+complete -c ackbox -n '__fish_seen_subcommand_from show' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from show' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from show' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from show' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n __fish_use_subcommand -a explain -d 'Say why a message is not moving'
+complete -c ackbox -n '__fish_seen_subcommand_from explain' -F
+complete -c ackbox -n '__fish_seen_subcommand_from explain' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from explain' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from explain' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from explain' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n __fish_use_subcommand -a verify -d 'Check every invariant of the file'
+complete -c ackbox -n '__fish_seen_subcommand_from verify' -F
+complete -c ackbox -n '__fish_seen_subcommand_from verify' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from verify' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from verify' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from verify' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n __fish_use_subcommand -a export -d 'Write messages as JSON lines, which enqueue reads back'
+complete -c ackbox -n '__fish_seen_subcommand_from export' -F
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l state -d 'Only those in this state' -x -a 'pending sending sent acked failed'
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l peer -d 'Messages of this peer' -x
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l session -d 'Messages of this session' -x
+complete -c ackbox -n __fish_use_subcommand -a enqueue -d 'Store frames from JSON lines: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -F
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l input -d 'Where the lines come from (default -, standard input)' -rF
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l peer -d 'The peer of lines that name none (default "default")' -x
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l session -d 'The session of lines that name none (default "default")' -x
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l type -d 'The type of lines that name none' -x
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l max-pending -d 'Refuse frames while so many messages are pending; 0: never (default 1000000)' -x
+complete -c ackbox -n __fish_use_subcommand -a retry -d 'Put dead letters back, at the tails of their sessions'
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -F
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l peer -d 'Dead letters of this peer' -x
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l session -d 'Dead letters of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l reason -d 'Dead letters with exactly this reason' -x
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l older-than -d 'Dead letters that failed at least so long ago' -x
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l all -d 'All dead letters'
+complete -c ackbox -n __fish_use_subcommand -a discard -d 'Throw dead letters away, for good'
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -F
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l peer -d 'Dead letters of this peer' -x
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l session -d 'Dead letters of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l reason -d 'Dead letters with exactly this reason' -x
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l older-than -d 'Dead letters that failed at least so long ago' -x
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l all -d 'All dead letters'
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l yes -d 'Really discard all that the filter chooses'
+complete -c ackbox -n __fish_use_subcommand -a mark-failed -d 'Make pending or sent messages dead letters'
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -F
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l reason -d 'Why, short and stable (default marked-failed)' -x
+complete -c ackbox -n __fish_use_subcommand -a completion -d 'Print a completion script for a shell'
+complete -c ackbox -n '__fish_seen_subcommand_from completion' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
+complete -c ackbox -n __fish_use_subcommand -a man -d 'Print the manual page, for man -l -'
+complete -c ackbox -n '__fish_seen_subcommand_from man' -l help -d 'Print this help'

@@ -1,0 +1,180 @@
+#compdef ackbox
+# zsh completion for ackbox; made by `ackbox completion zsh`
+_ackbox() {
+  local -a commands=(
+    'stats:Show gauges and totals'
+    'top:Show figures, rates, peers and sessions, again and again'
+    'peers:List the peers and how they are'
+    'sessions:List sessions with work, and where each stands'
+    'list:List messages, in the order of their enqueues'
+    'show:Show a message with its data'
+    'explain:Say why a message is not moving'
+    'verify:Check every invariant of the file'
+    'export:Write messages as JSON lines, which enqueue reads back'
+    'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
+    'retry:Put dead letters back, at the tails of their sessions'
+    'discard:Throw dead letters away, for good'
+    'mark-failed:Make pending or sent messages dead letters'
+    'completion:Print a completion script for a shell'
+    'man:Print the manual page, for man -l -'
+  )
+  if ((CURRENT == 2)); then
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  ((CURRENT--))
+  case $command in
+    stats)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
+    top)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--interval[The time between two looks (default 2s)]:DURATION:' \
+        '--count[End after so many looks; 0\: never (default; 1 without a terminal)]:COUNT:' ;;
+    peers)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
+    sessions)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--peer[Sessions of this peer]:NAME:' \
+        '--all[Also sessions without live messages and dead letters]' \
+        '--limit[At most so many; 0\: all (default 100)]:COUNT:' \
+        '--after[Go on behind this row]:ROW:' ;;
+    list)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--state[Only those in this state]:STATE:(pending sending sent acked failed)' \
+        '--peer[Messages of this peer]:NAME:' \
+        '--session[Messages of this session]:NAME:' \
+        '--limit[At most so many; 0\: all (default 100)]:COUNT:' \
+        '--after[Go on behind this row]:ROW:' ;;
+    show)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':ID:' ;;
+    explain)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':ID:' ;;
+    verify)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
+    export)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--state[Only those in this state]:STATE:(pending sending sent acked failed)' \
+        '--peer[Messages of this peer]:NAME:' \
+        '--session[Messages of this session]:NAME:' ;;
+    enqueue)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--input[Where the lines come from (default -, standard input)]:PATH:_files' \
+        '--peer[The peer of lines that name none (default "default")]:NAME:' \
+        '--session[The session of lines that name none (default "default")]:NAME:' \
+        '--type[The type of lines that name none]:TYPE:' \
+        '--max-pending[Refuse frames while so many messages are pending; 0\: never (default 1000000)]:COUNT:' ;;
+    retry)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '*:ID:' \
+        '--peer[Dead letters of this peer]:NAME:' \
+        '--session[Dead letters of this session]:NAME:' \
+        '--reason[Dead letters with exactly this reason]:TEXT:' \
+        '--older-than[Dead letters that failed at least so long ago]:DURATION:' \
+        '--all[All dead letters]' ;;
+    discard)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '*:ID:' \
+        '--peer[Dead letters of this peer]:NAME:' \
+        '--session[Dead letters of this session]:NAME:' \
+        '--reason[Dead letters with exactly this reason]:TEXT:' \
+        '--older-than[Dead letters that failed at least so long ago]:DURATION:' \
+        '--all[All dead letters]' \
+        '--yes[Really discard all that the filter chooses]' ;;
+    mark-failed)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '*:ID:' \
+        '--reason[Why, short and stable (default marked-failed)]:TEXT:' ;;
+    completion)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':SHELL:(bash zsh fish)' ;;
+    man)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' ;;
+  esac
+}
+_ackbox "$@"

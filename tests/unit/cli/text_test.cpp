@@ -1,0 +1,75 @@
+// Goal: units that people read, and text that cannot steer their terminal.
+// Method: values in, strings out.
+
+#include "cli/text.hpp"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+
+#include "cli/duration.hpp"
+#include "cli/json_line.hpp"
+#include "cli/table.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST_CASE("P11: what steers a terminal, and what is no UTF-8, is escaped; letters are not") {
+  CHECK(visible("plain ñ 界 😀") == "plain ñ 界 😀");
+  CHECK(visible("\x1b[2J\x07\x7f") == "\\x1b[2J\\x07\\x7f");
+  CHECK(visible("\xc2\x9b") == "\\x9b");
+  CHECK(visible("\xe2\x80\xae") == "\\u202e");
+  // Overlong, a surrogate, cut off, beyond Unicode, a lone continuation.
+  CHECK(visible("\xc0\xaf") == "\\xc0\\xaf");
+  CHECK(visible("\xed\xa0\x80") == "\\xed\\xa0\\x80");
+  CHECK(visible("\xe2\x80") == "\\xe2\\x80");
+  CHECK(visible("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");
+  CHECK(visible("\x80") == "\\x80");
+}
+
+TEST_CASE("JSON on one line keeps its meaning and steers nothing") {
+  CHECK(oneLine("{\n\t\"a\": 1.0e2 }") == "{  \"a\": 1.0e2 }");
+  CHECK(oneLine("\"\x7f\xc2\x9b\"") == "\"\\u007f\\u009b\"");
+  CHECK(oneLine("\"\xff\"") == "\"\\ufffd\"");
+  CHECK(jsonText("a\"\x1b\n\xff") == "\"a\\\"\\u001b\\n\\ufffd\"");
+}
+
+TEST_CASE("sizes, durations and ages") {
+  CHECK(bytesText(0) == "0 B");
+  CHECK(bytesText(1023) == "1023 B");
+  CHECK(bytesText(1258291) == "1.2 MiB");
+  CHECK(bytesText(1048575) == "1.0 MiB");
+  CHECK(bytesText(UINT64_MAX) == "16.0 EiB");
+  CHECK(durationText(milliseconds(999)) == "999 ms");
+  CHECK(durationText(std::chrono::minutes(3)) == "3 m");
+  CHECK(durationText(std::chrono::hours(49)) == "2 d");
+  const WallTime now{milliseconds(1'700'000'000'000)};
+  CHECK(agoText(now, now - std::chrono::seconds(90)) == "1 m ago");
+  CHECK(agoText(now, now + std::chrono::seconds(12)) == "in 12 s");
+  CHECK(agoText(now, now) == "now");
+  CHECK(instantText(now) == "2023-11-14 22:13:20 UTC");
+}
+
+TEST_CASE("durations of the command line") {
+  CHECK(parseDuration("500ms") == milliseconds(500));
+  CHECK(parseDuration("10") == std::chrono::seconds(10));
+  CHECK(parseDuration("7d") == std::chrono::hours(168));
+  for (const char* wrong : {"", "s", "-1s", "1w", "1.5s", "4294967295d", "99999999999s"}) {
+    CAPTURE(wrong);
+    CHECK(parseDuration(wrong) == std::nullopt);
+  }
+}
+
+TEST_CASE("columns are as wide as their widest cell in characters, and long text is cut") {
+  Table table({{"NAME", Table::Align::left}, {"N", Table::Align::right}, {"WHY", Table::Align::left}});
+  table.add({"ñ", "10", ""});
+  table.add({"\x1b", "9", "x"});
+  CHECK(table.text() == "NAME   N  WHY\nñ     10\n\\x1b   9  x\n");
+  CHECK(shortened("ñandú", 5) == "ñandú");
+  CHECK(shortened("ñandú", 3) == "ña…");
+}
+
+}  // namespace
+}  // namespace ackbox::cli

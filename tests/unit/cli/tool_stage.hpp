@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ackbox/outbox_manager.hpp"
+#include "cli/tool.hpp"
+#include "support/manual_clock.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox::testing {
+
+/// What one run of the tool did.
+struct ToolResult {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+/// How it is run besides its arguments.
+struct ToolSetting {
+  std::string in = {};
+  bool isTerminal = false;
+  bool noColor = false;
+};
+
+/// A file with messages in several states, a clock that a `top` moves on by waiting, and the tool.
+class ToolStage {
+public:
+  ToolStage();
+
+  ToolResult run(std::vector<std::string> arguments, const ToolSetting& setting = {}) const;
+  /// Runs the tool on the stage's file, and appends command and outcome to the transcript. `@` stands for the file.
+  ToolResult play(const std::vector<std::string>& arguments, const ToolSetting& setting = {});
+  /// Compares the transcript with golden/NAME, or writes it there when ACKBOX_REGENERATE is set.
+  void checkGolden(const std::string& name) const;
+
+  /// An agent on the file.
+  [[nodiscard]] OutboxManager agent() const;
+  [[nodiscard]] std::string file() const { return dir_.file("agent.db").string(); }
+  [[nodiscard]] std::string path(const std::string& name) const { return dir_.file(name).string(); }
+  [[nodiscard]] ManualClock& clock() const { return *clock_; }
+
+private:
+  TempDir dir_;
+  std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
+  std::string transcript_;
+};
+
+/// Compares `text` with golden/NAME, or writes it there when ACKBOX_REGENERATE is set.
+void checkGolden(const std::string& name, const std::string& text);
+
+}  // namespace ackbox::testing

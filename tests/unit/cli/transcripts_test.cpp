@@ -1,0 +1,149 @@
+// Goal: what the tool prints, in both forms, and what it ends with, change only when someone means it.
+// Method: commands on a file with messages in several states and a clock that stands still; the transcripts are
+// compared with golden/. Scripts rely on the --json ones: a key there is never renamed.
+
+#include <doctest/doctest.h>
+
+#include "ackbox/outbox_reader.hpp"
+#include "unit/cli/tool_stage.hpp"
+
+namespace ackbox {
+namespace {
+
+using testing::ToolResult;
+using testing::ToolStage;
+
+TEST_CASE("help, manual page and completions are made from the grammar") {
+  ToolStage stage;
+  stage.play({"--help"});
+  stage.play({"list", "--help"});
+  stage.checkGolden("help.txt");
+  testing::checkGolden("ackbox.1", stage.run({"man"}).out);
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    testing::checkGolden("completion." + std::string(shell), stage.run({"completion", shell}).out);
+  }
+}
+
+TEST_CASE("what people read") {
+  ToolStage stage;
+  stage.play({"stats", "@"});
+  stage.play({"peers", "@"});
+  stage.play({"sessions", "@"});
+  stage.play({"sessions", "@", "--all", "--peer", "bob"});
+  stage.play({"list", "@"});
+  stage.play({"list", "@", "--state", "failed"});
+  stage.play({"list", "@", "--peer", "bob", "--session", "orders", "--limit", "1"});
+  stage.play({"list", "@", "--peer", "bob", "--session", "orders", "--after", "4"});
+  stage.play({"list", "@", "--session", "none"});
+  stage.play({"show", "@", "dead-1"});
+  stage.play({"show", "@", "pending-2"});
+  stage.play({"show", "@", "gone"});
+  stage.play({"explain", "@", "dead-1"});
+  stage.play({"explain", "@", "pending-2"});
+  stage.play({"explain", "@", "gone"});
+  stage.play({"verify", "@"});
+  stage.checkGolden("reading.txt");
+}
+
+TEST_CASE("what programs read") {
+  ToolStage stage;
+  for (const char* command : {"stats", "peers", "sessions", "list", "verify", "export", "top"}) {
+    CHECK(stage.play({command, "@", "--json"}).code == 0);
+  }
+  stage.play({"show", "@", "dead-1", "--json"});
+  stage.play({"explain", "@", "pending-2", "--json"});
+  stage.play({"show", "@", "gone", "--json"});
+  stage.play({"retry", "@", "dead-1", "pending-1", "--json"});
+  stage.play({"mark-failed", "@", "pending-1", "--json"});
+  stage.play({"discard", "@", "--all", "--json"});
+  stage.play({"discard", "@", "--all", "--yes", "--json"});
+  stage.play(
+      {"enqueue", "@", "--json"},
+      {.in = "{\"peer\":\"bob\",\"type\":\"t\",\"id\":\"new\"}\n{\"peer\":\"bob\",\"type\":\"t\",\"id\":\"new\"}\n"
+             "nonsense\n{\"peer\":\"dave\",\"type\":\"t\"}\n"});
+  stage.checkGolden("json.txt");
+}
+
+TEST_CASE("what operators change") {
+  ToolStage stage;
+  stage.play({"retry", "@"});
+  stage.play({"retry", "@", "dead-1", "--all"});
+  stage.play({"retry", "@", "dead-1"});
+  stage.play({"retry", "@", "dead-1", "nobody"});
+  stage.play({"mark-failed", "@", "dead-1", "pending-1", "deferred", "--reason", "by-hand"});
+  stage.play({"list", "@", "--state", "failed"});
+  stage.play({"retry", "@", "--reason", "by-hand", "--session", "invoices"});
+  stage.play({"discard", "@", "--older-than", "1h"});
+  stage.play({"discard", "@", "--peer", "bob"});
+  stage.play({"discard", "@", "--peer", "bob", "--yes"});
+  stage.play({"discard", "@", "dead-1"});
+  stage.play({"discard", "@", "dead-1"});
+  stage.play({"verify", "@"});
+  stage.checkGolden("changing.txt");
+}
+
+TEST_CASE("frames from lines: each line stands for itself, and the exit code says that some were refused") {
+  ToolStage stage;
+  const std::string lines =
+      "{\"peer\":\"bob\",\"session\":\"orders\",\"type\":\"t\",\"data\":{\"big\": 12345678901234567890 }}\n"
+      "\n"
+      "{\"session\":\"s\"}\n"
+      "{\"sesion\":\"s\"}\n"
+      "{\"peer\":\"dave\"}\n"
+      "{\"data\":[1,}\n"
+      "{\"data\":[1,2}\n"
+      "[]\n"
+      "{\"expires_at_ms\":\"soon\"}\n"
+      "{\"session\":3}\n"
+      "{\"session\":\"last\"}";
+  stage.play({"enqueue", "@", "--peer", "carol", "--type", "u"}, {.in = lines});
+  stage.play({"list", "@", "--after", "5"});
+  stage.play({"enqueue", "@", "--max-pending", "1", "--peer", "bob", "--type", "u"}, {.in = "{}\n"});
+  stage.play({"enqueue", "@", "--input", "/nowhere/lines"});
+  stage.checkGolden("enqueue.txt");
+}
+
+TEST_CASE("what goes wrong") {
+  ToolStage stage;
+  stage.play({});
+  stage.play({"unknown", "@"});
+  stage.play({"list", "@", "--state", "lost"});
+  stage.play({"top", "@", "--interval", "often"});
+  stage.play({"stats", "missing.db"});
+  stage.play({"stats", "missing.db", "--json"});
+  stage.play({"retry", "missing.db", "a"});
+  stage.play({"stats", "@", "--prefix", "other_"});
+  stage.play({"retry", "@", "a", "--prefix", "other_"});
+  stage.checkGolden("errors.txt");
+}
+
+TEST_CASE("top shows rates between two looks, once without a terminal, and over itself on one") {
+  ToolStage stage;
+  stage.play({"top", "@"});
+  stage.play({"top", "@", "--count", "2", "--interval", "2s"});
+  const ToolResult live = stage.run({"top", stage.file(), "--count", "2", "--interval", "0ms"}, {.isTerminal = true});
+  CHECK(live.out.find("\x1b[H\x1b[J") == 0);
+  stage.checkGolden("top.txt");
+}
+
+TEST_CASE("an export is what enqueue reads: data byte for byte, ids kept") {
+  ToolStage stage;
+  const ToolResult exported = stage.run({"export", stage.file(), "--peer", "bob"});
+  const std::string copy = stage.path("copy.db");
+  {
+    OutboxOptions options;
+    options.peers = {{.name = "bob"}};
+    static_cast<void>(OutboxManager::open(copy, options));
+  }
+  CHECK(stage.run({"enqueue", copy}, {.in = exported.out}).code == 0);
+  const OutboxReader before = OutboxReader::open(stage.file());
+  const OutboxReader after = OutboxReader::open(copy);
+  for (const char* id : {"deferred", "pending-1"}) {
+    REQUIRE(after.frame(id));
+    CHECK(after.frame(id)->data == before.frame(id)->data);
+    CHECK(after.frame(id)->session == before.frame(id)->session);
+  }
+}
+
+}  // namespace
+}  // namespace ackbox
