@@ -20,16 +20,21 @@ using EnqueueCompletion = boost::asio::any_completion_handler<void(boost::system
 using RunCompletion = boost::asio::any_completion_handler<void(boost::system::error_code)>;
 
 /// The type-erased bodies, compiled once.
-void startEnqueue(OutboxManager& manager, Frame frame, EnqueueCompletion completion);
+void startEnqueue(OutboxManager& manager, Frame frame, WhenFull whenFull, EnqueueCompletion completion);
 void startRun(OutboxManager& manager, const boost::asio::any_io_executor& executor, RunCompletion completion);
 
 }  // namespace detail
 
 template <typename CompletionToken>
 auto OutboxManager::asyncEnqueue(Frame frame, CompletionToken&& token) {
+  return asyncEnqueue(std::move(frame), WhenFull::refuse, std::forward<CompletionToken>(token));
+}
+
+template <typename CompletionToken>
+auto OutboxManager::asyncEnqueue(Frame frame, WhenFull whenFull, CompletionToken&& token) {
   return boost::asio::async_initiate<CompletionToken, void(boost::system::error_code, EnqueueReceipt)>(
-      [this](auto handler, Frame toStore) {
-        detail::startEnqueue(*this, std::move(toStore), detail::EnqueueCompletion(std::move(handler)));
+      [this, whenFull](auto handler, Frame toStore) {
+        detail::startEnqueue(*this, std::move(toStore), whenFull, detail::EnqueueCompletion(std::move(handler)));
       },
       token, std::move(frame));
 }

@@ -83,6 +83,9 @@ struct OutboxOptions {
   std::uint64_t maxPending = 1'000'000;
   /// Their bytes of data at which enqueues answer `queueFull`. 0: no limit. Default 4 GiB.
   std::uint64_t maxPendingBytes = 4ULL << 30;
+  /// Enqueues that may wait for room (`WhenFull::wait`) at once; further ones answer `queueFull`. 0: none may. Default
+  /// 1,024: their frames are in memory only.
+  std::uint32_t maxWaiting = 1'024;
   /// Bytes of one frame's data. 1 to 64 MiB. Default 256 KiB, the wire's default limit.
   std::size_t frameBytesMax = 256 * 1024;
 

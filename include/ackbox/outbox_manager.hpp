@@ -128,10 +128,20 @@ public:
   /// block. Token-taking forms, which complete on the caller's executor, are in `ackbox/async.hpp`.
   void enqueueThen(Frame frame, std::function<void(std::error_code, EnqueueReceipt)> handler);
 
+  /// As `enqueueThen`, and with `WhenFull::wait` a full queue does not refuse the frame: it waits for room, behind
+  /// those that wait already, and `handler` is called when it is stored. Room comes by settled messages, those of other
+  /// processes noticed within `pollInterval`; an enqueue that does not wait may take it first. `queueFull` is then
+  /// answered only when `maxWaiting` enqueues wait, or the frame alone is larger than `maxPendingBytes`.
+  /// `stop` and destruction end those that wait with `Errc::stopped`: nothing of them was stored.
+  void enqueueThen(Frame frame, WhenFull whenFull, std::function<void(std::error_code, EnqueueReceipt)> handler);
+
   /// `asyncEnqueue(frame, token)`: completes with `(boost::system::error_code, EnqueueReceipt)` once the frame is
   /// durable. Include `ackbox/async.hpp` to use it.
   template <typename CompletionToken>
   auto asyncEnqueue(Frame frame, CompletionToken&& token);
+  /// The same with the choice to wait for room.
+  template <typename CompletionToken>
+  auto asyncEnqueue(Frame frame, WhenFull whenFull, CompletionToken&& token);
 
   /// Retires a live message whose ACK came by another way (a deferred ACK event). An ACK that comes before the
   /// request's own answer is kept.

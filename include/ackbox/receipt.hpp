@@ -27,6 +27,14 @@ enum class EnqueueStatus : std::uint8_t {
 /// The status's name, as printed: `"stored"`, `"queueFull"`, …
 [[nodiscard]] std::string_view toString(EnqueueStatus status) noexcept;
 
+/// What an enqueue does when the queue is full.
+enum class WhenFull : std::uint8_t {
+  /// It answers `queueFull` at once.
+  refuse,
+  /// It waits until there is room, behind those that wait already; see `OutboxManager::enqueueThen`.
+  wait,
+};
+
 /// What became of one enqueue.
 struct EnqueueReceipt {
   EnqueueStatus status = EnqueueStatus::stored;

@@ -46,11 +46,12 @@ void complete(std::shared_ptr<Pending<Completion>>&& pending, Arguments... argum
 
 }  // namespace
 
-void startEnqueue(OutboxManager& manager, Frame frame, EnqueueCompletion completion) {
-  manager.enqueueThen(std::move(frame), [pending = std::make_shared<Pending<EnqueueCompletion>>(std::move(completion))](
-                                            std::error_code error, EnqueueReceipt receipt) mutable {
-    complete(std::move(pending), boost::system::error_code(error), std::move(receipt));
-  });
+void startEnqueue(OutboxManager& manager, Frame frame, WhenFull whenFull, EnqueueCompletion completion) {
+  manager.enqueueThen(std::move(frame), whenFull,
+                      [pending = std::make_shared<Pending<EnqueueCompletion>>(std::move(completion))](
+                          std::error_code error, EnqueueReceipt receipt) mutable {
+                        complete(std::move(pending), boost::system::error_code(error), std::move(receipt));
+                      });
 }
 
 void startRun(OutboxManager& manager, const boost::asio::any_io_executor& executor, RunCompletion completion) {

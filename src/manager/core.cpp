@@ -52,6 +52,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       origin_(store_.origin()),
       reader_(file, options_),
       puller_(std::make_unique<Puller>(*this)),
+      waiters_(writer_, options_),
       writer_(store_, [this](store::Store& store) { afterCommit(store); }) {
   if (options_.storeExecutor) {
     writer_.runOn(options_.storeExecutor);
@@ -61,6 +62,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
 }
 
 Core::~Core() {
+  waiters_.close();
   // A run holds the core, so none is left; its thread may be the one that lets go of the core.
   if (ownThread_.joinable()) {
     if (ownThread_.get_id() == std::this_thread::get_id()) {
@@ -198,6 +200,7 @@ void Core::yieldToRun() {
 }
 
 StopReport Core::stop() {
+  waiters_.cancel();
   StopReport report = stopPull();
   const StopReport ofRun = stopRun();
   report.abandonedRequests += ofRun.abandonedRequests;
@@ -341,6 +344,7 @@ void Core::tellSuperseded(store::Store& store) {
 
 void Core::afterCommit(store::Store& store) {
   tellSuperseded(store);
+  waiters_.committed(store);
   const bool heard = withEngine([&](Engine& running) {
     try {
       store::NewRows rows = store.takeNewRows(kNewsChunk);

@@ -13,6 +13,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "manager/peer_board.hpp"
+#include "manager/room_waiters.hpp"
 #include "manager/subscribers.hpp"
 #include "store/reader.hpp"
 #include "store/store.hpp"
@@ -51,6 +52,7 @@ public:
   [[nodiscard]] Random& random() const noexcept { return *options_.random; }
   [[nodiscard]] store::Writer& writer() noexcept { return writer_; }
   [[nodiscard]] const store::Reader& reader() const noexcept { return reader_; }
+  [[nodiscard]] RoomWaiters& waiters() noexcept { return waiters_; }
   [[nodiscard]] EventHub& events() noexcept { return events_; }
   [[nodiscard]] PeerBoard& peerBoard() noexcept { return peerBoard_; }
   [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
@@ -125,6 +127,9 @@ private:
 
   // Before writer_: none of its jobs is left when it ends.
   const std::unique_ptr<Puller> puller_;
+
+  // Before writer_, which ends its attempt.
+  RoomWaiters waiters_;
 
   // Last: its thread ends before anything that its jobs touch.
   store::Writer writer_;

@@ -55,9 +55,18 @@ std::vector<EnqueueReceipt> OutboxManager::enqueueBatch(std::span<const Frame> f
 }
 
 void OutboxManager::enqueueThen(Frame frame, std::function<void(std::error_code, EnqueueReceipt)> handler) {
+  enqueueThen(std::move(frame), WhenFull::refuse, std::move(handler));
+}
+
+void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
+                                std::function<void(std::error_code, EnqueueReceipt)> handler) {
   EnqueueReceipt refusal = manager::checkFrame(frame, core_->options());
   if (!refusal.accepted()) {
     handler({}, std::move(refusal));
+    return;
+  }
+  if (whenFull == WhenFull::wait) {
+    core_->waiters().enqueue(std::move(frame), std::move(handler));
     return;
   }
   manager::commitDetached(

@@ -214,6 +214,11 @@ EnqueueReceipt Store::enqueue(const Frame& frame) {
   return body_->parts->outbox.enqueue(frame);
 }
 
+Fill Store::fill() {
+  Counters& counters = body_->parts->counters;
+  return {counters.live(), static_cast<std::uint64_t>(counters.value(Counter::pendingBytes))};
+}
+
 std::vector<SupersededMessage> Store::takeSuperseded() {
   body_->supersededBefore = 0;
   return body_->parts->outbox.takeSuperseded();

@@ -86,6 +86,12 @@ struct SupersededMessage {
   std::uint64_t bySequence = 0;
 };
 
+/// What a full queue is measured by: live messages and their bytes of data.
+struct Fill {
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// What identifies an inbound frame.
 struct InboundIdentity {
   std::string_view source;
@@ -158,6 +164,8 @@ public:
   /// empty `frame.id` becomes a fresh UUIDv7.
   EnqueueReceipt enqueue(const Frame& frame);
 
+  /// As of the last `begin`, and what was changed since.
+  [[nodiscard]] Fill fill();
   /// Between transactions: what the last commits took away for others.
   [[nodiscard]] std::vector<SupersededMessage> takeSuperseded();
 

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "ackbox/clock.hpp"
+
+namespace ackbox::manager {
+
+/// Calls `work` at an interval, on a thread of its own, for as long as it returns true and again whenever it is armed.
+///
+/// Thread-safety: `arm` may be called from any thread.
+class PollThread {
+public:
+  PollThread(Clock& clock, std::chrono::milliseconds interval, std::function<bool()> work);
+  /// Not on its own thread.
+  ~PollThread();
+  PollThread(const PollThread&) = delete;
+  PollThread& operator=(const PollThread&) = delete;
+
+  void arm();
+
+private:
+  void wait();
+
+  // Constant after construction.
+  Clock& clock_;
+  const std::chrono::milliseconds interval_;
+  const std::function<bool()> work_;
+
+  boost::asio::io_context context_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
+  // Owned by the thread.
+  std::unique_ptr<Alarm> alarm_;
+  bool armed_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace ackbox::manager
