@@ -9,10 +9,12 @@
 int main() {
   using namespace ackbox;
   auto bob = OutboxManager::open("bob.db", {.agent = "urn:agent:bob"});
-  InboundHandler handler(bob, [](const InboundFrame& frame, InboundTransaction&) {
+  const auto hear = [](const InboundFrame& frame, InboundTransaction&) {
     std::cout << "bob got " << frame.data << std::endl;
     return HandlerResult::ack();
-  });
+  };
+  // Both are on this machine; agents on several are told apart by InboundOptions::peers.
+  InboundHandler handler(bob, hear, {.allowAnonymous = true});
   boost::asio::thread_pool pool(1);
   InboundServer server(pool.get_executor(), handler);
 

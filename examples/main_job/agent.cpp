@@ -62,7 +62,8 @@ void run(const Settings& settings) {
   manager.setSender(std::make_shared<ackbox::HttpSender>());
 
   main_job::createEffects(settings.database);
-  ackbox::InboundHandler handler(manager, main_job::effectsHandler(settings.name == "bob" ? settings.peer() : ""));
+  ackbox::InboundHandler handler(manager, main_job::effectsHandler(settings.name == "bob" ? settings.peer() : ""),
+                                 {.allowAnonymous = true});
   ackbox::InboundServerOptions serverOptions;
   serverOptions.port = settings.port;
   ackbox::InboundServer server(context.get_executor(), handler, serverOptions);

@@ -29,8 +29,8 @@ struct HttpSenderOptions {
   std::shared_ptr<Random> random;
 };
 
-/// Carries frames over HTTP/1.1 to each peer's URL as `proto/` describes, on keep-alive connections. Never follows a
-/// redirect.
+/// Carries frames over HTTP/1.1 to each peer's URL as `proto/` describes, on keep-alive connections; signed, where the
+/// peer has secrets. Never follows a redirect.
 ///
 /// Thread-safety: all members may be called from any thread. Handlers are called on a strand of the executor given to
 /// `start`, never inside `asyncSend` or `stop`; a request made while it is not started is answered `cancelled`, on a
@@ -46,6 +46,10 @@ public:
 
   /// One: a batch may be sent only to a peer that has granted it.
   [[nodiscard]] std::uint32_t initialCredit() const override { return 1; }
+  /// Loads the peers' secrets, and again while it runs, at most once a second, so that a rotation needs no restart.
+  /// Throws `Error` with `invalidOption`: a secret that cannot be loaded or read, none that could verify an answer, or
+  /// plain HTTP to another machine that was not allowed by name.
+  void usePeers(std::span<const PeerOptions> peers) override;
   void start(const boost::asio::any_io_executor& executor) override;
   void asyncSend(SendRequest request, SendHandler handler) override;
   void stop() override;

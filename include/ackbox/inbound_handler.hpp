@@ -8,10 +8,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/frame.hpp"
+#include "ackbox/inbound_peer.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/retry_policy.hpp"
 #include "ackbox/sender.hpp"
@@ -150,6 +152,13 @@ struct InboundRequest {
   std::string body;
   /// `webhook-id`; echoed as `delivery`.
   std::string webhookId;
+  /// `webhook-timestamp` and `webhook-signature`, as received.
+  std::string webhookTimestamp = {};
+  std::string webhookSignature = {};
+  /// `outbox-agent`: who the sender says it is. It chooses the keys to verify with, and proves nothing.
+  std::string claimedAgent = {};
+  /// The URIs in the client's certificate, if mutual TLS verified one.
+  std::vector<std::string> certificateAgents = {};
 };
 
 /// What to answer.
@@ -159,6 +168,8 @@ struct InboundResponse {
   std::string body;
   /// `Retry-After` in seconds.
   std::optional<std::uint32_t> retryAfterSeconds;
+  /// Further headers, such as the answer's signature.
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
 /// How an `InboundHandler` admits frames.
@@ -171,6 +182,12 @@ struct InboundOptions {
   std::size_t bodyBytesMax = 1024 * 1024;
   /// Depth of nesting in a body. Default 64.
   std::size_t depthMax = 64;
+  /// Who may speak to it, at most 10,000. A request is verified before any of its body is decoded; what proves nobody
+  /// in this list is answered with 401, and a frame that claims another's name with 403. Default: nobody.
+  std::vector<InboundPeer> peers = {};
+  /// Whether unsigned requests are taken as well, as from whom they say, save from those in `peers`: for an agent that
+  /// only processes of its own machine can reach. Default: no.
+  bool allowAnonymous = false;
   /// How long the mark of a frame without a sequence is kept, at least; a frame that expires later asks for more. Also
   /// how long the last word on a deferred frame is kept for a sender that asks. More than 0. Default 7 days.
   std::chrono::milliseconds processedRetention = std::chrono::hours(24 * 7);

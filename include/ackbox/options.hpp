@@ -13,6 +13,7 @@
 #include "ackbox/failure.hpp"
 #include "ackbox/random.hpp"
 #include "ackbox/retry_policy.hpp"
+#include "ackbox/secret.hpp"
 
 namespace ackbox {
 
@@ -40,6 +41,13 @@ struct PeerOptions {
   std::optional<RetryPolicy> retry = {};
   /// For its sessions, instead of `OutboxOptions::gap`. Default: not set.
   std::optional<GapPolicy> gap = {};
+  /// The keys shared with it. `HttpSender` then signs each request with all that can, and takes no answer for an ACK
+  /// that none of them verifies. At least one must be able to verify: `whsec_` or `whpk_`. Default: none, nothing is
+  /// signed.
+  SecretSource secrets = {};
+  /// Whether `url` may be `http://` to another machine, where anybody on the way reads along. Default: only to
+  /// loopback.
+  bool allowPlainHttp = false;
 };
 
 /// Policies of some sessions. Each field that is set counts before those of the peer and of the outbox; of several

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ class any_io_executor;
 }
 
 namespace ackbox {
+
+struct PeerOptions;
 
 /// A stored message on its way out: everything a sender needs to carry it.
 struct OutboundFrame {
@@ -134,6 +137,10 @@ using SendHandler = std::function<void(SendReport)>;
 class Sender {
 public:
   virtual ~Sender() = default;
+
+  /// The manager's peers as they are configured, told by `OutboxManager::setSender` before anything else. A sender that
+  /// cannot serve one of them as configured throws `Error` with `invalidOption`; then it is not set.
+  virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
 
   /// A run of the manager begins; I/O of the requests that follow belongs on `executor`.
   virtual void start(const boost::asio::any_io_executor& executor) { (void)executor; }

@@ -55,6 +55,11 @@ struct Stats {
   std::uint64_t duplicates = 0;
   /// Total: numbered gaps that inbound sessions passed (the sender's dead letters).
   std::uint64_t gaps = 0;
+  /// Total: inbound requests refused with 401, because they were not signed, or wrongly, or long ago.
+  std::uint64_t refusedUnauthenticated = 0;
+  /// Total: inbound requests refused with 403, and frames refused alone, because their sender has no right to them:
+  /// another's name, a session or a kind of frame that is not its own. More than none is an attack or a mistake.
+  std::uint64_t refusedForbidden = 0;
 
   /// Gauge: inbound frames that were accepted and wait for their handler, or are being worked on.
   std::uint64_t inbox = 0;

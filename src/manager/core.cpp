@@ -51,6 +51,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       options_(withPeersOf(store_, std::move(options))),
       origin_(store_.origin()),
       reader_(file, options_),
+      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock)),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_),
       writer_(store_, [this](store::Store& store) { afterCommit(store); }) {
@@ -87,6 +88,9 @@ std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions 
 }
 
 void Core::setSender(std::shared_ptr<Sender> sender) {
+  if (sender) {
+    sender->usePeers(options_.peers);
+  }
   const std::scoped_lock lock(mutex_);
   sender_ = std::move(sender);
 }
@@ -311,6 +315,12 @@ void Core::laterWord(const store::Store::LaterWord& told, const FrameResult& wor
     FailedEvent event{base, word.code.empty() ? "rejected" : word.code, word.detail.empty() ? word.code : word.detail};
     settledOutside(told.message, [failed = std::move(event)](EventHub& events) { events.failed.emit(failed); });
   }
+}
+
+Stats Core::stats() const {
+  Stats stats = reader_.stats();
+  refusals_->addTo(stats);
+  return stats;
 }
 
 bool Core::running() const {

@@ -14,6 +14,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "manager/peer_board.hpp"
 #include "manager/room_waiters.hpp"
+#include "manager/refusal_counts.hpp"
 #include "manager/subscribers.hpp"
 #include "store/reader.hpp"
 #include "store/store.hpp"
@@ -53,8 +54,10 @@ public:
   [[nodiscard]] store::Writer& writer() noexcept { return writer_; }
   [[nodiscard]] const store::Reader& reader() const noexcept { return reader_; }
   [[nodiscard]] RoomWaiters& waiters() noexcept { return waiters_; }
+  [[nodiscard]] Stats stats() const;
   [[nodiscard]] EventHub& events() noexcept { return events_; }
   [[nodiscard]] PeerBoard& peerBoard() noexcept { return peerBoard_; }
+  [[nodiscard]] RefusalCounts& refusals() noexcept { return *refusals_; }
   [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
 
   void setSender(std::shared_ptr<Sender> sender);
@@ -111,6 +114,7 @@ private:
   store::Reader reader_;
   EventHub events_;
   PeerBoard peerBoard_;
+  const std::shared_ptr<RefusalCounts> refusals_;
 
   // Runs begun by `start` and `drainOnce` work on it. Before sender_: a sender's sockets end before their context.
   boost::asio::io_context ownContext_;

@@ -8,6 +8,8 @@
 #include "manager/core.hpp"
 #include "manager/inbound_job.hpp"
 #include "manager/inbound_runner.hpp"
+#include "manager/peer_registry.hpp"
+#include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox {
@@ -43,7 +45,10 @@ void validateInbound(const InboundOptions& options) {
 class InboundHandler::Body {
 public:
   Body(std::shared_ptr<manager::Core> core, FrameHandler handler, InboundOptions options)
-      : core_(std::move(core)), handler_(std::move(handler)), options_(std::move(options)) {
+      : core_(std::move(core)),
+        handler_(std::move(handler)),
+        options_(std::move(options)),
+        registry_(options_, core_->options().clock) {
     if (options_.deferred.handler) {
       runner_ = std::make_shared<manager::InboundRunner>(core_, handler_, options_);
       runner_->begin();
@@ -61,14 +66,31 @@ public:
     if (runner_) {
       runner_->close();
     }
+    core_->refusals().flush();
   }
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
   void handle(InboundRequest request, std::function<void(InboundResponse)> respond) {
+    // Before its signature is computed over it.
+    if (request.body.size() > options_.bodyBytesMax) {
+      respond(protocol::bodyTooLarge(options_.bodyBytesMax));
+      return;
+    }
+    std::optional<PeerRegistry::Sender> sender = registry_.authenticate(request);
+    if (!sender) {
+      refuseUnauthenticated(respond);
+      return;
+    }
+    if (sender->keys && sender->keys->canSign()) {
+      respond = signing(std::move(respond), std::move(sender->keys), request.webhookId);
+    }
     protocol::DecodedRequest decoded = protocol::decodeRequest(request, options_);
     if (decoded.problem) {
       respond(std::move(*decoded.problem));
+      return;
+    }
+    if (!mayGoOn(*sender, decoded, respond)) {
       return;
     }
     auto job = std::make_unique<manager::InboundJob>(context(), std::move(request), std::move(decoded),
@@ -83,6 +105,9 @@ public:
   [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
 
 private:
+  using PeerRegistry = manager::PeerRegistry;
+  using Respond = std::function<void(InboundResponse)>;
+
   [[nodiscard]] manager::InboundJob::Context context() {
     return {core_->options(), handler_, options_,
             [this](const store::Store::LaterWord& told, const FrameResult& word) { core_->laterWord(told, word); },
@@ -91,6 +116,47 @@ private:
                 runner_->poke();
               }
             }};
+  }
+
+  /// Answers in the peer's form: signed under an id that no request has.
+  [[nodiscard]] Respond signing(Respond respond, std::shared_ptr<const protocol::KeyRing> keys,
+                                std::string_view webhookId) const {
+    return [respond = std::move(respond), keys = std::move(keys), clock = core_->options().clock,
+            id = std::string(protocol::kAnswerIdPrefix).append(webhookId)](InboundResponse response) {
+      protocol::SignatureHeaders headers = keys->sign(id, response.body, clock->wallNow());
+      response.headers.emplace_back("webhook-id", std::move(headers.id));
+      response.headers.emplace_back("webhook-timestamp", std::move(headers.timestamp));
+      response.headers.emplace_back("webhook-signature", std::move(headers.signature));
+      respond(std::move(response));
+    };
+  }
+
+  // The same words whatever was wrong: who may not come in learns nothing.
+  void refuseUnauthenticated(const Respond& respond) {
+    core_->refusals().add({.unauthenticated = 1});
+    InboundResponse response = protocol::problem(401, "Unauthorized", "");
+    response.headers.emplace_back("www-authenticate", "StandardWebhooks");
+    respond(std::move(response));
+  }
+
+  bool mayGoOn(const PeerRegistry::Sender& sender, protocol::DecodedRequest& decoded, const Respond& respond) {
+    std::size_t refusedFrames = 0;
+    const PeerRegistry::Verdict verdict = registry_.authorise(sender, decoded, refusedFrames);
+    if (refusedFrames > 0) {
+      core_->refusals().add({.forbidden = refusedFrames});
+    }
+    switch (verdict) {
+      case PeerRegistry::Verdict::allowed:
+        return true;
+      case PeerRegistry::Verdict::unauthenticated:
+        refuseUnauthenticated(respond);
+        return false;
+      case PeerRegistry::Verdict::forbidden:
+        break;
+    }
+    core_->refusals().add({.forbidden = 1});
+    respond(protocol::problem(403, "Forbidden", "a frame's source or kind is not for this sender to use"));
+    return false;
   }
 
   void ended() {
@@ -102,6 +168,7 @@ private:
   const std::shared_ptr<manager::Core> core_;
   const FrameHandler handler_;
   const InboundOptions options_;
+  const PeerRegistry registry_;
   // Null when no handler of this process defers.
   std::shared_ptr<manager::InboundRunner> runner_;
 

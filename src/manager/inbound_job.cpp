@@ -60,7 +60,7 @@ void InboundJob::run(store::Store& store) {
     // What was deferred counts as accepted: the next one is kept behind it.
     const Outcome outcome = results_.back().outcome;
     if (outcome != Outcome::ack && outcome != Outcome::defer && frame.sequence != 0) {
-      stoppedSessions_.emplace(frame.origin, frame.session);
+      stoppedSessions_.insert(nameOf(frame));
     }
   }
   // Twice as fast as marks are made, so that expired ones go without ever costing a pause.
@@ -75,7 +75,7 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
     return *decoded.refusal;
   }
   const InboundFrame& frame = decoded.frame;
-  if (frame.sequence != 0 && stoppedSessions_.contains({frame.origin, frame.session})) {
+  if (frame.sequence != 0 && stoppedSessions_.contains(nameOf(frame))) {
     FrameResult held = resultOf(Outcome::nack, "held", "an earlier frame of this session was not taken");
     held.held = true;
     return held;
@@ -195,14 +195,15 @@ void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, st
   if (frame.sequence == 0) {
     return;
   }
-  auto known = std::find_if(sessions_.begin(), sessions_.end(),
-                            [&](const protocol::SessionProgress& one) { return one.id == frame.session; });
+  SessionName name = nameOf(frame);
+  auto known = std::ranges::find(sessions_, name, [](const auto& one) -> const SessionName& { return one.first; });
   if (known == sessions_.end()) {
-    known = sessions_.insert(sessions_.end(), {frame.session, accepted, accepted});
+    known = sessions_.insert(sessions_.end(), {std::move(name), {frame.session, accepted, accepted}});
   }
-  known->accepted = std::max(known->accepted, accepted);
+  protocol::SessionProgress& session = known->second;
+  session.accepted = std::max(session.accepted, accepted);
   const auto waiting = store.inbox().size() > 0 ? store.inbox().firstWaiting(frame) : std::nullopt;
-  known->settled = waiting ? *waiting - 1 : known->accepted;
+  session.settled = waiting ? *waiting - 1 : session.accepted;
 }
 
 // After the commit: what happened in it for the owner's ears, the outbox's run and the inbox's.
@@ -224,6 +225,21 @@ void InboundJob::tell() const {
   }
 }
 
+InboundJob::SessionName InboundJob::nameOf(const InboundFrame& frame) {
+  return {frame.source, frame.origin, frame.session};
+}
+
+std::vector<protocol::SessionProgress> InboundJob::progress() const {
+  const bool hasOneStore = std::ranges::all_of(
+      sessions_, [&](const auto& one) { return one.first.origin == sessions_.front().first.origin; });
+  std::vector<protocol::SessionProgress> made;
+  for (const auto& [name, session] : sessions_) {
+    made.push_back(session);
+    made.back().origin = hasOneStore ? std::string() : name.origin;
+  }
+  return made;
+}
+
 InboundResponse InboundJob::answer(const std::error_code& error) const {
   if (error) {
     return protocol::unavailable(error == Errc::diskFull, "nothing was stored; try again");
@@ -233,7 +249,7 @@ InboundResponse InboundJob::answer(const std::error_code& error) const {
   for (const protocol::DecodedFrame& frame : decoded_.frames) {
     ids.push_back(frame.frame.id);
   }
-  return protocol::encodeAck(request_, decoded_.batch, storeId_, ids, results_, sessions_, context_.limits);
+  return protocol::encodeAck(request_, decoded_.batch, storeId_, ids, results_, progress(), context_.limits);
 }
 
 void InboundJob::done(const std::error_code& error) noexcept {

@@ -38,6 +38,14 @@ public:
   void done(const std::error_code& error) noexcept override;
 
 private:
+  /// A sender's store is named by that sender: both must agree for two frames to be of one session.
+  struct SessionName {
+    std::string source;
+    std::string origin;
+    std::string session;
+    auto operator<=>(const SessionName&) const = default;
+  };
+
   FrameResult decide(store::Store& store, std::size_t index);
   FrameResult take(store::Store& store, std::size_t index, const store::InboundIdentity& identity, std::uint64_t gap);
   FrameResult repeat(store::Store& store, const store::InboundIdentity& identity);
@@ -48,6 +56,8 @@ private:
                            const InboundFrame& frame, bool deferredByHandler);
   [[nodiscard]] store::MarkLife markLife() const;
   [[nodiscard]] InboundResponse answer(const std::error_code& error) const;
+  static SessionName nameOf(const InboundFrame& frame);
+  [[nodiscard]] std::vector<protocol::SessionProgress> progress() const;
   void noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted);
   void tell() const;
 
@@ -62,8 +72,8 @@ private:
 
   // The outcome of the last run.
   std::vector<FrameResult> results_;
-  std::vector<protocol::SessionProgress> sessions_;
-  std::set<std::pair<std::string, std::string>> stoppedSessions_;
+  std::vector<std::pair<SessionName, protocol::SessionProgress>> sessions_;
+  std::set<SessionName> stoppedSessions_;
   std::size_t marks_ = 0;
   std::size_t deferrals_ = 0;
   std::vector<InboundGap> gaps_;

@@ -93,7 +93,7 @@ MessagePage OutboxManager::messages(const MessageFilter& filter, std::size_t lim
 }
 
 Stats OutboxManager::getStats() const {
-  return core_->reader().stats();
+  return core_->stats();
 }
 
 std::vector<PeerStats> OutboxManager::peerStats() const {

@@ -11,7 +11,7 @@ namespace {
 /// Why the request is refused whatever its frames say; nothing when it may be taken apart.
 std::optional<InboundResponse> bodyProblem(const InboundRequest& request, const InboundOptions& limits) {
   if (request.body.size() > limits.bodyBytesMax) {
-    return limitProblem(413, "Body too large", "send fewer or smaller frames", "maxbytes", limits.bodyBytesMax);
+    return bodyTooLarge(limits.bodyBytesMax);
   }
   switch (findFault(request.body, limits.depthMax)) {
     case JsonFault::none:

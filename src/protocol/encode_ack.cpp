@@ -66,6 +66,7 @@ void appendSessions(std::string& out, std::span<const SessionProgress> sessions)
     first = false;
     ObjectWriter entry(out);
     entry.text("id", session.id);
+    entry.textIfAny("origin", session.origin);
     entry.counter("accepted", session.accepted);
     entry.counter("settled", session.settled);
     entry.close();

@@ -1,4 +1,5 @@
 #include "protocol/json_writer.hpp"
+#include "protocol/signature.hpp"
 #include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
@@ -36,6 +37,13 @@ void appendEvent(std::string& out, const SendRequest& request, const OutboundFra
 
 }  // namespace
 
+// An id that reads like an answer's would be refused by the receiver.
+std::string_view webhookIdOf(const SendRequest& request, std::string_view delivery) {
+  const bool isNamedByFrame =
+      request.frames.size() == 1 && !std::string_view(request.frames.front().messageId).starts_with(kAnswerIdPrefix);
+  return isNamedByFrame ? std::string_view(request.frames.front().messageId) : delivery;
+}
+
 EncodedRequest encodeRequest(const SendRequest& request, std::string_view delivery) {
   EncodedRequest encoded;
   std::size_t bytes = 2;
@@ -44,14 +52,13 @@ EncodedRequest encodeRequest(const SendRequest& request, std::string_view delive
   }
   encoded.body.reserve(bytes);
 
+  encoded.webhookId = webhookIdOf(request, delivery);
   if (request.frames.size() == 1) {
     encoded.contentType = kMediaTypeFrame;
-    encoded.webhookId = request.frames.front().messageId;
     appendEvent(encoded.body, request, request.frames.front());
     return encoded;
   }
   encoded.contentType = kMediaTypeBatch;
-  encoded.webhookId = delivery;
   char separator = '[';
   for (const OutboundFrame& frame : request.frames) {
     encoded.body.push_back(separator);

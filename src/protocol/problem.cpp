@@ -40,6 +40,10 @@ InboundResponse limitProblem(int status, std::string_view title, std::string_vie
   return makeProblem(status, title, detail, limitName, limit);
 }
 
+InboundResponse bodyTooLarge(std::uint64_t bodyBytesMax) {
+  return limitProblem(413, "Body too large", "send fewer or smaller frames", "maxbytes", bodyBytesMax);
+}
+
 InboundResponse unavailable(bool diskFull, std::string_view detail) {
   InboundResponse response =
       diskFull ? problem(507, "Insufficient storage", detail) : problem(503, "Temporarily unavailable", detail);

@@ -60,6 +60,15 @@ void readProblem(std::string_view contentType, std::string_view body, SendReport
   report.creditBytes = parseCapped(members->find("maxbytes").value_or(""), kCreditBytesMax).value_or(0);
 }
 
+bool problemRepeats(int status, std::string_view contentType, std::string_view body) {
+  if (!isMediaType(contentType, kMediaTypeProblem) || findFault(body, kAnswerDepthMax) != JsonFault::none) {
+    return false;
+  }
+  const std::string_view text = trimJson(body);
+  const std::optional<Members> members = kindOf(text) == JsonKind::object ? Members::read(text) : std::nullopt;
+  return members && members->find("status").value_or("") == std::to_string(status);
+}
+
 }  // namespace
 
 SendReport readAnswer(const SendRequest& request, std::string_view delivery, int status, std::string_view contentType,
@@ -67,8 +76,7 @@ SendReport readAnswer(const SendRequest& request, std::string_view delivery, int
   SendReport report;
   const bool mayAnswer = isSuccess(status) || status == 422 || status == 503;
   if (mayAnswer && !request.frames.empty() && isMediaType(contentType, kMediaTypeAck)) {
-    const std::string_view sentAs = request.frames.size() == 1 ? request.frames.front().messageId : delivery;
-    if (std::optional<AckDocument> document = readAckDocument(body, request, sentAs)) {
+    if (std::optional<AckDocument> document = readAckDocument(body, request, webhookIdOf(request, delivery))) {
       // A Retry-After here repeats the one frame's own wish; it is no pause of the peer.
       report.outcome = RequestOutcome::answered;
       report.results = std::move(document->results);
@@ -84,6 +92,31 @@ SendReport readAnswer(const SendRequest& request, std::string_view delivery, int
     report.error += " without an ACK document for this request";
   } else {
     readProblem(contentType, body, report);
+  }
+  return report;
+}
+
+SendReport readSignedAnswer(const SendRequest& request, std::string_view delivery, int status,
+                            std::string_view contentType, std::string_view retryAfter, std::string_view body) {
+  SendReport report = readAnswer(request, delivery, status, contentType, retryAfter, body);
+  if (report.outcome == RequestOutcome::requestRejected && !problemRepeats(status, contentType, body)) {
+    return readUnverifiedAnswer(request, status, retryAfter);
+  }
+  return report;
+}
+
+SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter) {
+  SendReport report;
+  report.outcome = judge(status);
+  report.retryAfter = parseRetryAfter(retryAfter);
+  report.error = "HTTP " + std::to_string(status) + ", and the answer was not signed with a key of this peer";
+  if (report.outcome == RequestOutcome::requestRejected && request.frames.size() == 1) {
+    FrameResult charged;
+    charged.outcome = Outcome::nack;
+    charged.code = "unverified-refusal";
+    charged.detail = report.error;
+    report.outcome = RequestOutcome::answered;
+    report.results.push_back(std::move(charged));
   }
   return report;
 }

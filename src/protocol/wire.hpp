@@ -31,9 +31,12 @@ inline constexpr std::string_view kVersion = "1";
 struct EncodedRequest {
   std::string contentType;
   std::string body;
-  /// The frame's id, or `delivery` for a batch.
+  /// See `webhookIdOf`.
   std::string webhookId;
 };
+
+/// The `webhook-id` of a request: its only frame's id, or `delivery`.
+[[nodiscard]] std::string_view webhookIdOf(const SendRequest& request, std::string_view delivery);
 
 /// One frame becomes a CloudEvents JSON object, several a batch. The stored data bytes are spliced in unchanged.
 [[nodiscard]] EncodedRequest encodeRequest(const SendRequest& request, std::string_view delivery);
@@ -61,6 +64,8 @@ struct SessionProgress {
   std::string id;
   std::uint64_t accepted = 0;
   std::uint64_t settled = 0;
+  /// The sender's store; only where a request has sessions of several stores, else empty.
+  std::string origin = {};
 };
 
 /// The ACK document and its status: one result per frame, in order. `frameIds` are the ids as received.
@@ -92,5 +97,16 @@ struct NamedResult;
 /// `retryAfter` is the header's value, seconds only.
 [[nodiscard]] SendReport readAnswer(const SendRequest& request, std::string_view delivery, int status,
                                     std::string_view contentType, std::string_view retryAfter, std::string_view body);
+
+/// The same for an answer whose signature was verified. It covers the body and not the status, so a refusal for good
+/// counts only if its problem document repeats the status.
+[[nodiscard]] SendReport readSignedAnswer(const SendRequest& request, std::string_view delivery, int status,
+                                          std::string_view contentType, std::string_view retryAfter,
+                                          std::string_view body);
+
+/// The same for an answer that should have been signed and was not, or wrongly: nothing in its body is believed. By its
+/// status alone it holds or pauses the peer; it settles nothing, and a frame that it refuses alone is only charged an
+/// attempt, because whoever stands between the two agents can write that much.
+[[nodiscard]] SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter);
 
 }  // namespace ackbox::protocol

@@ -11,10 +11,29 @@ namespace {
 // Sessions whose peer is remembered: about 4 MB.
 constexpr std::size_t kKnownSessionsMax = 100'000;
 
-constexpr std::array<const char*, kCounterCount> kCounterNames = {
-    "pending",      "sending",       "sent",          "failed",         "pending_bytes",    "enqueued",   "acked",
-    "failed_total", "total_retries", "stale_settles", "received",       "duplicates",       "gaps",       "inbox",
-    "deferred",     "refused_acks",  "retained",      "ack_latency_ms", "last_acked_at_ms", "oldest_key", "superseded"};
+constexpr std::array<const char*, kCounterCount> kCounterNames = {"pending",
+                                                                  "sending",
+                                                                  "sent",
+                                                                  "failed",
+                                                                  "pending_bytes",
+                                                                  "enqueued",
+                                                                  "acked",
+                                                                  "failed_total",
+                                                                  "total_retries",
+                                                                  "stale_settles",
+                                                                  "received",
+                                                                  "duplicates",
+                                                                  "gaps",
+                                                                  "inbox",
+                                                                  "deferred",
+                                                                  "refused_acks",
+                                                                  "refused_unauthenticated",
+                                                                  "refused_forbidden",
+                                                                  "retained",
+                                                                  "ack_latency_ms",
+                                                                  "last_acked_at_ms",
+                                                                  "oldest_key",
+                                                                  "superseded"};
 
 std::string selectText() {
   std::string columns;
@@ -80,6 +99,8 @@ Stats toStats(const CounterValues& values, const LatencyHistogram& latencies) {
   stats.inbox = at(Counter::inbox);
   stats.deferred = at(Counter::deferred);
   stats.refusedAcks = at(Counter::refusedAcks);
+  stats.refusedUnauthenticated = at(Counter::refusedUnauthenticated);
+  stats.refusedForbidden = at(Counter::refusedForbidden);
   stats.ackedRetained = at(Counter::retained);
   if (const std::int64_t last = values[indexOf(Counter::lastAckedAt)]; last != 0) {
     stats.lastAckedAt = instantOf(last);

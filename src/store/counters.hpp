@@ -37,6 +37,8 @@ enum class Counter : std::uint8_t {
   inbox,
   deferred,
   refusedAcks,
+  refusedUnauthenticated,
+  refusedForbidden,
   retained,
   ackLatency,
   lastAckedAt,
@@ -45,7 +47,7 @@ enum class Counter : std::uint8_t {
   superseded,
 };
 
-inline constexpr std::size_t kCounterCount = 21;
+inline constexpr std::size_t kCounterCount = 23;
 inline constexpr std::size_t kPeerCounterCount = 9;
 using CounterValues = std::array<std::int64_t, kCounterCount>;
 using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;

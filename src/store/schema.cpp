@@ -257,6 +257,8 @@ ALTER TABLE #sessions ADD COLUMN due_is_firm INTEGER NOT NULL DEFAULT 0;    -- 1
 -- Halted sessions only: nothing that moves touches them.
 CREATE INDEX #sessions_paused ON #sessions(id) WHERE paused_at_ms<>0;
 CREATE INDEX #sessions_blocked ON #sessions(blocked_by) WHERE blocked_by<>0;
+ALTER TABLE #counters ADD COLUMN refused_unauthenticated INTEGER NOT NULL DEFAULT 0;  -- totals: requests that proved
+ALTER TABLE #counters ADD COLUMN refused_forbidden INTEGER NOT NULL DEFAULT 0;        -- nobody; without the right
 )sql";
 
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};

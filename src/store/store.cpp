@@ -286,6 +286,11 @@ Inbox& Store::inbox() noexcept {
   return body_->parts->inbox;
 }
 
+void Store::countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden) {
+  body_->parts->counters.add(Counter::refusedUnauthenticated, static_cast<std::int64_t>(unauthenticated));
+  body_->parts->counters.add(Counter::refusedForbidden, static_cast<std::int64_t>(forbidden));
+}
+
 void Store::countDuplicate() {
   body_->parts->counters.add(Counter::duplicates, 1);
 }

@@ -225,6 +225,8 @@ public:
   /// The same for a frame that took effect: counts it as received.
   void markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
   void countDuplicate();
+  /// Requests and frames that were refused for who sent them.
+  void countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden);
   /// Deletes up to `limit` expired marks; returns how many.
   std::size_t purgeProcessed(std::size_t limit);
 

@@ -153,6 +153,9 @@ private:
     answer.status = static_cast<int>(message.result_int());
     answer.contentType = message[http::field::content_type];
     answer.retryAfter = message[http::field::retry_after];
+    answer.signature.id = message["webhook-id"];
+    answer.signature.timestamp = message["webhook-timestamp"];
+    answer.signature.signature = message["webhook-signature"];
     answer.body = std::move(message.body());
     // Bytes beyond the answer would be taken for the next one.
     if (parser.keep_alive() && written_ && buffer_.size() == 0) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ackbox/http_sender.hpp"
+#include "protocol/signature.hpp"
 #include "transport/url.hpp"
 
 namespace ackbox::transport {
@@ -46,6 +47,8 @@ struct HttpAnswer {
   int status = 0;
   std::string contentType;
   std::string retryAfter;
+  /// As received.
+  protocol::SignatureHeaders signature;
   std::string body;
 };
 

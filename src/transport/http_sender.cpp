@@ -7,10 +7,14 @@
 #include <boost/asio/system_executor.hpp>
 #include <charconv>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "ackbox/options.hpp"
+#include "protocol/key_cache.hpp"
+#include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
 #include "transport/http_client.hpp"
 #include "transport/url.hpp"
@@ -61,10 +65,25 @@ SendReport failure(RequestOutcome outcome, std::string error) {
   return report;
 }
 
-SendReport read(const SendRequest& request, std::string_view delivery, transport::HttpAnswer&& answer) {
+SendReport judge(const SendRequest& request, std::string_view delivery, const protocol::KeyRing* keys,
+                 const transport::HttpAnswer& answer, WallTime now) {
+  if (keys == nullptr) {
+    return protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body);
+  }
+  // The id tells an answer to this request from one to another, and from a request that is played back to us.
+  const bool isForThis = answer.signature.id == std::string(protocol::kAnswerIdPrefix).append(delivery);
+  if (!isForThis || keys->verify(answer.signature, answer.body, now) != protocol::SignatureVerdict::valid) {
+    return protocol::readUnverifiedAnswer(request, answer.status, answer.retryAfter);
+  }
+  return protocol::readSignedAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter,
+                                    answer.body);
+}
+
+SendReport read(const SendRequest& request, std::string_view delivery, const protocol::KeyRing* keys,
+                transport::HttpAnswer&& answer, WallTime now) {
   switch (answer.end) {
     case transport::HttpEnd::answered:
-      return protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body);
+      return judge(request, delivery, keys, answer, now);
     case transport::HttpEnd::unavailable:
       return failure(RequestOutcome::peerUnavailable, std::move(answer.error));
     case transport::HttpEnd::connectionLost:
@@ -80,6 +99,15 @@ SendReport read(const SendRequest& request, std::string_view delivery, transport
 class HttpSender::Body {
 public:
   explicit Body(HttpSenderOptions options) : options_(complete(std::move(options))) {}
+
+  void usePeers(std::span<const PeerOptions> peers) {
+    std::map<std::string, Peer, std::less<>> fresh;
+    for (const PeerOptions& options : peers) {
+      fresh.emplace(options.name, makePeer(options));
+    }
+    const std::scoped_lock lock(mutex_);
+    peers_ = std::move(fresh);
+  }
 
   void start(const boost::asio::any_io_executor& executor) {
     auto fresh = std::make_shared<transport::HttpClient>(executor, options_);
@@ -97,39 +125,92 @@ public:
       });
       return;
     }
+    const Peer peer = peerNamed(request.peer);
     transport::ParsedUrl parsed = transport::parseUrl(request.url);
+    if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
+      parsed = {.url = std::nullopt, .error = plainRefusal(request.peer)};
+    }
     if (!parsed.url) {
       client->post([handler = std::move(handler), error = std::move(parsed.error)] {
         handler(failure(RequestOutcome::peerRefused, error));
       });
       return;
     }
+    const std::shared_ptr<const protocol::KeyRing> keys = peer.keys ? peer.keys->current() : nullptr;
     std::string delivery = "dlv_" + hexadecimal(options_->random->next()) + hexadecimal(options_->random->next());
     protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
     transport::HttpPost post;
     post.url = *std::move(parsed.url);
-    post.headers = headers(encoded);
+    post.headers = headers(encoded, request, keys.get());
     post.body = std::move(encoded.body);
     post.timeout = request.timeout;
-    client->asyncPost(std::move(post), [request = std::move(request), delivery = std::move(encoded.webhookId),
-                                        handler = std::move(handler)](transport::HttpAnswer answer) {
-      handler(read(request, delivery, std::move(answer)));
-    });
+    client->asyncPost(std::move(post),
+                      [request = std::move(request), delivery = std::move(encoded.webhookId), keys, options = options_,
+                       handler = std::move(handler)](transport::HttpAnswer answer) {
+                        const WallTime now = options->clock->wallNow();
+                        handler(read(request, delivery, keys.get(), std::move(answer), now));
+                      });
   }
 
 private:
-  // The one place where what identifies and, once there are keys, authenticates a request is put on it: a signature
-  // covers the id, the timestamp and the body, all of which are known here.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers(
-      const protocol::EncodedRequest& encoded) const {
-    const auto now = std::chrono::floor<std::chrono::seconds>(options_->clock->wallNow());
-    return {
-        {"content-type", encoded.contentType},
-        {"webhook-id", encoded.webhookId},
-        {"webhook-timestamp", std::to_string(now.time_since_epoch().count())},
-        {"outbox-version", std::string(protocol::kVersion)},
+  /// What is known of a configured peer; of any other, nothing.
+  struct Peer {
+    // Null: nothing is signed.
+    std::shared_ptr<protocol::KeyCache> keys;
+    bool allowPlainHttp = false;
+  };
+
+  [[nodiscard]] Peer makePeer(const PeerOptions& options) const {
+    Peer peer;
+    peer.allowPlainHttp = options.allowPlainHttp;
+    const transport::ParsedUrl parsed = transport::parseUrl(options.url);
+    if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
+      throw Error(Errc::invalidOption, plainRefusal(options.name));
+    }
+    if (options.secrets) {
+      const std::string field = "peers['" + options.name + "'].";
+      try {
+        peer.keys = std::make_shared<protocol::KeyCache>(options.secrets, options_->clock);
+      } catch (const Error& error) {
+        throw Error(Errc::invalidOption, field + error.what());
+      }
+      if (peer.keys->current()->verifyingKeys() == 0) {
+        throw Error(Errc::invalidOption, field + "secrets: none of them can verify an answer; add whsec_ or whpk_");
+      }
+    }
+    return peer;
+  }
+
+  static bool mayBePlain(const transport::Url& url, bool isAllowed) { return isAllowed || url.isLoopback(); }
+
+  static std::string plainRefusal(const std::string& peer) {
+    return "peers['" + peer + "'].url: http:// to another machine must be asked for with allowPlainHttp";
+  }
+
+  // A signature covers the id, the timestamp of this attempt and the body.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers(const protocol::EncodedRequest& encoded,
+                                                                         const SendRequest& request,
+                                                                         const protocol::KeyRing* keys) const {
+    const WallTime now = options_->clock->wallNow();
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+    std::vector<std::pair<std::string, std::string>> made = {
+        {"content-type", encoded.contentType},          {"webhook-id", encoded.webhookId},
+        {"webhook-timestamp", std::to_string(seconds)}, {"outbox-version", std::string(protocol::kVersion)},
         {"user-agent", std::string(kUserAgent)},
     };
+    if (!request.agent.empty()) {
+      made.emplace_back("outbox-agent", request.agent);
+    }
+    if (keys != nullptr && keys->canSign()) {
+      made.emplace_back("webhook-signature", keys->sign(encoded.webhookId, encoded.body, now).signature);
+    }
+    return made;
+  }
+
+  [[nodiscard]] Peer peerNamed(std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = peers_.find(name);
+    return found == peers_.end() ? Peer() : found->second;
   }
 
   [[nodiscard]] std::shared_ptr<transport::HttpClient> current() {
@@ -151,12 +232,17 @@ private:
   std::mutex mutex_;
   // Guarded by mutex_. Null while not started.
   std::shared_ptr<transport::HttpClient> client_;
+  std::map<std::string, Peer, std::less<>> peers_;
 };
 
 HttpSender::HttpSender(HttpSenderOptions options) : body_(std::make_shared<Body>(std::move(options))) {}
 
 HttpSender::~HttpSender() {
   stop();
+}
+
+void HttpSender::usePeers(std::span<const PeerOptions> peers) {
+  body_->usePeers(peers);
 }
 
 void HttpSender::start(const boost::asio::any_io_executor& executor) {

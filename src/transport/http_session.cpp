@@ -1,5 +1,6 @@
 #include "transport/http_session.hpp"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
@@ -30,6 +31,8 @@ constexpr std::size_t kFirstReadBytes = 4096;
 // What is read ahead of the parser, beyond the headers. The parser's own limits count neither the extensions of a chunk
 // nor the trailers: without an end to the buffer, one line would fill the memory.
 constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
+constexpr const char* kOnceOnly[] = {"webhook-id", "webhook-timestamp", "webhook-signature", "outbox-agent",
+                                     "content-type"};
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 // How long, and how much of, a refused request is read and thrown away, so that the refusal is not lost to the reset
 // that closing a socket with unread bytes causes.
@@ -135,6 +138,9 @@ private:
       refuse(methodNotAllowed());
     } else if (request.version() == 11 && request.count(http::field::host) != 1) {
       refuse(badRequest("There must be one Host header."));
+    } else if (std::ranges::any_of(kOnceOnly, [&](const char* name) { return request.count(name) > 1; })) {
+      // Which one counts is a matter of taste, and somebody before us may have another.
+      refuse(badRequest("A header that identifies the request occurs twice."));
     } else if (request.count(http::field::transfer_encoding) > 0 && !parser_->chunked()) {
       // The parser would take it to have no body, and the body for the next request.
       refuse(badRequest("The only transfer coding that is understood is chunked."));
@@ -192,6 +198,9 @@ private:
     InboundRequest request;
     request.contentType = message[http::field::content_type];
     request.webhookId = message["webhook-id"];
+    request.webhookTimestamp = message["webhook-timestamp"];
+    request.webhookSignature = message["webhook-signature"];
+    request.claimedAgent = message["outbox-agent"];
     request.body = std::move(message.body());
     RequestSink::Respond respond = [self = shared_from_this(), number = requestNumber_](InboundResponse response) {
       asio::dispatch(self->socket_.get_executor(), [self, number, response = std::move(response)]() mutable {
@@ -231,6 +240,9 @@ private:
     }
     if (response.retryAfterSeconds) {
       response_.set(http::field::retry_after, std::to_string(*response.retryAfterSeconds));
+    }
+    for (const auto& [name, value] : response.headers) {
+      response_.set(name, value);
     }
     if (response.status == 405) {
       response_.set(http::field::allow, "POST");

@@ -1,6 +1,7 @@
 #include "transport/url.hpp"
 
 #include <algorithm>
+#include <boost/asio/ip/address.hpp>
 #include <charconv>
 
 namespace ackbox::transport {
@@ -8,6 +9,7 @@ namespace {
 
 constexpr std::size_t kUrlBytesMax = 2048;
 constexpr std::size_t kHostBytesMax = 253;
+constexpr std::string_view kLocalhost = "localhost";
 
 bool isAlphanumeric(char character) {
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
@@ -58,6 +60,13 @@ std::string Url::authority() const {
   const bool isIpv6 = host.find(':') != std::string::npos;
   std::string made = isIpv6 ? "[" + host + "]" : host;
   return made.append(":").append(std::to_string(port));
+}
+
+bool Url::isLoopback() const {
+  boost::system::error_code notNumeric;
+  const boost::asio::ip::address address = boost::asio::ip::make_address(host, notNumeric);
+  return notNumeric ? host.size() == kLocalhost.size() && startsWithIgnoringCase(host, kLocalhost)
+                    : address.is_loopback();
 }
 
 ParsedUrl parseUrl(std::string_view text) {

@@ -17,6 +17,9 @@ struct Url {
 
   /// `host:port` as in a `Host` header; also what keep-alive connections are kept under.
   [[nodiscard]] std::string authority() const;
+
+  /// Whether the host is this machine by its name: `localhost`, an address in 127.0.0.0/8, or `::1`.
+  [[nodiscard]] bool isLoopback() const;
 };
 
 /// A URL, or a sentence that says why it is none.

@@ -30,7 +30,7 @@ int runReceiver(const std::filesystem::path& file, Durability durability) {
   OutboxOptions options = outboxOptions(durability);
   options.agent = kReceiverAgent;
   OutboxManager manager = OutboxManager::open(file, options);
-  InboundHandler handler(manager, effectHandler());
+  InboundHandler handler(manager, effectHandler(), {.allowAnonymous = true});
   InboundServer server(context.get_executor(), handler);
   std::jthread serving([&] { context.run(); });
   const double before = ownCpuMicroseconds();

@@ -155,7 +155,8 @@ void run(const Settings& settings) {
   if (settings.defect) {
     late.emplace(settings.database);
   }
-  ackbox::InboundHandler handler(manager, late ? late->handler(replyTo) : main_job::effectsHandler(replyTo));
+  ackbox::InboundHandler handler(manager, late ? late->handler(replyTo) : main_job::effectsHandler(replyTo),
+                                 {.allowAnonymous = true});
   ackbox::InboundServerOptions serverOptions;
   serverOptions.port = settings.port;
   ackbox::InboundServer server(context.get_executor(), handler, serverOptions);

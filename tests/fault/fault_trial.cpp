@@ -176,14 +176,17 @@ void FaultTrial::open() {
   options.storeExecutor = [this](std::function<void()> work) { boost::asio::post(context_, std::move(work)); };
   manager_.emplace(OutboxManager::open(folder_.file("agent.db"), options));
   manager_->setSender(sender_);
-  inbound_.emplace(*manager_, [](const InboundFrame& frame, InboundTransaction& transaction) {
-    SQLite::Database& database = transaction.database();
-    database.exec("CREATE TABLE IF NOT EXISTS effects(id TEXT)");
-    SQLite::Statement insert(database, "INSERT INTO effects VALUES(?)");
-    insert.bind(1, frame.id);
-    insert.exec();
-    return HandlerResult::ack();
-  });
+  inbound_.emplace(
+      *manager_,
+      [](const InboundFrame& frame, InboundTransaction& transaction) {
+        SQLite::Database& database = transaction.database();
+        database.exec("CREATE TABLE IF NOT EXISTS effects(id TEXT)");
+        SQLite::Statement insert(database, "INSERT INTO effects VALUES(?)");
+        insert.bind(1, frame.id);
+        insert.exec();
+        return HandlerResult::ack();
+      },
+      InboundOptions{.allowAnonymous = true});
 }
 
 void FaultTrial::close() {

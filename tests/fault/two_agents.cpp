@@ -90,9 +90,12 @@ void TwoAgents::open(Side side) {
   Machine& machine = machines_[side];
   machine.manager.emplace(OutboxManager::open(path(folder_, side), options(side)));
   machine.manager->setSender(std::make_shared<Wire>(*this, side == alice ? bob : alice));
-  machine.inbound.emplace(*machine.manager, [this, side](const InboundFrame& frame, InboundTransaction& transaction) {
-    return take(side, frame, transaction);
-  });
+  machine.inbound.emplace(
+      *machine.manager,
+      [this, side](const InboundFrame& frame, InboundTransaction& transaction) {
+        return take(side, frame, transaction);
+      },
+      InboundOptions{.allowAnonymous = true});
 }
 
 void TwoAgents::close(Side side) {

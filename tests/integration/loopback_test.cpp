@@ -50,23 +50,26 @@ public:
       : manager(OutboxManager::open(file, optionsOf(name, std::move(peers)))),
         database_(file.string(), SQLite::OPEN_READWRITE) {
     database_.exec("CREATE TABLE IF NOT EXISTS heard(id INTEGER PRIMARY KEY, session TEXT, data TEXT)");
-    handler_.emplace(manager, [this](const InboundFrame& frame, InboundTransaction& transaction) {
-      SQLite::Statement insert(transaction.database(), "INSERT INTO heard(session, data) VALUES (?, ?)");
-      insert.bind(1, frame.session);
-      insert.bind(2, frame.data);
-      insert.exec();
-      if (frame.sequence % 10 == 0 && frame.type == "question") {
-        Frame reply;
-        reply.peer = "alice";
-        reply.session = frame.session;
-        reply.type = "answer";
-        reply.data = frame.data;
-        reply.correlationId = frame.id;
-        transaction.enqueue(reply);
-      }
-      heard.add();
-      return HandlerResult::ack();
-    });
+    handler_.emplace(
+        manager,
+        [this](const InboundFrame& frame, InboundTransaction& transaction) {
+          SQLite::Statement insert(transaction.database(), "INSERT INTO heard(session, data) VALUES (?, ?)");
+          insert.bind(1, frame.session);
+          insert.bind(2, frame.data);
+          insert.exec();
+          if (frame.sequence % 10 == 0 && frame.type == "question") {
+            Frame reply;
+            reply.peer = "alice";
+            reply.session = frame.session;
+            reply.type = "answer";
+            reply.data = frame.data;
+            reply.correlationId = frame.id;
+            transaction.enqueue(reply);
+          }
+          heard.add();
+          return HandlerResult::ack();
+        },
+        InboundOptions{.allowAnonymous = true});
   }
 
   /// Listens; returns the port.

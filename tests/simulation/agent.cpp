@@ -45,9 +45,10 @@ Agent::Agent(testing::SimulatedProcess& process, Common& common, std::string nam
     }
   });
   if (listens) {
-    inbox_.emplace(manager_, [this](const InboundFrame& frame, InboundTransaction& transaction) {
-      return handle(frame, transaction);
-    });
+    inbox_.emplace(
+        manager_,
+        [this](const InboundFrame& frame, InboundTransaction& transaction) { return handle(frame, transaction); },
+        InboundOptions{.allowAnonymous = true});
     process.listen(*inbox_);
   }
   manager_.runThen(process.executor(), [](const std::error_code&) {});

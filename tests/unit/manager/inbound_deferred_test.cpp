@@ -55,6 +55,7 @@ struct Receiver {
     options.agent = "urn:agent:bob";
     options.clock = clock;
     options.peers = {{.name = "alice", .agent = "urn:agent:alice"}};
+    inbound.allowAnonymous = true;
     inbound.deferred.handler = std::move(deferred);
     inbound.deferred.retry.jitter = false;
     manager.emplace(OutboxManager::open(dir.file("bob.db"), options));

@@ -44,9 +44,10 @@ struct Receiver {
     manager.emplace(OutboxManager::open(dir.file("bob.db"), options));
     reader.emplace(dir.file("bob.db").string(), SQLite::OPEN_READWRITE);
     reader->exec("CREATE TABLE effects(id INTEGER PRIMARY KEY, data TEXT)");
-    handler.emplace(*manager, [this](const InboundFrame& frame, InboundTransaction& transaction) {
-      return act(frame, transaction);
-    });
+    handler.emplace(
+        *manager,
+        [this](const InboundFrame& frame, InboundTransaction& transaction) { return act(frame, transaction); },
+        InboundOptions{.allowAnonymous = true});
   }
 
   HandlerResult act(const InboundFrame& frame, InboundTransaction& transaction) {
@@ -182,6 +183,7 @@ TEST_CASE("a blocking enqueue inside a handler is refused instead of waiting for
   Receiver bob;
   std::string told;
   InboundOptions options;
+  options.allowAnonymous = true;
   options.onHandlerError = [&](const InboundFrame&, std::string_view what) { told = what; };
   bob.handler.emplace(
       *bob.manager,

@@ -78,14 +78,16 @@ TEST_CASE("row 19: a pass and an enqueue without a wait work on the store execut
 TEST_CASE("with a store executor, a handler that blocks on its own store is refused as on a thread") {
   Inline world;
   std::error_code refused;
-  InboundHandler inbox(*world.manager, [&](const InboundFrame&, InboundTransaction&) {
-    try {
-      (void)world.manager->enqueue("s", "test.event", "{}");
-    } catch (const Error& error) {
-      refused = error.code();
-    }
-    return HandlerResult::ack();
-  });
+  InboundHandler inbox(*world.manager,
+                       [&](const InboundFrame&, InboundTransaction&) {
+                         try {
+                           (void)world.manager->enqueue("s", "test.event", "{}");
+                         } catch (const Error& error) {
+                           refused = error.code();
+                         }
+                         return HandlerResult::ack();
+                       },
+                       {.allowAnonymous = true});
   int status = 0;
   InboundRequest request;
   request.contentType = "application/cloudevents+json";

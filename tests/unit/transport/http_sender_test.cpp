@@ -12,6 +12,8 @@
 #include <mutex>
 
 #include "ackbox/error.hpp"
+#include "ackbox/options.hpp"
+#include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
 #include "support/manual_clock.hpp"
 #include "transport/http_server.hpp"
@@ -229,6 +231,184 @@ TEST_CASE("A handler may send again and may stop the sender") {
     sender.stop();
   });
   CHECK(second.get_future().get() == RequestOutcome::cancelled);
+}
+
+const std::string kSecret = "whsec_YWxpY2UgYWxpY2UgYWxpY2UgYWxpY2UgYWxpY2U=";
+const std::string kOtherSecret = "whsec_Y2Fyb2wgY2Fyb2wgY2Fyb2wgY2Fyb2wgY2Fyb2w=";
+
+protocol::KeyRing ringOf(const std::string& secret) {
+  return protocol::KeyRing(std::vector{Secret(secret)});
+}
+
+PeerOptions bobWith(const std::vector<std::string>& secrets) {
+  PeerOptions bob;
+  bob.name = "bob";
+  std::vector<Secret> parsed;
+  for (const std::string& secret : secrets) {
+    parsed.emplace_back(secret);
+  }
+  bob.secrets = SecretSource::fixed(parsed);
+  return bob;
+}
+
+std::string headerIn(const std::string& message, const std::string& name) {
+  const std::size_t begin = message.find("\r\n" + name + ": ");
+  if (begin == std::string::npos) {
+    return {};
+  }
+  const std::size_t value = begin + name.size() + 4;
+  return message.substr(value, message.find("\r\n", value) - value);
+}
+
+constexpr WallTime kNow{std::chrono::milliseconds(1'700'000'000'000)};
+
+/// What a peer answers to a request of one frame, and how it signs it.
+struct SignedAnswer {
+  int status = 200;
+  std::string contentType = "application/json";
+  std::string body =
+      R"({"outbox":"1","delivery":"message-1","store":"b","results":[{"id":"message-1","outcome":"ack"}]})";
+  std::string id = "re_message-1";
+  std::string key = kSecret;
+  WallTime signedAt = kNow;
+
+  [[nodiscard]] std::string bytes() const {
+    const protocol::SignatureHeaders headers = ringOf(key).sign(id, body, signedAt);
+    return "HTTP/1.1 " + std::to_string(status) + " Said\r\nContent-Type: " + contentType + "\r\nwebhook-id: " + id +
+           "\r\nwebhook-timestamp: " + headers.timestamp + "\r\nwebhook-signature: " + headers.signature +
+           "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  }
+};
+
+/// Sends `frames` frames, signed, to a peer that answers `bytes`; the request as it was received goes to `seen`.
+SendReport exchange(const std::string& bytes, std::size_t frames = 1, std::string* seen = nullptr) {
+  RawServer peer({[&](RawConnection& connection) {
+    const std::string request = connection.receiveMessage();
+    if (seen != nullptr) {
+      *seen = request;
+    }
+    connection.send(bytes);
+  }});
+  testing::IoThread io;
+  HttpSenderOptions options;
+  options.clock = std::make_shared<testing::ManualClock>(kNow);
+  HttpSender sender(options);
+  const PeerOptions bob = bobWith({kSecret});
+  sender.usePeers({&bob, 1});
+  sender.start(io.executor());
+  SendReport report = begin(sender, requestTo(peer.url(), frames)).get();
+  sender.stop();
+  return report;
+}
+
+TEST_CASE("P11: a request is signed with the peer's key over the bytes that travel, and says whose it is") {
+  std::string seen;
+  const SendReport report = exchange(SignedAnswer().bytes(), 1, &seen);
+  CHECK_MESSAGE(report.outcome == RequestOutcome::answered, report.error);
+  const std::string body = seen.substr(seen.find("\r\n\r\n") + 4);
+  const protocol::SignatureHeaders headers{headerIn(seen, "webhook-id"), headerIn(seen, "webhook-timestamp"),
+                                           headerIn(seen, "webhook-signature")};
+  CHECK(headers.id == "message-1");
+  CHECK(headers.timestamp == "1700000000");
+  CHECK(ringOf(kSecret).verify(headers, body, kNow) == protocol::SignatureVerdict::valid);
+  CHECK(headerIn(seen, "outbox-agent") == "urn:agent:alice");
+  CHECK(seen.find("whsec_") == std::string::npos);
+}
+
+TEST_CASE("P11: an answer that is not signed, or not for this request, acknowledges nothing") {
+  const SignedAnswer good;
+  REQUIRE(exchange(good.bytes()).outcome == RequestOutcome::answered);
+  SignedAnswer forged = good;
+  forged.key = kOtherSecret;
+  SignedAnswer asRequest = good;
+  asRequest.id = "message-1";
+  SignedAnswer ofAnother = good;
+  ofAnother.id = "re_message-2";
+  SignedAnswer old = good;
+  old.signedAt = kNow - std::chrono::seconds(301);
+  SignedAnswer early = good;
+  early.signedAt = kNow + std::chrono::seconds(301);
+  std::string altered = good.bytes();
+  altered.replace(altered.find("\"store\":\"b\""), 11, "\"store\":\"c\"");
+  const std::string portal =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(good.body.size()) +
+      "\r\n\r\n" + good.body;
+  for (const std::string& bytes :
+       {forged.bytes(), asRequest.bytes(), ofAnother.bytes(), old.bytes(), early.bytes(), altered, portal}) {
+    CAPTURE(bytes);
+    const SendReport report = exchange(bytes);
+    CHECK(report.outcome == RequestOutcome::peerUnavailable);
+    CHECK(report.results.empty());
+    CHECK(report.error.find("not signed") != std::string::npos);
+  }
+}
+
+TEST_CASE("P11: a refusal for good that is not signed costs a frame an attempt, and not its life") {
+  const std::string problem = R"({"title":"Too large","status":413})";
+  SignedAnswer refusal;
+  refusal.status = 413;
+  refusal.contentType = "application/problem+json";
+  refusal.body = problem;
+  CHECK(exchange(refusal.bytes()).outcome == RequestOutcome::requestRejected);
+  SignedAnswer turned = refusal;
+  turned.status = 400;
+  SignedAnswer forged = refusal;
+  forged.key = kOtherSecret;
+  for (const std::string& bytes : {turned.bytes(), forged.bytes()}) {
+    const SendReport report = exchange(bytes);
+    REQUIRE(report.outcome == RequestOutcome::answered);
+    REQUIRE(report.results.size() == 1);
+    CHECK(report.results[0].outcome == Outcome::nack);
+    CHECK(report.results[0].code == "unverified-refusal");
+  }
+  // Smaller requests do no harm whoever asks for them.
+  CHECK(exchange(forged.bytes(), 2).outcome == RequestOutcome::requestRejected);
+  forged.status = 401;
+  CHECK(exchange(forged.bytes()).outcome == RequestOutcome::peerRefused);
+}
+
+TEST_CASE("P11: secrets that are none, or could verify no answer, and plain HTTP to another machine are refused") {
+  HttpSender sender;
+  const auto refusal = [&](const PeerOptions& peer) -> std::string {
+    try {
+      sender.usePeers({&peer, 1});
+    } catch (const Error& error) {
+      CHECK((error.code() == Errc::invalidOption));
+      return error.what();
+    }
+    return {};
+  };
+  CHECK(refusal(bobWith({kSecret})).empty());
+  const std::string malformed = refusal(bobWith({"whsec_SecretLetters"}));
+  CHECK(malformed.find("peers['bob']") != std::string::npos);
+  CHECK(malformed.find("Letters") == std::string::npos);
+  CHECK(refusal(bobWith({})).find("whpk_") != std::string::npos);
+  CHECK(refusal(bobWith({"whsk_nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A="})).find("whpk_") != std::string::npos);
+
+  PeerOptions bob;
+  bob.name = "bob";
+  for (const char* url :
+       {"http://192.0.2.1/inbox", "http://bob.example/", "http://localhost.example/", "http://[::2]/"}) {
+    CAPTURE(url);
+    bob.url = url;
+    bob.allowPlainHttp = false;
+    CHECK(refusal(bob).find("allowPlainHttp") != std::string::npos);
+    bob.allowPlainHttp = true;
+    CHECK(refusal(bob).empty());
+  }
+  bob.allowPlainHttp = false;
+  for (const char* url : {"http://127.0.0.1/", "http://127.9.9.9:80/", "http://LocalHost:8080/", "http://[::1]/"}) {
+    CAPTURE(url);
+    bob.url = url;
+    CHECK(refusal(bob).empty());
+  }
+
+  testing::IoThread io;
+  sender.start(io.executor());
+  const SendReport report = begin(sender, requestTo("http://192.0.2.1/", 1)).get();
+  CHECK(report.outcome == RequestOutcome::peerRefused);
+  CHECK(report.error.find("allowPlainHttp") != std::string::npos);
+  sender.stop();
 }
 
 TEST_CASE("An option out of its range is named") {

@@ -45,11 +45,13 @@ TEST_CASE("A request that is still handled when server and executor are gone end
   std::latch begun(1);
   std::latch mayEnd(1);
   {
-    InboundHandler handler(manager, [&](const InboundFrame&, InboundTransaction&) {
-      begun.count_down();
-      mayEnd.wait();
-      return HandlerResult::ack();
-    });
+    InboundHandler handler(manager,
+                           [&](const InboundFrame&, InboundTransaction&) {
+                             begun.count_down();
+                             mayEnd.wait();
+                             return HandlerResult::ack();
+                           },
+                           {.allowAnonymous = true});
     std::optional<RawConnection> peer;
     {
       boost::asio::thread_pool pool(2);
@@ -69,10 +71,12 @@ TEST_CASE("P11: requests that nobody waits for any more are as limited as connec
   const testing::TempDir directory;
   OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
   std::latch mayEnd(1);
-  InboundHandler handler(manager, [&](const InboundFrame&, InboundTransaction&) {
-    mayEnd.wait();
-    return HandlerResult::ack();
-  });
+  InboundHandler handler(manager,
+                         [&](const InboundFrame&, InboundTransaction&) {
+                           mayEnd.wait();
+                           return HandlerResult::ack();
+                         },
+                         {.allowAnonymous = true});
   boost::asio::thread_pool pool(2);
   InboundServerOptions options;
   options.connectionsMax = 2;
@@ -100,10 +104,12 @@ TEST_CASE("Servers that end under load, on threads of their own, answer or cut, 
   const testing::TempDir directory;
   OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
   std::atomic<std::uint64_t> handled = 0;
-  InboundHandler handler(manager, [&](const InboundFrame&, InboundTransaction&) {
-    ++handled;
-    return HandlerResult::ack();
-  });
+  InboundHandler handler(manager,
+                         [&](const InboundFrame&, InboundTransaction&) {
+                           ++handled;
+                           return HandlerResult::ack();
+                         },
+                         {.allowAnonymous = true});
   boost::asio::thread_pool pool(3);
   std::atomic<std::uint64_t> acknowledged = 0;
   std::atomic<std::uint64_t> nextId = 0;

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ackbox {
+
+/// The text of a key that must not be seen: `whsec_…` (shared), `whsk_…` (private) or `whpk_…` (public), each with
+/// base64 behind it. Copies share one buffer, which is overwritten when the last of them goes. There is no way to print
+/// it.
+///
+/// Thread-safety: as an `int`.
+class Secret {
+public:
+  /// Nothing.
+  Secret() = default;
+  /// Takes over the text, and overwrites what is left of it in the argument.
+  explicit Secret(std::string text);
+
+  /// The text, for whoever computes with it. Lifetime: this object's.
+  [[nodiscard]] std::string_view reveal() const noexcept;
+
+private:
+  std::shared_ptr<const std::string> text_;
+};
+
+std::ostream& operator<<(std::ostream&, const Secret&) = delete;
+
+/// Where the secrets shared with one peer come from. It is asked again from time to time, so that keys are rotated
+/// without a restart: requests are signed with all that it gives, and verified with any of them.
+///
+/// Thread-safety: as an `int`; `load` may be called from any thread.
+class SecretSource {
+public:
+  /// None: nothing is signed.
+  SecretSource() = default;
+
+  /// These, for good.
+  [[nodiscard]] static SecretSource fixed(std::vector<Secret> secrets);
+  /// The lines of a text file of at most 64 KiB; blank ones, and those that begin with `#`, are passed over. Read anew
+  /// at each `load`.
+  [[nodiscard]] static SecretSource file(std::filesystem::path path);
+  /// The words of an environment variable. Read once, now.
+  /// Throws `Error` with `invalidOption` if it is not set.
+  [[nodiscard]] static SecretSource environment(const std::string& variable);
+  /// Whatever `function` gives, such as a vault's answer; called at each `load`, on any thread. It must be quick.
+  [[nodiscard]] static SecretSource callback(std::function<std::vector<Secret>()> function);
+
+  /// Whether there is a source at all.
+  explicit operator bool() const noexcept { return static_cast<bool>(function_); }
+
+  /// The secrets as they are now.
+  /// Throws `Error` with `invalidOption` if a file cannot be read, and whatever a callback throws.
+  [[nodiscard]] std::vector<Secret> load() const;
+
+private:
+  std::function<std::vector<Secret>()> function_;
+};
+
+}  // namespace ackbox

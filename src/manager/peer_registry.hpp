@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/inbound_handler.hpp"
+#include "protocol/key_cache.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::manager {
+
+/// Who may speak to this agent, and as whom: finds out who sent a request before a byte of its body is decoded, and
+/// then what of it that peer may do.
+///
+/// Thread-safety: all members may be called from any thread.
+class PeerRegistry {
+public:
+  /// Throws `Error` with `invalidOption`.
+  PeerRegistry(const InboundOptions& options, std::shared_ptr<Clock> clock);
+  ~PeerRegistry();
+
+  struct Peer;
+
+  /// Somebody who is known, or who may remain unknown.
+  struct Sender {
+    /// Null: anonymous.
+    const Peer* peer = nullptr;
+    /// What answers are signed with. Null: they are not.
+    std::shared_ptr<const protocol::KeyRing> keys;
+  };
+
+  /// Nothing when the request proves nobody whom it may come from.
+  [[nodiscard]] std::optional<Sender> authenticate(const InboundRequest& request) const;
+
+  /// What a peer may do with the frames of a request.
+  enum class Verdict : std::uint8_t {
+    allowed,
+    /// An anonymous sender claims to be somebody who is known by keys.
+    unauthenticated,
+    /// A peer claims another's name, or a right that it has not.
+    forbidden,
+  };
+  /// Also refuses single frames, in sessions that are not the peer's; adds their number to `refusedFrames`.
+  [[nodiscard]] Verdict authorise(const Sender& sender, protocol::DecodedRequest& request,
+                                  std::size_t& refusedFrames) const;
+
+private:
+  using Peers = std::vector<std::unique_ptr<const Peer>>;
+
+  [[nodiscard]] const Peer* byCertificate(const InboundRequest& request) const;
+  [[nodiscard]] std::vector<const Peer*> candidates(const InboundRequest& request) const;
+
+  const std::shared_ptr<Clock> clock_;
+  const bool allowAnonymous_;
+  const protocol::KeyRing decoy_;
+  Peers peers_;
+  std::map<std::string, const Peer*, std::less<>> byAgent_;
+};
+
+}  // namespace ackbox::manager

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ackbox::protocol {
+
+/// RFC 4648, section 4, with padding.
+[[nodiscard]] std::string encodeBase64(std::span<const std::uint8_t> bytes);
+
+/// The reverse, for exactly the texts that `encodeBase64` makes: no blanks, no missing padding, no stray bits. So each
+/// value has one text only.
+[[nodiscard]] std::optional<std::vector<std::uint8_t>> decodeBase64(std::string_view text);
+
+}  // namespace ackbox::protocol

@@ -1,0 +1,320 @@
+// Goal: P11 at the receiver: who proves nobody changes nothing and learns nothing; who is known does only what is its
+// own. Method: signed requests as bytes against a real file, each altered in one way; the handler counts its calls.
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "protocol/signature.hpp"
+#include "protocol/wire.hpp"
+#include "support/manual_clock.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using nlohmann::json;
+
+const std::string kAliceKey = "whsec_YWxpY2UgYWxpY2UgYWxpY2UgYWxpY2UgYWxpY2U=";
+const std::string kCarolKey = "whsec_Y2Fyb2wgY2Fyb2wgY2Fyb2wgY2Fyb2wgY2Fyb2w=";
+
+SecretSource secretsOf(const std::vector<std::string>& texts) {
+  std::vector<Secret> secrets;
+  for (const std::string& text : texts) {
+    secrets.emplace_back(text);
+  }
+  return SecretSource::fixed(std::move(secrets));
+}
+
+protocol::KeyRing ringOf(const std::string& text) {
+  return protocol::KeyRing(secretsOf({text}).load());
+}
+
+std::vector<InboundPeer> aliceAndCarol() {
+  return {{.agents = {"urn:agent:alice", "urn:agent:alice:office"}, .secrets = secretsOf({kAliceKey})},
+          {.agents = {"urn:agent:carol"}, .secrets = secretsOf({kCarolKey})}};
+}
+
+struct Receiver {
+  explicit Receiver(InboundOptions inbound) {
+    OutboxOptions options;
+    options.agent = "urn:agent:bob";
+    options.clock = clock;
+    manager.emplace(OutboxManager::open(dir.file("bob.db"), options));
+    handler.emplace(
+        *manager,
+        [this](const InboundFrame&, InboundTransaction&) {
+          ++calls;
+          return HandlerResult::ack();
+        },
+        std::move(inbound));
+  }
+
+  InboundResponse post(InboundRequest request) {
+    std::promise<InboundResponse> answer;
+    handler->asyncHandle(std::move(request), [&](InboundResponse response) { answer.set_value(std::move(response)); });
+    return answer.get_future().get();
+  }
+
+  /// What is being written at this moment may count twice.
+  void awaitTotal(std::uint64_t Stats::*total, std::uint64_t expected) const {
+    while (manager->getStats().*total > expected) {
+      std::this_thread::yield();
+    }
+    CHECK(manager->getStats().*total == expected);
+  }
+
+  testing::TempDir dir;
+  std::shared_ptr<testing::ManualClock> clock = std::make_shared<testing::ManualClock>();
+  std::optional<OutboxManager> manager;
+  std::atomic<int> calls = 0;
+  std::optional<InboundHandler> handler;
+};
+
+InboundRequest requestFrom(const std::string& source, const std::string& type = "test.said",
+                           const std::string& session = "s", const std::string& origin = "origin-1") {
+  SendRequest request;
+  request.agent = source;
+  request.origin = origin;
+  request.epoch = 1;
+  OutboundFrame& frame = request.frames.emplace_back();
+  frame.messageId = "message-1";
+  frame.session = session;
+  frame.type = type;
+  frame.data = "{}";
+  frame.sequence = 1;
+  const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
+  InboundRequest made{encoded.contentType, encoded.body, encoded.webhookId};
+  made.claimedAgent = source;
+  return made;
+}
+
+InboundRequest signedWith(const std::string& key, InboundRequest request, WallTime now) {
+  const protocol::SignatureHeaders headers = ringOf(key).sign(request.webhookId, request.body, now);
+  request.webhookTimestamp = headers.timestamp;
+  request.webhookSignature = headers.signature;
+  return request;
+}
+
+std::string headerOf(const InboundResponse& response, const std::string& name) {
+  for (const auto& [each, value] : response.headers) {
+    if (each == name) {
+      return value;
+    }
+  }
+  return {};
+}
+
+protocol::SignatureHeaders signatureOf(const InboundResponse& response) {
+  return {headerOf(response, "webhook-id"), headerOf(response, "webhook-timestamp"),
+          headerOf(response, "webhook-signature")};
+}
+
+TEST_CASE("P11: a signed request takes effect, and its answer is signed as an answer and never passes for a request") {
+  Receiver bob({.peers = aliceAndCarol()});
+  const InboundRequest request = signedWith(kAliceKey, requestFrom("urn:agent:alice"), bob.clock->wallNow());
+  const InboundResponse response = bob.post(request);
+  CHECK(response.status == 200);
+  CHECK(bob.calls == 1);
+  const protocol::SignatureHeaders signature = signatureOf(response);
+  CHECK(signature.id == "re_message-1");
+  CHECK(ringOf(kAliceKey).verify(signature, response.body, bob.clock->wallNow()) == protocol::SignatureVerdict::valid);
+  CHECK(ringOf(kCarolKey).verify(signature, response.body, bob.clock->wallNow()) != protocol::SignatureVerdict::valid);
+
+  // The answer played back to its author.
+  InboundRequest reflected{"application/cloudevents+json", response.body, signature.id, signature.timestamp,
+                           signature.signature};
+  CHECK(bob.post(reflected).status == 401);
+}
+
+TEST_CASE("P11: what proves nobody is refused with the same words, whatever was wrong, and nothing happens") {
+  Receiver bob({.peers = aliceAndCarol()});
+  const WallTime now = bob.clock->wallNow();
+  const InboundRequest good = signedWith(kAliceKey, requestFrom("urn:agent:alice"), now);
+  struct Tampering {
+    const char* what;
+    std::function<void(InboundRequest&)> apply;
+  };
+  const std::vector<Tampering> tamperings = {
+      {"no signature", [](InboundRequest& r) { r.webhookSignature.clear(); }},
+      {"no headers at all",
+       [](InboundRequest& r) {
+         r = {r.contentType, r.body, ""};
+       }},
+      {"another body", [](InboundRequest& r) { r.body += " "; }},
+      {"no JSON and no signature for it", [](InboundRequest& r) { r.body = "["; }},
+      {"another id", [](InboundRequest& r) { r.webhookId = "message-2"; }},
+      {"another time", [](InboundRequest& r) { r.webhookTimestamp += "0"; }},
+      {"signed too long ago",
+       [&](InboundRequest& r) { r = signedWith(kAliceKey, r, now - std::chrono::seconds(301)); }},
+      {"signed in the future",
+       [&](InboundRequest& r) { r = signedWith(kAliceKey, r, now + std::chrono::seconds(301)); }},
+      {"signed with another peer's key", [&](InboundRequest& r) { r = signedWith(kCarolKey, r, now); }},
+      {"said to come from somebody else", [](InboundRequest& r) { r.claimedAgent = "urn:agent:carol"; }},
+      {"said to come from a stranger", [](InboundRequest& r) { r.claimedAgent = "urn:agent:mallory"; }},
+  };
+  std::optional<std::string> words;
+  for (const Tampering& tampering : tamperings) {
+    CAPTURE(tampering.what);
+    InboundRequest request = good;
+    tampering.apply(request);
+    const InboundResponse response = bob.post(request);
+    CHECK(response.status == 401);
+    CHECK(headerOf(response, "www-authenticate") == "StandardWebhooks");
+    CHECK(headerOf(response, "webhook-signature").empty());
+    CHECK(words.value_or(response.body) == response.body);
+    words = response.body;
+  }
+  CHECK(bob.calls == 0);
+  bob.awaitTotal(&Stats::refusedUnauthenticated, tamperings.size());
+  CHECK(bob.post(good).status == 200);
+}
+
+TEST_CASE("P11: a peer that claims another's name is refused as a whole, and counted") {
+  Receiver bob({.peers = aliceAndCarol()});
+  InboundRequest request = requestFrom("urn:agent:carol");
+  request.claimedAgent = "urn:agent:alice";
+  const InboundResponse response = bob.post(signedWith(kAliceKey, request, bob.clock->wallNow()));
+  CHECK(response.status == 403);
+  CHECK(response.contentType == "application/problem+json");
+  CHECK_FALSE(headerOf(response, "webhook-signature").empty());
+  CHECK(bob.calls == 0);
+  bob.awaitTotal(&Stats::refusedForbidden, 1);
+  CHECK(bob.post(signedWith(kAliceKey, requestFrom("urn:agent:alice:office"), bob.clock->wallNow())).status == 200);
+}
+
+TEST_CASE("P11: rights to send, to acknowledge, and to sessions are each held") {
+  std::vector<InboundPeer> peers = aliceAndCarol();
+  peers[0].maySend = false;
+  peers[1].mayAck = false;
+  peers[1].sessions = {"orders"};
+  Receiver bob({.peers = peers});
+  const auto status = [&](const std::string& key, const InboundRequest& request) {
+    return bob.post(signedWith(key, request, bob.clock->wallNow())).status;
+  };
+  CHECK(status(kAliceKey, requestFrom("urn:agent:alice")) == 403);
+  CHECK(status(kAliceKey, requestFrom("urn:agent:alice", "ackbox.ack.v1")) != 403);
+  CHECK(status(kCarolKey, requestFrom("urn:agent:carol", "ackbox.ack.v1", "orders")) == 403);
+  CHECK(status(kCarolKey, requestFrom("urn:agent:carol", "test.said", "orders")) == 200);
+  const InboundResponse other =
+      bob.post(signedWith(kCarolKey, requestFrom("urn:agent:carol", "test.said", "gossip"), bob.clock->wallNow()));
+  CHECK(other.status == 422);
+  CHECK(json::parse(other.body)["results"][0]["code"] == "session-not-allowed");
+  bob.awaitTotal(&Stats::refusedForbidden, 3);
+}
+
+TEST_CASE("P11: anonymous senders are refused unless they are asked for, and then are nobody who is known") {
+  Receiver closed({});
+  CHECK(closed.post(requestFrom("urn:agent:alice")).status == 401);
+  CHECK(closed.calls == 0);
+
+  Receiver open({.peers = aliceAndCarol(), .allowAnonymous = true});
+  CHECK(open.post(requestFrom("urn:agent:passerby")).status == 200);
+  CHECK(open.post(requestFrom("urn:agent:alice")).status == 401);
+  CHECK(open.post(signedWith(kCarolKey, requestFrom("urn:agent:passerby"), open.clock->wallNow())).status == 401);
+  CHECK(open.calls == 1);
+}
+
+TEST_CASE("A certificate that names a peer is a proof where that was asked for, and nowhere else") {
+  std::vector<InboundPeer> peers = aliceAndCarol();
+  peers[0].byCertificate = true;
+  peers.push_back({.agents = {"urn:agent:dave"}, .byCertificate = true});
+  Receiver bob({.peers = peers});
+  const auto status = [&](const std::string& certificate, const std::string& source) {
+    InboundRequest request = requestFrom(source);
+    request.certificateAgents = {"urn:unrelated", certificate};
+    return bob.post(request).status;
+  };
+  CHECK(status("urn:agent:dave", "urn:agent:dave") == 200);
+  CHECK(status("urn:agent:alice", "urn:agent:alice") == 200);
+  CHECK(status("urn:agent:carol", "urn:agent:carol") == 401);
+  CHECK(status("urn:agent:dave", "urn:agent:alice") == 403);
+  CHECK(status("urn:agent:mallory", "urn:agent:dave") == 401);
+}
+
+TEST_CASE("Without a claim the keys of all peers are tried, up to a number that a stranger cannot make expensive") {
+  Receiver few({.peers = aliceAndCarol()});
+  InboundRequest request = requestFrom("urn:agent:carol");
+  request.claimedAgent.clear();
+  CHECK(few.post(signedWith(kCarolKey, request, few.clock->wallNow())).status == 200);
+
+  std::vector<InboundPeer> peers = aliceAndCarol();
+  for (int index = 0; index < 31; ++index) {
+    peers.push_back({.agents = {"urn:agent:" + std::to_string(index)}, .secrets = secretsOf({kAliceKey})});
+  }
+  Receiver many({.peers = peers});
+  CHECK(many.post(signedWith(kCarolKey, request, many.clock->wallNow())).status == 401);
+  request.claimedAgent = "urn:agent:carol";
+  CHECK(many.post(signedWith(kCarolKey, request, many.clock->wallNow())).status == 200);
+}
+
+TEST_CASE("P11: a body beyond the limit is refused before its signature costs anything") {
+  Receiver bob({.frameBytesMax = 1000, .bodyBytesMax = 10'000, .peers = aliceAndCarol()});
+  InboundRequest request = requestFrom("urn:agent:alice");
+  request.body = std::string(10'001, '[');
+  CHECK(bob.post(request).status == 413);
+}
+
+TEST_CASE("A flood of refusals is counted without a commit for each, and none is lost") {
+  Receiver bob({.peers = aliceAndCarol()});
+  for (int count = 0; count < 500; ++count) {
+    bob.post(requestFrom("urn:agent:alice"));
+  }
+  bob.awaitTotal(&Stats::refusedUnauthenticated, 500);
+  const auto stored = [&] { return OutboxManager::open(bob.dir.file("bob.db"), {}).getStats().refusedUnauthenticated; };
+  while (stored() != 1) {
+    std::this_thread::yield();
+  }
+  bob.clock->advance(std::chrono::seconds(1));
+  bob.post(requestFrom("urn:agent:alice"));
+  while (stored() != 501) {
+    std::this_thread::yield();
+  }
+  bob.awaitTotal(&Stats::refusedUnauthenticated, 501);
+}
+
+TEST_CASE("two stores that share a session's name are apart in one batch, and the answer says whose is whose") {
+  Receiver bob({.allowAnonymous = true});
+  const InboundRequest one = requestFrom("urn:agent:alice", "test.said", "s", "origin-1");
+  const InboundRequest two = requestFrom("urn:agent:alice", "test.said", "s", "origin-2");
+  InboundRequest batch{"application/cloudevents-batch+json", "[" + one.body + "," + two.body + "]", "delivery-1"};
+  const json answer = json::parse(bob.post(batch).body);
+  REQUIRE(answer["sessions"].size() == 2);
+  CHECK(answer["sessions"][0]["origin"] == "origin-1");
+  CHECK(answer["sessions"][1]["origin"] == "origin-2");
+  CHECK(answer["sessions"][1]["accepted"] == "1");
+  CHECK_FALSE(json::parse(bob.post(one).body)["sessions"][0].contains("origin"));
+}
+
+TEST_CASE("peers that cannot be told apart or known are refused when the handler is made") {
+  const auto refusal = [](std::vector<InboundPeer> peers) -> std::string {
+    try {
+      Receiver bob({.peers = std::move(peers)});
+    } catch (const Error& error) {
+      CHECK((error.code() == Errc::invalidOption));
+      return error.what();
+    }
+    return {};
+  };
+  CHECK(refusal({{.agents = {}, .secrets = secretsOf({kAliceKey})}}).find("peers[0].agents") != std::string::npos);
+  CHECK(refusal({{.agents = {"urn:a"}}}).find("peers[0].secrets") != std::string::npos);
+  CHECK(refusal({{.agents = {"urn:a"}, .secrets = secretsOf({})}}).find("whpk_") != std::string::npos);
+  std::vector<InboundPeer> twice = aliceAndCarol();
+  twice[1].agents.push_back("urn:agent:alice");
+  CHECK(refusal(twice).find("urn:agent:alice") != std::string::npos);
+  const std::string malformed = refusal({{.agents = {"urn:a"}, .secrets = secretsOf({"whsec_SecretLetters"})}});
+  CHECK(malformed.find("secrets[0]") != std::string::npos);
+  CHECK(malformed.find("Letters") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace ackbox
