@@ -7,6 +7,7 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/random.hpp"
 #include "ackbox/sender.hpp"
+#include "ackbox/tls.hpp"
 
 namespace ackbox {
 
@@ -16,6 +17,10 @@ struct HttpSenderOptions {
   std::chrono::milliseconds resolveTimeout = std::chrono::seconds(5);
   /// Connecting to one address. Default 5 s.
   std::chrono::milliseconds connectTimeout = std::chrono::seconds(5);
+  /// The TLS handshake, for `https://`. Default 5 s.
+  std::chrono::milliseconds handshakeTimeout = std::chrono::seconds(5);
+  /// How `https://` is spoken, with whatever peer.
+  TlsClientOptions tls = {};
   /// An idle connection is closed after this. Default 50 s, under the server's 60 s, so that the server's close does
   /// not race a request.
   std::chrono::milliseconds idleTimeout = std::chrono::seconds(50);
@@ -29,8 +34,8 @@ struct HttpSenderOptions {
   std::shared_ptr<Random> random;
 };
 
-/// Carries frames over HTTP/1.1 to each peer's URL as `proto/` describes, on keep-alive connections; signed, where the
-/// peer has secrets. Never follows a redirect.
+/// Carries frames over HTTP/1.1, with or without TLS, to each peer's URL as `proto/` describes, on keep-alive
+/// connections; signed, where the peer has secrets. Never follows a redirect.
 ///
 /// Thread-safety: all members may be called from any thread. Handlers are called on a strand of the executor given to
 /// `start`, never inside `asyncSend` or `stop`; a request made while it is not started is answered `cancelled`, on a
@@ -47,12 +52,16 @@ public:
   /// One: a batch may be sent only to a peer that has granted it.
   [[nodiscard]] std::uint32_t initialCredit() const override { return 1; }
   /// Loads the peers' secrets, and again while it runs, at most once a second, so that a rotation needs no restart.
-  /// Throws `Error` with `invalidOption`: a secret that cannot be loaded or read, none that could verify an answer, or
-  /// plain HTTP to another machine that was not allowed by name.
+  /// Throws `Error` with `invalidOption`: a secret that cannot be loaded or read, none that could verify an answer,
+  /// plain HTTP to another machine that was not allowed by name, or certificates that `https://` to one of them needs.
   void usePeers(std::span<const PeerOptions> peers) override;
   void start(const boost::asio::any_io_executor& executor) override;
   void asyncSend(SendRequest request, SendHandler handler) override;
   void stop() override;
+
+  /// Reads the certificates of `HttpSenderOptions::tls` now; changed files are noticed without it.
+  /// Throws `Error` with `invalidOption`, and goes on with those from before.
+  void reloadCertificates();
 
 private:
   class Body;

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "ackbox/tls.hpp"
+
 namespace ackbox {
 
 class InboundHandler;
@@ -19,17 +21,24 @@ struct InboundServerOptions {
   std::uint16_t port = 0;
   /// The path of the inbox.
   std::string path = "/inbox";
+  /// TLS, once it names a certificate. Default: plain HTTP.
+  TlsServerOptions tls = {};
+  /// Whether to listen without TLS on an address that is not loopback, where anybody on the way reads along. Default:
+  /// no.
+  bool allowPlainHttp = false;
   /// Connections at once; further ones wait in the kernel's backlog. Default 1,024.
   std::size_t connectionsMax = 1024;
   /// Bytes of a request's headers. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;
+  /// The TLS handshake of a new connection, which has its place among `connectionsMax` from the start. Default 10 s.
+  std::chrono::milliseconds handshakeTimeout = std::chrono::seconds(10);
   /// From the first byte of a request to its last. Default 30 s.
   std::chrono::milliseconds requestTimeout = std::chrono::seconds(30);
   /// Between requests on one connection. Default 60 s.
   std::chrono::milliseconds idleTimeout = std::chrono::seconds(60);
 };
 
-/// An HTTP/1.1 server that feeds an `InboundHandler`.
+/// An HTTP/1.1 server, with or without TLS, that feeds an `InboundHandler`.
 ///
 /// Thread-safety: members may be called from any thread.
 /// Lifetime: the handler and the executor's context must outlive it. Destruction stops it without waiting: a request
@@ -47,8 +56,13 @@ public:
   /// The port that it listens on.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  /// `http://address:port/path`.
+  /// `http://address:port/path`, or `https://`.
   [[nodiscard]] std::string url() const;
+
+  /// Reads the certificates of `InboundServerOptions::tls` now; changed files are noticed without it. Connections that
+  /// are open stay as they began.
+  /// Throws `Error` with `invalidOption`, and goes on with those from before.
+  void reloadCertificates();
 
   /// Stops accepting, lets requests under way finish and closes idle connections. Idempotent; does not wait.
   void stop();

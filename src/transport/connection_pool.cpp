@@ -1,41 +1,27 @@
 #include "transport/connection_pool.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace ackbox::transport {
-namespace {
-
-// A healthy idle connection has nothing to read. The end of the stream means that the peer closed it; bytes that
-// nobody asked for would be taken for the next answer.
-bool isQuiet(Socket& socket) {
-  char byte = 0;
-  const ssize_t got = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-}
-
-}  // namespace
 
 ConnectionPool::ConnectionPool(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock,
                                std::chrono::milliseconds idleTimeout)
     : clock_(std::move(clock)), idleTimeout_(idleTimeout), alarm_(clock_->makeAlarm(executor)) {}
 
-std::shared_ptr<Socket> ConnectionPool::take(const std::string& authority) {
-  const auto found = idle_.find(authority);
+std::shared_ptr<Stream> ConnectionPool::take(const std::string& place) {
+  const auto found = idle_.find(place);
   if (found == idle_.end()) {
     return nullptr;
   }
   std::vector<Idle>& list = found->second;
   const SteadyTime now = clock_->steadyNow();
-  std::shared_ptr<Socket> taken;
+  std::shared_ptr<Stream> taken;
   while (!taken && !list.empty()) {
     Idle last = std::move(list.back());
     list.pop_back();
-    if (last.closeAt > now && isQuiet(*last.socket)) {
-      taken = std::move(last.socket);
+    if (last.closeAt > now && last.stream->isQuiet()) {
+      taken = std::move(last.stream);
     }
   }
   if (list.empty()) {
@@ -44,11 +30,11 @@ std::shared_ptr<Socket> ConnectionPool::take(const std::string& authority) {
   return taken;
 }
 
-void ConnectionPool::give(const std::string& authority, std::shared_ptr<Socket> socket) {
+void ConnectionPool::give(const std::string& place, std::shared_ptr<Stream> stream) {
   if (closed_) {
     return;
   }
-  idle_[authority].push_back({.socket = std::move(socket), .closeAt = clock_->steadyNow() + idleTimeout_});
+  idle_[place].push_back({.stream = std::move(stream), .closeAt = clock_->steadyNow() + idleTimeout_});
   setAlarm();
 }
 
@@ -61,7 +47,7 @@ void ConnectionPool::close() {
 void ConnectionPool::sweep() {
   alarmSet_ = false;
   const SteadyTime now = clock_->steadyNow();
-  for (auto& [authority, list] : idle_) {
+  for (auto& [place, list] : idle_) {
     std::erase_if(list, [now](const Idle& idle) { return idle.closeAt <= now; });
   }
   std::erase_if(idle_, [](const auto& entry) { return entry.second.empty(); });
@@ -74,7 +60,7 @@ void ConnectionPool::setAlarm() {
     return;
   }
   SteadyTime first = SteadyTime::max();
-  for (const auto& [authority, list] : idle_) {
+  for (const auto& [place, list] : idle_) {
     first = std::min(first, list.front().closeAt);
   }
   alarmSet_ = true;

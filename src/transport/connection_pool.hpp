@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -9,12 +8,11 @@
 #include <vector>
 
 #include "ackbox/clock.hpp"
+#include "transport/stream.hpp"
 
 namespace ackbox::transport {
 
-using Socket = boost::asio::ip::tcp::socket;
-
-/// The idle keep-alive connections of one client, by `Url::authority`.
+/// The idle keep-alive connections of one client, by where they lead and with which certificates they began.
 ///
 /// Thread-safety: none; owned by the client's strand.
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool> {
@@ -23,17 +21,17 @@ public:
                  std::chrono::milliseconds idleTimeout);
 
   /// The connection used last, or null when none is left that the peer has not visibly closed.
-  [[nodiscard]] std::shared_ptr<Socket> take(const std::string& authority);
+  [[nodiscard]] std::shared_ptr<Stream> take(const std::string& place);
 
   /// Keeps a connection on which an exchange ended cleanly.
-  void give(const std::string& authority, std::shared_ptr<Socket> socket);
+  void give(const std::string& place, std::shared_ptr<Stream> stream);
 
   /// Closes all, and whatever is given later.
   void close();
 
 private:
   struct Idle {
-    std::shared_ptr<Socket> socket;
+    std::shared_ptr<Stream> stream;
     SteadyTime closeAt;
   };
 

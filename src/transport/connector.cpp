@@ -13,7 +13,9 @@ Connector::Connector(const asio::any_io_executor& executor, std::shared_ptr<cons
       alarm_(options_->clock->makeAlarm(executor)),
       resolver_(executor) {}
 
-void Connector::start(const Url& url, Handler handler) {
+void Connector::start(const Url& url, std::shared_ptr<TlsContext> tls, Handler handler) {
+  tls_ = std::move(tls);
+  host_ = url.host;
   handler_ = std::move(handler);
   authority_ = url.authority();
   error_code notNumeric;
@@ -33,6 +35,9 @@ void Connector::cancel() {
   if (socket_) {
     error_code ignored;
     socket_->close(ignored);
+  }
+  if (stream_) {
+    stream_->close();
   }
 }
 
@@ -62,7 +67,7 @@ void Connector::tryNext() {
     finish(nullptr);
     return;
   }
-  socket_ = std::make_shared<Socket>(executor_);
+  socket_ = std::make_shared<asio::ip::tcp::socket>(executor_);
   setAlarm(options_->connectTimeout, &Connector::onConnectTimeout);
   socket_->async_connect(endpoints_[next_++], [self = shared_from_this(), socket = socket_](const error_code& error) {
     if (!self->handler_ || socket != self->socket_) {
@@ -76,13 +81,36 @@ void Connector::tryNext() {
     }
     error_code ignored;
     socket->set_option(asio::ip::tcp::no_delay(true), ignored);
-    self->finish(socket);
+    self->socket_ = nullptr;
+    self->onConnected(std::move(*socket));
   });
 }
 
-void Connector::finish(std::shared_ptr<Socket> socket) {
+void Connector::onConnected(asio::ip::tcp::socket socket) {
+  if (!tls_) {
+    finish(makePlainStream(std::move(socket)));
+    return;
+  }
+  stream_ = makeTlsClientStream(std::move(socket), *tls_, host_, options_->clock->wallNow());
+  setAlarm(options_->handshakeTimeout, &Connector::onHandshakeTimeout);
+  stream_->asyncHandshake([self = shared_from_this(), stream = stream_](const std::string& failure) {
+    if (!self->handler_ || stream != self->stream_) {
+      return;
+    }
+    self->alarm_->cancel();
+    self->stream_ = nullptr;
+    if (failure.empty()) {
+      self->finish(stream);
+    } else {
+      self->error_ = "connecting to " + self->authority_ + ": " + failure;
+      self->tryNext();
+    }
+  });
+}
+
+void Connector::finish(std::shared_ptr<Stream> stream) {
   socket_ = nullptr;
-  std::exchange(handler_, nullptr)(std::move(socket), error_);
+  std::exchange(handler_, nullptr)(std::move(stream), error_);
 }
 
 void Connector::setAlarm(std::chrono::milliseconds timeout, void (Connector::*action)()) {
@@ -102,6 +130,12 @@ void Connector::onConnectTimeout() {
   error_ = "connecting to " + authority_ + ": timed out";
   error_code ignored;
   socket_->close(ignored);
+  tryNext();
+}
+
+void Connector::onHandshakeTimeout() {
+  error_ = "connecting to " + authority_ + ": the TLS handshake timed out";
+  std::exchange(stream_, nullptr)->close();
   tryNext();
 }
 

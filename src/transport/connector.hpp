@@ -14,21 +14,20 @@
 
 namespace ackbox::transport {
 
-/// Opens one TCP connection: resolves the name, then tries its addresses in turn, each with its own timeout.
-///
-/// TLS will be a further step here, between the connection and the handler.
+/// Opens one connection: resolves the name, then tries its addresses in turn, each with a timeout for connecting and
+/// one for the TLS handshake.
 ///
 /// Thread-safety: none; owned by the strand `executor`, on which the handler is called.
 class Connector : public std::enable_shared_from_this<Connector> {
 public:
-  /// A connected socket, or null and a sentence for people.
-  using Handler = std::function<void(std::shared_ptr<Socket> socket, const std::string& error)>;
+  /// An open connection, or null and a sentence for people.
+  using Handler = std::function<void(std::shared_ptr<Stream> stream, const std::string& error)>;
 
   /// `options.clock` must be set.
   Connector(const boost::asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options);
 
-  /// Calls `handler` once, later. Call it once.
-  void start(const Url& url, Handler handler);
+  /// Calls `handler` once, later. Call it once. `tls` is null for plain HTTP.
+  void start(const Url& url, std::shared_ptr<TlsContext> tls, Handler handler);
 
   /// After it returns, the handler is not called.
   void cancel();
@@ -38,22 +37,28 @@ private:
 
   void resolve(const Url& url);
   void tryNext();
-  void finish(std::shared_ptr<Socket> socket);
+  void onConnected(boost::asio::ip::tcp::socket socket);
+  void finish(std::shared_ptr<Stream> stream);
   void setAlarm(std::chrono::milliseconds timeout, void (Connector::*action)());
   void onResolveTimeout();
   void onConnectTimeout();
+  void onHandshakeTimeout();
 
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<const HttpSenderOptions> options_;
   const std::unique_ptr<Alarm> alarm_;
   boost::asio::ip::tcp::resolver resolver_;
   std::string authority_;
+  std::string host_;
+  std::shared_ptr<TlsContext> tls_;
   // Null once the end was reported or is no longer wanted.
   Handler handler_;
   std::vector<Endpoint> endpoints_;
   std::size_t next_ = 0;
   // The attempt under way; a completion of any other socket is stale.
-  std::shared_ptr<Socket> socket_;
+  std::shared_ptr<boost::asio::ip::tcp::socket> socket_;
+  // The same, once its handshake began.
+  std::shared_ptr<Stream> stream_;
   std::string error_;
 };
 

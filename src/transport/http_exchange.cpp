@@ -11,6 +11,7 @@
 
 #include "transport/connection_pool.hpp"
 #include "transport/connector.hpp"
+#include "transport/tls_context.hpp"
 
 namespace ackbox::transport {
 namespace {
@@ -41,6 +42,8 @@ public:
         pool_(std::move(pool)),
         url_(std::move(post.url)),
         authority_(url_.authority()),
+        tls_(std::move(post.tls)),
+        place_(tls_ ? "https://" + authority_ + "#" + std::to_string(tls_->generation()) : authority_),
         timeout_(post.timeout),
         alarm_(options_->clock->makeAlarm(executor)),
         handler_(std::move(handler)),
@@ -61,7 +64,7 @@ public:
                      self->authority_ + ": no answer within " + std::to_string(self->timeout_.count()) + " ms");
       }
     });
-    if (std::shared_ptr<Socket> idle = pool_->take(authority_)) {
+    if (std::shared_ptr<Stream> idle = pool_->take(place_)) {
       reused_ = true;
       converse(std::move(idle));
     } else {
@@ -75,13 +78,13 @@ private:
   void connect() {
     reused_ = false;
     connector_ = std::make_shared<Connector>(executor_, options_);
-    connector_->start(url_, [weak = weak_from_this()](std::shared_ptr<Socket> socket, const std::string& error) {
+    connector_->start(url_, tls_, [weak = weak_from_this()](std::shared_ptr<Stream> stream, const std::string& error) {
       const auto self = weak.lock();
       if (!self) {
         return;
       }
-      if (socket) {
-        self->converse(std::move(socket));
+      if (stream) {
+        self->converse(std::move(stream));
       } else {
         self->finish(HttpEnd::unavailable, error);
       }
@@ -91,13 +94,13 @@ private:
   // Reading begins together with writing: a peer that refuses a request early answers before it has read it all, and
   // that answer would be lost behind the broken write. For the same reason a failed write is left to the read to
   // report.
-  void converse(std::shared_ptr<Socket> socket) {
-    socket_ = std::move(socket);
+  void converse(std::shared_ptr<Stream> stream) {
+    stream_ = std::move(stream);
     written_ = false;
     buffer_.clear();
-    http::async_write(*socket_, request_,
-                      [self = shared_from_this(), socket = socket_](const error_code& error, std::size_t) {
-                        if (socket == self->socket_) {
+    http::async_write(*stream_, request_,
+                      [self = shared_from_this(), stream = stream_](const error_code& error, std::size_t) {
+                        if (stream == self->stream_) {
                           self->written_ = !error;
                         }
                       });
@@ -109,9 +112,9 @@ private:
     const auto parser = std::make_shared<Parser>();
     parser->header_limit(static_cast<std::uint32_t>(options_->headerBytesMax));
     parser->body_limit(options_->responseBytesMax);
-    http::async_read(*socket_, buffer_, *parser,
-                     [self = shared_from_this(), socket = socket_, parser](const error_code& error, std::size_t) {
-                       if (socket == self->socket_) {
+    http::async_read(*stream_, buffer_, *parser,
+                     [self = shared_from_this(), stream = stream_, parser](const error_code& error, std::size_t) {
+                       if (stream == self->stream_) {
                          self->onRead(error, *parser);
                        }
                      });
@@ -139,7 +142,7 @@ private:
     if (reused_ && isSilent) {
       // The peer closed the idle connection while the request was on its way. Should it have read the request all the
       // same, it recognises the repetition.
-      closeSocket();
+      closeStream();
       connect();
       return;
     }
@@ -159,7 +162,7 @@ private:
     answer.body = std::move(message.body());
     // Bytes beyond the answer would be taken for the next one.
     if (parser.keep_alive() && written_ && buffer_.size() == 0) {
-      pool_->give(authority_, std::exchange(socket_, nullptr));
+      pool_->give(place_, std::exchange(stream_, nullptr));
     }
     finish(std::move(answer));
   }
@@ -179,15 +182,14 @@ private:
     if (connector_) {
       connector_->cancel();
     }
-    closeSocket();
+    closeStream();
     std::exchange(handler_, nullptr)(std::move(answer));
   }
 
   // The completions of its operations become stale.
-  void closeSocket() {
-    if (const std::shared_ptr<Socket> socket = std::exchange(socket_, nullptr)) {
-      error_code ignored;
-      socket->close(ignored);
+  void closeStream() {
+    if (const std::shared_ptr<Stream> stream = std::exchange(stream_, nullptr)) {
+      stream->close();
     }
   }
 
@@ -196,6 +198,9 @@ private:
   const std::shared_ptr<ConnectionPool> pool_;
   const Url url_;
   const std::string authority_;
+  const std::shared_ptr<TlsContext> tls_;
+  // What a kept connection must have in common with this exchange.
+  const std::string place_;
   const std::chrono::milliseconds timeout_;
   const std::unique_ptr<Alarm> alarm_;
 
@@ -203,7 +208,7 @@ private:
   HttpHandler handler_;
   http::request<http::string_body> request_;
   std::shared_ptr<Connector> connector_;
-  std::shared_ptr<Socket> socket_;
+  std::shared_ptr<Stream> stream_;
   bool reused_ = false;
   bool written_ = false;
   boost::beast::flat_buffer buffer_;

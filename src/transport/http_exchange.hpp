@@ -16,10 +16,13 @@
 namespace ackbox::transport {
 
 class ConnectionPool;
+class TlsContext;
 
 /// One POST, ready to go.
 struct HttpPost {
   Url url;
+  /// Null for plain HTTP.
+  std::shared_ptr<TlsContext> tls;
   /// Beside `host` and `content-length`, which are added.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;

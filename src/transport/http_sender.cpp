@@ -17,6 +17,7 @@
 #include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
 #include "transport/http_client.hpp"
+#include "transport/tls_context.hpp"
 #include "transport/url.hpp"
 
 namespace ackbox {
@@ -33,6 +34,7 @@ void requirePositive(std::chrono::milliseconds value, const char* field) {
 std::shared_ptr<const HttpSenderOptions> complete(HttpSenderOptions options) {
   requirePositive(options.resolveTimeout, "resolveTimeout");
   requirePositive(options.connectTimeout, "connectTimeout");
+  requirePositive(options.handshakeTimeout, "handshakeTimeout");
   requirePositive(options.idleTimeout, "idleTimeout");
   if (options.responseBytesMax == 0 || options.responseBytesMax > std::size_t{64} * 1024 * 1024) {
     throw Error(Errc::invalidOption, "responseBytesMax must be from 1 to 64 MiB");
@@ -109,6 +111,8 @@ public:
     peers_ = std::move(fresh);
   }
 
+  void reloadCertificates() { tls()->reload(); }
+
   void start(const boost::asio::any_io_executor& executor) {
     auto fresh = std::make_shared<transport::HttpClient>(executor, options_);
     replace(std::move(fresh));
@@ -130,6 +134,14 @@ public:
     if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
       parsed = {.url = std::nullopt, .error = plainRefusal(request.peer)};
     }
+    std::shared_ptr<transport::TlsContext> encryption;
+    if (parsed.url && parsed.url->isEncrypted) {
+      try {
+        encryption = tls();
+      } catch (const Error& error) {
+        parsed = {.url = std::nullopt, .error = error.what()};
+      }
+    }
     if (!parsed.url) {
       client->post([handler = std::move(handler), error = std::move(parsed.error)] {
         handler(failure(RequestOutcome::peerRefused, error));
@@ -141,6 +153,7 @@ public:
     protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
     transport::HttpPost post;
     post.url = *std::move(parsed.url);
+    post.tls = std::move(encryption);
     post.headers = headers(encoded, request, keys.get());
     post.body = std::move(encoded.body);
     post.timeout = request.timeout;
@@ -160,12 +173,15 @@ private:
     bool allowPlainHttp = false;
   };
 
-  [[nodiscard]] Peer makePeer(const PeerOptions& options) const {
+  [[nodiscard]] Peer makePeer(const PeerOptions& options) {
     Peer peer;
     peer.allowPlainHttp = options.allowPlainHttp;
     const transport::ParsedUrl parsed = transport::parseUrl(options.url);
     if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
       throw Error(Errc::invalidOption, plainRefusal(options.name));
+    }
+    if (parsed.url && parsed.url->isEncrypted) {
+      (void)tls();
     }
     if (options.secrets) {
       const std::string field = "peers['" + options.name + "'].";
@@ -181,7 +197,9 @@ private:
     return peer;
   }
 
-  static bool mayBePlain(const transport::Url& url, bool isAllowed) { return isAllowed || url.isLoopback(); }
+  static bool mayBePlain(const transport::Url& url, bool isAllowed) {
+    return url.isEncrypted || isAllowed || url.isLoopback();
+  }
 
   static std::string plainRefusal(const std::string& peer) {
     return "peers['" + peer + "'].url: http:// to another machine must be asked for with allowPlainHttp";
@@ -207,6 +225,15 @@ private:
     return made;
   }
 
+  // Made when it is first needed: the system's authorities are many.
+  [[nodiscard]] std::shared_ptr<transport::TlsContext> tls() {
+    const std::scoped_lock lock(tlsMutex_);
+    if (!tls_) {
+      tls_ = std::make_shared<transport::TlsContext>(options_->tls);
+    }
+    return tls_;
+  }
+
   [[nodiscard]] Peer peerNamed(std::string_view name) {
     const std::scoped_lock lock(mutex_);
     const auto found = peers_.find(name);
@@ -229,6 +256,9 @@ private:
   }
 
   const std::shared_ptr<const HttpSenderOptions> options_;
+  std::mutex tlsMutex_;
+  // Guarded by tlsMutex_.
+  std::shared_ptr<transport::TlsContext> tls_;
   std::mutex mutex_;
   // Guarded by mutex_. Null while not started.
   std::shared_ptr<transport::HttpClient> client_;
@@ -251,6 +281,10 @@ void HttpSender::start(const boost::asio::any_io_executor& executor) {
 
 void HttpSender::asyncSend(SendRequest request, SendHandler handler) {
   body_->send(std::move(request), std::move(handler));
+}
+
+void HttpSender::reloadCertificates() {
+  body_->reloadCertificates();
 }
 
 void HttpSender::stop() {

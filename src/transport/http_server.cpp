@@ -7,6 +7,8 @@
 
 #include "ackbox/error.hpp"
 #include "transport/http_session.hpp"
+#include "transport/stream.hpp"
+#include "transport/tls_context.hpp"
 
 namespace ackbox::transport {
 namespace {
@@ -30,16 +32,27 @@ std::shared_ptr<const HttpSessionOptions> sessionOptions(const InboundServerOpti
   require(options.connectionsMax > 0, "connectionsMax must be above 0");
   require(options.headerBytesMax >= 1024 && options.headerBytesMax <= std::size_t{1024} * 1024,
           "headerBytesMax must be from 1 KiB to 1 MiB");
+  require(options.handshakeTimeout > zero, "handshakeTimeout must be above 0");
   require(options.requestTimeout > zero, "requestTimeout must be above 0");
   require(options.idleTimeout > zero, "idleTimeout must be above 0");
   HttpSessionOptions made;
   made.path = options.path;
   made.headerBytesMax = options.headerBytesMax;
+  made.handshakeTimeout = options.handshakeTimeout;
   made.requestTimeout = options.requestTimeout;
   made.idleTimeout = options.idleTimeout;
   made.clock = std::move(clock);
   made.sink = std::move(sink);
   return std::make_shared<const HttpSessionOptions>(std::move(made));
+}
+
+std::unique_ptr<TlsContext> makeTls(const TlsServerOptions& options) {
+  if (options.certificateFile.empty()) {
+    require(options.keyFile.empty() && options.clientAuthorityFile.empty(),
+            "tls.certificateFile must be set where keyFile or clientAuthorityFile is");
+    return nullptr;
+  }
+  return std::make_unique<TlsContext>(options);
 }
 
 }  // namespace
@@ -49,15 +62,20 @@ HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServe
     : executor_(executor),
       connectionsMax_(options.connectionsMax),
       sessionOptions_(sessionOptions(options, std::move(sink), std::move(clock))),
+      tls_(makeTls(options.tls)),
       acceptor_(asio::make_strand(executor)),
       alarm_(sessionOptions_->clock->makeAlarm(acceptor_.get_executor())) {
   listen(options);
 }
 
+HttpServer::~HttpServer() = default;
+
 void HttpServer::listen(const InboundServerOptions& options) {
   error_code error;
   const asio::ip::address address = asio::ip::make_address(options.address, error);
   require(!error, "address must be a numeric IPv4 or IPv6 address");
+  require(tls_ || options.allowPlainHttp || address.is_loopback(),
+          "address: plain HTTP beyond loopback must be asked for with allowPlainHttp, or tls be set");
   const asio::ip::tcp::endpoint endpoint(address, options.port);
   const auto check = [&] {
     if (error) {
@@ -78,7 +96,13 @@ void HttpServer::listen(const InboundServerOptions& options) {
 }
 
 std::string HttpServer::url() const {
-  return "http://" + host_ + ":" + std::to_string(port_) + sessionOptions_->path;
+  return (tls_ ? "https://" : "http://") + host_ + ":" + std::to_string(port_) + sessionOptions_->path;
+}
+
+void HttpServer::reloadCertificates() {
+  if (tls_) {
+    tls_->reload();
+  }
 }
 
 void HttpServer::start() {
@@ -131,8 +155,16 @@ void HttpServer::onAccepted(asio::ip::tcp::socket socket) {
   // The session tells of its end by its address, which it learns only once it is made; and weakly, so that a context
   // that is destroyed with connections open leaves no cycle.
   const auto key = std::make_shared<const HttpSession*>(nullptr);
+  std::shared_ptr<Stream> stream;
+  try {
+    stream = tls_ ? makeTlsServerStream(std::move(socket), *tls_, sessionOptions_->clock->wallNow())
+                  : makePlainStream(std::move(socket));
+  } catch (const Error&) {
+    // Memory has run out: this connection is dropped, the server goes on.
+    return;
+  }
   const std::shared_ptr<HttpSession> session =
-      makeHttpSession(std::move(socket), sessionOptions_, [weak = weak_from_this(), key] {
+      makeHttpSession(std::move(stream), sessionOptions_, [weak = weak_from_this(), key] {
         if (const auto self = weak.lock()) {
           self->onSessionEnded(*key);
         }

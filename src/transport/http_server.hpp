@@ -15,6 +15,7 @@
 namespace ackbox::transport {
 
 class HttpSession;
+class TlsContext;
 struct HttpSessionOptions;
 
 /// Listens, accepts up to a limit of connections, and keeps account of their sessions.
@@ -26,11 +27,18 @@ public:
   HttpServer(const boost::asio::any_io_executor& executor, const InboundServerOptions& options, RequestSink sink,
              std::shared_ptr<Clock> clock = systemClock());
 
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
   /// Begins to accept.
   void start();
 
   /// Accepts no more, closes idle connections, lets requests under way be answered.
   void stop();
+
+  /// See `InboundServer::reloadCertificates`.
+  void reloadCertificates();
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::string url() const;
@@ -48,6 +56,8 @@ private:
   const boost::asio::any_io_executor executor_;
   const std::size_t connectionsMax_;
   const std::shared_ptr<const HttpSessionOptions> sessionOptions_;
+  // Null: plain HTTP.
+  const std::unique_ptr<TlsContext> tls_;
   std::string host_;
   std::uint16_t port_ = 0;
 

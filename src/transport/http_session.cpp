@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "transport/refusal.hpp"
+#include "transport/stream.hpp"
 
 namespace ackbox::transport {
 namespace {
@@ -46,21 +47,22 @@ bool isMalformed(const error_code& error) {
 
 class Session final : public HttpSession, public std::enable_shared_from_this<Session> {
 public:
-  Session(asio::ip::tcp::socket socket, std::shared_ptr<const HttpSessionOptions> options, std::function<void()> ended)
+  Session(std::shared_ptr<Stream> stream, std::shared_ptr<const HttpSessionOptions> options,
+          std::function<void()> ended)
       : options_(std::move(options)),
-        socket_(std::move(socket)),
-        alarm_(options_->clock->makeAlarm(socket_.get_executor())),
+        stream_(std::move(stream)),
+        alarm_(options_->clock->makeAlarm(stream_->get_executor())),
         ended_(std::move(ended)),
         buffer_(options_->headerBytesMax + kReadAheadBytes) {}
 
   void start() override {
-    asio::post(socket_.get_executor(), [self = shared_from_this()] { self->awaitRequest(); });
+    asio::post(stream_->get_executor(), [self = shared_from_this()] { self->shakeHands(); });
   }
 
   void stop() override {
-    asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    asio::post(stream_->get_executor(), [self = shared_from_this()] {
       self->stopping_ = true;
-      if (self->phase_ == Phase::idle) {
+      if (self->phase_ == Phase::idle || self->phase_ == Phase::handshaking) {
         self->close();
       }
     });
@@ -70,6 +72,8 @@ private:
   using Parser = http::request_parser<http::string_body>;
 
   enum class Phase : std::uint8_t {
+    /// Before the first request, and over at once without TLS.
+    handshaking,
     /// Not one byte of the next request is here.
     idle,
     reading,
@@ -78,6 +82,22 @@ private:
     writing,
     closed,
   };
+
+  void shakeHands() {
+    phase_ = Phase::handshaking;
+    setAlarm(options_->handshakeTimeout);
+    stream_->asyncHandshake([self = shared_from_this()](const std::string& failure) {
+      if (self->phase_ != Phase::handshaking) {
+        return;
+      }
+      if (failure.empty()) {
+        self->certificateAgents_ = self->stream_->peerUris();
+        self->awaitRequest();
+      } else {
+        self->close();
+      }
+    });
+  }
 
   void awaitRequest() {
     if (phase_ == Phase::closed) {
@@ -96,15 +116,15 @@ private:
     parser_.reset();
     response_ = {};
     setAlarm(options_->idleTimeout);
-    socket_.async_read_some(buffer_.prepare(kFirstReadBytes),
-                            [self = shared_from_this()](const error_code& error, std::size_t size) {
-                              if (error) {
-                                self->close();
-                                return;
-                              }
-                              self->buffer_.commit(size);
-                              self->readHeader();
-                            });
+    stream_->async_read_some(buffer_.prepare(kFirstReadBytes),
+                             [self = shared_from_this()](const error_code& error, std::size_t size) {
+                               if (error) {
+                                 self->close();
+                                 return;
+                               }
+                               self->buffer_.commit(size);
+                               self->readHeader();
+                             });
   }
 
   void readHeader() {
@@ -117,7 +137,7 @@ private:
     parser_->header_limit(static_cast<std::uint32_t>(options_->headerBytesMax));
     parser_->body_limit(options_->sink.bodyBytesMax);
     setAlarm(options_->requestTimeout);
-    http::async_read_header(socket_, buffer_, *parser_,
+    http::async_read_header(*stream_, buffer_, *parser_,
                             [self = shared_from_this()](const error_code& error, std::size_t) {
                               if (self->phase_ == Phase::reading) {
                                 self->onHeader(error);
@@ -154,7 +174,7 @@ private:
   }
 
   void sendContinue() {
-    asio::async_write(socket_, asio::buffer(kContinue),
+    asio::async_write(*stream_, asio::buffer(kContinue),
                       [self = shared_from_this()](const error_code& error, std::size_t) {
                         if (error) {
                           self->close();
@@ -165,7 +185,7 @@ private:
   }
 
   void readBody() {
-    http::async_read(socket_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) {
+    http::async_read(*stream_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) {
       if (self->phase_ != Phase::reading) {
         return;
       }
@@ -201,9 +221,10 @@ private:
     request.webhookTimestamp = message["webhook-timestamp"];
     request.webhookSignature = message["webhook-signature"];
     request.claimedAgent = message["outbox-agent"];
+    request.certificateAgents = certificateAgents_;
     request.body = std::move(message.body());
     RequestSink::Respond respond = [self = shared_from_this(), number = requestNumber_](InboundResponse response) {
-      asio::dispatch(self->socket_.get_executor(), [self, number, response = std::move(response)]() mutable {
+      asio::dispatch(self->stream_->get_executor(), [self, number, response = std::move(response)]() mutable {
         self->onResponse(number, std::move(response));
       });
     };
@@ -252,37 +273,39 @@ private:
     }
     response_.keep_alive(keepAlive);
     response_.prepare_payload();
-    http::async_write(socket_, response_, [self = shared_from_this(), keepAlive](const error_code& error, std::size_t) {
-      if (self->phase_ != Phase::writing) {
-        return;
-      }
-      if (error) {
-        self->close();
-      } else if (keepAlive) {
-        self->awaitRequest();
-      } else {
-        self->linger();
-      }
-    });
+    http::async_write(*stream_, response_,
+                      [self = shared_from_this(), keepAlive](const error_code& error, std::size_t) {
+                        if (self->phase_ != Phase::writing) {
+                          return;
+                        }
+                        if (error) {
+                          self->close();
+                        } else if (keepAlive) {
+                          self->awaitRequest();
+                        } else {
+                          self->linger();
+                        }
+                      });
   }
 
   void linger() {
-    error_code ignored;
-    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
     buffer_.clear();
     setAlarm(kLingerTimeout);
-    discard(0);
+    stream_->asyncFinish([self = shared_from_this()] { self->discard(0); });
   }
 
   void discard(std::size_t discarded) {
-    socket_.async_read_some(buffer_.prepare(kFirstReadBytes),
-                            [self = shared_from_this(), discarded](const error_code& error, std::size_t size) {
-                              if (error || discarded + size > kLingerBytesMax) {
-                                self->close();
-                              } else {
-                                self->discard(discarded + size);
-                              }
-                            });
+    if (phase_ == Phase::closed) {
+      return;
+    }
+    stream_->asyncDiscardSome(*asio::buffer_sequence_begin(buffer_.prepare(kFirstReadBytes)),
+                              [self = shared_from_this(), discarded](const error_code& error, std::size_t size) {
+                                if (error || discarded + size > kLingerBytesMax) {
+                                  self->close();
+                                } else {
+                                  self->discard(discarded + size);
+                                }
+                              });
   }
 
   void setAlarm(std::chrono::milliseconds timeout) {
@@ -307,18 +330,18 @@ private:
     }
     phase_ = Phase::closed;
     alarm_->cancel();
-    error_code ignored;
-    socket_.close(ignored);
+    stream_->close();
     std::exchange(ended_, nullptr)();
   }
 
   const std::shared_ptr<const HttpSessionOptions> options_;
 
   // Owned by the strand.
-  asio::ip::tcp::socket socket_;
+  const std::shared_ptr<Stream> stream_;
+  std::vector<std::string> certificateAgents_;
   const std::unique_ptr<Alarm> alarm_;
   std::function<void()> ended_;
-  Phase phase_ = Phase::idle;
+  Phase phase_ = Phase::handshaking;
   bool stopping_ = false;
   bool keepAlive_ = false;
   // Tells a late answer from one to the request under way.
@@ -330,10 +353,10 @@ private:
 
 }  // namespace
 
-std::shared_ptr<HttpSession> makeHttpSession(asio::ip::tcp::socket socket,
+std::shared_ptr<HttpSession> makeHttpSession(std::shared_ptr<Stream> stream,
                                              std::shared_ptr<const HttpSessionOptions> options,
                                              std::function<void()> ended) {
-  return std::make_shared<Session>(std::move(socket), std::move(options), std::move(ended));
+  return std::make_shared<Session>(std::move(stream), std::move(options), std::move(ended));
 }
 
 }  // namespace ackbox::transport

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -12,11 +11,14 @@
 
 namespace ackbox::transport {
 
+class Stream;
+
 /// What the sessions of one server share.
 struct HttpSessionOptions {
   /// The only path that is served.
   std::string path;
   std::size_t headerBytesMax = 0;
+  std::chrono::milliseconds handshakeTimeout{0};
   /// From a request's first byte to its last; again for its handling, and again for writing the answer.
   std::chrono::milliseconds requestTimeout{0};
   std::chrono::milliseconds idleTimeout{0};
@@ -39,9 +41,9 @@ public:
   virtual void stop() = 0;
 };
 
-/// `socket` must have a strand of its own as its executor. `ended` is called once, there, when the connection is
+/// `stream` must have a strand of its own as its executor. `ended` is called once, there, when the connection is
 /// closed.
-[[nodiscard]] std::shared_ptr<HttpSession> makeHttpSession(boost::asio::ip::tcp::socket socket,
+[[nodiscard]] std::shared_ptr<HttpSession> makeHttpSession(std::shared_ptr<Stream> stream,
                                                            std::shared_ptr<const HttpSessionOptions> options,
                                                            std::function<void()> ended);
 

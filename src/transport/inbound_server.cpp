@@ -131,6 +131,10 @@ std::string InboundServer::url() const {
   return body_->server->url();
 }
 
+void InboundServer::reloadCertificates() {
+  body_->server->reloadCertificates();
+}
+
 void InboundServer::stop() {
   body_->server->stop();
 }

@@ -73,13 +73,13 @@ ParsedUrl parseUrl(std::string_view text) {
   if (text.size() > kUrlBytesMax) {
     return refuse(text, "it is longer than 2,048 bytes");
   }
-  if (startsWithIgnoringCase(text, "https://")) {
-    return refuse(text, "https is not supported by this build; use http over a trusted link or a TLS proxy");
+  Url url;
+  url.isEncrypted = startsWithIgnoringCase(text, "https://");
+  if (!url.isEncrypted && !startsWithIgnoringCase(text, "http://")) {
+    return refuse(text, "it does not begin with http:// or https://");
   }
-  if (!startsWithIgnoringCase(text, "http://")) {
-    return refuse(text, "it does not begin with http://");
-  }
-  const std::string_view rest = text.substr(std::string_view("http://").size());
+  url.port = url.isEncrypted ? 443 : 80;
+  const std::string_view rest = text.substr(text.find("//") + 2);
   const std::size_t authorityEnd = std::min(rest.find_first_of("/?#"), rest.size());
   std::string_view authority = rest.substr(0, authorityEnd);
   const std::string_view target = rest.substr(authorityEnd);
@@ -87,7 +87,6 @@ ParsedUrl parseUrl(std::string_view text) {
     return refuse(text, "a URL with a user name or password is not accepted");
   }
 
-  Url url;
   std::string_view portPart;
   if (!authority.empty() && authority.front() == '[') {
     const std::size_t closing = authority.find(']');

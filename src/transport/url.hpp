@@ -9,6 +9,7 @@ namespace ackbox::transport {
 
 /// Where to connect and what to ask for.
 struct Url {
+  bool isEncrypted = false;
   /// A name or an address; an IPv6 address stands without its brackets.
   std::string host;
   std::uint16_t port = 80;
@@ -28,8 +29,7 @@ struct ParsedUrl {
   std::string error;
 };
 
-/// Reads `http://host[:port][/path][?query]`, and nothing more lenient: no userinfo, no fragment, no blanks. `https` is
-/// refused with its own sentence, so that nobody believes to be encrypted.
+/// Reads `http[s]://host[:port][/path][?query]`, and nothing more lenient: no userinfo, no fragment, no blanks.
 [[nodiscard]] ParsedUrl parseUrl(std::string_view text);
 
 }  // namespace ackbox::transport

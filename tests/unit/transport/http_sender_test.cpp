@@ -169,7 +169,7 @@ TEST_CASE("P8: ends without an answer become the peer's state, and a broken conn
   CHECK(outcome(peer.url()) == RequestOutcome::connectionLost);
   CHECK(outcome(peer.url()) == RequestOutcome::peerRefused);
   CHECK(outcome("http://127.0.0.1:" + std::to_string(testing::closedPort()) + "/") == RequestOutcome::peerUnavailable);
-  CHECK(outcome("https://127.0.0.1/inbox") == RequestOutcome::peerRefused);
+  CHECK(outcome("https://127.0.0.1:" + std::to_string(testing::closedPort()) + "/") == RequestOutcome::peerUnavailable);
   sender.stop();
 }
 

@@ -399,7 +399,7 @@ TEST_CASE("A server that cannot listen says so") {
     return std::error_code();
   };
   CHECK((code(taken) == Errc::cannotListen));
-  CHECK((code({.address = "192.0.2.1"}) == Errc::cannotListen));
+  CHECK((code({.address = "192.0.2.1", .allowPlainHttp = true}) == Errc::cannotListen));
   CHECK((code({.address = "localhost"}) == Errc::invalidOption));
   CHECK((code({.path = "inbox"}) == Errc::invalidOption));
   CHECK((code({.connectionsMax = 0}) == Errc::invalidOption));

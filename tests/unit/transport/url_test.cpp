@@ -40,10 +40,13 @@ TEST_CASE("An IPv6 address stands in brackets, and only there") {
   CHECK_FALSE(parseUrl("http://[localhost]/inbox").url);
 }
 
-TEST_CASE("P11: https is refused by name rather than sent in the clear") {
-  const ParsedUrl parsed = parseUrl("https://localhost/inbox");
-  CHECK_FALSE(parsed.url);
-  CHECK(parsed.error.find("https is not supported") != std::string::npos);
+TEST_CASE("P11: what begins with https is encrypted, on its own port unless another is named, and nothing else is") {
+  const Url secure = parseUrl("HTTPS://bob.example/inbox").url.value();
+  CHECK(secure.isEncrypted);
+  CHECK(secure.port == 443);
+  CHECK(secure.target == "/inbox");
+  CHECK(parseUrl("https://[::1]:8443").url.value().port == 8443);
+  CHECK_FALSE(parseUrl("http://bob.example:443/").url.value().isEncrypted);
 }
 
 TEST_CASE("P11: a password in a URL is refused and not repeated") {

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <array>
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+
+namespace ackbox::transport {
+
+class TlsContext;
+
+/// A connection, plain or encrypted, behind one type: Beast's parsers are compiled once for both.
+///
+/// Thread-safety: none; owned by the strand that is its executor, on which everything completes.
+/// Lifetime: as Asio's sockets; keep it until its operations have completed.
+class Stream {
+public:
+  using executor_type = boost::asio::any_io_executor;
+  using Error = boost::system::error_code;
+  using Transferred = boost::asio::any_completion_handler<void(Error, std::size_t)>;
+
+  virtual ~Stream() = default;
+
+  [[nodiscard]] virtual executor_type get_executor() = 0;
+
+  /// What must be done before the first read or write. The sentence is for people, empty when it went well.
+  virtual void asyncHandshake(std::function<void(std::string failure)> done) = 0;
+
+  template <typename Buffers, typename Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [this](auto&& handler, const Buffers& into) { readSome(firstOf(into), Transferred(std::move(handler))); },
+        token, buffers);
+  }
+
+  template <typename Buffers, typename Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [this](auto&& handler, const Buffers& from) {
+          ConstBuffers list{};
+          const std::size_t count = gather(from, list);
+          writeSome(list, count, Transferred(std::move(handler)));
+        },
+        token, buffers);
+  }
+
+  /// Tells the other side that nothing more will be written.
+  virtual void asyncFinish(std::function<void()> done) = 0;
+  /// After that: reads and throws away what arrives, whatever it is.
+  virtual void asyncDiscardSome(boost::asio::mutable_buffer buffer, Transferred done) = 0;
+
+  /// Whether an idle connection has nothing to read, not even its end.
+  [[nodiscard]] virtual bool isQuiet() = 0;
+  /// The URIs in the other side's certificate, if one was verified.
+  [[nodiscard]] virtual std::vector<std::string> peerUris() const { return {}; }
+
+  virtual void close() = 0;
+
+protected:
+  /// More are written by the next call.
+  using ConstBuffers = std::array<boost::asio::const_buffer, 8>;
+
+  virtual void readSome(boost::asio::mutable_buffer buffer, Transferred done) = 0;
+  virtual void writeSome(const ConstBuffers& buffers, std::size_t count, Transferred done) = 0;
+
+private:
+  template <typename Buffers>
+  static boost::asio::mutable_buffer firstOf(const Buffers& buffers) {
+    const auto end = boost::asio::buffer_sequence_end(buffers);
+    for (auto each = boost::asio::buffer_sequence_begin(buffers); each != end; ++each) {
+      const boost::asio::mutable_buffer buffer = *each;
+      if (buffer.size() > 0) {
+        return buffer;
+      }
+    }
+    return {};
+  }
+
+  template <typename Buffers>
+  static std::size_t gather(const Buffers& buffers, ConstBuffers& list) {
+    std::size_t count = 0;
+    const auto end = boost::asio::buffer_sequence_end(buffers);
+    for (auto each = boost::asio::buffer_sequence_begin(buffers); each != end && count < list.size(); ++each) {
+      const boost::asio::const_buffer buffer = *each;
+      if (buffer.size() > 0) {
+        list[count++] = buffer;
+      }
+    }
+    return count;
+  }
+};
+
+/// Over TCP alone.
+[[nodiscard]] std::shared_ptr<Stream> makePlainStream(boost::asio::ip::tcp::socket socket);
+
+/// The server's end of TLS. Throws `Error` with `outOfMemory`.
+[[nodiscard]] std::shared_ptr<Stream> makeTlsServerStream(boost::asio::ip::tcp::socket socket, TlsContext& context,
+                                                          WallTime now);
+
+/// The client's end of TLS, with the server that is `host`, a name or an address.
+[[nodiscard]] std::shared_ptr<Stream> makeTlsClientStream(boost::asio::ip::tcp::socket socket, TlsContext& context,
+                                                          const std::string& host, WallTime now);
+
+}  // namespace ackbox::transport

@@ -1,0 +1,146 @@
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "transport/quiet.hpp"
+#include "transport/stream.hpp"
+#include "transport/tls_context.hpp"
+
+namespace ackbox::transport {
+namespace {
+
+namespace asio = boost::asio;
+
+enum class Role : bool { client, server };
+
+// Completions carry no executor of their own, so they run on the socket's, the strand.
+template <typename Handler>
+auto onStrand(Handler handler) {
+  return [handler = std::move(handler)](const Stream::Error& error, std::size_t size) mutable {
+    std::move(handler)(error, size);
+  };
+}
+
+class TlsStream final : public Stream {
+public:
+  TlsStream(asio::ip::tcp::socket socket, SSL* connection, Role role)
+      : stream_(std::move(socket), connection), role_(role) {}
+
+  [[nodiscard]] executor_type get_executor() override { return stream_.get_executor(); }
+
+  void asyncHandshake(std::function<void(std::string)> done) override {
+    const auto type = role_ == Role::server ? asio::ssl::stream_base::server : asio::ssl::stream_base::client;
+    stream_.async_handshake(type, [this, done = std::move(done)](const Error& error) {
+      done(error ? "TLS handshake: " + reason(error) : std::string());
+    });
+  }
+
+  // The other side's own farewell may never come; whoever calls this has an alarm.
+  void asyncFinish(std::function<void()> done) override {
+    stream_.async_shutdown([this, done = std::move(done)](const Error&) {
+      Error ignored;
+      stream_.next_layer().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+      done();
+    });
+  }
+
+  void asyncDiscardSome(asio::mutable_buffer buffer, Transferred done) override {
+    stream_.next_layer().async_read_some(asio::buffer(buffer), onStrand(std::move(done)));
+  }
+
+  [[nodiscard]] bool isQuiet() override { return isSocketQuiet(stream_.next_layer().native_handle()); }
+
+  [[nodiscard]] std::vector<std::string> peerUris() const override {
+    std::vector<std::string> uris;
+    SSL* const connection = const_cast<asio::ssl::stream<asio::ip::tcp::socket>&>(stream_).native_handle();
+    const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(connection), X509_free);
+    if (!certificate || SSL_get_verify_result(connection) != X509_V_OK) {
+      return uris;
+    }
+    const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> names(
+        static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)),
+        GENERAL_NAMES_free);
+    for (int index = 0; names && index < sk_GENERAL_NAME_num(names.get()); ++index) {
+      const GENERAL_NAME* const name = sk_GENERAL_NAME_value(names.get(), index);
+      if (name->type == GEN_URI) {
+        const ASN1_IA5STRING* const text = name->d.uniformResourceIdentifier;
+        uris.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                          static_cast<std::size_t>(ASN1_STRING_length(text)));
+      }
+    }
+    return uris;
+  }
+
+  void close() override {
+    Error ignored;
+    stream_.next_layer().close(ignored);
+  }
+
+protected:
+  void readSome(asio::mutable_buffer buffer, Transferred done) override {
+    stream_.async_read_some(asio::buffer(buffer), onStrand(std::move(done)));
+  }
+
+  void writeSome(const ConstBuffers& buffers, std::size_t /*count*/, Transferred done) override {
+    stream_.async_write_some(buffers, onStrand(std::move(done)));
+  }
+
+private:
+  [[nodiscard]] std::string reason(const Error& error) {
+    const long verdict = SSL_get_verify_result(stream_.native_handle());
+    return verdict == X509_V_OK ? error.message()
+                                : std::string("the certificate is refused: ") + X509_verify_cert_error_string(verdict);
+  }
+
+  asio::ssl::stream<asio::ip::tcp::socket> stream_;
+  const Role role_;
+};
+
+using Connection = std::unique_ptr<SSL, decltype(&SSL_free)>;
+
+// Certificates expire by the clock that everything else goes by.
+void judgeBy(SSL* connection, WallTime now) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+  X509_VERIFY_PARAM_set_time(SSL_get0_param(connection), static_cast<std::time_t>(seconds));
+}
+
+std::shared_ptr<Stream> makeStream(asio::ip::tcp::socket&& socket, Connection connection, Role role) {
+  return std::make_shared<TlsStream>(std::move(socket), connection.release(), role);
+}
+
+}  // namespace
+
+std::shared_ptr<Stream> makeTlsServerStream(asio::ip::tcp::socket socket, TlsContext& context, WallTime now) {
+  Connection connection(context.makeConnection(), SSL_free);
+  judgeBy(connection.get(), now);
+  return makeStream(std::move(socket), std::move(connection), Role::server);
+}
+
+std::shared_ptr<Stream> makeTlsClientStream(asio::ip::tcp::socket socket, TlsContext& context, const std::string& host,
+                                            WallTime now) {
+  Connection connection(context.makeConnection(), SSL_free);
+  judgeBy(connection.get(), now);
+  X509_VERIFY_PARAM* const rules = SSL_get0_param(connection.get());
+  Stream::Error notNumeric;
+  asio::ip::make_address(host, notNumeric);
+  bool isSet = false;
+  if (notNumeric) {
+    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    isSet = X509_VERIFY_PARAM_set1_host(rules, host.c_str(), host.size()) == 1 &&
+            SSL_set_tlsext_host_name(connection.get(), host.c_str()) == 1;
+  } else {
+    isSet = X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1;
+  }
+  // Never a connection whose other end is not checked.
+  if (!isSet) {
+    throw ackbox::Error(Errc::outOfMemory, "TLS with " + host + " could not be set up");
+  }
+  return makeStream(std::move(socket), std::move(connection), Role::client);
+}
+
+}  // namespace ackbox::transport

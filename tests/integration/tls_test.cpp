@@ -1,0 +1,317 @@
+// Goal: P11 on the way between two agents: only the right certificate, for the right host, at the right time, is spoken
+// with; a client's certificate is its identity; certificates are changed without a restart; handshakes that never end
+// cost nobody else. Method: a real server and a real sender over loopback, with authorities made for the test.
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/thread_pool.hpp>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_server.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "support/temp_dir.hpp"
+#include "integration/test_certificates.hpp"
+#include "unit/transport/raw_peer.hpp"
+
+namespace ackbox {
+namespace {
+
+using testing::CertificateFacts;
+using testing::CertificateFiles;
+using testing::TestAuthority;
+
+TlsServerOptions serverWith(const CertificateFiles& files) {
+  TlsServerOptions tls;
+  tls.certificateFile = files.certificate;
+  tls.keyFile = files.key;
+  return tls;
+}
+
+/// A receiver and the authority that it and its senders trust.
+struct World {
+  explicit World(InboundOptions inbound = {.allowAnonymous = true}) {
+    OutboxOptions options;
+    options.agent = "urn:agent:bob";
+    manager.emplace(OutboxManager::open(dir.file("bob.db"), options));
+    handler.emplace(
+        *manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, std::move(inbound));
+  }
+  ~World() {
+    server.reset();
+    pool.join();
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  void listen(const TlsServerOptions& tls) {
+    InboundServerOptions options;
+    options.tls = tls;
+    server.emplace(pool.get_executor(), *handler, options);
+  }
+  [[nodiscard]] TlsClientOptions trusting(const TestAuthority& trusted) const {
+    TlsClientOptions tls;
+    tls.authorityFile = trusted.file();
+    return tls;
+  }
+
+  /// Sends one frame from alice, on a connection of its own.
+  SendReport send(const TlsClientOptions& tls, std::string url = {}) {
+    HttpSenderOptions options;
+    options.tls = tls;
+    HttpSender sender(options);
+    sender.start(pool.get_executor());
+    SendReport report = sendWith(sender, std::move(url));
+    sender.stop();
+    return report;
+  }
+  SendReport sendWith(HttpSender& sender, std::string url = {}) {
+    SendRequest request;
+    request.url = url.empty() ? server->url() : std::move(url);
+    request.agent = "urn:agent:alice";
+    request.origin = "origin-1";
+    request.epoch = 1;
+    request.timeout = std::chrono::seconds(20);
+    OutboundFrame& frame = request.frames.emplace_back();
+    frame.messageId = "message-" + std::to_string(++sent);
+    frame.session = frame.messageId;
+    frame.type = "test";
+    frame.data = "{}";
+    frame.sequence = 1;
+    std::promise<SendReport> promise;
+    sender.asyncSend(std::move(request), [&](SendReport report) { promise.set_value(std::move(report)); });
+    return promise.get_future().get();
+  }
+
+  testing::TempDir dir;
+  TestAuthority authority{dir.file(""), "authority"};
+  std::optional<OutboxManager> manager;
+  std::optional<InboundHandler> handler;
+  boost::asio::thread_pool pool{2};
+  std::optional<InboundServer> server;
+  int sent = 0;
+};
+
+bool isAcknowledged(const SendReport& report) {
+  return report.outcome == RequestOutcome::answered && report.results.size() == 1 &&
+         report.results[0].outcome == Outcome::ack;
+}
+
+TEST_CASE("A certificate of a trusted authority, for the address or the name, is spoken with") {
+  World world;
+  world.listen(serverWith(world.authority.issue("server")));
+  CHECK(world.server->url().starts_with("https://127.0.0.1:"));
+  const SendReport byAddress = world.send(world.trusting(world.authority));
+  CHECK_MESSAGE(isAcknowledged(byAddress), byAddress.error);
+  const std::string port = std::to_string(world.server->port());
+  const SendReport byName = world.send(world.trusting(world.authority), "https://localhost:" + port + "/inbox");
+  CHECK_MESSAGE(isAcknowledged(byName), byName.error);
+}
+
+TEST_CASE("A connection is kept and used again under TLS, and a large frame passes whole") {
+  World world;
+  world.listen(serverWith(world.authority.issue("server")));
+  HttpSenderOptions options;
+  options.tls = world.trusting(world.authority);
+  HttpSender sender(options);
+  sender.start(world.pool.get_executor());
+  for (int count = 0; count < 20; ++count) {
+    const SendReport report = world.sendWith(sender);
+    CHECK_MESSAGE(isAcknowledged(report), report.error);
+  }
+  SendRequest large;
+  large.url = world.server->url();
+  large.agent = "urn:agent:alice";
+  large.timeout = std::chrono::seconds(20);
+  OutboundFrame& frame = large.frames.emplace_back();
+  frame.messageId = "large";
+  frame.type = "test";
+  frame.data = "\"" + std::string(200'000, 'x') + "\"";
+  std::promise<SendReport> promise;
+  sender.asyncSend(large, [&](SendReport report) { promise.set_value(std::move(report)); });
+  CHECK(isAcknowledged(promise.get_future().get()));
+  sender.stop();
+}
+
+TEST_CASE("P11: no other certificate is spoken with, and not a byte of a frame is sent to it") {
+  World world;
+  const TestAuthority stranger(world.dir.file(""), "stranger");
+  struct Wrong {
+    const char* what;
+    CertificateFiles files;
+    const char* reason;
+  };
+  CertificateFacts expired;
+  expired.validUntil = -60;
+  CertificateFacts early;
+  early.validFrom = 600;
+  CertificateFacts elsewhere;
+  elsewhere.names = {"DNS:bob.example", "IP:127.0.0.2"};
+  CertificateFacts nameless;
+  nameless.names = {"URI:urn:agent:bob"};
+  const Wrong wrongs[] = {
+      {"expired", world.authority.issue("expired", expired), "expired"},
+      {"not valid yet", world.authority.issue("early", early), "not yet valid"},
+      {"for another host", world.authority.issue("elsewhere", elsewhere), "mismatch"},
+      {"for no host", world.authority.issue("nameless", nameless), "mismatch"},
+      {"signed by itself", world.authority.issueSelfSigned("lonely"), "self"},
+      {"of an unknown authority", stranger.issue("foreign"), "issuer"},
+  };
+  for (const Wrong& wrong : wrongs) {
+    CAPTURE(wrong.what);
+    world.listen(serverWith(wrong.files));
+    const SendReport report = world.send(world.trusting(world.authority));
+    CHECK(report.outcome == RequestOutcome::peerUnavailable);
+    CAPTURE(report.error);
+    CHECK(report.error.find("certificate") != std::string::npos);
+    CHECK(report.error.find(wrong.reason) != std::string::npos);
+  }
+  CHECK(world.manager->getStats().received == 0);
+  // The system's authorities know nothing of ours.
+  world.listen(serverWith(world.authority.issue("server")));
+  CHECK(world.send({}).outcome == RequestOutcome::peerUnavailable);
+}
+
+TEST_CASE("P11: with mutual TLS a client is who its certificate says, and without the right one it is nobody") {
+  InboundOptions inbound;
+  inbound.peers = {{.agents = {"urn:agent:alice"}, .byCertificate = true},
+                   {.agents = {"urn:agent:carol"}, .byCertificate = true}};
+  World world(inbound);
+  const TestAuthority stranger(world.dir.file(""), "stranger");
+  TlsServerOptions tls = serverWith(world.authority.issue("server"));
+  tls.clientAuthorityFile = world.authority.file();
+  world.listen(tls);
+  const auto sendAs = [&](const CertificateFiles& files) {
+    TlsClientOptions client = world.trusting(world.authority);
+    client.certificateFile = files.certificate;
+    client.keyFile = files.key;
+    return world.send(client);
+  };
+  const auto named = [](const std::string& uri) {
+    CertificateFacts facts;
+    facts.names = {"URI:" + uri};
+    return facts;
+  };
+  const SendReport good = sendAs(world.authority.issue("alice", named("urn:agent:alice")));
+  CHECK_MESSAGE(isAcknowledged(good), good.error);
+
+  // TLS 1.3 lets a client find out only when it reads; either way nothing was taken.
+  CHECK_FALSE(isAcknowledged(world.send(world.trusting(world.authority))));
+  CHECK_FALSE(isAcknowledged(sendAs(stranger.issue("forged", named("urn:agent:alice")))));
+  CertificateFacts old = named("urn:agent:alice");
+  old.validUntil = -60;
+  CHECK_FALSE(isAcknowledged(sendAs(world.authority.issue("old", old))));
+  // Known to the authority, but not who it says, or nobody at all.
+  CHECK(sendAs(world.authority.issue("carol", named("urn:agent:carol"))).outcome == RequestOutcome::peerRefused);
+  CHECK(sendAs(world.authority.issue("mallory", named("urn:agent:mallory"))).outcome == RequestOutcome::peerRefused);
+  CHECK(world.manager->getStats().received == 1);
+  CHECK(world.manager->getStats().refusedForbidden == 1);
+  CHECK(world.manager->getStats().refusedUnauthenticated == 1);
+}
+
+TEST_CASE("Certificates are changed under a running server and a running sender, and damaged ones change nothing") {
+  World world;
+  const TestAuthority next(world.dir.file(""), "next");
+  const CertificateFiles files = world.authority.issue("server");
+  world.listen(serverWith(files));
+  std::filesystem::copy_file(world.authority.file(), world.dir.file("trusted.pem"));
+  HttpSenderOptions options;
+  options.tls.authorityFile = world.dir.file("trusted.pem");
+  HttpSender sender(options);
+  sender.start(world.pool.get_executor());
+  CHECK(isAcknowledged(world.sendWith(sender)));
+
+  std::ofstream(files.certificate, std::ios::trunc) << "damaged";
+  CHECK(isAcknowledged(world.send(options.tls)));
+  CHECK_THROWS_WITH_AS(world.server->reloadCertificates(), doctest::Contains("certificateFile"), Error);
+  CHECK(isAcknowledged(world.send(options.tls)));
+
+  (void)next.issue("server");
+  CHECK(world.send(options.tls).outcome == RequestOutcome::peerUnavailable);
+  CHECK(isAcknowledged(world.send(world.trusting(next))));
+  // A connection from before goes on; new ones go by the new authority.
+  CHECK(isAcknowledged(world.sendWith(sender)));
+  std::filesystem::copy_file(next.file(), world.dir.file("trusted.pem"),
+                             std::filesystem::copy_options::overwrite_existing);
+  CHECK(isAcknowledged(world.sendWith(sender)));
+  sender.reloadCertificates();
+  CHECK(isAcknowledged(world.sendWith(sender)));
+  sender.stop();
+}
+
+TEST_CASE("P11: handshakes that never end are cut in time, and others' traffic goes on meanwhile") {
+  World world;
+  InboundServerOptions options;
+  options.tls = serverWith(world.authority.issue("server"));
+  options.handshakeTimeout = std::chrono::milliseconds(200);
+  options.connectionsMax = 4;
+  world.server.emplace(world.pool.get_executor(), *world.handler, options);
+  std::vector<testing::RawConnection> silent;
+  for (int count = 0; count < 12; ++count) {
+    silent.emplace_back(world.server->port());
+  }
+  testing::RawConnection half(world.server->port());
+  half.send(std::string("\x16\x03\x01\x02\x00\x01", 6));
+  CHECK(isAcknowledged(world.send(world.trusting(world.authority))));
+  for (testing::RawConnection& connection : silent) {
+    CHECK(connection.receiveAll().empty());
+  }
+  half.receiveAll();
+}
+
+TEST_CASE("P11: plain HTTP to a server with TLS, and TLS to one without, end without an ACK") {
+  World world;
+  world.listen(serverWith(world.authority.issue("server")));
+  const std::string port = std::to_string(world.server->port());
+  CHECK_FALSE(isAcknowledged(world.send({}, "http://127.0.0.1:" + port + "/inbox")));
+  World plain;
+  plain.listen({});
+  const std::string plainPort = std::to_string(plain.server->port());
+  CHECK(plain.send(plain.trusting(plain.authority), "https://127.0.0.1:" + plainPort + "/inbox").outcome ==
+        RequestOutcome::peerUnavailable);
+  CHECK(world.manager->getStats().received + plain.manager->getStats().received == 0);
+}
+
+TEST_CASE("P11: a server listens beyond loopback only with TLS, or when plain HTTP is asked for by name") {
+  World world;
+  const auto refusal = [&](const InboundServerOptions& options) -> std::string {
+    try {
+      world.server.emplace(world.pool.get_executor(), *world.handler, options);
+    } catch (const Error& error) {
+      CHECK((error.code() == Errc::invalidOption));
+      return error.what();
+    }
+    return {};
+  };
+  InboundServerOptions options;
+  options.address = "0.0.0.0";
+  CHECK(refusal(options).find("allowPlainHttp") != std::string::npos);
+  options.tls = serverWith(world.authority.issue("server"));
+  CHECK(refusal(options).empty());
+  options.tls.keyFile = world.authority.issue("other").key;
+  CHECK(refusal(options).find("keyFile") != std::string::npos);
+  options.tls.certificateFile = "/nowhere.pem";
+  CHECK(refusal(options).find("/nowhere.pem") != std::string::npos);
+}
+
+TEST_CASE("A sender whose certificates cannot be read is refused when it is set, where a peer needs them") {
+  HttpSenderOptions options;
+  options.tls.authorityFile = "/nowhere.pem";
+  HttpSender sender(options);
+  PeerOptions peer;
+  peer.url = "http://127.0.0.1/";
+  CHECK_NOTHROW(sender.usePeers({&peer, 1}));
+  peer.url = "https://127.0.0.1/";
+  CHECK_THROWS_WITH_AS(sender.usePeers({&peer, 1}), doctest::Contains("/nowhere.pem"), Error);
+}
+
+}  // namespace
+}  // namespace ackbox
