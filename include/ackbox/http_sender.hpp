@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/random.hpp"
@@ -28,6 +30,10 @@ struct HttpSenderOptions {
   std::size_t responseBytesMax = 4 * 1024 * 1024;
   /// Bytes of a response's headers. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;
+  /// The `traceparent` header of one attempt, such as a tracer's span for it; called in `asyncSend`. What is no
+  /// header's value, or longer than 256 bytes, is not sent; what it throws counts as nothing. Empty (default): that of
+  /// the frames, where all of a request have the same.
+  std::function<std::string(const SendRequest& request)> traceparent = {};
   /// Time; null: `systemClock()`.
   std::shared_ptr<Clock> clock;
   /// Randomness of the batches' delivery ids; null: `systemRandom()`.

@@ -14,7 +14,9 @@
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
 #include "protocol/key_cache.hpp"
+#include "protocol/limits.hpp"
 #include "protocol/signature.hpp"
+#include "protocol/text_rules.hpp"
 #include "protocol/wire.hpp"
 #include "transport/http_client.hpp"
 #include "transport/tls_context.hpp"
@@ -205,6 +207,25 @@ private:
     return "peers['" + peer + "'].url: http:// to another machine must be asked for with allowPlainHttp";
   }
 
+  [[nodiscard]] std::string traceparentOf(const SendRequest& request) const {
+    std::string hop;
+    if (options_->traceparent) {
+      try {
+        hop = options_->traceparent(request);
+      } catch (...) {
+        // Documented: tracing harms no delivery.
+      }
+      // It comes from outside, and would be a header of its own after a line break.
+      return protocol::isVisibleAscii(hop, protocol::kTraceparentBytesMax) ? hop : std::string();
+    }
+    if (!request.frames.empty()) {
+      hop = request.frames.front().traceparent;
+    }
+    const bool isShared =
+        std::ranges::all_of(request.frames, [&hop](const OutboundFrame& frame) { return frame.traceparent == hop; });
+    return isShared ? hop : std::string();
+  }
+
   // A signature covers the id, the timestamp of this attempt and the body.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers(const protocol::EncodedRequest& encoded,
                                                                          const SendRequest& request,
@@ -218,6 +239,9 @@ private:
     };
     if (!request.agent.empty()) {
       made.emplace_back("outbox-agent", request.agent);
+    }
+    if (std::string hop = traceparentOf(request); !hop.empty()) {
+      made.emplace_back("traceparent", std::move(hop));
     }
     if (keys != nullptr && keys->canSign()) {
       made.emplace_back("webhook-signature", keys->sign(encoded.webhookId, encoded.body, now).signature);

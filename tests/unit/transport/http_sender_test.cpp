@@ -301,6 +301,37 @@ SendReport exchange(const std::string& bytes, std::size_t frames = 1, std::strin
   return report;
 }
 
+TEST_CASE(
+    "The trace context of a hop is the tracer's, or else the frames' own where they agree, and never two headers") {
+  const auto sentWith = [](const std::function<std::string(const SendRequest&)>& tracer, const std::string& first,
+                           const std::string& second) {
+    std::string seen;
+    RawServer peer({[&](RawConnection& connection) {
+      seen = connection.receiveMessage();
+      connection.send("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
+    }});
+    testing::IoThread io;
+    HttpSenderOptions options;
+    options.traceparent = tracer;
+    HttpSender sender(options);
+    sender.start(io.executor());
+    SendRequest request = requestTo(peer.url(), 2);
+    request.frames[0].traceparent = first;
+    request.frames[1].traceparent = second;
+    begin(sender, request).get();
+    sender.stop();
+    CHECK(seen.find("injected") == std::string::npos);
+    return headerIn(seen, "traceparent");
+  };
+  CHECK(sentWith({}, "00-a-b-01", "00-a-b-01") == "00-a-b-01");
+  CHECK(sentWith({}, "00-a-b-01", "00-a-c-01").empty());
+  CHECK(sentWith({}, "", "").empty());
+  CHECK(sentWith([](const SendRequest& request) { return "00-hop-" + request.frames[1].messageId; }, "00-a", "00-a") ==
+        "00-hop-message-2");
+  CHECK(sentWith([](const SendRequest&) { return "00\r\ninjected: 1"; }, "", "").empty());
+  CHECK(sentWith([](const SendRequest&) -> std::string { throw std::runtime_error("no tracer"); }, "", "").empty());
+}
+
 TEST_CASE("P11: a request is signed with the peer's key over the bytes that travel, and says whose it is") {
   std::string seen;
   const SendReport report = exchange(SignedAnswer().bytes(), 1, &seen);
