@@ -29,7 +29,7 @@ auto onStrand(Handler handler) {
 class TlsStream final : public Stream {
 public:
   TlsStream(asio::ip::tcp::socket socket, SSL* connection, Role role)
-      : stream_(std::move(socket), connection), role_(role) {}
+      : connection_(connection), stream_(std::move(socket), connection), role_(role) {}
 
   [[nodiscard]] executor_type get_executor() override { return stream_.get_executor(); }
 
@@ -57,9 +57,8 @@ public:
 
   [[nodiscard]] std::vector<std::string> peerUris() const override {
     std::vector<std::string> uris;
-    SSL* const connection = const_cast<asio::ssl::stream<asio::ip::tcp::socket>&>(stream_).native_handle();
-    const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(connection), X509_free);
-    if (!certificate || SSL_get_verify_result(connection) != X509_V_OK) {
+    const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(connection_), X509_free);
+    if (!certificate || SSL_get_verify_result(connection_) != X509_V_OK) {
       return uris;
     }
     const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> names(
@@ -91,12 +90,14 @@ protected:
   }
 
 private:
-  [[nodiscard]] std::string reason(const Error& error) {
-    const long verdict = SSL_get_verify_result(stream_.native_handle());
+  [[nodiscard]] std::string reason(const Error& error) const {
+    const long verdict = SSL_get_verify_result(connection_);
     return verdict == X509_V_OK ? error.message()
                                 : std::string("the certificate is refused: ") + X509_verify_cert_error_string(verdict);
   }
 
+  // The stream's own.
+  SSL* const connection_;
   asio::ssl::stream<asio::ip::tcp::socket> stream_;
   const Role role_;
 };
