@@ -99,7 +99,9 @@ SendReport readAnswer(const SendRequest& request, std::string_view delivery, int
 SendReport readSignedAnswer(const SendRequest& request, std::string_view delivery, int status,
                             std::string_view contentType, std::string_view retryAfter, std::string_view body) {
   SendReport report = readAnswer(request, delivery, status, contentType, retryAfter, body);
-  if (report.outcome == RequestOutcome::requestRejected && !problemRepeats(status, contentType, body)) {
+  const bool isForGood =
+      report.outcome == RequestOutcome::requestRejected || report.outcome == RequestOutcome::peerGone;
+  if (isForGood && !problemRepeats(status, contentType, body)) {
     return readUnverifiedAnswer(request, status, retryAfter);
   }
   return report;
@@ -108,6 +110,10 @@ SendReport readSignedAnswer(const SendRequest& request, std::string_view deliver
 SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter) {
   SendReport report;
   report.outcome = judge(status);
+  if (report.outcome == RequestOutcome::peerGone) {
+    // Held and probed instead: the word that ends it all must be the peer's own.
+    report.outcome = RequestOutcome::peerRefused;
+  }
   report.retryAfter = parseRetryAfter(retryAfter);
   report.error = "HTTP " + std::to_string(status) + ", and the answer was not signed with a key of this peer";
   if (report.outcome == RequestOutcome::requestRejected && request.frames.size() == 1) {

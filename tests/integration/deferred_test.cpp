@@ -67,6 +67,7 @@ public:
     database_.emplace(file_.string(), SQLite::OPEN_READWRITE);
     database_->exec("CREATE TABLE IF NOT EXISTS heard(id INTEGER PRIMARY KEY, session TEXT, data TEXT)");
     InboundOptions inbound;
+    inbound.allowAnonymous = true;
     inbound.deferred.handler = router.deferredHandler();
     handler.emplace(*manager, router.frameHandler(), inbound);
   }

@@ -44,6 +44,7 @@ FrameHandler answering(const std::string& name) {
 struct Receiver {
   explicit Receiver(const Router& router) : manager(OutboxManager::open(dir.file("bob.db"))) {
     InboundOptions options;
+    options.allowAnonymous = true;
     options.deferred.handler = router.deferredHandler();
     options.deferred.retry.maxRetries = 0;
     handler.emplace(manager, router.frameHandler(), options);
@@ -140,6 +141,7 @@ TEST_CASE("a frame that was deferred for a handler that a later version lacks ge
   const testing::TempDir dir;
   OutboxManager manager = OutboxManager::open(dir.file("bob.db"));
   InboundOptions options;
+  options.allowAnonymous = true;
   options.deferred.handler = [](DeferredFrame frame) {
     while (!frame.stopRequested()) {
       std::this_thread::yield();
