@@ -22,7 +22,7 @@ int main() {
 
   std::atomic<int> tries = 0;
   // [quote]
-  InboundHandler handler(bank, [&](const InboundFrame& frame, InboundTransaction& transaction) {
+  const auto book = [&](const InboundFrame& frame, InboundTransaction& transaction) {
     SQLite::Statement deposit(transaction.database(), "UPDATE account SET balance = balance + ? RETURNING balance");
     deposit.bind(1, std::stoi(frame.data));
     deposit.executeStep();
@@ -30,7 +30,8 @@ int main() {
     deposit.reset();
     transaction.enqueue({.peer = "alice", .session = "statements", .type = "account.balance", .data = balance});
     return ++tries % 2 == 1 ? HandlerResult::notNow("undone") : HandlerResult::ack();
-  });
+  };
+  InboundHandler handler(bank, book, {.allowAnonymous = true});
   // [end quote]
   boost::asio::thread_pool pool(1);
   InboundServer server(pool.get_executor(), handler);
