@@ -110,6 +110,11 @@ void judgeBy(SSL* connection, WallTime now) {
   X509_VERIFY_PARAM_set_time(SSL_get0_param(connection), static_cast<std::time_t>(seconds));
 }
 
+// What OpenSSL's macro does, without its casts.
+bool sayName(SSL* connection, std::string host) {
+  return SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) == 1;
+}
+
 std::shared_ptr<Stream> makeStream(asio::ip::tcp::socket&& socket, Connection connection, Role role) {
   return std::make_shared<TlsStream>(std::move(socket), connection.release(), role);
 }
@@ -132,8 +137,7 @@ std::shared_ptr<Stream> makeTlsClientStream(asio::ip::tcp::socket socket, TlsCon
   bool isSet = false;
   if (notNumeric) {
     X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    isSet = X509_VERIFY_PARAM_set1_host(rules, host.c_str(), host.size()) == 1 &&
-            SSL_set_tlsext_host_name(connection.get(), host.c_str()) == 1;
+    isSet = X509_VERIFY_PARAM_set1_host(rules, host.c_str(), host.size()) == 1 && sayName(connection.get(), host);
   } else {
     isSet = X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1;
   }
