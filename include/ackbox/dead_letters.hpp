@@ -21,6 +21,8 @@ struct DeadLetterFilter {
   std::optional<std::string> session = {};
   /// Exactly this reason, such as `retry-budget`.
   std::optional<std::string> reason = {};
+  /// The last error has this text in it, in these letters.
+  std::optional<std::string> error = {};
   /// Failed at least this long ago. 0 (default): at any time. Rows that failed under schema version 1 do not say when
   /// and count as old.
   std::chrono::milliseconds olderThan{0};

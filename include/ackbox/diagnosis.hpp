@@ -30,14 +30,15 @@ enum class Hindrance : std::uint8_t {
   pastHorizon,
   /// It was enqueued to be sent not before `until`.
   notBefore,
-  /// The message with `sequence` goes before it in its session. `sequence` 0: some do, too far ahead to look for.
+  /// The message with `sequence` goes before it in its session; `retryCount` attempts of that one failed, the last with
+  /// `detail`. `sequence` 0: some do, too far ahead to look for.
   behind,
   /// The process `processId` has its session in flight.
   sessionInFlight,
   /// Its session, or the unordered message itself, waits until `until` for the next attempt; `detail` is the last
   /// error.
   backoff,
-  /// The peer is unreachable and is probed at `until`; `detail` is the last error.
+  /// The peer is unreachable since `since` and is probed at `until`; `detail` is the last error.
   peerDown,
   /// This process was not given the peer: another one has to deliver it.
   peerNotConfigured,
@@ -65,7 +66,9 @@ enum class Hindrance : std::uint8_t {
 struct Reason {
   Hindrance hindrance = Hindrance::notRunning;
   WallTime until{};
+  WallTime since{};
   std::uint64_t sequence = 0;
+  std::uint32_t retryCount = 0;
   std::int64_t processId = 0;
   std::string detail;
 };

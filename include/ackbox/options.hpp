@@ -11,6 +11,7 @@
 
 #include "ackbox/clock.hpp"
 #include "ackbox/failure.hpp"
+#include "ackbox/health.hpp"
 #include "ackbox/random.hpp"
 #include "ackbox/retry_policy.hpp"
 #include "ackbox/secret.hpp"
@@ -129,6 +130,8 @@ struct OutboxOptions {
   FailureFunction onFailure = {};
   /// See `PeerHealthPolicy`.
   PeerHealthPolicy peerHealth = {};
+  /// See `HealthThresholds`, and `OutboxManager::onHealth`.
+  HealthThresholds health = {};
 
   /// Runs the store's transactions: is called with work to run later, not inside the call, one piece at a time. Null
   /// (default): a thread of the manager's own. For simulations and for programs that own every thread. With it, members

@@ -14,6 +14,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/events.hpp"
 #include "ackbox/frame.hpp"
+#include "ackbox/health.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
@@ -230,6 +231,17 @@ public:
   /// `Error` as reads fail.
   [[nodiscard]] std::vector<PeerStatus> peers() const;
 
+  /// Writes the dead letters that `filter` chooses, oldest enqueue first: calls `sink` with a line of JSON for each,
+  /// its line break included, in the form of proto/export.md. No snapshot is held meanwhile: what is redriven or
+  /// discarded before its turn is left out. Returns how many were written. Throws as reads fail, and what `sink`
+  /// throws.
+  std::uint64_t exportDeadLetters(const DeadLetterFilter& filter,
+                                  const std::function<void(std::string_view line)>& sink) const;
+
+  /// The same for messages in any state. Include ackbox/message_page.hpp to use it. Costs by the size of the backlog.
+  std::uint64_t exportMessages(const MessageFilter& filter,
+                               const std::function<void(std::string_view line)>& sink) const;
+
   /// Deletes retained acknowledged rows (`OutboxOptions::ackedRetention`) that were acknowledged at least `age` ago, in
   /// slices. Returns how many. Throws as `enqueue`.
   std::uint64_t cleanupDone(std::chrono::milliseconds age);
@@ -242,6 +254,13 @@ public:
   /// the file and keeps nobody waiting, but the log cannot be folded into the file meanwhile. Include
   /// ackbox/diagnosis.hpp to use it. Throws `Error` as reads fail.
   [[nodiscard]] VerifyReport verify() const;
+
+  /// Gives free pages of the file back to the file system, in slices of about a millisecond so that enqueues pass in
+  /// between; at most `pagesMax`, 0 (default): all. A run does the same by itself while more than a quarter of the file
+  /// is free. Returns how many pages were given back: none in a file that the application made without incremental
+  /// vacuum, which is never converted. The file is shorter once its log is folded in, which follows unless a reader is
+  /// in the way. Throws as `enqueue`; slices before the throw are done.
+  std::uint64_t vacuum(std::uint64_t pagesMax = 0);
 
   /// Counters and gauges, in O(1). Throws `Error` as reads fail.
   [[nodiscard]] Stats getStats() const;
@@ -347,6 +366,10 @@ public:
   /// Told of what this manager's own enqueues take away; what an `OutboxWriter` or another process takes away is
   /// counted (`Stats::superseded`) and named by the receipt there.
   [[nodiscard]] Subscription onSuperseded(std::function<void(const SupersededEvent&)> callback);
+
+  /// Tells when a threshold of `OutboxOptions::health` is crossed, when it is so already at the beginning of a run, and
+  /// when all is well again. Runs as the callbacks above.
+  [[nodiscard]] Subscription onHealth(std::function<void(const HealthEvent&)> callback);
 
   /// This store's identity: random, made with the file; `sessionorigin` on the wire.
   [[nodiscard]] std::string origin() const;

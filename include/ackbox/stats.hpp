@@ -113,7 +113,7 @@ struct PeerStats {
   std::string lastError;
 };
 
-/// One session's part of the outbox.
+/// One session's part of the outbox. Unordered messages are in none.
 struct SessionStats {
   std::string peer;
   std::string session;

@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/health.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
@@ -109,6 +110,20 @@ std::string_view toString(Hindrance hindrance) noexcept {
       return "peerDisabled";
     case Hindrance::rateLimited:
       return "rateLimited";
+  }
+  return "unknown";
+}
+
+std::string_view toString(HealthCheck check) noexcept {
+  switch (check) {
+    case HealthCheck::failed:
+      return "failed";
+    case HealthCheck::pending:
+      return "pending";
+    case HealthCheck::oldestAge:
+      return "oldestAge";
+    case HealthCheck::peerDown:
+      return "peerDown";
   }
   return "unknown";
 }

@@ -170,6 +170,8 @@ void validate(const OutboxOptions& options) {
   checkDuration("pollInterval", options.pollInterval, kShortest);
   checkDuration("sharedPollInterval", options.sharedPollInterval, kShortest);
   checkDuration("ackedRetention", options.ackedRetention, kNothing);
+  checkDuration("health.oldestAge", options.health.oldestAge, kNothing);
+  checkDuration("health.peerDownFor", options.health.peerDownFor, kNothing);
   checkDuration("stopTimeout", options.stopTimeout, kNothing);
 
   checkRetry("retry", options.retry);

@@ -19,7 +19,30 @@ std::string quoted(const std::string& detail) {
   return detail.empty() ? std::string() : " (" + detail + ")";
 }
 
-std::string clause(const Reason& reason) {
+std::string times(std::uint32_t count) {
+  return count == 1 ? "once" : std::to_string(count) + " times";
+}
+
+// `in 12 s`; what is over comes at once.
+std::string countdown(WallTime until, WallTime now) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - now).count();
+  return seconds > 0 ? "in " + std::to_string(seconds) + " s" : "now";
+}
+
+std::string behindText(const Reason& reason) {
+  if (reason.sequence == 0) {
+    return "others of its session may go before it, too far ahead to look for";
+  }
+  const std::string sequence = std::to_string(reason.sequence);
+  std::string text = "it waits behind " + sequence;
+  if (reason.retryCount != 0) {
+    text += "; " + sequence + " failed " + times(reason.retryCount);
+    text += reason.detail.empty() ? "" : ", last " + reason.detail;
+  }
+  return text;
+}
+
+std::string clause(const Reason& reason, const std::string& peer, WallTime now) {
   const std::string until = protocol::formatTimestamp(reason.until);
   switch (reason.hindrance) {
     case Hindrance::acknowledged:
@@ -40,14 +63,14 @@ std::string clause(const Reason& reason) {
     case Hindrance::notBefore:
       return "it is not to be sent before " + until;
     case Hindrance::behind:
-      return reason.sequence == 0 ? "others of its session may go before it, too far ahead to look for"
-                                  : "sequence " + std::to_string(reason.sequence) + " of its session goes before it";
+      return behindText(reason);
     case Hindrance::sessionInFlight:
       return processText(reason) + " has its session in flight";
     case Hindrance::backoff:
-      return "the next attempt is at " + until + quoted(reason.detail);
+      return "it tries again " + countdown(reason.until, now) + ", at " + until + quoted(reason.detail);
     case Hindrance::peerDown:
-      return "the peer is unreachable and is probed at " + until + quoted(reason.detail);
+      return "peer " + peer + " down since " + protocol::formatTimestamp(reason.since) + ", next probe " +
+             countdown(reason.until, now) + quoted(reason.detail);
     case Hindrance::peerNotConfigured:
       return "this process was not given the peer";
     case Hindrance::notRunning:
@@ -72,7 +95,7 @@ std::string clause(const Reason& reason) {
 
 }  // namespace
 
-std::string manager::sentenceOf(const Explanation& explanation, std::string_view notRunning) {
+std::string manager::sentenceOf(const Explanation& explanation, std::string_view notRunning, WallTime now) {
   const MessageInfo& message = explanation.message;
   std::string sentence = "Message " + message.messageId + ", ";
   if (message.sequence == 0) {
@@ -90,7 +113,7 @@ std::string manager::sentenceOf(const Explanation& explanation, std::string_view
     if (reason.hindrance == Hindrance::notRunning) {
       sentence.append(notRunning);
     } else {
-      sentence.append(clause(reason));
+      sentence.append(clause(reason, message.peer, now));
     }
     separator = "; ";
   }
@@ -113,7 +136,8 @@ std::optional<Explanation> OutboxManager::explain(std::string_view messageId) co
       }
     }
   }
-  explanation->sentence = manager::sentenceOf(*explanation, "no run is under way in this process");
+  explanation->sentence =
+      manager::sentenceOf(*explanation, "no run is under way in this process", core_->clock().wallNow());
   return explanation;
 }
 

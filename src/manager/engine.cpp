@@ -20,6 +20,9 @@ constexpr std::chrono::milliseconds kStorePause{250};
 // Retained rows deleted by one poll, when nothing else is settled.
 constexpr std::size_t kPurgedPerPoll = 500;
 
+// Settled rows passed by one poll on the way to the oldest live one: a few milliseconds.
+constexpr std::size_t kLooksPerPoll = 5'000;
+
 template <typename Item>
 void moveTo(std::vector<Item>& target, std::vector<Item>& source) {
   target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
@@ -40,6 +43,7 @@ Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const
       core_(std::move(core)),
       adviser_(core_->options()),
       machine_(machineOptions(), core_->random()),
+      health_(core_->options().health),
       wakeAlarm_(core_->clock().makeAlarm(strand_)),
       pollAlarm_(core_->clock().makeAlarm(strand_)),
       pauseAlarm_(core_->clock().makeAlarm(strand_)),
@@ -265,6 +269,7 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_cod
     return;
   }
   emit(*step);
+  watch(step->vitals, step->actions.peers);
   delivery::Actions actions;
   for (std::size_t index = 0; index < step->claims.size(); ++index) {
     const delivery::RequestId request = step->actions.claims[index].request;
@@ -318,6 +323,24 @@ void Engine::emit(StepJob& step) {
     stopReport_.settled += counts.settled();
   }
   announcement.emit(core_->events());
+}
+
+// Subscribers may do anything, so they are told when all that was seen is taken in.
+void Engine::watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers) {
+  if (!health_.on()) {
+    return;
+  }
+  HealthWatch::Events events;
+  const WallTime wall = now().wall;
+  for (const delivery::PeerRecord& record : peers) {
+    if (const auto peer = peers_.find(record.peer); peer != peers_.end()) {
+      health_.peerChanged(peer->second.name, record.down, record.downSince, wall, events);
+    }
+  }
+  health_.look(vitals, wall, events);
+  for (const HealthEvent& event : events) {
+    core_->events().health.emit(event);
+  }
 }
 
 void Engine::send(delivery::Actions::Send&& send) {
@@ -397,13 +420,22 @@ void Engine::poll() {
       core_->writer(), false,
       [](store::Store& store) {
         store.purgeAcked(kPurgedPerPoll);
-        return store.anyOwnerDead() ? store.buryDeadOwners() : 0;
+        if (store.anyOwnerDead()) {
+          store.buryDeadOwners();
+        }
+        store.advanceOldest(kLooksPerPoll);
+        const bool untidy = store.tidy();
+        return Poll{store.vitals(), untidy};
       },
-      [link = crossing()](const std::error_code& error, std::size_t) {
+      [link = crossing()](const std::error_code& error, const Poll& poll) {
         link->enter([error](const Engine& engine) { return engine.takeNews(error); },
-                    [](Engine& engine, News news) {
+                    [poll](Engine& engine, News news) {
                       engine.pollUnderWay_ = false;
+                      engine.untidy_ = poll.untidy;
                       if (!engine.finished_ && !engine.failOnce(news.error)) {
+                        if (!news.error) {
+                          engine.watch(poll.vitals);
+                        }
                         engine.onRows(std::move(news.rows), news.shared);
                         engine.pollLater();
                       }
@@ -416,7 +448,8 @@ void Engine::pollLater() {
     return;
   }
   const OutboxOptions& options = core_->options();
-  pollAlarm_->set(now().steady + (shared_ ? options.sharedPollInterval : options.pollInterval),
+  // What is to be tidied is a slice each poll.
+  pollAlarm_->set(now().steady + (shared_ || untidy_ ? options.sharedPollInterval : options.pollInterval),
                   [self = shared_from_this()] { self->poll(); });
 }
 

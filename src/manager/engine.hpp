@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "manager/core.hpp"
 #include "manager/crossing.hpp"
 #include "manager/function_sender.hpp"
+#include "manager/health_watch.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::manager {
@@ -77,6 +79,13 @@ private:
     std::error_code error;
   };
 
+  // What a poll has seen.
+  struct Poll {
+    store::Vitals vitals;
+    // Pages to be given back.
+    bool untidy = false;
+  };
+
   [[nodiscard]] std::shared_ptr<Crossing<Engine>> crossing();
   [[nodiscard]] News takeNews(const std::error_code& error) const noexcept;
   [[nodiscard]] delivery::Now now() const;
@@ -85,6 +94,7 @@ private:
   void stepDone(const std::shared_ptr<StepJob>& step, const std::error_code& error);
   void stepFailed(StepJob& step);
   void emit(StepJob& step);
+  void watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers = {});
   void send(delivery::Actions::Send&& send);
   [[nodiscard]] delivery::MachineOptions machineOptions();
   void publishPeers();
@@ -110,6 +120,7 @@ private:
   std::shared_ptr<Core> core_;
   Adviser adviser_;
   delivery::Machine machine_;
+  HealthWatch health_;
   const std::unique_ptr<Alarm> wakeAlarm_;
   const std::unique_ptr<Alarm> pollAlarm_;
   const std::unique_ptr<Alarm> pauseAlarm_;
@@ -126,6 +137,7 @@ private:
   bool begun_ = false;
   bool discovered_ = false;
   bool shared_ = false;
+  bool untidy_ = false;
   bool stopping_ = false;
   bool patienceOver_ = false;
   bool finished_ = false;

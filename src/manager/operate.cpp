@@ -1,5 +1,6 @@
 // The operator's members of OutboxManager: what is changed by hand.
 
+#include <algorithm>
 #include <utility>
 
 #include "ackbox/dead_letters.hpp"
@@ -12,6 +13,8 @@ namespace {
 
 // Rows changed in one transaction: the write lock is free again after a few milliseconds.
 constexpr std::size_t kSliceRows = 500;
+// The same for pages.
+constexpr std::uint64_t kSlicePages = 64;
 
 store::HandChange changeOne(manager::Core& core, std::string_view messageId, delivery::Transition transition,
                             std::string_view reason = {}) {
@@ -77,6 +80,20 @@ ChangeReceipt OutboxManager::markFailed(std::string_view messageId, std::string_
 
 DeadLetterPage OutboxManager::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
   return core_->reader().deadLetters(filter, limit, after);
+}
+
+std::uint64_t OutboxManager::vacuum(std::uint64_t pagesMax) {
+  std::uint64_t released = 0;
+  std::uint64_t slice = 0;
+  std::uint64_t wanted = 0;
+  do {
+    wanted = pagesMax == 0 ? kSlicePages : std::min<std::uint64_t>(kSlicePages, pagesMax - released);
+    slice = manager::commitBlocking(core_->writer(), false, [wanted](store::Store& store) {
+      return static_cast<std::uint64_t>(store.vacuum(static_cast<std::size_t>(wanted)));
+    });
+    released += slice;
+  } while (slice != 0 && slice == wanted);
+  return released;
 }
 
 std::uint64_t OutboxManager::cleanupDone(std::chrono::milliseconds age) {

@@ -161,6 +161,10 @@ Subscription OutboxManager::onSuperseded(std::function<void(const SupersededEven
   return core_->events().superseded.add(std::move(callback));
 }
 
+Subscription OutboxManager::onHealth(std::function<void(const HealthEvent&)> callback) {
+  return core_->events().health.add(std::move(callback));
+}
+
 std::string OutboxManager::origin() const {
   return core_->origin();
 }

@@ -20,6 +20,9 @@ struct OutboxReader::Body {
 OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions options) {
   validate(options);
   // Which peers this program was given says nothing here.
+  if (!options.clock) {
+    options.clock = systemClock();
+  }
   options.adoptPeers = true;
   if (!options.clock) {
     options.clock = systemClock();
@@ -77,7 +80,8 @@ std::optional<Explanation> OutboxReader::explain(std::string_view messageId) con
   if (explanation->message.state == MessageState::pending && processIds().empty()) {
     explanation->reasons.push_back({.hindrance = Hindrance::notRunning, .detail = {}});
   }
-  explanation->sentence = manager::sentenceOf(*explanation, "no process has the file open");
+  explanation->sentence =
+      manager::sentenceOf(*explanation, "no process has the file open", body_->options.clock->wallNow());
   return explanation;
 }
 

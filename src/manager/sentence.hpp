@@ -7,7 +7,8 @@
 
 namespace ackbox::manager {
 
-/// An explanation for people; `notRunning` says what `Hindrance::notRunning` stands for where it was explained.
-[[nodiscard]] std::string sentenceOf(const Explanation& explanation, std::string_view notRunning);
+/// An explanation for people at the instant `now`; `notRunning` says what `Hindrance::notRunning` stands for where it
+/// was explained.
+[[nodiscard]] std::string sentenceOf(const Explanation& explanation, std::string_view notRunning, WallTime now);
 
 }  // namespace ackbox::manager

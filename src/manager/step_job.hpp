@@ -51,6 +51,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
       claims.push_back(store.claim(claim.sessions));
     }
     epoch = store.epoch();
+    vitals = store.vitals();
   }
 
   void done(const std::error_code& error) noexcept override {
@@ -67,6 +68,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
   std::vector<std::string> sessionNames;
   std::vector<store::ClaimReply> claims;
   std::uint64_t epoch = 0;
+  store::Vitals vitals;
 };
 
 }  // namespace ackbox::manager

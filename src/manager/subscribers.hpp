@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ackbox/events.hpp"
+#include "ackbox/health.hpp"
 
 namespace ackbox::manager {
 
@@ -106,6 +107,7 @@ struct EventHub {
   Subscribers<FailedEvent> failed;
   Subscribers<RetryEvent> retry;
   Subscribers<SupersededEvent> superseded;
+  Subscribers<HealthEvent> health;
 };
 
 }  // namespace ackbox::manager

@@ -30,16 +30,24 @@ void Checkpointer::checkpointIfDue() noexcept {
     // The log was begun anew.
     duePages_ = checkpointPages_;
   }
-  if (pages_ < duePages_) {
+  int mode = pages_ >= kRestartFactor * checkpointPages_ ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_FULL;
+  if (requested_) {
+    mode = SQLITE_CHECKPOINT_TRUNCATE;
+  } else if (pages_ < duePages_) {
     return;
   }
-  const int mode = pages_ >= kRestartFactor * checkpointPages_ ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_FULL;
+  patience_ = requested_ ? 0 : kPatienceMilliseconds;
+  requested_ = false;
   sqlite3_busy_handler(connection_, &Checkpointer::onBusy, this);
-  sqlite3_wal_checkpoint_v2(connection_, "main", mode, nullptr, nullptr);
+  incomplete_ = sqlite3_wal_checkpoint_v2(connection_, "main", mode, nullptr, nullptr) != SQLITE_OK;
   sqlite3_busy_timeout(connection_, busyTimeoutMilliseconds_);
   // When it went well, the next write begins the log anew and the count starts from there. When a reader or a writer
   // was in the way, look again a while later, not at each commit.
   duePages_ = pages_ + std::max(checkpointPages_ / 4, 1U);
+}
+
+void Checkpointer::retry() noexcept {
+  requested_ = requested_ || incomplete_;
 }
 
 int Checkpointer::onCommit(void* self, sqlite3* /*connection*/, const char* database, int pages) {
@@ -50,13 +58,14 @@ int Checkpointer::onCommit(void* self, sqlite3* /*connection*/, const char* data
 }
 
 int Checkpointer::onBusy(void* self, int count) {
-  if (count < kPatienceMilliseconds) {
+  auto& checkpointer = *static_cast<Checkpointer*>(self);
+  if (count < checkpointer.patience_) {
     sqlite3_sleep(1);
     return 1;
   }
   // Giving up on the writer lock, SQLite would go on with a passive checkpoint, the very thing to avoid: it is
   // interrupted before its first page instead.
-  sqlite3_interrupt(static_cast<Checkpointer*>(self)->connection_);
+  sqlite3_interrupt(checkpointer.connection_);
   return 0;
 }
 

@@ -20,6 +20,11 @@ public:
 
   /// Outside a transaction. A checkpoint that cannot finish is benign and is tried again later.
   void checkpointIfDue() noexcept;
+  /// The next `checkpointIfDue` tries again what a reader or a writer was in the way of, without waiting for either,
+  /// and cuts the log's file.
+  void retry() noexcept;
+  /// The same, whether or not one is due.
+  void request() noexcept { requested_ = true; }
 
 private:
   static int onCommit(void* self, sqlite3* connection, const char* database, int pages);
@@ -31,6 +36,11 @@ private:
   std::uint32_t pages_ = 0;
   // The size of the WAL at which the next attempt is made.
   std::uint32_t duePages_;
+  // The last attempt left pages in the log.
+  bool incomplete_ = false;
+  bool requested_ = false;
+  // For how many milliseconds the attempt under way waits.
+  int patience_ = 0;
 };
 
 }  // namespace ackbox::store

@@ -12,6 +12,12 @@ namespace {
 constexpr int kSynchronousNormal = 1;
 constexpr int kSynchronousFull = 2;
 
+// Of a log that has reached its checkpoint.
+std::int64_t logBytes(sqlite3* connection, const OutboxOptions& options) {
+  constexpr std::int64_t kFrameHeaderBytes = 24;
+  return options.checkpointPages * (std::stoll(scalar(connection, "PRAGMA page_size")) + kFrameHeaderBytes);
+}
+
 int openFlags(const OutboxOptions& options) {
   return SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options.createSchema ? SQLITE_OPEN_CREATE : 0);
 }
@@ -41,6 +47,9 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   // Every connection that we open leaves checkpoints to the store: hazard of SQLite before 3.51.3, where a passive
   // checkpoint may race another connection's commit.
   execute(handle(), "PRAGMA wal_autocheckpoint=0");
+  // A log that a long reader made grow is cut when it begins anew. Twice what it normally reaches, so that in normal
+  // times it keeps its blocks.
+  execute(handle(), "PRAGMA journal_size_limit=" + std::to_string(2 * logBytes(handle(), options)));
   execute(handle(), "PRAGMA temp_store=MEMORY");
   execute(handle(), "PRAGMA secure_delete=OFF");
   execute(handle(), "PRAGMA foreign_keys=OFF");

@@ -1,6 +1,7 @@
 #include "store/explainer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/policies.hpp"
 #include "store/liveness.hpp"
@@ -26,6 +27,7 @@ struct Explainer::Facts {
   WallTime sessionDueAt{};
   bool peerDown = false;
   WallTime nextProbeAt{};
+  WallTime downSince{};
   std::string peerError;
   delivery::PeerHold peerHold{};
   WallTime peerPausedAt{};
@@ -41,20 +43,22 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
       facts_(connection,
              "SELECT o.id,o.session_id,o.owner_id,o.expires_at_ms,s.owner_id,s.due_at_ms,p.down,p.next_probe_at_ms,"
              "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
-             "s.blocked_at_ms,b.sequence,b.reason FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN "
+             "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms FROM #outbox AS o JOIN #sessions AS s ON "
+             "s.id=o.session_id JOIN "
              "#peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON b.id=s.blocked_by WHERE o.message_id=?1",
              options.tablePrefix),
       inFlight_(connection,
-                "SELECT min(sequence) FROM #outbox INDEXED BY #outbox_owned WHERE owner_id=?1 AND session_id=?2 AND "
+                "SELECT min(sequence),retry_count,last_error FROM #outbox INDEXED BY #outbox_owned WHERE owner_id=?1 "
+                "AND session_id=?2 AND "
                 "id<?3",
                 options.tablePrefix),
       lookUp_(connection,
-              "SELECT sequence FROM (SELECT session_id,state,sequence FROM #outbox WHERE id>=?1 AND id<?2 ORDER BY id "
-              "LIMIT ?4) WHERE session_id=?3 AND state<=1 LIMIT 1",
+              "SELECT sequence,retry_count,last_error FROM (SELECT session_id,state,sequence,retry_count,last_error "
+              "FROM #outbox WHERE id>=?1 AND id<?2 ORDER BY id LIMIT ?4) WHERE session_id=?3 AND state<=1 LIMIT 1",
               options.tablePrefix),
       lookDown_(connection,
-                "SELECT sequence FROM (SELECT session_id,state,sequence FROM #outbox WHERE id<?1 ORDER BY id DESC "
-                "LIMIT ?3) WHERE session_id=?2 AND state<=1 LIMIT 1",
+                "SELECT sequence,retry_count,last_error FROM (SELECT session_id,state,sequence,retry_count,last_error "
+                "FROM #outbox WHERE id<?1 ORDER BY id DESC LIMIT ?3) WHERE session_id=?2 AND state<=1 LIMIT 1",
                 options.tablePrefix),
       beyond_(connection, "SELECT 1 FROM #outbox WHERE id>=?1 AND id<?2 ORDER BY id LIMIT 1 OFFSET ?3",
               options.tablePrefix),
@@ -83,6 +87,7 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
     facts.blockedAt = query.instant(15);
     facts.blockedBySequence = query.as<std::uint64_t>(16);
     facts.blockedByReason = query.text(17);
+    facts.downSince = query.instant(18);
   }
   std::vector<Reason> reasons;
   switch (message.state) {
@@ -122,8 +127,8 @@ void Explainer::explainPending(const Facts& facts, const MessageInfo& message, d
   } else if (facts.dueAt > now && unordered) {
     reasons.push_back({.hindrance = Hindrance::backoff, .until = facts.dueAt, .detail = message.lastError});
   }
-  if (const auto sequence = unordered ? std::nullopt : ahead(facts, oldest)) {
-    reasons.push_back({.hindrance = Hindrance::behind, .sequence = *sequence, .detail = {}});
+  if (std::optional<Reason> before = unordered ? std::nullopt : ahead(facts, oldest)) {
+    reasons.push_back(std::move(*before));
   }
   if (facts.blockedAt != WallTime{}) {
     reasons.push_back({.hindrance = Hindrance::sessionBlocked,
@@ -151,7 +156,8 @@ void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std:
     const Hindrance how = facts.peerHold == delivery::PeerHold::disabled ? Hindrance::peerDisabled
                           : facts.peerHold == delivery::PeerHold::held   ? Hindrance::peerHeld
                                                                          : Hindrance::peerDown;
-    reasons.push_back({.hindrance = how, .until = facts.nextProbeAt, .detail = facts.peerError});
+    reasons.push_back(
+        {.hindrance = how, .until = facts.nextProbeAt, .since = facts.downSince, .detail = facts.peerError});
   }
   const std::vector<PeerOptions> configured = configuredPeers(options_);
   if (!options_.adoptPeers && std::none_of(configured.begin(), configured.end(),
@@ -162,24 +168,30 @@ void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std:
 
 // There is no index by session, so the look is bounded: at what is in flight, then up from the oldest live row, then
 // down from the message itself. 0: something may be ahead, farther than was looked.
-std::optional<std::uint64_t> Explainer::ahead(const Facts& facts, delivery::MessageKey oldest) {
+std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey oldest) {
+  const auto told = [](const Query& query) {
+    return Reason{.hindrance = Hindrance::behind,
+                  .sequence = query.as<std::uint64_t>(0),
+                  .retryCount = query.as<std::uint32_t>(1),
+                  .detail = query.text(2)};
+  };
   if (facts.sessionOwner != 0) {
     Query query(inFlight_, facts.sessionOwner, facts.session, facts.key);
     if (query.next() && !query.isNull(0)) {
-      return query.as<std::uint64_t>(0);
+      return told(query);
     }
   }
   if (Query query(lookUp_, oldest, facts.key, facts.session, kLooksMax); query.next()) {
-    return query.as<std::uint64_t>(0);
+    return told(query);
   }
   if (Query query(beyond_, oldest, facts.key, kLooksMax); !query.next()) {
     return std::nullopt;
   }
   if (Query query(lookDown_, facts.key, facts.session, kLooksMax); query.next()) {
-    return query.as<std::uint64_t>(0);
+    return told(query);
   }
   Query query(beyond_, oldest, facts.key, 2 * kLooksMax);
-  return query.next() ? std::optional<std::uint64_t>(0) : std::nullopt;
+  return query.next() ? std::optional(Reason{.hindrance = Hindrance::behind, .detail = {}}) : std::nullopt;
 }
 
 Reason Explainer::ownerReason(Hindrance whenAlive, std::int64_t owner) {

@@ -25,7 +25,7 @@ private:
   void explainPending(const Facts& facts, const MessageInfo& message, delivery::MessageKey oldest,
                       std::vector<Reason>& reasons);
   void explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const;
-  [[nodiscard]] std::optional<std::uint64_t> ahead(const Facts& facts, delivery::MessageKey oldest);
+  [[nodiscard]] std::optional<Reason> ahead(const Facts& facts, delivery::MessageKey oldest);
   [[nodiscard]] Reason ownerReason(Hindrance whenAlive, std::int64_t owner);
 
   const OutboxOptions options_;

@@ -12,7 +12,7 @@ constexpr std::size_t kLooks = 32;
 
 Oldest::Oldest(sqlite3* connection, std::string_view prefix, Counters& counters)
     : counters_(counters),
-      scan_(connection, "SELECT id,state FROM #outbox WHERE id>=?1 ORDER BY id LIMIT ?2", prefix) {}
+      scan_(connection, "SELECT id,state,created_at_ms FROM #outbox WHERE id>=?1 ORDER BY id LIMIT ?2", prefix) {}
 
 void Oldest::settled(delivery::MessageKey key) {
   due_ = due_ || !exact_ || key <= counters_.value(Counter::oldestKey);
@@ -35,6 +35,7 @@ void Oldest::advance(std::size_t looks) {
     const auto state = query.as<MessageState>(1);
     exact_ = state != MessageState::acked && state != MessageState::failed;
     oldest = query.integer(0) + (exact_ ? 0 : 1);
+    enqueuedAt_ = query.instant(2);
   }
   due_ = !exact_ && looked == looks;
   if (oldest != from) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "delivery/types.hpp"
 #include "store/counters.hpp"
@@ -24,6 +25,10 @@ public:
   void advanceIfDue();
   /// Moves on, also past what other processes settled; looks at no more than `looks` rows.
   void advance(std::size_t looks);
+  /// When the oldest live row was enqueued, as far as a look has found it.
+  [[nodiscard]] std::optional<WallTime> enqueuedAt() const noexcept {
+    return exact_ ? std::optional(enqueuedAt_) : std::nullopt;
+  }
   /// What was known is in doubt: after a rollback, or another connection's commit.
   void forget() noexcept;
 
@@ -32,6 +37,7 @@ private:
   Statement scan_;
   // The row with the counter's key is there and live.
   bool exact_ = false;
+  WallTime enqueuedAt_{};
   bool due_ = false;
   std::size_t settled_ = 0;
 };

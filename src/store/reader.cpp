@@ -1,12 +1,10 @@
 #include "store/reader.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <mutex>
 #include <utility>
 
 #include "store/counters.hpp"
-#include "store/dead_letters.hpp"
 #include "store/explainer.hpp"
 #include "store/liveness.hpp"
 #include "store/schema.hpp"
@@ -16,33 +14,9 @@ namespace ackbox::store {
 
 namespace {
 
-constexpr const char* kInfoColumns =
-    "p.name,s.name,o.type,o.sequence,o.state,o.retry_count,o.created_at_ms,max(o.due_at_ms,s.due_at_ms*(o.state=0)),"
-    "o.reason,o.last_error,o.id";
-constexpr int kInfoColumnCount = 11;
 constexpr const char* kSessionColumns =
     "SELECT p.name,s.name,s.live,s.failed,s.last_sequence,s.previous_sequence,s.owner_id,s.due_at_ms,s.id,"
     "(?1 IS NULL OR p.name=?1)";
-// Rows that one page looks at, so that a filter that chooses few does not keep other readers waiting.
-constexpr std::size_t kPageLooks = 10'000;
-
-MessageInfo infoOf(const Query& query, std::string_view messageId) {
-  MessageInfo info;
-  info.messageId = std::string(messageId);
-  info.peer = query.text(0);
-  info.session = query.text(1);
-  info.type = query.text(2);
-  info.sequence = query.as<std::uint64_t>(3);
-  info.state = query.as<MessageState>(4);
-  info.retryCount = query.as<std::uint32_t>(5);
-  info.enqueuedAt = query.instant(6);
-  info.dueAt = query.instant(7);
-  info.reason = query.text(8);
-  info.lastError = query.text(9);
-  info.row = query.integer(10);
-  return info;
-}
-
 // `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
 PeerStats peerStatsOf(const Query& query, const CounterValues& totals) {
   constexpr int kFirst = 6;
@@ -87,24 +61,6 @@ SessionStats sessionStatsOf(const Query& query) {
   return stats;
 }
 
-/// SELECT of messages above a key, in key order, and last whether the peer, the session and the state are those asked
-/// for; ?2 is how many to look at. `index` holds all rows of `state`; without one, all rows are looked at.
-std::string messageSelect(std::string_view index, std::string_view rows) {
-  // The order of the joins keeps the planner from walking sessions first.
-  return "SELECT " + std::string(kInfoColumns) +
-         ",o.message_id,(?3 IS NULL OR p.name=?3) AND (?4 IS NULL OR s.name=?4) AND (?5 IS NULL OR o.state=?5) FROM "
-         "#outbox AS o " +
-         std::string(index) +
-         " CROSS JOIN #sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.id>?1" +
-         std::string(rows) + " ORDER BY o.id LIMIT ?2";
-}
-
-void requirePageLimit(std::size_t limit) {
-  if (limit < 1 || limit > kPageLooks) {
-    throw Error(Errc::invalidOption, "limit must be from 1 to 10000");
-  }
-}
-
 OutboxOptions withClock(OutboxOptions options) {
   if (!options.clock) {
     options.clock = systemClock();
@@ -139,13 +95,7 @@ struct Reader::Body {
               "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
               "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1",
               options.tablePrefix),
-        messages(database.getHandle(), messageSelect("NOT INDEXED", ""), options.tablePrefix),
-        failedMessages(database.getHandle(), messageSelect("INDEXED BY #outbox_failed", " AND o.state=4"),
-                       options.tablePrefix),
-        sendingMessages(database.getHandle(), messageSelect("INDEXED BY #outbox_owned", " AND o.owner_id IS NOT NULL"),
-                        options.tablePrefix),
-        deadLetters(database.getHandle(), deadLetterSelect(std::string(kInfoColumns) + ",o.message_id"),
-                    options.tablePrefix),
+        messagePages(database.getHandle(), options),
         pages(database.getHandle(),
               "SELECT p.page_count,f.freelist_count,s.page_size FROM pragma_page_count AS p,"
               "pragma_freelist_count AS f,pragma_page_size AS s",
@@ -156,14 +106,15 @@ struct Reader::Body {
                   ",c.peer_id IS NOT NULL FROM #peers AS p LEFT JOIN #peer_counters AS c ON "
                   "c.peer_id=p.id ORDER BY p.id",
               options.tablePrefix),
-        session(database.getHandle(),
-                std::string(kSessionColumns) +
-                    " FROM #sessions AS s JOIN #peers AS p ON p.id=s.peer_id WHERE p.name=?1 AND s.name=?2",
-                options.tablePrefix),
+        session(
+            database.getHandle(),
+            std::string(kSessionColumns) +
+                " FROM #sessions AS s JOIN #peers AS p ON p.id=s.peer_id WHERE p.name=?1 AND s.name=?2 AND s.lane=0",
+            options.tablePrefix),
         sessions(database.getHandle(),
                  std::string(kSessionColumns) +
                      " AND (NOT ?2 OR s.live<>0 OR s.failed<>0) FROM #sessions AS s CROSS JOIN #peers AS p ON "
-                     "p.id=s.peer_id WHERE s.id>?3 ORDER BY s.id LIMIT ?4",
+                     "p.id=s.peer_id WHERE s.id>?3 AND s.lane=0 ORDER BY s.id LIMIT ?4",
                  options.tablePrefix),
         owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
         explainer(database.getHandle(), options),
@@ -172,7 +123,6 @@ struct Reader::Body {
   std::optional<WallTime> readOldest();
   void readSizes(Stats& stats);
   std::optional<MessageInfo> readMessage(std::string_view messageId);
-  Statement& listing(std::optional<MessageState> state);
 
   // Constant after construction.
   const OutboxOptions options;
@@ -185,10 +135,7 @@ struct Reader::Body {
   Statement oldest;
   Statement find;
   Statement frame;
-  Statement messages;
-  Statement failedMessages;
-  Statement sendingMessages;
-  Statement deadLetters;
+  MessagePages messagePages;
   Statement pages;
   Statement peers;
   Statement session;
@@ -217,7 +164,7 @@ std::optional<WallTime> Reader::Body::readOldest() {
 
 std::optional<MessageInfo> Reader::Body::readMessage(std::string_view messageId) {
   Query query(find, messageId);
-  return query.next() ? std::optional(infoOf(query, messageId)) : std::nullopt;
+  return query.next() ? std::optional(infoOf(query)) : std::nullopt;
 }
 
 Stats Reader::stats() const {
@@ -310,32 +257,6 @@ std::optional<Frame> Reader::frame(std::string_view messageId) const {
   return frame;
 }
 
-Statement& Reader::Body::listing(std::optional<MessageState> state) {
-  if (state == MessageState::failed) {
-    return failedMessages;
-  }
-  return state == MessageState::sending ? sendingMessages : messages;
-}
-
-MessagePage Reader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
-  requirePageLimit(limit);
-  const std::scoped_lock lock(body_->mutex);
-  MessagePage page;
-  std::size_t looked = 0;
-  Query query(body_->listing(filter.state), after, kPageLooks, filter.peer, filter.session, filter.state);
-  while (query.next()) {
-    ++looked;
-    if (query.integer(kInfoColumnCount + 1) != 0) {
-      page.messages.push_back(infoOf(query, query.view(kInfoColumnCount)));
-    }
-    if (page.messages.size() == limit || looked == kPageLooks) {
-      page.next = query.integer(kInfoColumnCount - 1);
-      break;
-    }
-  }
-  return page;
-}
-
 std::vector<std::int64_t> Reader::processIds() const {
   const std::scoped_lock lock(body_->mutex);
   const std::filesystem::path sidecar = ownersFile(body_->database.getHandle(), body_->options.tablePrefix);
@@ -350,25 +271,23 @@ std::vector<std::int64_t> Reader::processIds() const {
 }
 
 DeadLetterPage Reader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
-  requirePageLimit(limit);
   const std::scoped_lock lock(body_->mutex);
-  DeadLetterPage page;
-  std::size_t looked = 0;
-  Query query(body_->deadLetters, after, std::numeric_limits<std::int64_t>::max(), kPageLooks, filter.peer,
-              filter.session, filter.reason, failedBefore(filter, body_->options.clock->wallNow()),
-              filter.retriesBelow);
-  while (query.next()) {
-    ++looked;
-    const std::int64_t key = query.integer(kInfoColumnCount - 1);
-    if (query.integer(kInfoColumnCount + 1) != 0) {
-      page.messages.push_back(infoOf(query, query.view(kInfoColumnCount)));
-    }
-    if (page.messages.size() == limit || looked == kPageLooks) {
-      page.next = key;
-      break;
-    }
-  }
-  return page;
+  return body_->messagePages.deadLetters(filter, limit, after);
+}
+
+StoredPage Reader::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->messagePages.storedDeadLetters(filter, limit, after);
+}
+
+MessagePage Reader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->messagePages.messages(filter, limit, after);
+}
+
+StoredPage Reader::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->messagePages.storedMessages(filter, limit, after);
 }
 
 std::vector<KeyedStatus> Reader::peers() const {

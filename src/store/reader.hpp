@@ -13,6 +13,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/stats.hpp"
+#include "store/message_pages.hpp"
 #include "store/status.hpp"
 
 namespace ackbox::store {
@@ -39,6 +40,9 @@ public:
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const;
   [[nodiscard]] std::vector<KeyedStatus> peers() const;
   [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit) const;
+  [[nodiscard]] StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
+                                             std::int64_t after) const;
+  [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const;
   /// The reasons that the file knows; the sentence is the caller's to write.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
   /// Of the live owners.

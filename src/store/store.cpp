@@ -16,6 +16,7 @@
 #include "store/schema.hpp"
 #include "store/settles.hpp"
 #include "store/transaction.hpp"
+#include "store/vacuum.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -37,6 +38,7 @@ struct Parts {
         inbox(context),
         owners(context, std::move(liveness)),
         discovery(context, transaction),
+        vacuum(connection),
         selectEpoch(connection.prepare("SELECT epoch FROM #meta")) {}
 
   Counters counters;
@@ -52,6 +54,7 @@ struct Parts {
   Inbox inbox;
   Owners owners;
   Discovery discovery;
+  Vacuum vacuum;
   Statement selectEpoch;
 };
 
@@ -259,6 +262,25 @@ std::size_t Store::purgeAcked(std::size_t limit, std::chrono::milliseconds age) 
 
 void Store::advanceOldest(std::size_t looks) {
   body_->parts->oldest.advance(looks);
+}
+
+Vitals Store::vitals() {
+  Counters& counters = body_->parts->counters;
+  return {counters.live(), static_cast<std::uint64_t>(counters.value(Counter::failed)),
+          body_->parts->oldest.enqueuedAt()};
+}
+
+std::size_t Store::vacuum(std::size_t pages) {
+  const std::size_t released = body_->parts->vacuum.release(pages);
+  if (released < pages) {
+    body_->checkpointer.request();
+  }
+  return released;
+}
+
+bool Store::tidy() {
+  body_->checkpointer.retry();
+  return body_->parts->vacuum.releaseIfMany();
 }
 
 DeadLetters& Store::deadLetters() noexcept {

@@ -92,6 +92,14 @@ struct Fill {
   std::uint64_t bytes = 0;
 };
 
+/// What a health check looks at, as of a transaction.
+struct Vitals {
+  std::uint64_t live = 0;
+  std::uint64_t failed = 0;
+  /// When the oldest live row was enqueued; nothing when there is none, or nobody has looked that far yet.
+  std::optional<WallTime> oldestAt;
+};
+
 /// What identifies an inbound frame.
 struct InboundIdentity {
   std::string_view source;
@@ -210,6 +218,13 @@ public:
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age);
   /// Looks at no more than `looks` rows for the oldest live one, so that readers need not; see `Oldest`.
   void advanceOldest(std::size_t looks);
+  /// In a transaction.
+  [[nodiscard]] Vitals vitals();
+  /// Gives up to `pages` free pages back, and the log with the commit that follows; returns how many.
+  std::size_t vacuum(std::size_t pages);
+  /// What is left over from busier times: a slice of many free pages, and a log that a reader kept long. Returns
+  /// whether more is to be done soon.
+  bool tidy();
   /// What an operator changes by hand.
   [[nodiscard]] DeadLetters& deadLetters() noexcept;
   /// What people order: pauses and resumes.

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,6 +92,47 @@ TEST_CASE("P10: a message behind its session's head in backoff says both, with t
   CHECK(explanation.reasons[2].hindrance == notRunning);
   CHECK(box.hindrances("head") == Chain{backoff, notRunning});
   CHECK(box.hindrances("other") == Chain{notRunning});
+}
+
+TEST_CASE("P10: the sentence has the numbers: who blocks, how often it failed, since when the peer is down") {
+  Outbox box;
+  box.enqueue("s", "head");
+  box.enqueue("s", "waiting");
+  box.sender->setScript([](const SendRequest& request) {
+    SendReport report = ScriptedSender::all(request, Outcome::nack);
+    for (FrameResult& result : report.results) {
+      result.detail = "503";
+    }
+    return report;
+  });
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    box.manager.drainOnce();
+    box.clock->advance(std::chrono::minutes(2));
+  }
+  Explanation explanation = box.explain("waiting");
+  REQUIRE(explanation.reasons.size() == 2);
+  CHECK(explanation.reasons[0].sequence == 1);
+  CHECK(explanation.reasons[0].retryCount == 3);
+  CHECK(explanation.reasons[0].detail == "503");
+  CHECK(explanation.sentence ==
+        "Message waiting, sequence 2 of session s to peer default, is PENDING: it waits behind 1; 1 failed 3 times, "
+        "last 503; no run is under way in this process.");
+
+  box.sender->setScript([](const SendRequest&) {
+    SendReport report;
+    report.outcome = RequestOutcome::peerUnavailable;
+    report.error = "connection refused";
+    return report;
+  });
+  box.manager.drainOnce();
+  explanation = box.explain("waiting");
+  const auto down = std::find_if(explanation.reasons.begin(), explanation.reasons.end(),
+                                 [](const Reason& reason) { return reason.hindrance == peerDown; });
+  REQUIRE(down != explanation.reasons.end());
+  CHECK(down->since == box.clock->wallNow());
+  CHECK(explanation.sentence.find("; peer default down since 2023-11-14T22:19:20.000Z, next probe in ") !=
+        std::string::npos);
+  CHECK(explanation.sentence.find(" s (connection refused)") != std::string::npos);
 }
 
 TEST_CASE("P10: a dead letter, a deferred message and a message in flight say so") {

@@ -186,7 +186,7 @@ TEST_CASE("row 13, defect 7: counters equal a count over the rows after any sequ
   }
 }
 
-TEST_CASE("row 10: totals survive a reopening, and the oldest row that waits is told") {
+TEST_CASE("row 10, defect 7: totals survive a reopening, and the oldest row that waits is told") {
   StoreWorld world;
   {
     const auto store = world.open();

@@ -56,6 +56,20 @@ struct Failed {
 
 }  // namespace
 
+TEST_CASE("row 4: failed rows leave the index of what is in flight, and the rows that a run is told of") {
+  Failed failed({{"a", "s"}, {"b", "s"}, {"c", "t"}});
+  enqueueOne(*failed.store, frameOf("t", "{}", "live"));
+  const auto indexed = [&](const std::string& index, const std::string& where) {
+    return failed.store->database()
+        .execAndGet("SELECT count(*) FROM ackbox_outbox INDEXED BY " + index + " WHERE " + where)
+        .getInt();
+  };
+  CHECK(indexed("ackbox_outbox_owned", "owner_id IS NOT NULL") == 0);
+  CHECK(indexed("ackbox_outbox_failed", "state=4") == 3);
+  failed.store->restartDiscovery();
+  CHECK(failed.store->takeNewRows(100).rows.size() == 1);
+}
+
 TEST_CASE("row 4: dead letters are found through their own index, never by a walk over the backlog") {
   Failed failed({{"a", "s"}});
   SQLite::Database& database = failed.store->database();

@@ -155,7 +155,7 @@ TEST_CASE("P6: a session's mark is one row however many frames came, and it outl
   CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_processed_messages").getInt() == 0);
 }
 
-TEST_CASE("frames outside sessions are known by id and source until their marks may be purged") {
+TEST_CASE("row 19: frames outside sessions are known by id and source until their marks may be purged") {
   StoreWorld world;
   const auto store = world.open();
   CHECK(offer(*store, loose("a")).admission == Admission::take);

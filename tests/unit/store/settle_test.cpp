@@ -189,7 +189,7 @@ TEST_CASE("an ACK of an unknown message is benign") {
   CHECK_FALSE(inTransaction(*store, [&] { return store->ackById("never"); }));
 }
 
-TEST_CASE("acknowledged rows are kept for their retention and purged after it") {
+TEST_CASE("row 19: acknowledged rows are kept for their retention and purged after it") {
   StoreWorld world;
   world.options.ackedRetention = std::chrono::seconds(10);
   Row row(world);

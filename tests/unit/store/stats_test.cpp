@@ -245,6 +245,89 @@ TEST_CASE("row 24: the sizes of the file, of what is free in it, and of its log 
   CHECK(world.reader().stats().freeBytes > 1'500'000);
 }
 
+TEST_CASE("row 19: free pages are given back a few at a time, in a file that we made, and the file is shorter") {
+  StatsWorld world;
+  const auto store = world.open();
+  inTransaction(*store, [&] {
+    for (int index = 0; index < 800; ++index) {
+      store->enqueue(frameOf("s", std::string(20'000, 'x')));
+    }
+  });
+  world.settleAll(*store, Transition::ack);
+  const Stats full = world.reader().stats();
+  REQUIRE(full.freeBytes > 15'000'000);
+  // What a run does by itself leaves a margin for the next messages.
+  int slices = 1;
+  while (inTransaction(*store, [&] { return store->tidy(); })) {
+    ++slices;
+  }
+  Stats now = world.reader().stats();
+  CHECK(slices > 20);
+  CHECK(now.freeBytes < 5'000'000);
+  CHECK(now.freeBytes > 3'000'000);
+  CHECK(now.fileBytes < full.fileBytes / 2);
+  // By hand, all of it.
+  CHECK(inTransaction(*store, [&] { return store->vacuum(10); }) == 10);
+  CHECK(inTransaction(*store, [&] { return store->vacuum(100'000); }) > 500);
+  now = world.reader().stats();
+  CHECK(now.freeBytes == 0);
+  CHECK(std::filesystem::file_size(world.file) == now.fileBytes);
+  CHECK(now.walBytes == 0);
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("an application's file is never converted") {
+  StatsWorld world;
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE mine(a)");
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s", std::string(200'000, 'x')));
+  world.settleAll(*store, Transition::ack);
+  CHECK(world.reader().stats().freeBytes > 100'000);
+  CHECK(inTransaction(*store, [&] { return store->vacuum(10); }) == 0);
+  CHECK_FALSE(inTransaction(*store, [&] { return store->tidy(); }));
+  CHECK(store->database().execAndGet("PRAGMA auto_vacuum").getInt() == 0);
+}
+
+TEST_CASE("row 19: the log is bounded, grows while a reader holds it, and is cut when the reader has gone") {
+  StatsWorld world;
+  world.options.checkpointPages = 50;
+  const auto store = world.open();
+  const auto write = [&](int times) {
+    std::uint64_t most = 0;
+    for (int index = 0; index < times; ++index) {
+      enqueueOne(*store, frameOf("s", std::string(3'000, 'x')));
+      if (index % 10 == 0) {
+        most = std::max(most, world.reader().stats().walBytes);
+      }
+    }
+    return most;
+  };
+  CHECK(write(300) < std::uint64_t{100} * 4'200);
+  {
+    SQLite::Database reader(world.file.string(), SQLite::OPEN_READONLY);
+    SQLite::Statement held(reader, "SELECT id FROM ackbox_outbox");
+    held.executeStep();
+    CHECK(write(300) > std::uint64_t{300} * 4'200);
+    // A look while it is there is not waited for, and does no harm.
+    inTransaction(*store, [&] { store->tidy(); });
+    CHECK(world.reader().stats().walBytes > std::uint64_t{300} * 4'200);
+  }
+  // Idle: the poll's look cuts it.
+  inTransaction(*store, [&] { store->tidy(); });
+  CHECK(world.reader().stats().walBytes == 0);
+  CHECK(write(300) < std::uint64_t{100} * 4'200);
+  {
+    SQLite::Database reader(world.file.string(), SQLite::OPEN_READONLY);
+    SQLite::Statement held(reader, "SELECT id FROM ackbox_outbox");
+    held.executeStep();
+    write(300);
+  }
+  // Busy: the writes that follow do.
+  write(50);
+  CHECK(write(50) < std::uint64_t{110} * 4'200);
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
 TEST_CASE("verify names the row where a figure is not what the rows say") {
   StatsWorld world;
   world.addPeers({"alice", "bob"});

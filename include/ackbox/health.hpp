@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ackbox/clock.hpp"
+
+namespace ackbox {
+
+/// When an outbox is not well. 0 (default) turns a check off, because what is much depends on the agent. Looked at
+/// after the commits of a run and at each of its polls, in O(1); a manager that does not deliver does not watch.
+struct HealthThresholds {
+  /// Dead letters. 1: tell of the first.
+  std::uint64_t failed = 0;
+  /// Undelivered messages, as `OutboxOptions::maxPending` counts them.
+  std::uint64_t pending = 0;
+  /// How long the oldest undelivered message may wait.
+  std::chrono::milliseconds oldestAge{0};
+  /// How long a peer may be unreachable from this process.
+  std::chrono::milliseconds peerDownFor{0};
+};
+
+/// What a health event is about.
+enum class HealthCheck : std::uint8_t {
+  failed,
+  pending,
+  oldestAge,
+  peerDown,
+};
+
+/// The check's name, as printed: `"failed"`, `"oldestAge"`, …
+[[nodiscard]] std::string_view toString(HealthCheck check) noexcept;
+
+/// A threshold was crossed.
+///
+/// Counts and ages are well again only below four fifths of their threshold, so that a value that sways around it does
+/// not tell again and again; a peer is well again once it answers.
+struct HealthEvent {
+  HealthCheck check = HealthCheck::failed;
+  /// True: it is not well now. False: it is well again.
+  bool raised = false;
+  /// `peerDown`: which one. Otherwise empty.
+  std::string peer;
+  /// Messages for `failed` and `pending`, milliseconds for the others.
+  std::uint64_t value = 0;
+  std::uint64_t threshold = 0;
+  WallTime at{};
+  /// The same for people.
+  std::string sentence;
+};
+
+}  // namespace ackbox

@@ -1,0 +1,181 @@
+// Goal: a manager tells when its outbox stops being well and when it is well again, once each way.
+// Method: the watch alone, fed with figures; then a run on the test's own executor, with time by hand.
+
+#include "ackbox/health.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ackbox/dead_letters.hpp"
+#include "manager/health_watch.hpp"
+#include "support/manual_clock.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ManualClock;
+using testing::ScriptedSender;
+using testing::TempDir;
+
+constexpr WallTime kStart{milliseconds(1'700'000'000'000)};
+
+std::string shortly(const std::vector<HealthEvent>& events) {
+  std::string text;
+  for (const HealthEvent& event : events) {
+    text += (event.raised ? "+" : "-") + std::string(toString(event.check)) + "(" + event.peer + ")" +
+            std::to_string(event.value) + " ";
+  }
+  return text;
+}
+
+std::string look(manager::HealthWatch& watch, const store::Vitals& vitals, WallTime now = kStart) {
+  manager::HealthWatch::Events events;
+  watch.look(vitals, now, events);
+  return shortly(events);
+}
+
+TEST_CASE("row 24: a threshold tells at its value, and again only after four fifths of it") {
+  manager::HealthWatch watch({.failed = 10, .pending = 5});
+  CHECK(watch.on());
+  CHECK(look(watch, {.live = 4, .failed = 9, .oldestAt = {}}).empty());
+  CHECK(look(watch, {.live = 4, .failed = 10, .oldestAt = {}}) == "+failed()10 ");
+  for (const std::uint64_t swaying : {11U, 9U, 10U, 8U, 12U}) {
+    CHECK(look(watch, {.live = 4, .failed = swaying, .oldestAt = {}}).empty());
+  }
+  CHECK(look(watch, {.live = 5, .failed = 7, .oldestAt = {}}) == "-failed()7 +pending()5 ");
+  CHECK(look(watch, {.live = 0, .failed = 0, .oldestAt = {}}) == "-pending()0 ");
+}
+
+TEST_CASE("row 24: a threshold of one is well at none; of nothing, never tells") {
+  manager::HealthWatch watch({.failed = 1});
+  CHECK(look(watch, {.live = 1'000'000, .failed = 1, .oldestAt = kStart - seconds(9'999)}) == "+failed()1 ");
+  CHECK(look(watch, {}) == "-failed()0 ");
+  CHECK_FALSE(manager::HealthWatch({}).on());
+}
+
+TEST_CASE("row 13: the age of the oldest tells; where nobody has looked, nothing is said") {
+  manager::HealthWatch watch({.oldestAge = seconds(10)});
+  CHECK(look(watch, {.live = 1, .failed = 0, .oldestAt = kStart - seconds(10)}) == "+oldestAge()10000 ");
+  CHECK(look(watch, {.live = 1, .failed = 0, .oldestAt = {}}).empty());
+  CHECK(look(watch, {.live = 1, .failed = 0, .oldestAt = kStart + seconds(5)}) == "-oldestAge()0 ");
+  CHECK(look(watch, {.live = 1, .failed = 0, .oldestAt = kStart - seconds(11)}) == "+oldestAge()11000 ");
+  CHECK(look(watch, {}) == "-oldestAge()0 ");
+}
+
+TEST_CASE("row 24: a peer tells once it has been down for long, and when it answers") {
+  manager::HealthWatch watch({.peerDownFor = seconds(30)});
+  manager::HealthWatch::Events events;
+  watch.peerChanged("bob", true, kStart, kStart, events);
+  watch.peerChanged("eve", true, kStart, kStart, events);
+  watch.peerChanged("eve", false, kStart, kStart + seconds(29), events);
+  CHECK(events.empty());
+  CHECK(look(watch, {}, kStart + seconds(29)).empty());
+  CHECK(look(watch, {}, kStart + seconds(30)) == "+peerDown(bob)30000 ");
+  CHECK(look(watch, {}, kStart + seconds(60)).empty());
+  watch.peerChanged("bob", true, kStart, kStart + seconds(70), events);
+  CHECK(events.empty());
+  watch.peerChanged("bob", false, {}, kStart + seconds(80), events);
+  CHECK(shortly(events) == "-peerDown(bob)0 ");
+}
+
+// A run whose every step is the test's: the store and the sender work on this executor.
+struct Run {
+  explicit Run(const HealthThresholds& health) {
+    options.clock = clock;
+    options.random = seededRandom(1);
+    options.health = health;
+    options.storeExecutor = [this](std::function<void()> work) { boost::asio::post(context, std::move(work)); };
+    manager = std::make_unique<OutboxManager>(OutboxManager::open(dir.file("agent.db"), options));
+    manager->setSender(sender);
+    told = manager->onHealth([this](const HealthEvent& event) { events.push_back(event); });
+    manager->runThen(context.get_executor(), [](std::error_code) {});
+    settle();
+  }
+  ~Run() {
+    manager->stop();
+    settle();
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  void settle() {
+    context.restart();
+    context.poll();
+  }
+  void pass(milliseconds time) {
+    for (; time.count() > 0; time -= seconds(1)) {
+      clock->advance(seconds(1));
+      settle();
+    }
+  }
+  std::string taken() {
+    const std::string text = shortly(events);
+    events.clear();
+    return text;
+  }
+  void enqueue(const std::string& id) {
+    Frame frame;
+    frame.session = "s";
+    frame.type = "test";
+    frame.id = id;
+    manager->enqueue(frame);
+    settle();
+  }
+  void answer(RequestOutcome outcome) {
+    sender->setScript([outcome](const SendRequest&) {
+      SendReport report;
+      report.outcome = outcome;
+      return report;
+    });
+  }
+
+  TempDir dir;
+  boost::asio::io_context context;
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
+      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::term, "no"); });
+  OutboxOptions options;
+  std::unique_ptr<OutboxManager> manager;
+  std::vector<HealthEvent> events;
+  Subscription told;
+};
+
+TEST_CASE("row 20, row 24: dead letters alert at the threshold, and a discard ends the alert") {
+  Run run({.failed = 2});
+  run.enqueue("a");
+  CHECK(run.taken().empty());
+  run.enqueue("b");
+  CHECK(run.taken() == "+failed()2 ");
+  run.enqueue("c");
+  run.pass(seconds(5));
+  CHECK(run.taken().empty());
+  run.manager->discardFailed({});
+  run.pass(seconds(1));
+  CHECK(run.taken() == "-failed()0 ");
+}
+
+TEST_CASE("row 24: a peer that stays away and a backlog that grows old alert, and its return ends both") {
+  Run run({.oldestAge = seconds(20), .peerDownFor = seconds(10)});
+  run.answer(RequestOutcome::peerUnavailable);
+  run.enqueue("a");
+  run.pass(seconds(9));
+  CHECK(run.taken().empty());
+  run.pass(seconds(2));
+  CHECK(run.taken().substr(0, 15) == "+peerDown(defau");
+  run.pass(seconds(15));
+  CHECK(run.taken().substr(0, 11) == "+oldestAge(");
+  run.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  run.pass(seconds(300));
+  CHECK(run.taken() == "-peerDown(default)0 -oldestAge()0 ");
+}
+
+}  // namespace
+}  // namespace ackbox
