@@ -24,9 +24,6 @@ OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions
     options.clock = systemClock();
   }
   options.adoptPeers = true;
-  if (!options.clock) {
-    options.clock = systemClock();
-  }
   store::requireOutbox(file, options);
   return OutboxReader(std::make_unique<Body>(file, options));
 }
