@@ -40,14 +40,14 @@ public:
   template <typename Buffers, typename Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
-        [this](auto&& handler, const Buffers& into) { readSome(firstOf(into), Transferred(std::move(handler))); },
+        [this](auto handler, const Buffers& into) { readSome(firstOf(into), Transferred(std::move(handler))); },
         token, buffers);
   }
 
   template <typename Buffers, typename Token>
   auto async_write_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
-        [this](auto&& handler, const Buffers& from) {
+        [this](auto handler, const Buffers& from) {
           ConstBuffers list{};
           const std::size_t count = gather(from, list);
           writeSome(list, count, Transferred(std::move(handler)));
