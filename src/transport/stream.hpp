@@ -40,8 +40,8 @@ public:
   template <typename Buffers, typename Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
-        [this](auto handler, const Buffers& into) { readSome(firstOf(into), Transferred(std::move(handler))); },
-        token, buffers);
+        [this](auto handler, const Buffers& into) { readSome(firstOf(into), Transferred(std::move(handler))); }, token,
+        buffers);
   }
 
   template <typename Buffers, typename Token>
