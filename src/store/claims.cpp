@@ -34,7 +34,7 @@ Claims::Claims(Context& context)
     : context_(context),
       selectSession_(context.prepare("SELECT owner_id,due_at_ms,previous_sequence,name,priority,due_is_firm,"
                                      "paused_at_ms<>0 OR blocked_by<>0 FROM #sessions WHERE id=?1")),
-      ownSession_(context.prepare("UPDATE #sessions SET owner_id=?2 WHERE id=?1")),
+      ownSession_(context.prepare("UPDATE #sessions SET owner_id=?2, head_id=coalesce(?3,head_id) WHERE id=?1")),
       selectRow_(context.prepare(
           "SELECT state,owner_id,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
           "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
@@ -103,7 +103,9 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     }
     const std::int64_t newOwner = claimed.rows.empty() ? 0 : context_.owner;
     if (newOwner != owner) {
-      Query(ownSession_, wanted.session, newOwner).run();
+      const std::optional<delivery::MessageKey> head =
+          claimed.rows.empty() ? std::nullopt : std::optional(claimed.rows.front().key);
+      Query(ownSession_, wanted.session, newOwner, head).run();
     }
   }
   reply.sessions.push_back(std::move(claimed));

@@ -35,6 +35,8 @@ struct Explainer::Facts {
   WallTime blockedAt{};
   std::uint64_t blockedBySequence = 0;
   std::string blockedByReason;
+  delivery::MessageKey head = 0;
+  std::int64_t live = 0;
 };
 
 Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
@@ -43,7 +45,8 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
       facts_(connection,
              "SELECT o.id,o.session_id,o.owner_id,o.expires_at_ms,s.owner_id,s.due_at_ms,p.down,p.next_probe_at_ms,"
              "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
-             "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms FROM #outbox AS o JOIN #sessions AS s ON "
+             "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms,s.head_id,s.live FROM #outbox AS o JOIN #sessions AS "
+             "s ON "
              "s.id=o.session_id JOIN "
              "#peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON b.id=s.blocked_by WHERE o.message_id=?1",
              options.tablePrefix),
@@ -52,6 +55,9 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
                 "AND session_id=?2 AND "
                 "id<?3",
                 options.tablePrefix),
+      head_(connection,
+            "SELECT sequence,retry_count,last_error FROM #outbox WHERE id=?1 AND id<?2 AND session_id=?3 AND state<=1",
+            options.tablePrefix),
       lookUp_(connection,
               "SELECT sequence,retry_count,last_error FROM (SELECT session_id,state,sequence,retry_count,last_error "
               "FROM #outbox WHERE id>=?1 AND id<?2 ORDER BY id LIMIT ?4) WHERE session_id=?3 AND state<=1 LIMIT 1",
@@ -88,6 +94,8 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
     facts.blockedBySequence = query.as<std::uint64_t>(16);
     facts.blockedByReason = query.text(17);
     facts.downSince = query.instant(18);
+    facts.head = query.integer(19);
+    facts.live = query.integer(20);
   }
   std::vector<Reason> reasons;
   switch (message.state) {
@@ -166,7 +174,8 @@ void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std:
   }
 }
 
-// There is no index by session, so the look is bounded: at what is in flight, then up from the oldest live row, then
+// The session remembers its head, which is stale only while a part of a claim is settled and the rest not. Then, as
+// there is no index by session, the look is bounded: at what is in flight, then up from the oldest live row, then
 // down from the message itself. 0: something may be ahead, farther than was looked.
 std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey oldest) {
   const auto told = [](const Query& query) {
@@ -180,6 +189,12 @@ std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey 
     if (query.next() && !query.isNull(0)) {
       return told(query);
     }
+  }
+  if (facts.live <= 1 || facts.head == facts.key) {
+    return std::nullopt;
+  }
+  if (Query query(head_, facts.head, facts.key, facts.session); query.next()) {
+    return told(query);
   }
   if (Query query(lookUp_, oldest, facts.key, facts.session, kLooksMax); query.next()) {
     return told(query);

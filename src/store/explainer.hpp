@@ -32,6 +32,7 @@ private:
   const std::filesystem::path sidecar_;
   Statement facts_;
   Statement inFlight_;
+  Statement head_;
   Statement lookUp_;
   Statement lookDown_;
   Statement beyond_;

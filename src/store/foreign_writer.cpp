@@ -137,7 +137,8 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   const SessionTail tail = (known ? *known : rows.insertSession(name, frame.priority)).next(frame.priority);
   EnqueueReceipt receipt{
       EnqueueStatus::stored, frame.id.empty() ? uuids.next(now, *random) : frame.id, tail.lastSequence, {}};
-  if (!rows.insert(frame, receipt.messageId, tail, now)) {
+  const auto key = rows.insert(frame, receipt.messageId, tail, now);
+  if (!key) {
     receipt.status = EnqueueStatus::duplicate;
     receipt.sequence = rows.sequenceOf(receipt.messageId).value_or(0);
     return receipt;
@@ -152,7 +153,7 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   counters.enter(tail.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   counters.add(tail.key, Counter::enqueued, 1);
   if (!tail.unordered) {
-    rows.updateSession(tail, counters.takeSession(tail.key));
+    rows.updateSession(tail, *key, counters.takeSession(tail.key));
   }
   counters.flush();
   return receipt;

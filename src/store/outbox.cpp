@@ -104,6 +104,7 @@ void Outbox::append(CachedTail& cached, const SessionTail& place, const delivery
   cached.tail = place;
   if (!std::exchange(cached.dirty, true)) {
     dirty_.push_back(&cached);
+    cached.first = row.key;
   }
 }
 
@@ -118,7 +119,7 @@ void Outbox::forgetAfter(std::size_t storedCount, std::size_t supersededCount) {
 
 void Outbox::flush() {
   for (CachedTail* cached : dirty_) {
-    rows_.updateSession(cached->tail, context_.counters.takeSession(cached->tail.key));
+    rows_.updateSession(cached->tail, cached->first, context_.counters.takeSession(cached->tail.key));
     cached->dirty = false;
   }
   dirty_.clear();

@@ -55,6 +55,8 @@ private:
   struct CachedTail {
     SessionTail tail;
     bool dirty = false;
+    /// Of the messages that made it dirty.
+    delivery::MessageKey first = 0;
   };
   using Lane = std::unordered_map<std::string, CachedTail, NameHash, std::equal_to<>>;
 

@@ -8,9 +8,11 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
                    "SELECT id,last_sequence,priority FROM #sessions WHERE peer_id=?1 AND name=?2 AND lane=?3", prefix),
       insertSession_(connection,
                      "INSERT INTO #sessions(peer_id,name,lane,last_sequence,priority) VALUES(?1,?2,?3,0,?4)", prefix),
-      updateSession_(connection,
-                     "UPDATE #sessions SET last_sequence=?2, priority=?3, live=live+?4, failed=failed+?5 WHERE id=?1",
-                     prefix),
+      updateSession_(
+          connection,
+          "UPDATE #sessions SET last_sequence=?2, priority=?3, head_id=iif(live=0,?6,head_id), live=live+?4, "
+          "failed=failed+?5 WHERE id=?1",
+          prefix),
       insert_(connection,
               "INSERT INTO #outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
               "expires_at_ms,message_id,type,traceparent,correlation_id,data,not_before_ms,supersede_key) "
@@ -38,8 +40,9 @@ SessionTail OutboxRows::insertSession(const SessionName& session, std::uint8_t p
   return {sqlite3_last_insert_rowid(connection_), 0, priority, session.lane != 0};
 }
 
-void OutboxRows::updateSession(const SessionTail& tail, const Counters::SessionChange& change) {
-  Query(updateSession_, tail.key, tail.lastSequence, tail.priority, change.live, change.failed).run();
+void OutboxRows::updateSession(const SessionTail& tail, delivery::MessageKey first,
+                               const Counters::SessionChange& change) {
+  Query(updateSession_, tail.key, tail.lastSequence, tail.priority, change.live, change.failed, first).run();
 }
 
 std::optional<delivery::MessageKey> OutboxRows::insert(const Frame& frame, std::string_view messageId,

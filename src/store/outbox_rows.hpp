@@ -60,8 +60,8 @@ public:
 
   [[nodiscard]] std::optional<SessionTail> findSession(const SessionName& session);
   [[nodiscard]] SessionTail insertSession(const SessionName& session, std::uint8_t priority);
-  /// Writes the tail, and what it changed in the session's gauges.
-  void updateSession(const SessionTail& tail, const Counters::SessionChange& change);
+  /// Writes the tail, whose first new message is `first`, and what it changed in the session's gauges.
+  void updateSession(const SessionTail& tail, delivery::MessageKey first, const Counters::SessionChange& change);
 
   /// Stores a pending row. Nothing when the message id is taken.
   [[nodiscard]] std::optional<delivery::MessageKey> insert(const Frame& frame, std::string_view messageId,

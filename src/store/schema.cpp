@@ -221,6 +221,7 @@ ALTER TABLE #counters ADD COLUMN oldest_key INTEGER NOT NULL DEFAULT 0;     -- n
 ALTER TABLE #counters ADD COLUMN latencies BLOB;                            -- see latency_histogram.hpp
 ALTER TABLE #sessions ADD COLUMN live INTEGER NOT NULL DEFAULT 0;           -- gauge: rows that are not settled
 ALTER TABLE #sessions ADD COLUMN failed INTEGER NOT NULL DEFAULT 0;         -- gauge: dead letters
+ALTER TABLE #sessions ADD COLUMN head_id INTEGER NOT NULL DEFAULT 0;        -- its first live row when last seen; a hint
 -- The counters of each peer. Empty while the file knows one peer, whose counters are the totals.
 CREATE TABLE #peer_counters(
   peer_id INTEGER PRIMARY KEY,
