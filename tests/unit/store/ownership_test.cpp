@@ -126,6 +126,24 @@ TEST_CASE("a backoff set by one process holds in the other, until it is due or t
   CHECK(claim(*second, wantedOf(reply)).sessions.at(0).status == ClaimStatus::claimed);
 }
 
+TEST_CASE("row 18: an instant that was chosen stands in the other process, however far ahead it is") {
+  StoreWorld world;
+  const auto first = world.open();
+  const auto second = world.open();
+  enqueueOne(*first, frameOf("s"));
+  const auto reply = claimNew(*first);
+  auto retry = settlementOf(reply, Transition::retry);
+  delivery::SessionRelease released{retry.session, world.clock->wallNow() + std::chrono::hours(50), {}};
+  released.isFirm = true;
+  inTransaction(*first, [&] {
+    first->settle({&retry, 1});
+    first->release({&released, 1});
+  });
+  CHECK(claim(*second, wantedOf(reply)).sessions.at(0).status == ClaimStatus::notDue);
+  world.clock->advance(std::chrono::hours(50));
+  CHECK(claim(*second, wantedOf(reply)).sessions.at(0).status == ClaimStatus::claimed);
+}
+
 TEST_CASE(
     "a claim that finds deferred rows tells their deadline, leaves out what is gone, and gives the session back") {
   StoreWorld world;
