@@ -95,9 +95,9 @@ void InboundCompletion::tellSender(store::Store& store, const FrameResult& word)
   event.peer = sender->name;
   event.session = protocol::kAckEventType;
   event.type = protocol::kAckEventType;
-  event.data = protocol::encodeAckEvent(row_->frame.id, word, true);
+  event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, word, true);
   if (store.enqueue(event).status == EnqueueStatus::frameTooLarge) {
-    event.data = protocol::encodeAckEvent(row_->frame.id, word, false);
+    event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, word, false);
     store.enqueue(event);
   }
 }

@@ -170,7 +170,8 @@ FrameResult InboundJob::takeAckEvent(store::Store& store, const store::InboundId
     return resultOf(Outcome::term, "malformed", "data must be {\"results\":[...]} with 1 to 256 results");
   }
   for (protocol::NamedResult& named : *results) {
-    laterWords_.emplace_back(store.applyWord(frame.source, named.id, named.result), std::move(named.result));
+    laterWords_.emplace_back(store.applyWord(frame.source, named.id, named.sequence, named.result),
+                             std::move(named.result));
   }
   store.markAccepted(identity, gap, markLife());
   return resultOf(Outcome::ack, {}, {});

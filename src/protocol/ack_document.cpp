@@ -1,5 +1,7 @@
 #include "protocol/ack_document.hpp"
 
+#include <limits>
+
 #include "protocol/json_reader.hpp"
 #include "protocol/json_text.hpp"
 #include "protocol/limits.hpp"
@@ -86,7 +88,9 @@ std::optional<NamedResult> readNamedResult(std::string_view entry) {
     result.retryAfter = std::chrono::milliseconds(*wish);
   }
   result.result = members->find("result").value_or("");
-  return NamedResult{std::move(*id), std::move(result)};
+  const std::string sequence = decodeString(members->find("sessionseq").value_or("null")).value_or(std::string());
+  return NamedResult{std::move(*id), parseCapped(sequence, std::numeric_limits<std::uint64_t>::max()).value_or(0),
+                     std::move(result)};
 }
 
 std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data) {

@@ -20,6 +20,8 @@ struct AckDocument {
 /// The peer's word on one frame, and whose it is.
 struct NamedResult {
   std::string id;
+  /// Which of the message's numbers it is about; 0: it does not say.
+  std::uint64_t sequence = 0;
   FrameResult result;
 };
 

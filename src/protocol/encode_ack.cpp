@@ -20,9 +20,13 @@ bool mayCarry(const std::string& result, std::size_t& room) {
   return true;
 }
 
-void appendResult(std::string& out, std::string_view id, const FrameResult& result, std::size_t& room) {
+void appendResult(std::string& out, std::string_view id, std::uint64_t sequence, const FrameResult& result,
+                  std::size_t& room) {
   ObjectWriter entry(out);
   entry.text("id", id);
+  if (sequence != 0) {
+    entry.counter("sessionseq", sequence);
+  }
   entry.text("outcome", toString(result.outcome));
   if (result.duplicate) {
     entry.raw("duplicate", "true");
@@ -51,7 +55,7 @@ void appendResults(std::string& out, std::span<const std::string> ids, std::span
     if (index != 0) {
       out.push_back(',');
     }
-    appendResult(out, ids[index], results[index], room);
+    appendResult(out, ids[index], 0, results[index], room);
   }
   out.push_back(']');
 }
@@ -101,7 +105,7 @@ std::uint32_t secondsUp(std::optional<std::chrono::milliseconds> delay) {
 
 }  // namespace
 
-std::string encodeAckEvent(std::string_view id, const FrameResult& result, bool carriesResult) {
+std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const FrameResult& result, bool carriesResult) {
   std::string data;
   // Also the event's own two levels are around it on the wire.
   std::size_t room = carriesResult && isValidJson(result.result, kAnswerDepthMax - kResultNesting - kDataNesting)
@@ -110,7 +114,7 @@ std::string encodeAckEvent(std::string_view id, const FrameResult& result, bool 
   ObjectWriter document(data);
   document.key("results");
   data.push_back('[');
-  appendResult(data, id, result, room);
+  appendResult(data, id, sequence, result, room);
   data.push_back(']');
   document.close();
   return data;

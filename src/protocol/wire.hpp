@@ -77,8 +77,9 @@ struct SessionProgress {
 inline constexpr std::string_view kAckEventType = "ackbox.ack.v1";
 
 /// The data of an ACK event with one result. Without `carriesResult`, or when it is too deep, the handler's JSON is
-/// left out.
-[[nodiscard]] std::string encodeAckEvent(std::string_view id, const FrameResult& result, bool carriesResult);
+/// left out. `sequence` tells which of the message's numbers was taken, as a redrive gives it a new one; 0: none.
+[[nodiscard]] std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const FrameResult& result,
+                                         bool carriesResult);
 
 struct NamedResult;
 /// The results of an ACK event, 1 to 256; nothing when `data` is none. `data` is valid JSON. Include

@@ -56,6 +56,7 @@ Inbox::Inbox(Context& context)
       remove_(context.prepare("DELETE FROM #inbox WHERE id=?1")),
       keepWord_(context.prepare("INSERT OR REPLACE INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
                                 "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
+      unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
       retry_(context.prepare("UPDATE #inbox SET owner_id=0, retry_count=retry_count+1, due_at_ms=?2, last_error=?3 "
                              "WHERE id=?1")),
       release_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE id=?1 AND owner_id=?2")),
@@ -153,8 +154,12 @@ void Inbox::finish(const InboxRow& row, const FrameResult& word, std::chrono::mi
   context_.counters.add(Counter::inbox, -removed);
   const bool processed = word.outcome == Outcome::ack;
   context_.counters.add(Counter::received, processed ? removed : 0);
-  if (!processed || !word.result.empty()) {
-    const InboundFrame& frame = row.frame;
+  const InboundFrame& frame = row.frame;
+  if (!processed && frame.sequence == 0) {
+    // It did not take effect, and has no number by which a redriven one could be told from a repetition: both are taken
+    // anew, as if the handler had refused it at once.
+    Query(unmark_, frame.id, frame.source).run();
+  } else if (!processed || !word.result.empty()) {
     Query(keepWord_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, word.outcome,
           NullIfEmpty{word.code}, NullIfEmpty{truncatedError(word.detail)}, NullIfEmpty{word.result},
           context_.clock.wallNow() + retention)

@@ -105,6 +105,7 @@ private:
   Statement markDeferred_;
   Statement remove_;
   Statement keepWord_;
+  Statement unmark_;
   Statement retry_;
   Statement release_;
   Statement purge_;

@@ -186,7 +186,8 @@ std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
   return Store::AckedById{*who, std::move(found->peer), std::move(found->session)};
 }
 
-Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view messageId, const FrameResult& word) {
+Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
+                                    const FrameResult& word) {
   using Kind = Store::LaterWord::Kind;
   Store::LaterWord reply;
   std::optional<Located> found = locate(messageId);
@@ -194,6 +195,10 @@ Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view mes
     context_.counters.add(Counter::refusedAcks, 1);
     reply.kind = Kind::refused;
     return reply;
+  }
+  if (found && sequence != 0 && sequence != found->settlement.sequence) {
+    // About a number that the message had before it was redriven: its new one is on its way, or has its own word.
+    found.reset();
   }
   if (found && word.outcome == Outcome::nack && found->settlement.from == MessageState::sent) {
     reply.kind = Kind::recalled;

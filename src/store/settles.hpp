@@ -21,7 +21,8 @@ public:
 
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
   std::optional<Store::AckedById> ackById(std::string_view messageId);
-  Store::LaterWord applyWord(std::string_view agent, std::string_view messageId, const FrameResult& word);
+  Store::LaterWord applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
+                             const FrameResult& word);
   /// Deletes up to `limit` acknowledged rows whose retention is over by `until`.
   std::size_t purgeAcked(std::size_t limit, WallTime until);
 

@@ -247,8 +247,9 @@ std::optional<Store::AckedById> Store::ackById(std::string_view messageId) {
   return body_->parts->settles.ackById(messageId);
 }
 
-Store::LaterWord Store::applyWord(std::string_view agent, std::string_view messageId, const FrameResult& word) {
-  return body_->parts->settles.applyWord(agent, messageId, word);
+Store::LaterWord Store::applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
+                                  const FrameResult& word) {
+  return body_->parts->settles.applyWord(agent, messageId, sequence, word);
 }
 
 std::size_t Store::purgeAcked(std::size_t limit) {

@@ -210,8 +210,10 @@ public:
     std::string peer;
     std::string session;
   };
-  /// `agent` is the URI of the peer whose word it is; only a message addressed to that peer is touched.
-  LaterWord applyWord(std::string_view agent, std::string_view messageId, const FrameResult& word);
+  /// `agent` is the URI of the peer whose word it is; only a message addressed to that peer is touched. `sequence` is
+  /// the number that the word is about: it does not touch a message that was redriven since. 0: whatever number it has.
+  LaterWord applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
+                      const FrameResult& word);
   /// Deletes up to `limit` acknowledged rows whose `ackedRetention` is over; returns how many.
   std::size_t purgeAcked(std::size_t limit);
   /// The same for those that were acknowledged at least `age` ago.

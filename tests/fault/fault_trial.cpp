@@ -2,11 +2,13 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <map>
 #include <utility>
 
 #include "ackbox/dead_letters.hpp"
+#include "ackbox/deferred_frame.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/pull.hpp"
 
@@ -24,6 +26,10 @@ FrameResult resultOf(Outcome outcome) {
   FrameResult result;
   result.outcome = outcome;
   return result;
+}
+
+std::uint64_t waiting(const Stats& stats) {
+  return stats.pending + stats.sending + stats.sent + stats.inbox;
 }
 
 }  // namespace
@@ -47,6 +53,7 @@ void FaultTrial::work() {
   enqueue(3, "order");
   attempt("drain", [&] { manager_->drainOnce(); });
   enqueue(2, "order");
+  takeIn();
   takeIn();
   clock_->advance(std::chrono::minutes(1));
   attempt("drain late", [&] { manager_->drainOnce(); });
@@ -77,6 +84,7 @@ void FaultTrial::workWithRun() {
     clock_->advance(std::chrono::milliseconds(400));
     settle();
   }
+  takeIn();
   takeIn();
   attempt("stop", [&] { manager_->stop(); });
   for (int round = 0; round < kRoundsMax && !ended; ++round) {
@@ -109,12 +117,13 @@ void FaultTrial::recover() {
 
 void FaultTrial::check() {
   Stats stats = manager_->getStats();
-  for (int round = 0; round < kRoundsMax && stats.pending + stats.sending + stats.sent != 0; ++round) {
+  for (int round = 0; round < kRoundsMax && waiting(stats) != 0; ++round) {
     clock_->advance(std::chrono::minutes(2));
+    settle();
     manager_->drainOnce();
     stats = manager_->getStats();
   }
-  require(stats.pending + stats.sending + stats.sent == 0, "messages are left over");
+  require(waiting(stats) == 0, "messages are left over");
   for (const Finding& finding : manager_->verify().findings) {
     require(false, "verify: " + finding.table + ": " + finding.problem);
   }
@@ -176,22 +185,34 @@ void FaultTrial::open() {
   options.storeExecutor = [this](std::function<void()> work) { boost::asio::post(context_, std::move(work)); };
   manager_.emplace(OutboxManager::open(folder_.file("agent.db"), options));
   manager_->setSender(sender_);
+  const FrameHandler take = [](const InboundFrame& frame, InboundTransaction& transaction) {
+    SQLite::Database& database = transaction.database();
+    database.exec("CREATE TABLE IF NOT EXISTS effects(id TEXT)");
+    SQLite::Statement insert(database, "INSERT INTO effects VALUES(?)");
+    insert.bind(1, frame.id);
+    insert.exec();
+    return HandlerResult::ack();
+  };
+  InboundOptions inboundOptions;
+  inboundOptions.allowAnonymous = true;
+  inboundOptions.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(context_.get_executor());
+  inboundOptions.deferred.handler = [take](DeferredFrame frame) {
+    frame.commit([take, frame](InboundTransaction& transaction) { return take(frame.frame(), transaction); });
+  };
   inbound_.emplace(
       *manager_,
-      [](const InboundFrame& frame, InboundTransaction& transaction) {
-        SQLite::Database& database = transaction.database();
-        database.exec("CREATE TABLE IF NOT EXISTS effects(id TEXT)");
-        SQLite::Statement insert(database, "INSERT INTO effects VALUES(?)");
-        insert.bind(1, frame.id);
-        insert.exec();
-        return HandlerResult::ack();
+      [take](const InboundFrame& frame, InboundTransaction& transaction) {
+        return frame.type == "slow" ? HandlerResult::defer() : take(frame, transaction);
       },
-      InboundOptions{.allowAnonymous = true});
+      inboundOptions);
 }
 
 void FaultTrial::close() {
+  // What waits there may hold on to them.
   inbound_.reset();
+  settle();
   manager_.reset();
+  settle();
 }
 
 void FaultTrial::enqueue(std::size_t count, const std::string& type) {
@@ -220,13 +241,15 @@ void FaultTrial::takeIn() {
   InboundRequest request;
   request.contentType = "application/cloudevents+json";
   request.webhookId = id;
-  request.body = R"({"specversion":"1.0","id":")" + id + R"(","source":"urn:x","type":"t","data":{}})";
+  request.body = R"({"specversion":"1.0","id":")" + id + R"(","source":"urn:x","type":")" +
+                 (heard_ % 2 == 0 ? "slow" : "quick") + R"(","data":{}})";
   int status = 0;
   inbound_->asyncHandle(request, [&](const InboundResponse& response) { status = response.status; });
   settle();
-  require(status == 200 || status == 503 || status == 507, "a frame is answered with " + std::to_string(status));
-  (status == 200 ? heardIds_ : unheardIds_).insert(id);
-  failures_ += status == 200 ? 0U : 1U;
+  const bool taken = status == 200 || status == 202;
+  require(taken || status == 503 || status == 507, "a frame is answered with " + std::to_string(status));
+  (taken ? heardIds_ : unheardIds_).insert(id);
+  failures_ += taken ? 0U : 1U;
 }
 
 void FaultTrial::pull() {

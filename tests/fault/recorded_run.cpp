@@ -93,10 +93,13 @@ private:
       if (below(8) == 0) {
         frame.notBefore = agents_.clock->wallNow() + std::chrono::seconds(5);
       }
-      frame.type = below(6) == 0 ? "reject" : "order";
+      constexpr std::array<const char*, 8> kTypes{"order", "order", "order",  "order",
+                                                  "order", "slow",  "reject", "slow-reject"};
+      frame.type = kTypes[below(kTypes.size())];
       // Some fill several pages.
       frame.data = '"' + frame.id + std::string(below(5) == 0 ? 6000 : 10, 'x') + '"';
-      run_.said.push_back({frame.id, frame.session, frame.data, frame.supersedeKey, frame.type == "reject", now()});
+      run_.said.push_back(
+          {frame.id, frame.session, frame.data, frame.supersedeKey, frame.type.ends_with("reject"), now()});
       frames.push_back(std::move(frame));
     }
     static_cast<void>(agents_.manager(alice).enqueueBatch(frames));

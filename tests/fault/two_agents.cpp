@@ -2,11 +2,13 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <functional>
 #include <utility>
 
 #include "ackbox/dead_letters.hpp"
+#include "ackbox/deferred_frame.hpp"
 #include "ackbox/sender.hpp"
 #include "protocol/wire.hpp"
 
@@ -44,8 +46,7 @@ public:
                                                  : protocol::readAnswer(sent, delivery, response.status,
                                                                         response.contentType, "", response.body));
                                  });
-    machine.context.restart();
-    machine.context.poll();
+    agents_.turn(to_);
   }
 
 private:
@@ -75,6 +76,9 @@ std::string TwoAgents::path(const TempDir& folder, Side side) {
 OutboxOptions TwoAgents::options(Side side) {
   OutboxOptions made;
   made.agent = side == alice ? "urn:agent:alice" : "urn:agent:bob";
+  PeerOptions other;
+  other.agent = side == alice ? "urn:agent:bob" : "urn:agent:alice";
+  made.peers.push_back(other);
   made.durability = durability_;
   made.vfs = machines_[side].disk->name();
   made.clock = clock;
@@ -95,15 +99,38 @@ void TwoAgents::open(Side side) {
       [this, side](const InboundFrame& frame, InboundTransaction& transaction) {
         return take(side, frame, transaction);
       },
-      InboundOptions{.allowAnonymous = true});
+      inboundOptions(side));
 }
 
 void TwoAgents::close(Side side) {
+  // What waits there may hold on to them.
   machines_[side].inbound.reset();
+  turn(side);
   machines_[side].manager.reset();
+  turn(side);
+}
+
+void TwoAgents::turn(Side side) {
+  machines_[side].context.restart();
+  machines_[side].context.poll();
+}
+
+InboundOptions TwoAgents::inboundOptions(Side side) {
+  InboundOptions made;
+  made.allowAnonymous = true;
+  made.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(machines_[side].context.get_executor());
+  made.deferred.handler = [this, side](DeferredFrame frame) {
+    frame.commit(
+        [this, side, frame](InboundTransaction& transaction) { return effect(side, frame.frame(), transaction); });
+  };
+  return made;
 }
 
 HandlerResult TwoAgents::take(Side side, const InboundFrame& frame, InboundTransaction& transaction) const {
+  return frame.type.starts_with("slow") ? HandlerResult::defer() : effect(side, frame, transaction);
+}
+
+HandlerResult TwoAgents::effect(Side side, const InboundFrame& frame, InboundTransaction& transaction) const {
   SQLite::Database& database = transaction.database();
   database.exec(
       "CREATE TABLE IF NOT EXISTS effects(id INTEGER PRIMARY KEY, message_id TEXT, origin TEXT, session TEXT, "
@@ -125,7 +152,7 @@ HandlerResult TwoAgents::take(Side side, const InboundFrame& frame, InboundTrans
     if (busy) {
       return HandlerResult::notNow("busy");
     }
-    if (frame.type == "reject" && !merciful) {
+    if (frame.type.ends_with("reject") && !merciful) {
       return HandlerResult::reject("no");
     }
   }
@@ -140,12 +167,13 @@ bool TwoAgents::heal() {
     clock->advance(std::chrono::minutes(2));
     std::uint64_t left = 0;
     for (const Side side : kSides) {
+      turn(side);
       manager(side).retryFailed({});
       manager(side).drainOnce();
     }
     for (const Side side : kSides) {
       const Stats stats = manager(side).getStats();
-      left += stats.pending + stats.sending + stats.sent + stats.failed;
+      left += stats.pending + stats.sending + stats.sent + stats.failed + stats.inbox;
     }
     if (left == 0) {
       return true;

@@ -26,7 +26,8 @@ inline constexpr std::array<Side, 2> kSides{alice, bob};
 /// Each frame that a handler takes is written into table `effects` in the handler's transaction; Bob enqueues a reply,
 /// `re-` + the frame's id, in the same one.
 ///
-/// No threads: a run depends on nothing but what its test does. Frames of type `reject` are refused until `merciful`;
+/// No threads: a run depends on nothing but what its test does. Bob defers frames of type `slow` and `slow-reject`, and
+/// takes them into effect later. Frames of type `reject` and `slow-reject` are refused until `merciful`;
 /// all are put off while Bob is `busy`.
 class TwoAgents {
 public:
@@ -77,7 +78,11 @@ private:
   };
 
   HandlerResult take(Side side, const InboundFrame& frame, InboundTransaction& transaction) const;
+  HandlerResult effect(Side side, const InboundFrame& frame, InboundTransaction& transaction) const;
   [[nodiscard]] OutboxOptions options(Side side);
+  [[nodiscard]] InboundOptions inboundOptions(Side side);
+  /// Runs what waits on that machine.
+  void turn(Side side);
 
   const TempDir& folder_;
   const Durability durability_;

@@ -182,7 +182,8 @@ TEST_CASE("P5: a deferred frame's effects, its end and its ACK event commit toge
   bob.untilEmpty();
   CHECK(bob.effects() == std::vector<std::string>{"\"s-1\""});
   CHECK(bob.manager->getStats().received == 1);
-  CHECK(bob.events() == std::vector<json>{{{"id", "s-1"}, {"outcome", "ack"}, {"result", {{"done", true}}}}});
+  CHECK(bob.events() ==
+        std::vector<json>{{{"id", "s-1"}, {"sessionseq", "1"}, {"outcome", "ack"}, {"result", {{"done", true}}}}});
   const json again = bob.ask({outbound("s", 1)});
   CHECK(again["results"][0]["outcome"] == "ack");
   CHECK(again["results"][0]["duplicate"] == true);
@@ -462,6 +463,26 @@ TEST_CASE("a frame outside any session may be deferred, and is known by its id m
   CHECK(bob.effects() == std::vector<std::string>{"7"});
   // Its sender is no peer of ours, so nobody is told.
   CHECK(bob.events().empty());
+}
+
+// Found by the power cut harness: its sender could redrive the message as often as it liked.
+TEST_CASE("P3: a deferred frame outside any session that was rejected is taken anew when it is redriven") {
+  bool merciful = false;
+  Receiver bob([&](DeferredFrame frame) {
+    frame.commit([&, frame](InboundTransaction& transaction) {
+      return merciful ? write(transaction, frame.frame().data) : HandlerResult::reject("no such order");
+    });
+  });
+  bob.open();
+  OutboundFrame frame = outbound("", 0);
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "defer");
+  bob.untilEmpty();
+  merciful = true;
+  CHECK(bob.ask({frame})["results"][0] == json{{"id", frame.messageId}, {"outcome", "defer"}});
+  bob.untilEmpty();
+  CHECK(bob.effects() == std::vector<std::string>{frame.data});
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "ack");
+  CHECK(bob.effects().size() == 1);
 }
 
 TEST_CASE("onGap tells which numbers a session passed over, after the commit") {

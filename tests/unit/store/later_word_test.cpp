@@ -4,6 +4,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include "store/dead_letters.hpp"
 #include "store/reader.hpp"
 #include "store/verify.hpp"
 #include "store_world.hpp"
@@ -20,7 +21,7 @@ TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in 
     FrameResult word;
     word.outcome = outcome;
     word.code = std::move(code);
-    return inTransaction(*store, [&] { return store->applyWord(agent, id, word); });
+    return inTransaction(*store, [&] { return store->applyWord(agent, id, 0, word); });
   };
   for (const char* id : {"pending", "sending", "sent", "term", "again"}) {
     Frame frame = frameOf(id, "{}", id);
@@ -61,4 +62,27 @@ TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in 
   CHECK(stats.acked == 3);
   CHECK(stats.refusedAcks == 7);
   CHECK(store::verify(world.file, world.options).clean());
+}
+
+// Found by the power cut harness: the message was given up twice, redriven twice, and took effect twice.
+TEST_CASE("P5: a late word about the number before a redrive does not touch the redriven message") {
+  StoreWorld world;
+  world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
+  const auto store = world.open();
+  Frame frame = frameOf("s", "{}", "m");
+  frame.peer = "bob";
+  REQUIRE(enqueueOne(*store, frame).isNew());
+  using Kind = store::Store::LaterWord::Kind;
+  const auto later = [&](std::uint64_t sequence, Outcome outcome) {
+    FrameResult word;
+    word.outcome = outcome;
+    return inTransaction(*store, [&] { return store->applyWord("urn:bob", "m", sequence, word); });
+  };
+  CHECK(later(1, Outcome::term).kind == Kind::settled);
+  const auto redriven =
+      inTransaction(*store, [&] { return store->deadLetters().change("m", delivery::Transition::redrive, {}); });
+  REQUIRE(redriven.receipt.sequence == 2);
+  CHECK(later(1, Outcome::term).kind == Kind::ignored);
+  CHECK(later(1, Outcome::nack).kind == Kind::ignored);
+  CHECK(later(2, Outcome::ack).kind == Kind::settled);
 }
