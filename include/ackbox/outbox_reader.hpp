@@ -12,6 +12,7 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/peer_status.hpp"
 #include "ackbox/stats.hpp"
 
 namespace ackbox {
@@ -50,7 +51,12 @@ public:
                                      std::int64_t after = 0) const;
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit = 100,
                                            std::int64_t after = 0) const;
+  [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit = 100) const;
   [[nodiscard]] VerifyReport verify() const;
+
+  /// As `OutboxManager::peers`, by what the file says: `isConfigured` and the gauges of a run are not in it, and stay
+  /// false and 0.
+  [[nodiscard]] std::vector<PeerStatus> peers() const;
 
   /// As `OutboxManager::explain`, by what the file says. `Hindrance::notRunning` stands for: no process has the file
   /// open as a manager, so that nobody can deliver it.

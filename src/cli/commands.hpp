@@ -11,6 +11,7 @@ int stats(Console& console, const Arguments& arguments);
 int peers(Console& console, const Arguments& arguments);
 int sessions(Console& console, const Arguments& arguments);
 int top(Console& console, const Arguments& arguments);
+int blocked(Console& console, const Arguments& arguments);
 int list(Console& console, const Arguments& arguments);
 int show(Console& console, const Arguments& arguments);
 int explain(Console& console, const Arguments& arguments);
@@ -19,6 +20,10 @@ int exportMessages(Console& console, const Arguments& arguments);
 int retry(Console& console, const Arguments& arguments);
 int discard(Console& console, const Arguments& arguments);
 int markFailed(Console& console, const Arguments& arguments);
+int pause(Console& console, const Arguments& arguments);
+int resume(Console& console, const Arguments& arguments);
+int unblock(Console& console, const Arguments& arguments);
+int vacuum(Console& console, const Arguments& arguments);
 int enqueue(Console& console, const Arguments& arguments);
 
 }  // namespace ackbox::cli

@@ -6,6 +6,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/frame_line.hpp"
 #include "cli/open.hpp"
+#include "cli/progress_line.hpp"
 #include "cli/text.hpp"
 
 namespace ackbox::cli {
@@ -16,7 +17,6 @@ constexpr std::size_t kBatchFrames = 1'000;
 constexpr std::size_t kBatchBytes = 4U << 20U;
 // The largest frame that the library takes, and room for what surrounds it.
 constexpr std::size_t kLineBytesMax = 65U << 20U;
-constexpr std::chrono::milliseconds kProgressInterval{200};
 
 /// Reads a line, of which no more than `kLineBytesMax` is kept. False at the end.
 bool readLine(std::istream& in, std::string& line) {
@@ -38,7 +38,7 @@ bool readLine(std::istream& in, std::string& line) {
 class Feeder {
 public:
   Feeder(Console& console, const Arguments& arguments)
-      : console_(console), manager_(openToChange(console.world(), arguments)) {
+      : console_(console), manager_(openToChange(console.world(), arguments)), progress_(console) {
     defaults_.peer = arguments.peer.value_or(defaults_.peer);
     defaults_.session = arguments.session.value_or(defaults_.session);
     defaults_.type = arguments.type;
@@ -74,12 +74,13 @@ public:
     frames_.clear();
     lines_.clear();
     bytes_ = 0;
-    progress(false);
+    progress_.show(std::to_string(line_) + " lines, " + std::to_string(stored_) + " stored, " +
+                   std::to_string(refused_) + " refused");
   }
 
   int finish() {
     store();
-    progress(true);
+    progress_.clear();
     if (!console_.json()) {
       console_.say(std::to_string(stored_) + " stored, " + countText(duplicates_, "duplicate") + ", " +
                    std::to_string(refused_) + " refused");
@@ -108,23 +109,8 @@ private:
     if (console_.json()) {
       console_.line(JsonLine().add("line", line).add("status", status).add("detail", detail));
     } else {
-      progress(true);
+      progress_.clear();
       console_.remark("line " + std::to_string(line) + ": " + status + ": " + detail);
-    }
-  }
-
-  /// One line that is written over and over, only for someone who looks; `last` takes it away.
-  void progress(bool last) {
-    const World& world = console_.world();
-    const SteadyTime now = world.clock->steadyNow();
-    if (!world.errIsTerminal || console_.json() || (last ? !isShown_ : now - shownAt_ < kProgressInterval)) {
-      return;
-    }
-    shownAt_ = now;
-    isShown_ = !last;
-    world.err << "\r\x1b[K";
-    if (!last) {
-      world.err << line_ << " lines, " << stored_ << " stored, " << refused_ << " refused" << std::flush;
     }
   }
 
@@ -138,8 +124,7 @@ private:
   std::uint64_t stored_ = 0;
   std::uint64_t duplicates_ = 0;
   std::uint64_t refused_ = 0;
-  SteadyTime shownAt_{};
-  bool isShown_ = false;
+  ProgressLine progress_;
 };
 
 }  // namespace

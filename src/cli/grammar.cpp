@@ -74,6 +74,13 @@ public:
   void addId(CLI::App& command) {
     command.add_option("ID", arguments_.ids, "The message's id")->required()->expected(1)->type_name("");
   }
+  void addPeer(CLI::App& command) {
+    command.add_option("PEER", arguments_.peer, "The peer's name")->required()->type_name("");
+  }
+  void addOneSession(CLI::App& command) {
+    addPeer(command);
+    command.add_option("--session", arguments_.session, "Only this session of the peer")->type_name("NAME");
+  }
   void addDeadLetters(CLI::App& command) {
     addIds(command, false);
     addLane(command, "Dead letters");
@@ -93,11 +100,15 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   addDuration(top, "--interval", arguments.interval, "The time between two looks (default 2s)");
   top.add_option("--count", arguments.count, "End after so many looks; 0: never (default; 1 without a terminal)")
       ->type_name("COUNT");
-  grammar.command("peers", "List the peers and how they are");
+  grammar.command("peers", "List the peers: whether each is up, down, held, disabled or paused, since when, and why");
   CLI::App& sessions = grammar.command("sessions", "List sessions with work, and where each stands");
   sessions.add_option("--peer", arguments.peer, "Sessions of this peer")->type_name("NAME");
   sessions.add_flag("--all", arguments.all, "Also sessions without live messages and dead letters");
   grammar.addPage(sessions);
+  CLI::App& blocked = grammar.command("blocked", "List sessions that a dead letter stopped, and what waits behind it");
+  blocked.add_option("--limit", arguments.limit, "At most so many; 0: as many as can be, 10000 (default 100)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(0, 10'000));
   CLI::App& list = grammar.command("list", "List messages, in the order of their enqueues");
   grammar.addState(list);
   grammar.addLane(list, "Messages");
@@ -136,6 +147,16 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       ->type_name("TEXT");
 }
 
+void addSteering(Grammar& grammar, Arguments& arguments) {
+  grammar.addOneSession(grammar.command("pause", "Stop sending to a peer, or one session of it, until resume"));
+  grammar.addOneSession(
+      grammar.command("resume", "Go on sending to a peer or a session; a peer that is away is asked at once"));
+  CLI::App& unblock = grammar.command("unblock", "Let a session go on past the dead letter that stopped it");
+  grammar.addPeer(unblock);
+  unblock.add_option("SESSION", arguments.session, "The session's name")->required()->type_name("");
+  grammar.command("vacuum", "Give the file's free pages back to the file system, beside running agents");
+}
+
 }  // namespace
 
 std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
@@ -147,6 +168,7 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   Grammar grammar(*app, arguments);
   addReading(grammar, arguments);
   addChanging(grammar, arguments);
+  addSteering(grammar, arguments);
   CLI::App& completion = *app->add_subcommand("completion", "Print a completion script for a shell");
   completion.add_option("SHELL", arguments.shell, "bash, zsh or fish")
       ->required()

@@ -1,10 +1,11 @@
-// What is in the file at a glance: `stats`, `peers`, `sessions`.
+// What is in the file at a glance: `stats`, `peers`, `sessions`, `blocked`.
 
 #include <algorithm>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
+#include "cli/peer_view.hpp"
 #include "cli/stats_view.hpp"
 #include "cli/text.hpp"
 
@@ -12,6 +13,7 @@ namespace ackbox::cli {
 namespace {
 
 constexpr std::size_t kPage = 1'000;
+constexpr std::size_t kBlockedMax = 10'000;
 
 }  // namespace
 
@@ -29,9 +31,9 @@ int stats(Console& console, const Arguments& arguments) {
 
 int peers(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  const std::vector<PeerStats> peers = reader.peerStats();
+  const std::vector<PeerFigures> peers = readPeers(reader);
   if (console.json()) {
-    for (const PeerStats& peer : peers) {
+    for (const PeerFigures& peer : peers) {
       console.line(peerLine(peer));
     }
   } else {
@@ -66,6 +68,25 @@ int sessions(Console& console, const Arguments& arguments) {
     console.remark("no session fits");
   }
   return shown == 0 ? kNothing : kDone;
+}
+
+int blocked(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const std::size_t limit = arguments.limit == 0 ? kBlockedMax : arguments.limit;
+  const std::vector<BlockedSession> sessions = reader.blockedSessions(limit);
+  if (console.json()) {
+    for (const BlockedSession& session : sessions) {
+      console.line(blockedLine(session));
+    }
+  } else if (sessions.empty()) {
+    console.remark("no session is blocked");
+  } else {
+    console.table(blockedTable(sessions, console.now()));
+  }
+  if (sessions.size() == limit && limit < kBlockedMax) {
+    console.remark("there may be more: raise --limit");
+  }
+  return sessions.empty() ? kNothing : kDone;
 }
 
 }  // namespace ackbox::cli

@@ -17,8 +17,17 @@ std::string list(const std::vector<std::int64_t>& numbers, const char* separator
   return text;
 }
 
-std::string upText(const PeerStats& peer, WallTime now) {
-  return peer.down ? "down" + (peer.downSince ? " " + durationText(now - *peer.downSince) : std::string()) : "up";
+std::string ackedText(const Stats& stats, WallTime now) {
+  const LatencyStats& latency = stats.enqueueToAck;
+  std::string text;
+  if (latency.count != 0) {
+    text = "in " + durationText(latency.average) + " on average, p50 " + durationText(latency.p50) + ", p95 " +
+           durationText(latency.p95) + ", p99 " + durationText(latency.p99);
+  }
+  if (stats.lastAckedAt) {
+    text += (text.empty() ? "last " : ", last ") + agoText(now, *stats.lastAckedAt);
+  }
+  return text;
 }
 
 }  // namespace
@@ -50,6 +59,8 @@ JsonLine statsLine(const Stats& stats, const std::vector<std::int64_t>& processe
       .add("inbox", stats.inbox)
       .add("deferred_total", stats.deferred)
       .add("refused_acks_total", stats.refusedAcks)
+      .add("refused_unauthenticated_total", stats.refusedUnauthenticated)
+      .add("refused_forbidden_total", stats.refusedForbidden)
       .add("file_bytes", stats.fileBytes)
       .add("free_bytes", stats.freeBytes)
       .add("wal_bytes", stats.walBytes)
@@ -70,62 +81,22 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
   row("failed", stats.failed, stats.failed == 0 ? "dead letters" : "dead letters: ackbox list FILE --state failed");
   row("retained", stats.ackedRetained, "acknowledged and kept");
   row("enqueued", stats.enqueued, "since the file was made");
-  const LatencyStats& latency = stats.enqueueToAck;
-  row("acked", stats.acked,
-      latency.count == 0 ? std::string()
-                         : "in " + durationText(latency.average) + " on average, p50 " + durationText(latency.p50) +
-                               ", p95 " + durationText(latency.p95) + ", p99 " + durationText(latency.p99));
+  row("acked", stats.acked, ackedText(stats, now));
   row("given up", stats.failedTotal);
   row("retries", stats.totalRetries);
+  row("superseded", stats.superseded, "taken away by a later message");
   row("stale", stats.staleSettles, "settles that came too late");
   row("received", stats.received,
       countText(stats.duplicates, "duplicate") + ", " + countText(stats.gaps, "gap") + ", " +
-          std::to_string(stats.inbox) + " in the inbox");
+          std::to_string(stats.deferred) + " deferred");
+  row("inbox", stats.inbox, "waiting for their handlers");
+  row("refused", stats.refusedUnauthenticated + stats.refusedForbidden + stats.refusedAcks,
+      std::to_string(stats.refusedUnauthenticated) + " unauthenticated, " + std::to_string(stats.refusedForbidden) +
+          " forbidden, " + countText(stats.refusedAcks, "foreign ACK"));
   table.add({"file", bytesText(stats.fileBytes),
              bytesText(stats.freeBytes) + " free, " + bytesText(stats.walBytes) + " in the log"});
   table.add({"processes", std::to_string(processes.size()),
              processes.empty() ? "nobody has the file open" : list(processes, ", ")});
-  return table;
-}
-
-JsonLine peerLine(const PeerStats& peer) {
-  JsonLine line;
-  line.add("peer", peer.peer)
-      .add("pending", peer.pending)
-      .add("sending", peer.sending)
-      .add("sent", peer.sent)
-      .add("failed", peer.failed)
-      .add("pending_bytes", peer.pendingBytes)
-      .add("enqueued_total", peer.enqueued)
-      .add("acked_total", peer.acked)
-      .add("failed_total", peer.failedTotal)
-      .add("retries_total", peer.totalRetries)
-      .add("down", peer.down)
-      .add("failures", peer.failures)
-      .add("down_since_at_ms", peer.downSince)
-      .add("next_probe_at_ms", peer.nextProbeAt)
-      .add("last_error", peer.lastError);
-  return line;
-}
-
-Table peerTable(const std::vector<PeerStats>& peers, WallTime now) {
-  Table table({{"PEER", Align::left},
-               {"STATE", Align::left},
-               {"PENDING", Align::right},
-               {"SENDING", Align::right},
-               {"SENT", Align::right},
-               {"FAILED", Align::right},
-               {"SIZE", Align::right},
-               {"ACKED", Align::right},
-               {"RETRIES", Align::right},
-               {"PROBE", Align::left},
-               {"LAST ERROR", Align::left}});
-  for (const PeerStats& peer : peers) {
-    table.add({peer.peer, upText(peer, now), std::to_string(peer.pending), std::to_string(peer.sending),
-               std::to_string(peer.sent), std::to_string(peer.failed), bytesText(peer.pendingBytes),
-               std::to_string(peer.acked), std::to_string(peer.totalRetries),
-               peer.nextProbeAt ? agoText(now, *peer.nextProbeAt) : "-", shortened(peer.lastError, 60)});
-  }
   return table;
 }
 

@@ -13,8 +13,6 @@ namespace ackbox::cli {
 
 [[nodiscard]] JsonLine statsLine(const Stats& stats, const std::vector<std::int64_t>& processes);
 [[nodiscard]] Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes, WallTime now);
-[[nodiscard]] JsonLine peerLine(const PeerStats& peer);
-[[nodiscard]] Table peerTable(const std::vector<PeerStats>& peers, WallTime now);
 [[nodiscard]] JsonLine sessionLine(const SessionStats& session);
 [[nodiscard]] Table sessionTable(const std::vector<SessionStats>& sessions, WallTime now);
 

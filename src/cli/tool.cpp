@@ -27,6 +27,7 @@ constexpr std::array kCommands = std::to_array<Command>({{"stats", stats},
                                                          {"top", top},
                                                          {"peers", peers},
                                                          {"sessions", sessions},
+                                                         {"blocked", blocked},
                                                          {"list", list},
                                                          {"show", show},
                                                          {"explain", explain},
@@ -35,7 +36,11 @@ constexpr std::array kCommands = std::to_array<Command>({{"stats", stats},
                                                          {"enqueue", enqueue},
                                                          {"retry", retry},
                                                          {"discard", discard},
-                                                         {"mark-failed", markFailed}});
+                                                         {"mark-failed", markFailed},
+                                                         {"pause", pause},
+                                                         {"resume", resume},
+                                                         {"unblock", unblock},
+                                                         {"vacuum", vacuum}});
 
 /// Help and version, or what is wrong with the command line.
 int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseError& problem) {

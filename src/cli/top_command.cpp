@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
+#include "cli/peer_view.hpp"
 #include "cli/stats_view.hpp"
 #include "cli/text.hpp"
 
@@ -78,7 +79,7 @@ int top(Console& console, const Arguments& arguments) {
       world.out << '\n';
       console.table(statsTable(sample.stats, processes, console.now()));
       world.out << '\n';
-      console.table(peerTable(reader.peerStats(), console.now()));
+      console.table(peerTable(readPeers(reader), console.now()));
       const SessionPage sessions = reader.sessions(occupied, kSessionsShown);
       if (!sessions.sessions.empty()) {
         world.out << '\n';

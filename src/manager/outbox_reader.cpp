@@ -65,6 +65,18 @@ DeadLetterPage OutboxReader::deadLetters(const DeadLetterFilter& filter, std::si
   return body_->reader.deadLetters(filter, limit, after);
 }
 
+std::vector<BlockedSession> OutboxReader::blockedSessions(std::size_t limit) const {
+  return body_->reader.blockedSessions(limit);
+}
+
+std::vector<PeerStatus> OutboxReader::peers() const {
+  std::vector<PeerStatus> statuses;
+  for (store::KeyedStatus& peer : body_->reader.peers()) {
+    statuses.push_back(std::move(peer.status));
+  }
+  return statuses;
+}
+
 VerifyReport OutboxReader::verify() const {
   return store::verify(body_->file, body_->options);
 }

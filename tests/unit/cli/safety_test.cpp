@@ -38,11 +38,12 @@ TEST_CASE("P11: whatever stands in the file cannot steer the terminal of who loo
         "char(27)||']0;owned'||char(7)||char(27)||'[2J'||char(155)||'31m'||char(8238)||char(127)";
     database.exec("UPDATE ackbox_sessions SET name=id||" + hostile);
     database.exec("UPDATE ackbox_peers SET name=id||" + hostile + ", last_error=" + hostile);
+    database.exec("UPDATE ackbox_sessions SET blocked_by=3, blocked_at_ms=1 WHERE name LIKE '3%'");
     database.exec("UPDATE ackbox_outbox SET type=" + hostile + ", reason=" + hostile + ", last_error=" + hostile +
                   "||CAST(x'c3ff' AS TEXT), traceparent=" + hostile +
                   ", data='\"'||char(127,155,8238)||'\"'||char(10)");
   }
-  for (const char* command : {"stats", "peers", "sessions", "list", "export", "top"}) {
+  for (const char* command : {"stats", "peers", "sessions", "blocked", "list", "export", "top"}) {
     for (const bool json : {false, true}) {
       CAPTURE(command);
       std::vector<std::string> arguments = {command, stage.file()};
@@ -50,6 +51,7 @@ TEST_CASE("P11: whatever stands in the file cannot steer the terminal of who loo
         arguments.emplace_back("--json");
       }
       const ToolResult result = stage.run(arguments, {.noColor = true});
+      CHECK(result.code == 0);
       CHECK(isHarmless(result.out));
       CHECK(isHarmless(result.err));
     }
@@ -57,6 +59,9 @@ TEST_CASE("P11: whatever stands in the file cannot steer the terminal of who loo
   for (const char* command : {"show", "explain"}) {
     CHECK(isHarmless(stage.run({command, stage.file(), "dead-1"}).out));
     CHECK(isHarmless(stage.run({command, stage.file(), "dead-1", "--json"}).out));
+    CHECK(isHarmless(stage.run({command, stage.file(), "\x1b[2J"}).err));
+  }
+  for (const char* command : {"pause", "resume"}) {
     CHECK(isHarmless(stage.run({command, stage.file(), "\x1b[2J"}).err));
   }
   CHECK(isHarmless(stage.run({"enqueue", stage.file()}, {.in = "{\"\x1b[2J\":1}\n"}).err));
@@ -79,6 +84,8 @@ TEST_CASE("neither a missing file nor one of another program is made an outbox")
       CHECK(stage.run({command, file}).code == 3);
     }
     CHECK(stage.run({"retry", file, "--all"}).code == 3);
+    CHECK(stage.run({"pause", file, "bob"}).code == 3);
+    CHECK(stage.run({"vacuum", file}).code == 3);
     CHECK(stage.run({"discard", file, "--all", "--yes"}).code == 3);
   }
   CHECK_FALSE(fs::exists(missing));

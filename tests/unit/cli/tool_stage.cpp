@@ -61,7 +61,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 /// What differs from machine to machine, or with the schema.
 std::string normalised(std::string text, const std::string& directory) {
   text = replaced(std::move(text), directory + "/", "");
-  text = std::regex_replace(text, std::regex("\"(file|free|wal)_bytes\":[0-9]+"), "\"$1_bytes\":N");
+  text = std::regex_replace(text, std::regex("\"(file|free|wal)_bytes(_before)?\":[0-9]+"), "\"$1_bytes$2\":N");
   text = std::regex_replace(text, std::regex("\nfile +[^\n]*"), "\nfile  N");
   text = std::regex_replace(text, std::regex("\"sqlite_version\":\"[^\"]*\""), "\"sqlite_version\":\"V\"");
   text = std::regex_replace(text, std::regex("\"has_checkpoint_defect\":[a-z]+"), "\"has_checkpoint_defect\":B");
@@ -99,8 +99,7 @@ ToolStage::ToolStage() {
   clock_->advance(std::chrono::seconds(10));
 }
 
-OutboxManager ToolStage::agent() const {
-  OutboxOptions options;
+OutboxManager ToolStage::agent(OutboxOptions options) const {
   options.clock = clock_;
   options.random = seededRandom(1);
   options.peers = {{.name = "bob", .url = "http://127.0.0.1:1/"}, {.name = "carol"}};
@@ -132,7 +131,7 @@ ToolResult ToolStage::play(const std::vector<std::string>& arguments, const Tool
   std::vector<std::string> given = arguments;
   transcript_ += "$ ackbox";
   for (std::string& argument : given) {
-    transcript_ += " " + (argument == "@" ? "agent.db" : argument);
+    transcript_ += " " + (argument == "@" ? "agent.db" : argument.empty() ? "''" : argument);
     argument = argument == "@" ? file() : argument;
   }
   transcript_ += '\n';

@@ -35,8 +35,8 @@ public:
   /// Compares the transcript with golden/NAME, or writes it there when ACKBOX_REGENERATE is set.
   void checkGolden(const std::string& name) const;
 
-  /// An agent on the file.
-  [[nodiscard]] OutboxManager agent() const;
+  /// An agent on the file, for its peers `bob` and `carol`.
+  [[nodiscard]] OutboxManager agent(OutboxOptions options = {}) const;
   [[nodiscard]] std::string file() const { return dir_.file("agent.db").string(); }
   [[nodiscard]] std::string path(const std::string& name) const { return dir_.file(name).string(); }
   [[nodiscard]] ManualClock& clock() const { return *clock_; }

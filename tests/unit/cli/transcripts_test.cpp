@@ -5,11 +5,13 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/outbox_reader.hpp"
+#include "support/scripted_sender.hpp"
 #include "unit/cli/tool_stage.hpp"
 
 namespace ackbox {
 namespace {
 
+using testing::ScriptedSender;
 using testing::ToolResult;
 using testing::ToolStage;
 
@@ -52,6 +54,7 @@ TEST_CASE("what programs read") {
   }
   stage.play({"show", "@", "dead-1", "--json"});
   stage.play({"explain", "@", "pending-2", "--json"});
+  stage.play({"vacuum", "@", "--json"});
   stage.play({"show", "@", "gone", "--json"});
   stage.play({"retry", "@", "dead-1", "pending-1", "--json"});
   stage.play({"mark-failed", "@", "pending-1", "--json"});
@@ -80,6 +83,76 @@ TEST_CASE("what operators change") {
   stage.play({"discard", "@", "dead-1"});
   stage.play({"verify", "@"});
   stage.checkGolden("changing.txt");
+}
+
+/// Carol stops answering, and a dead letter stops a session of bob's that may have no gaps.
+void bringTrouble(const ToolStage& stage) {
+  OutboxOptions options;
+  options.sessionPolicies = {{.session = "strict", .gap = GapPolicy::block}};
+  OutboxManager agent = stage.agent(options);
+  agent.setSender(std::make_shared<ScriptedSender>([](const SendRequest& request) {
+    if (request.peer == "carol") {
+      SendReport report;
+      report.outcome = RequestOutcome::peerUnavailable;
+      report.error = "connection refused";
+      return report;
+    }
+    SendReport report = ScriptedSender::all(request, Outcome::ack);
+    for (std::size_t index = 0; index < request.frames.size(); ++index) {
+      if (request.frames[index].messageId == "stops") {
+        report.results[index].outcome = Outcome::term;
+        report.results[index].code = "no-such-item";
+        report.results[index].detail = "it is not made any more";
+      }
+    }
+    return report;
+  }));
+  Frame frame;
+  frame.type = "order.placed";
+  const auto enqueue = [&](const char* peer, const char* session, const char* id) {
+    frame.peer = peer;
+    frame.session = session;
+    frame.id = id;
+    agent.enqueue(frame);
+  };
+  enqueue("bob", "strict", "stops");
+  enqueue("carol", "orders", "unheard");
+  agent.drainOnce();
+  enqueue("bob", "strict", "waits-1");
+  enqueue("bob", "strict", "waits-2");
+  stage.clock().advance(std::chrono::seconds(30));
+}
+
+TEST_CASE("row 11, row 18: circuits, pauses and blocked sessions, and the way on") {
+  ToolStage stage;
+  stage.play({"blocked", "@"});
+  bringTrouble(stage);
+  stage.play({"peers", "@"});
+  stage.play({"blocked", "@"});
+  stage.play({"blocked", "@", "--json"});
+  stage.play({"explain", "@", "waits-1"});
+  stage.play({"pause", "@", "bob"});
+  stage.play({"pause", "@", "bob"});
+  stage.play({"pause", "@", "carol", "--session", "orders"});
+  stage.play({"peers", "@"});
+  stage.play({"peers", "@", "--json"});
+  stage.play({"explain", "@", "waits-1"});
+  stage.play({"explain", "@", "unheard"});
+  stage.play({"resume", "@", "bob"});
+  stage.play({"resume", "@", "bob", "--json"});
+  stage.play({"resume", "@", "carol"});
+  stage.play({"resume", "@", "carol", "--session", "orders", "--json"});
+  stage.play({"resume", "@", "carol", "--session", "orders"});
+  stage.play({"unblock", "@", "bob", "strict"});
+  stage.play({"unblock", "@", "bob", "strict"});
+  stage.play({"unblock", "@", "bob", "strict", "--json"});
+  stage.play({"explain", "@", "waits-1"});
+  stage.play({"pause", "@", "dave"});
+  stage.play({"pause", "@", "bob", "--session", ""});
+  stage.play({"unblock", "@", "bob"});
+  stage.play({"blocked", "@", "--limit", "10001"});
+  stage.play({"verify", "@"});
+  stage.checkGolden("orders.txt");
 }
 
 TEST_CASE("frames from lines: each line stands for itself, and the exit code says that some were refused") {

@@ -220,6 +220,38 @@ TEST_CASE("P10: from outside, a message waits for a process that has the file op
   CHECK(reader.explain("a")->reasons.empty());
 }
 
+TEST_CASE("P10: circuits, pauses and blocked sessions are seen from outside as the file has them") {
+  const Files files;
+  OutboxOptions options = files.options({{.name = "bob", .url = "http://bob/"}, {.name = "carol"}});
+  options.sessionPolicies = {{.session = "strict", .gap = GapPolicy::block}};
+  OutboxManager agent = OutboxManager::open(files.file, options);
+  agent.setSender(std::make_shared<ScriptedSender>(
+      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::term, "no"); }));
+  agent.enqueue(frameOf("carol", "strict", "a"));
+  agent.drainOnce();
+  agent.enqueue(frameOf("carol", "strict", "b"));
+  agent.pause("bob");
+  const OutboxReader reader = files.reader();
+  const std::vector<PeerStatus> peers = reader.peers();
+  REQUIRE(peers.size() == 2);
+  CHECK(peers[0].name == "bob");
+  CHECK((peers[0].state == PeerState::paused));
+  CHECK(peers[0].since == files.clock->wallNow());
+  CHECK((peers[1].state == PeerState::up));
+  // Whom the agent was given says nothing here.
+  CHECK_FALSE(peers[0].isConfigured);
+  const std::vector<BlockedSession> blocked = reader.blockedSessions();
+  REQUIRE(blocked.size() == 1);
+  CHECK(blocked[0].peer == "carol");
+  CHECK(blocked[0].session == "strict");
+  CHECK(blocked[0].messageId == "a");
+  CHECK(blocked[0].reason == "no");
+  CHECK(blocked[0].waiting == 1);
+  CHECK(agent.unblock("carol", "strict"));
+  CHECK(reader.blockedSessions().empty());
+  CHECK_THROWS_AS(static_cast<void>(reader.blockedSessions(0)), Error);
+}
+
 TEST_CASE("with adoptPeers the file's peers are addressed, and neither changed nor added to") {
   const Files files;
   { static_cast<void>(files.agent()); }

@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions list show explain verify export enqueue retry discard mark-failed completion man --version -h --help' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify export enqueue retry discard mark-failed pause resume unblock vacuum completion man --version -h --help' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -20,6 +20,9 @@ _ackbox() {
     'sessions --peer') return ;;
     'sessions --limit') return ;;
     'sessions --after') return ;;
+    'blocked --prefix') return ;;
+    'blocked --busy-timeout') return ;;
+    'blocked --limit') return ;;
     'list --prefix') return ;;
     'list --busy-timeout') return ;;
     'list --state') words='pending sending sent acked failed' ;;
@@ -60,6 +63,16 @@ _ackbox() {
     'mark-failed --prefix') return ;;
     'mark-failed --busy-timeout') return ;;
     'mark-failed --reason') return ;;
+    'pause --prefix') return ;;
+    'pause --busy-timeout') return ;;
+    'pause --session') return ;;
+    'resume --prefix') return ;;
+    'resume --busy-timeout') return ;;
+    'resume --session') return ;;
+    'unblock --prefix') return ;;
+    'unblock --busy-timeout') return ;;
+    'vacuum --prefix') return ;;
+    'vacuum --busy-timeout') return ;;
   esac
   if [[ -z $words ]]; then
     case "${COMP_WORDS[1]}" in
@@ -67,6 +80,7 @@ _ackbox() {
       top) words='-h --help --json --prefix --busy-timeout --interval --count' ;;
       peers) words='-h --help --json --prefix --busy-timeout' ;;
       sessions) words='-h --help --json --prefix --busy-timeout --peer --all --limit --after' ;;
+      blocked) words='-h --help --json --prefix --busy-timeout --limit' ;;
       list) words='-h --help --json --prefix --busy-timeout --state --peer --session --limit --after' ;;
       show) words='-h --help --json --prefix --busy-timeout' ;;
       explain) words='-h --help --json --prefix --busy-timeout' ;;
@@ -76,6 +90,10 @@ _ackbox() {
       retry) words='-h --help --json --prefix --busy-timeout --peer --session --reason --older-than --all' ;;
       discard) words='-h --help --json --prefix --busy-timeout --peer --session --reason --older-than --all --yes' ;;
       mark-failed) words='-h --help --json --prefix --busy-timeout --reason' ;;
+      pause) words='-h --help --json --prefix --busy-timeout --session' ;;
+      resume) words='-h --help --json --prefix --busy-timeout --session' ;;
+      unblock) words='-h --help --json --prefix --busy-timeout' ;;
+      vacuum) words='-h --help --json --prefix --busy-timeout' ;;
       completion) words='-h --help bash zsh fish' ;;
       man) words='-h --help' ;;
     esac

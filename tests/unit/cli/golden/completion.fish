@@ -14,7 +14,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from top' -l prefix -d 'The prefix
 complete -c ackbox -n '__fish_seen_subcommand_from top' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from top' -l interval -d 'The time between two looks (default 2s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from top' -l count -d 'End after so many looks; 0: never (default; 1 without a terminal)' -x
-complete -c ackbox -n __fish_use_subcommand -a peers -d 'List the peers and how they are'
+complete -c ackbox -n __fish_use_subcommand -a peers -d 'List the peers: whether each is up, down, held, disabled or paused, since when, and why'
 complete -c ackbox -n '__fish_seen_subcommand_from peers' -F
 complete -c ackbox -n '__fish_seen_subcommand_from peers' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from peers' -l json -d 'Print JSON, one object a line'
@@ -30,6 +30,13 @@ complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l peer -d 'Session
 complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l all -d 'Also sessions without live messages and dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l limit -d 'At most so many; 0: all (default 100)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l after -d 'Go on behind this row' -x
+complete -c ackbox -n __fish_use_subcommand -a blocked -d 'List sessions that a dead letter stopped, and what waits behind it'
+complete -c ackbox -n '__fish_seen_subcommand_from blocked' -F
+complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l limit -d 'At most so many; 0: as many as can be, 10000 (default 100)' -x
 complete -c ackbox -n __fish_use_subcommand -a list -d 'List messages, in the order of their enqueues'
 complete -c ackbox -n '__fish_seen_subcommand_from list' -F
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l help -d 'Print this help'
@@ -109,6 +116,32 @@ complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l json -d 'Prin
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l reason -d 'Why, short and stable (default marked-failed)' -x
+complete -c ackbox -n __fish_use_subcommand -a pause -d 'Stop sending to a peer, or one session of it, until resume'
+complete -c ackbox -n '__fish_seen_subcommand_from pause' -F
+complete -c ackbox -n '__fish_seen_subcommand_from pause' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from pause' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from pause' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from pause' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from pause' -l session -d 'Only this session of the peer' -x
+complete -c ackbox -n __fish_use_subcommand -a resume -d 'Go on sending to a peer or a session; a peer that is away is asked at once'
+complete -c ackbox -n '__fish_seen_subcommand_from resume' -F
+complete -c ackbox -n '__fish_seen_subcommand_from resume' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from resume' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from resume' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resume' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resume' -l session -d 'Only this session of the peer' -x
+complete -c ackbox -n __fish_use_subcommand -a unblock -d 'Let a session go on past the dead letter that stopped it'
+complete -c ackbox -n '__fish_seen_subcommand_from unblock' -F
+complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n __fish_use_subcommand -a vacuum -d 'Give the file'\''s free pages back to the file system, beside running agents'
+complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -F
+complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n __fish_use_subcommand -a completion -d 'Print a completion script for a shell'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'

@@ -4,8 +4,9 @@ _ackbox() {
   local -a commands=(
     'stats:Show gauges and totals'
     'top:Show figures, rates, peers and sessions, again and again'
-    'peers:List the peers and how they are'
+    'peers:List the peers\: whether each is up, down, held, disabled or paused, since when, and why'
     'sessions:List sessions with work, and where each stands'
+    'blocked:List sessions that a dead letter stopped, and what waits behind it'
     'list:List messages, in the order of their enqueues'
     'show:Show a message with its data'
     'explain:Say why a message is not moving'
@@ -15,6 +16,10 @@ _ackbox() {
     'retry:Put dead letters back, at the tails of their sessions'
     'discard:Throw dead letters away, for good'
     'mark-failed:Make pending or sent messages dead letters'
+    'pause:Stop sending to a peer, or one session of it, until resume'
+    'resume:Go on sending to a peer or a session; a peer that is away is asked at once'
+    'unblock:Let a session go on past the dead letter that stopped it'
+    'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'completion:Print a completion script for a shell'
     'man:Print the manual page, for man -l -'
   )
@@ -64,6 +69,15 @@ _ackbox() {
         '--all[Also sessions without live messages and dead letters]' \
         '--limit[At most so many; 0\: all (default 100)]:COUNT:' \
         '--after[Go on behind this row]:ROW:' ;;
+    blocked)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--limit[At most so many; 0\: as many as can be, 10000 (default 100)]:COUNT:' ;;
     list)
       _arguments \
         '-h[Print this help]' \
@@ -166,6 +180,44 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '*:ID:' \
         '--reason[Why, short and stable (default marked-failed)]:TEXT:' ;;
+    pause)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':PEER:' \
+        '--session[Only this session of the peer]:NAME:' ;;
+    resume)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':PEER:' \
+        '--session[Only this session of the peer]:NAME:' ;;
+    unblock)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':PEER:' \
+        ':SESSION:' ;;
+    vacuum)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
     completion)
       _arguments \
         '-h[Print this help]' \

@@ -1,0 +1,73 @@
+// What an operator stops and lets go on: `pause`, `resume`, `unblock`. Agents on the file obey within their poll
+// intervals.
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/open.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+/// What an order did, in both forms. `done` and `already` end the sentence that the lane begins.
+struct Words {
+  const char* done;
+  const char* already;
+};
+
+/// Gives the order; `order` returns whether it changed anything, and `unchanged` is the exit code if it did not.
+template <typename Order>
+int give(Console& console, const Arguments& arguments, const Words& words, int unchanged, Order order) {
+  const std::string& peer = *arguments.peer;
+  if (arguments.session && arguments.session->empty()) {
+    return console.fail(kUsage, "a session has a name; unordered messages are paused with their peer");
+  }
+  OutboxManager manager = openToChange(console.world(), arguments);
+  bool changed = false;
+  try {
+    changed = order(manager);
+  } catch (const Error& error) {
+    if (error.code() == Errc::unknownPeer) {
+      return console.fail(kNothing, "the file knows no peer by the name of " + peer);
+    }
+    throw;
+  }
+  if (console.json()) {
+    JsonLine line;
+    line.add("peer", peer);
+    if (arguments.session) {
+      line.add("session", *arguments.session);
+    }
+    console.line(line.add("changed", changed));
+  } else {
+    const std::string lane = arguments.session ? "session " + *arguments.session + " of " + peer : peer;
+    const std::string sentence = lane + ": " + (changed ? words.done : words.already);
+    if (changed || unchanged == kDone) {
+      console.say(sentence);
+    } else {
+      console.remark(sentence);
+    }
+  }
+  return changed ? kDone : unchanged;
+}
+
+}  // namespace
+
+int pause(Console& console, const Arguments& arguments) {
+  return give(console, arguments, {"paused", "was paused already"}, kDone, [&](OutboxManager& manager) {
+    return arguments.session ? manager.pause(*arguments.peer, *arguments.session) : manager.pause(*arguments.peer);
+  });
+}
+
+int resume(Console& console, const Arguments& arguments) {
+  const char* already = arguments.session ? "was not paused" : "was not paused; if it is away, it is asked at once";
+  return give(console, arguments, {"resumed", already}, kDone, [&](OutboxManager& manager) {
+    return arguments.session ? manager.resume(*arguments.peer, *arguments.session) : manager.resume(*arguments.peer);
+  });
+}
+
+int unblock(Console& console, const Arguments& arguments) {
+  return give(console, arguments, {"goes on; the dead letter stays one", "is not blocked"}, kNothing,
+              [&](OutboxManager& manager) { return manager.unblock(*arguments.peer, *arguments.session); });
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,47 @@
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/open.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+// Pages between two looks at the progress; the manager lets others write more often than that.
+constexpr std::uint64_t kPages = 256;
+
+}  // namespace
+
+int vacuum(Console& console, const Arguments& arguments) {
+  OutboxManager manager = openToChange(console.world(), arguments);
+  const Stats before = manager.getStats();
+  std::uint64_t released = 0;
+  {
+    ProgressLine progress(console);
+    std::uint64_t slice = 0;
+    do {
+      slice = manager.vacuum(kPages);
+      released += slice;
+      progress.show(countText(released, "page") + " of " + bytesText(before.freeBytes) + " given back");
+    } while (slice == kPages);
+  }
+  const Stats after = manager.getStats();
+  if (console.json()) {
+    console.line(JsonLine()
+                     .add("released_pages", released)
+                     .add("file_bytes_before", before.fileBytes)
+                     .add("file_bytes", after.fileBytes)
+                     .add("free_bytes", after.freeBytes));
+  } else {
+    console.say(countText(released, "page") + " given back; of " + bytesText(before.fileBytes) + " are left " +
+                bytesText(after.fileBytes) + ", of them " + bytesText(after.freeBytes) + " free");
+    if (released == 0 && before.freeBytes != 0) {
+      console.remark(
+          "nothing could be given back: the file was made without incremental vacuum, "
+          "or its pages are in use again");
+    }
+  }
+  return released == 0 && before.freeBytes != 0 ? kNothing : kDone;
+}
+
+}  // namespace ackbox::cli
