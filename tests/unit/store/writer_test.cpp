@@ -83,7 +83,7 @@ TEST_CASE("P3: a job that throws fails alone; the others of its group are run ag
   NotingJob a("a", fixture.log, enqueueInto);
   NotingJob bad("bad", fixture.log, [](store::Store& store) {
     enqueueInto(store);
-    throw Error(Errc::handlerEndedTransaction, "test");
+    throw Error(Errc::unknownPeer, "test");
   });
   NotingJob sql("sql", fixture.log, [](store::Store& store) { store.database().exec("SELEC"); });
   NotingJob c("c", fixture.log, enqueueInto);
@@ -92,9 +92,27 @@ TEST_CASE("P3: a job that throws fails alone; the others of its group are run ag
   }
   fixture.writer->runOnce();
   CHECK(fixture.log == "a bad! sql! c ");
-  CHECK(bad.result == Errc::handlerEndedTransaction);
+  CHECK(bad.result == Errc::unknownPeer);
   CHECK(sql.result == Errc::databaseError);
   CHECK(a.runs == 2);
+  CHECK(fixture.pending() == 2);
+}
+
+TEST_CASE("P5: a job whose handler ended the transaction is run again until it leaves each offender out") {
+  Fixture fixture;
+  NotingJob a("a", fixture.log, enqueueInto);
+  int offenders = 3;
+  NotingJob inbound("inbound", fixture.log, [&](store::Store& store) {
+    enqueueInto(store);
+    if (offenders-- > 0) {
+      throw Error(Errc::handlerEndedTransaction, "test");
+    }
+  });
+  fixture.writer->submit(a);
+  fixture.writer->submit(inbound);
+  fixture.writer->runOnce();
+  CHECK(fixture.log == "a inbound ");
+  CHECK(inbound.runs == 4);
   CHECK(fixture.pending() == 2);
 }
 
