@@ -4,7 +4,7 @@
 
 #include "cli/arguments.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own
 class App;
 }
 
