@@ -1,0 +1,42 @@
+// Goal: neither a command line nor a line of `enqueue`'s input crashes the tool's parsers, and what a frame line
+// carries is JSON. Method: the input is a frame line, a duration, and, split at newlines, a command line that is parsed
+// and not run.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "cli/duration.hpp"
+#include "cli/frame_line.hpp"
+#include "cli/grammar.hpp"
+#include "protocol/wire.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace ackbox;
+  const std::string_view text = fuzz::textOf(bytes, size);
+  const cli::FrameLine line = cli::parseFrameLine(text, Frame());
+  // Data stands inside the line, so it is nested one deeper there.
+  fuzz::require(!line.problem.empty() || line.frame.data.empty() || protocol::isValidJson(line.frame.data, 1024),
+                "a frame line's data is not JSON");
+  if (const auto duration = cli::parseDuration(text)) {
+    fuzz::require(duration->count() >= 0, "a duration is negative");
+  }
+  std::vector<std::string> words;
+  for (std::string_view rest = text.substr(0, 4096); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    words.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  // CLI11 takes them from the back.
+  std::reverse(words.begin(), words.end());
+  cli::Arguments arguments;
+  const auto grammar = cli::makeGrammar(arguments);
+  try {
+    grammar->parse(std::move(words));
+  } catch (const CLI::Error&) {
+    // How it says that the command line is wrong, or that help was asked for.
+  }
+  return 0;
+}
