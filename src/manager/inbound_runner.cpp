@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRowsPerPoll = 1'000;
 
 // How long a lane holds still after the store refused a transaction.
-constexpr std::chrono::milliseconds kStorePause{250};
+constexpr std::chrono::milliseconds kStoreRetryPause{250};
 
 std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& options) {
   // One more than handlers can occupy, for the timers.
@@ -104,7 +104,7 @@ void InboundRunner::polled(const std::error_code& error, std::vector<store::Inbo
   }
   const OutboxOptions& outbox = core_->options();
   const auto interval = shared ? outbox.sharedPollInterval : outbox.pollInterval;
-  nextPoll_ = core_->clock().steadyNow() + (error ? kStorePause : interval);
+  nextPoll_ = core_->clock().steadyNow() + (error ? kStoreRetryPause : interval);
   if (!error && (pollAgain_ || rows.size() == kRowsPerPoll)) {
     poll(todo);
   }
@@ -149,7 +149,7 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
     }
     --slots_;
     if (error) {
-      park(one.lane, kStorePause);
+      park(one.lane, kStoreRetryPause);
     } else if (one.reply.kind == Kind::gone) {
       advance(one.lane, {.kind = InboxEnd::Kind::finished, .dueAt = {}});
     } else if (one.reply.kind == Kind::busy) {
@@ -337,7 +337,7 @@ void InboundRunner::advance(const std::string& lane, const InboxEnd& end) {
     case InboxEnd::Kind::released:
     case InboxEnd::Kind::deferred:
     case InboxEnd::Kind::failed:
-      park(lane, kStorePause);
+      park(lane, kStoreRetryPause);
       return;
   }
 }

@@ -57,7 +57,9 @@ struct Outbox {
   }
   std::vector<std::string> exported(const DeadLetterFilter& filter) {
     std::vector<std::string> lines;
-    CHECK(manager.exportDeadLetters(filter, [&](std::string_view line) { lines.emplace_back(line); }) == lines.size());
+    const std::uint64_t count =
+        manager.exportDeadLetters(filter, [&](std::string_view line) { lines.emplace_back(line); });
+    CHECK(count == lines.size());
     return lines;
   }
 

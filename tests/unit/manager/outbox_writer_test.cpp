@@ -78,6 +78,7 @@ TEST_CASE("row 15: a commit wakes the running manager at once, without a poll") 
 
 TEST_CASE("row 15: what others commit is found by the poll, beside the hot path, and each message goes once") {
   Caller caller;
+  caller.connection.setBusyTimeout(60'000);
   OutboxWriter writer(caller.manager, caller.connection);
   OutboxManager other = OutboxManager::open(caller.dir.file("agent.db"));
   caller.manager.start();

@@ -53,7 +53,10 @@ struct Receiver {
     std::promise<InboundResponse> answer;
     handler->asyncHandle(
         {"application/cloudevents+json",
-         R"({"specversion":"1.0","source":"urn:x","id":")" + id + R"(","type":")" + type + R"(","data":)" + data + "}",
+         R"({"specversion":"1.0","source":"urn:x","id":")" + id + R"(","type":")" + type + R"(","data":)" + data +
+             // In sessions of their own, whose rejections are remembered.
+             R"(,"sessionid":")" + id +
+             R"(","sessionorigin":"o","sessionepoch":"1","sessionseq":"1","sessionprev":"0"})",
          "w"},
         [&](InboundResponse response) { answer.set_value(std::move(response)); });
     return json::parse(answer.get_future().get().body)["results"][0];
@@ -97,7 +100,8 @@ TEST_CASE("row 18: an unknown type is rejected by default, or as onUnknown says"
   CHECK(word["detail"] == "soon: unknown");
 }
 
-TEST_CASE("row 18, row 19: a codec decodes for the handler; what it cannot read is rejected, or as onUndecodable says") {
+TEST_CASE(
+    "row 18, row 19: a codec decodes for the handler; what it cannot read is rejected, or as onUndecodable says") {
   int seen = 0;
   Router router;
   router.on(orderCodec(), [&](const Order& order, const InboundFrame& frame, InboundTransaction&) {
