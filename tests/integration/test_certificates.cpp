@@ -95,9 +95,8 @@ CertificateFiles TestAuthority::write(const std::string& name, const Certificate
                                                   selfSigned ? key.get() : key_.get(), facts, false);
   CertificateFiles files{directory_ / (name + ".pem"), directory_ / (name + ".key")};
   writeCertificate(files.certificate, certificate.get());
-  writeFile(files.key, [&](BIO* bio) {
-    return PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  });
+  writeFile(files.key,
+            [&](BIO* bio) { return PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
   return files;
 }
 

@@ -18,8 +18,8 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
-#include "support/temp_dir.hpp"
 #include "integration/test_certificates.hpp"
+#include "support/temp_dir.hpp"
 #include "unit/transport/raw_peer.hpp"
 
 namespace ackbox {
