@@ -50,6 +50,7 @@ std::string quoted(const std::string& text) {
 std::string bash(const std::vector<CommandEntry>& commands, const std::vector<OptionEntry>& globals) {
   std::ostringstream out;
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CommandEntry& command : commands) {
     names.push_back(command.name);
   }

@@ -90,7 +90,7 @@ int top(Console& console, const Arguments& arguments) {
     if (!world.out.good()) {
       break;
     }
-    before = std::move(sample);
+    before = sample;
   }
   return kDone;
 }

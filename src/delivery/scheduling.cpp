@@ -58,7 +58,7 @@ void Machine::Body::park(Session& session, Phase phase, SteadyTime until) {
 
 void Machine::Body::startRequests(const Now& now, Actions& actions) {
   // One request each in turn, beginning with another peer every time, so that a small budget is shared among them.
-  std::size_t turn = static_cast<std::size_t>(lastRequest);
+  auto turn = static_cast<std::size_t>(lastRequest);
   while (!touched.empty()) {
     turn %= touched.size();
     Peer& peer = *touched[turn];
