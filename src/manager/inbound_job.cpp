@@ -37,7 +37,7 @@ store::InboundIdentity identityOf(const InboundFrame& frame) {
 
 InboundJob::InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,
                        std::function<void(InboundResponse)> respond, std::function<void()> ended)
-    : context_(context),
+    : context_(std::move(context)),
       request_(std::move(request)),
       decoded_(std::move(decoded)),
       respond_(std::move(respond)),
@@ -199,7 +199,8 @@ void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, st
   SessionName name = nameOf(frame);
   auto known = std::ranges::find(sessions_, name, [](const auto& one) -> const SessionName& { return one.first; });
   if (known == sessions_.end()) {
-    known = sessions_.insert(sessions_.end(), {std::move(name), {frame.session, accepted, accepted}});
+    sessions_.emplace_back(std::move(name), protocol::SessionProgress{frame.session, accepted, accepted, {}});
+    known = std::prev(sessions_.end());
   }
   protocol::SessionProgress& session = known->second;
   session.accepted = std::max(session.accepted, accepted);

@@ -43,7 +43,7 @@ private:
     std::string source;
     std::string origin;
     std::string session;
-    auto operator<=>(const SessionName&) const = default;
+    auto operator<=>(const SessionName&) const = default;  // NOLINT(modernize-use-nullptr): version 14 misreads it
   };
 
   FrameResult decide(store::Store& store, std::size_t index);

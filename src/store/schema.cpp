@@ -265,7 +265,7 @@ ALTER TABLE #counters ADD COLUMN refused_forbidden INTEGER NOT NULL DEFAULT 0;  
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
 
 struct Table {
-  const char* name;
+  const char* name = nullptr;
   std::int64_t sinceVersion = 1;
 };
 

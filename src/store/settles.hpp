@@ -42,11 +42,11 @@ private:
   /// A settlement that was applied, and the row that it met.
   struct Applied {
     const delivery::Settlement& settlement;
-    delivery::Next next;
-    delivery::SessionKey session;
-    std::int64_t bytes;
-    WallTime enqueuedAt;
-    bool retained;
+    delivery::Next next{};
+    delivery::SessionKey session = 0;
+    std::int64_t bytes = 0;
+    WallTime enqueuedAt{};
+    bool retained = false;
   };
   void count(const Applied& applied);
 

@@ -22,7 +22,7 @@ namespace ackbox::testing {
 struct Address {
   std::string process;
   std::uint64_t life = 0;
-  auto operator<=>(const Address&) const = default;
+  auto operator<=>(const Address&) const = default;  // NOLINT(modernize-use-nullptr): version 14 misreads it
 };
 
 /// Carries encoded requests and answers between processes, in true time.
