@@ -113,6 +113,7 @@ HandlerResult Agent::handle(const InboundFrame& frame, InboundTransaction& trans
     replied.from = name_;
     replied.to = reply.peer;
     replied.session = reply.session;
+    replied.answers = frame.id;
     transaction.enqueue(reply);
   }
   // After the writes, which must be undone.

@@ -59,7 +59,9 @@ void Judge::compare() {
   for (const auto& [id, entry] : ledger_.entries) {
     const std::uint32_t count = counts_[id];
     const bool dead = dead_.contains(id);
-    if (count > 1 + entry.redrives) {
+    // A reply is said once for each effect of what it answers, and a redriven message may repeat its effect.
+    const std::uint32_t said = entry.answers.empty() ? 1 : counts_[entry.answers];
+    if (count > said + entry.redrives) {
       ledger_.violated("P5", id + " took effect " + std::to_string(count) + " times");
     }
     if (entry.confirmed && count == 0 && !dead && !entry.discarded) {

@@ -13,6 +13,8 @@ struct Entry {
   std::string from;
   std::string to;
   std::string session;
+  /// The message that this one replies to, and whose effect said it; empty for what agents say of themselves.
+  std::string answers;
   /// The enqueue returned: it must not be lost any more.
   bool confirmed = false;
   std::uint64_t sequence = 0;
