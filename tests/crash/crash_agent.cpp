@@ -1,8 +1,9 @@
 // An agent of the crash test, started over and over on the same file:
 //
-//   crash_agent NAME PEER DATABASE PORT PEER_URL [--feed] [--reply] [--defect mark-before-effect]
+//   crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--defect mark-before-effect]
 //
-// --feed: keeps enqueueing numbered frames, each in one transaction with the number reached. --reply: answers every
+// KEYS is a folder with authority.pem, NAME.pem, NAME.key and secret: TLS both ways, each side known to the other by its
+// certificate, and every request and answer signed. --feed: keeps enqueueing numbered frames, each in one transaction with the number reached. --reply: answers every
 // tenth frame of a session. Prints "ready" once it serves; SIGTERM ends it.
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -42,17 +43,19 @@ struct Settings {
   std::filesystem::path database;
   std::uint16_t port = 0;
   std::string peerUrl;
+  std::filesystem::path keys;
   bool feeds = false;
   bool replies = false;
   bool defect = false;
 };
 
 Settings parse(const std::vector<std::string>& words) {
-  if (words.size() < 5) {
-    throw std::runtime_error("usage: crash_agent NAME PEER DATABASE PORT PEER_URL [--feed] [--reply] [--defect D]");
+  if (words.size() < 6) {
+    throw std::runtime_error("usage: crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--defect D]");
   }
-  Settings settings{words[0], words[1], words[2], static_cast<std::uint16_t>(std::stoi(words[3])), words[4]};
-  for (std::size_t index = 5; index < words.size(); ++index) {
+  Settings settings{words[0], words[1], words[2], static_cast<std::uint16_t>(std::stoi(words[3])), words[4],
+                    words[5]};
+  for (std::size_t index = 6; index < words.size(); ++index) {
     if (words[index] == "--feed") {
       settings.feeds = true;
     } else if (words[index] == "--reply") {
@@ -74,12 +77,37 @@ ackbox::OutboxOptions outboxOptions(const Settings& settings) {
   peer.name = settings.peer;
   peer.url = settings.peerUrl;
   peer.agent = "urn:agent:" + settings.peer;
+  peer.secrets = ackbox::SecretSource::file(settings.keys / "secret");
   options.peers.push_back(peer);
   // Small requests, many at once, and a peer that is looked for at once: a kill then always hits something under way.
   options.batchFrames = 5;
   options.peerHealth.probeDelays = {milliseconds(5), milliseconds(10), milliseconds(20)};
   // The peer dies of SIGKILL, never of a message.
   options.peerHealth.killerThreshold = 0;
+  return options;
+}
+
+ackbox::HttpSenderOptions senderOptions(const Settings& settings) {
+  ackbox::HttpSenderOptions options;
+  options.tls.authorityFile = settings.keys / "authority.pem";
+  options.tls.certificateFile = settings.keys / (settings.name + ".pem");
+  options.tls.keyFile = settings.keys / (settings.name + ".key");
+  return options;
+}
+
+ackbox::InboundServerOptions serverOptions(const Settings& settings) {
+  ackbox::InboundServerOptions options;
+  options.port = settings.port;
+  options.tls.certificateFile = settings.keys / (settings.name + ".pem");
+  options.tls.keyFile = settings.keys / (settings.name + ".key");
+  options.tls.clientAuthorityFile = settings.keys / "authority.pem";
+  return options;
+}
+
+ackbox::InboundOptions inboundOptions(const Settings& settings) {
+  ackbox::InboundOptions options;
+  options.peers = {{.agents = {"urn:agent:" + settings.peer},
+                    .secrets = ackbox::SecretSource::file(settings.keys / "secret")}};
   return options;
 }
 
@@ -147,7 +175,7 @@ private:
 void run(const Settings& settings) {
   boost::asio::io_context context(1);
   ackbox::OutboxManager manager = ackbox::OutboxManager::open(settings.database, outboxOptions(settings));
-  manager.setSender(std::make_shared<ackbox::HttpSender>());
+  manager.setSender(std::make_shared<ackbox::HttpSender>(senderOptions(settings)));
 
   main_job::createEffects(settings.database);
   const std::string replyTo = settings.replies ? settings.peer : "";
@@ -156,10 +184,8 @@ void run(const Settings& settings) {
     late.emplace(settings.database);
   }
   ackbox::InboundHandler handler(manager, late ? late->handler(replyTo) : main_job::effectsHandler(replyTo),
-                                 {.allowAnonymous = true});
-  ackbox::InboundServerOptions serverOptions;
-  serverOptions.port = settings.port;
-  ackbox::InboundServer server(context.get_executor(), handler, serverOptions);
+                                 inboundOptions(settings));
+  ackbox::InboundServer server(context.get_executor(), handler, serverOptions(settings));
   manager.asyncRun(context.get_executor(), [](const boost::system::error_code& error) {
     if (error) {
       throw std::runtime_error("delivery could not begin: " + error.message());

@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "effects.hpp"
 #include "fed_frame.hpp"
 #include "free_port.hpp"
+#include "integration/test_certificates.hpp"
 
 namespace crash {
 namespace {
@@ -30,6 +32,19 @@ std::vector<main_job::Entry> fedInto(const std::filesystem::path& database) {
   return entries;
 }
 
+// What the agents know each other by.
+void writeKeys(const std::filesystem::path& folder) {
+  const ackbox::testing::TestAuthority authority(folder, "authority");
+  for (const char* name : {"alice", "bob"}) {
+    ackbox::testing::CertificateFacts facts;
+    facts.names.push_back(std::string("URI:urn:agent:") + name);
+    // However long the campaign.
+    facts.validUntil = 30L * 24 * 3600;
+    (void)authority.issue(name, facts);
+  }
+  std::ofstream(folder / "secret") << "whsec_YWxpY2UgYW5kIGJvYiBrZWVwIHRoaXMgdG8gdGhlbXM=\n";
+}
+
 ackbox::OutboxManager openOutbox(const std::filesystem::path& database) {
   ackbox::OutboxOptions options;
   options.createSchema = false;
@@ -44,12 +59,16 @@ CrashWorld::CrashWorld(std::uint64_t seed, std::vector<std::string> bobExtra) : 
   while (bobPort == alicePort) {
     bobPort = main_job::freePort(random_);
   }
+  const std::filesystem::path keys = directory_.file("keys");
+  std::filesystem::create_directory(keys);
+  writeKeys(keys);
   const auto prepare = [&](Agent& agent, const std::string& name, const std::string& peer, std::uint16_t port,
                            std::uint16_t peerPort) {
     agent.name = name;
     agent.database = directory_.file(name + ".db");
     agent.arguments = {name, peer, agent.database.string(), std::to_string(port),
-                       "http://127.0.0.1:" + std::to_string(peerPort) + "/inbox"};
+                       "https://127.0.0.1:" + std::to_string(peerPort) + "/inbox",
+                       keys.string()};
   };
   prepare(alice_, "alice", "bob", alicePort, bobPort);
   prepare(bob_, "bob", "alice", bobPort, alicePort);
