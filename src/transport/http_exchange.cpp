@@ -23,6 +23,9 @@ using boost::system::error_code;
 // nor the trailers: without an end to the buffer, one line would fill the memory.
 constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
 
+// Interim answers (1xx) before the real one; an honest peer sends none or one.
+constexpr int kInterimAnswersMax = 16;
+
 bool isHttpError(const error_code& error) {
   static const boost::system::error_category& category = http::make_error_code(http::error::end_of_stream).category();
   return error.category() == category;
@@ -97,6 +100,7 @@ private:
   void converse(std::shared_ptr<Stream> stream) {
     stream_ = std::move(stream);
     written_ = false;
+    interimAnswers_ = 0;
     buffer_.clear();
     http::async_write(*stream_, request_,
                       [self = shared_from_this(), stream = stream_](const error_code& error, std::size_t) {
@@ -126,8 +130,12 @@ private:
     if (error) {
       onReadError(error, parser);
     } else if (parser.get().result_int() < 200) {
-      // An interim answer (1xx) announces the real one.
-      read();
+      // It announces the real one.
+      if (++interimAnswers_ > kInterimAnswersMax) {
+        finish(HttpEnd::unavailable, authority_ + ": nothing but interim answers");
+      } else {
+        read();
+      }
     } else {
       onAnswer(parser);
     }
@@ -211,6 +219,7 @@ private:
   std::shared_ptr<Stream> stream_;
   bool reused_ = false;
   bool written_ = false;
+  int interimAnswers_ = 0;
   boost::beast::flat_buffer buffer_;
 };
 

@@ -118,15 +118,17 @@ void HttpServer::stop() {
   }
   error_code ignored;
   acceptor_.close(ignored);
-  for (const auto& [key, session] : sessions_) {
+  waiting_.reset();
+  for (const auto& [number, session] : sessions_) {
     session->stop();
   }
   asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->alarm_->cancel(); });
 }
 
-// With mutex_ held. A session's `start` and `stop` only post, so nothing comes back here meanwhile.
+// With mutex_ held, as the next three. A session's members only post, so nothing comes back here meanwhile. While
+// nobody can give way, those who come wait in the kernel's backlog.
 void HttpServer::accept() {
-  if (stopped_ || accepting_ || sessions_.size() >= connectionsMax_) {
+  if (stopped_ || accepting_ || waiting_ || (sessions_.size() >= connectionsMax_ && !oldestIdler())) {
     return;
   }
   accepting_ = true;
@@ -143,18 +145,36 @@ void HttpServer::accept() {
                              return;
                            }
                            if (!error) {
-                             self->onAccepted(std::move(socket));
+                             self->waiting_ = std::move(socket);
                            }
-                           self->accept();
+                           self->admit();
                          });
 }
 
-void HttpServer::onAccepted(asio::ip::tcp::socket socket) {
+// Called whenever a place may have become free.
+void HttpServer::admit() {
+  if (waiting_ && !stopped_) {
+    if (sessions_.size() < connectionsMax_) {
+      serve(*std::exchange(waiting_, std::nullopt));
+    } else if (const std::shared_ptr<HttpSession> idler = oldestIdler()) {
+      idler->giveWay();
+    }
+  }
+  accept();
+}
+
+std::shared_ptr<HttpSession> HttpServer::oldestIdler() const {
+  for (const auto& [age, session] : sessions_) {
+    if (session->isIdler()) {
+      return session;
+    }
+  }
+  return nullptr;
+}
+
+void HttpServer::serve(asio::ip::tcp::socket socket) {
   error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  // The session tells of its end by its address, which it learns only once it is made; and weakly, so that a context
-  // that is destroyed with connections open leaves no cycle.
-  const auto key = std::make_shared<const HttpSession*>(nullptr);
   std::shared_ptr<Stream> stream;
   try {
     stream = tls_ ? makeTlsServerStream(std::move(socket), *tls_, sessionOptions_->clock->wallNow())
@@ -163,21 +183,25 @@ void HttpServer::onAccepted(asio::ip::tcp::socket socket) {
     // Memory has run out: this connection is dropped, the server goes on.
     return;
   }
-  const std::shared_ptr<HttpSession> session =
-      makeHttpSession(std::move(stream), sessionOptions_, [weak = weak_from_this(), key] {
-        if (const auto self = weak.lock()) {
-          self->onSessionEnded(*key);
-        }
-      });
-  *key = session.get();
-  sessions_.emplace(session.get(), session);
+  // Weakly, so that a context that is destroyed with connections open leaves no cycle.
+  const std::uint64_t number = ++lastSession_;
+  HttpSessionWatcher watcher;
+  watcher.ended = [weak = weak_from_this(), number] {
+    if (const auto self = weak.lock()) {
+      const std::scoped_lock lock(self->mutex_);
+      self->sessions_.erase(number);
+      self->admit();
+    }
+  };
+  watcher.changed = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      const std::scoped_lock lock(self->mutex_);
+      self->admit();
+    }
+  };
+  const std::shared_ptr<HttpSession> session = makeHttpSession(std::move(stream), sessionOptions_, std::move(watcher));
+  sessions_.emplace(number, session);
   session->start();
-}
-
-void HttpServer::onSessionEnded(const HttpSession* session) {
-  const std::scoped_lock lock(mutex_);
-  sessions_.erase(session);
-  accept();
 }
 
 // On the acceptor's strand, which owns the alarm.
@@ -185,7 +209,7 @@ void HttpServer::pause() {
   alarm_->set(sessionOptions_->clock->steadyNow() + kAcceptPause, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) {
       const std::scoped_lock lock(self->mutex_);
-      self->accept();
+      self->admit();
     }
   });
 }

@@ -3,10 +3,12 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <unordered_map>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/inbound_server.hpp"
@@ -18,7 +20,8 @@ class HttpSession;
 class TlsContext;
 struct HttpSessionOptions;
 
-/// Listens, accepts up to a limit of connections, and keeps account of their sessions.
+/// Listens, accepts up to a limit of connections, and keeps account of their sessions. At the limit the oldest
+/// connection that has never been of use gives way to a new one, so that those who only hold places keep nobody out.
 ///
 /// Thread-safety: all members may be called from any thread.
 class HttpServer : public std::enable_shared_from_this<HttpServer> {
@@ -48,8 +51,9 @@ private:
 
   void listen(const InboundServerOptions& options);
   void accept();
-  void onAccepted(boost::asio::ip::tcp::socket socket);
-  void onSessionEnded(const HttpSession* session);
+  void admit();
+  void serve(boost::asio::ip::tcp::socket socket);
+  [[nodiscard]] std::shared_ptr<HttpSession> oldestIdler() const;
   void pause();
 
   // Constant after construction.
@@ -64,7 +68,11 @@ private:
   std::mutex mutex_;
   // Guarded by mutex_.
   Acceptor acceptor_;
-  std::unordered_map<const HttpSession*, std::shared_ptr<HttpSession>> sessions_;
+  // By age.
+  std::map<std::uint64_t, std::shared_ptr<HttpSession>> sessions_;
+  std::uint64_t lastSession_ = 0;
+  // Accepted, and waits for a place.
+  std::optional<boost::asio::ip::tcp::socket> waiting_;
   bool accepting_ = false;
   bool stopped_ = false;
 

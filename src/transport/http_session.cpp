@@ -1,6 +1,7 @@
 #include "transport/http_session.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
@@ -47,12 +48,11 @@ bool isMalformed(const error_code& error) {
 
 class Session final : public HttpSession, public std::enable_shared_from_this<Session> {
 public:
-  Session(std::shared_ptr<Stream> stream, std::shared_ptr<const HttpSessionOptions> options,
-          std::function<void()> ended)
+  Session(std::shared_ptr<Stream> stream, std::shared_ptr<const HttpSessionOptions> options, HttpSessionWatcher watcher)
       : options_(std::move(options)),
         stream_(std::move(stream)),
         alarm_(options_->clock->makeAlarm(stream_->get_executor())),
-        ended_(std::move(ended)),
+        watcher_(std::move(watcher)),
         buffer_(options_->headerBytesMax + kReadAheadBytes) {}
 
   void start() override {
@@ -64,6 +64,21 @@ public:
       self->stopping_ = true;
       if (self->phase_ == Phase::idle || self->phase_ == Phase::handshaking) {
         self->close();
+      }
+    });
+  }
+
+  [[nodiscard]] bool isIdler() const noexcept override { return isIdler_; }
+
+  void giveWay() override {
+    asio::post(stream_->get_executor(), [self = shared_from_this()] {
+      if (self->phase_ == Phase::closed) {
+        return;
+      }
+      if (self->isIdler_) {
+        self->close();
+      } else {
+        self->watcher_.changed();
       }
     });
   }
@@ -108,6 +123,7 @@ private:
       close();
       return;
     }
+    becomeIdler();
     if (buffer_.size() > 0) {
       readHeader();
       return;
@@ -161,9 +177,12 @@ private:
     } else if (std::ranges::any_of(kOnceOnly, [&](const char* name) { return request.count(name) > 1; })) {
       // Which one counts is a matter of taste, and somebody before us may have another.
       refuse(badRequest("A header that identifies the request occurs twice."));
-    } else if (request.count(http::field::transfer_encoding) > 0 && !parser_->chunked()) {
-      // The parser would take it to have no body, and the body for the next request.
-      refuse(badRequest("The only transfer coding that is understood is chunked."));
+    } else if (request.count(http::field::transfer_encoding) > 0 && (!parser_->chunked() || request.version() < 11)) {
+      // The parser, or somebody before us, would take it to have no body, and the body for the next request.
+      refuse(badRequest("The only transfer coding that is understood is chunked, in HTTP/1.1."));
+    } else if (const auto coding = request[http::field::content_encoding];
+               !coding.empty() && !boost::beast::iequals(coding, "identity")) {
+      refuse(codedContent());
     } else if (const auto expect = request[http::field::expect]; expect.empty()) {
       readBody();
     } else if (boost::beast::iequals(expect, "100-continue")) {
@@ -211,6 +230,7 @@ private:
 
   void handle() {
     phase_ = Phase::handling;
+    isIdler_ = false;
     // A handler that never answers must not hold the connection's place for ever.
     setAlarm(options_->requestTimeout);
     keepAlive_ = parser_->keep_alive();
@@ -245,6 +265,7 @@ private:
 
   void onResponse(std::uint64_t number, InboundResponse&& response) {
     if (phase_ == Phase::handling && number == requestNumber_) {
+      hasSucceeded_ = hasSucceeded_ || response.status < 300;
       write(std::move(response), keepAlive_ && !stopping_);
     }
   }
@@ -288,7 +309,16 @@ private:
                       });
   }
 
+  // Not before the answer is written: who was refused shall know why.
+  void becomeIdler() {
+    if (!isIdler_ && !hasSucceeded_) {
+      isIdler_ = true;
+      watcher_.changed();
+    }
+  }
+
   void linger() {
+    becomeIdler();
     buffer_.clear();
     setAlarm(kLingerTimeout);
     stream_->asyncFinish([self = shared_from_this()] { self->discard(0); });
@@ -331,18 +361,22 @@ private:
     phase_ = Phase::closed;
     alarm_->cancel();
     stream_->close();
-    std::exchange(ended_, nullptr)();
+    std::exchange(watcher_, {}).ended();
   }
 
   const std::shared_ptr<const HttpSessionOptions> options_;
+  // Written on the strand.
+  std::atomic<bool> isIdler_ = true;
 
   // Owned by the strand.
   const std::shared_ptr<Stream> stream_;
   std::vector<std::string> certificateAgents_;
   const std::unique_ptr<Alarm> alarm_;
-  std::function<void()> ended_;
+  HttpSessionWatcher watcher_;
   Phase phase_ = Phase::handshaking;
   bool stopping_ = false;
+  // A request of it was answered with a success.
+  bool hasSucceeded_ = false;
   bool keepAlive_ = false;
   // Tells a late answer from one to the request under way.
   std::uint64_t requestNumber_ = 0;
@@ -355,8 +389,8 @@ private:
 
 std::shared_ptr<HttpSession> makeHttpSession(std::shared_ptr<Stream> stream,
                                              std::shared_ptr<const HttpSessionOptions> options,
-                                             std::function<void()> ended) {
-  return std::make_shared<Session>(std::move(stream), std::move(options), std::move(ended));
+                                             HttpSessionWatcher watcher) {
+  return std::make_shared<Session>(std::move(stream), std::move(options), std::move(watcher));
 }
 
 }  // namespace ackbox::transport

@@ -29,7 +29,7 @@ struct HttpSessionOptions {
 /// One accepted connection: reads a request, has it handled, writes the answer, and so on until it ends. Requests that
 /// the peer sends ahead wait in the socket.
 ///
-/// Thread-safety: `start` and `stop` may be called from any thread.
+/// Thread-safety: its members may be called from any thread.
 /// Lifetime: keeps itself alive from `start` to its end.
 class HttpSession {
 public:
@@ -39,12 +39,26 @@ public:
 
   /// Closes the connection when it is idle, else after the answer to the request under way.
   virtual void stop() = 0;
+
+  /// Whether nothing would be lost with it: no request of it was ever answered with a success, and none is being
+  /// handled.
+  [[nodiscard]] virtual bool isIdler() const noexcept = 0;
+
+  /// Closes the connection if it is still an idler, else tells the watcher.
+  virtual void giveWay() = 0;
 };
 
-/// `stream` must have a strand of its own as its executor. `ended` is called once, there, when the connection is
-/// closed.
+/// Who is told, on a session's strand, what becomes of it. It must not call the session back meanwhile.
+struct HttpSessionWatcher {
+  /// Once, when the connection is closed.
+  std::function<void()> ended;
+  /// It has become an idler, or was asked to give way and is none.
+  std::function<void()> changed;
+};
+
+/// `stream` must have a strand of its own as its executor.
 [[nodiscard]] std::shared_ptr<HttpSession> makeHttpSession(std::shared_ptr<Stream> stream,
                                                            std::shared_ptr<const HttpSessionOptions> options,
-                                                           std::function<void()> ended);
+                                                           HttpSessionWatcher watcher);
 
 }  // namespace ackbox::transport

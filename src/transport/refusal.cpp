@@ -16,6 +16,13 @@ InboundResponse methodNotAllowed() {
   return protocol::problem(405, "Method not allowed", "Frames are posted.");
 }
 
+InboundResponse codedContent() {
+  InboundResponse response =
+      protocol::problem(415, "Unsupported content coding", "Send the body as it is, without a content coding.");
+  response.headers.emplace_back("Accept-Encoding", "identity");
+  return response;
+}
+
 InboundResponse expectationFailed() {
   return protocol::problem(417, "Expectation failed", "The only expectation that is met is 100-continue.");
 }

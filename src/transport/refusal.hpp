@@ -12,6 +12,7 @@ namespace ackbox::transport {
 [[nodiscard]] InboundResponse badRequest(std::string_view detail);
 [[nodiscard]] InboundResponse notFound();
 [[nodiscard]] InboundResponse methodNotAllowed();
+[[nodiscard]] InboundResponse codedContent();
 [[nodiscard]] InboundResponse expectationFailed();
 [[nodiscard]] InboundResponse bodyTooLarge(std::uint64_t bodyBytesMax);
 [[nodiscard]] InboundResponse headersTooLarge(std::uint64_t headerBytesMax);

@@ -2,9 +2,10 @@
 //
 //   crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--defect mark-before-effect]
 //
-// KEYS is a folder with authority.pem, NAME.pem, NAME.key and secret: TLS both ways, each side known to the other by its
-// certificate, and every request and answer signed. --feed: keeps enqueueing numbered frames, each in one transaction with the number reached. --reply: answers every
-// tenth frame of a session. Prints "ready" once it serves; SIGTERM ends it.
+// KEYS is a folder with authority.pem, NAME.pem, NAME.key and secret: TLS both ways, each side known to the other by
+// its certificate, and every request and answer signed. --feed: keeps enqueueing numbered frames, each in one
+// transaction with the number reached. --reply: answers every tenth frame of a session. Prints "ready" once it serves;
+// SIGTERM ends it.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -51,10 +52,10 @@ struct Settings {
 
 Settings parse(const std::vector<std::string>& words) {
   if (words.size() < 6) {
-    throw std::runtime_error("usage: crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--defect D]");
+    throw std::runtime_error(
+        "usage: crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--defect D]");
   }
-  Settings settings{words[0], words[1], words[2], static_cast<std::uint16_t>(std::stoi(words[3])), words[4],
-                    words[5]};
+  Settings settings{words[0], words[1], words[2], static_cast<std::uint16_t>(std::stoi(words[3])), words[4], words[5]};
   for (std::size_t index = 6; index < words.size(); ++index) {
     if (words[index] == "--feed") {
       settings.feeds = true;
@@ -106,8 +107,8 @@ ackbox::InboundServerOptions serverOptions(const Settings& settings) {
 
 ackbox::InboundOptions inboundOptions(const Settings& settings) {
   ackbox::InboundOptions options;
-  options.peers = {{.agents = {"urn:agent:" + settings.peer},
-                    .secrets = ackbox::SecretSource::file(settings.keys / "secret")}};
+  options.peers = {
+      {.agents = {"urn:agent:" + settings.peer}, .secrets = ackbox::SecretSource::file(settings.keys / "secret")}};
   return options;
 }
 

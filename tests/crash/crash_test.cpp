@@ -1,7 +1,7 @@
 // Goal: the promises hold for real processes that are killed with SIGKILL at any instant. Method: two agents exchange
-// frames and replies without a pause, signed and over mutual TLS; a seeded loop kills them singly, together, and again while they recover; then
-// the table of effects, which has no UNIQUE constraint, is compared with what was put in. The same comparison must
-// notice the classic defect when it is put in by hand. ACKBOX_TEST_SCALE multiplies the kills.
+// frames and replies without a pause, signed and over mutual TLS; a seeded loop kills them singly, together, and again
+// while they recover; then the table of effects, which has no UNIQUE constraint, is compared with what was put in. The
+// same comparison must notice the classic defect when it is put in by hand. ACKBOX_TEST_SCALE multiplies the kills.
 
 #include <doctest/doctest.h>
 

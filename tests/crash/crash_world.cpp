@@ -66,7 +66,10 @@ CrashWorld::CrashWorld(std::uint64_t seed, std::vector<std::string> bobExtra) : 
                            std::uint16_t peerPort) {
     agent.name = name;
     agent.database = directory_.file(name + ".db");
-    agent.arguments = {name, peer, agent.database.string(), std::to_string(port),
+    agent.arguments = {name,
+                       peer,
+                       agent.database.string(),
+                       std::to_string(port),
                        "https://127.0.0.1:" + std::to_string(peerPort) + "/inbox",
                        keys.string()};
   };

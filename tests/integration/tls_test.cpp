@@ -141,7 +141,9 @@ TEST_CASE("A connection is kept and used again under TLS, and a large frame pass
   sender.stop();
 }
 
-TEST_CASE("P11: no other certificate is spoken with, and not a byte of a frame is sent to it") {
+TEST_CASE(
+    "hostile: a server whose certificate is expired, early, for another host or of a stranger: not a byte is sent to "
+    "it") {
   World world;
   const TestAuthority stranger(world.dir.file(""), "stranger");
   struct Wrong {

@@ -136,7 +136,9 @@ TEST_CASE("P11: a signed request takes effect, and its answer is signed as an an
   CHECK(bob.post(reflected).status == 401);
 }
 
-TEST_CASE("P11: what proves nobody is refused with the same words, whatever was wrong, and nothing happens") {
+TEST_CASE(
+    "hostile: a request unsigned, altered, late, or under another's name or key: 401 with the same words, nothing "
+    "happens") {
   Receiver bob({.peers = aliceAndCarol()});
   const WallTime now = bob.clock->wallNow();
   const InboundRequest good = signedWith(kAliceKey, requestFrom("urn:agent:alice"), now);
@@ -241,7 +243,7 @@ TEST_CASE("A certificate that names a peer is a proof where that was asked for, 
   CHECK(status("urn:agent:mallory", "urn:agent:dave") == 401);
 }
 
-TEST_CASE("Without a claim the keys of all peers are tried, up to a number that a stranger cannot make expensive") {
+TEST_CASE("hostile: requests that name nobody: the keys of all peers are tried, up to a number that is not expensive") {
   Receiver few({.peers = aliceAndCarol()});
   InboundRequest request = requestFrom("urn:agent:carol");
   request.claimedAgent.clear();
@@ -257,14 +259,14 @@ TEST_CASE("Without a claim the keys of all peers are tried, up to a number that 
   CHECK(many.post(signedWith(kCarolKey, request, many.clock->wallNow())).status == 200);
 }
 
-TEST_CASE("P11: a body beyond the limit is refused before its signature costs anything") {
+TEST_CASE("hostile: a signed body beyond the limit: 413 before its signature costs anything") {
   Receiver bob({.frameBytesMax = 1000, .bodyBytesMax = 10'000, .peers = aliceAndCarol()});
   InboundRequest request = requestFrom("urn:agent:alice");
   request.body = std::string(10'001, '[');
   CHECK(bob.post(request).status == 413);
 }
 
-TEST_CASE("A flood of refusals is counted without a commit for each, and none is lost") {
+TEST_CASE("hostile: a flood of requests that prove nobody: counted without a commit for each, and none is lost") {
   Receiver bob({.peers = aliceAndCarol()});
   for (int count = 0; count < 500; ++count) {
     bob.post(requestFrom("urn:agent:alice"));

@@ -346,7 +346,7 @@ TEST_CASE("P11: a request is signed with the peer's key over the bytes that trav
   CHECK(seen.find("whsec_") == std::string::npos);
 }
 
-TEST_CASE("P11: an answer that is not signed, or not for this request, acknowledges nothing") {
+TEST_CASE("hostile: an answer that is not signed, or signed for another request: acknowledges nothing") {
   const SignedAnswer good;
   REQUIRE(exchange(good.bytes()).outcome == RequestOutcome::answered);
   SignedAnswer forged = good;
@@ -374,7 +374,7 @@ TEST_CASE("P11: an answer that is not signed, or not for this request, acknowled
   }
 }
 
-TEST_CASE("P11: a refusal for good that is not signed costs a frame an attempt, and not its life") {
+TEST_CASE("hostile: a refusal for good that is not signed: costs a frame an attempt, and not its life") {
   const std::string problem = R"({"title":"Too large","status":413})";
   SignedAnswer refusal;
   refusal.status = 413;

@@ -247,7 +247,7 @@ TEST_CASE("P11: a flood of headers is cut") {
   CHECK(hasStatus(peer.receiveAll(), 431));
 }
 
-TEST_CASE("P11: a connection that says nothing, and one that says too little, are closed in time") {
+TEST_CASE("hostile: a connection that says nothing, or too little: closed in time") {
   InboundServerOptions options;
   options.idleTimeout = kShort;
   options.requestTimeout = kShort;
@@ -321,7 +321,8 @@ TEST_CASE("An answer to a peer that is gone goes nowhere") {
   CHECK(held.take().first.body == "2");
 }
 
-TEST_CASE("P11: a connection beyond the limit is served once another one ends") {
+TEST_CASE(
+    "hostile: connections beyond the limit while all others are at work: wait outside, and are served as those end") {
   InboundServerOptions options;
   options.connectionsMax = 2;
   Held held;

@@ -67,7 +67,8 @@ TEST_CASE("A request that is still handled when server and executor are gone end
   CHECK(manager.getStats().received == 1);
 }
 
-TEST_CASE("P11: requests that nobody waits for any more are as limited as connections") {
+TEST_CASE(
+    "hostile: requests that nobody waits for any more, while a handler hangs: as limited as connections, 503 beyond") {
   const testing::TempDir directory;
   OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
   std::latch mayEnd(1);

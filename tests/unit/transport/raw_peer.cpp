@@ -62,7 +62,12 @@ void awaitEvent(int descriptor, short events) {
 
 }  // namespace
 
-RawConnection::RawConnection(std::uint16_t port) : descriptor_(openSocket()) {
+RawConnection::RawConnection(std::uint16_t port) : RawConnection(port, 0) {}
+
+RawConnection::RawConnection(std::uint16_t port, int receiveBufferBytes) : descriptor_(openSocket()) {
+  if (receiveBufferBytes > 0) {
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &receiveBufferBytes, sizeof(receiveBufferBytes));
+  }
   sockaddr_in address = loopback(port);
   if (::connect(descriptor_, generic(address), sizeof(address)) != 0) {
     fail("connect");

@@ -17,6 +17,8 @@ class RawConnection {
 public:
   /// Connects to a port of this machine.
   explicit RawConnection(std::uint16_t port);
+  /// The same, with room for about this many bytes that were not read.
+  RawConnection(std::uint16_t port, int receiveBufferBytes);
   /// Takes over a connected descriptor.
   static RawConnection adopt(int descriptor);
   RawConnection(RawConnection&& other) noexcept;
@@ -37,6 +39,9 @@ public:
 
   /// Whether bytes, or the end of the stream, came within `time`.
   [[nodiscard]] bool hasNewsWithin(std::chrono::milliseconds time) const;
+
+  /// For those who speak otherwise.
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
   void close();
   /// Closes so that the other side sees a reset.
