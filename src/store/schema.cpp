@@ -15,59 +15,59 @@ struct Migration {
 };
 
 constexpr const char* kVersion1 = R"sql(
-CREATE TABLE #schema(
+CREATE TABLE #schema(  -- the version; one row
   version INTEGER NOT NULL  -- of these tables; PRAGMA user_version is left to the application
 );
-CREATE TABLE #meta(
-  id INTEGER PRIMARY KEY CHECK(id = 1),
-  origin TEXT NOT NULL,     -- UUIDv4 made with the file: this store's identity on the wire
-  epoch INTEGER NOT NULL    -- one more at each open; a smaller one on the wire betrays a restored copy
+CREATE TABLE #meta(  -- the file itself; one row
+  id INTEGER PRIMARY KEY CHECK(id = 1),  -- there is one row
+  origin TEXT NOT NULL,                  -- UUIDv4 made with the file: this store's identity on the wire
+  epoch INTEGER NOT NULL                 -- one more at each open; a smaller one on the wire betrays a restored copy
 );
-CREATE TABLE #peers(
-  id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE,      -- what frames address
-  url TEXT NOT NULL,
-  agent TEXT NOT NULL,            -- its agent URI, or empty
-  max_requests INTEGER NOT NULL,
-  down INTEGER NOT NULL DEFAULT 0,             -- 1 while it is unreachable; for other processes and for people
-  failures INTEGER NOT NULL DEFAULT 0,         -- in a row
-  down_since_ms INTEGER NOT NULL DEFAULT 0,
-  next_probe_at_ms INTEGER NOT NULL DEFAULT 0,
-  last_error TEXT NOT NULL DEFAULT ''
+CREATE TABLE #peers(  -- whom frames go to
+  id INTEGER PRIMARY KEY,                       -- what sessions name it by
+  name TEXT NOT NULL UNIQUE,                    -- what frames address
+  url TEXT NOT NULL,                            -- where its inbox is
+  agent TEXT NOT NULL,                          -- its agent URI, or empty
+  max_requests INTEGER NOT NULL,                -- under way to it at once
+  down INTEGER NOT NULL DEFAULT 0,              -- 1 while it is unreachable; for other processes and for people
+  failures INTEGER NOT NULL DEFAULT 0,          -- in a row
+  down_since_ms INTEGER NOT NULL DEFAULT 0,     -- 0: it is up
+  next_probe_at_ms INTEGER NOT NULL DEFAULT 0,  -- while it is down
+  last_error TEXT NOT NULL DEFAULT ''           -- why it is down, for people
 );
-CREATE TABLE #owners(
+CREATE TABLE #owners(  -- the processes that have the file open
   id INTEGER PRIMARY KEY AUTOINCREMENT,  -- a process that has the file open; its life is the kernel lock on this byte
   pid INTEGER NOT NULL,                  -- for people
-  opened_at_ms INTEGER NOT NULL
+  opened_at_ms INTEGER NOT NULL          -- for people
 );
-CREATE TABLE #sessions(
-  id INTEGER PRIMARY KEY,
-  peer_id INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  last_sequence INTEGER NOT NULL,               -- of its newest message, from 1
-  previous_sequence INTEGER NOT NULL DEFAULT 0, -- of the last message stood by: acked or deferred
-  owner_id INTEGER NOT NULL DEFAULT 0,          -- the process that has it in flight; 0: nobody
-  due_at_ms INTEGER NOT NULL DEFAULT 0,         -- backoff of its head
+CREATE TABLE #sessions(  -- ordered lanes, each to one peer
+  id INTEGER PRIMARY KEY,                        -- what its rows name it by
+  peer_id INTEGER NOT NULL,                      -- whom it leads to
+  name TEXT NOT NULL,                            -- as enqueues give it
+  last_sequence INTEGER NOT NULL,                -- of its newest message, from 1
+  previous_sequence INTEGER NOT NULL DEFAULT 0,  -- of the last message stood by: acked or deferred
+  owner_id INTEGER NOT NULL DEFAULT 0,           -- the process that has it in flight; 0: nobody
+  due_at_ms INTEGER NOT NULL DEFAULT 0,          -- backoff of its head
   UNIQUE(peer_id, name)
 );
 CREATE INDEX #sessions_owned ON #sessions(owner_id) WHERE owner_id <> 0;
 -- No index on session or state: each would halve the rate of inserts, and the order lives in memory.
 -- Small columns stand first and data last, so that a scan for states does not follow overflow pages.
-CREATE TABLE #outbox(
+CREATE TABLE #outbox(  -- messages on their way out, dead letters, and acknowledged ones while they are kept
   id INTEGER PRIMARY KEY AUTOINCREMENT,  -- in commit order, never used twice
-  session_id INTEGER NOT NULL,
+  session_id INTEGER NOT NULL,           -- whose it is; with that, whom it goes to
   sequence INTEGER NOT NULL,             -- place in the session, from 1
   state INTEGER NOT NULL,                -- 0 PENDING, 1 SENDING, 2 SENT, 3 ACKED, 4 FAILED; never renumber
   owner_id INTEGER,                      -- the process that is sending it, only while SENDING
   attempt INTEGER NOT NULL,              -- counts claims: a late settle of an earlier claim is refused by it
   retry_count INTEGER NOT NULL,          -- charged attempts
-  created_at_ms INTEGER NOT NULL,
+  created_at_ms INTEGER NOT NULL,        -- of its enqueue; never the order key
   due_at_ms INTEGER NOT NULL,            -- PENDING: next attempt; SENT: ACK deadline; ACKED: kept until
   expires_at_ms INTEGER,                 -- not delivered after; NULL: never expires
   message_id TEXT NOT NULL UNIQUE,       -- UUIDv7, or the caller's idempotency key
   type TEXT NOT NULL,                    -- CloudEvents type
-  traceparent TEXT,
-  correlation_id TEXT,
+  traceparent TEXT,                      -- W3C trace context; NULL: none
+  correlation_id TEXT,                   -- what it answers; NULL: nothing
   reason TEXT,                           -- FAILED: short and stable
   last_error TEXT,                       -- for people, at most 1,000 bytes
   data BLOB NOT NULL                     -- JSON text, byte for byte as enqueued
@@ -76,38 +76,38 @@ CREATE TABLE #outbox(
 CREATE INDEX #outbox_owned ON #outbox(owner_id) WHERE owner_id IS NOT NULL;
 -- Retained ACKED rows only.
 CREATE INDEX #outbox_acked ON #outbox(due_at_ms) WHERE state = 3;
-CREATE TABLE #inbound_sessions(
+CREATE TABLE #inbound_sessions(  -- what was accepted of each session of others, for ever
   origin TEXT NOT NULL,                -- the sender's store
-  session TEXT NOT NULL,
+  session TEXT NOT NULL,               -- the sender's name for it
   accepted_sequence INTEGER NOT NULL,  -- high-water mark: everything up to it is a duplicate, for ever
   epoch INTEGER NOT NULL,              -- highest seen
   gaps INTEGER NOT NULL,               -- numbers that were passed over: the sender's dead letters
-  updated_at_ms INTEGER NOT NULL,
+  updated_at_ms INTEGER NOT NULL,      -- when its mark last moved; for people
   PRIMARY KEY(origin, session)
 ) WITHOUT ROWID;
-CREATE TABLE #processed_messages(
+CREATE TABLE #processed_messages(  -- frames outside sessions that were accepted, for a time
   id TEXT NOT NULL,                  -- frames outside any session are deduplicated by (id, source)
-  source TEXT NOT NULL,
-  processed_at_ms INTEGER NOT NULL,
+  source TEXT NOT NULL,              -- the sender's agent URI
+  processed_at_ms INTEGER NOT NULL,  -- for people
   keep_until_ms INTEGER NOT NULL,    -- the later of the retention and the frame's expiry plus skew
   PRIMARY KEY(id, source)
 ) WITHOUT ROWID;
 CREATE INDEX #processed_messages_keep_until ON #processed_messages(keep_until_ms);
-CREATE TABLE #counters(
-  id INTEGER PRIMARY KEY CHECK(id = 1),
-  pending INTEGER NOT NULL DEFAULT 0,        -- gauges: rows now
-  sending INTEGER NOT NULL DEFAULT 0,
-  sent INTEGER NOT NULL DEFAULT 0,
-  failed INTEGER NOT NULL DEFAULT 0,
-  pending_bytes INTEGER NOT NULL DEFAULT 0,  -- data of live rows
-  enqueued INTEGER NOT NULL DEFAULT 0,       -- totals since the file was made
-  acked INTEGER NOT NULL DEFAULT 0,
-  failed_total INTEGER NOT NULL DEFAULT 0,
-  total_retries INTEGER NOT NULL DEFAULT 0,
-  stale_settles INTEGER NOT NULL DEFAULT 0,
-  received INTEGER NOT NULL DEFAULT 0,
-  duplicates INTEGER NOT NULL DEFAULT 0,
-  gaps INTEGER NOT NULL DEFAULT 0
+CREATE TABLE #counters(  -- gauges and totals of the whole file; one row
+  id INTEGER PRIMARY KEY CHECK(id = 1),      -- there is one row
+  pending INTEGER NOT NULL DEFAULT 0,        -- gauge: rows now
+  sending INTEGER NOT NULL DEFAULT 0,        -- gauge
+  sent INTEGER NOT NULL DEFAULT 0,           -- gauge: deferred by the peer
+  failed INTEGER NOT NULL DEFAULT 0,         -- gauge: dead letters
+  pending_bytes INTEGER NOT NULL DEFAULT 0,  -- gauge: data of live rows
+  enqueued INTEGER NOT NULL DEFAULT 0,       -- total since the file was made
+  acked INTEGER NOT NULL DEFAULT 0,          -- total
+  failed_total INTEGER NOT NULL DEFAULT 0,   -- total: became dead letters
+  total_retries INTEGER NOT NULL DEFAULT 0,  -- total: charged attempts that were scheduled again
+  stale_settles INTEGER NOT NULL DEFAULT 0,  -- total: settles that came too late and changed nothing
+  received INTEGER NOT NULL DEFAULT 0,       -- total: inbound frames that took effect
+  duplicates INTEGER NOT NULL DEFAULT 0,     -- total: inbound frames that had taken effect before
+  gaps INTEGER NOT NULL DEFAULT 0            -- total: numbers that inbound sessions passed over
 );
 INSERT INTO #counters(id) VALUES(1);
 INSERT INTO #schema(version) VALUES(0);
@@ -122,17 +122,17 @@ CREATE INDEX #outbox_failed ON #outbox(id) WHERE state = 4;
 // Not released yet: it grows until it is.
 constexpr const char* kVersion3 = R"sql(
 -- Enqueues. First here, because it makes the sessions' table anew: its constraint takes the lane in.
-CREATE TABLE #sessions_of_version_3(
-  id INTEGER PRIMARY KEY,
-  peer_id INTEGER NOT NULL,
-  name TEXT NOT NULL,                           -- empty in the lanes of unordered messages
-  last_sequence INTEGER NOT NULL,               -- of its newest message, from 1
-  previous_sequence INTEGER NOT NULL DEFAULT 0, -- of the last message stood by: acked or deferred
-  owner_id INTEGER NOT NULL DEFAULT 0,          -- the process that has it in flight; 0: nobody
-  due_at_ms INTEGER NOT NULL DEFAULT 0,         -- backoff of its head
-  priority INTEGER NOT NULL DEFAULT 4,          -- 0 to 9, of its latest enqueue
-  lane INTEGER NOT NULL DEFAULT 0,              -- 0: a session. 1 to 10: all unordered messages of a priority, plus 1,
-                                                -- to a peer, of which nothing else but the priority is kept here
+CREATE TABLE #sessions_of_version_3(  -- ordered lanes, each to one peer
+  id INTEGER PRIMARY KEY,                        -- what its rows name it by
+  peer_id INTEGER NOT NULL,                      -- whom it leads to
+  name TEXT NOT NULL,                            -- empty in the lanes of unordered messages
+  last_sequence INTEGER NOT NULL,                -- of its newest message, from 1
+  previous_sequence INTEGER NOT NULL DEFAULT 0,  -- of the last message stood by: acked or deferred
+  owner_id INTEGER NOT NULL DEFAULT 0,           -- the process that has it in flight; 0: nobody
+  due_at_ms INTEGER NOT NULL DEFAULT 0,          -- backoff of its head
+  priority INTEGER NOT NULL DEFAULT 4,           -- 0 to 9, of its latest enqueue
+  lane INTEGER NOT NULL DEFAULT 0,               -- 0: a session. 1 to 10: all unordered messages of a priority, plus 1,
+                                                 -- to a peer, of which nothing else but the priority is kept here
   UNIQUE(peer_id, name, lane)
 );
 INSERT INTO #sessions_of_version_3(id,peer_id,name,last_sequence,previous_sequence,owner_id,due_at_ms)
@@ -143,70 +143,70 @@ CREATE INDEX #sessions_owned ON #sessions(owner_id) WHERE owner_id <> 0;
 -- From here on `due_at_ms` of a PENDING row that was never tried is its `not_before_ms` or 0, and `sequence` of an
 -- unordered message is 0.
 ALTER TABLE #outbox ADD COLUMN not_before_ms INTEGER;  -- not sent before; NULL: at once
-ALTER TABLE #outbox ADD COLUMN supersede_key TEXT;     -- a later message with it takes this one's place; NULL: none does
+ALTER TABLE #outbox ADD COLUMN supersede_key TEXT;     -- a later message with it takes its place; NULL: none does
 -- PENDING rows with such a key only.
 CREATE INDEX #outbox_supersedable ON #outbox(session_id, supersede_key) WHERE state = 0 AND supersede_key IS NOT NULL;
-CREATE TABLE #idempotency_keys(
-  key TEXT PRIMARY KEY,
-  message_id TEXT NOT NULL,        -- of the first message that was enqueued with it
-  sequence INTEGER NOT NULL,       -- as that enqueue's receipt told it
-  keep_until_ms INTEGER NOT NULL   -- and for as long as the message is in the outbox
+CREATE TABLE #idempotency_keys(  -- keys that enqueues were given
+  key TEXT PRIMARY KEY,           -- the caller's
+  message_id TEXT NOT NULL,       -- of the first message that was enqueued with it
+  sequence INTEGER NOT NULL,      -- as that enqueue's receipt told it
+  keep_until_ms INTEGER NOT NULL  -- and for as long as the message is in the outbox
 ) WITHOUT ROWID;
 CREATE INDEX #idempotency_keys_keep_until ON #idempotency_keys(keep_until_ms);
-ALTER TABLE #counters ADD COLUMN superseded INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE #counters ADD COLUMN superseded INTEGER NOT NULL DEFAULT 0;  -- total: replaced by one with the same key
 -- A mark belongs to the agent that it was made for: nobody moves another's by naming its store and session.
 ALTER TABLE #inbound_sessions RENAME TO #inbound_sessions_version_2;
-CREATE TABLE #inbound_sessions(
+CREATE TABLE #inbound_sessions(  -- what was accepted of each session of others, for ever
   source TEXT NOT NULL,                -- the sender's agent URI; empty: from version 2, which did not keep it
   origin TEXT NOT NULL,                -- the sender's store
-  session TEXT NOT NULL,
+  session TEXT NOT NULL,               -- the sender's name for it
   accepted_sequence INTEGER NOT NULL,  -- high-water mark: everything up to it is a duplicate, for ever
   epoch INTEGER NOT NULL,              -- highest seen
   gaps INTEGER NOT NULL,               -- numbers that were passed over: the sender's dead letters
-  updated_at_ms INTEGER NOT NULL,
+  updated_at_ms INTEGER NOT NULL,      -- when its mark last moved; for people
   PRIMARY KEY(source, origin, session)
 ) WITHOUT ROWID;
 INSERT INTO #inbound_sessions SELECT '', * FROM #inbound_sessions_version_2;
 DROP TABLE #inbound_sessions_version_2;
 -- Inbound frames that were accepted and wait for their handler; a row goes with its handler's completion.
-CREATE TABLE #inbox(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,   -- in the order of acceptance, never used twice
-  origin TEXT NOT NULL,                   -- the sender's store; empty outside any session
-  session TEXT NOT NULL,
-  sequence INTEGER NOT NULL,              -- 0: outside any session
-  frame_id TEXT NOT NULL,
-  source TEXT NOT NULL,                   -- the sender's agent URI, whom the ACK event goes to
-  epoch INTEGER NOT NULL,
-  previous_sequence INTEGER NOT NULL,
-  deferred INTEGER NOT NULL,              -- 1: its handler deferred it; 0: it waits behind one that was deferred
-  owner_id INTEGER NOT NULL DEFAULT 0,    -- the process that runs it; 0: nobody
-  starts INTEGER NOT NULL DEFAULT 0,      -- counts claims: a completion of an earlier one is refused by it
-  retry_count INTEGER NOT NULL DEFAULT 0, -- charged runs
-  due_at_ms INTEGER NOT NULL DEFAULT 0,   -- not run before
-  accepted_at_ms INTEGER NOT NULL,
-  type TEXT NOT NULL,
-  audience TEXT,
-  time_ms INTEGER,                        -- when the sender enqueued it
-  expires_at_ms INTEGER,
-  traceparent TEXT,
-  correlation_id TEXT,
-  last_error TEXT,                        -- for people, at most 1,000 bytes
-  data BLOB NOT NULL,                     -- JSON text, byte for byte as received
+CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their handler
+  id INTEGER PRIMARY KEY AUTOINCREMENT,    -- in the order of acceptance, never used twice
+  origin TEXT NOT NULL,                    -- the sender's store; empty outside any session
+  session TEXT NOT NULL,                   -- the sender's name for it; empty outside any
+  sequence INTEGER NOT NULL,               -- 0: outside any session
+  frame_id TEXT NOT NULL,                  -- the frame's id, unique to its source
+  source TEXT NOT NULL,                    -- the sender's agent URI, whom the ACK event goes to
+  epoch INTEGER NOT NULL,                  -- of the sender's store, as the frame named it
+  previous_sequence INTEGER NOT NULL,      -- the predecessor that the frame named
+  deferred INTEGER NOT NULL,               -- 1: its handler deferred it; 0: it waits behind one that was deferred
+  owner_id INTEGER NOT NULL DEFAULT 0,     -- the process that runs it; 0: nobody
+  starts INTEGER NOT NULL DEFAULT 0,       -- counts claims: a completion of an earlier one is refused by it
+  retry_count INTEGER NOT NULL DEFAULT 0,  -- charged runs
+  due_at_ms INTEGER NOT NULL DEFAULT 0,    -- not run before
+  accepted_at_ms INTEGER NOT NULL,         -- when it was answered with `defer`
+  type TEXT NOT NULL,                      -- CloudEvents type
+  audience TEXT,                           -- whom the frame named as its recipient; NULL: nobody
+  time_ms INTEGER,                         -- when the sender enqueued it
+  expires_at_ms INTEGER,                   -- not run after; NULL: never expires
+  traceparent TEXT,                        -- W3C trace context; NULL: none
+  correlation_id TEXT,                     -- what it answers; NULL: nothing
+  last_error TEXT,                         -- for people, at most 1,000 bytes
+  data BLOB NOT NULL,                      -- JSON text, byte for byte as received
   UNIQUE(source, origin, session, sequence, frame_id)
 );
 CREATE INDEX #inbox_owned ON #inbox(owner_id) WHERE owner_id <> 0;
 -- The last word on frames that were deferred, for senders that ask again: only words that say more than `ack`.
-CREATE TABLE #inbox_results(
-  frame_id TEXT NOT NULL,
-  source TEXT NOT NULL,
-  origin TEXT NOT NULL,
-  session TEXT NOT NULL,
-  sequence INTEGER NOT NULL,
-  outcome INTEGER NOT NULL,               -- 0 ack, 3 term; never renumber
-  code TEXT,
-  detail TEXT,
-  result TEXT,                            -- JSON text for the sender's onAcked
-  keep_until_ms INTEGER NOT NULL,
+CREATE TABLE #inbox_results(  -- last words on deferred frames, where they say more than `ack`
+  frame_id TEXT NOT NULL,          -- these five name the frame as in the inbox
+  source TEXT NOT NULL,            -- the sender's agent URI
+  origin TEXT NOT NULL,            -- the sender's store; empty outside any session
+  session TEXT NOT NULL,           -- the sender's name for it; empty outside any
+  sequence INTEGER NOT NULL,       -- 0: outside any session
+  outcome INTEGER NOT NULL,        -- 0 ack, 3 term; never renumber
+  code TEXT,                       -- of a refusal; short and stable
+  detail TEXT,                     -- of a refusal, for people
+  result TEXT,                     -- JSON text for the sender's onAcked
+  keep_until_ms INTEGER NOT NULL,  -- as a mark against duplicates is kept
   PRIMARY KEY(frame_id, source, origin, session, sequence)
 ) WITHOUT ROWID;
 CREATE INDEX #inbox_results_keep_until ON #inbox_results(keep_until_ms);
@@ -216,24 +216,24 @@ ALTER TABLE #counters ADD COLUMN refused_acks INTEGER NOT NULL DEFAULT 0; -- tot
 -- Figures. What is added here is counted once, from the rows that are there; latencies begin with this version.
 ALTER TABLE #counters ADD COLUMN retained INTEGER NOT NULL DEFAULT 0;       -- gauge: ACKED rows that are kept
 ALTER TABLE #counters ADD COLUMN ack_latency_ms INTEGER NOT NULL DEFAULT 0; -- total, from enqueue to ACK
-ALTER TABLE #counters ADD COLUMN last_acked_at_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE #counters ADD COLUMN last_acked_at_ms INTEGER NOT NULL DEFAULT 0;  -- 0: none was
 ALTER TABLE #counters ADD COLUMN oldest_key INTEGER NOT NULL DEFAULT 0;     -- no live row has a smaller id
 ALTER TABLE #counters ADD COLUMN latencies BLOB;                            -- see latency_histogram.hpp
 ALTER TABLE #sessions ADD COLUMN live INTEGER NOT NULL DEFAULT 0;           -- gauge: rows that are not settled
 ALTER TABLE #sessions ADD COLUMN failed INTEGER NOT NULL DEFAULT 0;         -- gauge: dead letters
 ALTER TABLE #sessions ADD COLUMN head_id INTEGER NOT NULL DEFAULT 0;        -- its first live row when last seen; a hint
 -- The counters of each peer. Empty while the file knows one peer, whose counters are the totals.
-CREATE TABLE #peer_counters(
-  peer_id INTEGER PRIMARY KEY,
-  pending INTEGER NOT NULL DEFAULT 0,
-  sending INTEGER NOT NULL DEFAULT 0,
-  sent INTEGER NOT NULL DEFAULT 0,
-  failed INTEGER NOT NULL DEFAULT 0,
-  pending_bytes INTEGER NOT NULL DEFAULT 0,
-  enqueued INTEGER NOT NULL DEFAULT 0,
-  acked INTEGER NOT NULL DEFAULT 0,
-  failed_total INTEGER NOT NULL DEFAULT 0,
-  total_retries INTEGER NOT NULL DEFAULT 0
+CREATE TABLE #peer_counters(  -- gauges and totals of each peer
+  peer_id INTEGER PRIMARY KEY,               -- whose they are; each as in the counters
+  pending INTEGER NOT NULL DEFAULT 0,        -- gauge
+  sending INTEGER NOT NULL DEFAULT 0,        -- gauge
+  sent INTEGER NOT NULL DEFAULT 0,           -- gauge
+  failed INTEGER NOT NULL DEFAULT 0,         -- gauge
+  pending_bytes INTEGER NOT NULL DEFAULT 0,  -- gauge
+  enqueued INTEGER NOT NULL DEFAULT 0,       -- total
+  acked INTEGER NOT NULL DEFAULT 0,          -- total
+  failed_total INTEGER NOT NULL DEFAULT 0,   -- total
+  total_retries INTEGER NOT NULL DEFAULT 0   -- total
 );
 UPDATE #counters SET retained=(SELECT count(*) FROM #outbox WHERE state=3),
   oldest_key=coalesce((SELECT id FROM #outbox WHERE state<3 ORDER BY id LIMIT 1),0);
@@ -253,13 +253,13 @@ ALTER TABLE #peers ADD COLUMN paused_at_ms INTEGER NOT NULL DEFAULT 0;   -- 0: n
 ALTER TABLE #peers ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;        -- grows with each resume: probe at once
 ALTER TABLE #sessions ADD COLUMN paused_at_ms INTEGER NOT NULL DEFAULT 0;   -- 0: not paused
 ALTER TABLE #sessions ADD COLUMN blocked_by INTEGER NOT NULL DEFAULT 0;     -- id of the dead letter; 0: not blocked
-ALTER TABLE #sessions ADD COLUMN blocked_at_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE #sessions ADD COLUMN blocked_at_ms INTEGER NOT NULL DEFAULT 0;  -- 0: not blocked
 ALTER TABLE #sessions ADD COLUMN due_is_firm INTEGER NOT NULL DEFAULT 0;    -- 1: due_at_ms stands however far ahead
 -- Halted sessions only: nothing that moves touches them.
 CREATE INDEX #sessions_paused ON #sessions(id) WHERE paused_at_ms<>0;
 CREATE INDEX #sessions_blocked ON #sessions(blocked_by) WHERE blocked_by<>0;
-ALTER TABLE #counters ADD COLUMN refused_unauthenticated INTEGER NOT NULL DEFAULT 0;  -- totals: requests that proved
-ALTER TABLE #counters ADD COLUMN refused_forbidden INTEGER NOT NULL DEFAULT 0;        -- nobody; without the right
+ALTER TABLE #counters ADD COLUMN refused_unauthenticated INTEGER NOT NULL DEFAULT 0;  -- total: requests that proved nobody
+ALTER TABLE #counters ADD COLUMN refused_forbidden INTEGER NOT NULL DEFAULT 0;        -- total: requests without the right
 )sql";
 
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
