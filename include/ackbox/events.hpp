@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "ackbox/clock.hpp"
 
@@ -51,6 +52,38 @@ struct RetryEvent : MessageEvent {
 struct SupersededEvent : MessageEvent {
   std::string supersededById;
   std::uint64_t supersededBySequence = 0;
+};
+
+/// Whose memory went back.
+enum class PeerResetKind : std::uint8_t {
+  /// The peer answers with another store: its database was lost.
+  peerLost,
+  /// The peer has accepted less of a session than it had: its database was restored from a backup.
+  peerRestored,
+  /// The peer has accepted of a session what this store never sent, or has seen a later epoch of this store: this file
+  /// was restored from a backup, or is a copy of one that is in use. Nothing goes to the peer any more (it is `held`),
+  /// because it would take new messages for duplicates of others.
+  selfRestored,
+};
+
+/// The kind's name, as printed: `"peer-lost"`, `"peer-restored"`, `"self-restored"`.
+[[nodiscard]] std::string_view toString(PeerResetKind kind) noexcept;
+
+/// A peer and this store do not remember the same.
+struct PeerResetEvent {
+  std::string peer;
+  PeerResetKind kind = PeerResetKind::peerLost;
+  /// For `peerLost`: the identities of its store before and now.
+  std::string storeBefore;
+  std::string store;
+  /// For `peerRestored`: the session in which it was seen, how far the peer had come in it, and how far it says it has.
+  /// For `selfRestored`: where it was seen, if it was in one session; `accepted` as the peer says, `expected` the
+  /// highest number that this store has sent.
+  std::string session;
+  std::uint64_t expected = 0;
+  std::uint64_t accepted = 0;
+  /// Acknowledged messages that are sent again, see `PeerResetPolicy::resend`.
+  std::uint64_t resent = 0;
 };
 
 /// Keeps one callback subscribed; its end unsubscribes.

@@ -47,8 +47,12 @@ struct InboundFrame {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
   std::uint64_t previousSequence = 0;
+  /// Where the frame began, as a W3C `traceparent`: its own attribute; where it has none, the request's header.
   std::string traceparent;
   std::string correlationId;
+  /// The hop that brought it: the request's `traceparent` header, the parent of what the handler does; empty: there was
+  /// none, or none that W3C allows, or the frame was deferred and the hop is over. Not covered by the signature.
+  std::string hopTraceparent = {};
 };
 
 /// What a handler answers.
@@ -159,6 +163,9 @@ struct InboundRequest {
   std::string claimedAgent = {};
   /// The URIs in the client's certificate, if mutual TLS verified one.
   std::vector<std::string> certificateAgents = {};
+  /// `outbox-version` and `traceparent`, as received; empty: there was none.
+  std::string version = {};
+  std::string traceparent = {};
 };
 
 /// What to answer.

@@ -26,6 +26,19 @@ enum class Durability : std::uint8_t {
   processCrash,
 };
 
+/// What becomes of messages that a peer had acknowledged, when it turns out to have lost its database, or to have been
+/// restored from a backup (`OutboxManager::onPeerReset`).
+enum class PeerResetPolicy : std::uint8_t {
+  /// The sessions go on from what the peer has; what it forgot is a gap that it sees. The default: its effects outside
+  /// its file still stand, and nobody but its owner knows how it was mended.
+  proceed,
+  /// The acknowledged messages that are still kept (`OutboxOptions::ackedRetention`) and have not expired are sent
+  /// again
+  /// first, in their order and under their numbers; of those that the peer still knows it says that they are
+  /// duplicates.
+  resend,
+};
+
 /// A remote agent and how it is reached.
 struct PeerOptions {
   /// The name that frames address. 1 to 256 bytes.
@@ -42,6 +55,8 @@ struct PeerOptions {
   std::optional<RetryPolicy> retry = {};
   /// For its sessions, instead of `OutboxOptions::gap`. Default: not set.
   std::optional<GapPolicy> gap = {};
+  /// For what it forgot, instead of `OutboxOptions::peerReset`. Default: not set.
+  std::optional<PeerResetPolicy> peerReset = {};
   /// The keys shared with it. `HttpSender` then signs each request with all that can, and takes no answer for an ACK
   /// that none of them verifies. At least one must be able to verify: `whsec_` or `whpk_`. Default: none, nothing is
   /// signed.
@@ -126,6 +141,8 @@ struct OutboxOptions {
   GapPolicy gap = GapPolicy::skip;
   /// Exceptions for some sessions. Default: none.
   std::vector<SessionPolicy> sessionPolicies = {};
+  /// See `PeerResetPolicy`. Default: sessions go on from what the peer has.
+  PeerResetPolicy peerReset = PeerResetPolicy::proceed;
   /// Asked what becomes of each message that failed, see `FailureFunction`. Default: not set, the policies decide.
   FailureFunction onFailure = {};
   /// See `PeerHealthPolicy`.

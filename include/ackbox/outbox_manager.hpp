@@ -371,6 +371,10 @@ public:
   /// when all is well again. Runs as the callbacks above.
   [[nodiscard]] Subscription onHealth(std::function<void(const HealthEvent&)> callback);
 
+  /// Tells when a peer, or this file, turns out to have lost its memory: to have been lost, or restored from a backup.
+  /// What is done about it is `PeerResetPolicy`. Runs as the callbacks above; by the process that noticed it, once.
+  [[nodiscard]] Subscription onPeerReset(std::function<void(const PeerResetEvent&)> callback);
+
   /// This store's identity: random, made with the file; `sessionorigin` on the wire.
   [[nodiscard]] std::string origin() const;
 

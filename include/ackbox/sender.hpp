@@ -112,6 +112,18 @@ enum class RequestOutcome : std::uint8_t {
 
 [[nodiscard]] std::string_view toString(RequestOutcome outcome) noexcept;
 
+/// How far the peer says that it has come in one session of the request.
+struct SessionWord {
+  /// The session's first frame: its place in the request.
+  std::size_t firstFrame = 0;
+  /// The highest number that it has accepted.
+  std::uint64_t accepted = 0;
+  /// The id of the frame that it accepted with this number; empty: it did not say.
+  std::string acceptedId = {};
+  /// The request has a frame with this number and another id: the peer had taken the number for another frame.
+  bool isOther = false;
+};
+
 /// What came of one request.
 struct SendReport {
   RequestOutcome outcome = RequestOutcome::peerUnavailable;
@@ -124,6 +136,13 @@ struct SendReport {
   /// Frames and bytes that the peer will take in one request; 0: it did not say.
   std::uint32_t creditFrames = 0;
   std::uint64_t creditBytes = 0;
+  /// For `answered`: the identity of the peer's store, and how often that has been opened; empty and 0: it did not say.
+  /// By these and by `sessions` it is noticed when either side has lost its memory; a sender that leaves them out gives
+  /// that up, and nothing else.
+  std::string store = {};
+  std::uint64_t storeEpoch = 0;
+  /// For `answered`: one for each session that the peer told of, in any order.
+  std::vector<SessionWord> sessions = {};
 };
 
 /// Called exactly once, on any thread.

@@ -61,6 +61,11 @@ struct Stats {
   /// another's name, a session or a kind of frame that is not its own. More than none is an attack or a mistake.
   std::uint64_t refusedForbidden = 0;
 
+  /// Total: inbound frames refused with code `stale-epoch`: their sender's file went back, or is a copy of one in use.
+  std::uint64_t staleEpochs = 0;
+  /// Total: inbound frames refused with code `id-conflict`: the id was used before with other data.
+  std::uint64_t idConflicts = 0;
+
   /// Gauge: inbound frames that were accepted and wait for their handler, or are being worked on.
   std::uint64_t inbox = 0;
   /// Total: inbound frames that were put there.
@@ -111,6 +116,15 @@ struct PeerStats {
   std::optional<WallTime> downSince;
   std::optional<WallTime> nextProbeAt;
   std::string lastError;
+
+  /// The identity of its store, as its last answers told it; empty: they did not.
+  std::string store;
+  /// Total: how often it was found to have lost its database, or, per session, to have gone back to a backup of it;
+  /// when it last was.
+  std::uint64_t resets = 0;
+  std::optional<WallTime> lastResetAt;
+  /// Total: acknowledged messages that were put back to be sent again for that.
+  std::uint64_t resent = 0;
 };
 
 /// One session's part of the outbox. Unordered messages are in none.

@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/events.hpp"
 #include "ackbox/health.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/peer_status.hpp"
@@ -40,6 +41,18 @@ std::string_view toString(EnqueueStatus status) noexcept {
       return "invalidFrame";
     case EnqueueStatus::unknownPeer:
       return "unknownPeer";
+  }
+  return "unknown";
+}
+
+std::string_view toString(PeerResetKind kind) noexcept {
+  switch (kind) {
+    case PeerResetKind::peerLost:
+      return "peer-lost";
+    case PeerResetKind::peerRestored:
+      return "peer-restored";
+    case PeerResetKind::selfRestored:
+      return "self-restored";
   }
   return "unknown";
 }

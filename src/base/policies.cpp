@@ -40,4 +40,13 @@ GapPolicy gapPolicyOf(const OutboxOptions& options, std::string_view peer, std::
   return policy == nullptr ? options.gap : *policy;
 }
 
+PeerResetPolicy peerResetPolicyOf(const OutboxOptions& options, std::string_view peer) noexcept {
+  for (const PeerOptions& known : options.peers) {
+    if (known.peerReset && known.name == peer) {
+      return *known.peerReset;
+    }
+  }
+  return options.peerReset;
+}
+
 }  // namespace ackbox

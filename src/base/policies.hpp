@@ -13,6 +13,8 @@ namespace ackbox {
 [[nodiscard]] GapPolicy gapPolicyOf(const OutboxOptions& options, std::string_view peer,
                                     std::string_view session) noexcept;
 
+[[nodiscard]] PeerResetPolicy peerResetPolicyOf(const OutboxOptions& options, std::string_view peer) noexcept;
+
 /// Whether `name` is `pattern`, or begins with it up to a `*` at its end.
 [[nodiscard]] bool fits(std::string_view pattern, std::string_view name) noexcept;
 

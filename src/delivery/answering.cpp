@@ -9,6 +9,7 @@ namespace ackbox::delivery {
 namespace {
 
 constexpr const char* kOutOfSequence = "out-of-sequence";
+constexpr const char* kStaleEpoch = "stale-epoch";
 
 std::string withNote(const std::string& error, const std::string& note) {
   if (note.empty()) {
@@ -77,7 +78,8 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
 
 void Machine::Body::settle(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
   Peer& peer = *request.peer;
-  peerAnswered(peer, actions);
+  std::optional<PeerNews> outdated = whetherStale(request, report);
+  meet(request, report, now, actions);
   peer.frameLimit = std::min(options.batchFrames, peer.frameLimit * 2);
   peer.rampRequests = std::min(peer.maxRequests, peer.rampRequests) * 2;
   if (report.creditFrames > 0) {
@@ -89,14 +91,34 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
   std::size_t run = 0;
   const std::span<const FrameResult> results(report.results);
   forEachSession(request.items, [&](std::size_t first, std::size_t count) {
-    settleSession(Items(request.items).subspan(first, count), results.subspan(first, count),
-                  request.predecessors[run++], now, actions);
+    const Items items = Items(request.items).subspan(first, count);
+    const std::uint64_t predecessor = request.predecessors[run];
+    const std::uint64_t offered = std::max(request.offered[run], predecessor);
+    ++run;
+    const SessionWord* word = wordOn(report, first, items);
+    if (word == nullptr || !mistrusts(items, offered, *word)) {
+      settleSession(items, results.subspan(first, count), predecessor, word, now, actions);
+      if (word != nullptr && word->accepted < predecessor) {
+        reportForgotten(request, *items.front().session, predecessor, *word, report, actions);
+      }
+      return;
+    }
+    giveBackSession(items, "the peer's numbers are not this file's", now, actions);
+    if (word->isOther) {
+      outdated = selfRestored(peer.key, *items.front().session, offered, word->accepted);
+    }
   });
+  if (outdated) {
+    disown(request, *outdated, now, actions);
+  } else {
+    peerAnswered(peer, actions);
+  }
 }
 
 void Machine::Body::settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
-                                  const Now& now, Actions& actions) {
+                                  const SessionWord* word, const Now& now, Actions& actions) {
   Session& session = *items.front().session;
+  const bool hasForgotten = word != nullptr && word->accepted < predecessor;
   std::uint64_t standsBy = predecessor;
   std::optional<std::chrono::milliseconds> wait;
   const auto waitFor = [&wait](std::chrono::milliseconds delay) { wait = std::max(wait.value_or(delay), delay); };
@@ -116,8 +138,11 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
         verdict.delay = options.ackTimeout;
         break;
       case Outcome::term:
-        verdict = termVerdict(result);
-        decide(session, row, result, now, verdict);
+        // Not the message's fault, and no number of it would do.
+        if (result.code != kStaleEpoch) {
+          verdict = termVerdict(result);
+          decide(session, row, result, now, verdict);
+        }
         break;
       case Outcome::nack: {
         const bool refusedForSequence = result.code == kOutOfSequence;
@@ -158,7 +183,11 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
   session.frameLimit = 0;
   session.sequenceReset = outOfSequence && (reset || session.sequenceReset);
   SessionRelease ended{.session = session.key, .dueAt = {}, .previousSequence = {}};
-  if (reset) {
+  if (hasForgotten) {
+    ended.previousSequence = word->accepted;
+    recallOthers(session, items, now, actions);
+  } else if (reset) {
+    // It does not say what it knows, so nothing is claimed of it.
     ended.previousSequence = 0;
     recallOthers(session, items, now, actions);
   } else if (standsBy > predecessor) {
@@ -192,18 +221,22 @@ void Machine::Body::recallOthers(Session& session, Items items, const Now& now, 
 
 void Machine::Body::giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions) {
   forEachSession(request.items, [&](std::size_t first, std::size_t count) {
-    Session& session = *request.items[first].session;
-    // From the back, so that each key lands in the slot in front of the other.
-    for (std::size_t index = first + count; index > first; --index) {
-      session.queue.insert(request.items[index - 1].row.key);
-    }
-    for (std::size_t index = first; index < first + count; ++index) {
-      actions.settlements.push_back(settlementOf(session.key, request.items[index].row, {}, now.wall));
-      actions.settlements.back().error = error;
-    }
-    release({.session = session.key, .dueAt = {}, .previousSequence = {}}, actions);
-    wake(session);
+    giveBackSession(Items(request.items).subspan(first, count), error, now, actions);
   });
+}
+
+void Machine::Body::giveBackSession(Items items, const std::string& error, const Now& now, Actions& actions) {
+  Session& session = *items.front().session;
+  // From the back, so that each key lands in the slot in front of the other.
+  for (std::size_t index = items.size(); index > 0; --index) {
+    session.queue.insert(items[index - 1].row.key);
+  }
+  for (const Request::Item& item : items) {
+    actions.settlements.push_back(settlementOf(session.key, item.row, {}, now.wall));
+    actions.settlements.back().error = error;
+  }
+  release({.session = session.key, .dueAt = {}, .previousSequence = {}}, actions);
+  wake(session);
 }
 
 void Machine::Body::failOnly(const Request& request, const char* reason, const std::string& error, const Now& now,
@@ -279,6 +312,7 @@ void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failu
 
 void Machine::Body::peerAnswered(Peer& peer, Actions& actions) {
   peer.suspects.answered();
+  peer.isDisowned = false;
   if (peer.health.succeeded() || peer.recordedDown) {
     peer.recordedDown = false;
     actions.peers.push_back(peer.health.record(peer.key));

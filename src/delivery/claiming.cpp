@@ -45,7 +45,13 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
   if (peer.bucket.limits()) {
     peer.bucket.giveBack(framesOf(asked) - known.items.size());
   }
-  if (known.items.empty()) {
+  if (known.outdated) {
+    const Request disowned = std::move(known);
+    body_->requests.erase(place);
+    body_->giveBack(disowned, {}, now, actions);
+    body_->disown(disowned, *disowned.outdated, now, actions);
+    body_->leave(disowned);
+  } else if (known.items.empty()) {
     body_->leave(known);
     body_->requests.erase(place);
   } else {
@@ -106,9 +112,15 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
       session.phase = Phase::halted;
       halted.insert(session.key);
       return;
+    case ClaimStatus::outdated:
+      putBack(session, asked.keys);
+      wake(session);
+      request.outdated = selfRestored(session.peer->key, session, got.offeredSequence, asked.doubt->sequence);
+      return;
     case ClaimStatus::claimed:
       break;
   }
+  session.doubt.reset();
   putBackUnclaimed(session, asked, got);
   for (const DeferredRow& row : got.deferred) {
     session.peer->suspects.clear(row.key);
@@ -121,6 +133,7 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
     wake(session);
   } else {
     request.predecessors.push_back(got.previousSequence);
+    request.offered.push_back(got.offeredSequence);
   }
 }
 

@@ -54,8 +54,16 @@ void Machine::Body::see(const RowSeen& row, const Now& now) {
   if (row.priority) {
     setPriority(session, *row.priority);
   }
-  if (row.key <= session.highestKey && (session.deferred.contains(row.key) || isInFlight(session, row.key))) {
+  if (row.key <= session.highestKey && isInFlight(session, row.key)) {
     return;
+  }
+  if (row.key <= session.highestKey && session.deferred.contains(row.key)) {
+    if (row.state != MessageState::pending) {
+      return;
+    }
+    // Another process has recalled it; or its deferral is on its way to the file, and the claim will find out.
+    session.deferred.erase(row.key);
+    timers.abandoned();
   }
   session.highestKey = std::max(session.highestKey, row.key);
   if (row.state == MessageState::sent) {

@@ -36,6 +36,8 @@ struct Actions {
     std::vector<Item> items;
   };
 
+  /// Before the settlements: those that follow may build on what it puts back.
+  std::vector<PeerNews> news;
   std::vector<Settlement> settlements;
   std::vector<SessionRelease> releases;
   std::vector<PeerRecord> peers;
@@ -43,7 +45,7 @@ struct Actions {
   std::vector<Send> sends;
 
   [[nodiscard]] bool empty() const noexcept {
-    return settlements.empty() && releases.empty() && peers.empty() && claims.empty() && sends.empty();
+    return news.empty() && settlements.empty() && releases.empty() && peers.empty() && claims.empty() && sends.empty();
   }
 };
 
@@ -108,6 +110,9 @@ public:
   /// how many it takes. Again for a known peer: changes its limits.
   void peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t creditFrames = 256,
                  const RateLimit& rateLimit = {});
+
+  /// What the file knows of the peer's own store.
+  void peerMet(PeerKey peer, std::string store, std::uint64_t storeEpoch);
 
   /// The standing orders, as of now: peers stop or go on, sessions that were refused as halted and are not named any
   /// more go on.

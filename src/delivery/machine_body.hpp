@@ -2,9 +2,10 @@
 
 // The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (who
 // goes next), unordered.cpp (messages that are a session each), claiming.cpp (what of it can go), answering.cpp (what
-// became of it), ordering.cpp (what people ordered).
+// became of it), memory.cpp (whether both sides remember the same), ordering.cpp (what people ordered).
 
 #include <limits>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -88,19 +89,39 @@ struct Machine::Body {
   // --- answering.cpp: the answer of the peer.
   using Items = std::span<const Request::Item>;
   void settle(const Request& request, const SendReport& report, const Now& now, Actions& actions);
-  void settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor, const Now& now,
-                     Actions& actions);
+  void settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
+                     const SessionWord* word, const Now& now, Actions& actions);
   /// The user's word on a failure, if there is one, in place of what the policies say.
   void decide(const Session& session, const ClaimedRow& row, const FrameResult& result, const Now& now,
               Verdict& verdict) const;
   void recallOthers(Session& session, Items items, const Now& now, Actions& actions);
   void giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions);
+  void giveBackSession(Items items, const std::string& error, const Now& now, Actions& actions);
   void failOnly(const Request& request, const char* reason, const std::string& error, const Now& now, Actions& actions);
   void peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
                   Actions& actions);
   void peerAnswered(Peer& peer, Actions& actions);
   void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
+
+  // --- memory.cpp: whether both sides remember the same.
+  /// Takes note of which store has answered; another one than before has lost what was deferred, too.
+  void meet(const Request& request, const SendReport& report, const Now& now, Actions& actions);
+  /// This file's end of the matter, if the peer has seen a later epoch of it; not yet when a process that shares the
+  /// file may just have made the request's epoch the older one.
+  [[nodiscard]] std::optional<PeerNews> whetherStale(const Request& request, const SendReport& report);
+  /// The peer's word on the session that `items` are of; null: it gave none.
+  [[nodiscard]] static const SessionWord* wordOn(const SendReport& report, std::size_t firstItem, Items items);
+  /// Whether the session's results count for nothing, as the peer has accepted there what we do not know to have sent.
+  /// Where we may only have forgotten it, the next claim is to find out.
+  [[nodiscard]] static bool mistrusts(Items items, std::uint64_t offered, const SessionWord& word);
+  [[nodiscard]] static PeerNews selfRestored(PeerKey peer, const Session& session, std::uint64_t offered,
+                                             std::uint64_t accepted);
+  /// The peer has less of the session than we know it had.
+  static void reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
+                              const SessionWord& word, const SendReport& report, Actions& actions);
+  /// The peer knows another file by this one's name: nothing goes there any more.
+  void disown(const Request& request, const PeerNews& found, const Now& now, Actions& actions);
 
   // Constant after construction.
   const MachineOptions options;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "delivery/peer_health.hpp"
 #include "delivery/rate_limit.hpp"
@@ -51,6 +52,15 @@ struct Peer {
   /// What the peer said it takes; 0: it did not say.
   std::uint32_t creditFrames = 0;
   std::uint64_t creditBytes = 0;
+  /// Its own store, and how often that was opened, as it told; empty: it did not.
+  std::string store = {};
+  std::uint64_t storeEpoch = 0;
+  /// Requests up to this one began before its store was known to be another.
+  RequestId metAt = 0;
+  /// Requests up to this one may carry an epoch that another process has outdated meanwhile; 0: none was refused.
+  RequestId staleAt = 0;
+  /// It knows another file than this one under this store's name; told once.
+  bool isDisowned = false;
   /// In the list of peers to look at before the event ends.
   bool dirty = false;
   /// In the list of peers whose view may have changed.

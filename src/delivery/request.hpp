@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "delivery/session.hpp"
@@ -26,6 +27,10 @@ struct Request {
   std::vector<Item> items;
   /// Per session of `items`, in their order: the predecessor that the store had on record.
   std::vector<std::uint64_t> predecessors;
+  /// The same: the highest sequence that had been in a request before.
+  std::vector<std::uint64_t> offered;
+  /// A claim has shown that this file is not the one that the peer knows.
+  std::optional<PeerNews> outdated = {};
 
   [[nodiscard]] bool claiming() const noexcept { return items.empty(); }
 };

@@ -188,6 +188,7 @@ std::vector<SessionClaim> Machine::Body::assemble(Peer& peer, std::size_t allowe
       ++frames;
     }
     noteWaited(session, claim, now);
+    claim.doubt = session.doubt;
     claims.push_back(std::move(claim));
   }
   return claims;
@@ -198,6 +199,7 @@ std::vector<SessionClaim> Machine::Body::takeSuspect(Peer& peer) {
   Session& session = peer.suspectReady.front();
   peer.suspectReady.popFront();
   std::vector<SessionClaim> claims{{.session = session.key, .keys = {session.queue.front()}}};
+  claims.back().doubt = session.doubt;
   session.queue.popFront();
   return claims;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "delivery/key_queue.hpp"
 #include "delivery/types.hpp"
@@ -73,6 +74,8 @@ struct Session {
   std::uint32_t frameLimit = 0;
   /// The peer did not know our predecessor and was offered 0 instead; a second refusal is the message's own.
   bool sequenceReset = false;
+  /// The peer says that it has this, and nobody remembers to have sent it: the next claim finds out.
+  std::optional<AcceptedFrame> doubt = {};
 
   [[nodiscard]] bool waits() const noexcept { return phase == Phase::backoff || phase == Phase::foreign; }
 };

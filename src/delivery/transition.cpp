@@ -40,6 +40,10 @@ Next next(MessageState from, Transition transition) noexcept {
     case pair(sent, Transition::fail):
       return Next::failed;
 
+    // Only a retained row is there to be sent again.
+    case pair(acked, Transition::resend):
+      return Next::pending;
+
     case pair(failed, Transition::redrive):
       return Next::pending;
     case pair(failed, Transition::discard):
@@ -68,6 +72,8 @@ std::string_view toString(Transition transition) noexcept {
       return "redrive";
     case Transition::discard:
       return "discard";
+    case Transition::resend:
+      return "resend";
   }
   return "unknown";
 }

@@ -25,6 +25,8 @@ enum class Transition : std::uint8_t {
   redrive,
   /// A dead letter is thrown away by hand.
   discard,
+  /// The peer has forgotten what it acknowledged: sent again under its number.
+  resend,
 };
 
 /// Where a transition leads.

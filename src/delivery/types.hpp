@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ackbox/clock.hpp"
+#include "ackbox/events.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/retry_policy.hpp"
@@ -71,12 +72,21 @@ struct RowSeen {
   std::optional<std::uint8_t> priority = {};
 };
 
+/// What a peer says it has accepted last in a session.
+struct AcceptedFrame {
+  std::uint64_t sequence = 0;
+  /// Its message's id; empty: the peer does not say.
+  std::string id = {};
+};
+
 /// The rows of one session that a claim asks for, in order.
 struct SessionClaim {
   SessionKey session = 0;
   std::vector<MessageKey> keys;
   /// The one among them whose delay has been waited out to its full length on the monotonic clock; 0: none.
   MessageKey waited = 0;
+  /// The peer says that it has accepted this, which nobody remembers to have sent: claim only if it is ours.
+  std::optional<AcceptedFrame> doubt = {};
 };
 
 /// How one session's claim went.
@@ -89,6 +99,8 @@ enum class ClaimStatus : std::uint8_t {
   notDue,
   /// It is paused, or a dead letter blocks it: `Halts` will not name it any more when it may go on.
   halted,
+  /// What the claim doubts is not ours: this file went back, or is a copy.
+  outdated,
 };
 
 /// A claimed row, as much of it as decisions need.
@@ -121,6 +133,8 @@ struct SessionClaimed {
   std::optional<std::uint8_t> priority = {};
   /// The sequence before the first row that the sender stands by.
   std::uint64_t previousSequence = 0;
+  /// The highest sequence that was in a request before this claim, as far as the file remembers.
+  std::uint64_t offeredSequence = 0;
   /// Always a prefix of what was asked for once rows that are gone or deferred are left out.
   std::vector<ClaimedRow> rows;
   std::vector<DeferredRow> deferred;
@@ -180,6 +194,21 @@ struct PeerRecord {
   WallTime downSince{};
   WallTime nextProbeAt{};
   std::string error;
+};
+
+/// What an answer has shown of a peer's memory, or of ours.
+struct PeerNews {
+  PeerKey peer = 0;
+  /// What was found; nothing: the peer has only said who it is, for the first time or after it was opened again.
+  std::optional<PeerResetKind> found = {};
+  /// The peer's store, and how often it was opened; empty and 0: it does not say.
+  std::string store = {};
+  std::uint64_t storeEpoch = 0;
+  /// Where it was found; 0: in no session.
+  SessionKey session = 0;
+  /// In that session: how far the peer was known to be, or we to have sent, and what it says it has accepted.
+  std::uint64_t expected = 0;
+  std::uint64_t accepted = 0;
 };
 
 /// What people have ordered for a peer, and how the file last knew it.

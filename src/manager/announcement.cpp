@@ -4,7 +4,7 @@
 
 namespace ackbox::manager {
 
-Announcement::Announcement(StepJob& step, const PeerName& peerName) {
+Announcement::Announcement(StepJob& step, const PeerName& peerName) : resets_(std::move(step.resets)) {
   for (std::size_t index = 0; index < step.settled.size(); ++index) {
     if (!step.settled[index]) {
       continue;
@@ -29,6 +29,7 @@ Announcement::Announcement(StepJob& step, const PeerName& peerName) {
       case delivery::Transition::claim:
       case delivery::Transition::redrive:
       case delivery::Transition::discard:
+      case delivery::Transition::resend:
         continue;
     }
     told_.push_back({{std::move(step.settled[index]->messageId), peerName(step.settled[index]->session),
@@ -38,6 +39,9 @@ Announcement::Announcement(StepJob& step, const PeerName& peerName) {
 }
 
 void Announcement::emit(EventHub& events) {
+  for (const PeerResetEvent& reset : resets_) {
+    events.peerReset.emit(reset);
+  }
   for (Told& one : told_) {
     delivery::Settlement& settlement = one.settlement;
     switch (settlement.transition) {
@@ -61,6 +65,7 @@ void Announcement::emit(EventHub& events) {
       case delivery::Transition::release:
       case delivery::Transition::redrive:
       case delivery::Transition::discard:
+      case delivery::Transition::resend:
         break;
     }
   }

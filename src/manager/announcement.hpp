@@ -42,6 +42,7 @@ private:
     delivery::Settlement settlement;
   };
 
+  std::vector<PeerResetEvent> resets_;
   StepCounts counts_;
   std::vector<Told> told_;
 };

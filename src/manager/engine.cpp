@@ -30,7 +30,8 @@ void moveTo(std::vector<Item>& target, std::vector<Item>& source) {
 }
 
 bool needsStore(const delivery::Actions& actions) {
-  return !actions.settlements.empty() || !actions.releases.empty() || !actions.peers.empty() || !actions.claims.empty();
+  return !actions.news.empty() || !actions.settlements.empty() || !actions.releases.empty() || !actions.peers.empty() ||
+         !actions.claims.empty();
 }
 
 }  // namespace
@@ -119,6 +120,7 @@ void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&
       peers_.emplace(row.key, row);
       adviser_.addPeer(row.key, row.name);
       machine_.peerAdded(row.key, found->maxRequests, sender_->initialCredit(), found->rateLimit);
+      machine_.peerMet(row.key, row.store, row.storeEpoch);
     }
   }
   begun_ = true;
@@ -218,6 +220,7 @@ void Engine::tick() {
 }
 
 void Engine::perform(delivery::Actions&& actions) {
+  moveTo(pending_.news, actions.news);
   moveTo(pending_.settlements, actions.settlements);
   moveTo(pending_.releases, actions.releases);
   moveTo(pending_.peers, actions.peers);
@@ -293,6 +296,7 @@ void Engine::stepFailed(StepJob& step) {
     machine_.claimFailed(claim.request, kStorePause, now(), later);
   }
   retried.claims.clear();
+  moveTo(retried.news, pending_.news);
   moveTo(retried.settlements, pending_.settlements);
   moveTo(retried.releases, pending_.releases);
   moveTo(retried.peers, pending_.peers);

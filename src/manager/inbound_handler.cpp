@@ -77,6 +77,11 @@ public:
       respond(protocol::bodyTooLarge(options_.bodyBytesMax));
       return;
     }
+    // Another version may sign otherwise.
+    if (std::optional<InboundResponse> refusal = protocol::versionProblem(request.version)) {
+      respond(*std::move(refusal));
+      return;
+    }
     std::optional<PeerRegistry::Sender> sender = registry_.authenticate(request);
     if (!sender) {
       refuseUnauthenticated(respond);

@@ -7,6 +7,7 @@
 #include "ackbox/error.hpp"
 #include "manager/inbound_scope.hpp"
 #include "protocol/ack_document.hpp"
+#include "store/digest.hpp"
 #include "store/inbox.hpp"
 
 namespace ackbox::manager {
@@ -20,7 +21,30 @@ FrameResult resultOf(Outcome outcome, std::string code, std::string detail) {
   return result;
 }
 
-store::InboundIdentity identityOf(const InboundFrame& frame) {
+// The frame's own attribute is where it began; the header is the hop that brought it. CloudEvents wants the two to be
+// the same where there is one hop, so a frame without its own began there.
+protocol::DecodedRequest traced(protocol::DecodedRequest decoded, const InboundRequest& request) {
+  if (protocol::isTraceparent(request.traceparent)) {
+    for (protocol::DecodedFrame& one : decoded.frames) {
+      one.frame.hopTraceparent = request.traceparent;
+      if (one.frame.traceparent.empty()) {
+        one.frame.traceparent = request.traceparent;
+      }
+    }
+  }
+  return decoded;
+}
+
+std::vector<std::uint64_t> digestsOf(const protocol::DecodedRequest& decoded) {
+  std::vector<std::uint64_t> digests;
+  digests.reserve(decoded.frames.size());
+  for (const protocol::DecodedFrame& one : decoded.frames) {
+    digests.push_back(store::digestOf(one.frame.type, one.frame.data));
+  }
+  return digests;
+}
+
+store::InboundIdentity identityOf(const InboundFrame& frame, std::uint64_t digest) {
   store::InboundIdentity identity;
   identity.source = frame.source;
   identity.id = frame.id;
@@ -30,6 +54,7 @@ store::InboundIdentity identityOf(const InboundFrame& frame) {
   identity.sequence = frame.sequence;
   identity.previousSequence = frame.previousSequence;
   identity.expiresAt = frame.expiresAt;
+  identity.digest = digest;
   return identity;
 }
 
@@ -39,7 +64,8 @@ InboundJob::InboundJob(Context context, InboundRequest request, protocol::Decode
                        std::function<void(InboundResponse)> respond, std::function<void()> ended)
     : context_(std::move(context)),
       request_(std::move(request)),
-      decoded_(std::move(decoded)),
+      decoded_(traced(std::move(decoded), request_)),
+      digests_(digestsOf(decoded_)),
       respond_(std::move(respond)),
       ended_(std::move(ended)) {
   durable = true;
@@ -54,6 +80,7 @@ void InboundJob::run(store::Store& store) {
   gaps_.clear();
   laterWords_.clear();
   storeId_ = store.origin();
+  storeEpoch_ = store.epoch();
   for (std::size_t index = 0; index < decoded_.frames.size(); ++index) {
     results_.push_back(decide(store, index));
     const InboundFrame& frame = decoded_.frames[index].frame;
@@ -83,19 +110,31 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
   if (!frame.audience.empty() && frame.audience != context_.outbox.agent) {
     return resultOf(Outcome::term, "wrong-audience", "this is not the agent that the frame is for");
   }
-  const store::InboundIdentity identity = identityOf(frame);
-  const store::AdmissionReply admission = store.admit(identity);
+  const store::InboundIdentity identity = identityOf(frame, digests_[index]);
+  store::AdmissionReply admission = store.admit(identity);
+  if (admission.admission == store::Admission::duplicate) {
+    admission.admission = store.inbox().compare(identity);
+  }
   switch (admission.admission) {
     case store::Admission::duplicate:
-      noteProgress(store, frame, admission.accepted);
+      noteProgress(store, frame, admission.accepted, admission.acceptedId);
       return repeat(store, identity);
     case store::Admission::outOfSequence:
-      noteProgress(store, frame, admission.accepted);
+      noteProgress(store, frame, admission.accepted, admission.acceptedId);
       return resultOf(Outcome::nack, "out-of-sequence",
                       "accepted " + std::to_string(admission.accepted) + " of this session so far");
     case store::Admission::staleEpoch:
+      store.countRefused(admission.admission);
       return resultOf(Outcome::term, "stale-epoch",
                       "a newer epoch of this store was seen: it was restored from a copy");
+    case store::Admission::numberTaken:
+      store.countRefused(admission.admission);
+      noteProgress(store, frame, admission.accepted, admission.acceptedId);
+      return resultOf(Outcome::term, "stale-epoch",
+                      "this number was another frame's: the store was restored from a copy");
+    case store::Admission::idConflict:
+      store.countRefused(admission.admission);
+      return resultOf(Outcome::term, "id-conflict", "this id came before with another type or other data");
     case store::Admission::take:
       break;
   }
@@ -144,7 +183,7 @@ FrameResult InboundJob::take(store::Store& store, std::size_t index, const store
     if (gap > 0) {
       gaps_.push_back({frame.source, frame.session, frame.sequence - gap, frame.sequence - 1});
     }
-    noteProgress(store, frame, frame.sequence);
+    noteProgress(store, frame, frame.sequence, frame.id);
   }
   return result;
 }
@@ -192,18 +231,23 @@ store::MarkLife InboundJob::markLife() const {
   return {context_.limits.processedRetention, context_.limits.processedRetentionMax};
 }
 
-void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted) {
+void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted,
+                              const std::string& acceptedId) {
   if (frame.sequence == 0) {
     return;
   }
   SessionName name = nameOf(frame);
   auto known = std::ranges::find(sessions_, name, [](const auto& one) -> const SessionName& { return one.first; });
   if (known == sessions_.end()) {
-    sessions_.emplace_back(std::move(name), protocol::SessionProgress{frame.session, accepted, accepted, {}});
+    sessions_.emplace_back(std::move(name),
+                           protocol::SessionProgress{frame.session, accepted, accepted, {}, acceptedId});
     known = std::prev(sessions_.end());
   }
   protocol::SessionProgress& session = known->second;
-  session.accepted = std::max(session.accepted, accepted);
+  if (accepted > session.accepted) {
+    session.accepted = accepted;
+    session.acceptedId = acceptedId;
+  }
   const auto waiting = store.inbox().size() > 0 ? store.inbox().firstWaiting(frame) : std::nullopt;
   session.settled = waiting ? *waiting - 1 : session.accepted;
 }
@@ -251,7 +295,8 @@ InboundResponse InboundJob::answer(const std::error_code& error) const {
   for (const protocol::DecodedFrame& frame : decoded_.frames) {
     ids.push_back(frame.frame.id);
   }
-  return protocol::encodeAck(request_, decoded_.batch, storeId_, ids, results_, progress(), context_.limits);
+  return protocol::encodeAck(request_, decoded_.batch, storeId_, ids, results_, progress(), context_.limits,
+                             storeEpoch_);
 }
 
 void InboundJob::done(const std::error_code& error) noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
@@ -58,12 +59,15 @@ private:
   [[nodiscard]] InboundResponse answer(const std::error_code& error) const;
   static SessionName nameOf(const InboundFrame& frame);
   [[nodiscard]] std::vector<protocol::SessionProgress> progress() const;
-  void noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted);
+  void noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted,
+                    const std::string& acceptedId);
   void tell() const;
 
   const Context context_;
   const InboundRequest request_;
   const protocol::DecodedRequest decoded_;
+  // One for each frame, computed outside the transaction.
+  const std::vector<std::uint64_t> digests_;
   const std::function<void(InboundResponse)> respond_;
   const std::function<void()> ended_;
 
@@ -79,6 +83,7 @@ private:
   std::vector<InboundGap> gaps_;
   std::vector<std::pair<store::Store::LaterWord, FrameResult>> laterWords_;
   std::string storeId_;
+  std::uint64_t storeEpoch_ = 0;
 };
 
 }  // namespace ackbox::manager

@@ -165,6 +165,10 @@ Subscription OutboxManager::onHealth(std::function<void(const HealthEvent&)> cal
   return core_->events().health.add(std::move(callback));
 }
 
+Subscription OutboxManager::onPeerReset(std::function<void(const PeerResetEvent&)> callback) {
+  return core_->events().peerReset.add(std::move(callback));
+}
+
 std::string OutboxManager::origin() const {
   return core_->origin();
 }

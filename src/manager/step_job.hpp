@@ -33,6 +33,12 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
   }
 
   void run(store::Store& store) override {
+    resets.clear();
+    for (const delivery::PeerNews& news : actions.news) {
+      if (std::optional<PeerResetEvent> event = store.hear(news)) {
+        resets.push_back(*std::move(event));
+      }
+    }
     settled = store.settle(actions.settlements);
     sessionNames.clear();
     for (const delivery::Settlement& settlement : actions.settlements) {
@@ -63,6 +69,8 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
   Finished finished;
   std::shared_ptr<StepJob> self;
 
+  // What subscribers are to be told of peers' memories.
+  std::vector<PeerResetEvent> resets;
   // The result, one entry per settlement, per settlement, per claim.
   std::vector<std::optional<store::SettledMessage>> settled;
   std::vector<std::string> sessionNames;

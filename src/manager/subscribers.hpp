@@ -108,6 +108,7 @@ struct EventHub {
   Subscribers<RetryEvent> retry;
   Subscribers<SupersededEvent> superseded;
   Subscribers<HealthEvent> health;
+  Subscribers<PeerResetEvent> peerReset;
 };
 
 }  // namespace ackbox::manager

@@ -1,6 +1,7 @@
 #include "protocol/ack_document.hpp"
 
 #include <limits>
+#include <map>
 
 #include "protocol/json_reader.hpp"
 #include "protocol/json_text.hpp"
@@ -61,6 +62,65 @@ void readCredit(const Members& document, AckDocument& into) {
     into.creditFrames =
         static_cast<std::uint32_t>(parseCapped(credit->find("frames").value_or(""), kCreditFramesMax).value_or(0));
     into.creditBytes = parseCapped(credit->find("bytes").value_or(""), kCreditBytesMax).value_or(0);
+  }
+}
+
+/// Whether the request has a frame with the number that the word is about, and another id.
+bool contradicts(const SessionWord& word, const SendRequest& request) {
+  const std::string& session = request.frames[word.firstFrame].session;
+  for (std::size_t index = word.firstFrame; index < request.frames.size(); ++index) {
+    const OutboundFrame& frame = request.frames[index];
+    if (frame.session != session) {
+      return false;
+    }
+    if (frame.sequence == word.accepted) {
+      return !word.acceptedId.empty() && frame.messageId != word.acceptedId;
+    }
+  }
+  return false;
+}
+
+/// One session's entry; nothing when it cannot be read or is of no session of the request. Of a session only the first
+/// entry counts.
+std::optional<SessionWord> takeSession(std::string_view entry, const SendRequest& request,
+                                       std::map<std::string_view, std::size_t>& firstFrames) {
+  const std::optional<Members> members = kindOf(entry) == JsonKind::object ? Members::read(entry) : std::nullopt;
+  const std::optional<std::string> id = members ? decodeString(members->find("id").value_or("null")) : std::nullopt;
+  const auto place = id ? firstFrames.find(*id) : firstFrames.end();
+  if (place == firstFrames.end()) {
+    return std::nullopt;
+  }
+  const auto accepted = parseCounter(decodeString(members->find("accepted").value_or("null")).value_or(std::string()));
+  const std::optional<std::string_view> origin = members->find("origin");
+  SessionWord word;
+  if (!accepted || (origin && decodeString(*origin) != request.origin) ||
+      !readText(*members, "acceptedid", kIdBytesMax, word.acceptedId)) {
+    return std::nullopt;
+  }
+  word.firstFrame = place->second;
+  word.accepted = *accepted;
+  word.isOther = contradicts(word, request);
+  firstFrames.erase(place);
+  return word;
+}
+
+/// How far the peer has come, where that can be read; what cannot costs no result.
+void readSessions(const Members& document, const SendRequest& request, AckDocument& into) {
+  const std::string_view list = document.find("sessions").value_or("");
+  if (kindOf(list) != JsonKind::array) {
+    return;
+  }
+  std::map<std::string_view, std::size_t> firstFrames;
+  for (std::size_t index = 0; index < request.frames.size(); ++index) {
+    if (request.frames[index].sequence != 0) {
+      firstFrames.emplace(request.frames[index].session, index);
+    }
+  }
+  ElementReader entries(list);
+  for (std::optional<std::string_view> entry = entries.next(); entry && !firstFrames.empty(); entry = entries.next()) {
+    if (std::optional<SessionWord> word = takeSession(*entry, request, firstFrames)) {
+      into.sessions.push_back(*std::move(word));
+    }
   }
 }
 
@@ -131,6 +191,11 @@ std::optional<AckDocument> readAckDocument(std::string_view body, const SendRequ
   AckDocument document;
   document.results = std::move(*results);
   readCredit(*members, document);
+  if (readText(*members, "store", kIdBytesMax, document.store)) {
+    document.storeEpoch =
+        parseCounter(decodeString(members->find("storeepoch").value_or("null")).value_or(std::string())).value_or(0);
+  }
+  readSessions(*members, request, document);
   return document;
 }
 

@@ -15,6 +15,10 @@ struct AckDocument {
   std::vector<FrameResult> results;
   std::uint32_t creditFrames = 0;
   std::uint64_t creditBytes = 0;
+  /// See `SendReport`.
+  std::string store;
+  std::uint64_t storeEpoch = 0;
+  std::vector<SessionWord> sessions;
 };
 
 /// The peer's word on one frame, and whose it is.

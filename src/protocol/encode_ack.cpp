@@ -72,6 +72,7 @@ void appendSessions(std::string& out, std::span<const SessionProgress> sessions)
     entry.text("id", session.id);
     entry.textIfAny("origin", session.origin);
     entry.counter("accepted", session.accepted);
+    entry.textIfAny("acceptedid", session.acceptedId);
     entry.counter("settled", session.settled);
     entry.close();
   }
@@ -122,7 +123,8 @@ std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const Fr
 
 InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string_view storeId,
                           std::span<const std::string> frameIds, std::span<const FrameResult> results,
-                          std::span<const SessionProgress> sessions, const InboundOptions& limits) {
+                          std::span<const SessionProgress> sessions, const InboundOptions& limits,
+                          std::uint64_t storeEpoch) {
   InboundResponse response;
   response.contentType = kMediaTypeAck;
   if (!batch && !results.empty()) {
@@ -135,6 +137,9 @@ InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string
   document.text("outbox", kVersion);
   document.text("delivery", request.webhookId);
   document.text("store", storeId);
+  if (storeEpoch != 0) {
+    document.counter("storeepoch", storeEpoch);
+  }
   document.key("results");
   appendResults(response.body, frameIds, results);
   document.key("sessions");

@@ -82,6 +82,9 @@ SendReport readAnswer(const SendRequest& request, std::string_view delivery, int
       report.results = std::move(document->results);
       report.creditFrames = document->creditFrames;
       report.creditBytes = document->creditBytes;
+      report.store = std::move(document->store);
+      report.storeEpoch = document->storeEpoch;
+      report.sessions = std::move(document->sessions);
       return report;
     }
   }

@@ -66,12 +66,16 @@ struct SessionProgress {
   std::uint64_t settled = 0;
   /// The sender's store; only where a request has sessions of several stores, else empty.
   std::string origin = {};
+  /// The id of the frame that was accepted with that number; empty: not known.
+  std::string acceptedId = {};
 };
 
-/// The ACK document and its status: one result per frame, in order. `frameIds` are the ids as received.
+/// The ACK document and its status: one result per frame, in order. `frameIds` are the ids as received. `storeEpoch`
+/// says how often the store was opened; 0: it is not told.
 [[nodiscard]] InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string_view storeId,
                                         std::span<const std::string> frameIds, std::span<const FrameResult> results,
-                                        std::span<const SessionProgress> sessions, const InboundOptions& limits);
+                                        std::span<const SessionProgress> sessions, const InboundOptions& limits,
+                                        std::uint64_t storeEpoch = 0);
 
 /// The type of a frame that carries outcomes of frames that were deferred.
 inline constexpr std::string_view kAckEventType = "ackbox.ack.v1";
@@ -85,6 +89,13 @@ struct NamedResult;
 /// The results of an ACK event, 1 to 256; nothing when `data` is none. `data` is valid JSON. Include
 /// protocol/ack_document.hpp to use it.
 [[nodiscard]] std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data);
+
+/// The refusal of a request whose `outbox-version` header is one that is not spoken here; nothing when it is absent,
+/// which stands for 1, or ours. A version is a number, and perhaps a dot and a minor number, which is passed over.
+[[nodiscard]] std::optional<InboundResponse> versionProblem(std::string_view version);
+
+/// Whether `text` is a `traceparent` that W3C Trace Context allows, of version 00 or a later one.
+[[nodiscard]] bool isTraceparent(std::string_view text) noexcept;
 
 /// An RFC 9457 problem document.
 [[nodiscard]] InboundResponse problem(int status, std::string_view title, std::string_view detail);

@@ -1,5 +1,6 @@
 #include "store/claims.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -32,9 +33,13 @@ std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool was
 
 Claims::Claims(Context& context)
     : context_(context),
-      selectSession_(context.prepare("SELECT owner_id,due_at_ms,previous_sequence,name,priority,due_is_firm,"
-                                     "paused_at_ms<>0 OR blocked_by<>0 FROM #sessions WHERE id=?1")),
-      ownSession_(context.prepare("UPDATE #sessions SET owner_id=?2, head_id=coalesce(?3,head_id) WHERE id=?1")),
+      selectSession_(
+          context.prepare("SELECT owner_id,due_at_ms,previous_sequence,name,priority,due_is_firm,"
+                          "paused_at_ms<>0 OR blocked_by<>0,recall,offered_sequence,last_sequence FROM #sessions "
+                          "WHERE id=?1")),
+      ownSession_(context.prepare("UPDATE #sessions SET owner_id=?2, head_id=coalesce(?3,head_id), offered_sequence=?4 "
+                                  "WHERE id=?1")),
+      isOurs_(context.prepare("SELECT 1 FROM #outbox WHERE message_id=?1 AND session_id=?2 AND sequence=?3")),
       selectRow_(context.prepare(
           "SELECT state,owner_id,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
           "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
@@ -65,6 +70,9 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
   std::int64_t owner = 0;
   bool isFirm = false;
   bool isHalted = false;
+  bool isUntold = false;
+  std::uint64_t offered = 0;
+  std::uint64_t last = 0;
   {
     Query query(selectSession_, wanted.session);
     if (!query.next()) {
@@ -79,13 +87,19 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     claimed.priority = query.as<std::uint8_t>(4);
     isFirm = query.integer(5) != 0;
     isHalted = query.integer(6) != 0;
+    isUntold = query.integer(7) > context_.recallsTold;
+    offered = query.as<std::uint64_t>(8);
+    last = query.as<std::uint64_t>(9);
   }
-  if (owner != 0 && owner != context_.owner) {
+  claimed.offeredSequence = offered;
+  if ((owner != 0 && owner != context_.owner) || isUntold) {
     claimed.status = delivery::ClaimStatus::busy;
   } else if (isHalted) {
     claimed.status = delivery::ClaimStatus::halted;
   } else if (!isDue(claimed.dueAt, isFirm, now)) {
     claimed.status = delivery::ClaimStatus::notDue;
+  } else if (wanted.doubt && !isOurs(wanted.session, *wanted.doubt, last)) {
+    claimed.status = delivery::ClaimStatus::outdated;
   } else {
     const std::size_t firstMessage = reply.messages.size();
     for (const delivery::MessageKey key : wanted.keys) {
@@ -102,13 +116,27 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
       reply.messages[index].frame.session = name;
     }
     const std::int64_t newOwner = claimed.rows.empty() ? 0 : context_.owner;
-    if (newOwner != owner) {
+    if (wanted.doubt) {
+      offered = std::max(offered, wanted.doubt->sequence);
+      claimed.offeredSequence = offered;
+    }
+    const std::uint64_t nowOffered = claimed.rows.empty() ? offered : std::max(offered, claimed.rows.back().sequence);
+    if (newOwner != owner || (wanted.doubt && newOwner != 0)) {
       const std::optional<delivery::MessageKey> head =
           claimed.rows.empty() ? std::nullopt : std::optional(claimed.rows.front().key);
-      Query(ownSession_, wanted.session, newOwner, head).run();
+      Query(ownSession_, wanted.session, newOwner, head, nowOffered).run();
     }
   }
   reply.sessions.push_back(std::move(claimed));
+}
+
+// What the file does not remember to have sent, but has, was sent before a power cut. A peer that names no id is
+// doubted only where the number was never given away.
+bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame, std::uint64_t last) {
+  if (frame.id.empty()) {
+    return frame.sequence <= last;
+  }
+  return Query(isOurs_, frame.id, session, frame.sequence).next();
 }
 
 // The row's own state and owner are the whole claim: nothing else is shared with other unordered messages.

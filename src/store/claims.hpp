@@ -23,9 +23,12 @@ private:
   void claimRow(delivery::MessageKey key, delivery::MessageKey waited, WallTime now, delivery::SessionClaimed& session,
                 ClaimReply& reply);
 
+  [[nodiscard]] bool isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame, std::uint64_t last);
+
   Context& context_;
   Statement selectSession_;
   Statement ownSession_;
+  Statement isOurs_;
   Statement selectRow_;
   Statement ownRow_;
   Statement release_;

@@ -22,6 +22,9 @@ struct Context {
   Random& random;
   /// This store's row in the owners table.
   std::int64_t owner = 0;
+  /// Rows that were put back (`PeerMemory::recalls`) have been told up to this time: sessions of later ones must not be
+  /// claimed yet.
+  std::int64_t recallsTold = 0;
 
   [[nodiscard]] Statement prepare(std::string_view sql) const { return connection.prepare(sql); }
 };

@@ -33,7 +33,9 @@ constexpr std::array<const char*, kCounterCount> kCounterNames = {"pending",
                                                                   "ack_latency_ms",
                                                                   "last_acked_at_ms",
                                                                   "oldest_key",
-                                                                  "superseded"};
+                                                                  "superseded",
+                                                                  "stale_epochs",
+                                                                  "id_conflicts"};
 
 std::string selectText() {
   std::string columns;
@@ -114,6 +116,8 @@ Stats toStats(const CounterValues& values, const LatencyHistogram& latencies) {
     latency.p99 = latencies.quantile(0.99);
   }
   stats.superseded = at(Counter::superseded);
+  stats.staleEpochs = at(Counter::staleEpochs);
+  stats.idConflicts = at(Counter::idConflicts);
   return stats;
 }
 

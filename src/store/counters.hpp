@@ -45,9 +45,11 @@ enum class Counter : std::uint8_t {
   /// See `Oldest`.
   oldestKey,
   superseded,
+  staleEpochs,
+  idConflicts,
 };
 
-inline constexpr std::size_t kCounterCount = 23;
+inline constexpr std::size_t kCounterCount = 25;
 inline constexpr std::size_t kPeerCounterCount = 9;
 using CounterValues = std::array<std::int64_t, kCounterCount>;
 using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;

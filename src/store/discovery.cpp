@@ -12,7 +12,8 @@ constexpr std::size_t kPublishedRowsMax = 100'000;
 }  // namespace
 
 Discovery::Discovery(Context& context, Transaction& transaction)
-    : transaction_(transaction),
+    : context_(context),
+      transaction_(transaction),
       scan_(context.prepare("SELECT id,session_id,state,due_at_ms FROM #outbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectSession_(context.prepare("SELECT peer_id,name,due_at_ms,priority,lane FROM #sessions WHERE id=?1")) {}
 
@@ -68,6 +69,14 @@ void Discovery::restart() noexcept {
   rescan();
 }
 
+// Sessions that are known stay known.
+void Discovery::retell(std::int64_t recalls) noexcept {
+  recalls_ = recalls;
+  lastTold_ = 0;
+  caughtUp_ = false;
+  rescan();
+}
+
 const std::string& Discovery::sessionName(delivery::SessionKey key) const {
   static const std::string unknown;
   const auto known = sessions_.find(key);
@@ -108,7 +117,10 @@ void Discovery::scan(std::size_t limit, NewRows& found) {
   }
   lastTold_ = last;
   found.more = examined == limit;
-  caughtUp_ = caughtUp_ || !found.more;
+  if (!found.more) {
+    caughtUp_ = true;
+    context_.recallsTold = recalls_;
+  }
   while (!published_.empty() && published_.front().key <= lastTold_) {
     published_.pop_front();
   }

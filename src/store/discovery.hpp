@@ -26,6 +26,8 @@ public:
   void stop() noexcept;
   /// Everything live is told anew.
   void restart() noexcept;
+  /// The same for those who are told already: old rows were put back, for the `recalls`th time.
+  void retell(std::int64_t recalls) noexcept;
   [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const;
 
 private:
@@ -38,12 +40,15 @@ private:
   [[nodiscard]] std::uint8_t priorityOf(delivery::SessionKey key,
                                         std::unordered_map<delivery::SessionKey, std::uint8_t>& read);
 
+  Context& context_;
   Transaction& transaction_;
   Statement scan_;
   Statement selectSession_;
   delivery::MessageKey lastTold_ = 0;
   // The file's version up to which everything committed by others has been told; -1: nothing has.
   std::int64_t scannedVersion_ = -1;
+  // See `Context::recallsTold`: what it will be when the backlog has been told.
+  std::int64_t recalls_ = 0;
   bool listening_ = true;
   // The backlog has been told.
   bool caughtUp_ = false;

@@ -15,20 +15,27 @@ constexpr std::string_view kSourceUnknown;
 // A longer gap is counted as this one.
 constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
 
+// Senders whose epoch is kept in memory.
+constexpr std::size_t kEpochsMax = 1'024;
+
 }  // namespace
 
 InboundMarks::InboundMarks(Context& context)
     : context_(context),
-      selectSession_(
-          context.prepare("SELECT accepted_sequence,epoch FROM #inbound_sessions WHERE source=?1 AND origin=?2 AND "
-                          "session=?3")),
+      selectOrigin_(context.prepare("SELECT epoch FROM #inbound_origins WHERE source=?1 AND origin=?2")),
+      markOrigin_(context.prepare("INSERT INTO #inbound_origins(source,origin,epoch) VALUES(?1,?2,?3) ON "
+                                  "CONFLICT(source,origin) DO UPDATE SET epoch=max(epoch,?3)")),
+      selectSession_(context.prepare("SELECT accepted_sequence,epoch,accepted_id,accepted_digest FROM "
+                                     "#inbound_sessions WHERE source=?1 AND origin=?2 AND session=?3")),
       markSession_(context.prepare(
-          "INSERT INTO #inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms) "
-          "VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT(source,origin,session) DO UPDATE SET "
-          "accepted_sequence=max(accepted_sequence,?4), epoch=max(epoch,?5), gaps=gaps+?6, updated_at_ms=?7")),
-      selectMessage_(context.prepare("SELECT 1 FROM #processed_messages WHERE id=?1 AND source=?2")),
-      markMessage_(context.prepare("INSERT INTO #processed_messages(id,source,processed_at_ms,keep_until_ms) "
-                                   "VALUES(?1,?2,?3,?4) ON CONFLICT(id,source) DO NOTHING")),
+          "INSERT INTO #inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms,accepted_id,"
+          "accepted_digest) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT(source,origin,session) DO UPDATE SET "
+          "accepted_sequence=max(accepted_sequence,?4), epoch=max(epoch,?5), gaps=gaps+?6, updated_at_ms=?7, "
+          "accepted_id=iif(?4>=accepted_sequence,?8,accepted_id), "
+          "accepted_digest=iif(?4>=accepted_sequence,?9,accepted_digest)")),
+      selectMessage_(context.prepare("SELECT digest FROM #processed_messages WHERE id=?1 AND source=?2")),
+      markMessage_(context.prepare("INSERT INTO #processed_messages(id,source,processed_at_ms,keep_until_ms,digest) "
+                                   "VALUES(?1,?2,?3,?4,?5) ON CONFLICT(id,source) DO NOTHING")),
       purge_(context.prepare("DELETE FROM #processed_messages WHERE (id,source) IN (SELECT id,source FROM "
                              "#processed_messages WHERE keep_until_ms<?1 ORDER BY keep_until_ms LIMIT ?2)")) {}
 
@@ -36,21 +43,31 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   AdmissionReply reply;
   if (frame.sequence == 0) {
     Query query(selectMessage_, frame.id, frame.source);
-    reply.admission = query.next() ? Admission::duplicate : Admission::take;
+    if (query.next()) {
+      const bool isOther = !query.isNull(0) && query.as<std::uint64_t>(0) != frame.digest;
+      reply.admission = isOther ? Admission::idConflict : Admission::duplicate;
+    }
     return reply;
   }
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = epochOf(frame);
+  bool isOther = false;
   for (const std::string_view source : {frame.source, kSourceUnknown}) {
     Query query(selectSession_, source, frame.origin, frame.session);
     if (query.next()) {
       reply.accepted = query.as<std::uint64_t>(0);
-      epoch = query.as<std::uint64_t>(1);
+      epoch = std::max(epoch, query.as<std::uint64_t>(1));
+      reply.acceptedId = query.text(2);
+      isOther = !query.isNull(3) && query.as<std::uint64_t>(3) != frame.digest;
       break;
     }
   }
   if (frame.epoch < epoch) {
     // Before the comparison of sequences: a restored sender's numbers may name other content.
     reply.admission = Admission::staleEpoch;
+  } else if (frame.sequence == reply.accepted && !reply.acceptedId.empty() && reply.acceptedId != frame.id) {
+    reply.admission = Admission::numberTaken;
+  } else if (frame.sequence == reply.accepted && isOther) {
+    reply.admission = Admission::idConflict;
   } else if (frame.sequence <= reply.accepted) {
     reply.admission = Admission::duplicate;
   } else if (frame.previousSequence > reply.accepted) {
@@ -62,6 +79,18 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   return reply;
 }
 
+std::uint64_t& InboundMarks::epochOf(const InboundIdentity& frame) {
+  if (epochs_.size() >= kEpochsMax) {
+    epochs_.clear();
+  }
+  const auto [place, isNew] = epochs_.try_emplace(Origin(frame.source, frame.origin), 0);
+  if (isNew) {
+    Query query(selectOrigin_, frame.source, frame.origin);
+    place->second = query.next() ? query.as<std::uint64_t>(0) : 0;
+  }
+  return place->second;
+}
+
 void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
   const WallTime now = context_.clock.wallNow();
   if (frame.sequence == 0) {
@@ -70,9 +99,15 @@ void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const M
     const WallTime most = now + life.most;
     const WallTime wished = frame.expiresAt ? std::min(*frame.expiresAt, most) + kClockSkew : WallTime();
     const WallTime keepUntil = std::max(now + life.least, std::min(wished, most));
-    Query(markMessage_, frame.id, frame.source, now, keepUntil).run();
+    Query(markMessage_, frame.id, frame.source, now, keepUntil, frame.digest).run();
   } else {
-    Query(markSession_, frame.source, frame.origin, frame.session, frame.sequence, frame.epoch, gap, now).run();
+    Query(markSession_, frame.source, frame.origin, frame.session, frame.sequence, frame.epoch, gap, now, frame.id,
+          frame.digest)
+        .run();
+    if (std::uint64_t& epoch = epochOf(frame); frame.epoch > epoch) {
+      Query(markOrigin_, frame.source, frame.origin, frame.epoch).run();
+      epoch = frame.epoch;
+    }
     context_.counters.add(Counter::gaps, static_cast<std::int64_t>(gap));
   }
 }

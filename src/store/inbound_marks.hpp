@@ -1,6 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "store/context.hpp"
 #include "store/store.hpp"
@@ -18,14 +22,24 @@ public:
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
   void mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
   std::size_t purge(std::size_t limit);
+  /// What was remembered is in doubt: after a rollback, or another connection's commit.
+  void forget() noexcept { epochs_.clear(); }
 
 private:
+  using Origin = std::pair<std::string, std::string>;
+  /// The highest epoch seen of the sender's store; 0: none.
+  std::uint64_t& epochOf(const InboundIdentity& frame);
+
   Context& context_;
+  Statement selectOrigin_;
+  Statement markOrigin_;
   Statement selectSession_;
   Statement markSession_;
   Statement selectMessage_;
   Statement markMessage_;
   Statement purge_;
+  // Of senders that spoke lately.
+  std::map<Origin, std::uint64_t> epochs_;
 };
 
 }  // namespace ackbox::store

@@ -1,5 +1,6 @@
 #include "store/inbox.hpp"
 
+#include "store/digest.hpp"
 #include "store/peers.hpp"
 
 namespace ackbox::store {
@@ -42,6 +43,8 @@ Inbox::Inbox(Context& context)
                                    "sequence>0 ORDER BY sequence LIMIT 1")),
       selectWaiting_(context.prepare(
           "SELECT 1 FROM #inbox WHERE origin=?1 AND session=?2 AND sequence=?3 AND frame_id=?4 AND source=?5")),
+      selectNumber_(context.prepare("SELECT frame_id,type,data FROM #inbox WHERE source=?1 AND origin=?2 AND "
+                                    "session=?3 AND sequence=?4")),
       selectWord_(context.prepare("SELECT outcome,code,detail,result FROM #inbox_results WHERE frame_id=?4 AND "
                                   "source=?5 AND origin=?1 AND session=?2 AND sequence=?3")),
       selectAfter_(
@@ -102,6 +105,20 @@ std::optional<FrameResult> Inbox::wordOn(const InboundIdentity& frame) {
   word.detail = query.text(2);
   word.result = query.text(3);
   return word;
+}
+
+Admission Inbox::compare(const InboundIdentity& frame) {
+  if (size() == 0 || frame.sequence == 0) {
+    return Admission::duplicate;
+  }
+  Query query(selectNumber_, frame.source, frame.origin, frame.session, frame.sequence);
+  if (!query.next()) {
+    return Admission::duplicate;
+  }
+  if (query.view(0) != frame.id) {
+    return Admission::numberTaken;
+  }
+  return digestOf(query.view(1), query.view(2)) == frame.digest ? Admission::duplicate : Admission::idConflict;
 }
 
 std::vector<InboxPlace> Inbox::rowsAfter(InboxKey after, std::size_t limit) {

@@ -73,6 +73,10 @@ public:
   /// What to tell of a duplicate: `defer` while it waits, or the last word that was kept. Nothing: a plain `ack`.
   [[nodiscard]] std::optional<FrameResult> wordOn(const InboundIdentity& frame);
 
+  /// A frame that was accepted and still waits: whether this is it (`duplicate`), or another one under its number or
+  /// id.
+  [[nodiscard]] Admission compare(const InboundIdentity& frame);
+
   // --- Running.
 
   /// Up to `limit` rows behind `after`.
@@ -97,6 +101,7 @@ private:
   Statement insert_;
   Statement selectFirst_;
   Statement selectWaiting_;
+  Statement selectNumber_;
   Statement selectWord_;
   Statement selectAfter_;
   Statement selectRow_;

@@ -19,6 +19,15 @@ void Oldest::settled(delivery::MessageKey key) {
   ++settled_;
 }
 
+void Oldest::returned(delivery::MessageKey key) {
+  const delivery::MessageKey known = counters_.value(Counter::oldestKey);
+  if (key < known) {
+    counters_.add(Counter::oldestKey, key - known);
+  }
+  exact_ = false;
+  due_ = true;
+}
+
 void Oldest::advanceIfDue() {
   if (due_) {
     advance(kLooks + 2 * settled_);

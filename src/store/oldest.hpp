@@ -12,7 +12,7 @@ namespace ackbox::store {
 /// Keeps `Counter::oldestKey`: no live row has a smaller key. Dead letters and retained rows that lie in front of the
 /// oldest live row are so passed once, in small steps, and not by each reader.
 ///
-/// It holds because nothing that is settled becomes live again under its old key: a redrive makes a new row.
+/// Only what a peer forgot becomes live again under its old key, and `returned` tells of it: a redrive makes a new row.
 ///
 /// All in a transaction. Thread-safety: none.
 class Oldest {
@@ -21,6 +21,8 @@ public:
 
   /// The row with this key is not live any more.
   void settled(delivery::MessageKey key);
+  /// The row with this key, and perhaps later ones, is live again.
+  void returned(delivery::MessageKey key);
   /// Moves on if the oldest row was settled; looks at a bounded number of rows.
   void advanceIfDue();
   /// Moves on, also past what other processes settled; looks at no more than `looks` rows.

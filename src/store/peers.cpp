@@ -24,9 +24,10 @@ std::vector<PeerOptions> configuredPeers(const OutboxOptions& options) {
 
 Peers::Peers(Context& context)
     : context_(context),
-      upsert_(context.prepare("INSERT INTO #peers(name,url,agent,max_requests) VALUES(?1,?2,?3,?4) "
-                              "ON CONFLICT(name) DO UPDATE SET url=?2, agent=?3, max_requests=?4 RETURNING id")),
-      selectAll_(context.prepare("SELECT id,name,url,agent,max_requests FROM #peers ORDER BY id")),
+      upsert_(context.prepare(
+          "INSERT INTO #peers(name,url,agent,max_requests) VALUES(?1,?2,?3,?4) "
+          "ON CONFLICT(name) DO UPDATE SET url=?2, agent=?3, max_requests=?4 RETURNING id,store,store_epoch")),
+      selectAll_(context.prepare("SELECT id,name,url,agent,max_requests,store,store_epoch FROM #peers ORDER BY id")),
       disabling_(context.prepare(
           "UPDATE #meta SET orders=orders+1 WHERE ?2<>(SELECT hold FROM #peers WHERE id=?1) AND 2 IN (?2,"
           "(SELECT hold FROM #peers WHERE id=?1))")),
@@ -41,17 +42,19 @@ void Peers::configure() {
   for (const PeerOptions& peer : configuredPeers(context_.options)) {
     Query query(upsert_, peer.name, peer.url, peer.agent, peer.maxRequests);
     query.next();
-    const std::int64_t key = query.integer(0);
+    PeerRow row{query.integer(0),          peer.name, peer.url, peer.agent, peer.maxRequests, query.text(1),
+                query.as<std::uint64_t>(2)};
     // A statement with RETURNING takes effect for good only when it is stepped to its end.
     query.run();
-    add({key, peer.name, peer.url, peer.agent, peer.maxRequests});
+    add(std::move(row));
   }
   countEach(lone);
   if (context_.options.adoptPeers) {
     Query query(selectAll_);
     while (query.next()) {
       if (find(query.view(1)) == nullptr) {
-        add({query.integer(0), query.text(1), query.text(2), query.text(3), query.as<std::uint32_t>(4)});
+        add({query.integer(0), query.text(1), query.text(2), query.text(3), query.as<std::uint32_t>(4), query.text(5),
+             query.as<std::uint64_t>(6)});
       }
     }
   }

@@ -19,7 +19,7 @@ constexpr const char* kSessionColumns =
     "(?1 IS NULL OR p.name=?1)";
 // `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
 PeerStats peerStatsOf(const Query& query, const CounterValues& totals) {
-  constexpr int kFirst = 6;
+  constexpr int kFirst = 10;
   const bool own = query.integer(kFirst + static_cast<int>(kPeerCounterCount)) != 0;
   const auto at = [&](Counter counter) {
     const auto index = static_cast<std::size_t>(counter);
@@ -34,6 +34,12 @@ PeerStats peerStatsOf(const Query& query, const CounterValues& totals) {
     stats.nextProbeAt = query.instant(4);
   }
   stats.lastError = query.text(5);
+  stats.store = query.text(6);
+  stats.resets = query.as<std::uint64_t>(7);
+  if (query.integer(8) != 0) {
+    stats.lastResetAt = query.instant(8);
+  }
+  stats.resent = query.as<std::uint64_t>(9);
   stats.pending = at(Counter::pending);
   stats.sending = at(Counter::sending);
   stats.sent = at(Counter::sent);
@@ -101,7 +107,8 @@ struct Reader::Body {
               "pragma_freelist_count AS f,pragma_page_size AS s",
               {}),
         peers(database.getHandle(),
-              "SELECT p.name,p.down,p.failures,p.down_since_ms,p.next_probe_at_ms,p.last_error," +
+              "SELECT p.name,p.down,p.failures,p.down_since_ms,p.next_probe_at_ms,p.last_error,p.store,p.resets,"
+              "p.reset_at_ms,p.resent," +
                   peerCounterColumns() +
                   ",c.peer_id IS NOT NULL FROM #peers AS p LEFT JOIN #peer_counters AS c ON "
                   "c.peer_id=p.id ORDER BY p.id",
@@ -143,8 +150,10 @@ struct Reader::Body {
   Statement owners;
   Explainer explainer;
   StatusReader status;
-  // No row below it is live, nor ever will be: a redriven message gets a new key.
+  // No row below it is live: a redriven message gets a new key.
   std::int64_t oldestKey = 0;
+  // The stored floor that it was found above. A lower one later says that old rows are live again.
+  std::int64_t floorSeen = 0;
 };
 
 Reader::Reader(const std::filesystem::path& file, const OutboxOptions& options)
@@ -153,7 +162,9 @@ Reader::Reader(const std::filesystem::path& file, const OutboxOptions& options)
 Reader::~Reader() = default;
 
 std::optional<WallTime> Reader::Body::readOldest() {
-  oldestKey = std::max(oldestKey, counters.value(Counter::oldestKey));
+  const std::int64_t floor = counters.value(Counter::oldestKey);
+  oldestKey = floor < floorSeen ? floor : std::max(oldestKey, floor);
+  floorSeen = floor;
   Query query(oldest, oldestKey);
   if (!query.next()) {
     return std::nullopt;

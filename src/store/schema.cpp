@@ -260,6 +260,33 @@ CREATE INDEX #sessions_paused ON #sessions(id) WHERE paused_at_ms<>0;
 CREATE INDEX #sessions_blocked ON #sessions(blocked_by) WHERE blocked_by<>0;
 ALTER TABLE #counters ADD COLUMN refused_unauthenticated INTEGER NOT NULL DEFAULT 0;  -- total: requests that proved nobody
 ALTER TABLE #counters ADD COLUMN refused_forbidden INTEGER NOT NULL DEFAULT 0;        -- total: requests without the right
+-- Amnesia: what tells that a peer, or this file, has gone back. What a peer said of itself:
+ALTER TABLE #peers ADD COLUMN store TEXT NOT NULL DEFAULT '';                -- identity of its store; empty: not told
+ALTER TABLE #peers ADD COLUMN store_epoch INTEGER NOT NULL DEFAULT 0;        -- how often that store was opened
+ALTER TABLE #peers ADD COLUMN resent_store_epoch INTEGER NOT NULL DEFAULT 0; -- store_epoch when all that is kept was last sent again
+ALTER TABLE #peers ADD COLUMN resets INTEGER NOT NULL DEFAULT 0;             -- total: how often it had forgotten
+ALTER TABLE #peers ADD COLUMN reset_at_ms INTEGER NOT NULL DEFAULT 0;        -- when it last had; 0: never
+ALTER TABLE #peers ADD COLUMN resent INTEGER NOT NULL DEFAULT 0;             -- total: messages sent again for that
+ALTER TABLE #sessions ADD COLUMN offered_sequence INTEGER NOT NULL DEFAULT 0; -- highest that was ever in a request
+ALTER TABLE #sessions ADD COLUMN recall INTEGER NOT NULL DEFAULT 0;           -- the recalls at which its rows were put back
+ALTER TABLE #meta ADD COLUMN recalls INTEGER NOT NULL DEFAULT 0;              -- how often old rows were put back, by anyone
+UPDATE #sessions SET offered_sequence=previous_sequence;
+UPDATE #sessions SET offered_sequence=max(offered_sequence, rows.offered) FROM (SELECT session_id, max(sequence) AS
+  offered FROM #outbox WHERE attempt>0 GROUP BY session_id) AS rows WHERE rows.session_id=#sessions.id;
+-- What an inbound session's newest frame was, and what is known of a sender's store whatever the session.
+ALTER TABLE #inbound_sessions ADD COLUMN accepted_id TEXT NOT NULL DEFAULT ''; -- empty: from before version 3
+ALTER TABLE #inbound_sessions ADD COLUMN accepted_digest INTEGER;              -- of its type and data, see digest.hpp
+ALTER TABLE #processed_messages ADD COLUMN digest INTEGER;                     -- the same; NULL: from before version 3
+CREATE TABLE #inbound_origins(  -- stores of others that frames of sessions came from
+  source TEXT NOT NULL,     -- the sender's agent URI
+  origin TEXT NOT NULL,     -- the sender's store
+  epoch INTEGER NOT NULL,   -- highest seen: a lower one betrays a restored copy
+  PRIMARY KEY(source, origin)
+) WITHOUT ROWID;
+INSERT INTO #inbound_origins SELECT source, origin, max(epoch) FROM #inbound_sessions WHERE source<>''
+  GROUP BY source, origin;
+ALTER TABLE #counters ADD COLUMN stale_epochs INTEGER NOT NULL DEFAULT 0;  -- total: inbound frames of stores that went back
+ALTER TABLE #counters ADD COLUMN id_conflicts INTEGER NOT NULL DEFAULT 0;  -- total: inbound frames under a used id
 )sql";
 
 constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
@@ -282,6 +309,7 @@ constexpr Table kTables[] = {
     {"inbox", 3},
     {"inbox_results", 3},
     {"peer_counters", 3},
+    {"inbound_origins", 3},
 };
 
 bool hasTable(sqlite3* connection, const std::string& name) {

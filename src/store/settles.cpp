@@ -35,9 +35,9 @@ MessageState stateOf(Next next) {
   return MessageState::acked;
 }
 
-// The transitions that a settlement may carry: a claim and a redrive need more than one row's state.
+// The transitions that a settlement may carry: the others need more than one row's state.
 bool isSettle(Transition transition) {
-  return transition != Transition::claim && transition != Transition::redrive;
+  return transition != Transition::claim && transition != Transition::redrive && transition != Transition::resend;
 }
 
 }  // namespace

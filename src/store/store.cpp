@@ -12,6 +12,7 @@
 #include "store/orders.hpp"
 #include "store/outbox.hpp"
 #include "store/owners.hpp"
+#include "store/peer_memory.hpp"
 #include "store/peers.hpp"
 #include "store/schema.hpp"
 #include "store/settles.hpp"
@@ -29,6 +30,7 @@ struct Parts {
         oldest(connection.handle(), connection.prefix(), counters),
         context{connection, counters, oldest, options, *options.clock, *options.random},
         peers(context),
+        memory(context, peers),
         orders(context),
         outbox(context, peers),
         claims(context),
@@ -39,12 +41,13 @@ struct Parts {
         owners(context, std::move(liveness)),
         discovery(context, transaction),
         vacuum(connection),
-        selectEpoch(connection.prepare("SELECT epoch FROM #meta")) {}
+        selectMeta(connection.prepare("SELECT epoch,recalls FROM #meta")) {}
 
   Counters counters;
   Oldest oldest;
   Context context;
   Peers peers;
+  PeerMemory memory;
   Orders orders;
   Outbox outbox;
   Claims claims;
@@ -55,7 +58,7 @@ struct Parts {
   Owners owners;
   Discovery discovery;
   Vacuum vacuum;
-  Statement selectEpoch;
+  Statement selectMeta;
 };
 
 OutboxOptions complete(OutboxOptions options) {
@@ -75,7 +78,7 @@ struct Store::Body {
   explicit Body(const StoreOptions& storeOptions);
 
   void open(std::shared_ptr<Liveness> liveness);
-  void readEpoch();
+  void readMeta();
   void reload();
   void forgetAll() noexcept;
 
@@ -89,6 +92,9 @@ struct Store::Body {
 
   // As of the last `begin`.
   std::uint64_t epoch = 0;
+  // The same, and what this transaction has added.
+  std::int64_t recalls = 0;
+  bool recalled = false;
 
   /// What a nested scope puts back when it is undone.
   struct Scope {
@@ -132,16 +138,24 @@ void Store::Body::open(std::shared_ptr<Liveness> liveness) {
   origin = query.text(0);
 
   parts = std::make_unique<Parts>(connection, transaction, options, std::move(liveness));
-  readEpoch();
+  readMeta();
   parts->peers.configure();
   parts->owners.registerSelf();
   parts->owners.buryDead();
 }
 
-void Store::Body::readEpoch() {
-  Query query(parts->selectEpoch);
-  query.next();
-  epoch = query.as<std::uint64_t>(0);
+void Store::Body::readMeta() {
+  std::int64_t nowRecalled = 0;
+  {
+    Query query(parts->selectMeta);
+    query.next();
+    epoch = query.as<std::uint64_t>(0);
+    nowRecalled = query.integer(1);
+  }
+  if (std::exchange(recalls, nowRecalled) != nowRecalled) {
+    // Whoever put old rows back told nobody of them.
+    parts->discovery.retell(nowRecalled);
+  }
 }
 
 void Store::Body::reload() {
@@ -150,15 +164,18 @@ void Store::Body::reload() {
   parts->oldest.forget();
   parts->owners.refresh();
   parts->orders.refresh();
-  readEpoch();
+  readMeta();
+  parts->marks.forget();
 }
 
 void Store::Body::forgetAll() noexcept {
   scopes.clear();
+  recalled = false;
   parts->outbox.forgetSessions();
   parts->outbox.forgetAfter(0, supersededBefore);
   parts->counters.forget();
   parts->oldest.forget();
+  parts->marks.forget();
 }
 
 Store::Store(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
@@ -199,6 +216,9 @@ void Store::commit() {
   }
   body_->scopes.clear();
   body_->parts->discovery.publish(body_->parts->outbox.stored());
+  if (std::exchange(body_->recalled, false)) {
+    body_->readMeta();
+  }
   body_->supersededBefore = body_->parts->outbox.superseded().size();
   body_->parts->outbox.forgetAfter(0, body_->supersededBefore);
   body_->checkpointer.checkpointIfDue();
@@ -241,6 +261,11 @@ void Store::release(std::span<const delivery::SessionRelease> releases) {
 
 void Store::recordPeer(const delivery::PeerRecord& record) {
   body_->parts->peers.record(record);
+}
+
+std::optional<PeerResetEvent> Store::hear(const delivery::PeerNews& news) {
+  body_->recalled = true;
+  return body_->parts->memory.hear(news, shared());
 }
 
 std::optional<Store::AckedById> Store::ackById(std::string_view messageId) {
@@ -314,6 +339,10 @@ void Store::countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden
   body_->parts->counters.add(Counter::refusedForbidden, static_cast<std::int64_t>(forbidden));
 }
 
+void Store::countRefused(Admission admission) {
+  body_->parts->counters.add(admission == Admission::idConflict ? Counter::idConflicts : Counter::staleEpochs, 1);
+}
+
 void Store::countDuplicate() {
   body_->parts->counters.add(Counter::duplicates, 1);
 }
@@ -343,6 +372,7 @@ void Store::rollbackToSavepoint() {
   body_->parts->outbox.forgetAfter(scope.storedRows, scope.superseded);
   body_->parts->counters.restore(scope.changes);
   body_->parts->oldest.forget();
+  body_->parts->marks.forget();
 }
 
 void Store::guardTransaction(bool on) {

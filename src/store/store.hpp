@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/events.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
@@ -42,6 +43,9 @@ struct PeerRow {
   std::string url;
   std::string agent;
   std::uint32_t maxRequests = 0;
+  /// Its own store as the file knows it: identity, and how often it was opened.
+  std::string store = {};
+  std::uint64_t storeEpoch = 0;
 };
 
 /// Rows and sessions that the machine has not been told of, in key order.
@@ -111,6 +115,8 @@ struct InboundIdentity {
   std::uint64_t sequence = 0;
   std::uint64_t previousSequence = 0;
   std::optional<WallTime> expiresAt;
+  /// Of its type and data, see `digestOf`.
+  std::uint64_t digest = 0;
 };
 
 /// Whether an inbound frame may take effect.
@@ -120,8 +126,12 @@ enum class Admission : std::uint8_t {
   duplicate,
   /// Its predecessor has not been accepted here.
   outOfSequence,
-  /// Its sender's store was restored from an older copy.
+  /// Its sender's store was restored from an older copy: a newer epoch was seen.
   staleEpoch,
+  /// The same: its number belongs to another frame.
+  numberTaken,
+  /// Its id was used before with other data.
+  idConflict,
 };
 
 /// How long the mark of a frame without a sequence is kept.
@@ -134,8 +144,9 @@ struct MarkLife {
 
 struct AdmissionReply {
   Admission admission = Admission::take;
-  /// Highest accepted sequence of the session.
+  /// Highest accepted sequence of the session, and the id of the frame that had it; empty: not known.
   std::uint64_t accepted = 0;
+  std::string acceptedId = {};
   /// The frame is taken but its number leaves a gap: this many of the sender's messages were given up.
   std::uint64_t gap = 0;
 };
@@ -184,6 +195,9 @@ public:
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
   void release(std::span<const delivery::SessionRelease> releases);
   void recordPeer(const delivery::PeerRecord& record);
+  /// Keeps what an answer has shown of a peer's memory, and by policy puts back what the peer forgot. Returns what
+  /// subscribers are to be told; nothing when there is nothing, or another process was first.
+  std::optional<PeerResetEvent> hear(const delivery::PeerNews& news);
 
   /// An ACK by message id, in any live state.
   struct AckedById {
@@ -242,6 +256,8 @@ public:
   /// The same for a frame that took effect: counts it as received.
   void markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
   void countDuplicate();
+  /// A frame that was refused for what it was admitted as: `staleEpoch`, `numberTaken`, `idConflict`.
+  void countRefused(Admission admission);
   /// Requests and frames that were refused for who sent them.
   void countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden);
   /// Deletes up to `limit` expired marks; returns how many.

@@ -33,8 +33,8 @@ constexpr std::size_t kFirstReadBytes = 4096;
 // What is read ahead of the parser, beyond the headers. The parser's own limits count neither the extensions of a chunk
 // nor the trailers: without an end to the buffer, one line would fill the memory.
 constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
-constexpr const char* kOnceOnly[] = {"webhook-id", "webhook-timestamp", "webhook-signature", "outbox-agent",
-                                     "content-type"};
+constexpr const char* kOnceOnly[] = {"webhook-id",   "webhook-timestamp", "webhook-signature",
+                                     "outbox-agent", "outbox-version",    "content-type"};
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 // How long, and how much of, a refused request is read and thrown away, so that the refusal is not lost to the reset
 // that closing a socket with unread bytes causes.
@@ -241,6 +241,10 @@ private:
     request.webhookTimestamp = message["webhook-timestamp"];
     request.webhookSignature = message["webhook-signature"];
     request.claimedAgent = message["outbox-agent"];
+    request.version = message["outbox-version"];
+    if (message.count("traceparent") == 1) {
+      request.traceparent = message["traceparent"];
+    }
     request.certificateAgents = certificateAgents_;
     request.body = std::move(message.body());
     RequestSink::Respond respond = [self = shared_from_this(), number = requestNumber_](InboundResponse response) {

@@ -1,0 +1,129 @@
+// Whether the peer and this store remember the same. Each answer tells which store gave it and how far that has come in
+// each session of the request. Less than it had: the peer has forgotten. More than we ever sent: we have.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "delivery/machine_body.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+constexpr const char* kStaleEpoch = "stale-epoch";
+constexpr const char* kDisowned =
+    "stale-epoch: the peer knows messages of this store that this file does not; the file was restored from a backup, "
+    "or is a copy of one in use. Go on with the newer file, or export what is pending into a new one";
+
+bool isStale(const FrameResult& result) {
+  return result.outcome == Outcome::term && result.code == kStaleEpoch;
+}
+
+}  // namespace
+
+void Machine::peerMet(PeerKey peer, std::string store, std::uint64_t storeEpoch) {
+  Peer& known = body_->peerOf(peer);
+  known.store = std::move(store);
+  known.storeEpoch = storeEpoch;
+}
+
+void Machine::Body::meet(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
+  Peer& peer = *request.peer;
+  const bool isKnown = report.store == peer.store && report.storeEpoch <= peer.storeEpoch;
+  // An answer that the old store gave may come after one of the new.
+  if (report.store.empty() || isKnown || request.id <= peer.metAt) {
+    return;
+  }
+  PeerNews news{.peer = peer.key, .store = report.store, .storeEpoch = report.storeEpoch};
+  if (!peer.store.empty() && report.store != peer.store) {
+    news.found = PeerResetKind::peerLost;
+    peer.metAt = lastRequest;
+    for (auto& [key, session] : sessions) {
+      if (session.peer == &peer) {
+        recallOthers(session, {}, now, actions);
+      }
+    }
+  }
+  peer.store = report.store;
+  peer.storeEpoch = report.storeEpoch;
+  actions.news.push_back(std::move(news));
+}
+
+std::optional<PeerNews> Machine::Body::whetherStale(const Request& request, const SendReport& report) {
+  Peer& peer = *request.peer;
+  if (std::none_of(report.results.begin(), report.results.end(), isStale)) {
+    peer.staleAt = 0;
+    return std::nullopt;
+  }
+  // A request that begins from now on has the file's epoch as of now.
+  if (peer.staleAt == 0 || request.id <= peer.staleAt) {
+    peer.staleAt = std::max(peer.staleAt, lastRequest);
+    return std::nullopt;
+  }
+  PeerNews found;
+  found.peer = peer.key;
+  found.found = PeerResetKind::selfRestored;
+  return found;
+}
+
+const SessionWord* Machine::Body::wordOn(const SendReport& report, std::size_t firstItem, Items items) {
+  if (isUnit(items.front().session->key)) {
+    return nullptr;
+  }
+  const auto word = std::find_if(report.sessions.begin(), report.sessions.end(),
+                                 [&](const SessionWord& one) { return one.firstFrame == firstItem; });
+  return word == report.sessions.end() ? nullptr : &*word;
+}
+
+bool Machine::Body::mistrusts(Items items, std::uint64_t offered, const SessionWord& word) {
+  Session& session = *items.front().session;
+  if (word.isOther) {
+    return true;
+  }
+  if (word.accepted <= std::max(offered, items.back().row.sequence)) {
+    return false;
+  }
+  // A power cut may have taken back that it was sent, or this file may never have known it: the store can tell.
+  session.doubt = AcceptedFrame{word.accepted, word.acceptedId};
+  return true;
+}
+
+PeerNews Machine::Body::selfRestored(PeerKey peer, const Session& session, std::uint64_t offered,
+                                     std::uint64_t accepted) {
+  PeerNews found;
+  found.peer = peer;
+  found.found = PeerResetKind::selfRestored;
+  found.session = session.key;
+  found.expected = offered;
+  found.accepted = accepted;
+  return found;
+}
+
+void Machine::Body::reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
+                                    const SessionWord& word, const SendReport& report, Actions& actions) {
+  // All of the peer's sessions begin anew when its store is another; that was told.
+  if (request.id <= request.peer->metAt) {
+    return;
+  }
+  PeerNews news;
+  news.peer = request.peer->key;
+  news.found = PeerResetKind::peerRestored;
+  news.store = report.store;
+  news.storeEpoch = report.storeEpoch;
+  news.session = session.key;
+  news.expected = predecessor;
+  news.accepted = word.accepted;
+  actions.news.push_back(std::move(news));
+}
+
+void Machine::Body::disown(const Request& request, const PeerNews& found, const Now& now, Actions& actions) {
+  SendReport report;
+  report.outcome = RequestOutcome::peerRefused;
+  report.error = kDisowned;
+  peerFailed(request, PeerHealth::Failure::refused, report, now, actions);
+  if (!std::exchange(request.peer->isDisowned, true)) {
+    actions.news.push_back(found);
+  }
+}
+
+}  // namespace ackbox::delivery

@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "protocol/json_writer.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/text_rules.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::protocol {
+namespace {
+
+// "00" and what follows it: trace id, parent id, flags, with their dashes.
+constexpr std::size_t kTraceparentLength = 55;
+
+bool isHex(std::string_view text) noexcept {
+  return std::ranges::all_of(
+      text, [](char letter) { return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f'); });
+}
+
+bool isId(std::string_view text) noexcept {
+  return isHex(text) && text.find_first_not_of('0') != std::string_view::npos;
+}
+
+std::string_view withoutSpaces(std::string_view header) noexcept {
+  header.remove_prefix(std::min(header.find_first_not_of(" \t"), header.size()));
+  return header.substr(0, header.find_last_not_of(" \t") + 1);
+}
+
+}  // namespace
+
+std::optional<InboundResponse> versionProblem(std::string_view version) {
+  const std::string_view given = withoutSpaces(version);
+  const std::size_t dot = given.find('.');
+  const bool isWellFormed =
+      parseCounter(given.substr(0, dot)) && (dot == std::string_view::npos || parseCounter(given.substr(dot + 1)));
+  if (given.empty() || (isWellFormed && given.substr(0, dot) == kVersion)) {
+    return std::nullopt;
+  }
+  InboundResponse response;
+  // Not 400, by which a sender gives its messages up one by one: this one is to hold the peer until somebody looks.
+  response.status = 415;
+  response.contentType = kMediaTypeProblem;
+  ObjectWriter document(response.body);
+  document.text("type", "about:blank");
+  document.text("title", "Unsupported version");
+  document.number("status", static_cast<std::uint64_t>(response.status));
+  document.text("detail", "outbox-version is none that is spoken here");
+  document.raw("versions", "[\"" + std::string(kVersion) + "\"]");
+  document.close();
+  return response;
+}
+
+bool isTraceparent(std::string_view text) noexcept {
+  if (text.size() < kTraceparentLength || text.size() > kTraceparentBytesMax || text[2] != '-' || text[35] != '-' ||
+      text[52] != '-') {
+    return false;
+  }
+  const std::string_view version = text.substr(0, 2);
+  // Later versions may go on behind another dash.
+  const bool endsWell = text.size() == kTraceparentLength || (version != "00" && text[kTraceparentLength] == '-');
+  return isHex(version) && version != "ff" && endsWell && isId(text.substr(3, 32)) && isId(text.substr(36, 16)) &&
+         isHex(text.substr(53, 2)) && isVisibleAscii(text, kTraceparentBytesMax);
+}
+
+}  // namespace ackbox::protocol

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace ackbox::store {
+
+/// A frame's type and data in 64 bits, by which a repetition is told from other data under the same id. It is stored:
+/// never change it.
+///
+/// It finds mistakes, not attacks: whoever wants two frames with one digest can make them, and deceives only the
+/// receiver of his own frames, who takes the second for the first.
+///
+/// Source: MurmurHash64A by Austin Appleby, public domain; words are read with the lowest byte first.
+[[nodiscard]] std::uint64_t digestOf(std::string_view type, std::string_view data) noexcept;
+
+}  // namespace ackbox::store

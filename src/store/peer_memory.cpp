@@ -1,0 +1,152 @@
+#include "store/peer_memory.hpp"
+
+#include <string>
+#include <vector>
+
+#include "base/policies.hpp"
+
+namespace ackbox::store {
+namespace {
+
+// Of peer ?1; of its session ?2 only what is above ?3, or 0: of all. ?4 is now. What was acknowledged without having
+// been sent was never this peer's to forget.
+constexpr const char* kKept =
+    " FROM #outbox INDEXED BY #outbox_acked WHERE state=3 AND attempt>0 AND coalesce(expires_at_ms>?4,1) AND "
+    "session_id IN (SELECT id FROM #sessions WHERE peer_id=?1) AND (?2=0 OR (session_id=?2 AND sequence>?3))";
+
+}  // namespace
+
+PeerMemory::PeerMemory(Context& context, Peers& peers)
+    : context_(context),
+      peers_(peers),
+      meet_(context.prepare("UPDATE #peers SET store=?2, store_epoch=max(store_epoch,?3) WHERE id=?1 AND store IN "
+                            "('',?2)")),
+      selectPeer_(context.prepare("SELECT store,resent_store_epoch FROM #peers WHERE id=?1")),
+      lose_(context.prepare("UPDATE #peers SET store=?2, store_epoch=?3, resent_store_epoch=?3, resets=resets+1, "
+                            "reset_at_ms=?4 WHERE id=?1")),
+      loseSessions_(context.prepare("UPDATE #sessions SET previous_sequence=0, recall=?2 WHERE peer_id=?1 AND lane=0")),
+      restore_(context.prepare("UPDATE #peers SET resent_store_epoch=?2, resets=resets+1, reset_at_ms=?3 WHERE id=?1")),
+      restoreSession_(context.prepare(
+          "UPDATE #sessions SET previous_sequence=min(previous_sequence,?2), recall=max(recall,?3) WHERE id=?1")),
+      selectSession_(context.prepare("SELECT name FROM #sessions WHERE id=?1")),
+      countRecall_(context.prepare("UPDATE #meta SET recalls=recalls+1, orders=orders+1")),
+      selectRecalls_(context.prepare("SELECT recalls FROM #meta")),
+      selectKept_(context.prepare(std::string("SELECT session_id,count(*),sum(length(data)),min(id),min(sequence)") +
+                                  kKept + " GROUP BY session_id")),
+      putBack_(context.prepare(std::string("UPDATE #outbox SET state=0, due_at_ms=0, not_before_ms=?4 WHERE id IN "
+                                           "(SELECT id") +
+                               kKept + ")")),
+      putBackSession_(context.prepare(
+          "UPDATE #sessions SET recall=?4, head_id=?3, previous_sequence=iif(lane=0,min(previous_sequence,?2),0) WHERE "
+          "id=?1")),
+      countResent_(context.prepare("UPDATE #peers SET resent=resent+?2 WHERE id=?1")) {}
+
+std::optional<PeerResetEvent> PeerMemory::hear(const delivery::PeerNews& news, bool isShared) {
+  if (!news.found) {
+    Query(meet_, news.peer, news.store, news.storeEpoch).run();
+    return std::nullopt;
+  }
+  PeerResetEvent event;
+  event.kind = *news.found;
+  event.store = news.store;
+  event.expected = news.expected;
+  event.accepted = news.accepted;
+  if (const PeerRow* peer = peers_.find(news.peer)) {
+    event.peer = peer->name;
+  }
+  if (Query query(selectSession_, news.session); query.next()) {
+    event.session = query.text(0);
+  }
+  switch (*news.found) {
+    case PeerResetKind::peerLost:
+      return noteLost(news, event) ? std::optional(event) : std::nullopt;
+    case PeerResetKind::peerRestored:
+      noteRestored(news, isShared, event);
+      break;
+    case PeerResetKind::selfRestored:
+      break;
+  }
+  return event;
+}
+
+bool PeerMemory::noteLost(const delivery::PeerNews& news, PeerResetEvent& event) {
+  {
+    Query query(selectPeer_, news.peer);
+    if (!query.next() || query.view(0) == news.store) {
+      // Another process was first.
+      return false;
+    }
+    event.storeBefore = query.text(0);
+  }
+  Query(lose_, news.peer, news.store, news.storeEpoch, context_.clock.wallNow()).run();
+  Query(loseSessions_, news.peer, recalled()).run();
+  if (peerResetPolicyOf(context_.options, event.peer) == PeerResetPolicy::resend) {
+    event.resent = resend(news.peer, 0, 0);
+  }
+  return true;
+}
+
+// Where the peer says how often its store was opened, all that is kept goes out again once, as sessions that say
+// nothing may have been forgotten, too; whatever the peer still knows is a duplicate.
+void PeerMemory::noteRestored(const delivery::PeerNews& news, bool isShared, PeerResetEvent& event) {
+  std::uint64_t resentAt = 0;
+  if (Query query(selectPeer_, news.peer); query.next()) {
+    resentAt = query.as<std::uint64_t>(1);
+  }
+  const bool resends = peerResetPolicyOf(context_.options, event.peer) == PeerResetPolicy::resend;
+  const bool isWhole = resends && news.storeEpoch != 0 && news.storeEpoch != resentAt;
+  Query(restore_, news.peer, isWhole ? news.storeEpoch : resentAt, context_.clock.wallNow()).run();
+  // Of what it deferred and forgot, too, another process may still think that it waits there.
+  const bool mayBeMisread = isShared && context_.counters.value(Counter::sent) > 0;
+  Query(restoreSession_, news.session, news.accepted, mayBeMisread ? recalled() : 0).run();
+  if (resends) {
+    event.resent = isWhole ? resend(news.peer, 0, 0) : resend(news.peer, news.session, news.accepted);
+    if (isWhole) {
+      // Resending has moved the predecessor to what it found; the peer's own word is better.
+      Query(restoreSession_, news.session, news.accepted, 0).run();
+    }
+  }
+}
+
+std::uint64_t PeerMemory::resend(delivery::PeerKey peer, delivery::SessionKey session, std::uint64_t accepted) {
+  struct Kept {
+    delivery::SessionKey session;
+    std::int64_t rows;
+    std::int64_t bytes;
+    delivery::MessageKey first;
+    std::int64_t firstSequence;
+  };
+  const WallTime now = context_.clock.wallNow();
+  std::vector<Kept> all;
+  for (Query query(selectKept_, peer, session, accepted, now); query.next();) {
+    all.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.integer(4)});
+  }
+  if (all.empty()) {
+    return 0;
+  }
+  Query(putBack_, peer, session, accepted, now).run();
+  const std::int64_t recall = recalled();
+  std::int64_t rows = 0;
+  for (const Kept& kept : all) {
+    context_.counters.leave(kept.session, MessageState::acked, kept.rows, kept.bytes);
+    context_.counters.enter(kept.session, MessageState::pending, kept.rows, kept.bytes);
+    context_.oldest.returned(kept.first);
+    Query(putBackSession_, kept.session, kept.firstSequence - 1, kept.first, recall).run();
+    rows += kept.rows;
+  }
+  Query(countResent_, peer, rows).run();
+  return static_cast<std::uint64_t>(rows);
+}
+
+std::int64_t PeerMemory::recalled() {
+  Query(countRecall_).run();
+  return recalls();
+}
+
+std::int64_t PeerMemory::recalls() {
+  Query query(selectRecalls_);
+  query.next();
+  return query.integer(0);
+}
+
+}  // namespace ackbox::store
