@@ -129,6 +129,10 @@ private:
   void onRead(const error_code& error, Parser& parser) {
     if (error) {
       onReadError(error, parser);
+    } else if (parser.get().result_int() < 100) {
+      // Unlike an interim answer it may have been read up to the end of the stream, behind which there is nothing to
+      // wait for.
+      finish(HttpEnd::unavailable, authority_ + ": not an acceptable HTTP answer: its status is none");
     } else if (parser.get().result_int() < 200) {
       // It announces the real one.
       if (++interimAnswers_ > kInterimAnswersMax) {

@@ -1,6 +1,6 @@
-// Goal: neither a command line nor a line of `enqueue`'s input crashes the tool's parsers, and what a frame line
-// carries is JSON. Method: the input is a frame line, a duration, and, split at newlines, a command line that is parsed
-// and not run.
+// Goal: neither a command line nor a line of `enqueue`'s input crashes the tool's parsers, and what a line that is JSON
+// carries is taken as it stands there; what is none is refused, at the latest by the enqueue. Method: the input is a
+// frame line, a duration, and, split at newlines, a command line that is parsed and not run.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,15 +11,31 @@
 #include "cli/duration.hpp"
 #include "cli/frame_line.hpp"
 #include "cli/grammar.hpp"
+#include "protocol/json_reader.hpp"
+#include "protocol/json_text.hpp"
 #include "protocol/wire.hpp"
+
+namespace {
+
+constexpr std::size_t kDepthMax = 1024;
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace ackbox;
   const std::string_view text = fuzz::textOf(bytes, size);
   const cli::FrameLine line = cli::parseFrameLine(text, Frame());
-  // Data stands inside the line, so it is nested one deeper there.
-  fuzz::require(!line.problem.empty() || line.frame.data.empty() || protocol::isValidJson(line.frame.data, 1024),
-                "a frame line's data is not JSON");
+  if (line.problem.empty()) {
+    const bool isJson = protocol::findFault(text, kDepthMax) == protocol::JsonFault::none;
+    const auto members = isJson ? protocol::Members::read(protocol::trimJson(text)) : std::nullopt;
+    if (members) {
+      const auto data = members->find("data");
+      fuzz::require(!data || *data == line.frame.data, "a frame line's data is taken otherwise than it stands there");
+    }
+    fuzz::require(line.frame.data.empty() || protocol::isValidJson(line.frame.data, kDepthMax) ||
+                      protocol::frameProblem(line.frame, kDepthMax),
+                  "a frame line's data is not JSON, and would be stored");
+  }
   if (const auto duration = cli::parseDuration(text)) {
     fuzz::require(duration->count() >= 0, "a duration is negative");
   }

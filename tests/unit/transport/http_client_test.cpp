@@ -5,6 +5,7 @@
 #include "transport/http_client.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/socket.h>
 
 #include <future>
 #include <thread>
@@ -259,6 +260,25 @@ TEST_CASE("An interim answer is passed over") {
   RawServer peer({saying("HTTP/1.1 102 Processing\r\n\r\n" + answer("1"))});
   Client client;
   CHECK(client.post(peer.url()).body == "1");
+}
+
+TEST_CASE("hostile: a status below 100, which is neither an answer nor announces one: no answer, at once") {
+  // Its body is everything up to the end, which comes without a close.
+  const auto finishing = [](RawConnection& connection) {
+    connection.receiveMessage();
+    connection.send("HTTP/1.1 099 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Le");
+    ::shutdown(connection.descriptor(), SHUT_WR);
+    CHECK(connection.receiveAll().empty());
+  };
+  RawServer peer({finishing, saying("HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n" + answer("1"))});
+  Client client;
+  for (int round = 0; round < 2; ++round) {
+    CAPTURE(round);
+    const HttpAnswer got = client.post(peer.url());
+    CHECK(got.end == HttpEnd::unavailable);
+    CHECK(got.error.find("status") != std::string::npos);
+  }
+  CHECK(peer.finish().empty());
 }
 
 TEST_CASE("An answer that comes before the request was read to its end is heard") {
