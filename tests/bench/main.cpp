@@ -31,6 +31,7 @@ struct Arguments {
   // How the bench calls itself for the far side of a delivery.
   std::string role;
   std::string file;
+  Link link;
 };
 
 void list() {
@@ -56,7 +57,8 @@ int playRole(const Arguments& arguments) {
   if (arguments.role == "backlog") {
     return runBacklogReader(arguments.file);
   }
-  return runReceiver(arguments.file, arguments.role == "receiver" ? Durability::powerCut : Durability::processCrash);
+  return runReceiver(arguments.file, arguments.role == "receiver" ? Durability::powerCut : Durability::processCrash,
+                     arguments.link);
 }
 
 void saveJson(const std::string& target, const Report& report) {
@@ -125,6 +127,9 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "backlog"}))
       ->group("");
   app.add_option("--file", arguments.file)->group("");
+  app.add_option("--keys", arguments.link.keys)->group("");
+  app.add_flag("--signed", arguments.link.isSigned)->group("");
+  app.add_flag("--encrypted", arguments.link.isEncrypted)->group("");
   CLI11_PARSE(app, argc, argv);
   try {
     if (!arguments.role.empty()) {

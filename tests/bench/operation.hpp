@@ -23,6 +23,8 @@ struct Operation {
 [[nodiscard]] Measurement enqueueBatch(const Settings& settings);
 [[nodiscard]] Measurement rowLife(const Settings& settings);
 [[nodiscard]] Measurement endToEnd(const Settings& settings);
+[[nodiscard]] Measurement signing(const Settings& settings);
+[[nodiscard]] Measurement tls(const Settings& settings);
 [[nodiscard]] Measurement loneMessageLatency(const Settings& settings);
 [[nodiscard]] Measurement claim100(const Settings& settings);
 [[nodiscard]] Measurement settle100(const Settings& settings);

@@ -4,34 +4,77 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
+#include <fstream>
 #include <iostream>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "bench/effects.hpp"
 #include "bench/workload.hpp"
+#include "integration/test_certificates.hpp"
 
 namespace ackbox::bench {
+namespace {
 
-Receiver::Receiver(const std::filesystem::path& file, Durability durability)
-    : process_(
-          {"--role", durability == Durability::powerCut ? "receiver" : "receiver-normal", "--file", file.string()}),
-      url_(process_.readLine()) {}
+constexpr const char* kSecretFile = "secret";
+constexpr const char* kAuthority = "authority";
+constexpr const char* kServer = "receiver";
+
+std::vector<std::string> roleOf(const std::filesystem::path& file, Durability durability, const Link& link) {
+  std::vector<std::string> words = {"--role", durability == Durability::powerCut ? "receiver" : "receiver-normal",
+                                    "--file", file.string()};
+  if (!link.keys.empty()) {
+    words.insert(words.end(), {"--keys", link.keys.string()});
+  }
+  if (link.isSigned) {
+    words.emplace_back("--signed");
+  }
+  if (link.isEncrypted) {
+    words.emplace_back("--encrypted");
+  }
+  return words;
+}
+
+}  // namespace
+
+void writeKeys(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / kSecretFile) << "whsec_dGhlIGJlbmNoIGtlZXBzIHRoaXMgdG8gaXRzZWxmIC4=\n";
+  const testing::TestAuthority authority(folder, kAuthority);
+  (void)authority.issue(kServer);
+}
+
+Receiver::Receiver(const std::filesystem::path& file, Durability durability, const Link& link)
+    : process_(roleOf(file, durability, link)), url_(process_.readLine()) {}
 
 double Receiver::cpuMicroseconds() {
   process_.writeLine("cpu");
   return std::stod(process_.readLine());
 }
 
-int runReceiver(const std::filesystem::path& file, Durability durability) {
+int runReceiver(const std::filesystem::path& file, Durability durability, const Link& link) {
   createEffects(file);
   boost::asio::io_context context;
   OutboxOptions options = outboxOptions(durability);
   options.agent = kReceiverAgent;
   OutboxManager manager = OutboxManager::open(file, options);
-  InboundHandler handler(manager, effectHandler(), {.allowAnonymous = true});
-  InboundServer server(context.get_executor(), handler);
+  InboundOptions inbound;
+  if (link.isSigned) {
+    inbound.peers = {{.agents = {kSenderAgent}, .secrets = SecretSource::file(link.keys / kSecretFile)}};
+  } else {
+    inbound.allowAnonymous = true;
+  }
+  InboundHandler handler(manager, effectHandler(), std::move(inbound));
+  InboundServerOptions serverOptions;
+  if (link.isEncrypted) {
+    serverOptions.tls.certificateFile = link.keys / (std::string(kServer) + ".pem");
+    serverOptions.tls.keyFile = link.keys / (std::string(kServer) + ".key");
+  }
+  InboundServer server(context.get_executor(), handler, serverOptions);
   std::jthread serving([&] { context.run(); });
   const double before = ownCpuMicroseconds();
   std::cout << server.url() << std::endl;
@@ -44,13 +87,23 @@ int runReceiver(const std::filesystem::path& file, Durability durability) {
 }
 
 std::unique_ptr<OutboxManager> startSender(const std::filesystem::path& file, Durability durability,
-                                           const Receiver& receiver) {
+                                           const Receiver& receiver, const Link& link) {
   OutboxOptions options = outboxOptions(durability);
+  if (link.batchFrames != 0) {
+    options.batchFrames = link.batchFrames;
+  }
   PeerOptions& peer = options.peers.emplace_back();
   peer.url = receiver.url();
   peer.agent = kReceiverAgent;
+  if (link.isSigned) {
+    peer.secrets = SecretSource::file(link.keys / kSecretFile);
+  }
+  HttpSenderOptions senderOptions;
+  if (link.isEncrypted) {
+    senderOptions.tls.authorityFile = link.keys / (std::string(kAuthority) + ".pem");
+  }
   auto manager = std::make_unique<OutboxManager>(OutboxManager::open(file, options));
-  manager->setSender(std::make_shared<HttpSender>());
+  manager->setSender(std::make_shared<HttpSender>(senderOptions));
   manager->start();
   return manager;
 }

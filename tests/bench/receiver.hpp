@@ -11,10 +11,25 @@
 
 namespace ackbox::bench {
 
+/// How two processes speak: plainly, unless told otherwise. Nothing in it outlives the folder.
+struct Link {
+  /// Where the keys are that `isSigned` and `isEncrypted` need, see `writeKeys`.
+  std::filesystem::path keys;
+  /// Requests and answers are signed with HMAC-SHA256 (`v1`).
+  bool isSigned = false;
+  /// TLS, with the server's certificate verified.
+  bool isEncrypted = false;
+  /// Frames of one request; 0: as many as an outbox sends by default.
+  std::uint32_t batchFrames = 0;
+};
+
+/// Makes a secret, an authority and the receiver's certificate in `folder`, for the length of a measurement.
+void writeKeys(const std::filesystem::path& folder);
+
 /// The other process of a delivery, seen from its parent: an `InboundServer` over a durable store on loopback.
 class Receiver {
 public:
-  Receiver(const std::filesystem::path& file, Durability durability);
+  Receiver(const std::filesystem::path& file, Durability durability, const Link& link = {});
 
   [[nodiscard]] const std::string& url() const noexcept { return url_; }
   /// Processor time that it has used since it began to listen.
@@ -29,11 +44,11 @@ private:
 
 /// The body of that process: prints its URL, answers each line of its input with its processor time, and ends with
 /// its input.
-int runReceiver(const std::filesystem::path& file, Durability durability);
+int runReceiver(const std::filesystem::path& file, Durability durability, const Link& link);
 
 /// An outbox in `file` that delivers to `receiver`, already started.
 [[nodiscard]] std::unique_ptr<OutboxManager> startSender(const std::filesystem::path& file, Durability durability,
-                                                         const Receiver& receiver);
+                                                         const Receiver& receiver, const Link& link = {});
 
 /// This process's processor time, user and system, of all its threads.
 [[nodiscard]] double ownCpuMicroseconds();

@@ -51,7 +51,7 @@ std::string orderedId(std::uint64_t number) {
 
 OutboxOptions outboxOptions(Durability durability) {
   OutboxOptions options;
-  options.agent = "urn:ackbox:bench:sender";
+  options.agent = kSenderAgent;
   options.durability = durability;
   options.maxPending = 0;
   options.maxPendingBytes = 0;

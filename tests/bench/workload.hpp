@@ -13,6 +13,7 @@ namespace ackbox::bench {
 
 constexpr std::size_t kFrameBytes = 512;
 constexpr std::uint64_t kSessions = 1'000;
+constexpr const char* kSenderAgent = "urn:ackbox:bench:sender";
 constexpr std::string_view kReceiverAgent = "urn:ackbox:bench:receiver";
 
 /// The `number`th message, from 0: sessions in turn, each message carrying its own place in its session, from 1, so

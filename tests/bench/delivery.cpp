@@ -1,0 +1,108 @@
+#include "bench/delivery.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "bench/effects.hpp"
+#include "bench/measurement.hpp"
+#include "bench/scratch.hpp"
+#include "bench/window.hpp"
+#include "bench/workload.hpp"
+
+namespace ackbox::bench {
+namespace {
+
+constexpr std::ptrdiff_t kOutstanding = 1'000;
+// Of no acknowledgement at all.
+constexpr std::chrono::seconds kPatience{30};
+
+// Counts acknowledgements and awaits a number of them.
+class AckCounter {
+public:
+  void add() {
+    const std::uint64_t now = ++count_;
+    if (now >= awaited_) {
+      const std::scoped_lock lock(mutex_);
+      reached_.notify_all();
+    }
+  }
+
+  void await(std::uint64_t number) {
+    std::unique_lock lock(mutex_);
+    awaited_ = number;
+    for (std::uint64_t seen = count_; seen < number; seen = count_) {
+      if (!reached_.wait_for(lock, kPatience, [&] { return count_ >= number; }) && count_ == seen) {
+        throw std::runtime_error("delivery stands still at " + std::to_string(seen) + " of " + std::to_string(number) +
+                                 " messages");
+      }
+    }
+  }
+
+private:
+  std::atomic<std::uint64_t> count_{0};
+  std::atomic<std::uint64_t> awaited_{~std::uint64_t{0}};
+  std::mutex mutex_;
+  std::condition_variable reached_;
+};
+
+std::uint64_t enqueueAll(const Settings& settings, OutboxManager& manager) {
+  std::atomic<std::uint64_t> refused{0};
+  std::uint64_t sent = 0;
+  Window window(kOutstanding);
+  for (Budget budget(settings); budget.take(); ++sent) {
+    window.enter();
+    manager.enqueueThen(frameOf(sent), [&](const std::error_code& error, const EnqueueReceipt& receipt) {
+      if (error || !receipt.isNew()) {
+        ++refused;
+      }
+      window.leave();
+    });
+  }
+  window.drain();
+  if (refused != 0) {
+    throw std::runtime_error("enqueues were refused");
+  }
+  return sent;
+}
+
+void requireRetired(const OutboxManager& manager, std::uint64_t sent) {
+  const Stats stats = manager.getStats();
+  if (stats.acked != sent || stats.pending + stats.sending + stats.sent + stats.failed != 0) {
+    throw std::runtime_error("the outbox is not empty after the last acknowledgement");
+  }
+}
+
+}  // namespace
+
+Delivery deliver(const Settings& settings, Durability durability, const Link& link) {
+  const std::filesystem::path senderFile = freshDatabase(settings.folder, "sender");
+  const std::filesystem::path receiverFile = freshDatabase(settings.folder, "receiver");
+  Delivery delivery;
+  std::uint64_t sent = 0;
+  {
+    Receiver receiver(receiverFile, durability, link);
+    AckCounter acks;
+    const std::unique_ptr<OutboxManager> manager = startSender(senderFile, durability, receiver, link);
+    const Subscription subscription = manager->onAcked([&](const AckedEvent&) { acks.add(); });
+    const double senderBefore = ownCpuMicroseconds();
+    const double receiverBefore = receiver.cpuMicroseconds();
+    const auto start = std::chrono::steady_clock::now();
+    sent = enqueueAll(settings, *manager);
+    acks.await(sent);
+    delivery.perSecond = perSecond(sent, std::chrono::steady_clock::now() - start);
+    delivery.senderCpuMicroseconds = (ownCpuMicroseconds() - senderBefore) / static_cast<double>(sent);
+    delivery.receiverCpuMicroseconds = (receiver.cpuMicroseconds() - receiverBefore) / static_cast<double>(sent);
+    manager->stop();
+    requireRetired(*manager, sent);
+    receiver.finish();
+  }
+  verifyEffects(receiverFile, sent);
+  removeDatabase(senderFile);
+  removeDatabase(receiverFile);
+  return delivery;
+}
+
+}  // namespace ackbox::bench
