@@ -41,7 +41,8 @@ struct InboundFrame {
   std::optional<WallTime> expiresAt;
   /// The receiver that the sender means; empty: it did not say.
   std::string audience;
-  /// Empty with a sequence of 0: a frame outside any session, from a foreign CloudEvents sender.
+  /// Empty with a sequence of 0: a frame outside any session, from a foreign CloudEvents sender. With a name and a
+  /// sequence of 0: a session of AGENIUM's, whose frames are taken as they come.
   std::string session;
   std::string origin;
   std::uint64_t epoch = 0;
@@ -53,6 +54,9 @@ struct InboundFrame {
   /// The hop that brought it: the request's `traceparent` header, the parent of what the handler does; empty: there was
   /// none, or none that W3C allows, or the frame was deferred and the hop is over. Not covered by the signature.
   std::string hopTraceparent = {};
+  /// The media type of data that is no JSON, as an event in CloudEvents' binary mode may carry; `data` is then the
+  /// bytes in base64, as a JSON string. Empty: the data is JSON.
+  std::string dataContentType = {};
 };
 
 /// What a handler answers.
@@ -150,6 +154,14 @@ struct InboundGap {
   std::uint64_t lastMissing = 0;
 };
 
+/// What a request's body is, and what its answer must be.
+enum class InboundForm : std::uint8_t {
+  /// CloudEvents, answered with an ACK document.
+  cloudEvents,
+  /// One frame as AGENIUM's agents write them, answered as they do: see `InboundServerOptions::compatibilityPath`.
+  agenium,
+};
+
 /// One HTTP request, as far as the protocol cares.
 struct InboundRequest {
   std::string contentType;
@@ -166,6 +178,10 @@ struct InboundRequest {
   /// `outbox-version` and `traceparent`, as received; empty: there was none.
   std::string version = {};
   std::string traceparent = {};
+  /// The `ce-` headers, each by the attribute's name in lower case, with the value as received: an event in binary
+  /// mode.
+  std::vector<std::pair<std::string, std::string>> eventHeaders = {};
+  InboundForm form = InboundForm::cloudEvents;
 };
 
 /// What to answer.

@@ -21,6 +21,9 @@ struct InboundServerOptions {
   std::uint16_t port = 0;
   /// The path of the inbox.
   std::string path = "/inbox";
+  /// A second path, on which frames in AGENIUM's form are taken, such as `/message`. From the same peers, with the same
+  /// proof; without `outbox-agent` a peer is known by its key or certificate. Empty (default): none.
+  std::string compatibilityPath = {};
   /// TLS, once it names a certificate. Default: plain HTTP.
   TlsServerOptions tls = {};
   /// Whether to listen without TLS on an address that is not loopback, where anybody on the way reads along. Default:

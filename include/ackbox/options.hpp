@@ -39,6 +39,17 @@ enum class PeerResetPolicy : std::uint8_t {
   resend,
 };
 
+class Sender;
+
+/// What `HttpSender` takes for a peer's word.
+enum class PeerProfile : std::uint8_t {
+  /// The protocol in `proto/`: only an ACK document, signed where keys are shared, settles a message.
+  native,
+  /// Any receiver of Standard Webhooks: one frame a request, as `application/json`, and the status alone decides. Any
+  /// 2xx is the ACK, whoever wrote it: a captive portal's page retires a message, so give such a peer `https://`.
+  webhook,
+};
+
 /// A remote agent and how it is reached.
 struct PeerOptions {
   /// The name that frames address. 1 to 256 bytes.
@@ -58,12 +69,17 @@ struct PeerOptions {
   /// For what it forgot, instead of `OutboxOptions::peerReset`. Default: not set.
   std::optional<PeerResetPolicy> peerReset = {};
   /// The keys shared with it. `HttpSender` then signs each request with all that can, and takes no answer for an ACK
-  /// that none of them verifies. At least one must be able to verify: `whsec_` or `whpk_`. Default: none, nothing is
-  /// signed.
+  /// that none of them verifies. At least one must be able to verify: `whsec_` or `whpk_`; for a `webhook`, which signs
+  /// no answer, to sign: `whsec_` or `whsk_`. Default: none, nothing is signed.
   SecretSource secrets = {};
   /// Whether `url` may be `http://` to another machine, where anybody on the way reads along. Default: only to
   /// loopback.
   bool allowPlainHttp = false;
+  /// See `PeerProfile`. Default: the protocol.
+  PeerProfile profile = PeerProfile::native;
+  /// Carries this peer's messages instead of the sender that `OutboxManager::setSender` sets, which is not told of this
+  /// peer. Several peers of one manager may share one; it belongs to that manager alone. Null (default): that sender.
+  std::shared_ptr<Sender> sender = {};
 };
 
 /// Policies of some sessions. Each field that is set counts before those of the peer and of the outbox; of several

@@ -10,6 +10,7 @@
 #include "manager/engine.hpp"
 #include "manager/jobs.hpp"
 #include "manager/puller.hpp"
+#include "manager/senders.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -25,6 +26,7 @@ OutboxOptions completed(OutboxOptions options) {
   if (options.peers.empty() && !options.adoptPeers) {
     options.peers.emplace_back();
   }
+  Senders::introduceOwn(options.peers);
   return options;
 }
 
@@ -89,7 +91,7 @@ std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions 
 
 void Core::setSender(std::shared_ptr<Sender> sender) {
   if (sender) {
-    sender->usePeers(options_.peers);
+    Senders::introduce(options_.peers, *sender);
   }
   const std::scoped_lock lock(mutex_);
   sender_ = std::move(sender);
@@ -117,7 +119,7 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor
   if (pulling_) {
     throw Error(Errc::alreadyRunning, "messages are being claimed");
   }
-  if (!sender_) {
+  if (!Senders::suffice(options_.peers, sender_ != nullptr)) {
     throw Error(Errc::noSender, "nothing can be delivered");
   }
   lastReport_ = {};

@@ -38,7 +38,7 @@ bool needsStore(const delivery::Actions& actions) {
 
 Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
                RunMode mode)
-    : sender_(std::move(sender)),
+    : senders_(core->options().peers, std::move(sender)),
       strand_(boost::asio::make_strand(executor)),
       mode_(mode),
       core_(std::move(core)),
@@ -61,7 +61,7 @@ void Engine::begin(Ended ended) {
   boost::asio::post(strand_, [self = shared_from_this(), call = std::move(ended)]() mutable {
     self->ended_ = std::move(call);
     self->machine_.setClaiming(self->mode_ != RunMode::once);
-    self->sender_->start(self->strand_);
+    self->senders_.start(self->strand_);
     self->discover();
   });
 }
@@ -119,7 +119,7 @@ void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&
     if (found != configured.end()) {
       peers_.emplace(row.key, row);
       adviser_.addPeer(row.key, row.name);
-      machine_.peerAdded(row.key, found->maxRequests, sender_->initialCredit(), found->rateLimit);
+      machine_.peerAdded(row.key, found->maxRequests, senders_.of(row.name).initialCredit(), found->rateLimit);
       machine_.peerMet(row.key, row.store, row.storeEpoch);
     }
   }
@@ -379,7 +379,7 @@ void Engine::send(delivery::Actions::Send&& send) {
     refused.outcome = RequestOutcome::cancelled;
   } else {
     try {
-      sender_->asyncSend(std::move(request), [link = crossing(), id](SendReport report) {
+      senders_.of(peer.name).asyncSend(std::move(request), [link = crossing(), id](SendReport report) {
         link->enter([&report](const Engine&) { return std::move(report); },
                     [id](Engine& engine, const SendReport& told) { engine.answered(id, told); });
       });
@@ -462,7 +462,7 @@ void Engine::giveUp() {
     return;
   }
   patienceOver_ = true;
-  sender_->stop();
+  senders_.stop();
   std::vector<delivery::RequestId> abandoned;
   for (const auto& [id, request] : requests_) {
     abandoned.push_back(id);
@@ -504,7 +504,7 @@ void Engine::finish() {
   pollAlarm_->cancel();
   pauseAlarm_->cancel();
   stopAlarm_->cancel();
-  sender_->stop();
+  senders_.stop();
   core_->peerBoard().clear();
   // The core may end with this reference, and must not end inside one of its own callers here.
   boost::asio::post(strand_, [self = shared_from_this(), core = std::exchange(core_, nullptr), call = std::move(ended_),

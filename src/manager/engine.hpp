@@ -16,8 +16,8 @@
 #include "manager/adviser.hpp"
 #include "manager/core.hpp"
 #include "manager/crossing.hpp"
-#include "manager/function_sender.hpp"
 #include "manager/health_watch.hpp"
+#include "manager/senders.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::manager {
@@ -58,7 +58,7 @@ public:
   [[nodiscard]] const auto& strand() const noexcept { return strand_; }
   /// Whether waiting for the run's end in this thread would be waiting for itself.
   [[nodiscard]] bool runsInThisThread() const noexcept {
-    return strand_.running_in_this_thread() || sendsInThisThread(sender_.get());
+    return strand_.running_in_this_thread() || senders_.runInThisThread();
   }
 
 private:
@@ -112,7 +112,7 @@ private:
   void finish();
 
   // Constant after construction.
-  const std::shared_ptr<Sender> sender_;
+  const Senders senders_;
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
   const RunMode mode_;
 

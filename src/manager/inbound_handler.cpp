@@ -95,6 +95,7 @@ public:
       respond(std::move(*decoded.problem));
       return;
     }
+    PeerRegistry::attribute(*sender, request, decoded);
     if (!mayGoOn(*sender, decoded, respond)) {
       return;
     }

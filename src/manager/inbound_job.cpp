@@ -7,6 +7,7 @@
 #include "ackbox/error.hpp"
 #include "manager/inbound_scope.hpp"
 #include "protocol/ack_document.hpp"
+#include "protocol/agenium.hpp"
 #include "store/digest.hpp"
 #include "store/inbox.hpp"
 
@@ -289,6 +290,9 @@ std::vector<protocol::SessionProgress> InboundJob::progress() const {
 InboundResponse InboundJob::answer(const std::error_code& error) const {
   if (error) {
     return protocol::unavailable(error == Errc::diskFull, "nothing was stored; try again");
+  }
+  if (request_.form == InboundForm::agenium) {
+    return protocol::encodeAgeniumAnswer(results_.front());
   }
   std::vector<std::string> ids;
   ids.reserve(decoded_.frames.size());

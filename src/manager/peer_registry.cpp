@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/text_rules.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -16,6 +18,8 @@ constexpr std::size_t kPeersMax = 10'000;
 // Verified with for nobody, so that a name that is unknown takes as long as one that is known. Whether it fits is not
 // asked, so that everybody may know it.
 constexpr std::string_view kDecoySecret = "whsec_ZGVjb3kgZGVjb3kgZGVjb3kgZGVjb3kgZGVjb3k=";
+
+constexpr std::string_view kAnonymousAgent = "urn:ackbox:anonymous";
 
 [[noreturn]] void refuse(std::size_t index, const std::string& why) {
   throw Error(Errc::invalidOption, "InboundOptions::peers[" + std::to_string(index) + "]." + why);
@@ -128,6 +132,24 @@ std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequ
   return std::nullopt;
 }
 
+void PeerRegistry::attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded) {
+  if (request.form != InboundForm::agenium) {
+    return;
+  }
+  const std::string& claimed = request.claimedAgent;
+  std::string source;
+  if (sender.peer != nullptr) {
+    const std::vector<std::string>& agents = sender.peer->options.agents;
+    source = contains(agents, claimed) ? claimed : agents.front();
+  } else {
+    const bool isName = !claimed.empty() && protocol::isPlainText(claimed, protocol::kAgentBytesMax);
+    source = isName ? claimed : std::string(kAnonymousAgent);
+  }
+  for (protocol::DecodedFrame& member : decoded.frames) {
+    member.frame.source = source;
+  }
+}
+
 PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::DecodedRequest& request,
                                               std::size_t& refusedFrames) const {
   for (protocol::DecodedFrame& member : request.frames) {
@@ -144,7 +166,8 @@ PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::De
     if (!member.refusal && (!contains(rights.agents, frame.source) || !(isAck ? rights.mayAck : rights.maySend))) {
       return Verdict::forbidden;
     }
-    if (!member.refusal && !isAck && frame.sequence != 0 && !rights.sessions.empty() &&
+    const bool hasSession = frame.sequence != 0 || !frame.session.empty();
+    if (!member.refusal && !isAck && hasSession && !rights.sessions.empty() &&
         !contains(rights.sessions, frame.session)) {
       FrameResult refusal;
       refusal.outcome = Outcome::term;

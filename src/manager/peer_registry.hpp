@@ -39,6 +39,10 @@ public:
   /// Nothing when the request proves nobody whom it may come from.
   [[nodiscard]] std::optional<Sender> authenticate(const InboundRequest& request) const;
 
+  /// Gives frames in a form that names no source the name of who sent them: what the request says in `outbox-agent`,
+  /// where that is the peer's own, else the peer's first; for an anonymous one what it says, or `urn:ackbox:anonymous`.
+  static void attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded);
+
   /// What a peer may do with the frames of a request.
   enum class Verdict : std::uint8_t {
     allowed,

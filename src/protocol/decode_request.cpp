@@ -1,30 +1,14 @@
+#include "protocol/agenium.hpp"
+#include "protocol/binary_event.hpp"
+#include "protocol/body_rules.hpp"
 #include "protocol/decode_frame.hpp"
 #include "protocol/json_reader.hpp"
-#include "protocol/json_text.hpp"
 #include "protocol/media_type.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::protocol {
 namespace {
-
-/// Why the request is refused whatever its frames say; nothing when it may be taken apart.
-std::optional<InboundResponse> bodyProblem(const InboundRequest& request, const InboundOptions& limits) {
-  if (request.body.size() > limits.bodyBytesMax) {
-    return bodyTooLarge(limits.bodyBytesMax);
-  }
-  switch (findFault(request.body, limits.depthMax)) {
-    case JsonFault::none:
-      return std::nullopt;
-    case JsonFault::syntax:
-      return problem(400, "Not JSON", "the body is not JSON text by RFC 8259");
-    case JsonFault::encoding:
-      return problem(400, "Not JSON", "the body is not UTF-8");
-    case JsonFault::depth:
-      return limitProblem(400, "Nested too deep", "the body has too many levels", "maxdepth", limits.depthMax);
-  }
-  return std::nullopt;
-}
 
 /// Counts before anything is built: a body of empty objects would otherwise become a hundred times its size.
 std::optional<InboundResponse> countProblem(std::string_view batch, const InboundOptions& limits) {
@@ -45,6 +29,12 @@ std::optional<InboundResponse> countProblem(std::string_view batch, const Inboun
 }  // namespace
 
 DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions& limits) {
+  if (request.form == InboundForm::agenium) {
+    return decodeAgenium(request, limits);
+  }
+  if (isBinaryEvent(request)) {
+    return decodeBinaryEvent(request, limits);
+  }
   DecodedRequest decoded;
   decoded.batch = isMediaType(request.contentType, kMediaTypeBatch);
   if (!decoded.batch && !isMediaType(request.contentType, kMediaTypeFrame)) {
@@ -52,7 +42,7 @@ DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions
                               "send application/cloudevents+json or application/cloudevents-batch+json");
     return decoded;
   }
-  decoded.problem = bodyProblem(request, limits);
+  decoded.problem = bodyProblem(request.body, limits.bodyBytesMax, limits.depthMax);
   if (decoded.problem) {
     return decoded;
   }

@@ -2,6 +2,7 @@
 
 #include "protocol/json_writer.hpp"
 #include "protocol/limits.hpp"
+#include "protocol/statuses.hpp"
 #include "protocol/text_rules.hpp"
 #include "protocol/wire.hpp"
 
@@ -79,31 +80,6 @@ void appendSessions(std::string& out, std::span<const SessionProgress> sessions)
   out.push_back(']');
 }
 
-int statusOf(const FrameResult& result) noexcept {
-  // Waiting does not mend a missing predecessor, as a 503 would suggest to whatever stands between the two.
-  if (result.code == "out-of-sequence") {
-    return 422;
-  }
-  switch (result.outcome) {
-    case Outcome::ack:
-      return 200;
-    case Outcome::defer:
-      return 202;
-    case Outcome::nack:
-      return 503;
-    case Outcome::term:
-      return 422;
-  }
-  return 503;
-}
-
-/// Whole seconds, up: a header that promised less would call the sender back too soon.
-std::uint32_t secondsUp(std::optional<std::chrono::milliseconds> delay) {
-  const auto wished = std::chrono::ceil<std::chrono::seconds>(
-      std::clamp(delay.value_or(std::chrono::milliseconds(0)), std::chrono::milliseconds(0), kRetryAfterMax));
-  return std::max(1U, static_cast<std::uint32_t>(wished.count()));
-}
-
 }  // namespace
 
 std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const FrameResult& result, bool carriesResult) {
@@ -128,10 +104,7 @@ InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string
   InboundResponse response;
   response.contentType = kMediaTypeAck;
   if (!batch && !results.empty()) {
-    response.status = statusOf(results.front());
-    if (response.status == 503) {
-      response.retryAfterSeconds = secondsUp(results.front().retryAfter);
-    }
+    setStatus(results.front(), response);
   }
   ObjectWriter document(response.body);
   document.text("outbox", kVersion);

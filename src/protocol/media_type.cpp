@@ -55,4 +55,8 @@ bool isJsonMediaType(std::string_view value) noexcept {
   return sameWord(type, "application/json") || sameWord(type, "text/json") || endsWithWord(type, "+json");
 }
 
+bool startsWithWord(std::string_view text, std::string_view start) noexcept {
+  return sameWord(text.substr(0, start.size()), start);
+}
+
 }  // namespace ackbox::protocol

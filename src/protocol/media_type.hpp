@@ -11,4 +11,7 @@ namespace ackbox::protocol {
 /// Whether a `datacontenttype` stands for JSON: `application/json`, `text/json`, or any `+json`.
 [[nodiscard]] bool isJsonMediaType(std::string_view value) noexcept;
 
+/// Whether `text` begins with `start` (lower-case), in any case.
+[[nodiscard]] bool startsWithWord(std::string_view text, std::string_view start) noexcept;
+
 }  // namespace ackbox::protocol

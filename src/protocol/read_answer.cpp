@@ -130,4 +130,25 @@ SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::str
   return report;
 }
 
+SendReport readWebhookAnswer(int status, std::string_view retryAfter) {
+  SendReport report;
+  report.outcome = judge(status);
+  report.retryAfter = parseRetryAfter(retryAfter);
+  report.error = "HTTP " + std::to_string(status);
+  // Such receivers often say 400 where the signature does not hold: with a wrong secret, one answer must not cost a
+  // message that a mended secret would deliver.
+  if (isSuccess(status) || status == 400) {
+    FrameResult result;
+    result.outcome = isSuccess(status) ? Outcome::ack : Outcome::nack;
+    result.code = isSuccess(status) ? "" : "bad-request";
+    result.detail = isSuccess(status) ? "" : report.error;
+    result.retryAfter = isSuccess(status) ? std::nullopt : report.retryAfter;
+    report.outcome = RequestOutcome::answered;
+    report.results.push_back(std::move(result));
+  } else if (status == 500) {
+    report.outcome = RequestOutcome::connectionLost;
+  }
+  return report;
+}
+
 }  // namespace ackbox::protocol

@@ -18,6 +18,8 @@ namespace ackbox::protocol {
 inline constexpr std::string_view kMediaTypeFrame = "application/cloudevents+json";
 inline constexpr std::string_view kMediaTypeBatch = "application/cloudevents-batch+json";
 inline constexpr std::string_view kMediaTypeAck = "application/json";
+/// What receivers of Standard Webhooks expect.
+inline constexpr std::string_view kMediaTypeWebhook = "application/json";
 inline constexpr std::string_view kMediaTypeProblem = "application/problem+json";
 inline constexpr std::string_view kVersion = "1";
 
@@ -120,5 +122,10 @@ struct NamedResult;
 /// status alone it holds or pauses the peer; it settles nothing, and a frame that it refuses alone is only charged an
 /// attempt, because whoever stands between the two agents can write that much.
 [[nodiscard]] SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter);
+
+/// The answer of a receiver of Standard Webhooks to one frame, of which the status is all that counts: any 2xx is its
+/// ACK, a 413 or a 422 gives it up, a 400 is charged to it, and a 500 is the peer's doing until there is evidence that
+/// it is the frame's.
+[[nodiscard]] SendReport readWebhookAnswer(int status, std::string_view retryAfter);
 
 }  // namespace ackbox::protocol

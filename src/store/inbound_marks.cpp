@@ -39,10 +39,16 @@ InboundMarks::InboundMarks(Context& context)
       purge_(context.prepare("DELETE FROM #processed_messages WHERE (id,source) IN (SELECT id,source FROM "
                              "#processed_messages WHERE keep_until_ms<?1 ORDER BY keep_until_ms LIMIT ?2)")) {}
 
+std::string markId(std::string_view session, std::string_view id) {
+  return session.empty() ? std::string(id) : std::string(session).append("\n").append(id);
+}
+
 AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   AdmissionReply reply;
   if (frame.sequence == 0) {
-    Query query(selectMessage_, frame.id, frame.source);
+    // Kept while the query looks at it.
+    const std::string id = markId(frame.session, frame.id);
+    Query query(selectMessage_, id, frame.source);
     if (query.next()) {
       const bool isOther = !query.isNull(0) && query.as<std::uint64_t>(0) != frame.digest;
       reply.admission = isOther ? Admission::idConflict : Admission::duplicate;
@@ -99,7 +105,7 @@ void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const M
     const WallTime most = now + life.most;
     const WallTime wished = frame.expiresAt ? std::min(*frame.expiresAt, most) + kClockSkew : WallTime();
     const WallTime keepUntil = std::max(now + life.least, std::min(wished, most));
-    Query(markMessage_, frame.id, frame.source, now, keepUntil, frame.digest).run();
+    Query(markMessage_, markId(frame.session, frame.id), frame.source, now, keepUntil, frame.digest).run();
   } else {
     Query(markSession_, frame.source, frame.origin, frame.session, frame.sequence, frame.epoch, gap, now, frame.id,
           frame.digest)

@@ -4,12 +4,17 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "store/context.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store {
+
+/// What stands for a frame without a sequence in its mark. AGENIUM's ids are unique in their session only; no name has
+/// control characters, so a newline keeps the two apart.
+[[nodiscard]] std::string markId(std::string_view session, std::string_view id);
 
 /// What was processed: a high-water mark per inbound session, for ever (P6), and a mark per frame outside any session,
 /// for a while.

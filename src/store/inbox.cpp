@@ -1,6 +1,7 @@
 #include "store/inbox.hpp"
 
 #include "store/digest.hpp"
+#include "store/inbound_marks.hpp"
 #include "store/peers.hpp"
 
 namespace ackbox::store {
@@ -28,6 +29,7 @@ InboxRow readRow(const Query& query) {
   frame.traceparent = query.text(16);
   frame.correlationId = query.text(17);
   frame.data = query.text(18);
+  frame.dataContentType = query.text(21);
   return row;
 }
 
@@ -37,8 +39,8 @@ Inbox::Inbox(Context& context)
     : context_(context),
       insert_(context.prepare(
           "INSERT INTO #inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,accepted_at_ms,"
-          "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data) "
-          "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16) ON CONFLICT DO NOTHING")),
+          "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type) "
+          "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17) ON CONFLICT DO NOTHING")),
       selectFirst_(context.prepare("SELECT sequence FROM #inbox WHERE source=?1 AND origin=?2 AND session=?3 AND "
                                    "sequence>0 ORDER BY sequence LIMIT 1")),
       selectWaiting_(context.prepare(
@@ -51,7 +53,8 @@ Inbox::Inbox(Context& context)
           context.prepare("SELECT id,source,origin,session,sequence FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
           "SELECT id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,source,epoch,"
-          "previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,owner_id,due_at_ms "
+          "previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,owner_id,due_at_ms,"
+          "data_content_type "
           "FROM #inbox WHERE id=?1")),
       claim_(context.prepare("UPDATE #inbox SET owner_id=?2, starts=starts+1 WHERE id=?1")),
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
@@ -73,11 +76,12 @@ std::uint64_t Inbox::size() {
 }
 
 void Inbox::add(const InboundFrame& frame, bool deferred) {
-  const std::size_t added = Query(insert_, frame.origin, frame.session, frame.sequence, frame.id, frame.source,
-                                  frame.epoch, frame.previousSequence, deferred, context_.clock.wallNow(), frame.type,
-                                  NullIfEmpty{frame.audience}, frame.time, frame.expiresAt,
-                                  NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data})
-                                .run();
+  const std::size_t added =
+      Query(insert_, frame.origin, frame.session, frame.sequence, frame.id, frame.source, frame.epoch,
+            frame.previousSequence, deferred, context_.clock.wallNow(), frame.type, NullIfEmpty{frame.audience},
+            frame.time, frame.expiresAt, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId},
+            Blob{frame.data}, NullIfEmpty{frame.dataContentType})
+          .run();
   context_.counters.add(Counter::inbox, static_cast<std::int64_t>(added));
   context_.counters.add(Counter::deferred, static_cast<std::int64_t>(added));
 }
@@ -175,7 +179,7 @@ void Inbox::finish(const InboxRow& row, const FrameResult& word, std::chrono::mi
   if (!processed && frame.sequence == 0) {
     // It did not take effect, and has no number by which a redriven one could be told from a repetition: both are taken
     // anew, as if the handler had refused it at once.
-    Query(unmark_, frame.id, frame.source).run();
+    Query(unmark_, markId(frame.session, frame.id), frame.source).run();
   } else if (!processed || !word.result.empty()) {
     Query(keepWord_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, word.outcome,
           NullIfEmpty{word.code}, NullIfEmpty{truncatedError(word.detail)}, NullIfEmpty{word.result},

@@ -192,6 +192,7 @@ CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their ha
   correlation_id TEXT,                     -- what it answers; NULL: nothing
   last_error TEXT,                         -- for people, at most 1,000 bytes
   data BLOB NOT NULL,                      -- JSON text, byte for byte as received
+  data_content_type TEXT,                  -- of what stands in `data` as base64; NULL: `data` is the JSON itself
   UNIQUE(source, origin, session, sequence, frame_id)
 );
 CREATE INDEX #inbox_owned ON #inbox(owner_id) WHERE owner_id <> 0;

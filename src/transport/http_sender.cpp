@@ -69,8 +69,22 @@ SendReport failure(RequestOutcome outcome, std::string error) {
   return report;
 }
 
-SendReport judge(const SendRequest& request, std::string_view delivery, const protocol::KeyRing* keys,
-                 const transport::HttpAnswer& answer, WallTime now) {
+/// What was sent, and how its answer is to be read.
+struct Sent {
+  SendRequest request;
+  std::string delivery;
+  PeerProfile profile = PeerProfile::native;
+  // Null: nothing is signed.
+  std::shared_ptr<const protocol::KeyRing> keys;
+};
+
+SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime now) {
+  const SendRequest& request = sent.request;
+  const std::string& delivery = sent.delivery;
+  const protocol::KeyRing* const keys = sent.keys.get();
+  if (sent.profile == PeerProfile::webhook) {
+    return protocol::readWebhookAnswer(answer.status, answer.retryAfter);
+  }
   if (keys == nullptr) {
     return protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body);
   }
@@ -83,11 +97,10 @@ SendReport judge(const SendRequest& request, std::string_view delivery, const pr
                                     answer.body);
 }
 
-SendReport read(const SendRequest& request, std::string_view delivery, const protocol::KeyRing* keys,
-                transport::HttpAnswer&& answer, WallTime now) {
+SendReport read(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) {
   switch (answer.end) {
     case transport::HttpEnd::answered:
-      return judge(request, delivery, keys, answer, now);
+      return judge(sent, answer, now);
     case transport::HttpEnd::unavailable:
       return failure(RequestOutcome::peerUnavailable, std::move(answer.error));
     case transport::HttpEnd::connectionLost:
@@ -150,21 +163,28 @@ public:
       });
       return;
     }
+    if (peer.profile == PeerProfile::webhook && request.frames.size() != 1) {
+      client->post(
+          [handler = std::move(handler)] { handler(failure(RequestOutcome::requestRejected, "one frame a webhook")); });
+      return;
+    }
     const std::shared_ptr<const protocol::KeyRing> keys = peer.keys ? peer.keys->current() : nullptr;
     std::string delivery = "dlv_" + hexadecimal(options_->random->next()) + hexadecimal(options_->random->next());
     protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
+    if (peer.profile == PeerProfile::webhook) {
+      encoded.contentType = protocol::kMediaTypeWebhook;
+    }
     transport::HttpPost post;
     post.url = *std::move(parsed.url);
     post.tls = std::move(encryption);
     post.headers = headers(encoded, request, keys.get());
     post.body = std::move(encoded.body);
     post.timeout = request.timeout;
-    client->asyncPost(std::move(post),
-                      [request = std::move(request), delivery = std::move(encoded.webhookId), keys, options = options_,
-                       handler = std::move(handler)](transport::HttpAnswer answer) {
-                        const WallTime now = options->clock->wallNow();
-                        handler(read(request, delivery, keys.get(), std::move(answer), now));
-                      });
+    Sent sent{std::move(request), std::move(encoded.webhookId), peer.profile, keys};
+    client->asyncPost(std::move(post), [sent = std::move(sent), options = options_,
+                                        handler = std::move(handler)](transport::HttpAnswer answer) {
+      handler(read(sent, std::move(answer), options->clock->wallNow()));
+    });
   }
 
 private:
@@ -173,11 +193,13 @@ private:
     // Null: nothing is signed.
     std::shared_ptr<protocol::KeyCache> keys;
     bool allowPlainHttp = false;
+    PeerProfile profile = PeerProfile::native;
   };
 
   [[nodiscard]] Peer makePeer(const PeerOptions& options) {
     Peer peer;
     peer.allowPlainHttp = options.allowPlainHttp;
+    peer.profile = options.profile;
     const transport::ParsedUrl parsed = transport::parseUrl(options.url);
     if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
       throw Error(Errc::invalidOption, plainRefusal(options.name));
@@ -192,7 +214,10 @@ private:
       } catch (const Error& error) {
         throw Error(Errc::invalidOption, field + error.what());
       }
-      if (peer.keys->current()->verifyingKeys() == 0) {
+      if (peer.profile == PeerProfile::webhook && !peer.keys->current()->canSign()) {
+        throw Error(Errc::invalidOption, field + "secrets: none of them can sign a webhook; add whsec_ or whsk_");
+      }
+      if (peer.profile == PeerProfile::native && peer.keys->current()->verifyingKeys() == 0) {
         throw Error(Errc::invalidOption, field + "secrets: none of them can verify an answer; add whsec_ or whpk_");
       }
     }

@@ -29,6 +29,9 @@ std::shared_ptr<const HttpSessionOptions> sessionOptions(const InboundServerOpti
                                                          std::shared_ptr<Clock>&& clock) {
   const std::chrono::milliseconds zero(0);
   require(!options.path.empty() && options.path.front() == '/', "path must begin with '/'");
+  require(options.compatibilityPath.empty() ||
+              (options.compatibilityPath.front() == '/' && options.compatibilityPath != options.path),
+          "compatibilityPath must begin with '/' and be another than path, or be empty");
   require(options.connectionsMax > 0, "connectionsMax must be above 0");
   require(options.headerBytesMax >= 1024 && options.headerBytesMax <= std::size_t{1024} * 1024,
           "headerBytesMax must be from 1 KiB to 1 MiB");
@@ -37,6 +40,7 @@ std::shared_ptr<const HttpSessionOptions> sessionOptions(const InboundServerOpti
   require(options.idleTimeout > zero, "idleTimeout must be above 0");
   HttpSessionOptions made;
   made.path = options.path;
+  made.compatibilityPath = options.compatibilityPath;
   made.headerBytesMax = options.headerBytesMax;
   made.handshakeTimeout = options.handshakeTimeout;
   made.requestTimeout = options.requestTimeout;

@@ -35,6 +35,7 @@ constexpr std::size_t kFirstReadBytes = 4096;
 constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
 constexpr const char* kOnceOnly[] = {"webhook-id",   "webhook-timestamp", "webhook-signature",
                                      "outbox-agent", "outbox-version",    "content-type"};
+constexpr boost::beast::string_view kEventPrefix = "ce-";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 // How long, and how much of, a refused request is read and thrown away, so that the refusal is not lost to the reset
 // that closing a socket with unread bytes causes.
@@ -168,7 +169,9 @@ private:
     }
     const auto& request = parser_->get();
     const std::string_view target(request.target().data(), request.target().size());
-    if (target.substr(0, target.find('?')) != options_->path) {
+    const std::string_view path = target.substr(0, target.find('?'));
+    isCompatible_ = !options_->compatibilityPath.empty() && path == options_->compatibilityPath;
+    if (!isCompatible_ && path != options_->path) {
       refuse(notFound());
     } else if (request.method() != http::verb::post) {
       refuse(methodNotAllowed());
@@ -246,6 +249,8 @@ private:
       request.traceparent = message["traceparent"];
     }
     request.certificateAgents = certificateAgents_;
+    request.form = isCompatible_ ? InboundForm::agenium : InboundForm::cloudEvents;
+    takeEventHeaders(request);
     request.body = std::move(message.body());
     RequestSink::Respond respond = [self = shared_from_this(), number = requestNumber_](InboundResponse response) {
       asio::dispatch(self->stream_->get_executor(), [self, number, response = std::move(response)]() mutable {
@@ -257,6 +262,19 @@ private:
     } catch (...) {
       // Whatever it is, it must not reach the executor, which serves all the others.
       refuseOnce();
+    }
+  }
+
+  void takeEventHeaders(InboundRequest& request) const {
+    for (const auto& field : parser_->get()) {
+      const std::string_view name(field.name_string().data(), field.name_string().size());
+      if (boost::beast::iequals(field.name_string().substr(0, kEventPrefix.size()), kEventPrefix)) {
+        std::string attribute(name.substr(kEventPrefix.size()));
+        std::ranges::transform(attribute, attribute.begin(), [](char letter) {
+          return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+        });
+        request.eventHeaders.emplace_back(std::move(attribute), std::string(field.value()));
+      }
     }
   }
 
@@ -382,6 +400,8 @@ private:
   // A request of it was answered with a success.
   bool hasSucceeded_ = false;
   bool keepAlive_ = false;
+  // The request under way came on the compatibility path.
+  bool isCompatible_ = false;
   // Tells a late answer from one to the request under way.
   std::uint64_t requestNumber_ = 0;
   boost::beast::flat_buffer buffer_;

@@ -15,8 +15,9 @@ class Stream;
 
 /// What the sessions of one server share.
 struct HttpSessionOptions {
-  /// The only path that is served.
+  /// The path of the inbox, and that of frames in AGENIUM's form; empty: none. No other is served.
   std::string path;
+  std::string compatibilityPath;
   std::size_t headerBytesMax = 0;
   std::chrono::milliseconds handshakeTimeout{0};
   /// From a request's first byte to its last; again for its handling, and again for writing the answer.

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ackbox/sender.hpp"
+#include "protocol/json_reader.hpp"
+
+namespace ackbox::protocol {
+
+/// Whether a frame is none without an attribute.
+enum class Need : bool { optional, required };
+
+/// The result of a frame that is refused alone.
+[[nodiscard]] FrameResult refusalOf(std::string code, std::string detail);
+
+/// Reads attributes one by one and keeps the first complaint; after one, the others are of no interest.
+///
+/// Lifetime: `members` outlives it.
+class AttributeReader {
+public:
+  explicit AttributeReader(const Members& members) : members_(members) {}
+
+  void text(std::string_view name, Need need, std::size_t bytesMax, std::string& into);
+  void time(std::string_view name, std::optional<WallTime>& into);
+  void counter(std::string_view name, std::uint64_t& into);
+  void complainIf(bool wrong, std::string_view name, std::string_view complaint);
+
+  /// Code `malformed`; nothing while all is well.
+  [[nodiscard]] const std::optional<FrameResult>& refusal() const noexcept { return refusal_; }
+
+private:
+  const Members& members_;
+  std::optional<FrameResult> refusal_;
+};
+
+}  // namespace ackbox::protocol

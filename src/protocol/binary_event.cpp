@@ -1,0 +1,163 @@
+#include "protocol/binary_event.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "protocol/attribute_reader.hpp"
+#include "protocol/base64.hpp"
+#include "protocol/body_rules.hpp"
+#include "protocol/decode_frame.hpp"
+#include "protocol/json_reader.hpp"
+#include "protocol/json_writer.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/media_type.hpp"
+#include "protocol/problem.hpp"
+#include "protocol/text_rules.hpp"
+
+namespace ackbox::protocol {
+namespace {
+
+constexpr std::string_view kFormatPrefix = "application/cloudevents";
+constexpr std::size_t kMediaTypeBytesMax = 256;
+// The event's own level is around the data in the other modes.
+constexpr std::size_t kEventNesting = 1;
+constexpr std::array<std::string_view, 5> kSignedOnly{"sessionid", "sessionorigin", "sessionepoch", "sessionseq",
+                                                      "sessionprev"};
+
+int hexDigit(char letter) noexcept {
+  if (letter >= '0' && letter <= '9') {
+    return letter - '0';
+  }
+  const char lower = static_cast<char>(letter | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/// RFC 7230, section 3.2.6: what older senders write around spaces and quotes.
+std::string unquoted(std::string_view value) {
+  if (value.size() < 2 || value.front() != '"' || value.back() != '"') {
+    return std::string(value);
+  }
+  std::string text;
+  for (std::size_t at = 1; at + 1 < value.size(); ++at) {
+    const bool escapes = value[at] == '\\' && at + 2 < value.size();
+    text.push_back(value[escapes ? ++at : at]);
+  }
+  return text;
+}
+
+/// A `%` that begins no pair of digits stands for itself, as from senders that encode nothing.
+std::string percentDecoded(std::string_view value) {
+  std::string text;
+  for (std::size_t at = 0; at < value.size(); ++at) {
+    const bool begins = value[at] == '%' && at + 2 < value.size();
+    const int high = begins ? hexDigit(value[at + 1]) : -1;
+    const int low = begins ? hexDigit(value[at + 2]) : -1;
+    if (high >= 0 && low >= 0) {
+      text.push_back(static_cast<char>(high * 16 + low));
+      at += 2;
+    } else {
+      text.push_back(value[at]);
+    }
+  }
+  return text;
+}
+
+bool isAttributeName(std::string_view name) noexcept {
+  return !name.empty() && std::ranges::all_of(name, [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+  });
+}
+
+/// Why the headers make no event that may come this way; nothing when they do.
+std::optional<FrameResult> headersProblem(const InboundRequest& request) {
+  for (const auto& [name, value] : request.eventHeaders) {
+    if (name == "data" || name == "datacontenttype") {
+      return refusalOf("malformed",
+                       "ce-" + name + " must not be a header: the body is the data, content-type its type");
+    }
+    if (std::ranges::find(kSignedOnly, name) != kSignedOnly.end()) {
+      return refusalOf("malformed", name +
+                                        " is not taken from a header, which no signature covers: send the event as " +
+                                        std::string(kMediaTypeFrame));
+    }
+    if (!isPlainText(percentDecoded(unquoted(value)), kAgentBytesMax)) {
+      return refusalOf("malformed", "ce-" + name + " must be UTF-8 without control characters, percent-encoded");
+    }
+  }
+  return std::nullopt;
+}
+
+/// The attributes as they stand in a structured event.
+std::string structured(const InboundRequest& request) {
+  std::string text;
+  ObjectWriter event(text);
+  for (const auto& [name, value] : request.eventHeaders) {
+    if (isAttributeName(name)) {
+      event.text(name, percentDecoded(unquoted(value)));
+    }
+  }
+  event.close();
+  return text;
+}
+
+/// Fills in the data; what keeps it from being taken, if anything.
+std::optional<FrameResult> takeData(const InboundRequest& request, bool isJson, std::size_t bytesMax,
+                                    InboundFrame& frame) {
+  if (isJson) {
+    frame.data = request.body.empty() ? "null" : trimJson(request.body);
+  } else {
+    if (!isPlainText(request.contentType, kMediaTypeBytesMax)) {
+      return refusalOf("malformed", "content-type must be at most 256 bytes");
+    }
+    if (request.body.size() > bytesMax) {
+      return refusalOf("frame-too-large", "data is larger than " + std::to_string(bytesMax) + " bytes");
+    }
+    frame.dataContentType = request.contentType.empty() ? "application/octet-stream" : request.contentType;
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(request.body.data());
+    frame.data = '"' + encodeBase64({bytes, request.body.size()}) + '"';
+  }
+  if (frame.data.size() > bytesMax) {
+    return refusalOf("frame-too-large", "data is larger than " + std::to_string(bytesMax) + " bytes");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool isBinaryEvent(const InboundRequest& request) noexcept {
+  const bool namesFormat = startsWithWord(request.contentType, kFormatPrefix);
+  return !namesFormat &&
+         std::ranges::any_of(request.eventHeaders, [](const auto& header) { return header.first == "specversion"; });
+}
+
+DecodedRequest decodeBinaryEvent(const InboundRequest& request, const InboundOptions& limits) {
+  DecodedRequest decoded;
+  const bool isJson = isJsonMediaType(request.contentType);
+  if (request.body.size() > limits.bodyBytesMax) {
+    decoded.problem = bodyTooLarge(limits.bodyBytesMax);
+    return decoded;
+  }
+  if (isJson && !request.body.empty()) {
+    decoded.problem = bodyProblem(request.body, limits.bodyBytesMax, limits.depthMax - kEventNesting);
+    if (decoded.problem) {
+      return decoded;
+    }
+  }
+  DecodedFrame member = decodeFrame(structured(request), limits.frameBytesMax);
+  if (std::optional<FrameResult> refusal = headersProblem(request)) {
+    member.refusal = std::move(refusal);
+  }
+  if (!member.refusal && !request.webhookId.empty() && member.frame.id != request.webhookId) {
+    member.refusal = refusalOf("malformed", "ce-id must be the webhook-id, which is what the signature covers");
+  }
+  if (!member.refusal && member.frame.type == kAckEventType) {
+    member.refusal = refusalOf("malformed", "an ACK event must be sent as " + std::string(kMediaTypeFrame));
+  }
+  if (!member.refusal) {
+    member.refusal = takeData(request, isJson, limits.frameBytesMax, member.frame);
+  }
+  decoded.frames.push_back(std::move(member));
+  return decoded;
+}
+
+}  // namespace ackbox::protocol

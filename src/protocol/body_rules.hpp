@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "ackbox/inbound_handler.hpp"
+
+namespace ackbox::protocol {
+
+/// Why a body of JSON text is refused whatever it says; nothing when it may be taken apart.
+[[nodiscard]] std::optional<InboundResponse> bodyProblem(std::string_view body, std::size_t bytesMax,
+                                                         std::size_t depthMax);
+
+}  // namespace ackbox::protocol

@@ -1,0 +1,44 @@
+#include "protocol/statuses.hpp"
+
+#include <algorithm>
+
+#include "protocol/limits.hpp"
+
+namespace ackbox::protocol {
+namespace {
+
+int statusOf(const FrameResult& result) noexcept {
+  // Waiting does not mend a missing predecessor, as a 503 would suggest to whatever stands between the two.
+  if (result.code == "out-of-sequence") {
+    return 422;
+  }
+  switch (result.outcome) {
+    case Outcome::ack:
+      return 200;
+    case Outcome::defer:
+      return 202;
+    case Outcome::nack:
+      return 503;
+    case Outcome::term:
+      return 422;
+  }
+  return 503;
+}
+
+/// Whole seconds, up: a header that promised less would call the sender back too soon.
+std::uint32_t secondsUp(std::optional<std::chrono::milliseconds> delay) {
+  const auto wished = std::chrono::ceil<std::chrono::seconds>(
+      std::clamp(delay.value_or(std::chrono::milliseconds(0)), std::chrono::milliseconds(0), kRetryAfterMax));
+  return std::max(1U, static_cast<std::uint32_t>(wished.count()));
+}
+
+}  // namespace
+
+void setStatus(const FrameResult& result, InboundResponse& response) {
+  response.status = statusOf(result);
+  if (response.status == 503) {
+    response.retryAfterSeconds = secondsUp(result.retryAfter);
+  }
+}
+
+}  // namespace ackbox::protocol

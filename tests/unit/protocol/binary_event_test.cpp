@@ -1,0 +1,159 @@
+// Goal: an event in CloudEvents' binary mode is the same frame as in the structured one, and what no signature covers
+// is not believed where it could be used against its sender. Method: headers and bodies as they stand on the wire, each
+// changed in one place; examples of the HTTP binding 1.0.2.
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/wire.hpp"
+
+using namespace ackbox;
+using namespace ackbox::protocol;
+
+namespace {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+InboundRequest requestWith(std::string body, std::string contentType = "application/json", Headers more = {}) {
+  InboundRequest request;
+  request.contentType = std::move(contentType);
+  request.body = std::move(body);
+  request.webhookId = "m1";
+  request.eventHeaders = {{"specversion", "1.0"}, {"id", "m1"}, {"source", "urn:a"}, {"type", "t"}};
+  for (auto& header : more) {
+    request.eventHeaders.push_back(std::move(header));
+  }
+  return request;
+}
+
+DecodedFrame taken(const InboundRequest& request, const InboundOptions& limits = {}) {
+  const DecodedRequest decoded = decodeRequest(request, limits);
+  REQUIRE_FALSE(decoded.problem);
+  CHECK_FALSE(decoded.batch);
+  REQUIRE(decoded.frames.size() == 1);
+  return decoded.frames[0];
+}
+
+std::string codeOf(const InboundRequest& request, const InboundOptions& limits = {}) {
+  const DecodedFrame member = taken(request, limits);
+  if (!member.refusal) {
+    return {};
+  }
+  CHECK((member.refusal->outcome == Outcome::term));
+  return member.refusal->code;
+}
+
+InboundRequest withHeader(const std::string& name, const std::string& value) {
+  return requestWith("{}", "application/json", {{name, value}});
+}
+
+}  // namespace
+
+TEST_CASE("Binary mode: attributes come from the headers, the data are the body's very bytes") {
+  const DecodedFrame member = taken(requestWith(" { \"a\" : 1.10 } ", "application/vnd.x+json; charset=utf-8",
+                                                {{"time", "2026-01-31T23:59:59.999Z"},
+                                                 {"expirytime", "2026-02-01T00:00:00+01:00"},
+                                                 {"audience", "urn:bob"},
+                                                 {"traceparent", "00-x"},
+                                                 {"correlationid", "c"},
+                                                 {"comexampleextension", "unknown"}}));
+  CHECK_FALSE(member.refusal);
+  const InboundFrame& frame = member.frame;
+  CHECK(frame.id == "m1");
+  CHECK(frame.source == "urn:a");
+  CHECK(frame.type == "t");
+  CHECK(frame.data == "{ \"a\" : 1.10 }");
+  CHECK(frame.dataContentType.empty());
+  CHECK(frame.time);
+  CHECK(frame.expiresAt);
+  CHECK(frame.audience == "urn:bob");
+  CHECK(frame.traceparent == "00-x");
+  CHECK(frame.correlationId == "c");
+  CHECK(frame.sequence == 0);
+  CHECK(taken(requestWith("")).frame.data == "null");
+}
+
+TEST_CASE("Binary mode: values are unquoted, then percent-decoded once, and must then be UTF-8") {
+  const auto decoded = [](const std::string& value) { return taken(withHeader("audience", value)).frame.audience; };
+  CHECK(decoded("Euro%20%E2%82%AC%20%F0%9F%98%80") == "Euro \xE2\x82\xAC \xF0\x9F\x98\x80");
+  CHECK(decoded("%e2%82%ac") == "\xE2\x82\xAC");
+  CHECK(decoded("%61%2562") == "a%62");
+  CHECK(decoded(R"("a \"b\" \\ c")") == R"(a "b" \ c)");
+  CHECK(decoded(R"("Euro%20x")") == "Euro x");
+  // From senders that encode nothing.
+  CHECK(decoded("100%") == "100%");
+  CHECK(decoded("100%zz%4") == "100%zz%4");
+  CHECK(decoded("\"") == "\"");
+  for (const char* value : {"%C0%A0", "%FF", "a%0Ab", "%00", "\xE4"}) {
+    CHECK(codeOf(withHeader("audience", value)) == "malformed");
+  }
+}
+
+TEST_CASE("Binary mode: data that is no JSON comes as base64 with its media type") {
+  const DecodedFrame member = taken(requestWith(std::string("\x00\xFFhi", 4), "application/x-thing; v=1"));
+  CHECK_FALSE(member.refusal);
+  CHECK(member.frame.data == "\"AP9oaQ==\"");
+  CHECK(member.frame.dataContentType == "application/x-thing; v=1");
+  CHECK(taken(requestWith("x", "")).frame.dataContentType == "application/octet-stream");
+  CHECK(taken(requestWith("", "text/plain")).frame.data == "\"\"");
+  CHECK(codeOf(requestWith("x", std::string(300, 'x'))) == "malformed");
+}
+
+TEST_CASE("Binary mode: limits hold as for a structured event") {
+  InboundOptions limits;
+  limits.frameBytesMax = 10;
+  CHECK(codeOf(requestWith("\"12345678\""), limits).empty());
+  CHECK(codeOf(requestWith("\"123456789\""), limits) == "frame-too-large");
+  CHECK(codeOf(requestWith("123456", "text/plain"), limits).empty());
+  CHECK(codeOf(requestWith("1234567", "text/plain"), limits) == "frame-too-large");
+  limits.bodyBytesMax = 4;
+  CHECK(decodeRequest(requestWith("12345", "text/plain"), limits).problem->status == 413);
+  limits = {};
+  limits.depthMax = 3;
+  CHECK(codeOf(requestWith("[[1]]"), limits).empty());
+  CHECK(decodeRequest(requestWith("[[[1]]]"), limits).problem->status == 400);
+  CHECK(decodeRequest(requestWith("{"), InboundOptions()).problem->status == 400);
+  CHECK(decodeRequest(requestWith("\"\xE4\""), InboundOptions()).problem->status == 400);
+}
+
+TEST_CASE("P11: Binary mode: what must be inside a signature is not taken from headers") {
+  InboundRequest renamed = requestWith("{}");
+  renamed.webhookId = "another";
+  CHECK(codeOf(renamed) == "malformed");
+  renamed.webhookId.clear();
+  CHECK(codeOf(renamed).empty());
+  for (const char* name : {"sessionid", "sessionorigin", "sessionepoch", "sessionseq", "sessionprev"}) {
+    CHECK(codeOf(withHeader(name, "1")) == "malformed");
+  }
+  InboundRequest word = requestWith(R"({"results":[{"id":"x","outcome":"ack"}]})");
+  word.eventHeaders[3].second = "ackbox.ack.v1";
+  CHECK(codeOf(word) == "malformed");
+}
+
+TEST_CASE("Binary mode: a header that is missing, twice, or stands for the data is refused") {
+  for (std::size_t left = 1; left < 4; ++left) {
+    InboundRequest request = requestWith("{}");
+    request.eventHeaders.erase(request.eventHeaders.begin() + static_cast<std::ptrdiff_t>(left));
+    CHECK(codeOf(request) == "malformed");
+  }
+  CHECK(codeOf(withHeader("type", "u")) == "malformed");
+  CHECK(codeOf(withHeader("data", "{}")) == "malformed");
+  CHECK(codeOf(withHeader("datacontenttype", "text/plain")) == "malformed");
+  InboundRequest old = requestWith("{}");
+  old.eventHeaders[0].second = "0.3";
+  CHECK(codeOf(old) == "malformed");
+}
+
+TEST_CASE("Binary mode is what has a specversion among its headers and another media type than a format's") {
+  const std::string event = R"({"specversion":"1.0","id":"in the body","source":"urn:b","type":"u"})";
+  InboundRequest structured = requestWith(event, "application/cloudevents+json");
+  CHECK(taken(structured).frame.id == "in the body");
+  structured.contentType = "Application/CloudEvents+avro";
+  CHECK(decodeRequest(structured, InboundOptions()).problem->status == 415);
+  InboundRequest none = requestWith("{}");
+  none.eventHeaders.erase(none.eventHeaders.begin());
+  CHECK(decodeRequest(none, InboundOptions()).problem->status == 415);
+}

@@ -1,0 +1,64 @@
+// Goal: the answers of receivers that know nothing of ACK documents are read by their status alone, each as the table
+// in proto/README.md says. Method: every status from 200 to 599.
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <set>
+
+#include "protocol/wire.hpp"
+
+using namespace ackbox;
+using namespace ackbox::protocol;
+
+namespace {
+
+RequestOutcome outcomeOf(int status) {
+  return readWebhookAnswer(status, "").outcome;
+}
+
+}  // namespace
+
+TEST_CASE("P3: any 2xx, and no other status, is a webhook's ACK") {
+  for (int status = 200; status < 600; ++status) {
+    const SendReport report = readWebhookAnswer(status, "");
+    const bool isAck = report.outcome == RequestOutcome::answered && report.results.size() == 1 &&
+                       report.results[0].outcome == Outcome::ack;
+    CHECK(isAck == (status < 300));
+    CHECK(report.creditFrames == 0);
+  }
+}
+
+TEST_CASE("P8: a webhook's other statuses hold, disable or pause the peer, or are about the frame") {
+  const std::set<int> gaveUp{413, 422};
+  const std::set<int> pauses{408, 425, 429};
+  for (int status = 300; status < 500; ++status) {
+    CAPTURE(status);
+    if (status == 400) {
+      const SendReport report = readWebhookAnswer(status, "");
+      REQUIRE((report.outcome == RequestOutcome::answered));
+      CHECK((report.results.at(0).outcome == Outcome::nack));
+      CHECK(report.results[0].code == "bad-request");
+    } else if (status == 410) {
+      CHECK((outcomeOf(status) == RequestOutcome::peerGone));
+    } else if (gaveUp.contains(status)) {
+      CHECK((outcomeOf(status) == RequestOutcome::requestRejected));
+    } else if (pauses.contains(status)) {
+      CHECK((outcomeOf(status) == RequestOutcome::peerUnavailable));
+    } else {
+      CHECK((outcomeOf(status) == RequestOutcome::peerRefused));
+    }
+  }
+  CHECK((outcomeOf(500) == RequestOutcome::connectionLost));
+  for (int status = 501; status < 600; ++status) {
+    CHECK((outcomeOf(status) == RequestOutcome::peerUnavailable));
+  }
+}
+
+TEST_CASE("A webhook's Retry-After is heard, where it is about the peer and where it is about the frame") {
+  CHECK((readWebhookAnswer(429, " 7 ").retryAfter == std::chrono::seconds(7)));
+  CHECK((readWebhookAnswer(503, "86400").retryAfter == std::chrono::hours(1)));
+  CHECK((readWebhookAnswer(400, "9").results.at(0).retryAfter == std::chrono::seconds(9)));
+  CHECK((readWebhookAnswer(503, "Fri, 31 Dec 2027 23:59:59 GMT").retryAfter == std::nullopt));
+  CHECK((readWebhookAnswer(204, "9").results.at(0).retryAfter == std::nullopt));
+}
