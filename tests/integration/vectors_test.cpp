@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
