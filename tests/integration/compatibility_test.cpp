@@ -38,7 +38,9 @@ public:
   void asyncSend(SendRequest request, SendHandler handler) override {
     SendReport report;
     report.outcome = RequestOutcome::answered;
-    report.results.resize(request.frames.size(), FrameResult{.outcome = Outcome::defer});
+    FrameResult deferred;
+    deferred.outcome = Outcome::defer;
+    report.results.resize(request.frames.size(), deferred);
     handler(report);
   }
 };
@@ -49,8 +51,8 @@ struct Post {
   std::string id = "w1";
   std::string contentType = "application/json";
   /// More headers, each line with its end.
-  std::string headers;
-  std::string body;
+  std::string headers = {};
+  std::string body = {};
 };
 
 struct Answer {

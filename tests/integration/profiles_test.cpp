@@ -94,7 +94,9 @@ public:
   void asyncSend(SendRequest request, SendHandler handler) override {
     SendReport report;
     report.outcome = RequestOutcome::answered;
-    report.results.resize(request.frames.size(), FrameResult{.outcome = Outcome::ack});
+    FrameResult taken;
+    taken.outcome = Outcome::ack;
+    report.results.resize(request.frames.size(), taken);
     carried[request.peer].push_back(request.frames.size());
     handler(report);
   }

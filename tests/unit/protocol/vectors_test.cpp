@@ -323,7 +323,7 @@ TEST_CASE("Golden: each message's signatures, made byte for byte and verified by
       CHECK(reader.verify(golden, body, at + std::chrono::seconds(301)) == SignatureVerdict::skewed);
       std::size_t taken = 0;
       damage(body, [&](const std::string& other) {
-        taken += reader.verify(golden, other, at) == SignatureVerdict::valid ? 1 : 0;
+        taken += reader.verify(golden, other, at) == SignatureVerdict::valid ? 1U : 0U;
       });
       CHECK(taken == 0);
     }
