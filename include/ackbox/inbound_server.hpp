@@ -29,9 +29,9 @@ struct InboundServerOptions {
   /// Whether to listen without TLS on an address that is not loopback, where anybody on the way reads along. Default:
   /// no.
   bool allowPlainHttp = false;
-  /// Connections at once, each with at most one request, which takes up to `InboundOptions::bodyBytesMax`. A further one
-  /// takes the place of the oldest that has never had a request answered with a success and has none under way; while
-  /// there is none such, it waits in the kernel's backlog. Default 1,024.
+  /// Connections at once, each with at most one request, which takes up to `InboundOptions::bodyBytesMax`. A further
+  /// one takes the place of the oldest that has never had a request answered with a success and has none under way;
+  /// while there is none such, it waits in the kernel's backlog. Default 1,024.
   std::size_t connectionsMax = 1024;
   /// Bytes of a request's headers. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;
