@@ -122,6 +122,7 @@ struct Stage {
     CHECK_FALSE(session.owned);
     session.owned = !unit;
     got.previousSequence = session.previousSequence;
+    got.offeredSequence = offered;
     if (!unit) {
       got.priority = session.priority;
     }
@@ -324,6 +325,8 @@ struct Stage {
   std::unique_ptr<Machine> machine;
   Now now{.steady = SteadyTime(1000h), .wall = WallTime(500'000h)};
 
+  /// What the file remembers to have sent, of any session.
+  std::uint64_t offered = 0;
   std::map<MessageKey, StoredRow> rows;
   std::map<SessionKey, StoredSession> sessions;
   std::vector<SessionInfo> newSessions;

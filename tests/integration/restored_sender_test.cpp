@@ -1,0 +1,193 @@
+// Goal: a sender whose file was put back to a backup, or is a copy of one in use, reuses numbers for other messages. It
+// is noticed however often either file was opened, before any message is taken for a duplicate of another; it is said
+// on both sides; and a sender that only forgot (a power cut) is not suspected. P3: nothing is acknowledged that took no
+// effect.
+// Method: two agents with real files on loopback; the sender's file is replaced by an earlier copy while it is closed.
+
+#include <doctest/doctest.h>
+
+#include "memory_world.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+// What is to be seen wherever the sender went back: `id` waits, the peer is held, and says why.
+void checkHeld(Agent& alice, const std::string& id) {
+  until([&] { return alice.manager->peers().front().state == PeerState::held && !alice.resets().empty(); });
+  const PeerResetEvent event = alice.resets().back();
+  CHECK(event.kind == PeerResetKind::selfRestored);
+  CHECK(event.peer == "bob");
+  const auto explanation = alice.manager->explain(id);
+  REQUIRE(explanation);
+  const bool isSaid = std::any_of(explanation->reasons.begin(), explanation->reasons.end(), [](const Reason& reason) {
+    return reason.hindrance == Hindrance::peerHeld && reason.detail.find("stale-epoch") != std::string::npos;
+  });
+  CHECK(isSaid);
+  CHECK(alice.peer().down);
+  CHECK(alice.peer().lastError.find("stale-epoch") != std::string::npos);
+  CHECK_FALSE(alice.wasAcked(id));
+  CHECK(alice.manager->getStats().failed == 0);
+  // Told once, however often the peer is asked again.
+  const auto failures = alice.peer().failures;
+  until([&] { return alice.peer().failures > failures + 2; });
+  CHECK(alice.resets().size() == 1);
+  CHECK(alice.findings().empty());
+}
+
+}  // namespace
+
+TEST_CASE("P3: a sender's file with an older epoch is refused, and both sides say so") {
+  TwoAgents agents;
+  Agent& alice = agents.alice;
+  Agent& bob = agents.bob;
+  alice.count("s", 1, 3);
+  alice.untilSettled();
+  alice.backUp();
+  for (int life = 0; life < 3; ++life) {
+    alice.close();
+    alice.open();
+  }
+  alice.speak();
+  alice.count("s", 4, 6);
+  alice.untilSettled();
+  alice.close();
+  alice.restore();
+  alice.open();
+  alice.speak();
+  const std::string inOld = alice.say("s", "40");
+  checkHeld(alice, inOld);
+  // Refused by its epoch, whatever the session: a new one is no better.
+  const std::string inNew = alice.say("u", "1");
+  until([&] { return bob.manager->getStats().staleEpochs > 0; });
+  CHECK(bob.heard("s") == "1 2 3 4 5 6");
+  CHECK(bob.heard("u").empty());
+  CHECK_FALSE(alice.wasAcked(inNew));
+}
+
+TEST_CASE("P3: a backup made while the sender ran is told by what it does not know, though its epoch is newer") {
+  TwoAgents agents;
+  Agent& alice = agents.alice;
+  Agent& bob = agents.bob;
+  alice.count("s", 1, 3);
+  alice.untilSettled();
+  alice.backUp();
+  alice.count("s", 4, 6);
+  alice.untilSettled();
+  alice.close();
+  alice.restore();
+  alice.open();
+  alice.speak();
+  // Its number is 4, which is another message's at the peer.
+  const std::string id = alice.say("s", "40");
+  checkHeld(alice, id);
+  CHECK(alice.resets().back().session == "s");
+  CHECK(alice.resets().back().expected == 4);
+  CHECK(alice.resets().back().accepted == 6);
+  CHECK(bob.heard("s") == "1 2 3 4 5 6");
+}
+
+TEST_CASE("P3: a copy that was opened as often as the original is told by the number that both have used") {
+  TwoAgents agents;
+  Agent& alice = agents.alice;
+  Agent& bob = agents.bob;
+  alice.count("s", 1, 3);
+  alice.untilSettled();
+  alice.close();
+  alice.backUp();
+  // Both are opened once from here on, and each says three things of its own.
+  alice.open();
+  alice.speak();
+  alice.count("s", 4, 6);
+  alice.untilSettled();
+  alice.close();
+  alice.restore();
+  alice.open();
+  alice.speak();
+  alice.count("s", 40, 41);
+  const std::string sixth = alice.say("s", "42");
+  checkHeld(alice, sixth);
+  CHECK(bob.heard("s") == "1 2 3 4 5 6");
+}
+
+TEST_CASE("P3: a copy with a backlog beyond one request is told before any of it counts as delivered") {
+  TwoAgents agents;
+  Agent& alice = agents.alice;
+  Agent& bob = agents.bob;
+  alice.count("s", 1, 3);
+  alice.untilSettled();
+  alice.backUp();
+  alice.count("s", 4, 250);
+  alice.untilSettled();
+  alice.close();
+  alice.restore();
+  alice.open();
+  // The peer has accepted 250, which is a number of this file by now, too, but beyond the first request.
+  alice.count("s", 1004, 1300);
+  const std::string id = alice.say("s", "1301");
+  const std::size_t acked = alice.acks();
+  alice.speak();
+  checkHeld(alice, id);
+  CHECK(alice.acks() == acked);
+  CHECK(alice.manager->getStats().pending == 298);
+  CHECK(bob.manager->getStats().received == 250);
+}
+
+TEST_CASE("P3: a sender that only forgot what it had sent goes on") {
+  TwoAgents agents;
+  Agent& alice = agents.alice;
+  Agent& bob = agents.bob;
+  alice.count("s", 1, 3);
+  alice.untilSettled();
+  alice.close();
+  alice.open();
+  // As after a power cut, which takes back claims and settles but no enqueue: the copy knows all messages, and of none
+  // that it was sent.
+  alice.count("s", 4, 250);
+  alice.backUp();
+  alice.speak();
+  alice.untilSettled();
+  alice.close();
+  alice.restore();
+  alice.open();
+  alice.speak();
+  alice.untilSettled();
+  CHECK(alice.resets().empty());
+  CHECK(alice.manager->peers().front().state == PeerState::up);
+  CHECK(bob.manager->getStats().received == 250);
+  CHECK(bob.manager->getStats().duplicates >= 247);
+  alice.count("s", 251, 251);
+  alice.untilSettled();
+  CHECK(bob.heard("s").ends_with("250 251"));
+  CHECK(bob.manager->getStats().staleEpochs == 0);
+}
+
+TEST_CASE("P3: a held sender is let go on by its true file") {
+  TwoAgents agents;
+  Agent& alice = agents.alice;
+  Agent& bob = agents.bob;
+  alice.count("s", 1, 3);
+  alice.untilSettled();
+  alice.backUp();
+  alice.count("s", 4, 6);
+  alice.untilSettled();
+  alice.close();
+  // Swapped: the copy speaks, is held, and the original comes back.
+  const auto file = agents.dir.file("alice.db");
+  const auto original = agents.dir.file("original.db");
+  std::filesystem::copy_file(file, original);
+  alice.restore();
+  alice.open();
+  alice.speak();
+  checkHeld(alice, alice.say("s", "40"));
+  alice.close();
+  alice.lose();
+  std::filesystem::copy_file(original, file);
+  // The copy was opened once, and so is the original now: their epochs are the same.
+  alice.open();
+  alice.speak();
+  alice.count("s", 7, 7);
+  alice.untilSettled();
+  CHECK(bob.heard("s") == "1 2 3 4 5 6 7");
+}
+
+}  // namespace ackbox::testing

@@ -1,0 +1,223 @@
+// Goal: what an answer shows of the peer's memory, or of ours, is acted on once, and only on evidence: what an older
+// answer, another process's opening or a power cut explains raises nothing.
+// Method: the stage's machine; answers with a store's identity and words on sessions, as a sender reports them.
+
+#include <doctest/doctest.h>
+
+#include "stage.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+struct Memory : Stage {
+  explicit Memory(std::uint32_t requests = 4) {
+    machine->peerAdded(kPeer, requests);
+    machine->peerMet(kPeer, "one", 7);
+  }
+  SendReport acks(std::size_t frames, std::string store, std::uint64_t epoch = 7) {
+    SendReport made;
+    made.outcome = RequestOutcome::answered;
+    made.results.assign(frames, result(Outcome::ack));
+    made.store = std::move(store);
+    made.storeEpoch = epoch;
+    return made;
+  }
+  /// Answers the oldest send; what it showed.
+  std::vector<PeerNews> hear(SendReport made) {
+    REQUIRE_FALSE(sends.empty());
+    const Actions::Send send = std::move(sends.front());
+    sends.pop_front();
+    Actions actions;
+    machine->answered(send.request, made, now, actions);
+    std::vector<PeerNews> news = actions.news;
+    perform(std::move(actions));
+    return news;
+  }
+  bool isDown() { return machine->peer(kPeer)->down; }
+};
+
+TEST_CASE("A peer that says who it is, as it did before, is no news; opened again, it is noted") {
+  Memory stage;
+  stage.enqueue(1);
+  CHECK(stage.hear(stage.acks(1, "one")).empty());
+  stage.enqueue(1);
+  CHECK(stage.hear(stage.acks(1, "")).empty());
+  stage.enqueue(1);
+  const auto news = stage.hear(stage.acks(1, "one", 8));
+  REQUIRE(news.size() == 1);
+  CHECK_FALSE(news[0].found);
+  CHECK(news[0].storeEpoch == 8);
+  // An answer from before that, come late.
+  stage.enqueue(1);
+  CHECK(stage.hear(stage.acks(1, "one", 7)).empty());
+}
+
+TEST_CASE("P4: another store is told once, and what the old one had deferred goes first") {
+  Memory stage(1);
+  const MessageKey first = stage.enqueue(1);
+  SendReport defer = stage.acks(1, "one");
+  defer.results[0].outcome = Outcome::defer;
+  CHECK(stage.hear(defer).empty());
+  CHECK(stage.state(first) == MessageState::sent);
+  const MessageKey second = stage.enqueue(1);
+  SendReport refused = stage.acks(1, "two", 1);
+  refused.results[0] = Stage::result(Outcome::nack, "out-of-sequence");
+  refused.sessions.push_back({.firstFrame = 0, .accepted = 0});
+  const auto news = stage.hear(refused);
+  REQUIRE(news.size() == 1);
+  CHECK(news[0].found == PeerResetKind::peerLost);
+  CHECK(news[0].store == "two");
+  CHECK(stage.releases.back().previousSequence == 0);
+  CHECK(stage.onlySend() == std::vector<MessageKey>{first, second});
+  CHECK(stage.rows.at(second).retryCount == 0);
+}
+
+TEST_CASE("An answer that the old store gave, read after one of the new, changes nothing back") {
+  Memory stage;
+  stage.enqueue(1);
+  stage.enqueue(2);
+  REQUIRE(stage.sends.size() == 2);
+  // The second request is answered first.
+  std::swap(stage.sends[0], stage.sends[1]);
+  CHECK(stage.hear(stage.acks(1, "two", 1)).size() == 1);
+  CHECK(stage.hear(stage.acks(1, "one", 7)).empty());
+  stage.enqueue(1);
+  CHECK(stage.hear(stage.acks(1, "two", 1)).empty());
+}
+
+TEST_CASE("P4: a peer with less than it had is told with both numbers, and the session goes on from its own") {
+  Memory stage(1);
+  for (int count = 0; count < 3; ++count) {
+    stage.enqueue(1);
+    CHECK(stage.hear(stage.acks(1, "one")).empty());
+  }
+  const MessageKey fourth = stage.enqueue(1);
+  SendReport refused = stage.acks(1, "one");
+  refused.results[0] = Stage::result(Outcome::nack, "out-of-sequence");
+  refused.sessions.push_back({.firstFrame = 0, .accepted = 1});
+  const auto news = stage.hear(refused);
+  REQUIRE(news.size() == 1);
+  CHECK(news[0].found == PeerResetKind::peerRestored);
+  CHECK(news[0].session == 1);
+  CHECK(news[0].expected == 3);
+  CHECK(news[0].accepted == 1);
+  CHECK(stage.sends.front().items.front().previousSequence == 1);
+  CHECK(stage.state(fourth) == MessageState::sending);
+  CHECK(stage.rows.at(fourth).retryCount == 0);
+  CHECK_FALSE(stage.isDown());
+}
+
+TEST_CASE("P3: a number that the peer had taken for another message counts for nothing, and the peer is held") {
+  Memory stage(1);
+  const MessageKey first = stage.store(1);
+  const MessageKey other = stage.store(2);
+  stage.tell();
+  SendReport both = stage.acks(2, "one");
+  both.sessions.push_back({.firstFrame = 0, .accepted = 1, .acceptedId = "x", .isOther = true});
+  both.sessions.push_back({.firstFrame = 1, .accepted = 1});
+  const auto news = stage.hear(both);
+  REQUIRE(news.size() == 1);
+  CHECK(news[0].found == PeerResetKind::selfRestored);
+  CHECK(news[0].session == 1);
+  CHECK(stage.state(first) == MessageState::pending);
+  CHECK(stage.rows.at(first).retryCount == 0);
+  // The other session's answer is not in doubt.
+  CHECK(stage.state(other) == MessageState::acked);
+  CHECK(stage.isDown());
+  CHECK(stage.records.back().hold == PeerHold::held);
+  CHECK(stage.records.back().error.find("stale-epoch") == 0);
+}
+
+TEST_CASE("P3: a number that nobody remembers to have sent is asked about before anything is settled") {
+  for (const bool isOurs : {true, false}) {
+    CAPTURE(isOurs);
+    Memory stage(1);
+    stage.holdClaims = true;
+    const MessageKey first = stage.enqueue(1);
+    stage.answerClaim();
+    SendReport beyond = stage.acks(1, "one");
+    beyond.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
+    CHECK(stage.hear(beyond).empty());
+    CHECK(stage.state(first) == MessageState::pending);
+    REQUIRE(stage.pendingClaims.size() == 1);
+    const auto doubt = stage.pendingClaims.front().sessions.front().doubt;
+    REQUIRE(doubt);
+    CHECK(doubt->sequence == 9);
+    CHECK(doubt->id == "nine");
+    if (isOurs) {
+      stage.offered = 9;
+      stage.answerClaim();
+      CHECK(stage.hear(beyond).empty());
+      CHECK(stage.state(first) == MessageState::acked);
+      CHECK_FALSE(stage.isDown());
+      stage.enqueue(1);
+      CHECK_FALSE(stage.pendingClaims.front().sessions.front().doubt);
+    } else {
+      stage.claimStatus[1] = ClaimStatus::outdated;
+      const Actions::Claim asked = stage.pendingClaims.front();
+      stage.pendingClaims.pop_front();
+      Actions actions;
+      stage.machine->claimed(asked.request, std::vector{stage.claim(asked.sessions.front())}, stage.now, actions);
+      REQUIRE(actions.news.size() == 1);
+      CHECK(actions.news[0].found == PeerResetKind::selfRestored);
+      CHECK(actions.news[0].accepted == 9);
+      CHECK(actions.sends.empty());
+      CHECK(stage.isDown());
+      CHECK(stage.machine->requestsInFlight() == 0);
+    }
+  }
+}
+
+TEST_CASE("An epoch that another process has just outdated is forgiven once; refused again, it is the file's") {
+  Memory stage(1);
+  const MessageKey first = stage.enqueue(1);
+  SendReport stale = stage.acks(1, "one");
+  stale.results[0] = Stage::result(Outcome::term, "stale-epoch");
+  CHECK(stage.hear(stale).empty());
+  CHECK(stage.state(first) == MessageState::sending);
+  CHECK_FALSE(stage.isDown());
+  SUBCASE("the next request has the newer one") {
+    CHECK(stage.hear(stage.acks(1, "one")).empty());
+    CHECK(stage.state(first) == MessageState::acked);
+    stage.enqueue(1);
+    CHECK(stage.hear(stale).empty());
+    CHECK_FALSE(stage.isDown());
+  }
+  SUBCASE("the next request is refused as well") {
+    const auto news = stage.hear(stale);
+    REQUIRE(news.size() == 1);
+    CHECK(news[0].found == PeerResetKind::selfRestored);
+    CHECK(stage.state(first) == MessageState::pending);
+    CHECK(stage.rows.at(first).retryCount == 0);
+    CHECK(stage.isDown());
+    // Probed, refused again: not told again, until it has been answered.
+    while (stage.sends.empty()) {
+      REQUIRE(stage.advanceToWake());
+    }
+    CHECK(stage.hear(stale).empty());
+    CHECK(stage.isDown());
+    while (stage.sends.empty()) {
+      REQUIRE(stage.advanceToWake());
+    }
+    CHECK(stage.hear(stage.acks(1, "one")).empty());
+    CHECK_FALSE(stage.isDown());
+  }
+}
+
+TEST_CASE("P4: a row that was put back under the machine's eyes goes before what it has queued") {
+  Memory stage(1);
+  const MessageKey first = stage.enqueue(1);
+  stage.ackAll();
+  stage.rows.at(first).state = MessageState::pending;
+  stage.claimStatus[1] = ClaimStatus::busy;
+  const MessageKey second = stage.enqueue(1);
+  stage.newRows.push_back({.key = first, .session = 1, .state = MessageState::pending, .dueAt = {}});
+  stage.newRows.push_back({.key = second, .session = 1, .state = MessageState::pending, .dueAt = {}});
+  stage.tell();
+  stage.claimStatus.clear();
+  REQUIRE(stage.advanceToWake());
+  CHECK(stage.onlySend() == std::vector<MessageKey>{first, second});
+}
+
+}  // namespace
+}  // namespace ackbox::delivery
