@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "protocol/wire.hpp"
@@ -234,4 +235,56 @@ TEST_CASE("A store that cannot write answers for the whole request and asks for 
   CHECK(unavailable(true, "full").retryAfterSeconds);
   CHECK((read(sent({"a"}), unavailable(false, "busy").body, 503, kMediaTypeProblem, "1").outcome ==
          RequestOutcome::peerUnavailable));
+}
+
+TEST_CASE(
+    "A sender takes from an answer which store it is of and where its sessions stand, and nothing that it cannot "
+    "read") {
+  SendRequest request = sent({"a", "b", "c", "d"});
+  request.origin = "here";
+  const std::vector<std::pair<std::string, std::uint64_t>> places = {{"s", 4}, {"s", 5}, {"", 1}, {"s", 0}};
+  for (std::size_t index = 0; index < places.size(); ++index) {
+    std::tie(request.frames[index].session, request.frames[index].sequence) = places[index];
+  }
+  const std::vector<std::string> ids = {"a", "b", "c", "d"};
+  const std::vector<FrameResult> results(4, result(Outcome::ack));
+  const std::vector<SessionProgress> sessions = {{"s", 5, 5, "", "b"}, {"", 1, 1, "", "x"}, {"other", 1, 1, "", ""}};
+  const InboundResponse whole =
+      encodeAck({"", "", "d"}, true, "store-b", ids, results, sessions, InboundOptions(), 9007199254740993U);
+  const SendReport report = read(request, whole.body);
+  REQUIRE(report.outcome == RequestOutcome::answered);
+  CHECK(report.store == "store-b");
+  CHECK(report.storeEpoch == 9007199254740993U);
+  REQUIRE(report.sessions.size() == 2);
+  CHECK(report.sessions[0].firstFrame == 0);
+  CHECK(report.sessions[0].accepted == 5);
+  CHECK(report.sessions[0].acceptedId == "b");
+  CHECK_FALSE(report.sessions[0].isOther);
+  CHECK(report.sessions[1].firstFrame == 2);
+  CHECK(report.sessions[1].isOther);
+
+  const auto withSessions = [](const std::string& list) {
+    std::string body = document(entry("a") + "," + entry("b") + "," + entry("c") + "," + entry("d"));
+    return body.insert(body.size() - 1, R"(,"sessions":)" + list);
+  };
+  // What cannot be read costs no result, and says nothing.
+  for (const char* list :
+       {"null", "7", "{}", "[]", "[7]", R"([{"id":"s"}])", R"([{"id":"s","accepted":5}])",
+        R"([{"id":"s","accepted":"-1"}])", R"([{"id":"s","accepted":"9223372036854775808"}])",
+        R"([{"id":"s","accepted":"5","acceptedid":7}])", R"([{"id":7,"accepted":"5"}])",
+        R"([{"id":"s","origin":"there","accepted":"5"}])", R"([{"id":"s","id":"s","accepted":"5"}])"}) {
+    CAPTURE(list);
+    const SendReport poor = read(request, withSessions(list));
+    CHECK(poor.outcome == RequestOutcome::answered);
+    CHECK(poor.sessions.empty());
+  }
+  // Of two words on a session the first counts; one with this store's name is on it.
+  const SendReport twice =
+      read(request,
+           withSessions(R"([{"id":"s","origin":"here","accepted":"4","acceptedid":"b"},{"id":"s","accepted":"9"}])"));
+  REQUIRE(twice.sessions.size() == 1);
+  CHECK(twice.sessions[0].accepted == 4);
+  CHECK(twice.sessions[0].isOther);
+  CHECK(twice.store == "x");
+  CHECK(twice.storeEpoch == 0);
 }

@@ -120,6 +120,25 @@ TEST_CASE("A request reaches the handler whole, and its answer the peer") {
   CHECK(message.ends_with("\r\n\r\n{}"));
 }
 
+TEST_CASE(
+    "A request's version and trace context are handed on; of two contexts neither, and two versions are refused") {
+  Held held;
+  Server server({}, held);
+  RawConnection peer = server.connect();
+  peer.send(post("1", "outbox-version: 1.4\r\ntraceparent: 00-a\r\n") +
+            post("2", "traceparent: a\r\nTraceparent: b\r\n"));
+  auto [first, respond] = held.take();
+  CHECK(first.version == "1.4");
+  CHECK(first.traceparent == "00-a");
+  respond(echo(first));
+  const InboundRequest second = held.take().first;
+  CHECK(second.version.empty());
+  CHECK(second.traceparent.empty());
+  RawConnection other = server.connect();
+  other.send(post("3", "outbox-version: 1\r\nOutbox-Version: 1\r\n"));
+  CHECK(hasStatus(other.receiveAll(), 400));
+}
+
 TEST_CASE("A connection serves requests in turn, and those sent ahead one at a time") {
   Held held;
   Server server({}, held);
