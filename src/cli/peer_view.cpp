@@ -58,7 +58,11 @@ JsonLine peerLine(const PeerFigures& peer) {
       .add("failures", figures.failures)
       .add("down_since_at_ms", figures.downSince)
       .add("next_probe_at_ms", figures.nextProbeAt)
-      .add("last_error", figures.lastError);
+      .add("last_error", figures.lastError)
+      .add("store", figures.store)
+      .add("resets_total", figures.resets)
+      .add("last_reset_at_ms", figures.lastResetAt)
+      .add("resent_total", figures.resent);
   return line;
 }
 
@@ -73,6 +77,7 @@ Table peerTable(const std::vector<PeerFigures>& peers, WallTime now) {
                {"SIZE", Align::right},
                {"ACKED", Align::right},
                {"RETRIES", Align::right},
+               {"RESETS", Align::right},
                {"PROBE", Align::left},
                {"LAST ERROR", Align::left}});
   for (const PeerFigures& peer : peers) {
@@ -82,7 +87,7 @@ Table peerTable(const std::vector<PeerFigures>& peers, WallTime now) {
     table.add({figures.peer, std::string(toString(state)), agoOrNone(now, known(peer.circuit.since)),
                std::to_string(figures.pending), std::to_string(figures.sending), std::to_string(figures.sent),
                std::to_string(figures.failed), bytesText(figures.pendingBytes), std::to_string(figures.acked),
-               std::to_string(figures.totalRetries),
+               std::to_string(figures.totalRetries), std::to_string(figures.resets),
                isProbed ? agoText(now, std::max(now, peer.circuit.nextProbeAt)) : "-",
                shortened(figures.lastError, kWhyWidth)});
   }

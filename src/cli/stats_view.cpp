@@ -61,6 +61,8 @@ JsonLine statsLine(const Stats& stats, const std::vector<std::int64_t>& processe
       .add("refused_acks_total", stats.refusedAcks)
       .add("refused_unauthenticated_total", stats.refusedUnauthenticated)
       .add("refused_forbidden_total", stats.refusedForbidden)
+      .add("refused_stale_epoch_total", stats.staleEpochs)
+      .add("refused_id_conflict_total", stats.idConflicts)
       .add("file_bytes", stats.fileBytes)
       .add("free_bytes", stats.freeBytes)
       .add("wal_bytes", stats.walBytes)
@@ -90,9 +92,11 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
       countText(stats.duplicates, "duplicate") + ", " + countText(stats.gaps, "gap") + ", " +
           std::to_string(stats.deferred) + " deferred");
   row("inbox", stats.inbox, "waiting for their handlers");
-  row("refused", stats.refusedUnauthenticated + stats.refusedForbidden + stats.refusedAcks,
+  row("refused",
+      stats.refusedUnauthenticated + stats.refusedForbidden + stats.refusedAcks + stats.staleEpochs + stats.idConflicts,
       std::to_string(stats.refusedUnauthenticated) + " unauthenticated, " + std::to_string(stats.refusedForbidden) +
-          " forbidden, " + countText(stats.refusedAcks, "foreign ACK"));
+          " forbidden, " + countText(stats.refusedAcks, "foreign ACK") + ", " + std::to_string(stats.staleEpochs) +
+          " of restored senders, " + countText(stats.idConflicts, "id conflict"));
   table.add({"file", bytesText(stats.fileBytes),
              bytesText(stats.freeBytes) + " free, " + bytesText(stats.walBytes) + " in the log"});
   table.add({"processes", std::to_string(processes.size()),

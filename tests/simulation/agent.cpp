@@ -36,6 +36,12 @@ Agent::Agent(testing::SimulatedProcess& process, Common& common, std::string nam
   manager_.setSender(process.sender());
   acked_ = manager_.onAcked(
       [&ledger = common_.ledger](const AckedEvent& event) { ledger.entries[event.messageId].acked = true; });
+  // Kills and power cuts take no memory that was promised.
+  reset_ = manager_.onPeerReset([&ledger = common_.ledger](const PeerResetEvent& event) {
+    ledger.violated("P3", event.peer + " is said to be " + std::string(toString(event.kind)) + " in session '" +
+                              event.session + "': " + std::to_string(event.expected) + " against " +
+                              std::to_string(event.accepted));
+  });
   failed_ = manager_.onFailed([&ledger = common_.ledger](const FailedEvent& event) {
     const Entry& entry = ledger.entries[event.messageId];
     const bool fair = (event.reason == "rejected" && entry.rejected) ||

@@ -47,6 +47,7 @@ private:
   const std::string name_;
   OutboxManager manager_;
   Subscription acked_;
+  Subscription reset_;
   Subscription failed_;
   std::optional<InboundHandler> inbox_;
   struct Effect {

@@ -57,6 +57,13 @@ constexpr Break kBreaks[] = {
     {"UPDATE ackbox_outbox SET state=9 WHERE id=4", "ackbox_outbox", 4},
     {"UPDATE ackbox_sessions SET previous_sequence=1 WHERE id=2", "ackbox_outbox", 4},
     {"UPDATE ackbox_sessions SET previous_sequence=9 WHERE id=1", "ackbox_sessions", 1},
+    {"UPDATE ackbox_sessions SET previous_sequence=3, offered_sequence=2 WHERE id=1", "ackbox_sessions", 1},
+    {"UPDATE ackbox_sessions SET offered_sequence=4 WHERE id=1", "ackbox_sessions", 1},
+    {"UPDATE ackbox_sessions SET recall=1 WHERE id=2", "ackbox_sessions", 2},
+    {"UPDATE ackbox_peers SET resets=1", "ackbox_peers", 1},
+    {"INSERT INTO ackbox_inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms) "
+     "VALUES('urn:a','o','s',1,1,0,0)",
+     "ackbox_inbound_sessions", 0},
     {"UPDATE ackbox_sessions SET last_sequence=2 WHERE id=1", "ackbox_sessions", 1},
     {"UPDATE ackbox_sessions SET owner_id=99 WHERE id=2", "ackbox_sessions", 2},
     {"UPDATE ackbox_sessions SET peer_id=99 WHERE id=2", "ackbox_sessions", 2},
