@@ -132,7 +132,8 @@ TEST_CASE("A restored peer is sent all that is kept once for each time that it w
       auto acked = settlementOf(reply, Transition::ack, index, row);
       settleOne(*store, acked);
     }
-    const delivery::SessionRelease release{.session = reply.sessions[index].session, .dueAt = {}};
+    const delivery::SessionRelease release{
+        .session = reply.sessions[index].session, .dueAt = {}, .previousSequence = {}};
     inTransaction(*store, [&] { store->release({&release, 1}); });
   }
   CHECK(reader.stats().ackedRetained == 4);
@@ -205,7 +206,7 @@ TEST_CASE("P3: a claim finds out whether a number that nobody remembers to have 
     if (doubt.expected == ClaimStatus::claimed) {
       CHECK(reply.sessions[0].offeredSequence == 1);
       settleOne(*store, settlementOf(reply, Transition::release));
-      const delivery::SessionRelease release{.session = rows[0].session, .dueAt = {}};
+      const delivery::SessionRelease release{.session = rows[0].session, .dueAt = {}, .previousSequence = {}};
       inTransaction(*store, [&] { store->release({&release, 1}); });
     }
   }
