@@ -13,11 +13,21 @@ std::size_t skipSpace(std::string_view text, std::size_t position) noexcept {
   return std::min(text.find_first_not_of(kSpace, position), text.size());
 }
 
+/// The position behind the string that begins at `position`. Quotes are looked for by the word, not by the byte: most of
+/// a frame lies within strings.
 std::size_t skipString(std::string_view text, std::size_t position) noexcept {
-  for (++position; position < text.size() && text[position] != '"'; ++position) {
-    position += text[position] == '\\' ? 1U : 0U;
+  const std::size_t begin = position + 1;
+  for (std::size_t quote = text.find('"', begin); quote != std::string_view::npos; quote = text.find('"', quote + 1)) {
+    std::size_t escapes = 0;
+    while (quote - escapes > begin && text[quote - escapes - 1] == '\\') {
+      ++escapes;
+    }
+    // An even number of them are escaped backslashes.
+    if (escapes % 2 == 0) {
+      return quote + 1;
+    }
   }
-  return std::min(position + 1, text.size());
+  return text.size();
 }
 
 /// The position behind the value that begins at `position`.

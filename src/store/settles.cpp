@@ -15,7 +15,6 @@ using delivery::Transition;
 
 // ?1 key, ?2 state expected, ?3 this owner, ?4 claim number.
 constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?2<>1 OR (owner_id=?3 AND attempt=?4))";
-constexpr const char* kWho = " RETURNING message_id,sequence,session_id,length(data),created_at_ms";
 
 MessageState stateOf(Next next) {
   switch (next) {
@@ -45,12 +44,15 @@ bool isSettle(Transition transition) {
 Settles::Settles(Context& context, Orders& orders)
     : context_(context),
       orders_(orders),
-      remove_(context.prepare(std::string("DELETE FROM #outbox") + kGuard + kWho)),
-      keepAcked_(
-          context.prepare(std::string("UPDATE #outbox SET state=3, owner_id=NULL, due_at_ms=?5") + kGuard + kWho)),
-      update_(context.prepare(std::string("UPDATE #outbox SET state=?5, owner_id=NULL, due_at_ms=?6, "
-                                          "retry_count=retry_count+?7, reason=?8, last_error=coalesce(?9,last_error)") +
-                              kGuard + kWho)),
+      // Asked for before the change, in the same transaction: RETURNING makes a table of its own for each row, which
+      // costs three times the rest of a settle.
+      find_(context.prepare(std::string("SELECT message_id,sequence,session_id,length(data),created_at_ms FROM "
+                                        "#outbox") +
+                            kGuard)),
+      remove_(context.prepare("DELETE FROM #outbox WHERE id=?1")),
+      keepAcked_(context.prepare("UPDATE #outbox SET state=3, owner_id=NULL, due_at_ms=?2 WHERE id=?1")),
+      update_(context.prepare("UPDATE #outbox SET state=?2, owner_id=NULL, due_at_ms=?3, retry_count=retry_count+?4, "
+                              "reason=?5, last_error=coalesce(?6,last_error) WHERE id=?1")),
       locate_(context.prepare(
           "SELECT o.id, o.session_id, o.sequence, o.state, o.owner_id, o.attempt, p.name, s.name, p.agent FROM #outbox "
           "AS o "
@@ -76,33 +78,33 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, std::
     throw Error(Errc::invalidTransition, std::string(toString(settlement.from)) + " does not " +
                                              std::string(delivery::toString(settlement.transition)));
   }
-  const bool retain = next == Next::acked && context_.options.ackedRetention.count() > 0;
-  const auto finish = [&](Query& query) -> std::optional<SettledMessage> {
+  SettledMessage who{settlement.key, 0, {}, 0};
+  std::int64_t bytes = 0;
+  WallTime enqueuedAt{};
+  {
+    Query query(find_, settlement.key, settlement.from, owner, settlement.attempt);
     if (!query.next()) {
       return std::nullopt;
     }
-    SettledMessage who{settlement.key, query.integer(2), query.text(0), query.as<std::uint64_t>(1)};
-    const std::int64_t bytes = query.integer(3);
-    const WallTime enqueuedAt = query.instant(4);
-    query.run();
-    count({settlement, next, who.session, bytes, enqueuedAt, retain});
-    return who;
-  };
+    who.messageId = query.text(0);
+    who.sequence = query.as<std::uint64_t>(1);
+    who.session = query.integer(2);
+    bytes = query.integer(3);
+    enqueuedAt = query.instant(4);
+  }
+  const bool retain = next == Next::acked && context_.options.ackedRetention.count() > 0;
   if (retain) {
-    Query query(keepAcked_, settlement.key, settlement.from, owner, settlement.attempt,
-                context_.clock.wallNow() + context_.options.ackedRetention);
-    return finish(query);
+    Query(keepAcked_, settlement.key, context_.clock.wallNow() + context_.options.ackedRetention).run();
+  } else if (next == Next::acked || next == Next::gone) {
+    Query(remove_, settlement.key).run();
+  } else {
+    Query(update_, settlement.key, stateOf(next), next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
+          settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
+          NullIfEmpty{truncatedError(settlement.error)})
+        .run();
   }
-  if (next == Next::acked || next == Next::gone) {
-    Query query(remove_, settlement.key, settlement.from, owner, settlement.attempt);
-    return finish(query);
-  }
-  Query query(update_, settlement.key, settlement.from, owner, settlement.attempt, stateOf(next),
-              next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
-              settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
-              NullIfEmpty{truncatedError(settlement.error)});
-  std::optional<SettledMessage> who = finish(query);
-  if (who && next == Next::failed) {
+  count({settlement, next, who.session, bytes, enqueuedAt, retain});
+  if (next == Next::failed) {
     finishFailed(settlement);
   }
   return who;

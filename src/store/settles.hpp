@@ -52,6 +52,7 @@ private:
 
   Context& context_;
   Orders& orders_;
+  Statement find_;
   Statement remove_;
   Statement keepAcked_;
   Statement update_;
