@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bench/effects.hpp"
-#include "bench/measurement.hpp"
+#include "bench/pace.hpp"
 #include "bench/scratch.hpp"
 #include "bench/window.hpp"
 #include "bench/workload.hpp"
@@ -87,13 +87,13 @@ Delivery deliver(const Settings& settings, Durability durability, const Link& li
     AckCounter acks;
     const std::unique_ptr<OutboxManager> manager = startSender(senderFile, durability, receiver, link);
     const Subscription subscription = manager->onAcked([&](const AckedEvent&) { acks.add(); });
-    const double senderBefore = ownCpuMicroseconds();
     const double receiverBefore = receiver.cpuMicroseconds();
-    const auto start = std::chrono::steady_clock::now();
+    const PaceMeter meter;
     sent = enqueueAll(settings, *manager);
     acks.await(sent);
-    delivery.perSecond = perSecond(sent, std::chrono::steady_clock::now() - start);
-    delivery.senderCpuMicroseconds = (ownCpuMicroseconds() - senderBefore) / static_cast<double>(sent);
+    const Pace pace = meter.of(sent);
+    delivery.perSecond = pace.perSecond;
+    delivery.senderCpuMicroseconds = pace.cpuMicroseconds;
     delivery.receiverCpuMicroseconds = (receiver.cpuMicroseconds() - receiverBefore) / static_cast<double>(sent);
     manager->stop();
     requireRetired(*manager, sent);

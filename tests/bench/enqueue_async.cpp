@@ -8,6 +8,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "bench/naive_baseline.hpp"
 #include "bench/operation.hpp"
+#include "bench/pace.hpp"
 #include "bench/raw_baseline.hpp"
 #include "bench/scratch.hpp"
 #include "bench/window.hpp"
@@ -54,33 +55,35 @@ std::uint64_t enqueueInBatches(OutboxManager& manager, Budget& budget) {
   return sent;
 }
 
-double rateOf(const Settings& settings, Durability durability,
-              std::uint64_t (*enqueues)(OutboxManager& manager, Budget& budget)) {
+Pace paceOf(const Settings& settings, Durability durability,
+            std::uint64_t (*enqueues)(OutboxManager& manager, Budget& budget)) {
   const std::filesystem::path file = freshDatabase(settings.folder, "outbox");
-  double rate = 0;
+  Pace pace;
   {
     OutboxManager manager = OutboxManager::open(file, outboxOptions(durability));
-    const auto start = std::chrono::steady_clock::now();
+    const PaceMeter meter;
     Budget budget(settings);
-    const std::uint64_t sent = enqueues(manager, budget);
-    rate = perSecond(sent, std::chrono::steady_clock::now() - start);
+    pace = meter.of(enqueues(manager, budget));
   }
   removeDatabase(file);
-  return rate;
+  return pace;
 }
 
 Measurement compared(const Settings& settings, std::uint64_t (*enqueues)(OutboxManager& manager, Budget& budget)) {
   Measurement measurement;
-  const double full = rateOf(settings, Durability::powerCut, enqueues);
-  const double normal = rateOf(settings, Durability::processCrash, enqueues);
+  const Pace full = paceOf(settings, Durability::powerCut, enqueues);
+  const Pace normal = paceOf(settings, Durability::processCrash, enqueues);
   const double naive = naiveInserts(settings, 1).perSecond;
-  const double raw = rawInserts(settings);
-  measurement.figure("full_per_s", full);
-  measurement.figure("normal_per_s", normal);
+  const Pace raw = rawInserts(settings);
+  measurement.figure("full_per_s", full.perSecond);
+  measurement.figure("normal_per_s", normal.perSecond);
+  measurement.figure("full_cpu_us_per_message", full.cpuMicroseconds);
   measurement.baseline("naive_per_s", naive);
-  measurement.baseline("raw_per_s", raw);
-  measurement.ratio("full_over_naive", full, naive);
-  measurement.ratio("full_over_raw", full, raw);
+  measurement.baseline("raw_per_s", raw.perSecond);
+  measurement.baseline("raw_cpu_us_per_message", raw.cpuMicroseconds);
+  measurement.ratio("full_over_naive", full.perSecond, naive);
+  measurement.ratio("full_over_raw", full.perSecond, raw.perSecond);
+  measurement.ratio("raw_cpu_over_full_cpu", raw.cpuMicroseconds, full.cpuMicroseconds);
   return measurement;
 }
 

@@ -78,29 +78,29 @@ private:
 };
 
 template <typename Work>
-double rawBatches(const Settings& settings, Work work) {
+Pace rawBatches(const Settings& settings, Work work) {
   const std::filesystem::path file = freshDatabase(settings.folder, "raw");
   std::uint64_t done = 0;
-  std::chrono::steady_clock::duration elapsed{};
+  Pace pace;
   {
     RawTable table(file);
-    const auto start = std::chrono::steady_clock::now();
+    const PaceMeter meter;
     for (Budget budget(settings); budget.take(kBatch); done += kBatch) {
       work(table, done);
     }
-    elapsed = std::chrono::steady_clock::now() - start;
+    pace = meter.of(done);
   }
   removeDatabase(file);
-  return perSecond(done, elapsed);
+  return pace;
 }
 
 }  // namespace
 
-double rawInserts(const Settings& settings) {
+Pace rawInserts(const Settings& settings) {
   return rawBatches(settings, [](RawTable& table, std::uint64_t done) { table.insertBatch(done); });
 }
 
-double rawRowLife(const Settings& settings) {
+Pace rawRowLife(const Settings& settings) {
   return rawBatches(settings, [](RawTable& table, std::uint64_t done) {
     table.insertBatch(done);
     // The table is empty before each batch, so that SQLite numbers its rows from 1 again.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bench/pace.hpp"
 #include "bench/settings.hpp"
 
 namespace ackbox::bench {
@@ -8,11 +9,11 @@ namespace ackbox::bench {
 constexpr unsigned kBatch = 100;
 
 /// What SQLite itself can do: prepared inserts into the plainest table that could do the job (no index but the row's
-/// key), `kBatch` per FULL transaction, one connection tuned as ackbox's is. Rows per second.
-[[nodiscard]] double rawInserts(const Settings& settings);
+/// key), `kBatch` per FULL transaction, one connection tuned as ackbox's is.
+[[nodiscard]] Pace rawInserts(const Settings& settings);
 
 /// The same with the rest of a row's life: `kBatch` inserts in a FULL transaction, their state changed in a NORMAL
 /// one, their deletion in another.
-[[nodiscard]] double rawRowLife(const Settings& settings);
+[[nodiscard]] Pace rawRowLife(const Settings& settings);
 
 }  // namespace ackbox::bench

@@ -1,7 +1,5 @@
 #include "bench/receiver.hpp"
 
-#include <sys/resource.h>
-
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <fstream>
@@ -14,6 +12,7 @@
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "bench/effects.hpp"
+#include "bench/pace.hpp"
 #include "bench/workload.hpp"
 #include "integration/test_certificates.hpp"
 
@@ -106,15 +105,6 @@ std::unique_ptr<OutboxManager> startSender(const std::filesystem::path& file, Du
   manager->setSender(std::make_shared<HttpSender>(senderOptions));
   manager->start();
   return manager;
-}
-
-double ownCpuMicroseconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto microseconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
-  };
-  return microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
 }
 
 }  // namespace ackbox::bench

@@ -50,7 +50,4 @@ int runReceiver(const std::filesystem::path& file, Durability durability, const 
 [[nodiscard]] std::unique_ptr<OutboxManager> startSender(const std::filesystem::path& file, Durability durability,
                                                          const Receiver& receiver, const Link& link = {});
 
-/// This process's processor time, user and system, of all its threads.
-[[nodiscard]] double ownCpuMicroseconds();
-
 }  // namespace ackbox::bench

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/operation.hpp"
+#include "bench/pace.hpp"
 #include "bench/raw_baseline.hpp"
 #include "bench/scratch.hpp"
 #include "bench/workload.hpp"
@@ -92,19 +93,19 @@ void settleBatch(store::Writer& writer, const store::ClaimReply& reply) {
   }
 }
 
-double rowsPerSecond(const Settings& settings, Durability durability, std::uint64_t sessions) {
+Pace paceOf(const Settings& settings, Durability durability, std::uint64_t sessions) {
   const std::filesystem::path file = freshDatabase(settings.folder, "store");
   OutboxOptions options = outboxOptions(durability);
   options.clock = systemClock();
   options.random = systemRandom();
   options.peers.emplace_back();
   std::uint64_t done = 0;
-  std::chrono::steady_clock::duration elapsed{};
+  Pace pace;
   {
     store::Store store({file, options, nullptr});
     store::Writer writer(store);
     InlineJob(false, [](store::Store& open) { open.restartDiscovery(); }).commit(writer);
-    const auto start = std::chrono::steady_clock::now();
+    const PaceMeter meter;
     for (Budget budget(settings); budget.take(kBatch); done += kBatch) {
       insertBatch(writer, done, sessions);
       const std::vector<delivery::SessionClaim> claims = claimsOf(store.takeNewRows(2 * kBatch));
@@ -112,26 +113,30 @@ double rowsPerSecond(const Settings& settings, Durability durability, std::uint6
       InlineJob(false, [&](store::Store& open) { reply = open.claim(claims); }).commit(writer);
       settleBatch(writer, reply);
     }
-    elapsed = std::chrono::steady_clock::now() - start;
+    pace = meter.of(done);
   }
   removeDatabase(file);
-  return perSecond(done, elapsed);
+  return pace;
 }
 
 }  // namespace
 
 Measurement rowLife(const Settings& settings) {
   Measurement measurement;
-  const double spread = rowsPerSecond(settings, Durability::powerCut, kSessions);
-  const double narrow = rowsPerSecond(settings, Durability::powerCut, 1);
-  const double normal = rowsPerSecond(settings, Durability::processCrash, kSessions);
-  const double raw = rawRowLife(settings);
-  measurement.figure("full_1000_sessions_per_s", spread);
-  measurement.figure("full_1_session_per_s", narrow);
-  measurement.figure("normal_1000_sessions_per_s", normal);
-  measurement.baseline("raw_per_s", raw);
-  measurement.ratio("full_1000_sessions_over_raw", spread, raw);
-  measurement.ratio("full_1_session_over_raw", narrow, raw);
+  const Pace spread = paceOf(settings, Durability::powerCut, kSessions);
+  const Pace narrow = paceOf(settings, Durability::powerCut, 1);
+  const Pace normal = paceOf(settings, Durability::processCrash, kSessions);
+  const Pace raw = rawRowLife(settings);
+  measurement.figure("full_1000_sessions_per_s", spread.perSecond);
+  measurement.figure("full_1_session_per_s", narrow.perSecond);
+  measurement.figure("normal_1000_sessions_per_s", normal.perSecond);
+  measurement.figure("full_1000_sessions_cpu_us_per_row", spread.cpuMicroseconds);
+  measurement.figure("full_1_session_cpu_us_per_row", narrow.cpuMicroseconds);
+  measurement.baseline("raw_per_s", raw.perSecond);
+  measurement.baseline("raw_cpu_us_per_row", raw.cpuMicroseconds);
+  measurement.ratio("full_1000_sessions_over_raw", spread.perSecond, raw.perSecond);
+  measurement.ratio("full_1_session_over_raw", narrow.perSecond, raw.perSecond);
+  measurement.ratio("raw_cpu_over_full_1000_sessions_cpu", raw.cpuMicroseconds, spread.cpuMicroseconds);
   return measurement;
 }
 
