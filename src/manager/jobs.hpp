@@ -56,7 +56,9 @@ auto commitBlocking(store::Writer& writer, bool mustSync, Work work) {
     throw Error(Errc::wouldDeadlock, "nothing was stored");
   }
   BlockingJob<Work> job(mustSync, std::move(work));
-  writer.submit(job);
+  if (!writer.commitHere(job)) {
+    writer.submit(job);
+  }
   return job.wait([&writer] { return writer.help(); });
 }
 

@@ -22,11 +22,7 @@ Writer::~Writer() {
 }
 
 void Writer::startThread() {
-  thread_ = std::thread([this] {
-    runner_ = std::this_thread::get_id();
-    loop();
-    runner_ = std::thread::id();
-  });
+  thread_ = std::thread([this] { loop(); });
 }
 
 void Writer::runOn(Post post) {
@@ -66,6 +62,29 @@ void Writer::submit(Job& job) noexcept {
   job.done(make_error_code(Errc::stopped));
 }
 
+bool Writer::commitHere(Job& job) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (closed_ || post_ || committing_ || head_ != nullptr || lastGroup_ != 1) {
+      return false;
+    }
+    committing_ = true;
+  }
+  job.next_ = nullptr;
+  commitGroup(&job);
+  endCommit();
+  return true;
+}
+
+void Writer::endCommit() noexcept {
+  const std::scoped_lock lock(mutex_);
+  committing_ = false;
+  // Under the lock: the thread that this wakes may destroy the writer.
+  if (head_ != nullptr || closed_) {
+    wake_.notify_all();
+  }
+}
+
 bool Writer::runOnce() {
   Job* first = nullptr;
   {
@@ -75,9 +94,7 @@ bool Writer::runOnce() {
   if (first == nullptr) {
     return false;
   }
-  const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
   commitGroup(first);
-  runner_ = outer;
   const std::scoped_lock lock(mutex_);
   if (post_ && head_ != nullptr) {
     askToRun();
@@ -87,9 +104,12 @@ bool Writer::runOnce() {
 
 void Writer::close() noexcept {
   {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     closed_ = true;
-    wake_.notify_one();
+    wake_.notify_all();
+    if (!thread_.joinable()) {
+      wake_.wait(lock, [this] { return !committing_; });
+    }
   }
   if (thread_.joinable()) {
     thread_.join();
@@ -104,22 +124,26 @@ void Writer::loop() noexcept {
     Job* first = nullptr;
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return head_ != nullptr || closed_; });
+      wake_.wait(lock, [this] { return !committing_ && (head_ != nullptr || closed_); });
       first = takeGroup();
-    }
-    if (first == nullptr) {
-      return;
+      if (first == nullptr) {
+        return;
+      }
+      committing_ = true;
     }
     commitGroup(first);
+    endCommit();
   }
 }
 
 Job* Writer::takeGroup() noexcept {
   Job* const first = head_;
   Job* last = first;
-  for (std::size_t count = 1; last != nullptr && last->next_ != nullptr && count < kGroupJobsMax; ++count) {
+  std::size_t count = 1;
+  for (; last != nullptr && last->next_ != nullptr && count < kGroupJobsMax; ++count) {
     last = last->next_;
   }
+  lastGroup_ = count;
   if (last != nullptr) {
     head_ = std::exchange(last->next_, nullptr);
     tail_ = head_ == nullptr ? nullptr : tail_;
@@ -128,6 +152,13 @@ Job* Writer::takeGroup() noexcept {
 }
 
 void Writer::commitGroup(Job* first) noexcept {
+  // A job's `done` may run a group of its own where there is no thread.
+  const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
+  commitAndFinish(first);
+  runner_ = outer;
+}
+
+void Writer::commitAndFinish(Job* first) noexcept {
   const std::error_code failure = tryCommit(first);
   if (!failure || failure == Errc::databaseBusy) {
     finish(first, failure);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -68,6 +69,11 @@ public:
   /// Ends with `Errc::stopped`, at once and in the caller's thread, once the writer is closed.
   void submit(Job& job) noexcept;
 
+  /// For a caller that would wait for `job` at once: commits it here and now, which spares two changes of threads,
+  /// while no other job is queued or under way and the last group was one job too; a crowd shares commits better
+  /// through the writer's thread. True after `done`; false when nothing was done, and `job` is to be submitted.
+  bool commitHere(Job& job) noexcept;
+
   /// Commits one group of what is queued, in the calling thread. Returns false when nothing was queued.
   bool runOnce();
 
@@ -79,9 +85,11 @@ public:
 
 private:
   void loop() noexcept;
+  void endCommit() noexcept;
   void askToRun() noexcept;
   Job* takeGroup() noexcept;
   void commitGroup(Job* first) noexcept;
+  void commitAndFinish(Job* first) noexcept;
   std::error_code tryCommit(Job* first) noexcept;
   void finish(Job* first, const std::error_code& error) noexcept;
 
@@ -94,6 +102,10 @@ private:
   Job* head_ = nullptr;
   Job* tail_ = nullptr;
   bool closed_ = false;
+  // Somebody, whom `runner_` names, is inside `commitGroup`.
+  bool committing_ = false;
+  // How many jobs the last group had.
+  std::size_t lastGroup_ = 1;
 
   // The thread that commits, as long as it does.
   std::atomic<std::thread::id> runner_;
