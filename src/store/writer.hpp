@@ -20,7 +20,7 @@ class Job {
 public:
   virtual ~Job() = default;
 
-  /// Runs in the open transaction, on the writer's thread. An environmental failure is thrown (`Error`,
+  /// Runs in the open transaction, in the thread that commits. An environmental failure is thrown (`Error`,
   /// `SQLite::Exception`): the whole group rolls back and each of its jobs is run again in a transaction of its own,
   /// so that a job fails alone. `run` may therefore be called more than once, and starts from scratch each time. After
   /// `handlerEndedTransaction` it is run again until it fails otherwise or commits: it must leave its offender out.
@@ -45,7 +45,7 @@ private:
 /// Thread-safety: `submit` from any thread; one caller of `runOnce` at a time.
 class Writer {
 public:
-  /// Called after each group that committed, on the writer's thread, after the jobs' `done`.
+  /// Called after each group that committed, in the same thread, after the jobs' `done`.
   using AfterCommit = std::function<void(Store&)>;
 
   explicit Writer(Store& store, AfterCommit afterCommit = {});
