@@ -156,6 +156,56 @@ TEST_CASE("closing finishes what is queued and refuses what comes later") {
   CHECK(late.result == Errc::stopped);
 }
 
+TEST_CASE("a lone job may commit in its caller's thread, but not past what is queued, nor after a crowd") {
+  Fixture fixture;
+  std::thread::id ranIn;
+  NotingJob lone("lone", fixture.log, [&ranIn](store::Store& store) {
+    ranIn = std::this_thread::get_id();
+    enqueueInto(store);
+  });
+  REQUIRE(fixture.writer->commitHere(lone));
+  CHECK(ranIn == std::this_thread::get_id());
+  CHECK(fixture.log == "lone ");
+  CHECK(fixture.commits == 1);
+  CHECK_FALSE(fixture.writer->runsInThisThread());
+
+  NotingJob a("a", fixture.log, enqueueInto);
+  NotingJob b("b", fixture.log, enqueueInto);
+  NotingJob late("late", fixture.log, enqueueInto);
+  fixture.writer->submit(a);
+  CHECK_FALSE(fixture.writer->commitHere(late));
+  fixture.writer->submit(b);
+  CHECK(fixture.writer->runOnce());
+  // More may be on their way: they would wait for a commit of one.
+  CHECK_FALSE(fixture.writer->commitHere(late));
+  CHECK(late.runs == 0);
+  fixture.writer->submit(late);
+  CHECK(fixture.writer->runOnce());
+  CHECK(fixture.log == "lone a b late ");
+
+  NotingJob again("again", fixture.log, enqueueInto);
+  CHECK(fixture.writer->commitHere(again));
+  CHECK(fixture.pending() == 5);
+
+  fixture.writer->close();
+  NotingJob closed("closed", fixture.log, enqueueInto);
+  CHECK_FALSE(fixture.writer->commitHere(closed));
+  CHECK(closed.runs == 0);
+}
+
+TEST_CASE("a job that asks for a commit from inside a commit is sent to the queue") {
+  Fixture fixture;
+  NotingJob inner("inner", fixture.log, enqueueInto);
+  bool refused = false;
+  NotingJob outer("outer", fixture.log, [&](store::Store& store) {
+    enqueueInto(store);
+    refused = !fixture.writer->commitHere(inner);
+  });
+  REQUIRE(fixture.writer->commitHere(outer));
+  CHECK(refused);
+  CHECK(inner.runs == 0);
+}
+
 TEST_CASE("callers on many threads each get their commit, and a job may be destroyed by its own end") {
   StoreWorld world;
   const auto store = world.open();
@@ -176,7 +226,10 @@ TEST_CASE("callers on many threads each get their commit, and a job may be destr
     for (int caller = 0; caller < 4; ++caller) {
       callers.emplace_back([&] {
         for (int count = 0; count < 500; ++count) {
-          writer.submit(*new Owned(finished));
+          auto* const job = new Owned(finished);
+          if (count % 2 == 0 || !writer.commitHere(*job)) {
+            writer.submit(*job);
+          }
         }
       });
     }
