@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+
 #include "memory_world.hpp"
 
 namespace ackbox::testing {
@@ -188,6 +190,33 @@ TEST_CASE("P3: a held sender is let go on by its true file") {
   alice.count("s", 7, 7);
   alice.untilSettled();
   CHECK(bob.heard("s") == "1 2 3 4 5 6 7");
+}
+
+TEST_CASE("row 3: processes that open and close a shared file while others send are not taken for copies of it") {
+  TwoAgents agents;
+  Agent& alice = agents.alice;
+  Agent& bob = agents.bob;
+  OutboxManager second = OutboxManager::open(agents.dir.file("alice.db"), alice.options);
+  std::atomic<int> resets = 0;
+  const Subscription subscription = second.onPeerReset([&](const PeerResetEvent&) { ++resets; });
+  second.setSender(std::make_shared<HttpSender>());
+  second.start();
+  constexpr int kOpens = 30;
+  constexpr int kSessions = 8;
+  for (int open = 1; open <= kOpens; ++open) {
+    // Each counts the epoch up, under the requests that are on their way.
+    for (int session = 0; session < kSessions; ++session) {
+      alice.count("s" + std::to_string(session), open, open);
+    }
+    const OutboxManager third = OutboxManager::open(agents.dir.file("alice.db"), alice.options);
+  }
+  alice.untilSettled();
+  second.stop();
+  CHECK(bob.manager->getStats().received == kOpens * kSessions);
+  CHECK(alice.manager->getStats().failed == 0);
+  CHECK(alice.resets().empty());
+  CHECK(resets == 0);
+  CHECK(alice.manager->peers().front().state == PeerState::up);
 }
 
 }  // namespace ackbox::testing
