@@ -1,7 +1,9 @@
 // The ackbox side of the tests with independent peers: sends to one that listens, or serves one that posts.
 //
-//   interop_agent send PORT COUNT BATCH   delivers COUNT frames in ten sessions to http://127.0.0.1:PORT/inbox
-//   interop_agent serve                   prints its port, serves until its input ends, prints what it counted
+//   interop_agent send PORT COUNT BATCH [webhook]   delivers COUNT frames in ten sessions to
+//   http://127.0.0.1:PORT/inbox interop_agent serve OWED                        prints its port and the ids of OWED
+//   messages that wait for an ACK
+//                                                   event, serves until its input ends, prints what it counted
 //
 // Secrets come from the environment: ACKBOX_INTEROP_SECRETS, the current one first.
 
@@ -29,7 +31,7 @@ unsigned long long printable(std::uint64_t number) {
   return number;
 }
 
-int send(const std::string& port, std::uint64_t count, std::uint32_t batch) {
+int send(const std::string& port, std::uint64_t count, std::uint32_t batch, PeerProfile profile) {
   const testing::TempDir dir;
   OutboxOptions options;
   options.agent = "urn:agent:ackbox";
@@ -39,7 +41,10 @@ int send(const std::string& port, std::uint64_t count, std::uint32_t batch) {
   peer.url = "http://127.0.0.1:" + port + "/inbox";
   peer.agent = "urn:agent:node";
   peer.secrets = SecretSource::environment("ACKBOX_INTEROP_SECRETS");
+  peer.profile = profile;
   options.peers.push_back(peer);
+  // Answers that were tampered with are followed by a question soon.
+  options.peerHealth.probeDelays = {std::chrono::milliseconds(1)};
   OutboxManager outbox = OutboxManager::open(dir.file("agent.db"), options);
   outbox.setSender(std::make_shared<HttpSender>());
 
@@ -75,10 +80,28 @@ int send(const std::string& port, std::uint64_t count, std::uint32_t batch) {
   return stats.acked == count ? 0 : 1;
 }
 
-int serve() {
+/// Carries nothing anywhere: what it takes waits for an ACK event.
+class Deferring final : public Sender {
+public:
+  void asyncSend(SendRequest request, SendHandler handler) override {
+    FrameResult deferred;
+    deferred.outcome = Outcome::defer;
+    SendReport report;
+    report.outcome = RequestOutcome::answered;
+    report.results.resize(request.frames.size(), deferred);
+    handler(report);
+  }
+};
+
+int serve(std::uint64_t owed) {
   const testing::TempDir dir;
   OutboxOptions options;
   options.agent = "urn:agent:ackbox";
+  PeerOptions peer;
+  peer.name = "node";
+  peer.agent = "urn:agent:node";
+  peer.sender = std::make_shared<Deferring>();
+  options.peers.push_back(peer);
   OutboxManager outbox = OutboxManager::open(dir.file("agent.db"), options);
   InboundOptions limits;
   InboundPeer node;
@@ -88,8 +111,18 @@ int serve() {
   InboundHandler handler(
       outbox, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, limits);
   boost::asio::thread_pool pool(1);
-  InboundServer server(pool.get_executor(), handler);
-  std::printf("{\"port\":%u}\n", static_cast<unsigned>(server.port()));
+  InboundServerOptions place;
+  place.compatibilityPath = "/message";
+  InboundServer server(pool.get_executor(), handler, place);
+  std::string ids;
+  for (std::uint64_t number = 0; number < owed; ++number) {
+    Frame frame;
+    frame.peer = "node";
+    frame.type = "com.example.owed";
+    ids += (ids.empty() ? "" : " ") + outbox.enqueue(frame).messageId;
+  }
+  outbox.processAll();
+  std::printf("{\"port\":%u,\"owed\":\"%s\"}\n", static_cast<unsigned>(server.port()), ids.c_str());
   std::fflush(stdout);
   while (std::getchar() != EOF) {
   }
@@ -97,7 +130,8 @@ int serve() {
   pool.stop();
   pool.join();
   const Stats stats = outbox.getStats();
-  std::printf("{\"received\":%llu,\"duplicates\":%llu}\n", printable(stats.received), printable(stats.duplicates));
+  std::printf("{\"received\":%llu,\"duplicates\":%llu,\"acked\":%llu}\n", printable(stats.received),
+              printable(stats.duplicates), printable(stats.acked));
   return 0;
 }
 
@@ -106,16 +140,17 @@ int serve() {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
-    if (words.size() == 4 && words[0] == "send") {
-      return send(words[1], std::stoull(words[2]), static_cast<std::uint32_t>(std::stoul(words[3])));
+    if ((words.size() == 4 || words.size() == 5) && words[0] == "send") {
+      return send(words[1], std::stoull(words[2]), static_cast<std::uint32_t>(std::stoul(words[3])),
+                  words.size() == 5 ? PeerProfile::webhook : PeerProfile::native);
     }
-    if (words.size() == 1 && words[0] == "serve") {
-      return serve();
+    if (words.size() == 2 && words[0] == "serve") {
+      return serve(std::stoull(words[1]));
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "interop_agent: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: interop_agent send PORT COUNT BATCH | serve\n");
+  std::fprintf(stderr, "usage: interop_agent send PORT COUNT BATCH [webhook] | serve OWED\n");
   return 2;
 }

@@ -16,7 +16,10 @@ const validators = {
   frame: frameSchema,
   batch: ajv.compile(schema('batch')),
   ack: ajv.compile(schema('ack')),
+  ack_event: ajv.compile(schema('ack_event')),
   problem: ajv.compile(schema('problem')),
+  agenium_frame: ajv.compile(schema('agenium_frame')),
+  agenium_answer: ajv.compile(schema('agenium_answer')),
 };
 
 // Throws when `document` is not what its schema says.
@@ -25,6 +28,8 @@ export function conform(name, document) {
     throw new Error(`not a ${name}: ${ajv.errorsText(validators[name].errors)} in ${JSON.stringify(document).slice(0, 300)}`);
   }
 }
+
+export const vectorsFolder = path.join(proto, 'vectors');
 
 // Both libraries must agree that the signature holds; throws otherwise.
 export function verify(secret, body, headers) {
@@ -39,6 +44,26 @@ export function verify(secret, body, headers) {
 
 export function sign(secret, id, date, body) {
   return new StandardWebhook(secret).sign(id, date, body);
+}
+
+export function refusedByLibraries(secret, body, headers) {
+  try {
+    verify(secret, body, headers);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+// The headers of a signed message.
+export function signed(key, id, type, body, date = new Date()) {
+  return {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(date.getTime() / 1000)),
+    'webhook-signature': sign(key, id, date, body),
+  };
 }
 
 export function finish(report) {

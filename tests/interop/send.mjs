@@ -4,7 +4,8 @@
 //   node send.mjs PORT COUNT    secrets in ACKBOX_INTEROP_SECRET and ACKBOX_INTEROP_OLD_SECRET; prints one line of JSON
 import http from 'node:http';
 import { CloudEvent, HTTP } from 'cloudevents';
-import { conform, finish, sign, verify } from './peer.mjs';
+import { conform, finish, refusedByLibraries, signed, verify } from './peer.mjs';
+import { tamperings } from './tamper.mjs';
 
 const secret = process.env.ACKBOX_INTEROP_SECRET;
 const oldSecret = process.env.ACKBOX_INTEROP_OLD_SECRET;
@@ -24,16 +25,6 @@ function post(headers, body) {
     request.on('error', reject);
     request.end(body);
   });
-}
-
-function signed(key, id, type, body, date = new Date()) {
-  return {
-    'content-type': type,
-    'content-length': Buffer.byteLength(body),
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(date.getTime() / 1000)),
-    'webhook-signature': sign(key, id, date, body),
-  };
 }
 
 function frame(number) {
@@ -89,56 +80,33 @@ for (let number = singles; number < count; number += 100) {
   await attempt(async () => expectAcks(await post(headers, body), ids, id));
 }
 
+// The emitter of the cloudevents package, in binary mode: JSON, a text, and bytes; such as are UTF-8, as the
+// signing library knows no others.
+const binaries = Math.floor(count / 10);
+for (let number = 0; number < binaries; number += 1) {
+  const id = `b-${number}`;
+  const forms = [
+    { datacontenttype: 'application/json', data: { number, text: 'na\u00efve \u2713' } },
+    { datacontenttype: 'text/plain', data: `number ${number}` },
+    { datacontenttype: 'application/octet-stream', data: Uint8Array.from([number & 127, 0, 9]) },
+  ];
+  const message = HTTP.binary(new CloudEvent({ id, source, type: 'com.example.binary', subject: 'kept', ...forms[number % 3] }));
+  const body = Buffer.from(message.body);
+  const date = new Date();
+  const headers = { ...message.headers, ...signed(secret, id, message.headers['content-type'], body, date) };
+  await attempt(async () => expectAcks(await post(headers, body), [id], id));
+}
+
 // What must be refused, each a change of a request that would be accepted. Both judges must say no: ackbox, by its
 // status, and the libraries, by throwing.
-const seconds = (date) => String(Math.floor(date.getTime() / 1000));
-const flip = (text, at) => text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1);
-const hours = (count) => new Date(Date.now() + count * 3600e3);
-const tamper = [
-  ['a byte of the body changed', (r) => { r.body = r.body.replace('"number":', '"nunber":'); }],
-  ['a space added at the end', (r) => { r.body += ' '; }],
-  ['a line end added at the end', (r) => { r.body += '\n'; }],
-  ['a space added in front', (r) => { r.body = ` ${r.body}`; }],
-  ['the last byte missing', (r) => { r.body = r.body.slice(0, -1); }],
-  ['the first byte missing', (r) => { r.body = r.body.slice(1); }],
-  ['the body empty', (r) => { r.body = ''; }],
-  ['the body twice', (r) => { r.body += r.body; }],
-  ['another body', (r) => { r.body = frame(999999); }],
-  ['the id changed', (r) => { r.headers['webhook-id'] += 'x'; }],
-  ['the id shortened', (r) => { r.headers['webhook-id'] = r.headers['webhook-id'].slice(1); }],
-  ['the id missing', (r) => { delete r.headers['webhook-id']; }],
-  ['the id empty', (r) => { r.headers['webhook-id'] = ''; }],
-  ['the timestamp one second later', (r) => { r.headers['webhook-timestamp'] = String(Number(r.headers['webhook-timestamp']) + 1); }],
-  ['the timestamp one second earlier', (r) => { r.headers['webhook-timestamp'] = String(Number(r.headers['webhook-timestamp']) - 1); }],
-  ['the timestamp missing', (r) => { delete r.headers['webhook-timestamp']; }],
-  ['the timestamp not a number', (r) => { r.headers['webhook-timestamp'] = 'soon'; }],
-  ['signed an hour ago', (r) => { r.headers = signed(secret, r.id, r.type, r.body, hours(-1)); }],
-  ['signed an hour ahead', (r) => { r.headers = signed(secret, r.id, r.type, r.body, hours(1)); }],
-  ['an old signature under a new timestamp', (r) => { r.headers = { ...signed(secret, r.id, r.type, r.body, hours(-1)), 'webhook-timestamp': seconds(new Date()) }; }],
-  ['the signature missing', (r) => { delete r.headers['webhook-signature']; }],
-  ['the signature empty', (r) => { r.headers['webhook-signature'] = ''; }],
-  ['a bit of the signature flipped', (r) => { r.headers['webhook-signature'] = flip(r.headers['webhook-signature'], 10); }],
-  ['the signature cut', (r) => { r.headers['webhook-signature'] = r.headers['webhook-signature'].slice(0, -8); }],
-  ['the signature without its version', (r) => { r.headers['webhook-signature'] = r.headers['webhook-signature'].slice(3); }],
-  ['the signature of an unknown version', (r) => { r.headers['webhook-signature'] = r.headers['webhook-signature'].replace('v1,', 'v2,'); }],
-  ['only the version', (r) => { r.headers['webhook-signature'] = 'v1,'; }],
-  ['signed with another secret', (r) => { r.headers = signed('whsec_c29tZWJvZHkgZWxzZXMgc2VjcmV0IGtleSEhISE=', r.id, r.type, r.body); }],
-  ['the signature of an answer', (r) => { r.headers = { ...signed(secret, `re_${r.id}`, r.type, r.body), 'webhook-id': r.id }; }],
-  ['the signature of another id', (r) => { r.headers = { ...signed(secret, 'another', r.type, r.body), 'webhook-id': r.id }; }],
-];
-for (const [what, change] of tamper) {
+for (const [what, change] of tamperings(secret)) {
   const request = { id: `t-${report.tampered}`, type: 'application/cloudevents+json' };
   request.body = frame(`9${report.tampered}`).replace(/n-9\d+/, request.id);
   request.headers = signed(secret, request.id, request.type, request.body);
   change(request);
   delete request.headers['content-length'];
   report.tampered += 1;
-  let librariesRefuse = false;
-  try {
-    verify(secret, request.body, request.headers);
-  } catch {
-    librariesRefuse = true;
-  }
+  const librariesRefuse = refusedByLibraries(secret, request.body, request.headers);
   const response = await post({ ...request.headers, 'content-length': Buffer.byteLength(request.body) }, request.body);
   if (librariesRefuse && response.status === 401) {
     conform('problem', JSON.parse(response.body));
