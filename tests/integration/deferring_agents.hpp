@@ -1,0 +1,184 @@
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ackbox/deferred_frame.hpp"
+#include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_server.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/router.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox::testing {
+
+template <typename Condition>
+void until(Condition condition) {
+  while (!condition()) {
+    std::this_thread::yield();
+  }
+}
+
+/// An agent that keeps what it hears in its own file: `quick` frames at once, `slow` ones deferred.
+class Agent {
+public:
+  Agent(const std::filesystem::path& file, const std::string& name, std::chrono::milliseconds ackTimeout)
+      : file_(file), pool_(2) {
+    options.agent = "urn:agent:" + name;
+    options.ackTimeout = ackTimeout;
+    options.peerHealth.probeDelays = {std::chrono::milliseconds(5)};
+    router.on("quick",
+              [](const InboundFrame& frame, InboundTransaction& transaction) { return write(frame, transaction); });
+    router.onDeferred("slow", [this](DeferredFrame frame) {
+      frame.commit([this, frame](InboundTransaction& transaction) {
+        write(frame.frame(), transaction);
+        return frame.frame().data == "\"reject\"" ? HandlerResult::reject("no such order", "no-order")
+                                                  : HandlerResult::ack("{\"by\":\"" + options.agent + "\"}");
+      });
+    });
+    // The port is taken before the peers are known, which name each other.
+    open();
+    listen();
+    close();
+  }
+  ~Agent() { close(); }
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  void knows(const std::string& name, const Agent& other, const std::string& agent) {
+    options.peers.push_back({.name = name, .url = other.url(), .agent = agent});
+  }
+  void open() {
+    manager.emplace(OutboxManager::open(file_, options));
+    database_.emplace(file_.string(), SQLite::OPEN_READWRITE);
+    database_->exec("CREATE TABLE IF NOT EXISTS heard(id INTEGER PRIMARY KEY, session TEXT, data TEXT)");
+    InboundOptions inbound;
+    inbound.allowAnonymous = true;
+    inbound.deferred.handler = router.deferredHandler();
+    handler.emplace(*manager, router.frameHandler(), inbound);
+  }
+  void listen() {
+    InboundServerOptions server;
+    server.port = port_;
+    server_.emplace(pool_.get_executor(), *handler, server);
+    port_ = server_->port();
+  }
+  void speak(std::shared_ptr<Sender> sender = std::make_shared<HttpSender>()) {
+    subscriptions_.clear();
+    subscriptions_.push_back(manager->onAcked([this](const AckedEvent& event) {
+      const std::scoped_lock lock(mutex_);
+      ++acks_[event.messageId];
+      results_[event.messageId] = event.result;
+    }));
+    manager->setSender(std::move(sender));
+    manager->start();
+  }
+  void close() {
+    server_.reset();
+    handler.reset();
+    manager.reset();
+    database_.reset();
+  }
+  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/inbox"; }
+
+  std::string say(const std::string& peer, const std::string& session, const std::string& type,
+                  const std::string& data) {
+    Frame frame;
+    frame.peer = peer;
+    frame.session = session;
+    frame.type = type;
+    frame.data = data;
+    return manager->enqueue(frame).messageId;
+  }
+  std::vector<std::string> heard(const std::string& session) {
+    std::vector<std::string> found;
+    SQLite::Statement query(*database_, "SELECT data FROM heard WHERE session=? ORDER BY id");
+    query.bind(1, session);
+    while (query.executeStep()) {
+      found.push_back(query.getColumn(0).getString());
+    }
+    return found;
+  }
+  std::map<std::string, int> acks() {
+    const std::scoped_lock lock(mutex_);
+    return acks_;
+  }
+  std::string resultOf(const std::string& id) {
+    const std::scoped_lock lock(mutex_);
+    return results_[id];
+  }
+  [[nodiscard]] std::uint64_t live() const {
+    const Stats stats = manager->getStats();
+    return stats.pending + stats.sending + stats.sent;
+  }
+  InboundResponse post(const std::string& body) {
+    std::promise<InboundResponse> answer;
+    InboundRequest request;
+    request.contentType = "application/cloudevents+json";
+    request.body = body;
+    request.webhookId = "w";
+    handler->asyncHandle(std::move(request), [&](InboundResponse response) { answer.set_value(std::move(response)); });
+    return answer.get_future().get();
+  }
+
+  OutboxOptions options;
+  Router router;
+  std::optional<OutboxManager> manager;
+  std::optional<InboundHandler> handler;
+
+private:
+  static HandlerResult write(const InboundFrame& frame, InboundTransaction& transaction) {
+    SQLite::Statement insert(transaction.database(), "INSERT INTO heard(session, data) VALUES (?, ?)");
+    insert.bind(1, frame.session);
+    insert.bind(2, frame.data);
+    insert.exec();
+    return HandlerResult::ack();
+  }
+
+  const std::filesystem::path file_;
+  boost::asio::thread_pool pool_;
+  std::optional<SQLite::Database> database_;
+  std::optional<InboundServer> server_;
+  std::uint16_t port_ = 0;
+  std::vector<Subscription> subscriptions_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::map<std::string, int> acks_;
+  std::map<std::string, std::string> results_;
+};
+
+inline constexpr std::chrono::milliseconds kLong = std::chrono::hours(1);
+
+struct Pair {
+  explicit Pair(std::chrono::milliseconds ackTimeout = kLong)
+      : alice(dir.file("alice.db"), "alice", ackTimeout), bob(dir.file("bob.db"), "bob", ackTimeout) {}
+  void introduce() {
+    alice.knows("bob", bob, "urn:agent:bob");
+    bob.knows("alice", alice, "urn:agent:alice");
+  }
+  void open() {
+    for (Agent* agent : {&alice, &bob}) {
+      agent->open();
+      agent->listen();
+      agent->speak();
+    }
+  }
+
+  TempDir dir;
+  Agent alice;
+  Agent bob;
+};
+
+}  // namespace ackbox::testing
