@@ -40,6 +40,8 @@ void isCutOff(const std::string& head, const std::string& piece, std::size_t mos
   CAPTURE(ending.report.error);
   CHECK(isKept(ending));
   CHECK(ending.report.outcome == RequestOutcome::peerUnavailable);
+  // Not by the request's time, which would cut off anything.
+  CHECK(ending.report.error.find("no answer within") == std::string::npos);
   CHECK(meter.peakGrowth() < most);
 }
 

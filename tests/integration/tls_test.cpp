@@ -269,6 +269,38 @@ TEST_CASE("P11: handshakes that never end are cut in time, and others' traffic g
   half.receiveAll();
 }
 
+TEST_CASE(
+    "hostile: a server that never shakes hands, or answers with garbage or plain HTTP: left in time, and told "
+    "nothing") {
+  World world;
+  std::vector<std::string> heard;
+  const auto answering = [&](const std::string& bytes) {
+    return [&heard, bytes](testing::RawConnection& connection) {
+      connection.sendWhileTaken(bytes);
+      heard.push_back(connection.receiveAll());
+    };
+  };
+  testing::RawServer server({answering(""), answering("SSH-2.0-OpenSSH_9.2\r\n"),
+                             answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+                             answering(std::string("\x15\x03\x03\x00\x02\x02\x28", 7))});
+  HttpSenderOptions options;
+  options.tls = world.trusting(world.authority);
+  options.handshakeTimeout = std::chrono::milliseconds(200);
+  HttpSender sender(options);
+  sender.start(world.pool.get_executor());
+  for (int round = 0; round < 4; ++round) {
+    CAPTURE(round);
+    const SendReport report = world.sendWith(sender, "https://127.0.0.1:" + std::to_string(server.port()) + "/inbox");
+    CHECK(report.outcome == RequestOutcome::peerUnavailable);
+  }
+  sender.stop();
+  CHECK(server.finish().empty());
+  for (const std::string& each : heard) {
+    CHECK(each.find("message-") == std::string::npos);
+    CHECK(each.find("POST") == std::string::npos);
+  }
+}
+
 TEST_CASE("P11: plain HTTP to a server with TLS, and TLS to one without, end without an ACK") {
   World world;
   world.listen(serverWith(world.authority.issue("server")));
