@@ -1,5 +1,6 @@
 #include "store/store.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "store/checkpointer.hpp"
@@ -79,6 +80,7 @@ struct Store::Body {
 
   void open(std::shared_ptr<Liveness> liveness);
   void readMeta();
+  void notice(std::int64_t nowRecalled) noexcept;
   void reload();
   void forgetAll() noexcept;
 
@@ -92,9 +94,9 @@ struct Store::Body {
 
   // As of the last `begin`.
   std::uint64_t epoch = 0;
-  // The same, and what this transaction has added.
+  // The same, and what this transaction makes of it.
   std::int64_t recalls = 0;
-  bool recalled = false;
+  std::optional<std::int64_t> recallsNow;
 
   /// What a nested scope puts back when it is undone.
   struct Scope {
@@ -152,8 +154,12 @@ void Store::Body::readMeta() {
     epoch = query.as<std::uint64_t>(0);
     nowRecalled = query.integer(1);
   }
+  notice(nowRecalled);
+}
+
+// Whoever puts old rows back tells nobody of them.
+void Store::Body::notice(std::int64_t nowRecalled) noexcept {
   if (std::exchange(recalls, nowRecalled) != nowRecalled) {
-    // Whoever put old rows back told nobody of them.
     parts->discovery.retell(nowRecalled);
   }
 }
@@ -170,7 +176,7 @@ void Store::Body::reload() {
 
 void Store::Body::forgetAll() noexcept {
   scopes.clear();
-  recalled = false;
+  recallsNow.reset();
   parts->outbox.forgetSessions();
   parts->outbox.forgetAfter(0, supersededBefore);
   parts->counters.forget();
@@ -216,8 +222,8 @@ void Store::commit() {
   }
   body_->scopes.clear();
   body_->parts->discovery.publish(body_->parts->outbox.stored());
-  if (std::exchange(body_->recalled, false)) {
-    body_->readMeta();
+  if (const auto recalls = std::exchange(body_->recallsNow, std::nullopt)) {
+    body_->notice(*recalls);
   }
   body_->supersededBefore = body_->parts->outbox.superseded().size();
   body_->parts->outbox.forgetAfter(0, body_->supersededBefore);
@@ -264,8 +270,9 @@ void Store::recordPeer(const delivery::PeerRecord& record) {
 }
 
 std::optional<PeerResetEvent> Store::hear(const delivery::PeerNews& news) {
-  body_->recalled = true;
-  return body_->parts->memory.hear(news, shared());
+  std::optional<PeerResetEvent> event = body_->parts->memory.hear(news, shared());
+  body_->recallsNow = body_->parts->memory.recalls();
+  return event;
 }
 
 std::optional<Store::AckedById> Store::ackById(std::string_view messageId) {

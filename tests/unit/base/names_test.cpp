@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/events.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
@@ -28,6 +29,13 @@ TEST_CASE("message states are persisted by these numbers") {
   CHECK(static_cast<int>(MessageState::sent) == 2);
   CHECK(static_cast<int>(MessageState::acked) == 3);
   CHECK(static_cast<int>(MessageState::failed) == 4);
+}
+
+TEST_CASE("Each kind of reset has a name of its own") {
+  CHECK(toString(PeerResetKind::peerLost) == "peer-lost");
+  CHECK(toString(PeerResetKind::peerRestored) == "peer-restored");
+  CHECK(toString(PeerResetKind::selfRestored) == "self-restored");
+  CHECK(toString(static_cast<PeerResetKind>(9)) == "unknown");
 }
 
 TEST_CASE("enqueue statuses are printed as they are written in the source") {

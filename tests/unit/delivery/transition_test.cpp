@@ -20,32 +20,59 @@ using enum MessageState;
 constexpr Next kIllegal = Next::illegal;
 
 constexpr Pair kTable[] = {
-    {pending, Transition::claim, Next::sending},   {pending, Transition::ack, Next::acked},
-    {pending, Transition::defer, kIllegal},        {pending, Transition::retry, kIllegal},
-    {pending, Transition::release, kIllegal},      {pending, Transition::fail, Next::failed},
-    {pending, Transition::redrive, kIllegal},      {pending, Transition::discard, kIllegal},
+    {pending, Transition::claim, Next::sending},
+    {pending, Transition::ack, Next::acked},
+    {pending, Transition::defer, kIllegal},
+    {pending, Transition::retry, kIllegal},
+    {pending, Transition::release, kIllegal},
+    {pending, Transition::fail, Next::failed},
+    {pending, Transition::redrive, kIllegal},
+    {pending, Transition::discard, kIllegal},
 
-    {sending, Transition::claim, kIllegal},        {sending, Transition::ack, Next::acked},
-    {sending, Transition::defer, Next::sent},      {sending, Transition::retry, Next::pending},
-    {sending, Transition::release, Next::pending}, {sending, Transition::fail, Next::failed},
-    {sending, Transition::redrive, kIllegal},      {sending, Transition::discard, kIllegal},
+    {sending, Transition::claim, kIllegal},
+    {sending, Transition::ack, Next::acked},
+    {sending, Transition::defer, Next::sent},
+    {sending, Transition::retry, Next::pending},
+    {sending, Transition::release, Next::pending},
+    {sending, Transition::fail, Next::failed},
+    {sending, Transition::redrive, kIllegal},
+    {sending, Transition::discard, kIllegal},
 
-    {sent, Transition::claim, kIllegal},           {sent, Transition::ack, Next::acked},
-    {sent, Transition::defer, kIllegal},           {sent, Transition::retry, Next::pending},
-    {sent, Transition::release, kIllegal},         {sent, Transition::fail, Next::failed},
-    {sent, Transition::redrive, kIllegal},         {sent, Transition::discard, kIllegal},
+    {sent, Transition::claim, kIllegal},
+    {sent, Transition::ack, Next::acked},
+    {sent, Transition::defer, kIllegal},
+    {sent, Transition::retry, Next::pending},
+    {sent, Transition::release, kIllegal},
+    {sent, Transition::fail, Next::failed},
+    {sent, Transition::redrive, kIllegal},
+    {sent, Transition::discard, kIllegal},
 
-    {acked, Transition::claim, kIllegal},          {acked, Transition::ack, kIllegal},
-    {acked, Transition::defer, kIllegal},          {acked, Transition::retry, kIllegal},
-    {acked, Transition::release, kIllegal},        {acked, Transition::fail, kIllegal},
-    {acked, Transition::redrive, kIllegal},        {acked, Transition::discard, kIllegal},
+    {acked, Transition::claim, kIllegal},
+    {acked, Transition::ack, kIllegal},
+    {acked, Transition::defer, kIllegal},
+    {acked, Transition::retry, kIllegal},
+    {acked, Transition::release, kIllegal},
+    {acked, Transition::fail, kIllegal},
+    {acked, Transition::redrive, kIllegal},
+    {acked, Transition::discard, kIllegal},
 
-    {failed, Transition::claim, kIllegal},         {failed, Transition::ack, kIllegal},
-    {failed, Transition::defer, kIllegal},         {failed, Transition::retry, kIllegal},
-    {failed, Transition::release, kIllegal},       {failed, Transition::fail, kIllegal},
-    {failed, Transition::redrive, Next::pending},  {failed, Transition::discard, Next::gone},
+    {failed, Transition::claim, kIllegal},
+    {failed, Transition::ack, kIllegal},
+    {failed, Transition::defer, kIllegal},
+    {failed, Transition::retry, kIllegal},
+    {failed, Transition::release, kIllegal},
+    {failed, Transition::fail, kIllegal},
+    {failed, Transition::redrive, Next::pending},
+    {failed, Transition::discard, Next::gone},
+
+    // A peer that has forgotten what it acknowledged.
+    {pending, Transition::resend, kIllegal},
+    {sending, Transition::resend, kIllegal},
+    {sent, Transition::resend, kIllegal},
+    {acked, Transition::resend, Next::pending},
+    {failed, Transition::resend, kIllegal},
 };
-static_assert(std::size(kTable) == 5U * 8U);
+static_assert(std::size(kTable) == 5U * 9U);
 
 TEST_CASE("row 23: every pair of state and transition leads where the design says, and nowhere else") {
   for (const Pair& pair : kTable) {
@@ -66,6 +93,7 @@ TEST_CASE("Each transition has a name of its own") {
   CHECK((toString(Transition::claim) == "claim"));
   CHECK((toString(Transition::release) == "release"));
   CHECK((toString(Transition::discard) == "discard"));
+  CHECK((toString(Transition::resend) == "resend"));
   CHECK((toString(static_cast<Transition>(99)) == "unknown"));
 }
 
