@@ -22,6 +22,17 @@ std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& opti
   return options.executor ? nullptr : std::make_unique<boost::asio::thread_pool>(options.concurrency + 1);
 }
 
+// The longest that a failed run can have been told to wait: by its policy, or by its handler.
+std::chrono::milliseconds waitMaxOf(const RetryPolicy& retry) {
+  std::chrono::milliseconds longest = *std::ranges::max_element(retry.delays);
+  if (retry.backoff == Backoff::exponential) {
+    longest = retry.cap;
+  } else if (retry.backoff == Backoff::fixed) {
+    longest = retry.base;
+  }
+  return std::max(longest, delivery::kWaitMax);
+}
+
 }  // namespace
 
 InboundRunner::InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, InboundOptions options)
@@ -126,9 +137,9 @@ void InboundRunner::claim(Todo& todo) {
     auto claims = std::make_shared<std::vector<Claimed>>(std::move(asked));
     commitDetached(
         self->core_->writer(), false,
-        [claims](store::Store& store) {
+        [claims, waitMax = waitMaxOf(self->options_.deferred.retry)](store::Store& store) {
           for (Claimed& one : *claims) {
-            one.reply = store.inbox().claim(one.key);
+            one.reply = store.inbox().claim(one.key, waitMax);
           }
           return 0;
         },

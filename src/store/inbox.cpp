@@ -137,7 +137,7 @@ std::vector<InboxPlace> Inbox::rowsAfter(InboxKey after, std::size_t limit) {
   return rows;
 }
 
-InboxClaim Inbox::claim(InboxKey key) {
+InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
   InboxClaim reply;
   {
     Query query(selectRow_, key);
@@ -150,7 +150,8 @@ InboxClaim Inbox::claim(InboxKey key) {
       reply.kind = InboxClaim::Kind::busy;
       return reply;
     }
-    if (reply.dueAt > context_.clock.wallNow()) {
+    const WallTime now = context_.clock.wallNow();
+    if (reply.dueAt > now && reply.dueAt <= now + waitMax) {
       reply.kind = InboxClaim::Kind::notDue;
       return reply;
     }

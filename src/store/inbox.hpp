@@ -81,7 +81,9 @@ public:
 
   /// Up to `limit` rows behind `after`.
   [[nodiscard]] std::vector<InboxPlace> rowsAfter(InboxKey after, std::size_t limit);
-  [[nodiscard]] InboxClaim claim(InboxKey key);
+  /// `waitMax`: nothing was told to wait longer; what is due later than that was written by a clock that has been set
+  /// back since, and is due.
+  [[nodiscard]] InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax);
   /// Whether that claim is still this store's.
   [[nodiscard]] bool holds(InboxKey key, std::uint32_t starts);
   /// Its handler saw it and deferred it.

@@ -98,6 +98,7 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
   const bool cutBefore = chance(faults_.cutBefore);
   const bool overloaded = chance(faults_.overloaded);
   const bool captured = chance(faults_.captured);
+  const bool misdirected = chance(faults_.misdirected);
   const bool twice = chance(faults_.duplicated);
   const Fate fate{chance(faults_.cutAfter), chance(faults_.answerLost)};
   InboundRequest inbound;
@@ -118,6 +119,10 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
     page.contentType = "text/html";
     page.body = "<html>Please log in</html>";
     answerLater(id, std::move(page));
+  } else if (misdirected) {
+    InboundResponse nobody;
+    nobody.status = 404;
+    answerLater(id, std::move(nobody));
   } else if (!lost) {
     later(delay(), [this, id, inbound, fate] { arrive(id, inbound, fate); });
   }

@@ -1,148 +1,156 @@
 #include "simulation/agent.hpp"
 
-#include <SQLiteCpp/SQLiteCpp.h>
-
-#include <stdexcept>
+#include <algorithm>
 #include <utility>
 
-namespace ackbox::simulation {
-namespace {
+#include "ackbox/peer_status.hpp"
 
-OutboxOptions optionsOf(const Common& common, const std::string& name) {
-  OutboxOptions options = common.swarm.outbox;
-  options.agent = "urn:sim:" + name;
-  for (const std::string& other : common.names) {
+namespace ackbox::simulation {
+
+Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, const std::filesystem::path& file,
+             Role role)
+    : process_(process),
+      common_(common),
+      place_(std::move(place)),
+      manager_(OutboxManager::open(file, process.options(options()))) {
+  subscribe();
+  inbox_.emplace(process_, common_, place_, manager_, role != Role::second);
+  std::shared_ptr<Sender> sender = common_.watch.wrap(place_, process_.clock(), process_.sender());
+  if (role == Role::pulls) {
+    puller_.emplace(process_, common_, place_, manager_, std::move(sender));
+  } else {
+    manager_.setSender(std::move(sender));
+    manager_.runThen(process_.executor(), [](const std::error_code&) {});
+  }
+}
+
+Agent::~Agent() {
+  common_.watch.died(place_.process);
+}
+
+OutboxOptions Agent::options() {
+  OutboxOptions options = common_.swarm.outbox;
+  options.agent = "urn:sim:" + place_.agent;
+  for (const std::string& other : common_.names) {
     PeerOptions peer;
     peer.name = other;
     peer.url = "sim://" + other;
     peer.agent = "urn:sim:" + other;
+    peer.rateLimit = common_.swarm.rateLimit;
     options.peers.push_back(std::move(peer));
+  }
+  if (common_.swarm.decided > 0) {
+    options.onFailure = [this](const FailureContext& failure) { return decide(failure); };
   }
   return options;
 }
 
-std::string agentOfUri(const std::string& uri) {
-  return uri.substr(std::string("urn:sim:").size());
+FailureDecision Agent::decide(const FailureContext& failure) {
+  Random& random = process_.random();
+  if (common_.healed || !drawChance(random, common_.swarm.decided)) {
+    return FailureDecision::byPolicy();
+  }
+  Entry* const entry = common_.ledger.find(failure.messageId);
+  if (entry == nullptr) {
+    return FailureDecision::byPolicy();
+  }
+  switch (drawBelow(random, 8)) {
+    case 0:
+      // Noted first: its process may die before it can tell.
+      entry->discarded = true;
+      return FailureDecision::discard();
+    case 1:
+      entry->givenUp = true;
+      return FailureDecision::block("given-up");
+    case 2:
+      entry->givenUp = true;
+      return FailureDecision::deadLetter("given-up");
+    default:
+      return FailureDecision::retryAt(failure.now + std::chrono::milliseconds(drawBelow(random, 3'000)));
+  }
 }
 
-}  // namespace
-
-Agent::Agent(testing::SimulatedProcess& process, Common& common, std::string name, const std::filesystem::path& file,
-             bool listens)
-    : process_(process),
-      common_(common),
-      name_(std::move(name)),
-      manager_(OutboxManager::open(file, process.options(optionsOf(common, name_)))) {
-  manager_.setSender(process.sender());
-  acked_ = manager_.onAcked(
-      [&ledger = common_.ledger](const AckedEvent& event) { ledger.entries[event.messageId].acked = true; });
+void Agent::subscribe() {
+  acked_ = manager_.onAcked([&ledger = common_.ledger](const AckedEvent& event) {
+    if (Entry* const entry = ledger.find(event.messageId)) {
+      entry->acked = true;
+    }
+  });
+  failed_ = manager_.onFailed([this](const FailedEvent& event) { failed(event); });
   // Kills and power cuts take no memory that was promised.
   reset_ = manager_.onPeerReset([&ledger = common_.ledger](const PeerResetEvent& event) {
     ledger.violated("P3", event.peer + " is said to be " + std::string(toString(event.kind)) + " in session '" +
                               event.session + "': " + std::to_string(event.expected) + " against " +
                               std::to_string(event.accepted));
   });
-  failed_ = manager_.onFailed([&ledger = common_.ledger](const FailedEvent& event) {
-    const Entry& entry = ledger.entries[event.messageId];
-    const bool fair = (event.reason == "rejected" && entry.rejected) ||
-                      (event.reason == "retry-budget" && entry.refusedForNow) || event.reason == "peer-killer";
-    if (!fair) {
-      ledger.violated("P8", event.messageId + " failed as " + event.reason + ": " + event.error);
+  retried_ = manager_.onRetry([this, &ledger = common_.ledger](const RetryEvent& event) {
+    // Nobody refuses an ACK event.
+    const Entry* const known = ledger.find(event.messageId);
+    const Entry entry = known == nullptr ? Entry{} : *known;
+    if (event.retryCount > entry.refusals && !entry.deferred) {
+      if (entry.expiresAt && common_.swarm.decided > 0) {
+        // Its receiver found it expired, and the failure function did not believe it.
+        return;
+      }
+      ledger.violated("P8", event.messageId + " was charged " + std::to_string(event.retryCount) +
+                                " times and refused " + std::to_string(entry.refusals) + " times: " + event.error);
     }
   });
-  if (listens) {
-    inbox_.emplace(
-        manager_,
-        [this](const InboundFrame& frame, InboundTransaction& transaction) { return handle(frame, transaction); },
-        InboundOptions{.allowAnonymous = true});
-    process.listen(*inbox_);
-  }
-  manager_.runThen(process.executor(), [](const std::error_code&) {});
 }
 
-void Agent::say(const std::string& id, const std::string& to, const std::string& session) {
+void Agent::failed(const FailedEvent& event) {
+  const Entry* const known = common_.ledger.find(event.messageId);
+  const Entry entry = known == nullptr ? Entry{} : *known;
+  const bool spent = entry.deferred || entry.refusals > common_.swarm.outbox.retry.maxRetries;
+  const bool fair = (event.reason == "rejected" && entry.rejected) || (event.reason == "retry-budget" && spent) ||
+                    (event.reason == "expired" && entry.expiresAt) || event.reason == "peer-killer" ||
+                    (event.reason == "by-hand" && entry.markedFailed) ||
+                    (event.reason == "given-up" && entry.givenUp) ||
+                    (event.reason == "discarded-by-policy" && entry.discarded);
+  if (!fair) {
+    common_.ledger.violated("P8", event.messageId + " failed as " + event.reason + ": " + event.error);
+  }
+  if (event.session.empty()) {
+    return;
+  }
+  for (const BlockedSession& blocked : manager_.blockedSessions(1'000)) {
+    if (blocked.peer == event.peer && blocked.session == event.session && blocked.messageId == event.messageId) {
+      common_.watch.halted(place_.agent, event.peer, event.session, blocked.sequence);
+    }
+  }
+}
+
+void Agent::say(const std::string& name, std::uint32_t attempt) {
+  const Entry& entry = common_.ledger.entries.at(name);
+  const Wishes& wishes = common_.swarm.wishes;
+  Random& random = common_.simulation.random();
   Frame frame;
-  frame.peer = to;
-  frame.session = session;
+  frame.peer = entry.to;
+  frame.session = entry.session;
   frame.type = "sim.said";
-  frame.data = "{\"id\":\"" + id + "\"}";
-  frame.id = id;
-  Entry& entry = common_.ledger.entries[id];
-  entry.from = name_;
-  entry.to = to;
-  entry.session = session;
-  manager_.enqueueThen(frame,
-                       [&ledger = common_.ledger, id](const std::error_code& error, const EnqueueReceipt& receipt) {
+  frame.data = "{\"name\":\"" + name + "\"}";
+  frame.id = name;
+  if (attempt > 0) {
+    frame.id += "." + std::to_string(attempt);
+    frame.idempotencyKey = name;
+  }
+  frame.supersedeKey = entry.supersedeKey;
+  frame.notBefore = entry.notBefore;
+  frame.expiresAt = entry.expiresAt;
+  if (wishes.priorities) {
+    frame.priority = static_cast<std::uint8_t>(drawBelow(random, kPriorityMax + 1));
+  }
+  const bool waits = wishes.waiting && !entry.notBefore && drawChance(random, 0.5);
+  manager_.enqueueThen(frame, waits ? WhenFull::wait : WhenFull::refuse,
+                       [&ledger = common_.ledger, name](const std::error_code& error, const EnqueueReceipt& receipt) {
                          if (!error && receipt.accepted()) {
-                           ledger.entries[id].confirmed = true;
-                           ledger.entries[id].sequence = receipt.sequence;
+                           Entry& said = ledger.entries[name];
+                           said.confirmed = true;
+                           said.sequence = std::max(said.sequence, receipt.sequence);
+                         } else if (!error && receipt.status != EnqueueStatus::queueFull) {
+                           ledger.violated("P3", name + " was refused: " + receipt.detail);
                          }
                        });
-}
-
-HandlerResult Agent::handle(const InboundFrame& frame, InboundTransaction& transaction) {
-  const Swarm& swarm = common_.swarm;
-  Random& random = process_.random();
-  Entry& entry = common_.ledger.entries[frame.id];
-  if (entry.to != name_) {
-    common_.ledger.violated("P11", frame.id + " for " + entry.to + " reached " + name_);
-  }
-  const bool faulty = !common_.healed;
-  if (faulty && drawChance(random, swarm.suicide)) {
-    common_.simulation.killAtWrite(name_, drawBelow(random, 4));
-  }
-  if (faulty && drawChance(random, swarm.notNow)) {
-    entry.refusedForNow = true;
-    return HandlerResult::notNow("busy");
-  }
-  SQLite::Database& database = transaction.database();
-  if (common_.canary) {
-    late_.push_back({frame.id, frame.origin, frame.session, frame.sequence});
-    if (late_.size() > 5 || common_.healed) {
-      writeEffects(database);
-    }
-    return HandlerResult::ack();
-  }
-  SQLite::Statement effect(database, "INSERT INTO effects(id,origin,session,sequence) VALUES(?,?,?,?)");
-  effect.bind(1, frame.id);
-  effect.bind(2, frame.origin);
-  effect.bind(3, frame.session);
-  effect.bind(4, static_cast<std::int64_t>(frame.sequence));
-  effect.exec();
-  if (frame.type == "sim.said" && drawChance(random, swarm.replies)) {
-    Frame reply;
-    reply.peer = agentOfUri(frame.source);
-    reply.session = "replies";
-    reply.type = "sim.replied";
-    reply.id = "re-" + frame.id;
-    Entry& replied = common_.ledger.entries[reply.id];
-    replied.from = name_;
-    replied.to = reply.peer;
-    replied.session = reply.session;
-    replied.answers = frame.id;
-    transaction.enqueue(reply);
-  }
-  // After the writes, which must be undone.
-  if (faulty && drawChance(random, swarm.rejected)) {
-    entry.rejected = true;
-    return HandlerResult::reject("never");
-  }
-  if (faulty && drawChance(random, swarm.thrown)) {
-    entry.refusedForNow = true;
-    throw std::runtime_error("a handler's defect");
-  }
-  return HandlerResult::ack();
-}
-
-void Agent::writeEffects(SQLite::Database& database) {
-  for (const Effect& late : std::exchange(late_, {})) {
-    SQLite::Statement effect(database, "INSERT INTO effects(id,origin,session,sequence) VALUES(?,?,?,?)");
-    effect.bind(1, late.id);
-    effect.bind(2, late.origin);
-    effect.bind(3, late.session);
-    effect.bind(4, static_cast<std::int64_t>(late.sequence));
-    effect.exec();
-  }
 }
 
 }  // namespace ackbox::simulation

@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "ackbox/dead_letters.hpp"
@@ -14,7 +15,7 @@ void createEffects(const std::filesystem::path& file) {
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   database.exec(
       "CREATE TABLE IF NOT EXISTS effects(at INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT, origin TEXT, session TEXT, "
-      "sequence INTEGER)");
+      "sequence INTEGER, reply TEXT)");
 }
 
 void Judge::readOutbox(const std::string& agent, const OutboxManager& outbox) {
@@ -22,7 +23,10 @@ void Judge::readOutbox(const std::string& agent, const OutboxManager& outbox) {
   do {
     const DeadLetterPage page = outbox.deadLetters({}, 1'000, after);
     for (const MessageInfo& dead : page.messages) {
-      dead_.insert(dead.messageId);
+      dead_.insert(nameOf(dead.messageId));
+      if (dead.reason.empty()) {
+        ledger_.violated("P3", dead.messageId + " is a dead letter without a reason");
+      }
     }
     after = page.next;
   } while (after != 0);
@@ -34,44 +38,80 @@ void Judge::readOutbox(const std::string& agent, const OutboxManager& outbox) {
 
 void Judge::readEffects(const std::string& agent, const std::filesystem::path& file) {
   const SQLite::Database database(file.string(), SQLite::OPEN_READONLY);
-  SQLite::Statement rows(database, "SELECT id,origin,session,sequence FROM effects ORDER BY at");
+  SQLite::Statement rows(database, "SELECT id,origin,session,sequence,reply FROM effects ORDER BY at");
   std::map<std::pair<std::string, std::string>, std::int64_t> last;
   while (rows.executeStep()) {
     const std::string id = rows.getColumn(0).getString();
     const std::string session = rows.getColumn(2).getString();
     const std::int64_t sequence = rows.getColumn(3).getInt64();
+    const std::string reply = rows.getColumn(4).getString();
+    const std::string name = nameOf(id);
     ++effects_;
-    ++counts_[id];
+    ++counts_[name];
+    if (!reply.empty()) {
+      ++replies_[reply];
+    }
     digestOf(agent + id + std::to_string(sequence));
     std::int64_t& before = last[{rows.getColumn(1).getString(), session}];
-    if (sequence <= before) {
+    if (!session.empty() && sequence <= before) {
       ledger_.violated("P4", agent + ": " + id + " of session " + session + " took effect as " +
                                  std::to_string(sequence) + " after " + std::to_string(before));
     }
     before = sequence;
-    if (!ledger_.entries.contains(id)) {
+    if (!ledger_.entries.contains(name)) {
       ledger_.violated("P5", agent + ": nobody ever said " + id);
     }
   }
 }
 
 void Judge::compare() {
-  for (const auto& [id, entry] : ledger_.entries) {
-    const std::uint32_t count = counts_[id];
-    const bool dead = dead_.contains(id);
-    // A reply is said once for each effect of what it answers, and a redriven message may repeat its effect.
-    const std::uint32_t said = entry.answers.empty() ? 1 : counts_[entry.answers];
-    if (count > said + entry.redrives) {
-      ledger_.violated("P5", id + " took effect " + std::to_string(count) + " times");
+  for (const auto& [name, entry] : ledger_.entries) {
+    compareOne(name, entry);
+  }
+  for (const auto& [reply, count] : replies_) {
+    const Entry& entry = ledger_.entries[reply];
+    if (count > 1) {
+      ledger_.violated("P5", reply + " was said by " + std::to_string(count) + " effects");
     }
-    if (entry.confirmed && count == 0 && !dead && !entry.discarded) {
-      ledger_.violated("P3", id + " from " + entry.from + " to " + entry.to + ", session " + entry.session +
-                                 ", sequence " + std::to_string(entry.sequence) + " was enqueued and is lost");
-    }
-    if (entry.acked && count == 0) {
-      ledger_.violated("P5", id + " was acknowledged without an effect");
+    if (counts_[reply] == 0 && !dead_.contains(reply) && !entry.discarded) {
+      ledger_.violated("P5", reply + " from " + entry.from + " to " + entry.to + " was said by an effect and is lost");
     }
   }
+}
+
+void Judge::compareOne(const std::string& name, const Entry& entry) {
+  const std::uint32_t count = counts_[name];
+  const bool ended = count > 0 || dead_.contains(name) || entry.discarded;
+  // Outside sessions the id alone tells repetitions, also those by an operator.
+  const std::uint32_t most = entry.session.empty() ? 1 : 1 + entry.redrives;
+  if (count > most) {
+    ledger_.violated("P5", name + " took effect " + std::to_string(count) + " times, at most " + std::to_string(most) +
+                               " were right");
+  }
+  if (entry.confirmed && !ended && !isSuperseded(name, entry)) {
+    ledger_.violated("P3", name + " from " + entry.from + " to " + entry.to + ", session " + entry.session +
+                               ", sequence " + std::to_string(entry.sequence) + " was enqueued and is lost");
+  }
+  if (entry.acked && count == 0) {
+    ledger_.violated("P5", name + " was acknowledged without an effect");
+  }
+  if (name.starts_with("re-") && ended && !replies_.contains(name)) {
+    ledger_.violated("P5", name + " was said by an effect that was undone");
+  }
+}
+
+// Something later of its session with its key stands for it.
+bool Judge::isSuperseded(const std::string& name, const Entry& entry) {
+  if (entry.supersedeKey.empty()) {
+    return false;
+  }
+  return std::any_of(ledger_.entries.begin(), ledger_.entries.end(), [&](const auto& other) {
+    const auto& [otherName, later] = other;
+    return otherName != name && later.supersedeKey == entry.supersedeKey && later.session == entry.session &&
+           later.from == entry.from && later.to == entry.to &&
+           (later.sequence == 0 || later.sequence > entry.sequence) &&
+           (counts_[otherName] > 0 || dead_.contains(otherName) || later.discarded);
+  });
 }
 
 void Judge::digestOf(const std::string& text) {

@@ -34,10 +34,14 @@ public:
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
 
 private:
+  void compareOne(const std::string& name, const Entry& entry);
+  [[nodiscard]] bool isSuperseded(const std::string& name, const Entry& entry);
   void digestOf(const std::string& text);
 
   Ledger& ledger_;
+  // By name: effects; replies that the effects at their author say.
   std::map<std::string, std::uint32_t> counts_;
+  std::map<std::string, std::uint32_t> replies_;
   std::set<std::string> dead_;
   std::uint64_t effects_ = 0;
   std::uint64_t digest_ = 14'695'981'039'346'656'037U;

@@ -2,39 +2,64 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "ackbox/clock.hpp"
 
 namespace ackbox::simulation {
 
-/// What the world knows of one message, apart from every store.
+/// What the world knows of one thing that was said, apart from every store.
 struct Entry {
   std::string from;
   std::string to;
+  /// Empty: unordered.
   std::string session;
-  /// The message that this one replies to, and whose effect said it; empty for what agents say of themselves.
-  std::string answers;
+  /// What its author wished.
+  std::string supersedeKey;
+  std::optional<WallTime> notBefore;
+  std::optional<WallTime> expiresAt;
+  /// When it was said, by its author's calendar.
+  WallTime saidAt{};
   /// The enqueue returned: it must not be lost any more.
   bool confirmed = false;
   std::uint64_t sequence = 0;
   /// A handler refused it for good, so it may end as a dead letter.
   bool rejected = false;
-  /// A handler said "not now" at least once.
-  bool refusedForNow = false;
+  /// How often a handler said "not now", or threw: at most so often it may have been charged.
+  std::uint32_t refusals = 0;
+  /// A handler deferred it: its deadline may charge it, and its receiver may give it up.
+  bool deferred = false;
   /// How often an operator redrove it: each may repeat the effect.
   std::uint32_t redrives = 0;
-  /// An operator threw it away.
+  /// An operator made it a dead letter.
+  bool markedFailed = false;
+  /// Its sender's failure function gave it up.
+  bool givenUp = false;
+  /// An operator, or its sender's failure function, threw it away.
   bool discarded = false;
   bool acked = false;
 };
 
+/// The name of what a message says: what is said again under one idempotency key has ids `name.1`, `name.2`, …
+[[nodiscard]] inline std::string nameOf(std::string_view messageId) {
+  return std::string(messageId.substr(0, messageId.find('.')));
+}
+
 /// Everything that the agents were asked to say and that they were told of it.
 struct Ledger {
+  /// By name, see `nameOf`.
   std::map<std::string, Entry> entries;
   /// Broken promises, as sentences.
   std::vector<std::string> violations;
 
+  /// Null for what no agent said: ACK events.
+  [[nodiscard]] Entry* find(std::string_view messageId) {
+    const auto found = entries.find(nameOf(messageId));
+    return found == entries.end() ? nullptr : &found->second;
+  }
   void violated(const std::string& promise, const std::string& what) { violations.push_back(promise + ": " + what); }
 };
 

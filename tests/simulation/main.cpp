@@ -3,6 +3,8 @@
 // Method: a world per seed, in one thread on virtual time (`ackbox::testing`), with faults drawn per seed; then
 // everything heals, all that can be delivered must be, and a judge compares every store with what the world saw.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
@@ -36,13 +38,19 @@ struct Totals {
   double virtualHours = 0;
 };
 
-void judgeWorld(const WorldOptions& options, bool verbose, Totals& totals) {
+void judgeWorld(const WorldOptions& options, bool verbose, bool twice, Totals& totals) {
   // First, so that a crash leaves what reproduces it.
   if (verbose) {
     std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
     std::fflush(stdout);
   }
-  const WorldReport report = runWorld(options);
+  WorldReport report = runWorld(options);
+  if (twice) {
+    const WorldReport again = runWorld(options);
+    if (again.digest != report.digest || again.steps != report.steps || again.requests != report.requests) {
+      report.violations.push_back("determinism: the same seed went another way");
+    }
+  }
   ++totals.worlds;
   totals.messages += report.messages;
   totals.effects += report.effects;
@@ -80,28 +88,39 @@ int main(int argc, char** argv) {
   std::uint64_t seed = 0;
   std::uint64_t worlds = 50;
   std::uint64_t seconds = 0;
+  bool untilBroken = false;
+  bool twice = false;
   WorldOptions options;
   app.add_option("--base", base, "Any text, such as a commit's hash: the worlds' seeds follow from it");
   app.add_option("--seed", seed, "Only the world of this seed, with all that it has to say");
   app.add_option("--worlds", worlds, "How many worlds")->capture_default_str();
   app.add_option("--seconds", seconds, "As many worlds as fit in this time instead");
+  app.add_flag("--twice", twice, "Each world again, which must go the same way: the same seed gives the same digest");
+  app.add_flag("--until-broken", untilBroken, "Ends after the first world that breaks a promise");
   app.add_option("--messages", options.messages, "Messages said in each world")->capture_default_str();
   app.add_flag("--canary", options.canary, "Plants a defect: effects are written after the ACK. Must be found");
   CLI11_PARSE(app, argc, argv);
+  // Nothing here outlives the machine, so its memory will do; who wants another place says so.
+  if (access("/dev/shm", W_OK) == 0) {
+    setenv("TMPDIR", "/dev/shm", 0);
+  }
 
   Totals totals;
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   if (seed != 0) {
     options.seed = seed;
-    judgeWorld(options, true, totals);
+    judgeWorld(options, true, twice, totals);
   } else {
     std::printf("base %s\n", base.c_str());
     std::fflush(stdout);
     const std::uint64_t first = hashOf(base);
     for (std::uint64_t index = 0; seconds == 0 ? index < worlds : elapsed() < static_cast<double>(seconds); ++index) {
       options.seed = first + index * 0x9E3779B97F4A7C15U;
-      judgeWorld(options, std::getenv("ACKBOX_SIMULATION_VERBOSE") != nullptr, totals);
+      judgeWorld(options, std::getenv("ACKBOX_SIMULATION_VERBOSE") != nullptr, twice, totals);
+      if (untilBroken && totals.broken > 0) {
+        break;
+      }
     }
   }
   const double took = elapsed();

@@ -42,11 +42,67 @@ std::uint64_t drawBelow(Random& random, std::uint64_t count) {
   return random.next() % count;
 }
 
+namespace {
+
+Wishes drawWishes(Random& random) {
+  Wishes wishes;
+  wishes.unordered = drawFault(random, 0.6);
+  wishes.superseding = drawFault(random, 0.3);
+  wishes.delayed = drawFault(random, 0.3);
+  wishes.expiring = drawFault(random, 0.3);
+  wishes.repeated = drawFault(random, 0.3);
+  wishes.priorities = drawChance(random, 0.5);
+  wishes.waiting = drawChance(random, 0.5);
+  return wishes;
+}
+
+Handling drawHandling(Random& random) {
+  Handling handling;
+  handling.notNow = drawFault(random, 0.2);
+  handling.thrown = drawFault(random, 0.1);
+  handling.rejected = drawFault(random, 0.05);
+  handling.suicide = drawFault(random, 0.01);
+  handling.replies = drawFault(random, 0.5);
+  handling.deferred = drawFault(random, 0.3);
+  handling.forgotten = drawFault(random, 0.1);
+  handling.thinksOn = drawFault(random, 0.5);
+  handling.thinkMax = drawOf(random, std::array{milliseconds(10), milliseconds(200), milliseconds(2'000)});
+  handling.thinkTimeout = drawOf(random, std::array{milliseconds(500), milliseconds(60'000)});
+  handling.concurrency = drawOf(random, std::array{1U, 4U});
+  return handling;
+}
+
+// Long, because calendars step by days, and a world's promises are about things that do not end.
+constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
+
+void drawOutbox(Random& random, OutboxOptions& outbox) {
+  outbox.batchFrames = drawOf(random, std::array{1U, 2U, 7U, 100U});
+  outbox.batchBytes = drawOf(random, std::array<std::size_t, 2>{1'000, std::size_t{768} * 1024});
+  outbox.requestTimeout = drawOf(random, std::array{milliseconds(500), milliseconds(5'000), milliseconds(30'000)});
+  outbox.ackTimeout = drawOf(random, std::array{milliseconds(2'000), milliseconds(15'000), milliseconds(60'000)});
+  outbox.pollInterval = drawOf(random, std::array{milliseconds(50), milliseconds(1'000), milliseconds(10'000)});
+  outbox.sharedPollInterval = drawOf(random, std::array{milliseconds(20), milliseconds(200)});
+  outbox.ackedRetention = drawOf(random, std::array{milliseconds(0), milliseconds(0), milliseconds(5'000)});
+  outbox.checkpointPages = drawOf(random, std::array{4U, 100U, 4'000U});
+  outbox.maxPending = drawOf<std::uint64_t>(random, std::array<std::uint64_t, 4>{1'000'000, 1'000'000, 1'000'000, 40});
+  outbox.idempotencyRetention = kYear;
+  outbox.retry.horizon = kYear;
+  outbox.gap = drawChance(random, 0.3) ? GapPolicy::block : GapPolicy::skip;
+  if (drawChance(random, 0.3)) {
+    outbox.retry.delays = {milliseconds(10), milliseconds(100), milliseconds(1'000)};
+    outbox.retry.maxRetries = 50;
+  }
+}
+
+}  // namespace
+
 Swarm drawSwarm(Random& random) {
   Swarm swarm;
   swarm.agents = static_cast<std::uint32_t>(2 + drawBelow(random, 3));
   swarm.sessions = drawOf<std::uint32_t>(random, std::array<std::uint32_t, 4>{1, 3, 10, 40});
   swarm.shared = drawChance(random, 0.3);
+  swarm.pulls = drawChance(random, 0.3);
+  swarm.decided = drawFault(random, 0.5);
   swarm.network.refused = drawFault(random, 0.2);
   swarm.network.requestLost = drawFault(random, 0.1);
   swarm.network.cutBefore = drawFault(random, 0.15);
@@ -55,42 +111,37 @@ Swarm drawSwarm(Random& random) {
   swarm.network.duplicated = drawFault(random, 0.3);
   swarm.network.overloaded = drawFault(random, 0.1);
   swarm.network.captured = drawFault(random, 0.1);
+  swarm.network.misdirected = drawFault(random, 0.02);
   swarm.network.delayMax = drawOf(random, std::array{milliseconds(2), milliseconds(50), milliseconds(2'000)});
   swarm.kills = drawEvery(random, milliseconds(200), milliseconds(10'000));
   swarm.partitions = drawEvery(random, milliseconds(1'000), milliseconds(15'000));
   swarm.clockFaults = drawEvery(random, milliseconds(1'000), milliseconds(15'000));
-  swarm.operators = drawEvery(random, milliseconds(2'000), milliseconds(20'000));
-  swarm.notNow = drawFault(random, 0.2);
-  swarm.thrown = drawFault(random, 0.1);
-  swarm.rejected = drawFault(random, 0.05);
-  swarm.suicide = drawFault(random, 0.01);
-  swarm.replies = drawFault(random, 0.5);
-
-  OutboxOptions& outbox = swarm.outbox;
-  outbox.batchFrames = drawOf(random, std::array{1U, 2U, 7U, 100U});
-  outbox.batchBytes = drawOf(random, std::array<std::size_t, 2>{1'000, std::size_t{768} * 1024});
-  outbox.requestTimeout = drawOf(random, std::array{milliseconds(500), milliseconds(5'000), milliseconds(30'000)});
-  outbox.pollInterval = drawOf(random, std::array{milliseconds(50), milliseconds(1'000), milliseconds(10'000)});
-  outbox.ackedRetention = drawOf(random, std::array{milliseconds(0), milliseconds(0), milliseconds(5'000)});
-  outbox.checkpointPages = drawOf(random, std::array{4U, 100U, 4'000U});
-  if (drawChance(random, 0.3)) {
-    outbox.retry.delays = {milliseconds(10), milliseconds(100), milliseconds(1'000)};
-    outbox.retry.maxRetries = 50;
-  }
+  swarm.operators = drawEvery(random, milliseconds(500), milliseconds(10'000));
+  swarm.wishes = drawWishes(random);
+  swarm.handling = drawHandling(random);
+  swarm.rateLimit.frames = drawOf(random, std::array{0U, 0U, 100U});
+  drawOutbox(random, swarm.outbox);
   return swarm;
 }
 
 std::string Swarm::describe() const {
   std::ostringstream text;
-  text << agents << " agents, " << sessions << " sessions" << (shared ? ", a shared file" : "") << "; network refused "
-       << network.refused << ", lost " << network.requestLost << ", cut before " << network.cutBefore << ", cut after "
-       << network.cutAfter << ", answer lost " << network.answerLost << ", duplicated " << network.duplicated
-       << ", overloaded " << network.overloaded << ", captured " << network.captured << ", delay up to "
+  text << agents << " agents, " << sessions << " sessions" << (shared ? ", a shared file" : "")
+       << (pulls ? ", one pulls" : "") << "; network refused " << network.refused << ", lost " << network.requestLost
+       << ", cut before " << network.cutBefore << ", cut after " << network.cutAfter << ", answer lost "
+       << network.answerLost << ", duplicated " << network.duplicated << ", overloaded " << network.overloaded
+       << ", captured " << network.captured << ", misdirected " << network.misdirected << ", delay up to "
        << network.delayMax.count() << " ms; kills every " << kills.count() << " ms, partitions " << partitions.count()
        << ", clock faults " << clockFaults.count() << ", operators " << operators.count() << "; handlers not now "
-       << notNow << ", throw " << thrown << ", reject " << rejected << ", die " << suicide << ", reply " << replies
-       << "; batch " << outbox.batchFrames << " frames, " << outbox.batchBytes << " bytes, timeout "
-       << outbox.requestTimeout.count() << " ms";
+       << handling.notNow << ", throw " << handling.thrown << ", reject " << handling.rejected << ", die "
+       << handling.suicide << ", reply " << handling.replies << ", defer " << handling.deferred << ", forget "
+       << handling.forgotten << ", think on " << handling.thinksOn << " up to " << handling.thinkMax.count() << " of "
+       << handling.thinkTimeout.count() << " ms; unordered " << wishes.unordered << ", supersede " << wishes.superseding
+       << ", delay " << wishes.delayed << ", expire " << wishes.expiring << ", repeat " << wishes.repeated << "; batch "
+       << outbox.batchFrames << " frames, " << outbox.batchBytes << " bytes, timeout " << outbox.requestTimeout.count()
+       << " ms, ACK in " << outbox.ackTimeout.count() << " ms, at most " << outbox.maxPending
+       << (outbox.gap == GapPolicy::block ? ", gaps block" : "") << ", decided " << decided << ", limit "
+       << rateLimit.frames;
   return text.str();
 }
 

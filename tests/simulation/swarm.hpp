@@ -13,6 +13,35 @@ class Random;
 
 namespace ackbox::simulation {
 
+/// Of each message: what its author wishes.
+struct Wishes {
+  double unordered = 0;
+  double superseding = 0;
+  double delayed = 0;
+  double expiring = 0;
+  /// Said again and again under one idempotency key until the enqueue returned, and then once more.
+  double repeated = 0;
+  bool priorities = false;
+  /// Whether enqueues wait for room.
+  bool waiting = false;
+};
+
+/// Of each call of a handler.
+struct Handling {
+  double notNow = 0;
+  double thrown = 0;
+  double rejected = 0;
+  double suicide = 0;
+  double replies = 0;
+  double deferred = 0;
+  /// Of each run of a deferred handler: ends without an answer; goes on thinking; does not heed its deadline.
+  double forgotten = 0;
+  double thinksOn = 0;
+  std::chrono::milliseconds thinkMax{0};
+  std::chrono::milliseconds thinkTimeout{0};
+  std::uint32_t concurrency = 4;
+};
+
 /// What one seed's world is made of: each run draws which faults it has at all and how strong they are, because a world
 /// with every fault at once hides what only a few together show.
 struct Swarm {
@@ -20,20 +49,21 @@ struct Swarm {
   std::uint32_t sessions = 1;
   /// A second process on the first agent's file.
   bool shared = false;
+  /// The last agent delivers by `claim` and `settle` instead of a run.
+  bool pulls = false;
+  /// Of each failure that an outbox's failure function is asked of: decided by it. 0: there is none.
+  double decided = 0;
   testing::NetworkFaults network;
   /// Mean true time between two of each; 0: none.
   std::chrono::milliseconds kills{0};
   std::chrono::milliseconds partitions{0};
   std::chrono::milliseconds clockFaults{0};
   std::chrono::milliseconds operators{0};
-  /// Of each call of a handler.
-  double notNow = 0;
-  double thrown = 0;
-  double rejected = 0;
-  double suicide = 0;
-  double replies = 0;
+  Wishes wishes;
+  Handling handling;
   /// Of the outboxes.
   OutboxOptions outbox;
+  RateLimit rateLimit;
 
   [[nodiscard]] std::string describe() const;
 };

@@ -5,13 +5,18 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "ackbox/dead_letters.hpp"
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/message_page.hpp"
 #include "ackbox/testing/simulation.hpp"
 #include "simulation/agent.hpp"
+#include "simulation/common.hpp"
 #include "simulation/judge.hpp"
 #include "simulation/ledger.hpp"
+#include "simulation/operators.hpp"
 #include "simulation/swarm.hpp"
+#include "simulation/watch.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ackbox::simulation {
@@ -28,20 +33,21 @@ constexpr std::uint64_t kStepsMax = 20'000'000;
 class World {
 public:
   explicit World(const WorldOptions& options)
-      : options_(options), simulation_(options.seed), swarm_(drawSwarm(simulation_.random())), common_{swarm_,
-                                                                                                       ledger_,
-                                                                                                       simulation_,
-                                                                                                       {},
-                                                                                                       false,
-                                                                                                       options.canary} {
+      : options_(options),
+        simulation_(options.seed),
+        swarm_(drawSwarm(simulation_.random())),
+        watch_(ledger_, simulation_, swarm_.clockFaults.count() == 0),
+        common_{swarm_, ledger_, simulation_, watch_, {}, false, options.canary},
+        operators_(common_) {
     for (std::uint32_t index = 0; index < swarm_.agents; ++index) {
       common_.names.push_back("agent" + std::to_string(index));
     }
     for (const std::string& name : common_.names) {
-      addProcess(name, name, true);
+      const bool pulls = swarm_.pulls && name == common_.names.back();
+      addProcess(name, name, pulls ? Agent::Role::pulls : Agent::Role::whole);
     }
     if (swarm_.shared) {
-      addProcess("second", common_.names.front(), false);
+      addProcess("second", common_.names.front(), Agent::Role::second);
     }
   }
 
@@ -60,10 +66,10 @@ public:
   }
 
 private:
-  void addProcess(const std::string& process, const std::string& agent, bool listens) {
+  void addProcess(const std::string& process, const std::string& agent, Agent::Role role) {
     processes_.push_back(process);
-    simulation_.add(process, [this, process, agent, listens](testing::SimulatedProcess& life) {
-      auto made = std::make_shared<Agent>(life, common_, agent, dir_.file(agent + ".db"), listens);
+    simulation_.add(process, [this, process, agent, role](testing::SimulatedProcess& life) {
+      auto made = std::make_shared<Agent>(life, common_, Place{agent, process}, dir_.file(agent + ".db"), role);
       agents_[process] = made.get();
       return made;
     });
@@ -132,15 +138,56 @@ private:
 
   // In bursts, as agents do.
   void speak() {
-    const std::string& name = anyOf(common_.names);
-    if (said_ >= options_.messages || !simulation_.running(name) || !drawChance(simulation_.random(), 0.2)) {
+    const std::string& process = anyOf(processes_);
+    if (!simulation_.running(process)) {
+      return;
+    }
+    repeat(process);
+    if (said_ >= options_.messages || !drawChance(simulation_.random(), 0.2)) {
       return;
     }
     const std::uint64_t burst = 1 + drawBelow(simulation_.random(), 20);
     for (std::uint64_t count = 0; count < burst && said_ < options_.messages; ++count) {
-      const std::string& to = anyOf(common_.names);
-      const std::string session = "s" + std::to_string(drawBelow(simulation_.random(), swarm_.sessions));
-      agents_.at(name)->say("m" + std::to_string(++said_), to, session);
+      sayNew(process);
+    }
+  }
+
+  void sayNew(const std::string& process) {
+    Random& random = simulation_.random();
+    const Wishes& wishes = swarm_.wishes;
+    Agent& agent = *agents_.at(process);
+    const std::string name = "m" + std::to_string(++said_);
+    Entry& entry = ledger_.entries[name];
+    entry.from = agent.name();
+    entry.to = anyOf(common_.names);
+    const std::uint64_t session = drawBelow(random, swarm_.sessions);
+    entry.session = drawChance(random, wishes.unordered) ? "" : "s" + std::to_string(session);
+    entry.saidAt = agent.process().clock().wallNow();
+    if (drawChance(random, wishes.superseding) && !entry.session.empty()) {
+      entry.supersedeKey = "k" + std::to_string(drawBelow(random, 3));
+    }
+    if (drawChance(random, wishes.delayed)) {
+      entry.notBefore = entry.saidAt + std::chrono::milliseconds(drawBelow(random, 5'000));
+    }
+    if (drawChance(random, wishes.expiring)) {
+      entry.expiresAt = entry.saidAt + std::chrono::milliseconds(5'000 + drawBelow(random, 20'000));
+    }
+    // An instant is chosen by the calendar of the moment; said again later, it could be a day away.
+    if (drawChance(random, wishes.repeated) && !entry.notBefore) {
+      repeated_.push_back({name, process, 1, false});
+      agent.say(name, 1);
+    } else {
+      agent.say(name, 0);
+    }
+  }
+
+  // As an agent does that was killed before it knew: until the enqueue has returned, and once more out of caution.
+  void repeat(const std::string& process) {
+    for (Repetition& one : repeated_) {
+      if (one.process == process && !one.over && drawChance(simulation_.random(), 0.3)) {
+        one.over = ledger_.entries.at(one.name).confirmed;
+        agents_.at(process)->say(one.name, ++one.attempts);
+      }
     }
   }
 
@@ -174,6 +221,8 @@ private:
 
   void breakClock() {
     const std::string& name = anyOf(processes_);
+    // What was said before is stored before.
+    run(0ms);
     if (!simulation_.running(name)) {
       return;
     }
@@ -194,27 +243,25 @@ private:
     }
   }
 
-  // Redrives or throws away what failed, at a moment when everything else goes on.
   void operate() {
-    const std::string& name = anyOf(common_.names);
-    if (!simulation_.running(name)) {
-      return;
+    const std::string& name = anyOf(processes_);
+    if (simulation_.running(name)) {
+      withAgent(name, [this](Agent& agent) { operators_.act(agent); });
     }
-    OutboxManager& outbox = agents_.at(name)->outbox();
+  }
+
+  // Whether it was done. What fails here is a disk that has died under its process.
+  template <typename Use>
+  bool withAgent(const std::string& name, Use use) {
     try {
-      for (const MessageInfo& dead : outbox.deadLetters({}, 100).messages) {
-        Entry& entry = ledger_.entries[dead.messageId];
-        // Noted first: the call may not return.
-        if (drawChance(simulation_.random(), 0.7)) {
-          ++entry.redrives;
-          (void)outbox.retry(dead.messageId);
-        } else {
-          entry.discarded = true;
-          (void)outbox.discard(dead.messageId);
-        }
+      use(*agents_.at(name));
+      return true;
+    } catch (const Error& error) {
+      if (swarm_.kills.count() == 0 && swarm_.handling.suicide == 0) {
+        ledger_.violated("P1", name + " failed although nothing had died: " + error.what());
       }
-    } catch (const std::exception&) {
-      // Its process died at the disk.
+      simulation_.kill(name);
+      return false;
     }
   }
 
@@ -223,9 +270,39 @@ private:
     simulation_.network().heal();
     run(1ms);
     keepRunning();
+    for (const std::string& name : common_.names) {
+      while (!withAgent(name, [this](Agent& agent) { operators_.letGo(agent); })) {
+        keepRunning();
+      }
+    }
     for (const std::string& name : processes_) {
       simulation_.process(name).clock().setRate(1);
     }
+  }
+
+  // Whatever still waits, and why that is so.
+  void complain() {
+    for (const std::string& name : common_.names) {
+      OutboxManager& outbox = agents_.at(name)->outbox();
+      const Stats stats = outbox.getStats();
+      if (isIdle(stats)) {
+        continue;
+      }
+      ledger_.violated("liveness", name + " still has " + std::to_string(stats.pending) + " pending, " +
+                                       std::to_string(stats.sending) + " sending, " + std::to_string(stats.sent) +
+                                       " sent, " + std::to_string(stats.inbox) + " in its inbox");
+      for (const MessageInfo& message : outbox.messages({}, 100).messages) {
+        if (message.state != MessageState::failed && message.state != MessageState::acked) {
+          const auto explanation = outbox.explain(message.messageId);
+          ledger_.violated("liveness", message.messageId + " waits: " + (explanation ? explanation->sentence : ""));
+          break;
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] static bool isIdle(const Stats& stats) {
+    return stats.pending + stats.sending + stats.sent + stats.inbox == 0;
   }
 
   void livenessPhase() {
@@ -236,22 +313,20 @@ private:
       keepRunning();
       bool idle = true;
       for (const std::string& name : common_.names) {
-        const Stats stats = agents_.at(name)->outbox().getStats();
-        idle = idle && stats.pending + stats.sending + stats.sent == 0;
+        withAgent(name, [&](Agent& agent) {
+          operators_.unblock(agent);
+          idle = idle && isIdle(agent.outbox().getStats());
+        });
+        idle = idle && simulation_.running(name);
       }
       if (idle) {
         // Late copies are still on the way.
-        run(30s);
+        run(1s + 11 * swarm_.network.delayMax);
         keepRunning();
         return;
       }
     }
-    for (const std::string& name : common_.names) {
-      const Stats stats = agents_.at(name)->outbox().getStats();
-      ledger_.violated("liveness", name + " still has " + std::to_string(stats.pending) + " pending, " +
-                                       std::to_string(stats.sending) + " sending, " + std::to_string(stats.sent) +
-                                       " sent");
-    }
+    complain();
   }
 
   void judge() {
@@ -276,9 +351,18 @@ private:
   Ledger ledger_;
   testing::Simulation simulation_;
   const Swarm swarm_;
+  Watch watch_;
   Common common_;
+  Operators operators_;
   std::vector<std::string> processes_;
   std::map<std::string, Agent*> agents_;
+  struct Repetition {
+    std::string name;
+    std::string process;
+    std::uint32_t attempts = 0;
+    bool over = false;
+  };
+  std::vector<Repetition> repeated_;
   std::uint64_t said_ = 0;
   WorldReport report_;
 };

@@ -26,6 +26,8 @@ struct NetworkFaults {
   double overloaded = 0;
   /// Something on the way answers 200 with a page of its own.
   double captured = 0;
+  /// Something on the way answers 404, as a wrong route does.
+  double misdirected = 0;
   /// Each way takes a time drawn from this range, so that requests overtake each other. Defaults: 1 to 20 ms.
   std::chrono::milliseconds delayMin{1};
   std::chrono::milliseconds delayMax{20};

@@ -53,7 +53,7 @@ TEST_CASE("the README quotes each numbered example letter by letter, and points 
                   file << " is not quoted, or not as it is: quote it, or the part between its marks");
     CHECK_MESSAGE(readme.find("(" + file + ")") != std::string::npos, file << " is not linked");
   }
-  CHECK(examples == 6);
+  CHECK(examples == 7);
 }
 
 TEST_CASE("the README and ARCHITECTURE.md point at files that exist") {

@@ -59,7 +59,7 @@ void accept(store::Store& store, const InboundFrame& frame) {
 }
 
 store::InboxClaim claim(store::Store& store, store::InboxKey key) {
-  return inTransaction(store, [&] { return store.inbox().claim(key); });
+  return inTransaction(store, [&] { return store.inbox().claim(key, std::chrono::hours(1)); });
 }
 
 FrameResult wordOf(Outcome outcome, std::string code = {}, std::string result = {}) {
@@ -170,6 +170,19 @@ TEST_CASE("a retry is charged and not due before its time; a release is neither"
   CHECK(claim(*store, 1).row.retryCount == 1);
   inTransaction(*store, [&] { store->inbox().release(1); });
   CHECK(claim(*store, 1).row.retryCount == 1);
+}
+
+TEST_CASE("P3: a retry that a wrong clock put far ahead is due once the calendar is set back") {
+  StoreWorld world;
+  const auto store = world.open();
+  accept(*store, inboundFrame(1));
+  REQUIRE(claim(*store, 1).kind == Kind::taken);
+  const WallTime later = world.clock->wallNow() + std::chrono::seconds(5);
+  inTransaction(*store, [&] { store->inbox().retry(1, later, "boom"); });
+  world.clock->step(-std::chrono::minutes(59));
+  CHECK(claim(*store, 1).kind == Kind::notDue);
+  world.clock->step(-std::chrono::minutes(1));
+  CHECK(claim(*store, 1).kind == Kind::taken);
 }
 
 TEST_CASE("a sender that asks is told that its frame waits, then the last word, for as long as that is kept") {

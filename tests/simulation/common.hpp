@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ackbox/testing/simulation.hpp"
+#include "simulation/ledger.hpp"
+#include "simulation/swarm.hpp"
+#include "simulation/watch.hpp"
+
+namespace ackbox::simulation {
+
+/// What all agents of a world share.
+struct Common {
+  const Swarm& swarm;
+  Ledger& ledger;
+  testing::Simulation& simulation;
+  Watch& watch;
+  std::vector<std::string> names;
+  /// Handlers behave from now on.
+  bool healed = false;
+  /// The deliberate defect: effects are kept in memory and written after the ACK has left.
+  bool canary = false;
+};
+
+/// One life of one process.
+struct Place {
+  /// The agent that it is a process of.
+  std::string agent;
+  std::string process;
+};
+
+}  // namespace ackbox::simulation

@@ -1,0 +1,176 @@
+#include "simulation/inbox.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+namespace ackbox::simulation {
+namespace {
+
+constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
+
+std::string agentOfUri(const std::string& uri) {
+  return uri.substr(std::string("urn:sim:").size());
+}
+
+void write(SQLite::Database& database, const std::string& id, const std::string& origin, const std::string& session,
+           std::uint64_t sequence, const std::string& reply) {
+  SQLite::Statement effect(database, "INSERT INTO effects(id,origin,session,sequence,reply) VALUES(?,?,?,?,?)");
+  effect.bind(1, id);
+  effect.bind(2, origin);
+  effect.bind(3, session);
+  effect.bind(4, static_cast<std::int64_t>(sequence));
+  effect.bind(5, reply);
+  effect.exec();
+}
+
+}  // namespace
+
+Inbox::Inbox(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager, bool listens)
+    : process_(process), common_(common), place_(std::move(place)) {
+  handler_.emplace(
+      manager,
+      [this](const InboundFrame& frame, InboundTransaction& transaction) { return handle(frame, transaction); },
+      options());
+  if (listens) {
+    process.listen(*handler_);
+  }
+}
+
+InboundOptions Inbox::options() {
+  const Handling& handling = common_.swarm.handling;
+  InboundOptions options{.allowAnonymous = true};
+  options.processedRetention = kYear;
+  options.processedRetentionMax = kYear;
+  if (handling.deferred > 0) {
+    options.deferred.handler = [this](DeferredFrame frame) { think(std::move(frame)); };
+    options.deferred.concurrency = handling.concurrency;
+    options.deferred.timeout = handling.thinkTimeout;
+    options.deferred.retry = common_.swarm.outbox.retry;
+    options.deferred.executor = std::make_shared<boost::asio::any_io_executor>(process_.executor());
+  }
+  return options;
+}
+
+void Inbox::mayDie() {
+  if (!common_.healed && drawChance(process_.random(), common_.swarm.handling.suicide)) {
+    common_.simulation.killAtWrite(place_.process, drawBelow(process_.random(), 4));
+  }
+}
+
+HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& transaction) {
+  const Handling& handling = common_.swarm.handling;
+  Random& random = process_.random();
+  Entry& entry = common_.ledger.entries[nameOf(frame.id)];
+  if (entry.to != place_.agent) {
+    common_.ledger.violated("P11", frame.id + " for " + entry.to + " reached " + place_.agent);
+  }
+  mayDie();
+  if (!common_.healed && drawChance(random, handling.notNow)) {
+    ++entry.refusals;
+    return HandlerResult::notNow("busy");
+  }
+  if (common_.canary) {
+    late_.push_back({frame.id, frame.origin, frame.session, frame.sequence});
+    if (late_.size() > 5 || common_.healed) {
+      writeLate(transaction.database());
+    }
+    return HandlerResult::ack();
+  }
+  if (drawChance(random, handling.deferred)) {
+    entry.deferred = true;
+    return HandlerResult::defer();
+  }
+  return work(frame, transaction);
+}
+
+// The effect, the reply, and then perhaps a change of mind that must undo both.
+HandlerResult Inbox::work(const InboundFrame& frame, InboundTransaction& transaction) {
+  const Handling& handling = common_.swarm.handling;
+  Random& random = process_.random();
+  const bool faulty = !common_.healed;
+  Entry& entry = common_.ledger.entries[nameOf(frame.id)];
+  const bool replies = frame.type == "sim.said" && drawChance(random, handling.replies);
+  const std::string replyId = replies ? "re-" + nameOf(frame.id) + "-" + std::to_string(frame.sequence) : "";
+  write(transaction.database(), frame.id, frame.origin, frame.session, frame.sequence, replyId);
+  if (replies && !reply(frame, transaction, replyId)) {
+    ++entry.refusals;
+    return HandlerResult::notNow("no room for the reply");
+  }
+  if (faulty && drawChance(random, handling.rejected)) {
+    // A failure function may have it tried again all the same.
+    ++entry.refusals;
+    entry.rejected = true;
+    return HandlerResult::reject("never");
+  }
+  if (faulty && drawChance(random, handling.thrown)) {
+    ++entry.refusals;
+    throw std::runtime_error("a handler's defect");
+  }
+  return HandlerResult::ack();
+}
+
+bool Inbox::reply(const InboundFrame& frame, InboundTransaction& transaction, const std::string& id) {
+  Frame reply;
+  reply.peer = agentOfUri(frame.source);
+  reply.session = drawChance(process_.random(), common_.swarm.wishes.unordered) ? "" : "replies";
+  reply.type = "sim.replied";
+  reply.id = id;
+  reply.correlationId = frame.id;
+  Entry& said = common_.ledger.entries[id];
+  said.from = place_.agent;
+  said.to = reply.peer;
+  said.session = reply.session;
+  return transaction.enqueue(reply).accepted();
+}
+
+void Inbox::think(DeferredFrame frame) {
+  const Handling& handling = common_.swarm.handling;
+  Random& random = process_.random();
+  mayDie();
+  if (!common_.healed && drawChance(random, handling.forgotten)) {
+    if (drawChance(random, 0.5)) {
+      throw std::runtime_error("a thinker's defect");
+    }
+    return;
+  }
+  const std::uint64_t thought = ++lastThought_;
+  thoughts_.emplace(thought, Thought{std::move(frame), process_.clock().makeAlarm(process_.executor())});
+  thinkOn(thought);
+}
+
+void Inbox::thinkOn(std::uint64_t thought) {
+  const Handling& handling = common_.swarm.handling;
+  // In the end everybody answers in time.
+  const std::chrono::nanoseconds longest =
+      common_.healed ? std::min(handling.thinkMax, handling.thinkTimeout / 2) : handling.thinkMax;
+  const auto most = static_cast<std::uint64_t>(longest.count());
+  const std::chrono::nanoseconds wait(drawBelow(process_.random(), most));
+  thoughts_.at(thought).alarm->set(process_.clock().steadyNow() + wait, [this, thought] {
+    mayDie();
+    Random& random = process_.random();
+    if (!common_.healed && drawChance(random, common_.swarm.handling.thinksOn)) {
+      // Some say so, some do not and are overtaken by their deadline.
+      if (drawChance(random, 0.5)) {
+        (void)thoughts_.at(thought).frame.progress();
+      }
+      thinkOn(thought);
+      return;
+    }
+    const auto ended = thoughts_.extract(thought);
+    const DeferredFrame& frame = ended.mapped().frame;
+    (void)DeferredFrame(frame).commit(
+        [this, read = frame.frame()](InboundTransaction& transaction) { return work(read, transaction); });
+  });
+}
+
+void Inbox::writeLate(SQLite::Database& database) {
+  for (const Effect& late : std::exchange(late_, {})) {
+    write(database, late.id, late.origin, late.session, late.sequence, "");
+  }
+}
+
+}  // namespace ackbox::simulation

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ackbox/deferred_frame.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "simulation/common.hpp"
+
+namespace ackbox::simulation {
+
+/// The receiving half of an agent: handlers that write into a table of effects, reply, refuse, throw, kill their
+/// process, and think for a while before they do any of it.
+class Inbox {
+public:
+  /// `listens`: false for a second process on the same file, which only works on what the first has deferred.
+  Inbox(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager, bool listens);
+
+private:
+  struct Thought {
+    DeferredFrame frame;
+    std::unique_ptr<Alarm> alarm;
+  };
+  struct Effect {
+    std::string id;
+    std::string origin;
+    std::string session;
+    std::uint64_t sequence;
+  };
+
+  [[nodiscard]] InboundOptions options();
+  HandlerResult handle(const InboundFrame& frame, InboundTransaction& transaction);
+  HandlerResult work(const InboundFrame& frame, InboundTransaction& transaction);
+  [[nodiscard]] bool reply(const InboundFrame& frame, InboundTransaction& transaction, const std::string& id);
+  void think(DeferredFrame frame);
+  void thinkOn(std::uint64_t thought);
+  void mayDie();
+  void writeLate(SQLite::Database& database);
+
+  testing::SimulatedProcess& process_;
+  Common& common_;
+  const Place place_;
+  std::uint64_t lastThought_ = 0;
+  // What it thinks about may outlive the handler.
+  std::map<std::uint64_t, Thought> thoughts_;
+  // Only with the canary: what was not written in time.
+  std::vector<Effect> late_;
+  std::optional<InboundHandler> handler_;
+};
+
+}  // namespace ackbox::simulation

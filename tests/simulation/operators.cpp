@@ -1,0 +1,114 @@
+#include "simulation/operators.hpp"
+
+#include <string>
+
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/message_page.hpp"
+#include "ackbox/peer_status.hpp"
+
+namespace ackbox::simulation {
+
+void Operators::act(Agent& agent) {
+  switch (drawBelow(common_.simulation.random(), 6)) {
+    case 0:
+    case 1:
+      redriveOrDiscard(agent);
+      break;
+    case 2:
+      giveUpByHand(agent);
+      break;
+    case 3:
+      pauseOrResume(agent);
+      break;
+    case 4:
+      unblock(agent);
+      break;
+    default:
+      ask(agent);
+      break;
+  }
+}
+
+// What a call does is noted before it: the call may not return.
+void Operators::redriveOrDiscard(Agent& agent) {
+  OutboxManager& outbox = agent.outbox();
+  for (const MessageInfo& dead : outbox.deadLetters({}, 100).messages) {
+    Entry* const known = common_.ledger.find(dead.messageId);
+    Entry event;
+    Entry& entry = known == nullptr ? event : *known;
+    // The dead letter may be what blocks its session.
+    common_.watch.released(agent.name(), dead.peer, dead.session);
+    if (drawChance(common_.simulation.random(), 0.7)) {
+      ++entry.redrives;
+      const ChangeReceipt receipt = outbox.retry(dead.messageId);
+      entry.sequence = receipt.done() ? receipt.sequence : entry.sequence;
+    } else {
+      entry.discarded = true;
+      (void)outbox.discard(dead.messageId);
+    }
+  }
+}
+
+void Operators::giveUpByHand(Agent& agent) {
+  MessageFilter filter;
+  filter.state = drawChance(common_.simulation.random(), 0.5) ? MessageState::pending : MessageState::sent;
+  for (const MessageInfo& message : agent.outbox().messages(filter, 2).messages) {
+    if (Entry* const entry = common_.ledger.find(message.messageId)) {
+      entry->markedFailed = true;
+      (void)agent.outbox().markFailed(message.messageId, "by-hand");
+    }
+  }
+}
+
+void Operators::pauseOrResume(Agent& agent) {
+  Random& random = common_.simulation.random();
+  const std::string& peer = common_.names[drawBelow(random, common_.names.size())];
+  const std::string session = "s" + std::to_string(drawBelow(random, common_.swarm.sessions));
+  switch (drawBelow(random, 4)) {
+    case 0:
+      (void)agent.outbox().pause(peer);
+      break;
+    case 1:
+      (void)agent.outbox().pause(peer, session);
+      common_.watch.halted(agent.name(), peer, session, 0);
+      break;
+    default:
+      letGo(agent);
+      break;
+  }
+}
+
+void Operators::unblock(Agent& agent) {
+  for (const BlockedSession& blocked : agent.outbox().blockedSessions()) {
+    common_.watch.released(agent.name(), blocked.peer, blocked.session);
+    (void)agent.outbox().unblock(blocked.peer, blocked.session);
+  }
+}
+
+void Operators::letGo(Agent& agent) {
+  common_.watch.releasedAll(agent.name());
+  for (const std::string& peer : common_.names) {
+    (void)agent.outbox().resume(peer);
+    for (std::uint32_t session = 0; session < common_.swarm.sessions; ++session) {
+      (void)agent.outbox().resume(peer, "s" + std::to_string(session));
+    }
+  }
+  unblock(agent);
+}
+
+// Whatever is in the file has a reason to be where it is, and the file is sound at every moment.
+void Operators::ask(Agent& agent) {
+  for (const MessageInfo& message : agent.outbox().messages({}, 3).messages) {
+    const auto explanation = agent.outbox().explain(message.messageId);
+    if (!explanation || explanation->sentence.empty()) {
+      common_.ledger.violated("P10", message.messageId + " is in the file, and nobody can say why");
+    }
+  }
+  for (const Finding& finding : agent.outbox().verify().findings) {
+    common_.ledger.violated("P10", agent.name() + " at work: " + finding.table + " row " + std::to_string(finding.row) +
+                                       ": " + finding.problem);
+  }
+}
+
+}  // namespace ackbox::simulation

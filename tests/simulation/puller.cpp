@@ -1,0 +1,66 @@
+#include "simulation/puller.hpp"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace ackbox::simulation {
+
+Puller::Puller(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager,
+               std::shared_ptr<Sender> sender)
+    : process_(process),
+      common_(common),
+      place_(std::move(place)),
+      manager_(manager),
+      sender_(std::move(sender)),
+      alarm_(process.clock().makeAlarm(process.executor())) {
+  arm();
+}
+
+void Puller::arm() {
+  const std::chrono::milliseconds wait(10 + drawBelow(process_.random(), 400));
+  alarm_->set(process_.clock().steadyNow() + wait, [this] { glance(); });
+}
+
+void Puller::glance() {
+  try {
+    for (const Claim& claim : manager_.claim(1 + drawBelow(process_.random(), 20))) {
+      send(claim);
+    }
+  } catch (const std::exception&) {
+    // Its disk has died under it, and its process is about to.
+  }
+  arm();
+}
+
+void Puller::send(const Claim& claim) {
+  SendRequest request;
+  request.peer = claim.peer;
+  request.url = "sim://" + claim.peer;
+  request.peerAgent = "urn:sim:" + claim.peer;
+  request.agent = "urn:sim:" + place_.agent;
+  request.origin = manager_.origin();
+  // All that this agent sends goes this way, so none of it is older than the rest.
+  request.epoch = 1;
+  request.frames = {claim.frame};
+  request.timeout = common_.swarm.outbox.requestTimeout;
+  sender_->asyncSend(std::move(request), [this, claim, alive = std::weak_ptr<bool>(alive_)](const SendReport& report) {
+    if (!alive.expired()) {
+      settle(claim, report);
+    }
+  });
+}
+
+void Puller::settle(const Claim& claim, const SendReport& report) {
+  try {
+    if (report.outcome == RequestOutcome::answered && report.results.size() == 1) {
+      (void)manager_.settle(claim, report.results.front());
+    } else {
+      (void)manager_.release(claim, report.error.empty() ? "no answer" : report.error);
+    }
+  } catch (const std::exception&) {
+    // As above: what is claimed goes back with its owner's death.
+  }
+}
+
+}  // namespace ackbox::simulation

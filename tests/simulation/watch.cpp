@@ -1,0 +1,116 @@
+#include "simulation/watch.hpp"
+
+#include <utility>
+
+#include "simulation/common.hpp"
+
+namespace ackbox::simulation {
+namespace {
+
+// No name has control characters.
+std::string laneOf(const std::string& agent, const std::string& peer, const std::string& session) {
+  return agent + '\n' + peer + '\n' + session;
+}
+
+}  // namespace
+
+class Watch::WatchedSender final : public Sender {
+public:
+  WatchedSender(Watch& watch, Place place, const Clock& clock, std::shared_ptr<Sender> sender)
+      : watch_(watch), place_(std::move(place)), clock_(clock), sender_(std::move(sender)) {}
+
+  void start(const boost::asio::any_io_executor& executor) override { sender_->start(executor); }
+  [[nodiscard]] std::uint32_t initialCredit() const override { return sender_->initialCredit(); }
+  void asyncSend(SendRequest request, SendHandler handler) override {
+    std::vector<std::string> lanes;
+    watch_.left(place_, clock_, request, lanes);
+    std::vector<std::string> ids;
+    for (const OutboundFrame& frame : request.frames) {
+      ids.push_back(frame.messageId);
+    }
+    sender_->asyncSend(std::move(request), [this, lanes = std::move(lanes), ids = std::move(ids),
+                                            told = std::move(handler)](SendReport report) {
+      watch_.ended(place_.process, lanes);
+      for (std::size_t index = 0; index < report.results.size() && index < ids.size(); ++index) {
+        Entry* const entry = watch_.ledger_.find(ids[index]);
+        if (entry != nullptr && report.results[index].outcome == Outcome::defer) {
+          entry->deferred = true;
+        }
+      }
+      told(std::move(report));
+    });
+  }
+  void stop() override { sender_->stop(); }
+
+private:
+  Watch& watch_;
+  const Place place_;
+  const Clock& clock_;
+  const std::shared_ptr<Sender> sender_;
+};
+
+std::shared_ptr<Sender> Watch::wrap(const Place& place, const Clock& clock, std::shared_ptr<Sender> sender) {
+  return std::make_shared<WatchedSender>(*this, place, clock, std::move(sender));
+}
+
+void Watch::died(const std::string& process) {
+  std::erase_if(lanes_, [&](const auto& entry) { return entry.second == process; });
+}
+
+void Watch::halted(const std::string& agent, const std::string& peer, const std::string& session, std::uint64_t after) {
+  halts_[laneOf(agent, peer, session)] = {simulation_.now(), after};
+}
+
+void Watch::released(const std::string& agent, const std::string& peer, const std::string& session) {
+  halts_.erase(laneOf(agent, peer, session));
+}
+
+void Watch::releasedAll(const std::string& agent) {
+  std::erase_if(halts_, [&](const auto& entry) { return entry.first.starts_with(agent + '\n'); });
+}
+
+void Watch::left(const Place& place, const Clock& clock, const SendRequest& request, std::vector<std::string>& lanes) {
+  std::uint64_t before = 0;
+  for (const OutboundFrame& frame : request.frames) {
+    std::string lane = laneOf(place.agent, request.peer, frame.session.empty() ? '#' + frame.messageId : frame.session);
+    if (lanes.empty() || lanes.back() != lane) {
+      const auto [other, isFree] = lanes_.emplace(lane, place.process);
+      if (!isFree) {
+        ledger_.violated("P7", frame.messageId + " was sent by " + place.process + " while " + other->second +
+                                   " had its session in flight");
+      }
+      lanes.push_back(std::move(lane));
+    } else if (frame.sequence <= before) {
+      ledger_.violated("P4", frame.messageId + " was sent behind a later one");
+    }
+    before = frame.sequence;
+    judgeFrame(place.agent, clock, request.peer, frame);
+  }
+}
+
+void Watch::judgeFrame(const std::string& agent, const Clock& clock, const std::string& peer,
+                       const OutboundFrame& frame) {
+  const WallTime wall = clock.wallNow();
+  if (frame.expiresAt && *frame.expiresAt <= wall) {
+    ledger_.violated("P3", frame.messageId + " was sent after it had expired");
+  }
+  if (const auto halt = halts_.find(laneOf(agent, peer, frame.session));
+      halt != halts_.end() && simulation_.now() > halt->second.since && frame.sequence > halt->second.after) {
+    ledger_.violated("P4", frame.messageId + " of " + agent + ", session " + frame.session +
+                               ", was sent although its session is halted");
+  }
+  const Entry* const entry = ledger_.find(frame.messageId);
+  if (entry != nullptr && steadyCalendars_ && entry->notBefore && entry->redrives == 0 && wall < *entry->notBefore) {
+    ledger_.violated("P4", frame.messageId + " was sent before its time");
+  }
+}
+
+void Watch::ended(const std::string& process, const std::vector<std::string>& lanes) {
+  for (const std::string& lane : lanes) {
+    if (const auto known = lanes_.find(lane); known != lanes_.end() && known->second == process) {
+      lanes_.erase(known);
+    }
+  }
+}
+
+}  // namespace ackbox::simulation

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/sender.hpp"
+#include "ackbox/testing/simulation.hpp"
+#include "simulation/ledger.hpp"
+
+namespace ackbox::simulation {
+
+struct Place;
+
+/// Sees everything that leaves for the network, and holds it against what must not be under way: two requests of one
+/// session, or of one unordered message (P4, P7); what is paused or blocked; what is not due yet, or no longer.
+class Watch {
+public:
+  /// `steadyCalendars`: no calendar of this world steps back, so that what is sent before its time is at fault.
+  Watch(Ledger& ledger, const testing::Simulation& simulation, bool steadyCalendars)
+      : ledger_(ledger), simulation_(simulation), steadyCalendars_(steadyCalendars) {}
+
+  /// A sender for one process that passes everything on to `sender`.
+  [[nodiscard]] std::shared_ptr<Sender> wrap(const Place& place, const Clock& clock, std::shared_ptr<Sender> sender);
+  /// Its requests are nobody's any more.
+  void died(const std::string& process);
+
+  /// The session was halted: of its messages, only those up to sequence `after` may leave from the next instant on.
+  void halted(const std::string& agent, const std::string& peer, const std::string& session, std::uint64_t after);
+  void released(const std::string& agent, const std::string& peer, const std::string& session);
+  void releasedAll(const std::string& agent);
+
+private:
+  class WatchedSender;
+  struct Halt {
+    std::chrono::nanoseconds since{0};
+    std::uint64_t after = 0;
+  };
+
+  void left(const Place& place, const Clock& clock, const SendRequest& request, std::vector<std::string>& lanes);
+  void judgeFrame(const std::string& agent, const Clock& clock, const std::string& peer, const OutboundFrame& frame);
+  void ended(const std::string& process, const std::vector<std::string>& lanes);
+
+  Ledger& ledger_;
+  const testing::Simulation& simulation_;
+  const bool steadyCalendars_;
+  /// Which process has a request with frames of this lane under way.
+  std::map<std::string, std::string> lanes_;
+  std::map<std::string, Halt> halts_;
+};
+
+}  // namespace ackbox::simulation
