@@ -41,10 +41,10 @@ public:
       if (!error && looks_) {
         news = core_.takeNews();
       }
+    } catch (const Error& error) {
+      unread(static_cast<Errc>(error.code().value()));
     } catch (const std::exception&) {
-      // What was committed stands; the rows are told the next time.
-      news = {};
-      news.more = true;
+      unread(Errc::outOfMemory);
     }
     finished_.release();
   }
@@ -63,11 +63,20 @@ public:
   }
 
   store::NewRows news;
+  /// Why there are no news, although the transaction was committed.
+  std::optional<Errc> unreadFor;
   std::vector<store::PeerRow> peers;
   std::int64_t owner = 0;
   std::uint64_t buried = 0;
 
 private:
+  // What was committed stands; the rows are told the next time.
+  void unread(Errc why) {
+    news = {};
+    news.more = true;
+    unreadFor = why;
+  }
+
   Core& core_;
   StepJob& step_;
   const bool looks_;
@@ -396,6 +405,10 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   const std::scoped_lock lock(announceMutex_);
   announcements_.push_back(std::move(announcement));
   moreUnread_ = look == Look::yes ? job.news.more : moreUnread_;
+  if (job.unreadFor) {
+    // To look again at once would go on for as long as the disk fails.
+    throw Error(*job.unreadFor, "new messages could not be looked for");
+  }
   return moreUnread_ || !job.news.rows.empty();
 }
 

@@ -62,6 +62,9 @@ void FaultTrial::work() {
   attempt("drain redriven", [&] { manager_->drainOnce(); });
   takeIn();
   enqueue(3, "order");
+  // An order that nobody has been told of is read in the next look at the file.
+  attempt("pause", [&] { manager_->pause("default"); });
+  attempt("resume", [&] { manager_->resume("default"); });
   pull();
   attempt("discard", [&] { manager_->discardFailed({}); });
   attempt("cleanup", [&] { manager_->cleanupDone(std::chrono::milliseconds(0)); });
@@ -116,6 +119,8 @@ void FaultTrial::recover() {
 }
 
 void FaultTrial::check() {
+  // It may have failed when its turn was.
+  manager_->resume("default");
   Stats stats = manager_->getStats();
   for (int round = 0; round < kRoundsMax && waiting(stats) != 0; ++round) {
     clock_->advance(std::chrono::minutes(2));
