@@ -41,8 +41,8 @@ public:
       if (!error && looks_) {
         news = core_.takeNews();
       }
-    } catch (const Error& error) {
-      unread(static_cast<Errc>(error.code().value()));
+    } catch (const Error& failed) {
+      unread(static_cast<Errc>(failed.code().value()));
     } catch (const std::exception&) {
       unread(Errc::outOfMemory);
     }
