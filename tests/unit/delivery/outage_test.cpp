@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "delivery/suspects.hpp"
 #include "unit/delivery/stage.hpp"
 
 namespace ackbox::delivery {
@@ -297,6 +298,17 @@ TEST_CASE("P8: suspects go alone, and others' traffic goes on between them") {
   }
   CHECK(ordinary == std::set<MessageKey>{3, 4});
   CHECK((stage.state(2) == MessageState::acked));
+}
+
+TEST_CASE("P8: a message is given up at the configured number of lost connections, and not one earlier") {
+  PeerHealthPolicy policy;
+  policy.killerThreshold = 3;
+  Suspects suspects;
+  suspects.add(7);
+  CHECK_FALSE(suspects.strike(7, policy, SteadyTime()));
+  suspects.answered();
+  CHECK_FALSE(suspects.strike(7, policy, SteadyTime()));
+  CHECK(suspects.strike(7, policy, SteadyTime()));
 }
 
 TEST_CASE("P8: a threshold of 0 takes no message for a killer") {
