@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-60}
 shift || true
 targets=("$@")
-[[ ${#targets[@]} -gt 0 ]] || targets=(request answer json signature url http_server http_client cli_input)
+[[ ${#targets[@]} -gt 0 ]] || targets=(request foreign answer json signature url http_server http_client cli_input)
 
 cmake -G Ninja -S . -B build/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++ \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" -DACKBOX_SANITIZE=address,undefined,fuzzer-no-link -DACKBOX_FUZZ=ON \
