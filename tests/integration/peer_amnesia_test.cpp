@@ -69,6 +69,11 @@ TEST_CASE("P3 P4 P5: a receiver's lost database is noticed, and sessions go on f
   CHECK(alice.peer().resent == 0);
   CHECK(alice.peer().lastResetAt);
   CHECK(alice.peer().store == bob.manager->origin());
+  // Told once for all sessions, also for those that speak later.
+  alice.count("t", 3, 3);
+  alice.untilSettled();
+  CHECK(bob.heard("t") == "3");
+  CHECK(alice.resets().size() == 1);
 }
 
 TEST_CASE("P3 P4 P5: a receiver's lost database is filled again with what is kept, in order, idle sessions as well") {
