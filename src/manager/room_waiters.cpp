@@ -79,7 +79,10 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
   bool again = false;
   {
     const std::scoped_lock lock(mutex_);
-    const std::size_t answered = error ? tried_ : receipts_.size();
+    // A transaction that did not even begin has tried nobody: who would have been tried is told, as any other enqueue
+    // would be. To try again at once would go on for as long as the disk fails.
+    const std::size_t failed = tried_ > 0 ? tried_ : std::min(waiting_.size(), kTriedMax);
+    const std::size_t answered = error ? failed : receipts_.size();
     for (std::size_t index = 0; index < answered; ++index) {
       answers.push_back(
           {std::move(waiting_.front()->handler), error, error ? EnqueueReceipt{} : std::move(receipts_[index])});

@@ -66,6 +66,8 @@ FailureDecision Agent::decide(const FailureContext& failure) {
       entry->givenUp = true;
       return FailureDecision::deadLetter("given-up");
     default:
+      // What would have ended is charged and goes on.
+      entry->refusals += failure.isFinal ? 1U : 0U;
       return FailureDecision::retryAt(failure.now + std::chrono::milliseconds(drawBelow(random, 3'000)));
   }
 }
@@ -83,15 +85,11 @@ void Agent::subscribe() {
                               event.session + "': " + std::to_string(event.expected) + " against " +
                               std::to_string(event.accepted));
   });
-  retried_ = manager_.onRetry([this, &ledger = common_.ledger](const RetryEvent& event) {
+  retried_ = manager_.onRetry([&ledger = common_.ledger](const RetryEvent& event) {
     // Nobody refuses an ACK event.
     const Entry* const known = ledger.find(event.messageId);
     const Entry entry = known == nullptr ? Entry{} : *known;
     if (event.retryCount > entry.refusals && !entry.deferred) {
-      if (entry.expiresAt && common_.swarm.decided > 0) {
-        // Its receiver found it expired, and the failure function did not believe it.
-        return;
-      }
       ledger.violated("P8", event.messageId + " was charged " + std::to_string(event.retryCount) +
                                 " times and refused " + std::to_string(entry.refusals) + " times: " + event.error);
     }

@@ -1,11 +1,13 @@
 // Goal: an enqueue may wait for room in a full queue: in order, bounded, and never without an answer.
 // Method: a queue of one message, a peer that acknowledges, time that moves when told.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
 #include <boost/asio/use_future.hpp>
 #include <future>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "ackbox/async.hpp"
@@ -67,6 +69,25 @@ struct FullBox {
   OutboxOptions options;
   std::optional<OutboxManager> manager;
 };
+
+TEST_CASE("an enqueue that waits for room is told of a file that cannot be written, as any other is") {
+  FullBox box;
+  box.manager.reset();
+  box.options.busyTimeout = std::chrono::milliseconds(1);
+  box.manager.emplace(box.open());
+  std::future<EnqueueReceipt> second = box.wait("second");
+  // A round trip: its first attempt is over.
+  CHECK(box.manager->enqueue(FullBox::frame("impatient")).status == EnqueueStatus::queueFull);
+  {
+    SQLite::Database other(box.dir.file("agent.db").string(), SQLite::OPEN_READWRITE);
+    other.exec("BEGIN IMMEDIATE");
+    while (second.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      box.clock->advance(std::chrono::seconds(1));
+      std::this_thread::yield();
+    }
+  }
+  CHECK(FullBox::errorOf(second) == Errc::databaseBusy);
+}
 
 TEST_CASE("row 11: enqueues wait for room and are stored in the order in which they came") {
   FullBox box;
