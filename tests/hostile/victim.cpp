@@ -75,8 +75,9 @@ Ending Victim::face(const std::function<void(RawConnection&, const std::string&)
   OutboxOptions options;
   options.agent = "urn:agent:alice";
   options.requestTimeout = timeout_;
-  // Nothing is tried a second time.
-  options.peerHealth.probeDelays = {std::chrono::hours(1)};
+  // Not so soon that mallory is asked again before the test has looked; soon enough for bob, should the machine once be
+  // too slow for him.
+  options.peerHealth.probeDelays = {std::chrono::seconds(1)};
   options.retry.delays = {std::chrono::hours(1)};
   PeerOptions liar;
   liar.name = "mallory";
