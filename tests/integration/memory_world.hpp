@@ -101,6 +101,8 @@ public:
     handler.reset();
     subscriptions_.clear();
     manager.reset();
+    // The end of a run may outlive its manager for a moment, and the file is about to be replaced.
+    until([this] { return !isOpen(); });
   }
 
   /// As a backup tool does it, also while the file is in use.
@@ -196,6 +198,17 @@ public:
   std::optional<InboundHandler> handler;
 
 private:
+  [[nodiscard]] bool isOpen() const {
+    std::error_code gone;
+    for (const auto& descriptor : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const std::string opened = std::filesystem::read_symlink(descriptor.path(), gone).string();
+      // Also what belongs to it.
+      if (!gone && opened.starts_with(file_.string())) {
+        return true;
+      }
+    }
+    return false;
+  }
   [[nodiscard]] std::filesystem::path copy() const { return file_.string() + ".copy"; }
 
   const std::filesystem::path file_;

@@ -219,5 +219,31 @@ TEST_CASE("P4: a row that was put back under the machine's eyes goes before what
   CHECK(stage.onlySend() == std::vector<MessageKey>{first, second});
 }
 
+TEST_CASE("P4: what a lost store had deferred goes again in every session, though another one has told of the loss") {
+  Memory stage(1);
+  const MessageKey first = stage.enqueue(1);
+  SendReport defer = stage.acks(1, "one");
+  defer.results[0].outcome = Outcome::defer;
+  CHECK(stage.hear(defer).empty());
+  stage.enqueue(2);
+  CHECK(stage.hear(stage.acks(1, "two", 1)).size() == 1);
+  CHECK(stage.onlySend() == std::vector<MessageKey>{first});
+}
+
+TEST_CASE("P4: a deferred row that another process has put back is queued again, before its deadline") {
+  Memory stage(1);
+  const MessageKey first = stage.enqueue(1);
+  SendReport defer = stage.acks(1, "one");
+  defer.results[0].outcome = Outcome::defer;
+  CHECK(stage.hear(defer).empty());
+  stage.newRows.push_back({.key = first, .session = 1, .state = MessageState::sent, .dueAt = stage.now.wall + 60s});
+  stage.tell();
+  CHECK(stage.sends.empty());
+  stage.rows.at(first).state = MessageState::pending;
+  stage.newRows.push_back({.key = first, .session = 1, .state = MessageState::pending, .dueAt = {}});
+  stage.tell();
+  CHECK(stage.onlySend() == std::vector<MessageKey>{first});
+}
+
 }  // namespace
 }  // namespace ackbox::delivery
