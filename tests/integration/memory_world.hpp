@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
 #include <mutex>
@@ -37,9 +38,11 @@ public:
     options.agent = "urn:agent:" + name;
     options.peerHealth.probeDelays = {std::chrono::milliseconds(5)};
     options.pollInterval = std::chrono::milliseconds(5);
-    // The port is taken before the other agent is known.
-    open();
-    close();
+    // Bound and never listening: it keeps the port for this agent's servers, of which there is none at times.
+    place_.open(boost::asio::ip::tcp::v4());
+    place_.set_option(boost::asio::socket_base::reuse_address(true));
+    place_.bind({boost::asio::ip::address_v4::loopback(), 0});
+    port_ = place_.local_endpoint().port();
   }
   ~Agent() { close(); }
   Agent(const Agent&) = delete;
@@ -78,7 +81,6 @@ public:
     InboundServerOptions server;
     server.port = port_;
     server_.emplace(pool_.get_executor(), *handler, server);
-    port_ = server_->port();
     subscriptions_.push_back(manager->onPeerReset([this](const PeerResetEvent& event) {
       const std::scoped_lock lock(mutex_);
       resets_.push_back(event);
@@ -213,6 +215,7 @@ private:
 
   const std::filesystem::path file_;
   boost::asio::thread_pool pool_;
+  boost::asio::ip::tcp::acceptor place_{pool_.get_executor()};
   std::optional<InboundServer> server_;
   std::uint16_t port_ = 0;
   std::mutex mutex_;
