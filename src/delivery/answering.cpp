@@ -9,7 +9,6 @@ namespace ackbox::delivery {
 namespace {
 
 constexpr const char* kOutOfSequence = "out-of-sequence";
-constexpr const char* kStaleEpoch = "stale-epoch";
 
 std::string withNote(const std::string& error, const std::string& note) {
   if (note.empty()) {
@@ -138,8 +137,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
         verdict.delay = options.ackTimeout;
         break;
       case Outcome::term:
-        // Not the message's fault, and no number of it would do.
-        if (result.code != kStaleEpoch) {
+        if (!isStale(result)) {
           verdict = termVerdict(result);
           decide(session, row, result, now, verdict);
         }

@@ -10,14 +10,9 @@
 namespace ackbox::delivery {
 namespace {
 
-constexpr const char* kStaleEpoch = "stale-epoch";
 constexpr const char* kDisowned =
     "stale-epoch: the peer knows messages of this store that this file does not; the file was restored from a backup, "
     "or is a copy of one in use. Go on with the newer file, or export what is pending into a new one";
-
-bool isStale(const FrameResult& result) {
-  return result.outcome == Outcome::term && result.code == kStaleEpoch;
-}
 
 }  // namespace
 

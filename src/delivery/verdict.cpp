@@ -96,6 +96,10 @@ void apply(const FailureDecision& decision, WallTime now, Verdict& verdict) {
   }
 }
 
+bool isStale(const FrameResult& result) {
+  return result.outcome == Outcome::term && result.code == "stale-epoch";
+}
+
 Verdict termVerdict(const FrameResult& result) {
   return givenUp(result.code.empty() ? "rejected" : result.code);
 }

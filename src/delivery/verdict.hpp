@@ -30,6 +30,9 @@ struct Verdict {
 /// What `decision` makes of a verdict by policy.
 void apply(const FailureDecision& decision, WallTime now, Verdict& verdict);
 
+/// The peer has seen a later life of this store: not the message's fault, and no number of it would do.
+[[nodiscard]] bool isStale(const FrameResult& result);
+
 /// A rejection: the peer's code is the reason.
 [[nodiscard]] Verdict termVerdict(const FrameResult& result);
 

@@ -19,10 +19,6 @@ namespace {
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-// What is read ahead of the parser, beyond the headers. The parser's own limits count neither the extensions of a chunk
-// nor the trailers: without an end to the buffer, one line would fill the memory.
-constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
-
 // Interim answers (1xx) before the real one; an honest peer sends none or one.
 constexpr int kInterimAnswersMax = 16;
 

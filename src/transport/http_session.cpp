@@ -30,9 +30,6 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 constexpr std::size_t kFirstReadBytes = 4096;
-// What is read ahead of the parser, beyond the headers. The parser's own limits count neither the extensions of a chunk
-// nor the trailers: without an end to the buffer, one line would fill the memory.
-constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
 constexpr const char* kOnceOnly[] = {"webhook-id",   "webhook-timestamp", "webhook-signature",
                                      "outbox-agent", "outbox-version",    "content-type"};
 constexpr boost::beast::string_view kEventPrefix = "ce-";

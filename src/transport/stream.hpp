@@ -20,6 +20,10 @@ namespace ackbox::transport {
 
 class TlsContext;
 
+/// What is read ahead of the parser, beyond the headers. The parser's own limits count neither the extensions of a
+/// chunk nor the trailers: without an end to the buffer, one line would fill the memory.
+inline constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
+
 /// A connection, plain or encrypted, behind one type: Beast's parsers are compiled once for both.
 ///
 /// Thread-safety: none; owned by the strand that is its executor, on which everything completes.
