@@ -13,8 +13,8 @@ std::size_t skipSpace(std::string_view text, std::size_t position) noexcept {
   return std::min(text.find_first_not_of(kSpace, position), text.size());
 }
 
-/// The position behind the string that begins at `position`. Quotes are looked for by the word, not by the byte: most of
-/// a frame lies within strings.
+/// The position behind the string that begins at `position`. Quotes are looked for by the word, not by the byte: most
+/// of a frame lies within strings.
 std::size_t skipString(std::string_view text, std::size_t position) noexcept {
   const std::size_t begin = position + 1;
   for (std::size_t quote = text.find('"', begin); quote != std::string_view::npos; quote = text.find('"', quote + 1)) {
