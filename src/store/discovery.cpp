@@ -38,7 +38,8 @@ NewRows Discovery::take(std::size_t limit) {
   try {
     // Read before the rows: a commit that comes between is seen now and looked for once more.
     const std::int64_t version = transaction_.dataVersion();
-    if (version == scannedVersion_ && (published_.empty() || published_.front().key == lastTold_ + 1)) {
+    hasScanned_ = version != scannedVersion_ || !(published_.empty() || published_.front().key == lastTold_ + 1);
+    if (!hasScanned_) {
       takePublished(limit, found);
     } else {
       scan(limit, found);

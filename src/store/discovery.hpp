@@ -22,6 +22,8 @@ public:
   /// Rows of an own commit, in key order.
   void publish(const std::vector<delivery::RowSeen>& rows) noexcept;
   [[nodiscard]] NewRows take(std::size_t limit);
+  /// Whether the last `take` read the file, others' rows among them.
+  [[nodiscard]] bool hasScanned() const noexcept { return hasScanned_; }
   /// Nobody asks for now: own commits are not kept.
   void stop() noexcept;
   /// Everything live is told anew.
@@ -49,6 +51,7 @@ private:
   std::int64_t scannedVersion_ = -1;
   // See `Context::recallsTold`: what it will be when the backlog has been told.
   std::int64_t recalls_ = 0;
+  bool hasScanned_ = false;
   bool listening_ = true;
   // The backlog has been told.
   bool caughtUp_ = false;

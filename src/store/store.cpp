@@ -391,15 +391,19 @@ bool Store::transactionLost() const noexcept {
 }
 
 NewRows Store::takeNewRows(std::size_t limit) {
-  std::optional<delivery::Halts> halts = body_->parts->orders.tell();
+  NewRows found = body_->parts->discovery.take(limit);
+  Orders& orders = body_->parts->orders;
   try {
-    NewRows found = body_->parts->discovery.take(limit);
-    found.halts = std::move(halts);
-    return found;
-  } catch (...) {
-    body_->parts->orders.restart();
-    throw;
+    // After the rows, so that no row is told without the orders that came before it.
+    if (body_->parts->discovery.hasScanned()) {
+      orders.refresh();
+    }
+    found.halts = orders.tell();
+  } catch (const std::exception&) {
+    // The rows are taken; the next look tells the orders.
+    orders.restart();
   }
+  return found;
 }
 
 void Store::stopDiscovery() noexcept {

@@ -134,10 +134,10 @@ TEST_CASE("deferred handlers by type: worked on later, decoded, and rejected whe
   Receiver bob(router);
   CHECK(bob.ask("com.example.order", "{\"number\":9}")["outcome"] == "defer");
   CHECK(seen.get_future().get() == 9);
-  CHECK(bob.askAgain("com.example.order")["result"] == 1);
+  CHECK(bob.askAgain("com.example.order", "{\"number\":9}")["result"] == 1);
   Receiver carol(router);
   CHECK(carol.ask("com.example.order", "[]")["outcome"] == "defer");
-  CHECK(carol.askAgain("com.example.order")["code"] == "undecodable");
+  CHECK(carol.askAgain("com.example.order", "[]")["code"] == "undecodable");
   CHECK_FALSE(static_cast<bool>(Router().deferredHandler()));
 }
 
