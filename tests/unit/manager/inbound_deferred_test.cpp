@@ -59,7 +59,8 @@ struct Receiver {
     inbound.deferred.handler = std::move(deferred);
     inbound.deferred.retry.jitter = false;
     manager.emplace(OutboxManager::open(dir.file("bob.db"), options));
-    reader.emplace(dir.file("bob.db").string(), SQLite::OPEN_READWRITE);
+    // Waits where the store writes just then.
+    reader.emplace(dir.file("bob.db").string(), SQLite::OPEN_READWRITE, 10'000);
     reader->exec("CREATE TABLE effects(id INTEGER PRIMARY KEY, data TEXT)");
   }
   void open() {
