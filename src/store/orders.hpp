@@ -11,7 +11,7 @@ namespace ackbox::store {
 
 /// What people have ordered (pauses, resumes), and which sessions a dead letter stopped.
 ///
-/// All but `untold` and `tell` in a transaction. Thread-safety: none.
+/// All but `refresh`, `restart` and `tell` in a transaction. Thread-safety: none.
 class Orders {
 public:
   explicit Orders(Context& context);

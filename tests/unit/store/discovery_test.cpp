@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "store/orders.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -42,6 +43,25 @@ TEST_CASE("P4: own and foreign commits are told once each, in the order of their
   CHECK(second.sessions.size() == 1);
   CHECK(ours->takeNewRows(10).rows.empty());
   CHECK(keysOf(theirs->takeNewRows(10)) == Keys{1, 2, 3});
+}
+
+TEST_CASE("row 11: a row is told together with the orders that came before it, also where nothing was committed here") {
+  StoreWorld world;
+  const auto ours = world.open();
+  const auto theirs = world.open();
+  const std::string peer = ours->peers()[0].name;
+  ours->takeNewRows(10);
+  CHECK_FALSE(ours->takeNewRows(10).halts);
+  theirs->begin(true);
+  theirs->orders().pausePeer(peer);
+  theirs->commit();
+  enqueueOne(*theirs, frameOf("s"));
+  const auto news = ours->takeNewRows(10);
+  CHECK(keysOf(news) == Keys{1});
+  REQUIRE(news.halts);
+  REQUIRE(news.halts->peers.size() == 1);
+  CHECK(news.halts->peers[0].isPaused);
+  CHECK_FALSE(ours->takeNewRows(10).halts);
 }
 
 TEST_CASE("the backlog comes in chunks, and own commits in between are neither lost nor told twice") {
