@@ -15,7 +15,6 @@
 namespace ackbox::bench {
 namespace {
 
-constexpr std::ptrdiff_t kOutstanding = 1'000;
 // Of no acknowledgement at all.
 constexpr std::chrono::seconds kPatience{30};
 
@@ -48,26 +47,6 @@ private:
   std::condition_variable reached_;
 };
 
-std::uint64_t enqueueAll(const Settings& settings, OutboxManager& manager) {
-  std::atomic<std::uint64_t> refused{0};
-  std::uint64_t sent = 0;
-  Window window(kOutstanding);
-  for (Budget budget(settings); budget.take(); ++sent) {
-    window.enter();
-    manager.enqueueThen(frameOf(sent), [&](const std::error_code& error, const EnqueueReceipt& receipt) {
-      if (error || !receipt.isNew()) {
-        ++refused;
-      }
-      window.leave();
-    });
-  }
-  window.drain();
-  if (refused != 0) {
-    throw std::runtime_error("enqueues were refused");
-  }
-  return sent;
-}
-
 void requireRetired(const OutboxManager& manager, std::uint64_t sent) {
   const Stats stats = manager.getStats();
   if (stats.acked != sent || stats.pending + stats.sending + stats.sent + stats.failed != 0) {
@@ -89,7 +68,8 @@ Delivery deliver(const Settings& settings, Durability durability, const Link& li
     const Subscription subscription = manager->onAcked([&](const AckedEvent&) { acks.add(); });
     const double receiverBefore = receiver.cpuMicroseconds();
     const PaceMeter meter;
-    sent = enqueueAll(settings, *manager);
+    Budget budget(settings);
+    sent = enqueueInWindow(*manager, budget);
     acks.await(sent);
     const Pace pace = meter.of(sent);
     delivery.perSecond = pace.perSecond;

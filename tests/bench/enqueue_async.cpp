@@ -1,6 +1,5 @@
 // Enqueues by callers that do not wait for each one: a bounded window of asynchronous calls, and whole batches.
 
-#include <atomic>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,28 +15,6 @@
 
 namespace ackbox::bench {
 namespace {
-
-constexpr std::ptrdiff_t kOutstanding = 1'000;
-
-std::uint64_t enqueueInWindow(OutboxManager& manager, Budget& budget) {
-  std::atomic<std::uint64_t> refused{0};
-  std::uint64_t sent = 0;
-  Window window(kOutstanding);
-  for (; budget.take(); ++sent) {
-    window.enter();
-    manager.enqueueThen(frameOf(sent), [&](const std::error_code& error, const EnqueueReceipt& receipt) {
-      if (error || !receipt.isNew()) {
-        ++refused;
-      }
-      window.leave();
-    });
-  }
-  window.drain();
-  if (refused != 0) {
-    throw std::runtime_error("enqueues were refused");
-  }
-  return sent;
-}
 
 std::uint64_t enqueueInBatches(OutboxManager& manager, Budget& budget) {
   std::uint64_t sent = 0;

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <semaphore>
+
+#include "ackbox/outbox_manager.hpp"
+#include "bench/settings.hpp"
 
 namespace ackbox::bench {
 
@@ -25,5 +29,8 @@ private:
   const std::ptrdiff_t size_;
   std::counting_semaphore<> permits_;
 };
+
+/// Enqueues for as long as `budget` lasts, 1,000 outstanding. Returns how many, when all of them are stored.
+[[nodiscard]] std::uint64_t enqueueInWindow(OutboxManager& manager, Budget& budget);
 
 }  // namespace ackbox::bench
