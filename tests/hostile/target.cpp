@@ -1,11 +1,11 @@
 #include "hostile/target.hpp"
 
 #include <chrono>
-#include <future>
 #include <utility>
 #include <vector>
 
 #include "protocol/signature.hpp"
+#include "support/lone_frame.hpp"
 
 namespace ackbox::testing {
 namespace {
@@ -69,26 +69,12 @@ bool Target::servesAlice() {
   bob.secrets = alicesSecret();
   sender.usePeers({&bob, 1});
   sender.start(pool_.get_executor());
-  SendRequest request;
+  SendRequest request = loneFrame(bob.url, ++sent_);
   request.peer = bob.name;
-  request.url = bob.url;
   request.peerAgent = bob.agent;
-  request.agent = "urn:agent:alice";
-  request.origin = "origin-1";
-  request.epoch = 1;
-  request.timeout = std::chrono::seconds(20);
-  OutboundFrame& frame = request.frames.emplace_back();
-  frame.messageId = "message-" + std::to_string(++sent_);
-  frame.session = frame.messageId;
-  frame.type = "test";
-  frame.data = "{}";
-  frame.sequence = 1;
-  std::promise<SendReport> promise;
-  sender.asyncSend(std::move(request), [&](SendReport report) { promise.set_value(std::move(report)); });
-  const SendReport report = promise.get_future().get();
+  const SendReport report = sendAndWait(sender, std::move(request));
   sender.stop();
-  return report.outcome == RequestOutcome::answered && report.results.size() == 1 &&
-         report.results[0].outcome == Outcome::ack;
+  return isAcknowledged(report);
 }
 
 std::string signedRequest(std::string_view body, std::string_view contentType, std::string_view headers) {

@@ -19,6 +19,7 @@
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "protocol/signature.hpp"
+#include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/transport/raw_peer.hpp"
 
@@ -31,19 +32,6 @@ const std::string kCarolKey = "whsec_Y2Fyb2wgY2Fyb2wgY2Fyb2wgY2Fyb2wgY2Fyb2w=";
 SecretSource keyed(const std::string& key) {
   return SecretSource::fixed({Secret(key)});
 }
-
-/// Defers everything: what it sends waits for its ACK event.
-class Deferring final : public Sender {
-public:
-  void asyncSend(SendRequest request, SendHandler handler) override {
-    SendReport report;
-    report.outcome = RequestOutcome::answered;
-    FrameResult deferred;
-    deferred.outcome = Outcome::defer;
-    report.results.resize(request.frames.size(), deferred);
-    handler(report);
-  }
-};
 
 struct Post {
   std::string path = "/message";
@@ -66,7 +54,8 @@ struct Bob {
   explicit Bob(std::vector<InboundPeer> peers, std::string compatibilityPath = "/message") {
     OutboxOptions options;
     options.agent = "urn:agent:bob";
-    options.peers = {{.name = "alice", .agent = "urn:agent:alice", .sender = std::make_shared<Deferring>()}};
+    options.peers = {
+        {.name = "alice", .agent = "urn:agent:alice", .sender = testing::ScriptedSender::always(Outcome::defer)}};
     options.ackTimeout = std::chrono::hours(1);
     manager.emplace(OutboxManager::open(dir.file("bob.db"), options));
     InboundOptions inbound;

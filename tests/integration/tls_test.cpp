@@ -19,6 +19,7 @@
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "integration/test_certificates.hpp"
+#include "support/lone_frame.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/transport/raw_peer.hpp"
 
@@ -27,6 +28,7 @@ namespace {
 
 using testing::CertificateFacts;
 using testing::CertificateFiles;
+using testing::isAcknowledged;
 using testing::TestAuthority;
 
 TlsServerOptions serverWith(const CertificateFiles& files) {
@@ -74,21 +76,7 @@ struct World {
     return report;
   }
   SendReport sendWith(HttpSender& sender, std::string url = {}) {
-    SendRequest request;
-    request.url = url.empty() ? server->url() : std::move(url);
-    request.agent = "urn:agent:alice";
-    request.origin = "origin-1";
-    request.epoch = 1;
-    request.timeout = std::chrono::seconds(20);
-    OutboundFrame& frame = request.frames.emplace_back();
-    frame.messageId = "message-" + std::to_string(++sent);
-    frame.session = frame.messageId;
-    frame.type = "test";
-    frame.data = "{}";
-    frame.sequence = 1;
-    std::promise<SendReport> promise;
-    sender.asyncSend(std::move(request), [&](SendReport report) { promise.set_value(std::move(report)); });
-    return promise.get_future().get();
+    return testing::sendAndWait(sender, testing::loneFrame(url.empty() ? server->url() : std::move(url), ++sent));
   }
 
   testing::TempDir dir;
@@ -99,11 +87,6 @@ struct World {
   std::optional<InboundServer> server;
   int sent = 0;
 };
-
-bool isAcknowledged(const SendReport& report) {
-  return report.outcome == RequestOutcome::answered && report.results.size() == 1 &&
-         report.results[0].outcome == Outcome::ack;
-}
 
 TEST_CASE("A certificate of a trusted authority, for the address or the name, is spoken with") {
   World world;

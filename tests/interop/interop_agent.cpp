@@ -21,6 +21,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
 namespace {
@@ -80,19 +81,6 @@ int send(const std::string& port, std::uint64_t count, std::uint32_t batch, Peer
   return stats.acked == count ? 0 : 1;
 }
 
-/// Carries nothing anywhere: what it takes waits for an ACK event.
-class Deferring final : public Sender {
-public:
-  void asyncSend(SendRequest request, SendHandler handler) override {
-    FrameResult deferred;
-    deferred.outcome = Outcome::defer;
-    SendReport report;
-    report.outcome = RequestOutcome::answered;
-    report.results.resize(request.frames.size(), deferred);
-    handler(report);
-  }
-};
-
 int serve(std::uint64_t owed) {
   const testing::TempDir dir;
   OutboxOptions options;
@@ -100,7 +88,7 @@ int serve(std::uint64_t owed) {
   PeerOptions peer;
   peer.name = "node";
   peer.agent = "urn:agent:node";
-  peer.sender = std::make_shared<Deferring>();
+  peer.sender = testing::ScriptedSender::always(Outcome::defer);
   options.peers.push_back(peer);
   OutboxManager outbox = OutboxManager::open(dir.file("agent.db"), options);
   InboundOptions limits;

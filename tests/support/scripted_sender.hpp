@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -31,6 +32,11 @@ public:
       report.results.push_back(result);
     }
     return report;
+  }
+
+  /// Answers so for ever.
+  [[nodiscard]] static std::shared_ptr<ScriptedSender> always(Outcome outcome) {
+    return std::make_shared<ScriptedSender>([outcome](const SendRequest& request) { return all(request, outcome); });
   }
 
   void asyncSend(SendRequest request, SendHandler handler) override {
