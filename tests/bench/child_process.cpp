@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "bench/measured_disk.hpp"
+
 namespace ackbox::bench {
 namespace {
 
@@ -26,7 +28,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
   const std::array<int, 2> down = makePipe();
   const std::array<int, 2> up = makePipe();
   std::vector<std::string> words = arguments;
-  words.insert(words.begin(), "ackbox_bench");
+  words.insert(words.begin(), {"ackbox_bench", "--sync-delay-us", std::to_string(syncDelay().count())});
   std::vector<char*> argv;
   for (std::string& word : words) {
     argv.push_back(word.data());

@@ -9,7 +9,8 @@
 namespace ackbox::bench {
 
 /// This program again, in another role and another process: we write to its standard input and read its standard
-/// output, by lines. It ends when its input does, so that none is left behind if we die.
+/// output, by lines. It ends when its input does, so that none is left behind if we die. Its disk is as slow as ours is
+/// when it is started.
 class ChildProcess {
 public:
   /// Throws `std::runtime_error`.

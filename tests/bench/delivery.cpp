@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/effects.hpp"
+#include "bench/measured_disk.hpp"
 #include "bench/pace.hpp"
 #include "bench/scratch.hpp"
 #include "bench/window.hpp"
@@ -54,9 +55,13 @@ void requireRetired(const OutboxManager& manager, std::uint64_t sent) {
   }
 }
 
+double perSync(double messages, std::uint64_t syncs) {
+  return syncs == 0 ? 0 : messages / static_cast<double>(syncs);
+}
+
 }  // namespace
 
-Delivery deliver(const Settings& settings, Durability durability, const Link& link) {
+Delivery deliver(const Settings& settings, Durability durability, const Link& link, std::uint64_t sessions) {
   const std::filesystem::path senderFile = freshDatabase(settings.folder, "sender");
   const std::filesystem::path receiverFile = freshDatabase(settings.folder, "receiver");
   Delivery delivery;
@@ -66,18 +71,27 @@ Delivery deliver(const Settings& settings, Durability durability, const Link& li
     AckCounter acks;
     const std::unique_ptr<OutboxManager> manager = startSender(senderFile, durability, receiver, link);
     const Subscription subscription = manager->onAcked([&](const AckedEvent&) { acks.add(); });
-    const double receiverBefore = receiver.cpuMicroseconds();
+    const ReceiverUsage before = receiver.usage();
+    diskCounts().reset();
     const PaceMeter meter;
     Budget budget(settings);
-    sent = enqueueInWindow(*manager, budget);
+    sent = enqueueInWindow(*manager, budget, sessions);
     acks.await(sent);
     const Pace pace = meter.of(sent);
     delivery.perSecond = pace.perSecond;
     delivery.senderCpuMicroseconds = pace.cpuMicroseconds;
-    delivery.receiverCpuMicroseconds = (receiver.cpuMicroseconds() - receiverBefore) / static_cast<double>(sent);
+    const ReceiverUsage after = receiver.usage();
+    const auto messages = static_cast<double>(sent);
+    delivery.receiverCpuMicroseconds = (after.cpuMicroseconds - before.cpuMicroseconds) / messages;
+    delivery.senderMessagesPerSync = perSync(messages, diskCounts().logSyncs);
+    delivery.receiverMessagesPerSync = perSync(messages, after.syncs - before.syncs);
     manager->stop();
     requireRetired(*manager, sent);
     receiver.finish();
+  }
+  if (durability == Durability::powerCut &&
+      (delivery.senderMessagesPerSync == 0 || delivery.receiverMessagesPerSync == 0)) {
+    throw std::runtime_error("a durable delivery was not synced");
   }
   verifyEffects(receiverFile, sent);
   removeDatabase(senderFile);

@@ -67,7 +67,7 @@ Measurement compared(const Settings& settings, std::uint64_t (*enqueues)(OutboxM
 }  // namespace
 
 Measurement enqueueAsync(const Settings& settings) {
-  return compared(settings, enqueueInWindow);
+  return compared(settings, [](OutboxManager& manager, Budget& budget) { return enqueueInWindow(manager, budget); });
 }
 
 Measurement enqueueBatch(const Settings& settings) {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "ackbox/outbox_manager.hpp"
-#include "bench/counting_vfs.hpp"
 #include "bench/crowd.hpp"
+#include "bench/measured_disk.hpp"
 #include "bench/naive_baseline.hpp"
 #include "bench/operation.hpp"
 #include "bench/scratch.hpp"
@@ -15,13 +15,13 @@
 namespace ackbox::bench {
 namespace {
 
+constexpr std::chrono::milliseconds kSlowSync{2};
+
 Rate enqueues(const Settings& settings, unsigned threads, Durability durability) {
   const std::filesystem::path file = freshDatabase(settings.folder, "outbox");
-  OutboxOptions options = outboxOptions(durability);
-  options.vfs = countingVfs();
   Rate rate;
   {
-    OutboxManager manager = OutboxManager::open(file, options);
+    OutboxManager manager = OutboxManager::open(file, outboxOptions(durability));
     diskCounts().reset();
     rate = crowd(settings, threads, [&](Budget& budget, std::atomic<std::uint64_t>& numbers, Latencies& latencies) {
       while (budget.take()) {
@@ -53,25 +53,37 @@ void addSyncs(Measurement& measurement, unsigned threads, std::size_t messages) 
   measurement.figure(named("full", threads) + "_messages_per_commit", static_cast<double>(messages) / commits);
 }
 
+void compareDurably(Measurement& measurement, const Settings& settings, unsigned threads) {
+  Rate full = enqueues(settings, threads, Durability::powerCut);
+  measurement.figure(named("full", threads) + "_per_s", full.perSecond);
+  addLatencies(measurement.figures, named("full", threads), full.latencies);
+  addSyncs(measurement, threads, full.latencies.size());
+
+  Rate naive = naiveInserts(settings, threads);
+  measurement.baseline(named("naive", threads) + "_per_s", naive.perSecond);
+  addLatencies(measurement.baselines, named("naive", threads), naive.latencies);
+
+  measurement.ratio(named("full_over_naive", threads), full.perSecond, naive.perSecond);
+  measurement.ratio(named("naive_over_full", threads) + "_p99", naive.latencies.percentile(0.99),
+                    full.latencies.percentile(0.99));
+}
+
 }  // namespace
 
 Measurement enqueueSync(const Settings& settings) {
   Measurement measurement;
   for (const unsigned threads : {1U, 16U, 64U}) {
-    Rate full = enqueues(settings, threads, Durability::powerCut);
-    measurement.figure(named("full", threads) + "_per_s", full.perSecond);
-    addLatencies(measurement.figures, named("full", threads), full.latencies);
-    addSyncs(measurement, threads, full.latencies.size());
-
+    compareDurably(measurement, settings, threads);
     const Rate normal = enqueues(settings, threads, Durability::processCrash);
     measurement.figure(named("normal", threads) + "_per_s", normal.perSecond);
-
-    Rate naive = naiveInserts(settings, threads);
-    measurement.baseline(named("naive", threads) + "_per_s", naive.perSecond);
-    addLatencies(measurement.baselines, named("naive", threads), naive.latencies);
-
-    measurement.ratio(named("full_over_naive", threads), full.perSecond, naive.perSecond);
   }
+  return measurement;
+}
+
+Measurement enqueueSyncSlowDisk(const Settings& settings) {
+  const SlowDisk slow(kSlowSync);
+  Measurement measurement;
+  compareDurably(measurement, settings, 64);
   return measurement;
 }
 

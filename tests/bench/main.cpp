@@ -13,7 +13,9 @@
 
 #include "bench/backlog.hpp"
 #include "bench/floor_link.hpp"
+#include "bench/measured_disk.hpp"
 #include "bench/receiver.hpp"
+#include "bench/relay.hpp"
 #include "bench/report.hpp"
 #include "bench/scratch.hpp"
 
@@ -29,6 +31,7 @@ struct Arguments {
   std::string json;
   bool smoke = false;
   // How the bench calls itself for the far side of a delivery.
+  std::int64_t syncDelayMicroseconds = 0;
   std::string role;
   std::string file;
   Link link;
@@ -53,6 +56,9 @@ std::vector<const Operation*> chosen(const std::vector<std::string>& names) {
 int playRole(const Arguments& arguments) {
   if (arguments.role == "floor") {
     return runFloorReceiver(arguments.file);
+  }
+  if (arguments.role == "relay") {
+    return runRelayReceiver(arguments.file);
   }
   if (arguments.role == "backlog") {
     return runBacklogReader(arguments.file);
@@ -124,14 +130,17 @@ int main(int argc, char** argv) {
   app.add_flag("--smoke", arguments.smoke,
                "One run with next to no work: shows that all of it works, measures nothing");
   app.add_option("--role", arguments.role)
-      ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "backlog"}))
+      ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "relay", "backlog"}))
       ->group("");
+  app.add_option("--sync-delay-us", arguments.syncDelayMicroseconds)->group("");
   app.add_option("--file", arguments.file)->group("");
   app.add_option("--keys", arguments.link.keys)->group("");
   app.add_flag("--signed", arguments.link.isSigned)->group("");
   app.add_flag("--encrypted", arguments.link.isEncrypted)->group("");
   CLI11_PARSE(app, argc, argv);
   try {
+    measureDisk();
+    setSyncDelay(std::chrono::microseconds(arguments.syncDelayMicroseconds));
     if (!arguments.role.empty()) {
       return playRole(arguments);
     }

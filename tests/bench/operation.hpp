@@ -19,10 +19,12 @@ struct Operation {
 [[nodiscard]] std::span<const Operation> operations();
 
 [[nodiscard]] Measurement enqueueSync(const Settings& settings);
+[[nodiscard]] Measurement enqueueSyncSlowDisk(const Settings& settings);
 [[nodiscard]] Measurement enqueueAsync(const Settings& settings);
 [[nodiscard]] Measurement enqueueBatch(const Settings& settings);
 [[nodiscard]] Measurement rowLife(const Settings& settings);
 [[nodiscard]] Measurement endToEnd(const Settings& settings);
+[[nodiscard]] Measurement endToEndSlowDisk(const Settings& settings);
 [[nodiscard]] Measurement signing(const Settings& settings);
 [[nodiscard]] Measurement tls(const Settings& settings);
 [[nodiscard]] Measurement loneMessageLatency(const Settings& settings);

@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "bench/effects.hpp"
+#include "bench/measured_disk.hpp"
 #include "bench/pace.hpp"
 #include "bench/workload.hpp"
 #include "integration/test_certificates.hpp"
@@ -50,9 +52,12 @@ void writeKeys(const std::filesystem::path& folder) {
 Receiver::Receiver(const std::filesystem::path& file, Durability durability, const Link& link)
     : process_(roleOf(file, durability, link)), url_(process_.readLine()) {}
 
-double Receiver::cpuMicroseconds() {
-  process_.writeLine("cpu");
-  return std::stod(process_.readLine());
+ReceiverUsage Receiver::usage() {
+  process_.writeLine("usage");
+  std::istringstream words(process_.readLine());
+  ReceiverUsage usage;
+  words >> usage.cpuMicroseconds >> usage.syncs;
+  return usage;
 }
 
 int runReceiver(const std::filesystem::path& file, Durability durability, const Link& link) {
@@ -75,10 +80,11 @@ int runReceiver(const std::filesystem::path& file, Durability durability, const 
   }
   InboundServer server(context.get_executor(), handler, serverOptions);
   std::jthread serving([&] { context.run(); });
+  diskCounts().reset();
   const double before = ownCpuMicroseconds();
   std::cout << server.url() << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
-    std::cout << ownCpuMicroseconds() - before << std::endl;
+    std::cout << ownCpuMicroseconds() - before << ' ' << diskCounts().logSyncs << std::endl;
   }
   server.stop();
   context.stop();
@@ -94,6 +100,9 @@ std::unique_ptr<OutboxManager> startSender(const std::filesystem::path& file, Du
   PeerOptions& peer = options.peers.emplace_back();
   peer.url = receiver.url();
   peer.agent = kReceiverAgent;
+  if (link.maxRequests != 0) {
+    peer.maxRequests = link.maxRequests;
+  }
   if (link.isSigned) {
     peer.secrets = SecretSource::file(link.keys / kSecretFile);
   }

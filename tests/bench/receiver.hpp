@@ -21,10 +21,19 @@ struct Link {
   bool isEncrypted = false;
   /// Frames of one request; 0: as many as an outbox sends by default.
   std::uint32_t batchFrames = 0;
+  /// Requests under way at once, each on a connection of its own; 0: as many as a peer gets by default.
+  std::uint32_t maxRequests = 0;
 };
 
 /// Makes a secret, an authority and the receiver's certificate in `folder`, for the length of a measurement.
 void writeKeys(const std::filesystem::path& folder);
+
+/// What a receiver has used since it began to listen.
+struct ReceiverUsage {
+  double cpuMicroseconds = 0;
+  /// Of its write-ahead log.
+  std::uint64_t syncs = 0;
+};
 
 /// The other process of a delivery, seen from its parent: an `InboundServer` over a durable store on loopback.
 class Receiver {
@@ -32,8 +41,7 @@ public:
   Receiver(const std::filesystem::path& file, Durability durability, const Link& link = {});
 
   [[nodiscard]] const std::string& url() const noexcept { return url_; }
-  /// Processor time that it has used since it began to listen.
-  [[nodiscard]] double cpuMicroseconds();
+  [[nodiscard]] ReceiverUsage usage();
   /// Stops it and waits; then its file may be read.
   void finish() { process_.finish(); }
 
@@ -42,7 +50,7 @@ private:
   std::string url_;
 };
 
-/// The body of that process: prints its URL, answers each line of its input with its processor time, and ends with
+/// The body of that process: prints its URL, answers each line of its input with what it has used, and ends with
 /// its input.
 int runReceiver(const std::filesystem::path& file, Durability durability, const Link& link);
 

@@ -4,8 +4,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "bench/workload.hpp"
-
 namespace ackbox::bench {
 namespace {
 
@@ -13,13 +11,13 @@ constexpr std::ptrdiff_t kOutstanding = 1'000;
 
 }  // namespace
 
-std::uint64_t enqueueInWindow(OutboxManager& manager, Budget& budget) {
+std::uint64_t enqueueInWindow(OutboxManager& manager, Budget& budget, std::uint64_t sessions) {
   std::atomic<std::uint64_t> refused{0};
   std::uint64_t sent = 0;
   Window window(kOutstanding);
   for (; budget.take(); ++sent) {
     window.enter();
-    manager.enqueueThen(frameOf(sent), [&](const std::error_code& error, const EnqueueReceipt& receipt) {
+    manager.enqueueThen(frameOf(sent, sessions), [&](const std::error_code& error, const EnqueueReceipt& receipt) {
       if (error || !receipt.isNew()) {
         ++refused;
       }

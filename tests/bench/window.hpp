@@ -6,6 +6,7 @@
 
 #include "ackbox/outbox_manager.hpp"
 #include "bench/settings.hpp"
+#include "bench/workload.hpp"
 
 namespace ackbox::bench {
 
@@ -31,6 +32,6 @@ private:
 };
 
 /// Enqueues for as long as `budget` lasts, 1,000 outstanding. Returns how many, when all of them are stored.
-[[nodiscard]] std::uint64_t enqueueInWindow(OutboxManager& manager, Budget& budget);
+[[nodiscard]] std::uint64_t enqueueInWindow(OutboxManager& manager, Budget& budget, std::uint64_t sessions = kSessions);
 
 }  // namespace ackbox::bench

@@ -1,10 +1,12 @@
-#include "bench/counting_vfs.hpp"
+#include "bench/measured_disk.hpp"
 
 #include <sqlite3.h>
 
 #include <array>
 #include <mutex>
 #include <stdexcept>
+
+#include "bench/rest.hpp"
 
 namespace ackbox::bench {
 namespace {
@@ -28,14 +30,24 @@ sqlite3_vfs* platform = nullptr;
 int (*platformSync)(sqlite3_file*, int) = nullptr;
 int (*platformWrite)(sqlite3_file*, const void*, int, sqlite3_int64) = nullptr;
 
+std::atomic<std::chrono::microseconds::rep> delayMicroseconds{0};
+
+int slowSync(sqlite3_file* file, int flags) {
+  const int result = platformSync(file, flags);
+  if (const std::chrono::microseconds delay = syncDelay(); delay.count() > 0) {
+    rest(delay);
+  }
+  return result;
+}
+
 int syncLog(sqlite3_file* file, int flags) {
   ++diskCounts().logSyncs;
-  return platformSync(file, flags);
+  return slowSync(file, flags);
 }
 
 int syncDatabase(sqlite3_file* file, int flags) {
   ++diskCounts().databaseSyncs;
-  return platformSync(file, flags);
+  return slowSync(file, flags);
 }
 
 int writeLog(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
@@ -68,7 +80,7 @@ const Table* tableOf(const sqlite3_io_methods* original) {
   return nullptr;
 }
 
-int openCounted(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* outFlags) {
+int openMeasured(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* outFlags) {
   const int result = platform->xOpen(platform, name, file, flags, outFlags);
   if (result != SQLITE_OK || file->pMethods == nullptr) {
     return result;
@@ -85,26 +97,31 @@ int openCounted(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, i
 
 }  // namespace
 
-const std::string& countingVfs() {
-  static const std::string name = "ackbox-bench-counting";
-  static sqlite3_vfs counting = [] {
+void measureDisk() {
+  static sqlite3_vfs measured = [] {
     platform = sqlite3_vfs_find(nullptr);
     sqlite3_vfs made = *platform;
-    made.zName = name.c_str();
+    made.zName = "ackbox-bench-measured";
     made.pNext = nullptr;
-    made.xOpen = openCounted;
+    made.xOpen = openMeasured;
     return made;
   }();
-  static const int registered = sqlite3_vfs_register(&counting, 0);
-  if (registered != SQLITE_OK) {
-    throw std::runtime_error("cannot register the counting VFS");
+  if (sqlite3_vfs_register(&measured, 1) != SQLITE_OK) {
+    throw std::runtime_error("cannot register a VFS");
   }
-  return name;
 }
 
 DiskCounts& diskCounts() noexcept {
   static DiskCounts counts;
   return counts;
+}
+
+std::chrono::microseconds syncDelay() noexcept {
+  return std::chrono::microseconds(delayMicroseconds.load(std::memory_order_relaxed));
+}
+
+void setSyncDelay(std::chrono::microseconds delay) noexcept {
+  delayMicroseconds = delay.count();
 }
 
 }  // namespace ackbox::bench

@@ -1,0 +1,87 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <SQLiteCpp/VariadicBind.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "bench/effects.hpp"
+#include "bench/measured_disk.hpp"
+#include "bench/relay.hpp"
+
+namespace ackbox::bench {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::asio::ip::tcp;
+
+SQLite::Database opened(const std::filesystem::path& file) {
+  createEffects(file);
+  SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
+  database.exec("PRAGMA journal_mode=WAL");
+  database.exec("PRAGMA synchronous=FULL");
+  database.exec("CREATE TABLE processed (message_id TEXT PRIMARY KEY) WITHOUT ROWID");
+  return database;
+}
+
+class RelayInbox {
+public:
+  explicit RelayInbox(const std::filesystem::path& file) : database_(opened(file)) {}
+
+  /// The mark and the effect commit together; what was marked before has taken effect before.
+  void take(const std::string& body) {
+    const nlohmann::json frame = nlohmann::json::parse(body);
+    SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
+    SQLite::bind(mark_, frame.at("id").get<std::string>());
+    if (mark_.exec() == 1) {
+      SQLite::bind(effect_, frame.at("session").get<std::string>(), frame.at("data").dump());
+      effect_.exec();
+      effect_.reset();
+    }
+    mark_.reset();
+    transaction.commit();
+  }
+
+private:
+  SQLite::Database database_;
+  SQLite::Statement mark_{database_, "INSERT OR IGNORE INTO processed VALUES (?)"};
+  SQLite::Statement effect_{database_, "INSERT INTO effects (session, data) VALUES (?, ?)"};
+};
+
+}  // namespace
+
+int runRelayReceiver(const std::filesystem::path& file) {
+  RelayInbox inbox(file);
+  boost::asio::io_context context;
+  tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
+  std::cout << acceptor.local_endpoint().port() << std::endl;
+  boost::beast::tcp_stream stream(acceptor.accept());
+  stream.socket().set_option(tcp::no_delay(true));
+  boost::beast::flat_buffer buffer;
+  diskCounts().reset();
+  std::uint64_t taken = 0;
+  for (;; ++taken) {
+    http::request<http::string_body> request;
+    boost::system::error_code ended;
+    http::read(stream, buffer, request, ended);
+    if (ended) {
+      break;
+    }
+    inbox.take(request.body());
+    http::response<http::string_body> response(http::status::ok, 11);
+    response.set(http::field::content_type, "application/json");
+    response.body() = R"({"ack":true})";
+    response.prepare_payload();
+    http::write(stream, response);
+  }
+  if (diskCounts().logSyncs < taken) {
+    throw std::runtime_error("an effect of the relay was not synced");
+  }
+  return 0;
+}
+
+}  // namespace ackbox::bench
