@@ -1,11 +1,9 @@
 #include "bench/delivery.hpp"
 
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 
+#include "bench/ack_counter.hpp"
 #include "bench/effects.hpp"
 #include "bench/measured_disk.hpp"
 #include "bench/pace.hpp"
@@ -15,38 +13,6 @@
 
 namespace ackbox::bench {
 namespace {
-
-// Of no acknowledgement at all.
-constexpr std::chrono::seconds kPatience{30};
-
-// Counts acknowledgements and awaits a number of them.
-class AckCounter {
-public:
-  void add() {
-    const std::uint64_t now = ++count_;
-    if (now >= awaited_) {
-      const std::scoped_lock lock(mutex_);
-      reached_.notify_all();
-    }
-  }
-
-  void await(std::uint64_t number) {
-    std::unique_lock lock(mutex_);
-    awaited_ = number;
-    for (std::uint64_t seen = count_; seen < number; seen = count_) {
-      if (!reached_.wait_for(lock, kPatience, [&] { return count_ >= number; }) && count_ == seen) {
-        throw std::runtime_error("delivery stands still at " + std::to_string(seen) + " of " + std::to_string(number) +
-                                 " messages");
-      }
-    }
-  }
-
-private:
-  std::atomic<std::uint64_t> count_{0};
-  std::atomic<std::uint64_t> awaited_{~std::uint64_t{0}};
-  std::mutex mutex_;
-  std::condition_variable reached_;
-};
 
 void requireRetired(const OutboxManager& manager, std::uint64_t sent) {
   const Stats stats = manager.getStats();

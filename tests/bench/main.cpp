@@ -14,6 +14,7 @@
 #include "bench/backlog.hpp"
 #include "bench/floor_link.hpp"
 #include "bench/measured_disk.hpp"
+#include "bench/neighbour.hpp"
 #include "bench/receiver.hpp"
 #include "bench/relay.hpp"
 #include "bench/report.hpp"
@@ -56,6 +57,9 @@ std::vector<const Operation*> chosen(const std::vector<std::string>& names) {
 int playRole(const Arguments& arguments) {
   if (arguments.role == "floor") {
     return runFloorReceiver(arguments.file);
+  }
+  if (arguments.role == "neighbour") {
+    return runNeighbour(arguments.file);
   }
   if (arguments.role == "relay") {
     return runRelayReceiver(arguments.file);
@@ -130,7 +134,7 @@ int main(int argc, char** argv) {
   app.add_flag("--smoke", arguments.smoke,
                "One run with next to no work: shows that all of it works, measures nothing");
   app.add_option("--role", arguments.role)
-      ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "relay", "backlog"}))
+      ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "relay", "neighbour", "backlog"}))
       ->group("");
   app.add_option("--sync-delay-us", arguments.syncDelayMicroseconds)->group("");
   app.add_option("--file", arguments.file)->group("");

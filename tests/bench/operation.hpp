@@ -23,11 +23,15 @@ struct Operation {
 [[nodiscard]] Measurement enqueueAsync(const Settings& settings);
 [[nodiscard]] Measurement enqueueBatch(const Settings& settings);
 [[nodiscard]] Measurement rowLife(const Settings& settings);
+[[nodiscard]] Measurement rowLifeAtScale(const Settings& settings);
 [[nodiscard]] Measurement endToEnd(const Settings& settings);
 [[nodiscard]] Measurement endToEndSlowDisk(const Settings& settings);
+[[nodiscard]] Measurement batchSize(const Settings& settings);
+[[nodiscard]] Measurement load(const Settings& settings);
 [[nodiscard]] Measurement signing(const Settings& settings);
 [[nodiscard]] Measurement tls(const Settings& settings);
 [[nodiscard]] Measurement loneMessageLatency(const Settings& settings);
+[[nodiscard]] Measurement idle(const Settings& settings);
 [[nodiscard]] Measurement claim100(const Settings& settings);
 [[nodiscard]] Measurement settle100(const Settings& settings);
 [[nodiscard]] Measurement enqueueOne(const Settings& settings);

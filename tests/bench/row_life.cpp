@@ -4,8 +4,11 @@
 #include <functional>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "bench/backlog.hpp"
+#include "bench/measured_disk.hpp"
 #include "bench/operation.hpp"
 #include "bench/pace.hpp"
 #include "bench/raw_baseline.hpp"
@@ -16,6 +19,8 @@
 
 namespace ackbox::bench {
 namespace {
+
+constexpr std::size_t kTold = 10'000;
 
 // A transaction of its own, in the calling thread.
 class InlineJob final : public store::Job {
@@ -42,6 +47,8 @@ void insertBatch(store::Writer& writer, std::uint64_t first, std::uint64_t sessi
   std::vector<Frame> frames;
   for (std::uint64_t number = first; number < first + kBatch; ++number) {
     frames.push_back(frameOf(number, sessions));
+    // None of a backlog's, behind whose rows it would have to wait.
+    frames.back().session.insert(0, "life-of-");
   }
   InlineJob(true, [&](store::Store& store) {
     for (const Frame& frame : frames) {
@@ -93,28 +100,38 @@ void settleBatch(store::Writer& writer, const store::ClaimReply& reply) {
   }
 }
 
-Pace paceOf(const Settings& settings, Durability durability, std::uint64_t sessions) {
-  const std::filesystem::path file = freshDatabase(settings.folder, "store");
+// Lives in `file`, behind whatever waits there and was told before the clock starts.
+Pace livesIn(const std::filesystem::path& file, const Settings& settings, Durability durability,
+             std::uint64_t sessions) {
   OutboxOptions options = outboxOptions(durability);
   options.clock = systemClock();
   options.random = systemRandom();
   options.peers.emplace_back();
-  std::uint64_t done = 0;
-  Pace pace;
-  {
-    store::Store store({file, options, nullptr});
-    store::Writer writer(store);
-    InlineJob(false, [](store::Store& open) { open.restartDiscovery(); }).commit(writer);
-    const PaceMeter meter;
-    for (Budget budget(settings); budget.take(kBatch); done += kBatch) {
-      insertBatch(writer, done, sessions);
-      const std::vector<delivery::SessionClaim> claims = claimsOf(store.takeNewRows(2 * kBatch));
-      store::ClaimReply reply;
-      InlineJob(false, [&](store::Store& open) { reply = open.claim(claims); }).commit(writer);
-      settleBatch(writer, reply);
-    }
-    pace = meter.of(done);
+  store::Store store({file, options, nullptr});
+  store::Writer writer(store);
+  InlineJob(false, [](store::Store& open) { open.restartDiscovery(); }).commit(writer);
+  while (store.takeNewRows(kTold).more) {
   }
+  diskCounts().reset();
+  std::uint64_t done = 0;
+  const PaceMeter meter;
+  for (Budget budget(settings); budget.take(kBatch); done += kBatch) {
+    insertBatch(writer, done, sessions);
+    const std::vector<delivery::SessionClaim> claims = claimsOf(store.takeNewRows(2 * kBatch));
+    store::ClaimReply reply;
+    InlineJob(false, [&](store::Store& open) { reply = open.claim(claims); }).commit(writer);
+    settleBatch(writer, reply);
+  }
+  const Pace pace = meter.of(done);
+  if (durability == Durability::powerCut && diskCounts().logSyncs < done / kBatch) {
+    throw std::runtime_error("a durable commit was not synced");
+  }
+  return pace;
+}
+
+Pace paceOf(const Settings& settings, Durability durability, std::uint64_t sessions) {
+  const std::filesystem::path file = freshDatabase(settings.folder, "store");
+  const Pace pace = livesIn(file, settings, durability, sessions);
   removeDatabase(file);
   return pace;
 }
@@ -137,6 +154,21 @@ Measurement rowLife(const Settings& settings) {
   measurement.ratio("full_1000_sessions_over_raw", spread.perSecond, raw.perSecond);
   measurement.ratio("full_1_session_over_raw", narrow.perSecond, raw.perSecond);
   measurement.ratio("raw_cpu_over_full_1000_sessions_cpu", raw.cpuMicroseconds, spread.cpuMicroseconds);
+  return measurement;
+}
+
+Measurement rowLifeAtScale(const Settings& settings) {
+  const Backlog backlog = largeBacklog(settings);
+  const std::filesystem::path file = backlogFile(settings, backlog);
+  const Pace large = livesIn(file, settings, Durability::powerCut, kSessions);
+  const Pace none = paceOf(settings, Durability::powerCut, kSessions);
+  const std::string name = "full_backlog_of_" + std::to_string(backlog.rows);
+  Measurement measurement;
+  measurement.figure(name + "_per_s", large.perSecond);
+  measurement.figure(name + "_cpu_us_per_row", large.cpuMicroseconds);
+  measurement.baseline("full_backlog_of_0_per_s", none.perSecond);
+  measurement.baseline("full_backlog_of_0_cpu_us_per_row", none.cpuMicroseconds);
+  measurement.ratio("large_over_none", large.perSecond, none.perSecond);
   return measurement;
 }
 
