@@ -12,7 +12,7 @@
 namespace ackbox::bench::peers {
 
 /// The most messages that a consumer takes into one transaction, unless its peer says otherwise.
-constexpr std::size_t kBatch = 500;
+constexpr std::size_t kBatch = 1'000;
 /// How long a consumer waits for messages before it looks whether it is to end.
 constexpr int kPollMilliseconds = 100;
 
