@@ -36,5 +36,10 @@ def render(report):
 
     rule = "|" + "|".join("-" * (width + 1) + ("-" if column in (0, last) else ":")
                           for column, width in enumerate(widths)) + "|"
+    machine = report["machine"]
+    syncs = summary([run for entry in report["queues"] for run in entry["figures"]["fdatasync_p50_us"]["runs"]])
+    facts = (f"{machine['cores']} cores, Linux {machine['kernel']}, {machine['file_system']} with an fdatasync of "
+             f"{syncs['min']:.0f} to {syncs['max']:.0f} us (median {syncs['median']:.0f}); "
+             f"{len(report['queues'][0]['figures']['per_s']['runs'])} runs of {report['settings']['seconds']:g} s, by turns.")
     notes = [f"- {entry['title']}: {entry['note']}." for entry in report["queues"]]
-    return "\n".join([line(_HEAD), rule, *(line(row) for row in rows[1:]), "", *notes])
+    return "\n".join([facts, "", line(_HEAD), rule, *(line(row) for row in rows[1:]), "", *notes])
