@@ -38,7 +38,7 @@ def _child_of(pid):
 class Server:
     """A running server: `port`, and `pid`, its own even when it is traced."""
 
-    def __init__(self, queue, folder, tracer):
+    def __init__(self, queue, folder, tracer, environment):
         self._folder = folder
         self.port = free_port()
         # Within the tracer once more: a server must not outlive it either.
@@ -46,7 +46,7 @@ class Server:
         self._log = folder / "server.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(as_user(queue.user, command), stdin=subprocess.DEVNULL, stdout=log,
-                                             stderr=subprocess.STDOUT, cwd="/", start_new_session=True)
+                                             stderr=subprocess.STDOUT, cwd="/", env=environment, start_new_session=True)
         self.pid = None
         try:
             self._await(queue)
@@ -74,8 +74,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(queue, folder, tracer=()):
-    server = Server(queue, folder, tracer)
+def running(queue, folder, tracer, environment):
+    server = Server(queue, folder, tracer, environment)
     try:
         yield server
     finally:

@@ -38,8 +38,10 @@ def render(report):
                           for column, width in enumerate(widths)) + "|"
     machine = report["machine"]
     syncs = summary([run for entry in report["queues"] for run in entry["figures"]["fdatasync_p50_us"]["runs"]])
+    delay_us = report["settings"]["sync_delay_us"]
     facts = (f"{machine['cores']} cores, Linux {machine['kernel']}, {machine['file_system']} with an fdatasync of "
-             f"{syncs['min']:.0f} to {syncs['max']:.0f} us (median {syncs['median']:.0f}); "
+             f"{syncs['min']:.0f} to {syncs['max']:.0f} us (median {syncs['median']:.0f})"
+             f"{f', every sync slowed by {delay_us} us' if delay_us else ''}; "
              f"{len(report['queues'][0]['figures']['per_s']['runs'])} runs of {report['settings']['seconds']:g} s, by turns.")
     notes = [f"- {entry['title']}: {entry['note']}." for entry in report["queues"]]
     return "\n".join([facts, "", line(_HEAD), rule, *(line(row) for row in rows[1:]), "", *notes])
