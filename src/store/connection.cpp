@@ -54,6 +54,9 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   execute(handle(), "PRAGMA secure_delete=OFF");
   execute(handle(), "PRAGMA foreign_keys=OFF");
   setFullSync(options.durability == Durability::powerCut);
+  // A look at the file, so that the log is open.
+  (void)scalar(handle(), "PRAGMA schema_version");
+  log_.emplace(handle());
 }
 
 // Reads only: whatever is refused here has not been written to.

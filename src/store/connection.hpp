@@ -4,10 +4,12 @@
 #include <sqlite3.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "ackbox/options.hpp"
+#include "store/gathered_log.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::store {
@@ -38,6 +40,7 @@ private:
   const std::string prefix_;
   // 0: not set yet.
   int synchronous_ = 0;
+  std::optional<GatheredLog> log_;
 };
 
 /// Opens `file` in SQLite, with its failures as `Error`.

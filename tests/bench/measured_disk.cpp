@@ -11,9 +11,15 @@
 namespace ackbox::bench {
 namespace {
 
-// In the write-ahead log a frame's header is written alone; its second word is the database's size in pages for the
-// last frame of a commit, and 0 for the others. Source: https://www.sqlite.org/fileformat2.html#walformat
-constexpr int kFrameHeaderBytes = 24;
+// In the write-ahead log each page stands behind a header, which SQLite writes alone and ackbox with the pages; its
+// second word is the database's size in pages for the last page of a commit, and 0 for the others.
+// Source: https://www.sqlite.org/fileformat2.html#walformat
+constexpr int kHeaderBytes = 24;
+constexpr int kPageBytes = 4'096;
+
+bool startsCommit(const unsigned char* header) {
+  return (header[4] | header[5] | header[6] | header[7]) != 0;
+}
 
 // The file object stays the platform's; only its table of methods is replaced by a copy in which two entries count.
 // The platform uses one table for each kind of locking; a process meets one or two.
@@ -52,8 +58,9 @@ int syncDatabase(sqlite3_file* file, int flags) {
 
 int writeLog(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   const auto* bytes = static_cast<const unsigned char*>(data);
-  if (size == kFrameHeaderBytes && (bytes[4] | bytes[5] | bytes[6] | bytes[7]) != 0) {
-    ++diskCounts().commits;
+  const bool gathered = size % (kHeaderBytes + kPageBytes) == 0;
+  for (int at = 0; at < size && (gathered || size == kHeaderBytes); at += kHeaderBytes + kPageBytes) {
+    diskCounts().commits += startsCommit(bytes + at) ? 1 : 0;
   }
   return platformWrite(file, data, size, offset);
 }

@@ -27,6 +27,7 @@ File& self(sqlite3_file* file) {
 
 int onWrite(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
   if (self(file).isLog) {
+    ++self(file).counters->logWrites;
     self(file).counters->logBytesMax = std::max(self(file).counters->logBytesMax, offset + size);
   }
   return real(file)->pMethods->xWrite(real(file), bytes, size, offset);

@@ -6,8 +6,8 @@
 
 namespace ackbox::testing {
 
-/// The platform's VFS under another name: counts the syncs of the log, remembers its size, and can open everything
-/// read-only.
+/// The platform's VFS under another name: counts the syncs and writes of the log, remembers its size, and can open
+/// everything read-only.
 ///
 /// Lifetime: registered while it lives; no connection may outlive it. Thread-safety: none.
 class CountingVfs {
@@ -20,6 +20,7 @@ public:
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   int logSyncs = 0;
+  int logWrites = 0;
   sqlite3_int64 logBytesMax = 0;
   bool readOnly = false;
 
