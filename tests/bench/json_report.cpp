@@ -11,8 +11,8 @@
 //       "ratios":    {NAME: the same}}]}
 //
 // A NAME says the durability that it was measured with (`full`: power cut, `normal`: process crash; baselines are
-// FULL) and ends with its unit: `_per_s`, `_us`, or none for a ratio. `count` 0 means that `duration_ms` decided.
-// Ratios are ackbox over baseline, taken within each run. Fields are added, never renamed.
+// FULL) and ends with its unit: `_per_s`, `_us`, `_ms`, `_mib`, `_percent`, or none for a ratio. `count` 0 means that
+// `duration_ms` decided. Ratios are ackbox over baseline, taken within each run. Fields are added, never renamed.
 
 #include <nlohmann/json.hpp>
 #include <ostream>

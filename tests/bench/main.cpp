@@ -26,6 +26,7 @@ namespace {
 struct Arguments {
   bool list = false;
   std::vector<std::string> operations;
+  std::vector<std::string> without;
   unsigned runs = 5;
   double seconds = 1;
   std::uint64_t count = 0;
@@ -44,10 +45,13 @@ void list() {
   }
 }
 
-std::vector<const Operation*> chosen(const std::vector<std::string>& names) {
+std::vector<const Operation*> chosen(const std::vector<std::string>& names, const std::vector<std::string>& without) {
+  const auto isIn = [](const std::vector<std::string>& list, std::string_view name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
   std::vector<const Operation*> made;
   for (const Operation& operation : operations()) {
-    if (names.empty() || std::find(names.begin(), names.end(), operation.name) != names.end()) {
+    if ((names.empty() || isIn(names, operation.name)) && !isIn(without, operation.name)) {
       made.push_back(&operation);
     }
   }
@@ -99,7 +103,7 @@ void measure(const Arguments& arguments) {
   // With JSON on standard output, the table goes to standard error.
   std::ostream& table = arguments.json == "-" ? std::cerr : std::cout;
   printMachine(table, report.machine);
-  for (const Operation* operation : chosen(arguments.operations)) {
+  for (const Operation* operation : chosen(arguments.operations, arguments.without)) {
     OperationReport& done = report.operations.emplace_back(OperationReport{operation, {}});
     for (unsigned run = 0; run < report.runs; ++run) {
       done.runs.push_back(operation->run(report.settings));
@@ -125,6 +129,7 @@ int main(int argc, char** argv) {
   app.add_flag("--list", arguments.list, "Print the operations and what each compares, and end");
   app.add_option("--operation", arguments.operations, "Only these operations (default: all)")
       ->check(CLI::IsMember(names));
+  app.add_option("--without", arguments.without, "Not these operations")->check(CLI::IsMember(names));
   app.add_option("--runs", arguments.runs, "Runs of each operation")->check(CLI::Range(1, 1000))->capture_default_str();
   auto* seconds = app.add_option("--seconds", arguments.seconds, "Seconds of each measurement within a run")
                       ->check(CLI::Range(0.001, 3600.0))

@@ -10,7 +10,7 @@
 
 namespace ackbox::bench {
 
-/// One number; the name ends with its unit: `_per_s`, `_us`, or nothing for a plain ratio.
+/// One number; the name ends with its unit: `_per_s`, `_us`, `_percent`, …, or nothing for a plain ratio.
 struct Figure {
   std::string name;
   double value = 0;
