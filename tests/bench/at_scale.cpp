@@ -149,6 +149,15 @@ double startUpMilliseconds(const std::filesystem::path& file) {
   return std::chrono::duration<double, std::milli>(elapsed).count();
 }
 
+// Where the only message that may go stands behind all the others.
+double startUpToLast(const Settings& settings, const Backlog& backlog) {
+  const std::filesystem::path file = backlogFile(settings, backlog);
+  holdBackDue(file, backlog);
+  const double milliseconds = startUpMilliseconds(file);
+  letDueGo(file, backlog);
+  return milliseconds;
+}
+
 double peakMebibytes(const std::filesystem::path& file) {
   ChildProcess reader({"--role", "backlog", "--file", file.string()});
   const double kibibytes = std::stod(reader.readLine());
@@ -220,7 +229,13 @@ Measurement explain(const Settings& settings) {
 }
 
 Measurement startUp(const Settings& settings) {
-  return onFiles(settings, "_ms", startUpMilliseconds);
+  Measurement measurement = onFiles(settings, "_ms", startUpMilliseconds);
+  const double small = startUpToLast(settings, smallBacklog());
+  const double large = startUpToLast(settings, largeBacklog(settings));
+  measurement.figure("backlog_of_" + std::to_string(largeBacklog(settings).rows) + "_last_due_ms", large);
+  measurement.baseline("backlog_of_" + std::to_string(smallBacklog().rows) + "_last_due_ms", small);
+  measurement.ratio("large_over_small_last_due", large, small);
+  return measurement;
 }
 
 Measurement memory(const Settings& settings) {

@@ -38,15 +38,19 @@ void fill(const std::filesystem::path& file, const Backlog& backlog) {
 }
 
 // By hand what a nack does, for as long as a retry may wait at all.
-void holdBack(const std::filesystem::path& file, const Backlog& backlog) {
-  const auto due = std::chrono::system_clock::now() + std::chrono::minutes(59);
+std::chrono::milliseconds muchLater() {
+  const auto instant = std::chrono::system_clock::now() + std::chrono::minutes(59);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(instant.time_since_epoch());
+}
+
+// Of the sessions that are due, or of those that are not.
+void setDue(const std::filesystem::path& file, const Backlog& backlog, bool ofDue, std::chrono::milliseconds due) {
   SQLite::Database connection(file.string(), SQLite::OPEN_READWRITE);
   SQLite::Statement update(connection, "UPDATE ackbox_sessions SET due_at_ms=?1 WHERE name=?2");
   connection.exec("BEGIN IMMEDIATE");
   for (std::uint64_t number = 0; number < backlog.sessions; ++number) {
-    if (!backlog.isDue(number)) {
-      update.bind(1, static_cast<std::int64_t>(
-                         std::chrono::duration_cast<std::chrono::milliseconds>(due.time_since_epoch()).count()));
+    if (backlog.isDue(number) == ofDue) {
+      update.bind(1, static_cast<std::int64_t>(due.count()));
       update.bind(2, backlog.frame(number).session);
       update.exec();
       update.reset();
@@ -85,9 +89,23 @@ std::filesystem::path backlogFile(const Settings& settings, const Backlog& backl
   std::filesystem::path file = settings.folder / ("backlog-" + std::to_string(backlog.rows) + ".db");
   if (!std::filesystem::exists(file)) {
     fill(file, backlog);
-    holdBack(file, backlog);
+    setDue(file, backlog, false, muchLater());
   }
   return file;
+}
+
+void holdBackDue(const std::filesystem::path& file, const Backlog& backlog) {
+  setDue(file, backlog, true, muchLater());
+  Frame last = frameOf(0);
+  last.session = "last";
+  OutboxManager manager = OutboxManager::open(file, backlogOptions());
+  if (!manager.enqueue(last).isNew()) {
+    throw std::runtime_error("an enqueue was refused");
+  }
+}
+
+void letDueGo(const std::filesystem::path& file, const Backlog& backlog) {
+  setDue(file, backlog, true, std::chrono::milliseconds(0));
 }
 
 int runBacklogReader(const std::filesystem::path& file) {

@@ -31,6 +31,11 @@ struct Backlog {
 /// The backlog's file in the settings' folder, made when it is not there.
 [[nodiscard]] std::filesystem::path backlogFile(const Settings& settings, const Backlog& backlog);
 
+/// Holds back the other sessions too, and puts one message that may go behind all that may not; `letDueGo` undoes the
+/// first.
+void holdBackDue(const std::filesystem::path& file, const Backlog& backlog);
+void letDueGo(const std::filesystem::path& file, const Backlog& backlog);
+
 [[nodiscard]] OutboxOptions backlogOptions();
 
 /// The far side of `memory`: opens `file`, reads the whole backlog, and prints the most memory that the process had,

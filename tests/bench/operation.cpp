@@ -31,13 +31,15 @@ std::span<const Operation> operations() {
                 loneMessageLatency},
       Operation{"idle", "processor time while nothing is said, and the wake for another process's commit; pipe: a wake",
                 idle},
-      Operation{"claim100", "a claim of 100 with 1,000,000 rows in 10,000 sessions, 90 % in backoff; small: 1,000 rows",
-                claim100},
+      Operation{
+          "startUp",
+          "open and start until the first request, 1,000,000 rows in 10,000 sessions, 90 % in backoff; small: 1,000",
+          startUp},
+      Operation{"claim100", "a claim of 100, large and small backlog as above", claim100},
       Operation{"settle100", "a settle of 100, large and small backlog as above", settle100},
       Operation{"enqueueOne", "a blocking enqueue, large and small backlog as above", enqueueOne},
       Operation{"getStats", "the counters, large and small backlog as above", getStats},
       Operation{"explain", "why the last message waits, large and small backlog as above", explain},
-      Operation{"startUp", "open and start until the first request, large and small backlog as above", startUp},
       Operation{"memory", "the most memory of a process that knows the whole backlog, large and small", memory},
   };
   return kOperations;
