@@ -180,7 +180,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
 
   session.frameLimit = 0;
   session.sequenceReset = outOfSequence && (reset || session.sequenceReset);
-  SessionRelease ended{.session = session.key, .dueAt = {}, .previousSequence = {}};
+  SessionRelease ended;
   if (hasForgotten) {
     ended.previousSequence = word->accepted;
     recallOthers(session, items, now, actions);
@@ -198,7 +198,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
   } else {
     wake(session);
   }
-  release(ended, actions);
+  release(session, ended, actions);
 }
 
 // A peer that does not know our predecessor has lost what it deferred, too; with a later frame accepted it would call
@@ -233,7 +233,7 @@ void Machine::Body::giveBackSession(Items items, const std::string& error, const
     actions.settlements.push_back(settlementOf(session.key, item.row, {}, now.wall));
     actions.settlements.back().error = error;
   }
-  release({.session = session.key, .dueAt = {}, .previousSequence = {}}, actions);
+  release(session, {}, actions);
   wake(session);
 }
 
@@ -247,7 +247,7 @@ void Machine::Body::failOnly(const Request& request, const char* reason, const s
   result.code = reason;
   result.detail = error;
   decide(session, only.row, result, now, verdict);
-  SessionRelease ended{.session = session.key, .dueAt = {}, .previousSequence = {}};
+  SessionRelease ended;
   session.frameLimit = 0;
   std::string told = withNote(error, verdict.note);
   const bool retries = verdict.transition == Transition::retry;
@@ -258,10 +258,10 @@ void Machine::Body::failOnly(const Request& request, const char* reason, const s
     session.queue.insert(only.row.key);
     ended.dueAt = now.wall + delay;
     ended.isFirm = delay > kWaitMax;
-    release(ended, actions);
+    release(session, ended, actions);
     park(session, Phase::backoff, now.steady + delay);
   } else {
-    release(ended, actions);
+    release(session, ended, actions);
     wake(session);
   }
 }

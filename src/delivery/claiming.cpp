@@ -129,7 +129,7 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
   const std::size_t before = request.items.size();
   takeRows(request, session, got, filling, now, actions);
   if (request.items.size() == before) {
-    release({.session = session.key, .dueAt = {}, .previousSequence = {}}, actions);
+    release(session, {}, actions);
     wake(session);
   } else {
     request.predecessors.push_back(got.previousSequence);
@@ -199,8 +199,10 @@ void Machine::Body::putBackUnclaimed(Session& session, const SessionClaim& asked
   }
 }
 
-void Machine::Body::release(SessionRelease release, Actions& actions) {
-  if (!isUnit(release.session)) {
+void Machine::Body::release(const Session& session, SessionRelease release, Actions& actions) {
+  if (!isUnit(session.key)) {
+    release.session = session.key;
+    release.head = session.queue.empty() ? 0 : session.queue.front();
     actions.releases.push_back(release);
   }
 }

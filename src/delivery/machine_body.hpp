@@ -78,7 +78,7 @@ struct Machine::Body {
   void takeRows(Request& request, Session& session, const SessionClaimed& got, Filling& filling, const Now& now,
                 Actions& actions);
   /// The session's claim is over. One unordered message has none.
-  static void release(SessionRelease release, Actions& actions);
+  static void release(const Session& session, SessionRelease release, Actions& actions);
   void putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got);
   void putBack(Session& session, std::span<const MessageKey> keys);
 

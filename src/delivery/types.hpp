@@ -174,6 +174,8 @@ struct SessionRelease {
   std::optional<std::uint64_t> previousSequence;
   /// `dueAt` was chosen, and stands however far ahead it is. Otherwise one too far ahead was written by a wrong clock.
   bool isFirm = false;
+  /// The first message that waits in the session; 0: none that is known.
+  MessageKey head = 0;
 };
 
 /// Whether a peer that is down has refused us. Persisted: never renumber.

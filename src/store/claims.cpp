@@ -34,20 +34,20 @@ std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool was
 Claims::Claims(Context& context)
     : context_(context),
       selectSession_(
-          context.prepare("SELECT owner_id,due_at_ms,previous_sequence,name,priority,due_is_firm,"
+          context.prepare("SELECT due_at_ms,previous_sequence,name,priority,due_is_firm,"
                           "paused_at_ms<>0 OR blocked_by<>0,recall,offered_sequence,last_sequence FROM #sessions "
                           "WHERE id=?1")),
-      ownSession_(context.prepare("UPDATE #sessions SET owner_id=?2, head_id=coalesce(?3,head_id), offered_sequence=?4 "
-                                  "WHERE id=?1")),
+      offer_(context.prepare("UPDATE #sessions SET offered_sequence=?2 WHERE id=?1")),
       isOurs_(context.prepare("SELECT 1 FROM #outbox WHERE message_id=?1 AND session_id=?2 AND sequence=?3")),
       selectRow_(context.prepare(
-          "SELECT state,owner_id,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
+          "SELECT state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
           "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
-      ownRow_(context.prepare("UPDATE #outbox SET state=1, owner_id=?2, attempt=attempt+1 WHERE id=?1")),
-      release_(context.prepare("UPDATE #sessions SET owner_id=iif(owner_id=?2,0,owner_id), "
-                               "due_at_ms=iif(owner_id=?2,?3,due_at_ms), due_is_firm=iif(owner_id=?2,?7,due_is_firm), "
-                               "previous_sequence=iif(owner_id=?2,coalesce(?4,previous_sequence),previous_sequence), "
-                               "live=live+?5, failed=failed+?6 WHERE id=?1 AND (owner_id=?2 OR ?5<>0 OR ?6<>0)")) {}
+      claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")),
+      release_(context.prepare(
+          "UPDATE #sessions SET due_at_ms=?2, due_is_firm=?3, "
+          "previous_sequence=coalesce(?4,previous_sequence), "
+          "offered_sequence=max(offered_sequence,?5,coalesce(?4,0)), head_id=iif(?6=0,head_id,?6), live=live+?7, "
+          "failed=failed+?8 WHERE id=?1")) {}
 
 ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
   ClaimReply reply;
@@ -60,6 +60,7 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
       claimSession(wanted, now, reply);
     }
   }
+  context_.inFlight.flush();
   return reply;
 }
 
@@ -67,7 +68,6 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
   delivery::SessionClaimed claimed;
   claimed.session = wanted.session;
   std::string name;
-  std::int64_t owner = 0;
   bool isFirm = false;
   bool isHalted = false;
   bool isUntold = false;
@@ -80,19 +80,18 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
       reply.sessions.push_back(std::move(claimed));
       return;
     }
-    owner = query.integer(0);
-    claimed.dueAt = query.instant(1);
-    claimed.previousSequence = query.as<std::uint64_t>(2);
-    name = query.text(3);
-    claimed.priority = query.as<std::uint8_t>(4);
-    isFirm = query.integer(5) != 0;
-    isHalted = query.integer(6) != 0;
-    isUntold = query.integer(7) > context_.recallsTold;
-    offered = query.as<std::uint64_t>(8);
-    last = query.as<std::uint64_t>(9);
+    claimed.dueAt = query.instant(0);
+    claimed.previousSequence = query.as<std::uint64_t>(1);
+    name = query.text(2);
+    claimed.priority = query.as<std::uint8_t>(3);
+    isFirm = query.integer(4) != 0;
+    isHalted = query.integer(5) != 0;
+    isUntold = query.integer(6) > context_.recallsTold;
+    offered = query.as<std::uint64_t>(7);
+    last = query.as<std::uint64_t>(8);
   }
   claimed.offeredSequence = offered;
-  if ((owner != 0 && owner != context_.owner) || isUntold) {
+  if (context_.inFlight.sessions.isForeign(wanted.session) || isUntold) {
     claimed.status = delivery::ClaimStatus::busy;
   } else if (isHalted) {
     claimed.status = delivery::ClaimStatus::halted;
@@ -115,16 +114,14 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
       reply.messages[index].frame.session = name;
     }
-    const std::int64_t newOwner = claimed.rows.empty() ? 0 : context_.owner;
-    if (wanted.doubt) {
-      offered = std::max(offered, wanted.doubt->sequence);
-      claimed.offeredSequence = offered;
+    if (wanted.doubt && wanted.doubt->sequence > offered) {
+      claimed.offeredSequence = wanted.doubt->sequence;
+      Query(offer_, wanted.session, claimed.offeredSequence).run();
     }
-    const std::uint64_t nowOffered = claimed.rows.empty() ? offered : std::max(offered, claimed.rows.back().sequence);
-    if (newOwner != owner || (wanted.doubt && newOwner != 0)) {
-      const std::optional<delivery::MessageKey> head =
-          claimed.rows.empty() ? std::nullopt : std::optional(claimed.rows.front().key);
-      Query(ownSession_, wanted.session, newOwner, head, nowOffered).run();
+    if (claimed.rows.empty()) {
+      context_.inFlight.sessions.remove(wanted.session);
+    } else {
+      context_.inFlight.sessions.add(wanted.session);
     }
   }
   reply.sessions.push_back(std::move(claimed));
@@ -153,30 +150,30 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Wal
                       delivery::SessionClaimed& session, ClaimReply& reply) {
   delivery::ClaimedRow row;
   ClaimedMessage message;
-  MessageState state{};
+  bool isHeld = false;
   delivery::SessionKey home = 0;
   {
     Query query(selectRow_, key);
     if (!query.next()) {
       return;
     }
-    state = query.as<MessageState>(0);
+    const auto state = query.as<MessageState>(0);
     if (state == MessageState::sent) {
-      session.deferred.push_back({key, query.instant(6)});
+      session.deferred.push_back({key, query.instant(5)});
       return;
     }
-    if (state == MessageState::sending && query.integer(1) != context_.owner) {
-      // Its owner lives, or it would have been buried: never robbed, whatever the session's row says.
+    if (state != MessageState::pending) {
+      return;
+    }
+    if (context_.inFlight.rows.isForeign(key)) {
+      // Its owner lives, or it would have been buried: never robbed, whatever is known of the session.
       session.status = delivery::ClaimStatus::busy;
       return;
     }
-    if (state != MessageState::pending && state != MessageState::sending) {
-      return;
-    }
-    const std::optional<WallTime> until = state == MessageState::pending
-                                              ? waitsUntil(query.instant(6), query.instant(5), query.integer(3) != 0,
-                                                           delivery::isUnit(session.session), key == waited, now)
-                                              : std::nullopt;
+    isHeld = context_.inFlight.rows.holds(key);
+    const std::optional<WallTime> until = isHeld ? std::nullopt
+                                                 : waitsUntil(query.instant(5), query.instant(4), query.integer(2) != 0,
+                                                              delivery::isUnit(session.session), key == waited, now);
     if (until) {
       session.status = delivery::ClaimStatus::notDue;
       session.dueAt = *until;
@@ -184,29 +181,36 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Wal
       return;
     }
     row.key = key;
-    row.sequence = query.as<std::uint64_t>(2);
-    row.attempt = query.as<std::uint32_t>(3) + 1;
-    row.retryCount = query.as<std::uint32_t>(4);
-    row.enqueuedAt = query.instant(5);
-    row.expiresAt = query.optionalInstant(7);
-    row.notBefore = query.optionalInstant(13);
-    home = query.integer(14);
+    row.sequence = query.as<std::uint64_t>(1);
+    row.attempt = query.as<std::uint32_t>(2) + 1;
+    row.retryCount = query.as<std::uint32_t>(3);
+    row.enqueuedAt = query.instant(4);
+    row.expiresAt = query.optionalInstant(6);
+    row.notBefore = query.optionalInstant(12);
+    home = query.integer(13);
     OutboundFrame& frame = message.frame;
-    frame.messageId = query.text(8);
-    frame.type = query.text(9);
-    frame.traceparent = query.text(10);
-    frame.correlationId = query.text(11);
-    frame.data = query.text(12);
+    frame.messageId = query.text(7);
+    frame.type = query.text(8);
+    frame.traceparent = query.text(9);
+    frame.correlationId = query.text(10);
+    frame.data = query.text(11);
     row.dataBytes = static_cast<std::uint32_t>(frame.data.size());
   }
-  Query(ownRow_, key, context_.owner).run();
+  if (isHeld) {
+    // The number that the earlier claim has becomes stale.
+    Query(claimAgain_, key).run();
+    ++row.attempt;
+  }
+  context_.inFlight.rows.add(key);
+  context_.inFlight.facts.insert_or_assign(key, RowFacts{home, row.sequence, static_cast<std::int64_t>(row.dataBytes),
+                                                         row.enqueuedAt, message.frame.messageId});
   message.session = session.session;
   message.key = key;
   message.frame.sequence = row.sequence;
   message.frame.retryCount = row.retryCount;
   message.frame.enqueuedAt = row.enqueuedAt;
   message.frame.expiresAt = row.expiresAt;
-  if (state == MessageState::pending) {
+  if (!isHeld) {
     context_.counters.leave(home, MessageState::pending, 1, row.dataBytes);
     context_.counters.enter(home, MessageState::sending, 1, row.dataBytes);
   }
@@ -216,12 +220,17 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Wal
 
 void Claims::release(std::span<const delivery::SessionRelease> releases) {
   for (const delivery::SessionRelease& released : releases) {
-    // What was settled rides in the one write of the session's row.
-    const Counters::SessionChange change = context_.counters.takeSession(released.session);
-    Query(release_, released.session, context_.owner, released.dueAt, released.previousSequence, change.live,
-          change.failed, released.isFirm)
-        .run();
+    if (context_.inFlight.sessions.holds(released.session)) {
+      // What was settled rides in the one write of the session's row.
+      const Counters::SessionChange change = context_.counters.takeSession(released.session);
+      const auto offered = context_.inFlight.offered.extract(released.session);
+      Query(release_, released.session, released.dueAt, released.isFirm, released.previousSequence,
+            offered ? offered.mapped() : 0, released.head, change.live, change.failed)
+          .run();
+      context_.inFlight.sessions.remove(released.session);
+    }
   }
+  context_.inFlight.flush();
 }
 
 }  // namespace ackbox::store

@@ -27,10 +27,10 @@ private:
 
   Context& context_;
   Statement selectSession_;
-  Statement ownSession_;
+  Statement offer_;
   Statement isOurs_;
   Statement selectRow_;
-  Statement ownRow_;
+  Statement claimAgain_;
   Statement release_;
 };
 

@@ -6,6 +6,7 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/random.hpp"
+#include "store/claim_set.hpp"
 #include "store/connection.hpp"
 #include "store/counters.hpp"
 #include "store/oldest.hpp"
@@ -17,6 +18,7 @@ struct Context {
   Connection& connection;
   Counters& counters;
   Oldest& oldest;
+  InFlight& inFlight;
   const OutboxOptions& options;
   Clock& clock;
   Random& random;

@@ -35,7 +35,8 @@ constexpr std::array<const char*, kCounterCount> kCounterNames = {"pending",
                                                                   "oldest_key",
                                                                   "superseded",
                                                                   "stale_epochs",
-                                                                  "id_conflicts"};
+                                                                  "id_conflicts",
+                                                                  "last_key"};
 
 std::string selectText() {
   std::string columns;
@@ -235,7 +236,9 @@ void Counters::flush() {
     writeAll(updatePeer_, values, std::make_index_sequence<kPeerCounterCount>(), peer);
   }
   for (const auto& [session, change] : changes_.sessions) {
-    Query(updateSession_, session, change.live, change.failed).run();
+    if (change.live != 0 || change.failed != 0) {
+      Query(updateSession_, session, change.live, change.failed).run();
+    }
   }
   base_ = values();
   latencies_ = latencies;

@@ -47,9 +47,11 @@ enum class Counter : std::uint8_t {
   superseded,
   staleEpochs,
   idConflicts,
+  /// The highest id that a row was given.
+  lastKey,
 };
 
-inline constexpr std::size_t kCounterCount = 25;
+inline constexpr std::size_t kCounterCount = 26;
 inline constexpr std::size_t kPeerCounterCount = 9;
 using CounterValues = std::array<std::int64_t, kCounterCount>;
 using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;

@@ -15,8 +15,10 @@ DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Ord
       settles_(settles),
       orders_(orders),
       locate_(context.prepare(
-          "SELECT o.id,o.session_id,p.id,s.name,o.state,o.sequence,p.name,o.last_error FROM #outbox AS o "
-          "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1")),
+          std::string("SELECT o.id,o.session_id,p.id,s.name,")
+              .append(kRowState)
+              .append(",o.sequence,p.name,o.last_error FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN "
+                      "#peers AS p ON p.id=s.peer_id WHERE o.message_id=?1"))),
       highest_(context.prepare("SELECT max(id) FROM #outbox")),
       choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence"))) {}
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/policies.hpp"
+#include "store/claim_set.hpp"
 #include "store/liveness.hpp"
 #include "store/peers.hpp"
 
@@ -43,17 +44,23 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
     : options_(options),
       sidecar_(ownersFile(connection, options.tablePrefix)),
       facts_(connection,
-             "SELECT o.id,o.session_id,o.owner_id,o.expires_at_ms,s.owner_id,s.due_at_ms,p.down,p.next_probe_at_ms,"
-             "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
-             "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms,s.head_id,s.live FROM #outbox AS o JOIN #sessions AS "
-             "s ON "
-             "s.id=o.session_id JOIN "
-             "#peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON b.id=s.blocked_by WHERE o.message_id=?1",
+             std::string("SELECT o.id,o.session_id,")
+                 .append(kRowOwner)
+                 .append(",o.expires_at_ms,")
+                 .append(kSessionOwner)
+                 .append(
+                     ",s.due_at_ms,p.down,p.next_probe_at_ms,"
+                     "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
+                     "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms,s.head_id,s.live FROM #outbox AS o JOIN "
+                     "#sessions AS "
+                     "s ON "
+                     "s.id=o.session_id JOIN "
+                     "#peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON b.id=s.blocked_by WHERE o.message_id=?1"),
              options.tablePrefix),
       inFlight_(connection,
-                "SELECT min(sequence),retry_count,last_error FROM #outbox INDEXED BY #outbox_owned WHERE owner_id=?1 "
-                "AND session_id=?2 AND "
-                "id<?3",
+                std::string("SELECT min(o.sequence),o.retry_count,o.last_error FROM ")
+                    .append(kClaimedRows)
+                    .append(" WHERE o.session_id=?1 AND o.id<?2"),
                 options.tablePrefix),
       head_(connection,
             "SELECT sequence,retry_count,last_error FROM #outbox WHERE id=?1 AND id<?2 AND session_id=?3 AND state<=1",
@@ -185,7 +192,7 @@ std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey 
                   .detail = query.text(2)};
   };
   if (facts.sessionOwner != 0) {
-    Query query(inFlight_, facts.sessionOwner, facts.session, facts.key);
+    Query query(inFlight_, facts.session, facts.key);
     if (query.next() && !query.isNull(0)) {
       return told(query);
     }

@@ -137,8 +137,8 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   const SessionTail tail = (known ? *known : rows.insertSession(name, frame.priority)).next(frame.priority);
   EnqueueReceipt receipt{
       EnqueueStatus::stored, frame.id.empty() ? uuids.next(now, *random) : frame.id, tail.lastSequence, {}};
-  const auto key = rows.insert(frame, receipt.messageId, tail, now);
-  if (!key) {
+  const delivery::MessageKey key = counters.value(Counter::lastKey) + 1;
+  if (!rows.insert(key, frame, receipt.messageId, tail, now)) {
     receipt.status = EnqueueStatus::duplicate;
     receipt.sequence = rows.sequenceOf(receipt.messageId).value_or(0);
     return receipt;
@@ -152,8 +152,9 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   keys.remember(frame.idempotencyKey, receipt, now);
   counters.enter(tail.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   counters.add(tail.key, Counter::enqueued, 1);
+  counters.add(Counter::lastKey, 1);
   if (!tail.unordered) {
-    rows.updateSession(tail, *key, counters.takeSession(tail.key));
+    rows.updateSession(tail, key, counters.takeSession(tail.key));
   }
   counters.flush();
   return receipt;

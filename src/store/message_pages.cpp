@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "store/claim_set.hpp"
 #include "store/dead_letters.hpp"
 
 namespace ackbox::store {
@@ -14,23 +15,25 @@ constexpr int kListedChosenColumn = 12;
 constexpr int kExpiresColumn = 12;
 constexpr int kStoredChosenColumn = 19;
 
-std::string listed() {
-  return std::string(kInfoColumns);
-}
-
 std::string stored() {
-  return listed() + ",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,s.priority,o.supersede_key";
+  return infoColumns() +
+         ",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,s.priority,o.supersede_key";
 }
 
-// `index` holds all rows of `rows`; without one, all rows are looked at. The order of the joins keeps the planner from
-// walking sessions first.
-std::string messageSelect(const std::string& columns, std::string_view index, std::string_view rows) {
-  return "SELECT " + columns +
-         ",(?3 IS NULL OR o.state=?3) AND (?4 IS NULL OR p.name=?4) AND (?5 IS NULL OR s.name=?5) FROM #outbox AS o " +
-         std::string(index) +
-         " CROSS JOIN #sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.id>?1" +
-         std::string(rows) + " ORDER BY o.id LIMIT ?2";
+// `rows` gives `o`. The order of the joins keeps the planner from walking sessions first.
+std::string messageSelect(const std::string& columns, std::string_view rows, std::string_view where = {}) {
+  return std::string("SELECT ")
+      .append(columns)
+      .append(",(?3 IS NULL OR ")
+      .append(kRowState)
+      .append("=?3) AND (?4 IS NULL OR p.name=?4) AND (?5 IS NULL OR s.name=?5) FROM ")
+      .append(rows)
+      .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.id>?1")
+      .append(where)
+      .append(" ORDER BY o.id LIMIT ?2");
 }
+
+constexpr std::string_view kAllRows = "#outbox AS o NOT INDEXED";
 
 StoredMessage storedOf(const Query& query) {
   StoredMessage message;
@@ -70,6 +73,14 @@ void requirePageLimit(std::size_t limit) {
   }
 }
 
+std::string infoColumns() {
+  return std::string("p.name,s.name,o.type,o.sequence,")
+      .append(kRowState)
+      .append(
+          ",o.retry_count,o.created_at_ms,max(o.due_at_ms,s.due_at_ms*(o.state=0)),o.reason,o.last_error,"
+          "o.message_id,o.id");
+}
+
 MessageInfo infoOf(const Query& query) {
   MessageInfo info;
   info.messageId = query.text(kIdColumn);
@@ -89,14 +100,14 @@ MessageInfo infoOf(const Query& query) {
 
 MessagePages::MessagePages(sqlite3* connection, const OutboxOptions& options)
     : options_(options),
-      deadLetters_(connection, deadLetterSelect(listed()), options.tablePrefix),
+      deadLetters_(connection, deadLetterSelect(infoColumns()), options.tablePrefix),
       storedDeadLetters_(connection, deadLetterSelect(stored()), options.tablePrefix),
-      messages_(connection, messageSelect(listed(), "NOT INDEXED", ""), options.tablePrefix),
-      failedMessages_(connection, messageSelect(listed(), "INDEXED BY #outbox_failed", " AND o.state=4"),
+      messages_(connection, messageSelect(infoColumns(), kAllRows), options.tablePrefix),
+      failedMessages_(connection,
+                      messageSelect(infoColumns(), "#outbox AS o INDEXED BY #outbox_failed", " AND o.state=4"),
                       options.tablePrefix),
-      sendingMessages_(connection, messageSelect(listed(), "INDEXED BY #outbox_owned", " AND o.owner_id IS NOT NULL"),
-                       options.tablePrefix),
-      storedMessages_(connection, messageSelect(stored(), "NOT INDEXED", ""), options.tablePrefix) {}
+      sendingMessages_(connection, messageSelect(infoColumns(), kClaimedRows), options.tablePrefix),
+      storedMessages_(connection, messageSelect(stored(), kAllRows), options.tablePrefix) {}
 
 Query MessagePages::query(Statement& statement, const DeadLetterFilter& filter, std::int64_t after) {
   return Query(statement, after, std::numeric_limits<std::int64_t>::max(), kPageLooks, filter.peer, filter.session,

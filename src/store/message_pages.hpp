@@ -38,9 +38,7 @@ inline constexpr std::size_t kPageLooks = 10'000;
 void requirePageLimit(std::size_t limit);
 
 /// The columns that `infoOf` reads, from `o` (#outbox), `s` (#sessions) and `p` (#peers).
-inline constexpr std::string_view kInfoColumns =
-    "p.name,s.name,o.type,o.sequence,o.state,o.retry_count,o.created_at_ms,max(o.due_at_ms,s.due_at_ms*(o.state=0)),"
-    "o.reason,o.last_error,o.message_id,o.id";
+[[nodiscard]] std::string infoColumns();
 [[nodiscard]] MessageInfo infoOf(const Query& query);
 
 /// Reads messages page by page.

@@ -15,12 +15,13 @@ Outbox::Outbox(Context& context, const Peers& peers)
       peers_(peers),
       rows_(context.connection.handle(), context.connection.prefix()),
       keys_(context.connection.handle(), context.connection.prefix(), context.options.idempotencyRetention),
-      // REPLACE takes the old row away, as both have the one message id; AUTOINCREMENT gives the new one a new key.
+      // REPLACE takes the old row away, as both have the one message id.
       // Its age begins anew, or the horizon that failed it would fail it again at once.
       redrive_(context.prepare(
-          "REPLACE INTO #outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,"
-          "message_id,type,traceparent,correlation_id,last_error,data) SELECT session_id,?2,0,0,0,?3,0,expires_at_ms,"
-          "message_id,type,traceparent,correlation_id,last_error,data FROM #outbox WHERE id=?1 AND state=4")),
+          "REPLACE INTO #outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,"
+          "message_id,type,traceparent,correlation_id,last_error,data) SELECT ?4,session_id,?2,0,0,0,?3,0,"
+          "expires_at_ms,message_id,type,traceparent,correlation_id,last_error,data FROM #outbox WHERE id=?1 AND "
+          "state=4")),
       bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}
 
 EnqueueReceipt Outbox::enqueue(const Frame& frame) {
@@ -46,15 +47,16 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   if (receipt.messageId.empty()) {
     receipt.messageId = uuids_.next(now, context_.random);
   }
-  const auto key = rows_.insert(frame, receipt.messageId, place, now);
-  if (!key) {
+  const delivery::MessageKey key = counters.value(Counter::lastKey) + 1;
+  if (!rows_.insert(key, frame, receipt.messageId, place, now)) {
     receipt.status = EnqueueStatus::duplicate;
     receipt.sequence = rows_.sequenceOf(receipt.messageId).value_or(0);
     return receipt;
   }
-  append(cached, place, {*key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority});
+  append(cached, place, {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority});
   counters.enter(place.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   counters.add(place.key, Counter::enqueued, 1);
+  counters.add(Counter::lastKey, 1);
   supersede(leaving, frame, receipt);
   keys_.remember(frame.idempotencyKey, receipt, now);
   return receipt;
@@ -84,10 +86,11 @@ std::uint64_t Outbox::redrive(const Redrive& letter) {
   CachedTail unordered{{letter.session, 0, kPriorityDefault, true}, false};
   CachedTail& cached = letter.sequence == 0 ? unordered : tailOf({letter.peer, letter.sessionName}, kPriorityDefault);
   const SessionTail place = cached.tail.next(cached.tail.priority);
-  if (Query(redrive_, letter.key, place.lastSequence, context_.clock.wallNow()).run() == 0) {
+  const delivery::MessageKey newKey = context_.counters.value(Counter::lastKey) + 1;
+  if (Query(redrive_, letter.key, place.lastSequence, context_.clock.wallNow(), newKey).run() == 0) {
     throw Error(Errc::invalidTransition, "only a dead letter is redriven");
   }
-  const delivery::MessageKey newKey = sqlite3_last_insert_rowid(context_.connection.handle());
+  context_.counters.add(Counter::lastKey, 1);
   append(cached, place, {newKey, place.key, MessageState::pending, {}, {}});
   Query size(bytesOf_, newKey);
   size.next();

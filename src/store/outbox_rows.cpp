@@ -1,5 +1,7 @@
 #include "store/outbox_rows.hpp"
 
+#include "store/claim_set.hpp"
+
 namespace ackbox::store {
 
 OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
@@ -15,15 +17,17 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
           prefix),
       insert_(connection,
               "INSERT INTO #outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
-              "expires_at_ms,message_id,type,traceparent,correlation_id,data,not_before_ms,supersede_key) "
-              "VALUES(?1,?2,0,0,0,?3,coalesce(?10,0),?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT(message_id) DO NOTHING",
+              "expires_at_ms,message_id,type,traceparent,correlation_id,data,not_before_ms,supersede_key,id) "
+              "VALUES(?1,?2,0,0,0,?3,coalesce(?10,0),?4,?5,?6,?7,?8,?9,?10,?11,?12) ON CONFLICT(message_id) DO NOTHING",
               prefix),
       sequenceOf_(connection, "SELECT sequence FROM #outbox WHERE message_id=?1", prefix),
       supersedable_(
           connection,
-          "SELECT o.id,o.session_id,o.message_id,o.sequence,length(o.data) FROM #sessions AS s CROSS JOIN "
-          "#outbox AS o INDEXED BY #outbox_supersedable ON o.session_id=s.id WHERE s.peer_id=?1 AND s.name=?2 "
-          "AND s.lane=0 AND o.state=0 AND o.supersede_key=?3 ORDER BY o.id",
+          std::string("SELECT o.id,o.session_id,o.message_id,o.sequence,length(o.data) FROM #sessions AS s CROSS JOIN "
+                      "#outbox AS o INDEXED BY #outbox_supersedable ON o.session_id=s.id WHERE s.peer_id=?1 AND "
+                      "s.name=?2 AND s.lane=0 AND o.state=0 AND o.supersede_key=?3 AND ")
+              .append(kRowOwner)
+              .append(" IS NULL ORDER BY o.id"),
           prefix),
       remove_(connection, "DELETE FROM #outbox WHERE id=?1", prefix) {}
 
@@ -45,18 +49,14 @@ void OutboxRows::updateSession(const SessionTail& tail, delivery::MessageKey fir
   Query(updateSession_, tail.key, tail.lastSequence, tail.priority, change.live, change.failed, first).run();
 }
 
-std::optional<delivery::MessageKey> OutboxRows::insert(const Frame& frame, std::string_view messageId,
-                                                       const SessionTail& place, WallTime now) {
+bool OutboxRows::insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId,
+                        const SessionTail& place, WallTime now) {
   // A delay that is over already is none, whatever becomes of the calendar.
   const auto notBefore = frame.notBefore && *frame.notBefore > now ? frame.notBefore : std::nullopt;
-  const std::size_t stored = Query(insert_, place.key, place.lastSequence, now, frame.expiresAt, messageId, frame.type,
-                                   NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data},
-                                   notBefore, NullIfEmpty{frame.supersedeKey})
-                                 .run();
-  if (stored == 0) {
-    return std::nullopt;
-  }
-  return sqlite3_last_insert_rowid(connection_);
+  return Query(insert_, place.key, place.lastSequence, now, frame.expiresAt, messageId, frame.type,
+               NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data}, notBefore,
+               NullIfEmpty{frame.supersedeKey}, key)
+             .run() != 0;
 }
 
 std::optional<std::uint64_t> OutboxRows::sequenceOf(std::string_view messageId) {

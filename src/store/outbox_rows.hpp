@@ -63,9 +63,9 @@ public:
   /// Writes the tail, whose first new message is `first`, and what it changed in the session's gauges.
   void updateSession(const SessionTail& tail, delivery::MessageKey first, const Counters::SessionChange& change);
 
-  /// Stores a pending row. Nothing when the message id is taken.
-  [[nodiscard]] std::optional<delivery::MessageKey> insert(const Frame& frame, std::string_view messageId,
-                                                           const SessionTail& place, WallTime now);
+  /// Stores a pending row. False, and nothing stored, when the message id is taken.
+  [[nodiscard]] bool insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId,
+                            const SessionTail& place, WallTime now);
   /// The sequence of the row with this id, if it is still there.
   [[nodiscard]] std::optional<std::uint64_t> sequenceOf(std::string_view messageId);
 

@@ -12,17 +12,26 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
       liveness_(std::move(liveness)),
       insert_(context.prepare("INSERT INTO #owners(pid,opened_at_ms) VALUES(?1,?2)")),
       selectOthers_(context.prepare("SELECT id FROM #owners WHERE id<>?1")),
-      countRows_(
-          context.prepare("SELECT s.peer_id,count(*) FROM #outbox AS o INDEXED BY #outbox_owned JOIN #sessions AS s ON "
-                          "s.id=o.session_id WHERE o.owner_id=?1 AND o.state=1 GROUP BY s.peer_id")),
-      releaseRows_(context.prepare("UPDATE #outbox SET state=0, owner_id=NULL WHERE owner_id=?1 AND state=1")),
-      releaseSessions_(context.prepare("UPDATE #sessions SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
+      countRows_(context.prepare(std::string("SELECT s.peer_id,count(*) FROM ")
+                                     .append(kClaimedRows)
+                                     .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id WHERE c.owner_id=?1 "
+                                             "GROUP BY s.peer_id"))),
+      // What its release would have told of a session; that no settle of its claims can come, its rows' numbers say.
+      returnSessions_(context.prepare(
+          std::string("UPDATE #sessions SET offered_sequence=max(offered_sequence,f.offered), head_id=f.head FROM "
+                      "(SELECT o.session_id AS session_id,max(o.sequence) AS offered,min(o.id) AS head FROM ")
+              .append(kClaimedRows)
+              .append(" WHERE c.owner_id=?1 GROUP BY o.session_id) AS f WHERE f.session_id=#sessions.id AND lane=0"))),
+      returnRows_(context.prepare(std::string("UPDATE #outbox SET attempt=attempt+1 WHERE id IN (SELECT o.id FROM ")
+                                      .append(kClaimedRows)
+                                      .append(" WHERE c.owner_id=?1)"))),
       releaseInbox_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
       remove_(context.prepare("DELETE FROM #owners WHERE id=?1")) {}
 
 void Owners::registerSelf() {
   Query(insert_, getpid(), context_.clock.wallNow()).run();
   context_.owner = sqlite3_last_insert_rowid(context_.connection.handle());
+  context_.inFlight.setOwner(context_.owner);
   liveness_->hold(context_.owner);
   refresh();
 }
@@ -63,8 +72,10 @@ void Owners::putBack(std::int64_t owner) {
   for (Query query(countRows_, owner); query.next();) {
     context_.counters.moveLive(query.integer(0), MessageState::sending, MessageState::pending, query.integer(1));
   }
-  Query(releaseRows_, owner).run();
-  Query(releaseSessions_, owner).run();
+  Query(returnSessions_, owner).run();
+  Query(returnRows_, owner).run();
+  context_.inFlight.rows.removeAll(owner);
+  context_.inFlight.sessions.removeAll(owner);
   Query(releaseInbox_, owner).run();
   Query(remove_, owner).run();
 }

@@ -37,8 +37,8 @@ private:
   Statement insert_;
   Statement selectOthers_;
   Statement countRows_;
-  Statement releaseRows_;
-  Statement releaseSessions_;
+  Statement returnSessions_;
+  Statement returnRows_;
   Statement releaseInbox_;
   Statement remove_;
   std::vector<std::int64_t> others_;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "store/claim_set.hpp"
 #include "store/counters.hpp"
 #include "store/explainer.hpp"
 #include "store/liveness.hpp"
@@ -14,9 +15,12 @@ namespace ackbox::store {
 
 namespace {
 
-constexpr const char* kSessionColumns =
-    "SELECT p.name,s.name,s.live,s.failed,s.last_sequence,s.previous_sequence,s.owner_id,s.due_at_ms,s.id,"
-    "(?1 IS NULL OR p.name=?1)";
+std::string selectSession() {
+  return std::string("SELECT p.name,s.name,s.live,s.failed,s.last_sequence,s.previous_sequence,")
+      .append(kSessionOwner)
+      .append(",s.due_at_ms,s.id,(?1 IS NULL OR p.name=?1)");
+}
+
 // `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
 PeerStats peerStatsOf(const Query& query, const CounterValues& totals) {
   constexpr int kFirst = 10;
@@ -92,7 +96,7 @@ struct Reader::Body {
                "SELECT id,created_at_ms FROM #outbox WHERE id>=?1 AND state IN (0,1,2) ORDER BY id LIMIT 1",
                options.tablePrefix),
         find(database.getHandle(),
-             "SELECT " + std::string(kInfoColumns) +
+             "SELECT " + infoColumns() +
                  " FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id "
                  "WHERE o.message_id=?1",
              options.tablePrefix),
@@ -115,11 +119,11 @@ struct Reader::Body {
               options.tablePrefix),
         session(
             database.getHandle(),
-            std::string(kSessionColumns) +
+            selectSession() +
                 " FROM #sessions AS s JOIN #peers AS p ON p.id=s.peer_id WHERE p.name=?1 AND s.name=?2 AND s.lane=0",
             options.tablePrefix),
         sessions(database.getHandle(),
-                 std::string(kSessionColumns) +
+                 selectSession() +
                      " AND (NOT ?2 OR s.live<>0 OR s.failed<>0) FROM #sessions AS s CROSS JOIN #peers AS p ON "
                      "p.id=s.peer_id WHERE s.id>?3 AND s.lane=0 ORDER BY s.id LIMIT ?4",
                  options.tablePrefix),

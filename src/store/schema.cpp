@@ -128,22 +128,65 @@ CREATE TABLE #sessions_of_version_3(  -- ordered lanes, each to one peer
   name TEXT NOT NULL,                            -- empty in the lanes of unordered messages
   last_sequence INTEGER NOT NULL,                -- of its newest message, from 1
   previous_sequence INTEGER NOT NULL DEFAULT 0,  -- of the last message stood by: acked or deferred
-  owner_id INTEGER NOT NULL DEFAULT 0,           -- the process that has it in flight; 0: nobody
   due_at_ms INTEGER NOT NULL DEFAULT 0,          -- backoff of its head
   priority INTEGER NOT NULL DEFAULT 4,           -- 0 to 9, of its latest enqueue
   lane INTEGER NOT NULL DEFAULT 0,               -- 0: a session. 1 to 10: all unordered messages of a priority, plus 1,
                                                  -- to a peer, of which nothing else but the priority is kept here
   UNIQUE(peer_id, name, lane)
 );
-INSERT INTO #sessions_of_version_3(id,peer_id,name,last_sequence,previous_sequence,owner_id,due_at_ms)
-  SELECT id,peer_id,name,last_sequence,previous_sequence,owner_id,due_at_ms FROM #sessions;
+INSERT INTO #sessions_of_version_3(id,peer_id,name,last_sequence,previous_sequence,due_at_ms)
+  SELECT id,peer_id,name,last_sequence,previous_sequence,due_at_ms FROM #sessions;
 DROP TABLE #sessions;
 ALTER TABLE #sessions_of_version_3 RENAME TO #sessions;
-CREATE INDEX #sessions_owned ON #sessions(owner_id) WHERE owner_id <> 0;
+-- Claims leave the rows that they are of alone. The outbox is made anew without the columns and the index that carried
+-- them, and without AUTOINCREMENT, whose own table was a page more in each commit.
+CREATE TABLE #claimed_rows(  -- messages in flight, a bit each: SENDING is a PENDING row whose bit is set
+  block INTEGER NOT NULL,     -- of the ids from 64 times this
+  owner_id INTEGER NOT NULL,  -- the process that is sending them
+  bits INTEGER NOT NULL,      -- the lowest is that of the first id
+  PRIMARY KEY(block, owner_id)
+) WITHOUT ROWID;
+CREATE TABLE #claimed_sessions(  -- sessions in flight, a bit each
+  block INTEGER NOT NULL,     -- of the ids from 64 times this
+  owner_id INTEGER NOT NULL,  -- the process that has them in flight
+  bits INTEGER NOT NULL,      -- the lowest is that of the first id
+  PRIMARY KEY(block, owner_id)
+) WITHOUT ROWID;
+ALTER TABLE #counters ADD COLUMN last_key INTEGER NOT NULL DEFAULT 0;  -- highest id that a row of the outbox was given
+UPDATE #counters SET last_key=coalesce((SELECT seq FROM sqlite_sequence WHERE name='#outbox'),0),
+  pending=pending+sending, sending=0;
 -- From here on `due_at_ms` of a PENDING row that was never tried is its `not_before_ms` or 0, and `sequence` of an
 -- unordered message is 0.
-ALTER TABLE #outbox ADD COLUMN not_before_ms INTEGER;  -- not sent before; NULL: at once
-ALTER TABLE #outbox ADD COLUMN supersede_key TEXT;     -- a later message with it takes its place; NULL: none does
+CREATE TABLE #outbox_of_version_3(  -- messages on their way out, dead letters, and acknowledged ones while they are kept
+  id INTEGER PRIMARY KEY,          -- in commit order, never used twice: see last_key
+  session_id INTEGER NOT NULL,     -- whose it is; with that, whom it goes to
+  sequence INTEGER NOT NULL,       -- place in the session, from 1; 0: it is unordered
+  state INTEGER NOT NULL,          -- 0 PENDING or, when claimed, SENDING; 2 SENT, 3 ACKED, 4 FAILED; never renumber
+  attempt INTEGER NOT NULL,        -- counts claims that are over: a late settle of an earlier one is refused by it
+  retry_count INTEGER NOT NULL,    -- charged attempts
+  created_at_ms INTEGER NOT NULL,  -- of its enqueue; never the order key
+  due_at_ms INTEGER NOT NULL,      -- PENDING: next attempt; SENT: ACK deadline; ACKED: kept until; FAILED: since
+  expires_at_ms INTEGER,           -- not delivered after; NULL: never expires
+  not_before_ms INTEGER,           -- not sent before; NULL: at once
+  message_id TEXT NOT NULL UNIQUE, -- UUIDv7, or the caller's idempotency key
+  type TEXT NOT NULL,              -- CloudEvents type
+  traceparent TEXT,                -- W3C trace context; NULL: none
+  correlation_id TEXT,             -- what it answers; NULL: nothing
+  supersede_key TEXT,              -- a later message with it takes its place; NULL: none does
+  reason TEXT,                     -- FAILED: short and stable
+  last_error TEXT,                 -- for people, at most 1,000 bytes
+  data BLOB NOT NULL               -- JSON text, byte for byte as enqueued
+);
+INSERT INTO #outbox_of_version_3(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,
+  message_id,type,traceparent,correlation_id,reason,last_error,data)
+  SELECT id,session_id,sequence,iif(state=1,0,state),attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,
+  message_id,type,traceparent,correlation_id,reason,last_error,data FROM #outbox;
+DROP TABLE #outbox;
+ALTER TABLE #outbox_of_version_3 RENAME TO #outbox;
+-- Retained ACKED rows only.
+CREATE INDEX #outbox_acked ON #outbox(due_at_ms) WHERE state = 3;
+-- FAILED rows only: dead letters are listed without a look at the backlog.
+CREATE INDEX #outbox_failed ON #outbox(id) WHERE state = 4;
 -- PENDING rows with such a key only.
 CREATE INDEX #outbox_supersedable ON #outbox(session_id, supersede_key) WHERE state = 0 AND supersede_key IS NOT NULL;
 CREATE TABLE #idempotency_keys(  -- keys that enqueues were given
@@ -306,6 +349,8 @@ constexpr Table kTables[] = {
     {"inbound_sessions"},
     {"processed_messages"},
     {"counters"},
+    {"claimed_rows", 3},
+    {"claimed_sessions", 3},
     {"idempotency_keys", 3},
     {"inbox", 3},
     {"inbox_results", 3},

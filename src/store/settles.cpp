@@ -1,5 +1,6 @@
 #include "store/settles.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "base/policies.hpp"
@@ -13,8 +14,8 @@ using delivery::Next;
 using delivery::Settlement;
 using delivery::Transition;
 
-// ?1 key, ?2 state expected, ?3 this owner, ?4 claim number.
-constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?2<>1 OR (owner_id=?3 AND attempt=?4))";
+// ?1 key, ?2 state expected, ?3 claims before this one; NULL: any number.
+constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?3 IS NULL OR attempt=?3)";
 
 MessageState stateOf(Next next) {
   switch (next) {
@@ -46,17 +47,21 @@ Settles::Settles(Context& context, Orders& orders)
       orders_(orders),
       // Asked for before the change, in the same transaction: RETURNING makes a table of its own for each row, which
       // costs three times the rest of a settle.
-      find_(context.prepare(std::string("SELECT message_id,sequence,session_id,length(data),created_at_ms FROM "
-                                        "#outbox") +
-                            kGuard)),
-      remove_(context.prepare("DELETE FROM #outbox WHERE id=?1")),
-      keepAcked_(context.prepare("UPDATE #outbox SET state=3, owner_id=NULL, due_at_ms=?2 WHERE id=?1")),
-      update_(context.prepare("UPDATE #outbox SET state=?2, owner_id=NULL, due_at_ms=?3, retry_count=retry_count+?4, "
-                              "reason=?5, last_error=coalesce(?6,last_error) WHERE id=?1")),
+      find_(context.prepare(
+          std::string("SELECT session_id,sequence,length(data),created_at_ms,message_id FROM #outbox") + kGuard)),
+      remove_(context.prepare(std::string("DELETE FROM #outbox") + kGuard)),
+      keepAcked_(context.prepare(std::string("UPDATE #outbox SET state=3, attempt=attempt+(?3 IS NOT NULL), "
+                                             "due_at_ms=?4") +
+                                 kGuard)),
+      update_(
+          context.prepare(std::string("UPDATE #outbox SET state=?4, attempt=attempt+(?3 IS NOT NULL), due_at_ms=?5, "
+                                      "retry_count=retry_count+?6, reason=?7, last_error=coalesce(?8,last_error)") +
+                          kGuard)),
       locate_(context.prepare(
-          "SELECT o.id, o.session_id, o.sequence, o.state, o.owner_id, o.attempt, p.name, s.name, p.agent FROM #outbox "
-          "AS o "
-          "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1")),
+          std::string("SELECT o.id, o.session_id, o.sequence, ")
+              .append(kRowState)
+              .append(", o.attempt, p.name, s.name, p.agent FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id "
+                      "JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1"))),
       purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
                              "ORDER BY due_at_ms LIMIT ?2)")) {}
 
@@ -64,81 +69,118 @@ std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settl
   std::vector<std::optional<SettledMessage>> settled;
   settled.reserve(settlements.size());
   for (const Settlement& settlement : settlements) {
-    settled.push_back(apply(settlement, context_.owner));
+    settled.push_back(apply(settlement, true));
     if (!settled.back()) {
       context_.counters.add(Counter::staleSettles, 1);
     }
   }
+  context_.inFlight.rows.flush();
   return settled;
 }
 
-std::optional<SettledMessage> Settles::apply(const Settlement& settlement, std::int64_t owner) {
+// The part of the guard that the row itself does not carry. Of what is not this owner's, the caller knows the claim.
+bool Settles::isInState(const Settlement& settlement, bool isOwn) {
+  ClaimSet& claimed = context_.inFlight.rows;
+  switch (settlement.from) {
+    case MessageState::sending:
+      return !isOwn || claimed.holds(settlement.key);
+    case MessageState::pending:
+      return !claimed.holds(settlement.key) && !claimed.isForeign(settlement.key);
+    default:
+      return true;
+  }
+}
+
+std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool isOwn) {
   const Next next = delivery::next(settlement.from, settlement.transition);
   if (next == Next::illegal || !isSettle(settlement.transition)) {
     throw Error(Errc::invalidTransition, std::string(toString(settlement.from)) + " does not " +
                                              std::string(delivery::toString(settlement.transition)));
   }
-  SettledMessage who{settlement.key, 0, {}, 0};
-  std::int64_t bytes = 0;
-  WallTime enqueuedAt{};
-  {
-    Query query(find_, settlement.key, settlement.from, owner, settlement.attempt);
-    if (!query.next()) {
-      return std::nullopt;
+  if (!isInState(settlement, isOwn)) {
+    return std::nullopt;
+  }
+  const Guard guard = guardOf(settlement);
+  std::optional<RowFacts> facts = find(settlement, guard);
+  if (!facts || !write(settlement, guard, next)) {
+    return std::nullopt;
+  }
+  if (settlement.from == MessageState::sending) {
+    context_.inFlight.rows.remove(settlement.key);
+    if (facts->sequence != 0) {
+      std::uint64_t& offered = context_.inFlight.offered[facts->session];
+      offered = std::max(offered, facts->sequence);
     }
-    who.messageId = query.text(0);
-    who.sequence = query.as<std::uint64_t>(1);
-    who.session = query.integer(2);
-    bytes = query.integer(3);
-    enqueuedAt = query.instant(4);
   }
-  const bool retain = next == Next::acked && context_.options.ackedRetention.count() > 0;
-  if (retain) {
-    Query(keepAcked_, settlement.key, context_.clock.wallNow() + context_.options.ackedRetention).run();
-  } else if (next == Next::acked || next == Next::gone) {
-    Query(remove_, settlement.key).run();
-  } else {
-    Query(update_, settlement.key, stateOf(next), next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
-          settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
-          NullIfEmpty{truncatedError(settlement.error)})
-        .run();
-  }
-  count({settlement, next, who.session, bytes, enqueuedAt, retain});
+  count(settlement, next, *facts);
   if (next == Next::failed) {
     finishFailed(settlement);
   }
-  return who;
+  return SettledMessage{settlement.key, facts->session, std::move(facts->messageId), facts->sequence};
 }
 
-void Settles::count(const Applied& applied) {
+Settles::Guard Settles::guardOf(const Settlement& settlement) {
+  if (settlement.from == MessageState::sending) {
+    return {MessageState::pending, std::int64_t{settlement.attempt} - 1};
+  }
+  return {settlement.from, std::nullopt};
+}
+
+std::optional<RowFacts> Settles::find(const Settlement& settlement, const Guard& guard) {
+  if (auto known = context_.inFlight.facts.extract(settlement.key)) {
+    return std::move(known.mapped());
+  }
+  Query query(find_, settlement.key, guard.state, guard.attempt);
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  return RowFacts{query.integer(0), query.as<std::uint64_t>(1), query.integer(2), query.instant(3), query.text(4)};
+}
+
+bool Settles::write(const Settlement& settlement, const Guard& guard, Next next) {
+  if (next == Next::acked && context_.options.ackedRetention.count() > 0) {
+    return Query(keepAcked_, settlement.key, guard.state, guard.attempt,
+                 context_.clock.wallNow() + context_.options.ackedRetention)
+               .run() != 0;
+  }
+  if (next == Next::acked || next == Next::gone) {
+    return Query(remove_, settlement.key, guard.state, guard.attempt).run() != 0;
+  }
+  return Query(update_, settlement.key, guard.state, guard.attempt, stateOf(next),
+               next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
+               settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
+               NullIfEmpty{truncatedError(settlement.error)})
+             .run() != 0;
+}
+
+void Settles::count(const Settlement& settlement, Next next, const RowFacts& row) {
   Counters& counters = context_.counters;
-  counters.leave(applied.session, applied.settlement.from, 1, applied.bytes);
-  switch (applied.next) {
+  counters.leave(row.session, settlement.from, 1, row.bytes);
+  switch (next) {
     case Next::acked:
-      counters.add(applied.session, Counter::acked, 1);
-      counters.acknowledged(applied.enqueuedAt, context_.clock.wallNow());
-      if (applied.retained) {
-        counters.enter(applied.session, MessageState::acked, 1, applied.bytes);
+      counters.add(row.session, Counter::acked, 1);
+      counters.acknowledged(row.enqueuedAt, context_.clock.wallNow());
+      if (context_.options.ackedRetention.count() > 0) {
+        counters.enter(row.session, MessageState::acked, 1, row.bytes);
       }
       break;
     case Next::gone:
     case Next::illegal:
       break;
     case Next::failed:
-      counters.add(applied.session, Counter::failedTotal, 1);
+      counters.add(row.session, Counter::failedTotal, 1);
       [[fallthrough]];
     case Next::pending:
     case Next::sending:
     case Next::sent:
-      counters.enter(applied.session, stateOf(applied.next), 1, applied.bytes);
+      counters.enter(row.session, stateOf(next), 1, row.bytes);
       break;
   }
-  if (applied.settlement.transition == Transition::retry) {
-    counters.add(applied.session, Counter::totalRetries, 1);
+  if (settlement.transition == Transition::retry) {
+    counters.add(row.session, Counter::totalRetries, 1);
   }
-  if (applied.settlement.from != MessageState::failed &&
-      (applied.next == Next::acked || applied.next == Next::failed)) {
-    context_.oldest.settled(applied.settlement.key);
+  if (settlement.from != MessageState::failed && (next == Next::acked || next == Next::failed)) {
+    context_.oldest.settled(settlement.key);
   }
 }
 
@@ -152,7 +194,7 @@ void Settles::finishFailed(const Settlement& settlement) {
     discard.session = settlement.session;
     discard.from = MessageState::failed;
     discard.transition = Transition::discard;
-    apply(discard, 0);
+    apply(discard, true);
   }
 }
 
@@ -166,11 +208,11 @@ std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
   found.settlement.session = query.integer(1);
   found.settlement.sequence = query.as<std::uint64_t>(2);
   found.settlement.from = query.as<MessageState>(3);
-  found.settlement.attempt = query.as<std::uint32_t>(5);
-  found.owner = query.integer(4);
-  found.peer = query.text(6);
-  found.session = query.text(7);
-  found.agent = query.text(8);
+  // Of what is being sent, the number of the claim that it has.
+  found.settlement.attempt = query.as<std::uint32_t>(4) + (found.settlement.from == MessageState::sending ? 1U : 0U);
+  found.peer = query.text(5);
+  found.session = query.text(6);
+  found.agent = query.text(7);
   return found;
 }
 
@@ -181,7 +223,8 @@ std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
   }
   found->settlement.transition = Transition::ack;
   // The peer's word ends it, whoever is sending it; that owner's settle will find it gone.
-  const auto who = apply(found->settlement, found->owner);
+  const auto who = apply(found->settlement, false);
+  context_.inFlight.rows.flush();
   if (!who) {
     return std::nullopt;
   }
@@ -216,7 +259,8 @@ Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view mes
     found->settlement.blocks = gapPolicyOf(context_.options, found->peer, found->session) == GapPolicy::block;
     found->settlement.reason = word.code.empty() ? "rejected" : word.code;
     found->settlement.error = word.detail.empty() ? word.code : word.detail;
-    who = apply(found->settlement, found->owner);
+    who = apply(found->settlement, false);
+    context_.inFlight.rows.flush();
   }
   if (!who) {
     context_.counters.add(Counter::staleSettles, 1);

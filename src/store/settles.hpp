@@ -30,25 +30,26 @@ private:
   /// A message found by its id, with what a settlement of it needs.
   struct Located {
     delivery::Settlement settlement;
-    std::int64_t owner = 0;
     std::string peer;
     std::string session;
     std::string agent;
   };
   std::optional<Located> locate(std::string_view messageId);
   void finishFailed(const delivery::Settlement& settlement);
-  std::optional<SettledMessage> apply(const delivery::Settlement& settlement, std::int64_t owner);
+  std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
+  [[nodiscard]] bool isInState(const delivery::Settlement& settlement, bool isOwn);
 
-  /// A settlement that was applied, and the row that it met.
-  struct Applied {
-    const delivery::Settlement& settlement;
-    delivery::Next next{};
-    delivery::SessionKey session = 0;
-    std::int64_t bytes = 0;
-    WallTime enqueuedAt{};
-    bool retained = false;
+  /// What the row itself must say, besides the claim.
+  struct Guard {
+    MessageState state{};
+    /// Claims before the one that is settled.
+    std::optional<std::int64_t> attempt;
   };
-  void count(const Applied& applied);
+  [[nodiscard]] static Guard guardOf(const delivery::Settlement& settlement);
+  [[nodiscard]] std::optional<RowFacts> find(const delivery::Settlement& settlement, const Guard& guard);
+  /// False when the guard did not hold: nothing is changed.
+  [[nodiscard]] bool write(const delivery::Settlement& settlement, const Guard& guard, delivery::Next next);
+  void count(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row);
 
   Context& context_;
   Orders& orders_;

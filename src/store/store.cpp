@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "store/checkpointer.hpp"
+#include "store/claim_set.hpp"
 #include "store/claims.hpp"
 #include "store/dead_letters.hpp"
 #include "store/discovery.hpp"
@@ -29,7 +30,8 @@ struct Parts {
         std::shared_ptr<Liveness> liveness)
       : counters(connection.handle(), connection.prefix()),
         oldest(connection.handle(), connection.prefix(), counters),
-        context{connection, counters, oldest, options, *options.clock, *options.random},
+        inFlight(connection),
+        context{connection, counters, oldest, inFlight, options, *options.clock, *options.random},
         peers(context),
         memory(context, peers),
         orders(context),
@@ -46,6 +48,7 @@ struct Parts {
 
   Counters counters;
   Oldest oldest;
+  InFlight inFlight;
   Context context;
   Peers peers;
   PeerMemory memory;
@@ -168,6 +171,7 @@ void Store::Body::reload() {
   parts->outbox.forgetSessions();
   parts->counters.refresh();
   parts->oldest.forget();
+  parts->inFlight.forget();
   parts->owners.refresh();
   parts->orders.refresh();
   readMeta();
@@ -181,6 +185,7 @@ void Store::Body::forgetAll() noexcept {
   parts->outbox.forgetAfter(0, supersededBefore);
   parts->counters.forget();
   parts->oldest.forget();
+  parts->inFlight.forget();
   parts->marks.forget();
 }
 
@@ -213,6 +218,7 @@ void Store::begin(bool durable) {
 void Store::commit() {
   try {
     body_->parts->outbox.flush();
+    body_->parts->inFlight.flushOffered();
     body_->parts->oldest.advanceIfDue();
     body_->parts->counters.flush();
     body_->transaction.commit();
@@ -361,6 +367,7 @@ std::size_t Store::purgeProcessed(std::size_t limit) {
 void Store::savepoint() {
   // Written now, so that undoing the scope may simply forget the sessions.
   body_->parts->outbox.flush();
+  body_->parts->inFlight.flushOffered();
   body_->transaction.savepoint();
   body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
                            body_->parts->outbox.superseded().size()});
@@ -379,6 +386,7 @@ void Store::rollbackToSavepoint() {
   body_->parts->outbox.forgetAfter(scope.storedRows, scope.superseded);
   body_->parts->counters.restore(scope.changes);
   body_->parts->oldest.forget();
+  body_->parts->inFlight.forget();
   body_->parts->marks.forget();
 }
 

@@ -1,5 +1,6 @@
 #include "store/verify.hpp"
 
+#include "store/claim_set.hpp"
 #include "store/snapshot.hpp"
 
 namespace ackbox::store {
@@ -11,19 +12,35 @@ constexpr int kFixedCheckpointVersion = 3'051'003;
 struct Invariant {
   const char* table;
   const char* problem;
-  /// Gives the id of each row at fault.
+  /// Gives the id of each row at fault. `@` is the state of `o`, a row of the outbox.
   const char* sql;
 };
 
 constexpr Invariant kInvariants[] = {
     {"meta", "the store's identity is missing", "SELECT 0 WHERE NOT EXISTS(SELECT 1 FROM #meta)"},
     {"counters", "the row is missing", "SELECT 0 WHERE NOT EXISTS(SELECT 1 FROM #counters)"},
-    {"outbox", "its state is none", "SELECT id FROM #outbox WHERE state NOT BETWEEN 0 AND 4"},
+    {"outbox", "its state is none", "SELECT id FROM #outbox WHERE state NOT IN (0,2,3,4)"},
     {"outbox", "its session is missing", "SELECT id FROM #outbox WHERE session_id NOT IN (SELECT id FROM #sessions)"},
-    {"outbox", "it is being sent by an owner that is not registered",
-     "SELECT id FROM #outbox WHERE state=1 AND (owner_id IS NULL OR owner_id NOT IN (SELECT id FROM #owners))"},
-    {"outbox", "it has an owner though it is not being sent",
-     "SELECT id FROM #outbox WHERE owner_id IS NOT NULL AND state<>1"},
+    {"outbox", "its id is beyond the last that was given",
+     "SELECT id FROM #outbox WHERE id>(SELECT last_key FROM #counters)"},
+    {"claimed_rows", "its owner is not registered",
+     "SELECT block FROM #claimed_rows WHERE owner_id NOT IN (SELECT id FROM #owners)"},
+    {"claimed_rows", "two owners have claimed the same",
+     "SELECT a.block FROM #claimed_rows AS a JOIN #claimed_rows AS b ON a.block=b.block AND a.owner_id<b.owner_id "
+     "WHERE "
+     "a.bits&b.bits"},
+    {"claimed_rows", "it claims what is no pending message",
+     "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM #claimed_rows "
+     "AS c CROSS JOIN bit WHERE c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #outbox WHERE id=(c.block<<6)+n AND state=0)"},
+    {"claimed_sessions", "its owner is not registered",
+     "SELECT block FROM #claimed_sessions WHERE owner_id NOT IN (SELECT id FROM #owners)"},
+    {"claimed_sessions", "two owners have claimed the same",
+     "SELECT a.block FROM #claimed_sessions AS a JOIN #claimed_sessions AS b ON a.block=b.block AND "
+     "a.owner_id<b.owner_id WHERE a.bits&b.bits"},
+    {"claimed_sessions", "it claims what is no session",
+     "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM "
+     "#claimed_sessions AS c CROSS JOIN bit WHERE c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #sessions WHERE "
+     "id=(c.block<<6)+n AND lane=0)"},
     {"outbox", "it is a dead letter without a reason",
      "SELECT id FROM #outbox INDEXED BY #outbox_failed WHERE state=4 AND coalesce(reason,'')=''"},
     {"outbox", "its sequence does not rise in its session",
@@ -40,16 +57,14 @@ constexpr Invariant kInvariants[] = {
     {"outbox", "it was never tried, but is due at another instant than it was enqueued for",
      "SELECT id FROM #outbox WHERE state=0 AND attempt=0 AND due_at_ms<>coalesce(not_before_ms,0)"},
     {"sessions", "its priority is none", "SELECT id FROM #sessions WHERE priority NOT BETWEEN 0 AND 9"},
-    {"sessions", "it is a lane of unordered messages, but has an owner, a backoff, a name or a sequence",
-     "SELECT id FROM #sessions WHERE lane<>0 AND (lane<>priority+1 OR owner_id<>0 OR due_at_ms<>0 OR name<>'' OR "
+    {"sessions", "it is a lane of unordered messages, but has a backoff, a name or a sequence",
+     "SELECT id FROM #sessions WHERE lane<>0 AND (lane<>priority+1 OR due_at_ms<>0 OR name<>'' OR "
      "last_sequence<>0 OR previous_sequence<>0)"},
     {"idempotency_keys", "it names no message", "SELECT 0 FROM #idempotency_keys WHERE message_id='' OR sequence<0"},
     {"idempotency_keys", "the message that it names stands before its first place",
      "SELECT 0 FROM #idempotency_keys AS k JOIN #outbox AS o ON o.message_id=k.message_id WHERE "
      "o.sequence<k.sequence"},
     {"sessions", "its peer is missing", "SELECT id FROM #sessions WHERE peer_id NOT IN (SELECT id FROM #peers)"},
-    {"sessions", "its owner is not registered",
-     "SELECT id FROM #sessions WHERE owner_id<>0 AND owner_id NOT IN (SELECT id FROM #owners)"},
     {"sessions", "its last sequence is behind a message of it",
      "SELECT s.id FROM #sessions AS s JOIN (SELECT session_id,max(sequence) AS highest FROM #outbox GROUP BY "
      "session_id) AS o ON o.session_id=s.id WHERE s.last_sequence<o.highest"},
@@ -81,8 +96,10 @@ constexpr Invariant kInvariants[] = {
     {"peer_counters", "the gauges are not what its rows say",
      "SELECT c.peer_id FROM #peer_counters AS c LEFT JOIN (SELECT s.peer_id,count(*) FILTER (WHERE state=0) AS pending,"
      "count(*) FILTER (WHERE state=1) AS sending,count(*) FILTER (WHERE state=2) AS sent,count(*) FILTER (WHERE "
-     "state=4) AS failed,sum(length(data)) FILTER (WHERE state<3) AS bytes FROM #outbox AS o CROSS JOIN #sessions AS s "
-     "ON s.id=o.session_id GROUP BY s.peer_id) AS o ON o.peer_id=c.peer_id WHERE c.pending<>coalesce(o.pending,0) OR "
+     "state=4) AS failed,sum(length(data)) FILTER (WHERE state<3) AS bytes FROM (SELECT session_id,data,@ AS state "
+     "FROM "
+     "#outbox AS o) AS o CROSS JOIN #sessions AS s ON s.id=o.session_id GROUP BY s.peer_id) AS o ON "
+     "o.peer_id=c.peer_id WHERE c.pending<>coalesce(o.pending,0) OR "
      "c.sending<>coalesce(o.sending,0) OR c.sent<>coalesce(o.sent,0) OR c.failed<>coalesce(o.failed,0) OR "
      "c.pending_bytes<>coalesce(o.bytes,0)"},
     {"sessions", "what blocks it is no dead letter of it",
@@ -94,9 +111,9 @@ constexpr Invariant kInvariants[] = {
     {"peers", "its hold is none that there is", "SELECT id FROM #peers WHERE hold NOT BETWEEN 0 AND 2"},
     // A crash of this process between two commits leaves both sides as they were; only a foreign hand parts them.
     {"counters", "pending is not the number of PENDING rows",
-     "SELECT id FROM #counters WHERE pending<>(SELECT count(*) FROM #outbox WHERE state=0)"},
+     "SELECT id FROM #counters WHERE pending<>(SELECT count(*) FROM #outbox AS o WHERE @=0)"},
     {"counters", "sending is not the number of SENDING rows",
-     "SELECT id FROM #counters WHERE sending<>(SELECT count(*) FROM #outbox WHERE state=1)"},
+     "SELECT id FROM #counters WHERE sending<>(SELECT count(*) FROM #outbox AS o WHERE @=1)"},
     {"counters", "sent is not the number of SENT rows",
      "SELECT id FROM #counters WHERE sent<>(SELECT count(*) FROM #outbox WHERE state=2)"},
     {"counters", "failed is not the number of FAILED rows",
@@ -121,7 +138,11 @@ constexpr Invariant kInvariants[] = {
 };
 
 void checkInvariant(sqlite3* connection, const std::string& prefix, const Invariant& invariant, VerifyReport& report) {
-  Statement statement(connection, std::string(invariant.sql) + " LIMIT 100", prefix);
+  std::string sql = std::string(invariant.sql) + " LIMIT 100";
+  if (const std::size_t place = sql.find('@'); place != std::string::npos) {
+    sql.replace(place, 1, kRowState);
+  }
+  Statement statement(connection, sql, prefix);
   Query query(statement);
   while (query.next()) {
     report.findings.push_back({prefix + invariant.table, query.integer(0), invariant.problem});

@@ -50,8 +50,18 @@ constexpr Break kBreaks[] = {
     {"DELETE FROM ackbox_counters", "ackbox_counters", 0},
     {"DELETE FROM ackbox_meta", "ackbox_meta", 0},
     {"UPDATE ackbox_outbox SET sequence=2 WHERE id=3", "ackbox_outbox", 3},
-    {"UPDATE ackbox_outbox SET owner_id=99 WHERE id=3", "ackbox_outbox", 3},
-    {"UPDATE ackbox_outbox SET owner_id=1 WHERE id=4", "ackbox_outbox", 4},
+    {"UPDATE ackbox_counters SET last_key=3", "ackbox_outbox", 4},
+    {"UPDATE ackbox_claimed_rows SET owner_id=99", "ackbox_claimed_rows", 0},
+    {"UPDATE ackbox_claimed_rows SET bits=bits|1<<9", "ackbox_claimed_rows", 0},
+    {"UPDATE ackbox_claimed_rows SET bits=bits|1<<63", "ackbox_claimed_rows", 0},
+    {"INSERT INTO ackbox_owners SELECT 99,0,0; INSERT INTO ackbox_claimed_rows SELECT block,99,bits FROM "
+     "ackbox_claimed_rows",
+     "ackbox_claimed_rows", 0},
+    {"UPDATE ackbox_claimed_sessions SET owner_id=99", "ackbox_claimed_sessions", 0},
+    {"UPDATE ackbox_claimed_sessions SET bits=bits|1<<9", "ackbox_claimed_sessions", 0},
+    {"INSERT INTO ackbox_owners SELECT 99,0,0; INSERT INTO ackbox_claimed_sessions SELECT block,99,bits FROM "
+     "ackbox_claimed_sessions",
+     "ackbox_claimed_sessions", 0},
     {"UPDATE ackbox_outbox SET reason=NULL WHERE id=1", "ackbox_outbox", 1},
     {"UPDATE ackbox_outbox SET session_id=77 WHERE id=4", "ackbox_outbox", 4},
     {"UPDATE ackbox_outbox SET state=9 WHERE id=4", "ackbox_outbox", 4},
@@ -65,7 +75,6 @@ constexpr Break kBreaks[] = {
      "VALUES('urn:a','o','s',1,1,0,0)",
      "ackbox_inbound_sessions", 0},
     {"UPDATE ackbox_sessions SET last_sequence=2 WHERE id=1", "ackbox_sessions", 1},
-    {"UPDATE ackbox_sessions SET owner_id=99 WHERE id=2", "ackbox_sessions", 2},
     {"UPDATE ackbox_sessions SET peer_id=99 WHERE id=2", "ackbox_sessions", 2},
 };
 

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "delivery/types.hpp"
+#include "store/connection.hpp"
+#include "store/sql.hpp"
+
+namespace ackbox::store {
+
+// SQL on `o` (#outbox) and `s` (#sessions): who has claimed the row; NULL: nobody.
+inline constexpr std::string_view kRowOwner =
+    "(SELECT owner_id FROM #claimed_rows WHERE block=o.id>>6 AND bits>>(o.id&63)&1)";
+inline constexpr std::string_view kSessionOwner =
+    "(SELECT owner_id FROM #claimed_sessions WHERE block=s.id>>6 AND bits>>(s.id&63)&1)";
+/// SQL: the `MessageState` of `o`. The column says PENDING of what is SENDING.
+inline constexpr std::string_view kRowState =
+    "iif(o.state=0 AND EXISTS(SELECT 1 FROM #claimed_rows WHERE block=o.id>>6 AND bits>>(o.id&63)&1),1,o.state)";
+/// SQL behind FROM: the claimed rows as `o`, and by `c.owner_id` whose they are.
+inline constexpr std::string_view kClaimedRows =
+    "#claimed_rows AS c CROSS JOIN #outbox AS o ON o.id BETWEEN c.block<<6 AND (c.block<<6)+63 AND "
+    "c.bits>>(o.id&63)&1";
+
+/// The ids of one table that owners have claimed: a bit each, 64 neighbours to a row of the file, so that a claim of a
+/// batch writes a row or two and leaves the batch's own rows alone.
+///
+/// What this owner has claimed is kept in memory and written by `flush`. All in a transaction. Thread-safety: none.
+class ClaimSet {
+public:
+  /// `table` with its `#`.
+  ClaimSet(Connection& connection, std::string_view table);
+  void setOwner(std::int64_t owner) noexcept { owner_ = owner; }
+
+  /// Whether this owner has claimed `id`.
+  [[nodiscard]] bool holds(std::int64_t id);
+  /// Whether another one has.
+  [[nodiscard]] bool isForeign(std::int64_t id);
+
+  void add(std::int64_t id);
+  /// Whoever has claimed it.
+  void remove(std::int64_t id);
+  /// Takes all of an owner's claims away.
+  void removeAll(std::int64_t owner);
+
+  /// Writes what has changed, so that SQL sees it.
+  void flush();
+  /// The file may say otherwise by now: after a rollback, or another connection's commit.
+  void forget() noexcept;
+
+private:
+  struct Block {
+    std::uint64_t bits = 0;
+    bool changed = false;
+  };
+
+  void load();
+  [[nodiscard]] std::uint64_t foreignBits(std::int64_t block);
+  Block& change(std::int64_t id);
+
+  std::int64_t owner_ = 0;
+  Statement selectOwn_;
+  Statement selectForeign_;
+  Statement write_;
+  Statement erase_;
+  Statement removeForeign_;
+  Statement removeAll_;
+  bool loaded_ = false;
+  std::unordered_map<std::int64_t, Block> own_;
+  std::vector<std::int64_t> changed_;
+  std::unordered_map<std::int64_t, std::uint64_t> foreign_;
+};
+
+/// What of a row does not change as long as it lives.
+struct RowFacts {
+  delivery::SessionKey session = 0;
+  std::uint64_t sequence = 0;
+  std::int64_t bytes = 0;
+  WallTime enqueuedAt{};
+  std::string messageId;
+};
+
+/// Who has what in flight.
+struct InFlight {
+  explicit InFlight(Connection& connection)
+      : rows(connection, "#claimed_rows"),
+        sessions(connection, "#claimed_sessions"),
+        offer(connection.prepare("UPDATE #sessions SET offered_sequence=max(offered_sequence,?2) WHERE id=?1")) {}
+
+  void setOwner(std::int64_t owner) noexcept {
+    rows.setOwner(owner);
+    sessions.setOwner(owner);
+  }
+  void flush() {
+    rows.flush();
+    sessions.flush();
+  }
+  /// Writes what has left flight without its session's release. Once before each commit and each nested scope.
+  void flushOffered() {
+    for (const auto& [session, sequence] : offered) {
+      Query(offer, session, sequence).run();
+    }
+    offered.clear();
+  }
+  void forget() noexcept {
+    rows.forget();
+    sessions.forget();
+    facts.clear();
+    offered.clear();
+  }
+
+  ClaimSet rows;
+  ClaimSet sessions;
+  /// Of rows that this owner claimed: what its settle need not read again. A row may be missing here.
+  std::unordered_map<delivery::MessageKey, RowFacts> facts;
+  /// The highest sequence that left flight, of sessions whose row does not say so yet: with the claim goes the only
+  /// other trace of it.
+  std::unordered_map<delivery::SessionKey, std::uint64_t> offered;
+  Statement offer;
+};
+
+}  // namespace ackbox::store
