@@ -2,7 +2,9 @@
 
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <utility>
 
+#include "transport/on_strand.hpp"
 #include "transport/quiet.hpp"
 #include "transport/stream.hpp"
 
@@ -10,14 +12,6 @@ namespace ackbox::transport {
 namespace {
 
 namespace asio = boost::asio;
-
-// Completions carry no executor of their own, so they run on the socket's, the strand.
-template <typename Handler>
-auto onStrand(Handler handler) {
-  return [handler = std::move(handler)](const Stream::Error& error, std::size_t size) mutable {
-    std::move(handler)(error, size);
-  };
-}
 
 class PlainStream final : public Stream {
 public:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "transport/on_strand.hpp"
 #include "transport/quiet.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
@@ -17,14 +18,6 @@ namespace {
 namespace asio = boost::asio;
 
 enum class Role : bool { client, server };
-
-// Completions carry no executor of their own, so they run on the socket's, the strand.
-template <typename Handler>
-auto onStrand(Handler handler) {
-  return [handler = std::move(handler)](const Stream::Error& error, std::size_t size) mutable {
-    std::move(handler)(error, size);
-  };
-}
 
 class TlsStream final : public Stream {
 public:
