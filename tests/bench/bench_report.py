@@ -1,6 +1,7 @@
 """Reading the benchmark's JSON (`ackbox-bench/1`, see json_report.cpp), for the scripts beside this file."""
 
 import json
+import re
 import statistics
 
 SCHEMA = "ackbox-bench/1"
@@ -18,7 +19,7 @@ class Report:
                 document = json.load(stream)
             if document.get("schema") != SCHEMA:
                 raise SystemExit(f"{file}: not a report of schema {SCHEMA}")
-            self.machine = self.machine or document.get("machine", {})
+            self.machine = self.machine or machine_of(document)
             for operation in document["operations"]:
                 self._add(operation)
 
@@ -50,6 +51,14 @@ class Report:
             f"{facts['processor']}, {facts['cores']} cores, {facts['kernel']}, {facts['file_system']} with an fdatasync"
             f" of {facts['fdatasync_p50_us']:.0f} us, SQLite {facts['sqlite']}, {facts['compiler']}, {facts['build']}"
         )
+
+
+def machine_of(document):
+    """Its facts, the kernel by its version only: what a builder adds to it says nothing."""
+    facts = dict(document.get("machine", {}))
+    if "kernel" in facts:
+        facts["kernel"] = re.sub(r"(\d)-\S+", r"\1", facts["kernel"])
+    return facts
 
 
 def number(value):
