@@ -112,7 +112,7 @@ bool Core::withEngine(Use&& use) {
   return running != nullptr;
 }
 
-std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor, RunMode mode) {
+std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor, RunMode mode, bool commitsHere) {
   if (!engine_.expired()) {
     throw Error(Errc::alreadyRunning, "a run is under way");
   }
@@ -123,13 +123,13 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor
     throw Error(Errc::noSender, "nothing can be delivered");
   }
   lastReport_ = {};
-  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, executor, mode);
+  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, executor, mode, commitsHere);
   engine_ = begun;
   return begun;
 }
 
 std::shared_ptr<Engine> Core::adoptOnOwnContext(RunMode mode) {
-  std::shared_ptr<Engine> begun = adopt(ownContext_.get_executor(), mode);
+  std::shared_ptr<Engine> begun = adopt(ownContext_.get_executor(), mode, true);
   joinOwnThread();
   ownContext_.restart();
   return begun;
@@ -172,7 +172,7 @@ void Core::run(const boost::asio::any_io_executor& executor, std::function<void(
   try {
     yieldToRun();
     const std::scoped_lock lock(*gate_, mutex_);
-    adopt(executor, RunMode::continuous)
+    adopt(executor, RunMode::continuous, false)
         ->begin([core = shared_from_this(), executor, call = handler](const StopReport& report) {
           core->runEnded(report);
           boost::asio::dispatch(executor, [call] { call({}); });

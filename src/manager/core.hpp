@@ -90,7 +90,7 @@ private:
   static constexpr std::size_t kNewsChunk = 4096;
 
   // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender. Call with mutex_ held.
-  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& executor, RunMode mode);
+  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& executor, RunMode mode, bool commitsHere);
   void runEnded(const StopReport& report);
   void afterCommit(store::Store& store);
   void tellSuperseded(store::Store& store);

@@ -34,13 +34,24 @@ bool needsStore(const delivery::Actions& actions) {
          !actions.claims.empty();
 }
 
+bool isLone(const delivery::Actions& actions) {
+  std::size_t claimed = 0;
+  for (const delivery::Actions::Claim& claim : actions.claims) {
+    for (const delivery::SessionClaim& session : claim.sessions) {
+      claimed += session.keys.size();
+    }
+  }
+  return actions.settlements.size() <= 1 && claimed <= 1;
+}
+
 }  // namespace
 
 Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
-               RunMode mode)
+               RunMode mode, bool commitsHere)
     : senders_(core->options().peers, std::move(sender)),
       strand_(boost::asio::make_strand(executor)),
       mode_(mode),
+      commitsHere_(commitsHere),
       core_(std::move(core)),
       adviser_(core_->options()),
       machine_(machineOptions(), core_->random()),
@@ -250,13 +261,16 @@ void Engine::submitStep() {
     return;
   }
   stepUnderWay_ = true;
+  // Two changes of threads are most of what a lone message costs. In a crowd they are shared by many, and what comes
+  // back while the writer commits makes the next step larger.
+  const bool here = commitsHere_ && machine_.requestsInFlight() <= 1 && isLone(pending_);
   auto step = std::make_shared<StepJob>(
       std::exchange(pending_, {}),
       [link = crossing()](const std::shared_ptr<StepJob>& done, const std::error_code& error) {
         link->enter([&done](const Engine&) { return done; },
                     [error](Engine& engine, const std::shared_ptr<StepJob>& job) { engine.stepDone(job, error); });
       });
-  StepJob::submit(step, core_->writer());
+  StepJob::submit(step, core_->writer(), here);
 }
 
 void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_code& error) {

@@ -33,8 +33,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
 public:
   using Ended = std::function<void(const StopReport&)>;
 
+  /// `commitsHere`: the executor is the manager's own, so that a short transaction may run on it.
   Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
-         RunMode mode);
+         RunMode mode, bool commitsHere);
 
   /// Begins; `ended` is called once, on the strand, when the last of the run's work has been committed. Like the three
   /// members below it is called by the core, with the gate held where the executor is the caller's.
@@ -115,6 +116,7 @@ private:
   const Senders senders_;
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
   const RunMode mode_;
+  const bool commitsHere_;
 
   // Owned by the strand. The core lives at least as long as the run; `finish` lets go of it.
   std::shared_ptr<Core> core_;

@@ -26,10 +26,13 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
                           [](const auto& settlement) { return settlement.transition == delivery::Transition::fail; });
   }
 
-  /// Submits; the job keeps itself alive until `done`.
-  static void submit(const std::shared_ptr<StepJob>& job, store::Writer& writer) {
+  /// Submits; the job keeps itself alive until `done`. `here`: it may commit in this thread, where nothing keeps it
+  /// waiting, neither another job nor the disk.
+  static void submit(const std::shared_ptr<StepJob>& job, store::Writer& writer, bool here) {
     job->self = job;
-    writer.submit(*job);
+    if (!here || job->durable || !writer.commitHere(*job, store::WhenLocked::leave)) {
+      writer.submit(*job);
+    }
   }
 
   void run(store::Store& store) override {

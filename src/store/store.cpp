@@ -65,6 +65,22 @@ struct Parts {
   Statement selectMeta;
 };
 
+/// While it lives, the connection waits for no lock.
+class Impatience {
+public:
+  Impatience(sqlite3* connection, const OutboxOptions& options)
+      : connection_(connection), busyTimeout_(static_cast<int>(options.busyTimeout.count())) {
+    sqlite3_busy_timeout(connection_, 0);
+  }
+  ~Impatience() { sqlite3_busy_timeout(connection_, busyTimeout_); }
+  Impatience(const Impatience&) = delete;
+  Impatience& operator=(const Impatience&) = delete;
+
+private:
+  sqlite3* const connection_;
+  const int busyTimeout_;
+};
+
 OutboxOptions complete(OutboxOptions options) {
   validate(options);
   if (!options.clock) {
@@ -202,8 +218,12 @@ Store::~Store() {
   }
 }
 
-void Store::begin(bool durable) {
+void Store::begin(bool durable, bool patient) {
   const bool fullSync = durable && body_->options.durability == Durability::powerCut;
+  std::optional<Impatience> impatience;
+  if (!patient) {
+    impatience.emplace(body_->connection.handle(), body_->options);
+  }
   if (!body_->transaction.begin(fullSync)) {
     return;
   }

@@ -169,8 +169,9 @@ public:
   // --- Transaction, called by `Writer`.
 
   /// BEGIN IMMEDIATE, with `synchronous` FULL when `durable` and the options promise power-cut durability. Notices
-  /// commits of other connections and drops caches that they made stale.
-  void begin(bool durable);
+  /// commits of other connections and drops caches that they made stale. Not `patient`: throws `databaseBusy` at once
+  /// while another connection holds the write lock.
+  void begin(bool durable, bool patient = true);
   /// Writes the cached changes back and commits; checkpoints when the WAL has grown enough. After a throw the
   /// transaction is rolled back.
   void commit();

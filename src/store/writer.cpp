@@ -62,23 +62,30 @@ void Writer::submit(Job& job) noexcept {
   job.done(make_error_code(Errc::stopped));
 }
 
-bool Writer::commitHere(Job& job) noexcept {
+bool Writer::commitHere(Job& job, WhenLocked whenLocked) noexcept {
   {
-    const std::scoped_lock lock(mutex_);
-    if (closed_ || post_ || committing_ || head_ != nullptr || lastGroup_ != 1) {
+    std::unique_lock lock(mutex_);
+    const auto crowded = [this] { return closed_ || post_ || head_ != nullptr || lastGroup_ != 1; };
+    if (whenLocked == WhenLocked::leave && !crowded()) {
+      told_.wait(lock, [this] { return !(committing_ && telling_); });
+    }
+    if (crowded() || committing_) {
       return false;
     }
     committing_ = true;
   }
   job.next_ = nullptr;
-  commitGroup(&job);
+  const bool finished = commitGroup(&job, whenLocked);
   endCommit();
-  return true;
+  return finished;
 }
 
 void Writer::endCommit() noexcept {
   const std::scoped_lock lock(mutex_);
   committing_ = false;
+  if (std::exchange(telling_, false)) {
+    told_.notify_all();
+  }
   // Under the lock: the thread that this wakes may destroy the writer.
   if (head_ != nullptr || closed_) {
     wake_.notify_all();
@@ -94,7 +101,7 @@ bool Writer::runOnce() {
   if (first == nullptr) {
     return false;
   }
-  commitGroup(first);
+  commitGroup(first, WhenLocked::wait);
   const std::scoped_lock lock(mutex_);
   if (post_ && head_ != nullptr) {
     askToRun();
@@ -131,7 +138,7 @@ void Writer::loop() noexcept {
       }
       committing_ = true;
     }
-    commitGroup(first);
+    commitGroup(first, WhenLocked::wait);
     endCommit();
   }
 }
@@ -151,40 +158,46 @@ Job* Writer::takeGroup() noexcept {
   return first;
 }
 
-void Writer::commitGroup(Job* first) noexcept {
+// False, with nothing done, only where another's lock is not to be waited for.
+bool Writer::commitGroup(Job* first, WhenLocked whenLocked) noexcept {
   // A job's `done` may run a group of its own where there is no thread.
   const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
-  commitAndFinish(first);
+  const bool finished = commitAndFinish(first, whenLocked);
   runner_ = outer;
+  return finished;
 }
 
-void Writer::commitAndFinish(Job* first) noexcept {
-  const std::error_code failure = tryCommit(first);
+bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked) noexcept {
+  const std::error_code failure = tryCommit(first, whenLocked);
+  if (failure == Errc::databaseBusy && whenLocked == WhenLocked::leave) {
+    return false;
+  }
   if (!failure || failure == Errc::databaseBusy) {
     finish(first, failure);
-    return;
+    return true;
   }
   const bool single = first->next_ == nullptr;
   // One of them is to blame: each on its own, so that it fails alone.
   while (first != nullptr) {
     Job* const next = std::exchange(first->next_, nullptr);
-    std::error_code alone = single ? failure : tryCommit(first);
+    std::error_code alone = single ? failure : tryCommit(first, WhenLocked::wait);
     while (alone == Errc::handlerEndedTransaction) {
-      alone = tryCommit(first);
+      alone = tryCommit(first, WhenLocked::wait);
     }
     finish(first, alone);
     first = next;
   }
+  return true;
 }
 
 // One transaction with all the jobs from `first` on; rolled back when anything in it fails.
-std::error_code Writer::tryCommit(Job* first) noexcept {
+std::error_code Writer::tryCommit(Job* first, WhenLocked whenLocked) noexcept {
   try {
     bool durable = false;
     for (const Job* job = first; job != nullptr; job = job->next_) {
       durable = durable || job->durable;
     }
-    store_.begin(durable);
+    store_.begin(durable, whenLocked == WhenLocked::wait);
     for (Job* job = first; job != nullptr; job = job->next_) {
       job->run(store_);
     }
@@ -204,6 +217,10 @@ void Writer::finish(Job* first, const std::error_code& error) noexcept {
     first = next;
   }
   if (!error && afterCommit_) {
+    {
+      const std::scoped_lock lock(mutex_);
+      telling_ = committing_;
+    }
     afterCommit_(store_);
   }
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -38,6 +39,14 @@ private:
   Job* next_ = nullptr;
 };
 
+/// What to do when another connection holds SQLite's write lock.
+enum class WhenLocked : std::uint8_t {
+  /// Wait for it, up to `OutboxOptions::busyTimeout`.
+  wait,
+  /// Leave everything as it is.
+  leave,
+};
+
 /// Group commit: the only path by which this process writes the file. Takes whatever is queued when it is idle, runs it
 /// in one transaction, commits once, and reports to each job in the order of submission. No timers: a lone job commits
 /// at once, a crowd shares a commit.
@@ -46,6 +55,7 @@ private:
 class Writer {
 public:
   /// Called after each group that committed, in the same thread, after the jobs' `done`.
+  /// It may wait for no other thread.
   using AfterCommit = std::function<void(Store&)>;
 
   explicit Writer(Store& store, AfterCommit afterCommit = {});
@@ -72,7 +82,7 @@ public:
   /// For a caller that would wait for `job` at once: commits it here and now, which spares two changes of threads,
   /// while no other job is queued or under way and the last group was one job too; a crowd shares commits better
   /// through the writer's thread. True after `done`; false when nothing was done, and `job` is to be submitted.
-  bool commitHere(Job& job) noexcept;
+  bool commitHere(Job& job, WhenLocked whenLocked = WhenLocked::wait) noexcept;
 
   /// Commits one group of what is queued, in the calling thread. Returns false when nothing was queued.
   bool runOnce();
@@ -88,9 +98,9 @@ private:
   void endCommit() noexcept;
   void askToRun() noexcept;
   Job* takeGroup() noexcept;
-  void commitGroup(Job* first) noexcept;
-  void commitAndFinish(Job* first) noexcept;
-  std::error_code tryCommit(Job* first) noexcept;
+  bool commitGroup(Job* first, WhenLocked whenLocked) noexcept;
+  bool commitAndFinish(Job* first, WhenLocked whenLocked) noexcept;
+  std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;
   void finish(Job* first, const std::error_code& error) noexcept;
 
   Store& store_;
@@ -98,12 +108,15 @@ private:
 
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable told_;
   // Guarded by mutex_.
   Job* head_ = nullptr;
   Job* tail_ = nullptr;
   bool closed_ = false;
   // Somebody, whom `runner_` names, is inside `commitGroup`.
   bool committing_ = false;
+  // All that is left of that is `afterCommit_`, which may be what brought another job here.
+  bool telling_ = false;
   // How many jobs the last group had.
   std::size_t lastGroup_ = 1;
 

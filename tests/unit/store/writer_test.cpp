@@ -193,6 +193,28 @@ TEST_CASE("a lone job may commit in its caller's thread, but not past what is qu
   CHECK(closed.runs == 0);
 }
 
+TEST_CASE("a lone job that must not wait leaves everything as it is while another connection holds the write lock") {
+  Fixture fixture;
+  fixture.writer.reset();
+  fixture.store.reset();
+  fixture.world.options.busyTimeout = std::chrono::hours(1);
+  fixture.store = fixture.world.open();
+  store::Writer writer(*fixture.store);
+  SQLite::Database other(fixture.world.file.string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN IMMEDIATE");
+  NotingJob lone("lone", fixture.log, enqueueInto);
+  CHECK_FALSE(writer.commitHere(lone, store::WhenLocked::leave));
+  CHECK_FALSE(writer.runsInThisThread());
+  CHECK(lone.runs == 0);
+  CHECK(fixture.log.empty());
+  other.exec("ROLLBACK");
+  CHECK(writer.commitHere(lone, store::WhenLocked::leave));
+  CHECK(fixture.log == "lone ");
+  // The others wait as before.
+  const auto patience = std::chrono::milliseconds(fixture.store->database().execAndGet("PRAGMA busy_timeout").getInt());
+  CHECK(patience == fixture.world.options.busyTimeout);
+}
+
 TEST_CASE("a job that asks for a commit from inside a commit is sent to the queue") {
   Fixture fixture;
   NotingJob inner("inner", fixture.log, enqueueInto);

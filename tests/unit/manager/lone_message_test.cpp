@@ -1,0 +1,132 @@
+// Goal: a lone message costs no changes of threads for its claim and its settling, where the run's thread is the
+// manager's own; a crowd shares its commits; an executor that is the caller's never waits for one.
+// Method: a disk in memory that notes which thread writes to the log. A commit is one write.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ackbox/async.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "support/memory_disk.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using testing::DiskCall;
+using testing::ScriptedSender;
+
+Frame frame(const std::string& session) {
+  Frame made;
+  made.session = session;
+  made.type = "test.event";
+  made.data = "{}";
+  return made;
+}
+
+struct Agent {
+  Agent() {
+    disk.onCall = [this](DiskCall call, const std::string& path) {
+      if (call == DiskCall::write && path.ends_with("-wal")) {
+        const std::scoped_lock lock(mutex);
+        writers.push_back(std::this_thread::get_id());
+      }
+      return SQLITE_OK;
+    };
+    OutboxOptions options;
+    options.vfs = disk.name();
+    // Nothing is written but what the messages need.
+    options.pollInterval = std::chrono::hours(1);
+    options.batchFrames = 1;
+    options.peers.emplace_back().maxRequests = 16;
+    manager = std::make_unique<OutboxManager>(OutboxManager::open(dir.file("agent.db"), options));
+    manager->setSender(ScriptedSender::always(Outcome::ack));
+    subscription = manager->onAcked([this](const AckedEvent&) {
+      runsIn = std::this_thread::get_id();
+      acked.release();
+    });
+  }
+
+  void deliver(int messages) {
+    for (int message = 0; message < messages; ++message) {
+      REQUIRE(manager->enqueue(frame("s")).isNew());
+      acked.acquire();
+    }
+  }
+
+  std::vector<std::thread::id> takeWriters() {
+    const std::scoped_lock lock(mutex);
+    return std::exchange(writers, {});
+  }
+
+  testing::TempDir dir;
+  testing::MemoryDisk disk;
+  std::mutex mutex;
+  // Guarded by mutex.
+  std::vector<std::thread::id> writers;
+  std::unique_ptr<OutboxManager> manager;
+  Subscription subscription;
+  // Written before `acked` is released, read after.
+  std::thread::id runsIn;
+  std::counting_semaphore<> acked{0};
+};
+
+}  // namespace
+
+TEST_CASE("lone messages are stored in the caller's thread, claimed and settled in the run's, and in no third one") {
+  Agent agent;
+  agent.manager->start();
+  agent.deliver(5);
+  agent.takeWriters();
+  agent.deliver(5);
+  const std::vector<std::thread::id> writers = agent.takeWriters();
+  const auto here = std::ranges::count(writers, std::this_thread::get_id());
+  const auto inTheRun = std::ranges::count(writers, agent.runsIn);
+  CHECK(here == 5);
+  CHECK(inTheRun == 10);
+  CHECK(writers.size() == 15);
+}
+
+TEST_CASE("a crowd is claimed and settled by few commits, however few frames a request takes") {
+  Agent agent;
+  std::vector<Frame> frames;
+  for (int session = 0; session < 320; ++session) {
+    frames.push_back(frame(std::to_string(session)));
+  }
+  agent.manager->enqueueBatch(frames);
+  agent.takeWriters();
+  agent.manager->start();
+  for (std::size_t count = 0; count < frames.size(); ++count) {
+    agent.acked.acquire();
+  }
+  // One by one they would take 640.
+  CHECK(agent.takeWriters().size() < 120);
+}
+
+TEST_CASE("an executor of the caller's commits nothing") {
+  Agent agent;
+  boost::asio::io_context context;
+  std::optional guard(boost::asio::make_work_guard(context));
+  agent.manager->asyncRun(context.get_executor(),
+                          boost::asio::bind_executor(context, [&guard](boost::system::error_code) { guard.reset(); }));
+  std::thread runner([&context] { context.run(); });
+  agent.deliver(10);
+  agent.manager->stop();
+  runner.join();
+  CHECK(std::ranges::count(agent.takeWriters(), agent.runsIn) == 0);
+}
+
+}  // namespace ackbox
