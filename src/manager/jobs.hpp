@@ -19,7 +19,10 @@ class BlockingJob final : public store::Job {
 public:
   using Result = std::invoke_result_t<Work&, store::Store&>;
 
-  BlockingJob(bool mustSync, Work work) : work_(std::move(work)) { durable = mustSync; }
+  BlockingJob(bool mustSync, Work work) : work_(std::move(work)) {
+    durable = mustSync;
+    awaited = true;
+  }
 
   void run(store::Store& store) override { result_ = work_(store); }
   void done(const std::error_code& error) noexcept override {

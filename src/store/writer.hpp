@@ -34,6 +34,9 @@ public:
   /// read as full.
   bool durable = false;
 
+  /// Whether a thread waits for it, which is likely to bring another one then.
+  bool awaited = false;
+
 private:
   friend class Writer;
   Job* next_ = nullptr;
@@ -49,7 +52,7 @@ enum class WhenLocked : std::uint8_t {
 
 /// Group commit: the only path by which this process writes the file. Takes whatever is queued when it is idle, runs it
 /// in one transaction, commits once, and reports to each job in the order of submission. No timers: a lone job commits
-/// at once, a crowd shares a commit.
+/// at once, a crowd shares a commit, and threads whose jobs are just done may yet join the next one.
 ///
 /// Thread-safety: `submit` from any thread; one caller of `runOnce` at a time.
 class Writer {
@@ -97,6 +100,7 @@ private:
   void loop() noexcept;
   void endCommit() noexcept;
   void askToRun() noexcept;
+  void gather(std::unique_lock<std::mutex>& lock) noexcept;
   Job* takeGroup() noexcept;
   bool commitGroup(Job* first, WhenLocked whenLocked) noexcept;
   bool commitAndFinish(Job* first, WhenLocked whenLocked) noexcept;
@@ -117,8 +121,10 @@ private:
   bool committing_ = false;
   // All that is left of that is `afterCommit_`, which may be what brought another job here.
   bool telling_ = false;
-  // How many jobs the last group had.
+  std::size_t queued_ = 0;
+  // How many jobs the last group had, and how many threads waited for them.
   std::size_t lastGroup_ = 1;
+  std::size_t returning_ = 0;
 
   // The thread that commits, as long as it does.
   std::atomic<std::thread::id> runner_;
