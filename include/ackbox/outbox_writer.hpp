@@ -18,7 +18,8 @@ class OutboxManager;
 /// with the business data (P2). The manager's file and the connection's file must be the same.
 ///
 /// While it lives, the connection's automatic checkpoints are off (the store checkpoints) and its commits wake the
-/// manager.
+/// manager. Its transactions stay in memory until they commit (`PRAGMA cache_spill=OFF`): SQLite 3.40 can lose a commit
+/// when a savepoint was undone in it after a spill, and a refused enqueue undoes one.
 ///
 /// Thread-safety: that of the connection; one thread at a time.
 /// Lifetime: must end before the connection; may outlive the manager, after which enqueues still work and are found by

@@ -49,7 +49,8 @@ struct ForeignWriter::Body {
         selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
         savepoint(handle, "SAVEPOINT #enqueue", options.tablePrefix),
         release(handle, "RELEASE #enqueue", options.tablePrefix),
-        rollbackTo(handle, "ROLLBACK TO #enqueue", options.tablePrefix) {
+        rollbackTo(handle, "ROLLBACK TO #enqueue", options.tablePrefix),
+        spill(scalar(handle, "PRAGMA cache_spill")) {
     for (const PeerOptions& peer : configuredPeers(options)) {
       Query query(selectPeer, peer.name);
       if (query.next()) {
@@ -58,8 +59,15 @@ struct ForeignWriter::Body {
     }
     // Takes the place of the automatic checkpoint, which is passive and could race the store's commits.
     sqlite3_wal_hook(handle, &Body::onCommit, this);
+    // An enqueue that is refused undoes a savepoint, which must not happen in a transaction that has outgrown the
+    // cache: see `Connection`.
+    execute(handle, "PRAGMA cache_spill=OFF");
   }
-  ~Body() { sqlite3_wal_autocheckpoint(handle, kSqliteAutocheckpointPages); }
+  ~Body() {
+    sqlite3_wal_autocheckpoint(handle, kSqliteAutocheckpointPages);
+    // Fails only where SQLite has no memory left; the connection then goes on not to spill.
+    sqlite3_exec(handle, ("PRAGMA cache_spill=" + spill).c_str(), nullptr, nullptr, nullptr);
+  }
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
@@ -88,6 +96,8 @@ struct ForeignWriter::Body {
   Statement savepoint;
   Statement release;
   Statement rollbackTo;
+  // The caller's: pages of cache beyond which a transaction goes to the log before its commit; 0: never.
+  const std::string spill;
 };
 
 ForeignWriter::ForeignWriter(SQLite::Database& connection, const OutboxOptions& options,

@@ -157,3 +157,17 @@ TEST_CASE("the application's connection does not checkpoint while bound, and doe
   big();
   CHECK(std::filesystem::file_size(fixture.world.file) > before + 6'000'000);
 }
+
+TEST_CASE("P1: the application's transactions do not spill while bound, as enqueues undo savepoints in them") {
+  Fixture fixture;
+  const auto spill = [&] { return fixture.connection.execAndGet("PRAGMA cache_spill").getInt(); };
+  CHECK(spill() == 0);
+  fixture.writer.reset();
+  CHECK(spill() > 0);
+  fixture.connection.exec("PRAGMA cache_spill=4000");
+  const int chosen = spill();
+  fixture.bind();
+  CHECK(spill() == 0);
+  fixture.writer.reset();
+  CHECK(spill() == chosen);
+}
