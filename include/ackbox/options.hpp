@@ -144,7 +144,7 @@ struct OutboxOptions {
   /// How often the file is asked for rows that another process or connection committed. Own commits wake the sender
   /// at once. Default 1 s, the seed's processing interval.
   std::chrono::milliseconds pollInterval = std::chrono::seconds(1);
-  /// The same while other processes have the file open, and how often their lives are checked. Default 20 ms.
+  /// The same while others have the file open (`start` hears of their commits at once), and for their lives. 20 ms.
   std::chrono::milliseconds sharedPollInterval = std::chrono::milliseconds(20);
   /// How long acknowledged rows are kept. 0 (default): deleted by the ACK itself.
   std::chrono::milliseconds ackedRetention{0};

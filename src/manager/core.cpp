@@ -52,6 +52,8 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       store_({file, options, nullptr}),
       options_(withPeersOf(store_, std::move(options))),
       origin_(store_.origin()),
+      logFile_(store_.logFile()),
+      ownersFile_(store_.ownersFile()),
       reader_(file, options_),
       refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock)),
       puller_(std::make_unique<Puller>(*this)),

@@ -82,6 +82,8 @@ public:
   /// On the writer's thread, between transactions: rows that the run has not been told of.
   [[nodiscard]] store::NewRows takeNews() { return store_.takeNewRows(kNewsChunk); }
   [[nodiscard]] bool shared() const noexcept { return store_.shared(); }
+  [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
+  [[nodiscard]] const std::filesystem::path& ownersFile() const noexcept { return ownersFile_; }
   /// See `Crossing`. Taken before mutex_ where both are.
   [[nodiscard]] const std::shared_ptr<std::mutex>& gate() const noexcept { return gate_; }
 
@@ -111,6 +113,8 @@ private:
   // With the peers that were taken over from the file.
   const OutboxOptions options_;
   const std::string origin_;
+  const std::filesystem::path logFile_;
+  const std::filesystem::path ownersFile_;
   store::Reader reader_;
   EventHub events_;
   PeerBoard peerBoard_;

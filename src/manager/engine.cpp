@@ -20,6 +20,9 @@ constexpr std::chrono::milliseconds kStorePause{250};
 // Retained rows deleted by one poll, when nothing else is settled.
 constexpr std::size_t kPurgedPerPoll = 500;
 
+// Between looks for what others write to the log, so that a busy neighbour does not keep us looking.
+constexpr std::chrono::milliseconds kSoon{4};
+
 // Settled rows passed by one poll on the way to the oldest live one: a few milliseconds.
 constexpr std::size_t kLooksPerPoll = 5'000;
 
@@ -73,6 +76,7 @@ void Engine::begin(Ended ended) {
     self->ended_ = std::move(call);
     self->machine_.setClaiming(self->mode_ != RunMode::once);
     self->senders_.start(self->strand_);
+    self->watchNeighbours();
     self->discover();
   });
 }
@@ -198,6 +202,7 @@ delivery::Now Engine::now() const {
 
 void Engine::onRows(store::NewRows&& rows, bool shared) {
   shared_ = shared;
+  groupsSeen_ = core_->writer().groups();
   for (const delivery::SessionInfo& session : rows.sessions) {
     sessionPeers_.insert_or_assign(session.key, session.peer);
   }
@@ -278,6 +283,7 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_cod
   if (finished_) {
     return;
   }
+  groupsSeen_ = core_->writer().groups();
   if (failOnce(error)) {
     return;
   }
@@ -434,6 +440,8 @@ void Engine::poll() {
     return;
   }
   pollUnderWay_ = true;
+  pollsDue_ = std::max(pollsDue_ - 1, 0);
+  polledAt_ = now().steady;
   commitDetached(
       core_->writer(), false,
       [](store::Store& store) {
@@ -465,10 +473,49 @@ void Engine::pollLater() {
   if (finished_ || stopping_ || mode_ != RunMode::continuous) {
     return;
   }
+  if (watch_) {
+    watch_->arm();
+  }
   const OutboxOptions& options = core_->options();
-  // What is to be tidied is a slice each poll.
-  pollAlarm_->set(now().steady + (shared_ || untidy_ ? options.sharedPollInterval : options.pollInterval),
-                  [self = shared_from_this()] { self->poll(); });
+  // What is to be tidied is a slice each poll. Neighbours are heard where there is a watch.
+  auto interval = untidy_ || (shared_ && !watch_) ? options.sharedPollInterval : options.pollInterval;
+  if (shared_ && pollsDue_ > 0) {
+    interval = std::min(interval, kSoon);
+  }
+  pollAlarm_->set(now().steady + interval, [self = shared_from_this()] { self->poll(); });
+}
+
+// On the manager's own thread only: on a caller's, time is the caller's, too.
+void Engine::watchNeighbours() {
+  if (!commitsHere_ || mode_ != RunMode::continuous) {
+    return;
+  }
+  auto watch = std::make_shared<FileWatch>(strand_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->heardNeighbour();
+    }
+  });
+  if (watch->watch(core_->logFile(), core_->ownersFile())) {
+    watch_ = std::move(watch);
+  }
+}
+
+// Polled twice: what was heard comes just before a commit is there to be seen, or a dead process's lock has gone. What
+// may have been this process's own write is asked about when that is over.
+void Engine::heardNeighbour() {
+  if (finished_) {
+    return;
+  }
+  pollsDue_ = 2;
+  if (!begun_ || !shared_) {
+    return;
+  }
+  const bool own = stepUnderWay_ || core_->writer().isCommitting() || core_->writer().groups() != groupsSeen_;
+  if (own || pollUnderWay_ || now().steady < polledAt_ + kSoon) {
+    pollLater();
+  } else {
+    poll();
+  }
 }
 
 void Engine::giveUp() {
@@ -514,6 +561,9 @@ void Engine::endIfDone() {
 
 void Engine::finish() {
   finished_ = true;
+  if (watch_) {
+    watch_->stop();
+  }
   wakeAlarm_->cancel();
   pollAlarm_->cancel();
   pauseAlarm_->cancel();

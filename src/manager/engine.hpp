@@ -16,6 +16,7 @@
 #include "manager/adviser.hpp"
 #include "manager/core.hpp"
 #include "manager/crossing.hpp"
+#include "manager/file_watch.hpp"
 #include "manager/health_watch.hpp"
 #include "manager/senders.hpp"
 #include "store/store.hpp"
@@ -105,6 +106,8 @@ private:
   void wakeLater();
   void poll();
   void pollLater();
+  void watchNeighbours();
+  void heardNeighbour();
   void discover();
   void beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&& rows, bool shared);
   void giveUp();
@@ -127,6 +130,13 @@ private:
   const std::unique_ptr<Alarm> pollAlarm_;
   const std::unique_ptr<Alarm> pauseAlarm_;
   const std::unique_ptr<Alarm> stopAlarm_;
+  // Of what others commit, and of their deaths; null: both are found by polls alone.
+  std::shared_ptr<FileWatch> watch_;
+  // Groups that the writer had begun when this run last heard of it: later writes may be its own.
+  std::uint64_t groupsSeen_ = 0;
+  // Polls that are to follow soon, as something was heard.
+  int pollsDue_ = 0;
+  SteadyTime polledAt_{};
   Ended ended_;
   std::unordered_map<delivery::PeerKey, store::PeerRow> peers_;
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_;

@@ -136,7 +136,7 @@ Store::Body::Body(const StoreOptions& storeOptions)
   transaction.begin(options.durability == Durability::powerCut);
   try {
     open(storeOptions.liveness ? storeOptions.liveness
-                               : kernelLiveness(ownersFile(connection.handle(), connection.prefix())));
+                               : kernelLiveness(store::ownersFile(connection.handle(), connection.prefix())));
     parts->counters.flush();
     transaction.commit();
   } catch (...) {
@@ -469,6 +469,14 @@ const std::string& Store::sessionName(delivery::SessionKey key) const {
 
 const std::string& Store::origin() const noexcept {
   return body_->origin;
+}
+
+std::filesystem::path Store::logFile() const {
+  return sqlite3_filename_wal(sqlite3_db_filename(body_->connection.handle(), "main"));
+}
+
+std::filesystem::path Store::ownersFile() const {
+  return store::ownersFile(body_->connection.handle(), body_->connection.prefix());
 }
 
 std::uint64_t Store::epoch() const noexcept {

@@ -301,6 +301,10 @@ public:
   /// Peer and session names of a session key that was told before.
   [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const;
   [[nodiscard]] const std::string& origin() const noexcept;
+  /// SQLite's log of the file, which each commit writes to.
+  [[nodiscard]] std::filesystem::path logFile() const;
+  /// The sidecar that each owner has open for writing as long as it lives.
+  [[nodiscard]] std::filesystem::path ownersFile() const;
   [[nodiscard]] std::uint64_t epoch() const noexcept;
   /// This open file's number among the owners; never used twice.
   [[nodiscard]] std::int64_t owner() const noexcept;
