@@ -130,36 +130,49 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor
   return begun;
 }
 
-std::shared_ptr<Engine> Core::adoptOnOwnContext(RunMode mode) {
+std::shared_ptr<Engine> Core::adoptOnOwnContext(RunMode mode, std::unique_lock<std::mutex>& lock) {
+  if (engine_.expired()) {
+    joinOwnThread(lock);
+  }
   std::shared_ptr<Engine> begun = adopt(ownContext_.get_executor(), mode, true);
-  joinOwnThread();
   ownContext_.restart();
   return begun;
 }
 
 void Core::runEnded(const StopReport& report) {
-  // With the gate held: whoever found the engine before has let go of it, and nobody finds it any more. The last lock
-  // that a run's thread takes, so that others may join that thread while they hold mutex_.
+  // With the gate held: whoever found the engine before has let go of it, and nobody finds it any more.
   const std::scoped_lock lock(*gate_, mutex_);
   lastReport_ = report;
   engine_.reset();
   runEnded_.notify_all();
 }
 
-// Only after its run has ended, so that nothing left on that thread asks for the mutex that is held here.
-void Core::joinOwnThread() {
-  if (ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id()) {
-    ownThread_.join();
+// Only after its run has ended. What was posted to it before may still call subscribers there, who may ask for any
+// lock: none is held while the thread is waited for.
+void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
+  runEnded_.wait(lock, [this] { return !joining_; });
+  if (!ownThread_.joinable() || ownThread_.get_id() == std::this_thread::get_id()) {
+    return;
   }
+  joining_ = true;
+  std::thread ended = std::move(ownThread_);
+  lock.unlock();
+  ended.join();
+  lock.lock();
+  joining_ = false;
+  runEnded_.notify_all();
 }
 
 void Core::start() {
   yieldToRun();
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (engine_.expired()) {
+    joinOwnThread(lock);
+  }
   if (!engine_.expired()) {
     return;
   }
-  const std::shared_ptr<Engine> begun = adoptOnOwnContext(RunMode::continuous);
+  const std::shared_ptr<Engine> begun = adoptOnOwnContext(RunMode::continuous, lock);
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
       ownContext_.get_executor());
   begun->begin([core = shared_from_this(), guard](const StopReport& report) {
@@ -251,10 +264,11 @@ StopReport Core::stopRun() {
   if (stopped != nullptr) {
     runEnded_.wait(lock, [&] { return engine_.lock().get() != stopped; });
   }
+  const StopReport report = stopped == nullptr ? StopReport{} : lastReport_;
   if (engine_.expired()) {
-    joinOwnThread();
+    joinOwnThread(lock);
   }
-  return stopped == nullptr ? StopReport{} : lastReport_;
+  return report;
 }
 
 DrainReport Core::drain(bool untilIdle) {
@@ -264,8 +278,8 @@ DrainReport Core::drain(bool untilIdle) {
   yieldToRun();
   std::shared_ptr<Engine> pass;
   {
-    const std::scoped_lock lock(mutex_);
-    pass = adoptOnOwnContext(untilIdle ? RunMode::untilIdle : RunMode::once);
+    std::unique_lock lock(mutex_);
+    pass = adoptOnOwnContext(untilIdle ? RunMode::untilIdle : RunMode::once, lock);
     // Under the lock, so that nobody's stop comes before it.
     pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
   }

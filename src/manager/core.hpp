@@ -100,12 +100,12 @@ private:
   /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
   template <typename Use>
   bool withEngine(Use&& use);
-  std::shared_ptr<Engine> adoptOnOwnContext(RunMode mode);
+  std::shared_ptr<Engine> adoptOnOwnContext(RunMode mode, std::unique_lock<std::mutex>& lock);
   /// Without claims outstanding, a run may take over from the puller.
   void yieldToRun();
   StopReport stopRun();
   StopReport stopPull();
-  void joinOwnThread();
+  void joinOwnThread(std::unique_lock<std::mutex>& lock);
 
   const std::filesystem::path file_;
   const std::shared_ptr<std::mutex> gate_ = std::make_shared<std::mutex>();
@@ -130,6 +130,8 @@ private:
   // Weak: the run keeps itself alive through its pending work, and ends with its executor at the latest.
   std::weak_ptr<Engine> engine_;
   std::thread ownThread_;
+  // Somebody waits for what was the own thread.
+  bool joining_ = false;
   StopReport lastReport_;
   bool pulling_ = false;
 
