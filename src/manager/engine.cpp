@@ -202,7 +202,6 @@ delivery::Now Engine::now() const {
 
 void Engine::onRows(store::NewRows&& rows, bool shared) {
   shared_ = shared;
-  groupsSeen_ = core_->writer().groups();
   for (const delivery::SessionInfo& session : rows.sessions) {
     sessionPeers_.insert_or_assign(session.key, session.peer);
   }
@@ -283,7 +282,6 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_cod
   if (finished_) {
     return;
   }
-  groupsSeen_ = core_->writer().groups();
   if (failOnce(error)) {
     return;
   }
@@ -463,6 +461,9 @@ void Engine::poll() {
                           engine.watch(poll.vitals);
                         }
                         engine.onRows(std::move(news.rows), news.shared);
+                        if (engine.watch_) {
+                          engine.watch_->arm();
+                        }
                         engine.pollLater();
                       }
                     });
@@ -473,16 +474,12 @@ void Engine::pollLater() {
   if (finished_ || stopping_ || mode_ != RunMode::continuous) {
     return;
   }
-  if (watch_) {
-    watch_->arm();
-  }
   const OutboxOptions& options = core_->options();
   // What is to be tidied is a slice each poll. Neighbours are heard where there is a watch.
-  auto interval = untidy_ || (shared_ && !watch_) ? options.sharedPollInterval : options.pollInterval;
-  if (shared_ && pollsDue_ > 0) {
-    interval = std::min(interval, kSoon);
-  }
-  pollAlarm_->set(now().steady + interval, [self = shared_from_this()] { self->poll(); });
+  const auto interval = untidy_ || (shared_ && !watch_) ? options.sharedPollInterval : options.pollInterval;
+  // What is heard is counted from the last poll: not put off by what is heard next.
+  const SteadyTime due = shared_ && pollsDue_ > 0 ? polledAt_ + kSoon : now().steady + interval;
+  pollAlarm_->set(due, [self = shared_from_this()] { self->poll(); });
 }
 
 // On the manager's own thread only: on a caller's, time is the caller's, too.
@@ -500,21 +497,16 @@ void Engine::watchNeighbours() {
   }
 }
 
-// Polled twice: what was heard comes just before a commit is there to be seen, or a dead process's lock has gone. What
-// may have been this process's own write is asked about when that is over.
+// Polled twice: what was heard comes just before a commit is there to be seen, or a dead process's lock has gone. It
+// may have been this process's own write; the watch is armed again by the poll, so there are never more of these than
+// polls.
 void Engine::heardNeighbour() {
   if (finished_) {
     return;
   }
   pollsDue_ = 2;
-  if (!begun_ || !shared_) {
-    return;
-  }
-  const bool own = stepUnderWay_ || core_->writer().isCommitting() || core_->writer().groups() != groupsSeen_;
-  if (own || pollUnderWay_ || now().steady < polledAt_ + kSoon) {
+  if (begun_ && shared_ && !pollUnderWay_) {
     pollLater();
-  } else {
-    poll();
   }
 }
 

@@ -132,8 +132,6 @@ private:
   const std::unique_ptr<Alarm> stopAlarm_;
   // Of what others commit, and of their deaths; null: both are found by polls alone.
   std::shared_ptr<FileWatch> watch_;
-  // Groups that the writer had begun when this run last heard of it: later writes may be its own.
-  std::uint64_t groupsSeen_ = 0;
   // Polls that are to follow soon, as something was heard.
   int pollsDue_ = 0;
   SteadyTime polledAt_{};

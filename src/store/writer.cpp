@@ -188,7 +188,6 @@ Job* Writer::takeGroup() noexcept {
 bool Writer::commitGroup(Job* first, WhenLocked whenLocked) noexcept {
   // A job's `done` may run a group of its own where there is no thread.
   const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
-  ++groups_;
   const bool finished = commitAndFinish(first, whenLocked);
   runner_ = outer;
   return finished;

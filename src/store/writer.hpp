@@ -93,10 +93,6 @@ public:
   /// Whether the caller is what commits, which cannot wait for itself.
   [[nodiscard]] bool runsInThisThread() const noexcept { return runner_.load() == std::this_thread::get_id(); }
 
-  /// How many groups it has begun; and whether one is under way. From any thread.
-  [[nodiscard]] std::uint64_t groups() const noexcept { return groups_.load(); }
-  [[nodiscard]] bool isCommitting() const noexcept { return runner_.load() != std::thread::id(); }
-
   /// Refuses new jobs, finishes the queued ones, joins the thread. Idempotent.
   void close() noexcept;
 
@@ -132,7 +128,6 @@ private:
 
   // The thread that commits, as long as it does.
   std::atomic<std::thread::id> runner_;
-  std::atomic<std::uint64_t> groups_{0};
   // Constant once jobs are submitted. What was posted finds the writer, while there is one, through the link.
   Post post_;
   std::shared_ptr<Writer*> link_;

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
@@ -122,5 +124,33 @@ TEST_CASE("row 2, P7: another process leaves a live slow sender its frames, and 
   REQUIRE(sentAt);
   const double delayMilliseconds = millisecondsBetween(killedAt, *sentAt);
   MESSAGE("from SIGKILL to the second process's first send: " << delayMilliseconds << " ms");
+  CHECK(delayMilliseconds < static_cast<double>(kGenerous.count()));
+}
+
+TEST_CASE("P7: a process that never stops writing takes over from a neighbour that dies") {
+  const ackbox::testing::TempDir directory;
+  crash::SilentPeer peer;
+  main_job::Child first = startAgent(directory, peer, kFrames, 0);
+  REQUIRE(first.readLine(kPatience) == "0");
+  REQUIRE(peer.awaitRequest(kPatience));
+
+  const auto sender = std::make_shared<NotingSender>();
+  ackbox::OutboxManager busy = ackbox::OutboxManager::open(directory.file("outbox.db"));
+  busy.setSender(sender);
+  busy.start();
+  std::array<std::jthread, 4> writers;
+  for (std::jthread& writer : writers) {
+    writer = std::jthread([&busy](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        busy.enqueue("busy", "com.example.event", R"("busy")");
+      }
+    });
+  }
+  REQUIRE(sender->awaitFrames(1));
+  const auto killedAt = steady_clock::now();
+  first.kill();
+  REQUIRE(sender->awaitFrames(1 + kFrames));
+  const double delayMilliseconds = millisecondsBetween(killedAt, steady_clock::now());
+  MESSAGE("from SIGKILL to the last of what was in flight: " << delayMilliseconds << " ms");
   CHECK(delayMilliseconds < static_cast<double>(kGenerous.count()));
 }
