@@ -66,7 +66,7 @@ struct Failure {
 struct MachineOptions {
   RetryPolicy retry;
   PeerHealthPolicy peerHealth;
-  std::uint32_t batchFrames = 100;
+  std::uint32_t batchFrames = 256;
   std::size_t batchBytes = 768 * 1024;
   std::chrono::milliseconds ackTimeout = std::chrono::seconds(60);
   /// When to ask again for a session that another process had in flight.

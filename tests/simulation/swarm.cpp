@@ -76,7 +76,7 @@ Handling drawHandling(Random& random) {
 constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
 
 void drawOutbox(Random& random, OutboxOptions& outbox) {
-  outbox.batchFrames = drawOf(random, std::array{1U, 2U, 7U, 100U});
+  outbox.batchFrames = drawOf(random, std::array{1U, 2U, 7U, 256U});
   outbox.batchBytes = drawOf(random, std::array<std::size_t, 2>{1'000, std::size_t{768} * 1024});
   outbox.requestTimeout = drawOf(random, std::array{milliseconds(500), milliseconds(5'000), milliseconds(30'000)});
   outbox.ackTimeout = drawOf(random, std::array{milliseconds(2'000), milliseconds(15'000), milliseconds(60'000)});
