@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "delivery/types.hpp"
+#include "store/claim_cache.hpp"
 #include "store/connection.hpp"
 #include "store/sql.hpp"
 
@@ -74,11 +75,13 @@ private:
   std::unordered_map<std::int64_t, std::uint64_t> foreign_;
 };
 
-/// What of a row does not change as long as it lives.
+/// What of a row does not change as long as it is in flight.
 struct RowFacts {
   delivery::SessionKey session = 0;
   std::uint64_t sequence = 0;
   std::int64_t bytes = 0;
+  /// Claims before the one that it is in flight with.
+  std::int64_t attempt = 0;
   WallTime enqueuedAt{};
   std::string messageId;
 };
@@ -99,9 +102,10 @@ struct InFlight {
     sessions.flush();
   }
   /// Writes what has left flight without its session's release. Once before each commit and each nested scope.
-  void flushOffered() {
+  void flushOffered(ClaimCache& cache) {
     for (const auto& [session, sequence] : offered) {
       Query(offer, session, sequence).run();
+      cache.forget(session);
     }
     offered.clear();
   }
@@ -109,6 +113,7 @@ struct InFlight {
     rows.forget();
     sessions.forget();
     facts.clear();
+    leaving.clear();
     offered.clear();
   }
 
@@ -116,6 +121,8 @@ struct InFlight {
   ClaimSet sessions;
   /// Of rows that this owner claimed: what its settle need not read again. A row may be missing here.
   std::unordered_map<delivery::MessageKey, RowFacts> facts;
+  /// Rows that are settled and still to be removed.
+  std::vector<delivery::MessageKey> leaving;
   /// The highest sequence that left flight, of sessions whose row does not say so yet: with the claim goes the only
   /// other trace of it.
   std::unordered_map<delivery::SessionKey, std::uint64_t> offered;

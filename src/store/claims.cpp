@@ -67,37 +67,24 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
 void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply) {
   delivery::SessionClaimed claimed;
   claimed.session = wanted.session;
-  std::string name;
-  bool isFirm = false;
-  bool isHalted = false;
-  bool isUntold = false;
-  std::uint64_t offered = 0;
-  std::uint64_t last = 0;
-  {
-    Query query(selectSession_, wanted.session);
-    if (!query.next()) {
-      // Nobody can hold what is not there; its rows are gone as well.
-      reply.sessions.push_back(std::move(claimed));
-      return;
-    }
-    claimed.dueAt = query.instant(0);
-    claimed.previousSequence = query.as<std::uint64_t>(1);
-    name = query.text(2);
-    claimed.priority = query.as<std::uint8_t>(3);
-    isFirm = query.integer(4) != 0;
-    isHalted = query.integer(5) != 0;
-    isUntold = query.integer(6) > context_.recallsTold;
-    offered = query.as<std::uint64_t>(7);
-    last = query.as<std::uint64_t>(8);
+  SessionRow* const session = sessionOf(wanted.session);
+  if (session == nullptr) {
+    // Nobody can hold what is not there; its rows are gone as well.
+    reply.sessions.push_back(std::move(claimed));
+    return;
   }
-  claimed.offeredSequence = offered;
+  claimed.dueAt = session->dueAt;
+  claimed.previousSequence = session->previousSequence;
+  claimed.priority = session->priority;
+  claimed.offeredSequence = session->offeredSequence;
+  const bool isUntold = session->recall > context_.recallsTold;
   if (context_.inFlight.sessions.isForeign(wanted.session) || isUntold) {
     claimed.status = delivery::ClaimStatus::busy;
-  } else if (isHalted) {
+  } else if (session->isHalted) {
     claimed.status = delivery::ClaimStatus::halted;
-  } else if (!isDue(claimed.dueAt, isFirm, now)) {
+  } else if (!isDue(claimed.dueAt, session->isFirm, now)) {
     claimed.status = delivery::ClaimStatus::notDue;
-  } else if (wanted.doubt && !isOurs(wanted.session, *wanted.doubt, last)) {
+  } else if (wanted.doubt && !isOurs(wanted.session, *wanted.doubt, session->lastSequence)) {
     claimed.status = delivery::ClaimStatus::outdated;
   } else {
     const std::size_t firstMessage = reply.messages.size();
@@ -112,11 +99,12 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
       claimed.status = delivery::ClaimStatus::claimed;
     }
     for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
-      reply.messages[index].frame.session = name;
+      reply.messages[index].frame.session = session->name;
     }
-    if (wanted.doubt && wanted.doubt->sequence > offered) {
+    if (wanted.doubt && wanted.doubt->sequence > session->offeredSequence) {
       claimed.offeredSequence = wanted.doubt->sequence;
       Query(offer_, wanted.session, claimed.offeredSequence).run();
+      session->offeredSequence = claimed.offeredSequence;
     }
     if (claimed.rows.empty()) {
       context_.inFlight.sessions.remove(wanted.session);
@@ -125,6 +113,27 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     }
   }
   reply.sessions.push_back(std::move(claimed));
+}
+
+SessionRow* Claims::sessionOf(delivery::SessionKey key) {
+  if (SessionRow* known = context_.claimCache.session(key)) {
+    return known;
+  }
+  Query query(selectSession_, key);
+  if (!query.next()) {
+    return nullptr;
+  }
+  SessionRow row;
+  row.dueAt = query.instant(0);
+  row.previousSequence = query.as<std::uint64_t>(1);
+  row.name = query.text(2);
+  row.priority = query.as<std::uint8_t>(3);
+  row.isFirm = query.integer(4) != 0;
+  row.isHalted = query.integer(5) != 0;
+  row.recall = query.integer(6);
+  row.offeredSequence = query.as<std::uint64_t>(7);
+  row.lastSequence = query.as<std::uint64_t>(8);
+  return &context_.claimCache.keep(key, std::move(row));
 }
 
 // What the file does not remember to have sent, but has, was sent before a power cut. A peer that names no id is
@@ -148,74 +157,81 @@ void Claims::claimUnit(const delivery::SessionClaim& wanted, WallTime now, Claim
 
 void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, WallTime now,
                       delivery::SessionClaimed& session, ClaimReply& reply) {
-  delivery::ClaimedRow row;
-  ClaimedMessage message;
-  bool isHeld = false;
-  delivery::SessionKey home = 0;
-  {
-    Query query(selectRow_, key);
-    if (!query.next()) {
-      return;
-    }
-    const auto state = query.as<MessageState>(0);
-    if (state == MessageState::sent) {
-      session.deferred.push_back({key, query.instant(5)});
-      return;
-    }
-    if (state != MessageState::pending) {
-      return;
-    }
-    if (context_.inFlight.rows.isForeign(key)) {
-      // Its owner lives, or it would have been buried: never robbed, whatever is known of the session.
-      session.status = delivery::ClaimStatus::busy;
-      return;
-    }
-    isHeld = context_.inFlight.rows.holds(key);
-    const std::optional<WallTime> until = isHeld ? std::nullopt
-                                                 : waitsUntil(query.instant(5), query.instant(4), query.integer(2) != 0,
-                                                              delivery::isUnit(session.session), key == waited, now);
-    if (until) {
-      session.status = delivery::ClaimStatus::notDue;
-      session.dueAt = *until;
-      session.delayed = key;
-      return;
-    }
-    row.key = key;
-    row.sequence = query.as<std::uint64_t>(1);
-    row.attempt = query.as<std::uint32_t>(2) + 1;
-    row.retryCount = query.as<std::uint32_t>(3);
-    row.enqueuedAt = query.instant(4);
-    row.expiresAt = query.optionalInstant(6);
-    row.notBefore = query.optionalInstant(12);
-    home = query.integer(13);
-    OutboundFrame& frame = message.frame;
-    frame.messageId = query.text(7);
-    frame.type = query.text(8);
-    frame.traceparent = query.text(9);
-    frame.correlationId = query.text(10);
-    frame.data = query.text(11);
-    row.dataBytes = static_cast<std::uint32_t>(frame.data.size());
+  std::optional<OutboxRow> row = context_.claimCache.take(key);
+  if (!row) {
+    row = read(key);
+  }
+  if (!row) {
+    return;
+  }
+  if (row->state == MessageState::sent) {
+    session.deferred.push_back({key, row->dueAt});
+    return;
+  }
+  if (row->state != MessageState::pending) {
+    return;
+  }
+  if (context_.inFlight.rows.isForeign(key)) {
+    // Its owner lives, or it would have been buried: never robbed, whatever is known of the session.
+    session.status = delivery::ClaimStatus::busy;
+    return;
+  }
+  OutboundFrame& frame = row->frame;
+  const bool isHeld = context_.inFlight.rows.holds(key);
+  const std::optional<WallTime> until = isHeld ? std::nullopt
+                                               : waitsUntil(row->dueAt, frame.enqueuedAt, row->attempt != 0,
+                                                            delivery::isUnit(session.session), key == waited, now);
+  if (until) {
+    session.status = delivery::ClaimStatus::notDue;
+    session.dueAt = *until;
+    session.delayed = key;
+    return;
   }
   if (isHeld) {
     // The number that the earlier claim has becomes stale.
     Query(claimAgain_, key).run();
-    ++row.attempt;
+    ++row->attempt;
   }
+  const auto bytes = static_cast<std::int64_t>(frame.data.size());
   context_.inFlight.rows.add(key);
-  context_.inFlight.facts.insert_or_assign(key, RowFacts{home, row.sequence, static_cast<std::int64_t>(row.dataBytes),
-                                                         row.enqueuedAt, message.frame.messageId});
-  message.session = session.session;
-  message.key = key;
-  message.frame.sequence = row.sequence;
-  message.frame.retryCount = row.retryCount;
-  message.frame.enqueuedAt = row.enqueuedAt;
-  message.frame.expiresAt = row.expiresAt;
+  context_.inFlight.facts.insert_or_assign(
+      key, RowFacts{row->session, frame.sequence, bytes, row->attempt, frame.enqueuedAt, frame.messageId});
   if (!isHeld) {
-    context_.counters.leave(home, MessageState::pending, 1, row.dataBytes);
-    context_.counters.enter(home, MessageState::sending, 1, row.dataBytes);
+    context_.counters.leave(row->session, MessageState::pending, 1, bytes);
+    context_.counters.enter(row->session, MessageState::sending, 1, bytes);
   }
-  session.rows.push_back(row);
-  reply.messages.push_back(std::move(message));
+  session.rows.push_back({.key = key,
+                          .sequence = frame.sequence,
+                          .attempt = row->attempt + 1,
+                          .retryCount = frame.retryCount,
+                          .dataBytes = static_cast<std::uint32_t>(bytes),
+                          .enqueuedAt = frame.enqueuedAt,
+                          .expiresAt = frame.expiresAt,
+                          .notBefore = row->notBefore});
+  reply.messages.push_back({session.session, key, std::move(frame)});
+}
+
+std::optional<OutboxRow> Claims::read(delivery::MessageKey key) {
+  Query query(selectRow_, key);
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  OutboxRow row;
+  row.state = query.as<MessageState>(0);
+  row.frame.sequence = query.as<std::uint64_t>(1);
+  row.attempt = query.as<std::uint32_t>(2);
+  row.frame.retryCount = query.as<std::uint32_t>(3);
+  row.frame.enqueuedAt = query.instant(4);
+  row.dueAt = query.instant(5);
+  row.frame.expiresAt = query.optionalInstant(6);
+  row.frame.messageId = query.text(7);
+  row.frame.type = query.text(8);
+  row.frame.traceparent = query.text(9);
+  row.frame.correlationId = query.text(10);
+  row.frame.data = query.text(11);
+  row.notBefore = query.optionalInstant(12);
+  row.session = query.integer(13);
+  return row;
 }
 
 void Claims::release(std::span<const delivery::SessionRelease> releases) {
@@ -223,10 +239,17 @@ void Claims::release(std::span<const delivery::SessionRelease> releases) {
     if (context_.inFlight.sessions.holds(released.session)) {
       // What was settled rides in the one write of the session's row.
       const Counters::SessionChange change = context_.counters.takeSession(released.session);
-      const auto offered = context_.inFlight.offered.extract(released.session);
-      Query(release_, released.session, released.dueAt, released.isFirm, released.previousSequence,
-            offered ? offered.mapped() : 0, released.head, change.live, change.failed)
+      const auto extracted = context_.inFlight.offered.extract(released.session);
+      const std::uint64_t offered = extracted ? extracted.mapped() : 0;
+      Query(release_, released.session, released.dueAt, released.isFirm, released.previousSequence, offered,
+            released.head, change.live, change.failed)
           .run();
+      if (SessionRow* const session = context_.claimCache.session(released.session)) {
+        session->dueAt = released.dueAt;
+        session->isFirm = released.isFirm;
+        session->previousSequence = released.previousSequence.value_or(session->previousSequence);
+        session->offeredSequence = std::max({session->offeredSequence, offered, released.previousSequence.value_or(0)});
+      }
       context_.inFlight.sessions.remove(released.session);
     }
   }

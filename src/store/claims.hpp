@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "store/context.hpp"
@@ -22,7 +23,9 @@ private:
   void claimUnit(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply);
   void claimRow(delivery::MessageKey key, delivery::MessageKey waited, WallTime now, delivery::SessionClaimed& session,
                 ClaimReply& reply);
-
+  /// Null: there is no such session. Valid until the cache's next change.
+  [[nodiscard]] SessionRow* sessionOf(delivery::SessionKey key);
+  [[nodiscard]] std::optional<OutboxRow> read(delivery::MessageKey key);
   [[nodiscard]] bool isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame, std::uint64_t last);
 
   Context& context_;

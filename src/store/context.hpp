@@ -6,6 +6,7 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/random.hpp"
+#include "store/claim_cache.hpp"
 #include "store/claim_set.hpp"
 #include "store/connection.hpp"
 #include "store/counters.hpp"
@@ -19,6 +20,7 @@ struct Context {
   Counters& counters;
   Oldest& oldest;
   InFlight& inFlight;
+  ClaimCache& claimCache;
   const OutboxOptions& options;
   Clock& clock;
   Random& random;

@@ -83,6 +83,7 @@ bool Orders::unblock(std::string_view peer, std::string_view session) {
 
 void Orders::block(delivery::SessionKey session, delivery::MessageKey key) {
   Query(block_, session, key, context_.clock.wallNow()).run();
+  context_.claimCache.forget(session);
 }
 
 void Orders::release(delivery::SessionKey session, delivery::MessageKey key) {
@@ -139,6 +140,7 @@ delivery::PeerKey Orders::peerOf(std::string_view peer) {
 // A rollback leaves this standing: the orders are then told once more, which harms nobody.
 void Orders::given() {
   Query(given_).run();
+  context_.claimCache.forgetSessions();
   untold_ = true;
 }
 

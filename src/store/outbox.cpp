@@ -54,6 +54,7 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
     return receipt;
   }
   append(cached, place, {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority});
+  remember(key, frame, receipt.messageId, place, now);
   counters.enter(place.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   counters.add(place.key, Counter::enqueued, 1);
   counters.add(Counter::lastKey, 1);
@@ -67,9 +68,27 @@ std::optional<EnqueueReceipt> Outbox::repetitionOf(const Frame& frame) {
   return sequence ? std::optional(EnqueueReceipt{EnqueueStatus::duplicate, frame.id, *sequence, {}}) : std::nullopt;
 }
 
+void Outbox::remember(delivery::MessageKey key, const Frame& frame, const std::string& messageId,
+                      const SessionTail& place, WallTime now) {
+  OutboxRow row;
+  row.session = place.key;
+  row.notBefore = OutboxRows::delayOf(frame, now);
+  row.dueAt = row.notBefore.value_or(WallTime{});
+  row.frame.messageId = messageId;
+  row.frame.type = frame.type;
+  row.frame.data = frame.data;
+  row.frame.sequence = place.lastSequence;
+  row.frame.enqueuedAt = now;
+  row.frame.expiresAt = frame.expiresAt;
+  row.frame.traceparent = frame.traceparent;
+  row.frame.correlationId = frame.correlationId;
+  context_.claimCache.add(key, std::move(row));
+}
+
 void Outbox::supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt) {
   for (const Supersedable& message : messages) {
     rows_.remove(message.key);
+    static_cast<void>(context_.claimCache.take(message.key));
     context_.counters.leave(message.session, MessageState::pending, 1, message.bytes);
     context_.counters.add(Counter::superseded, 1);
     context_.oldest.settled(message.key);
@@ -123,6 +142,10 @@ void Outbox::forgetAfter(std::size_t storedCount, std::size_t supersededCount) {
 void Outbox::flush() {
   for (CachedTail* cached : dirty_) {
     rows_.updateSession(cached->tail, cached->first, context_.counters.takeSession(cached->tail.key));
+    if (SessionRow* const session = context_.claimCache.session(cached->tail.key)) {
+      session->lastSequence = cached->tail.lastSequence;
+      session->priority = cached->tail.priority;
+    }
     cached->dirty = false;
   }
   dirty_.clear();

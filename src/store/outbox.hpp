@@ -63,6 +63,8 @@ private:
   CachedTail& tailOf(const SessionName& session, std::uint8_t priority);
   void append(CachedTail& cached, const SessionTail& place, const delivery::RowSeen& row);
   [[nodiscard]] std::optional<EnqueueReceipt> repetitionOf(const Frame& frame);
+  void remember(delivery::MessageKey key, const Frame& frame, const std::string& messageId, const SessionTail& place,
+                WallTime now);
   void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);
 
   Context& context_;

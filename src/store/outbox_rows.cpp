@@ -51,12 +51,15 @@ void OutboxRows::updateSession(const SessionTail& tail, delivery::MessageKey fir
 
 bool OutboxRows::insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId,
                         const SessionTail& place, WallTime now) {
-  // A delay that is over already is none, whatever becomes of the calendar.
-  const auto notBefore = frame.notBefore && *frame.notBefore > now ? frame.notBefore : std::nullopt;
   return Query(insert_, place.key, place.lastSequence, now, frame.expiresAt, messageId, frame.type,
-               NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data}, notBefore,
+               NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data}, delayOf(frame, now),
                NullIfEmpty{frame.supersedeKey}, key)
              .run() != 0;
+}
+
+std::optional<WallTime> OutboxRows::delayOf(const Frame& frame, WallTime now) {
+  // What is over already is none, whatever becomes of the calendar.
+  return frame.notBefore && *frame.notBefore > now ? frame.notBefore : std::nullopt;
 }
 
 std::optional<std::uint64_t> OutboxRows::sequenceOf(std::string_view messageId) {

@@ -66,6 +66,8 @@ public:
   /// Stores a pending row. False, and nothing stored, when the message id is taken.
   [[nodiscard]] bool insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId,
                             const SessionTail& place, WallTime now);
+  /// Until when the row of `frame`, enqueued `now`, waits; nothing: it may go.
+  [[nodiscard]] static std::optional<WallTime> delayOf(const Frame& frame, WallTime now);
   /// The sequence of the row with this id, if it is still there.
   [[nodiscard]] std::optional<std::uint64_t> sequenceOf(std::string_view messageId);
 

@@ -73,6 +73,7 @@ void Owners::putBack(std::int64_t owner) {
     context_.counters.moveLive(query.integer(0), MessageState::sending, MessageState::pending, query.integer(1));
   }
   Query(returnSessions_, owner).run();
+  context_.claimCache.forgetSessions();
   Query(returnRows_, owner).run();
   context_.inFlight.rows.removeAll(owner);
   context_.inFlight.sessions.removeAll(owner);

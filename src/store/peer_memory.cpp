@@ -46,6 +46,7 @@ std::optional<PeerResetEvent> PeerMemory::hear(const delivery::PeerNews& news, b
     Query(meet_, news.peer, news.store, news.storeEpoch).run();
     return std::nullopt;
   }
+  context_.claimCache.forgetSessions();
   PeerResetEvent event;
   event.kind = *news.found;
   event.store = news.store;

@@ -46,15 +46,25 @@ private:
     std::optional<std::int64_t> attempt;
   };
   [[nodiscard]] static Guard guardOf(const delivery::Settlement& settlement);
-  [[nodiscard]] std::optional<RowFacts> find(const delivery::Settlement& settlement, const Guard& guard);
+  struct Found {
+    RowFacts facts;
+    /// This owner claimed it, and it is as it was then: the guard holds.
+    bool isKnown = false;
+  };
+  [[nodiscard]] std::optional<Found> find(const delivery::Settlement& settlement, const Guard& guard);
   /// False when the guard did not hold: nothing is changed.
-  [[nodiscard]] bool write(const delivery::Settlement& settlement, const Guard& guard, delivery::Next next);
+  [[nodiscard]] bool write(const delivery::Settlement& settlement, const Guard& guard, delivery::Next next,
+                           bool isKnown);
+  void removeKnown();
+  /// Writes what settlements left to be written together.
+  void finish();
   void count(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row);
 
   Context& context_;
   Orders& orders_;
   Statement find_;
   Statement remove_;
+  Statement removeMany_;
   Statement keepAcked_;
   Statement update_;
   Statement locate_;

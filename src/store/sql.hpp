@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -71,6 +72,12 @@ public:
   explicit Query(Statement& statement, const Values&... values) : handle_(statement.handle_) {
     int index = 0;
     (bind(++index, values), ...);
+  }
+  Query(Statement& statement, std::span<const std::int64_t> values) : handle_(statement.handle_) {
+    int index = 0;
+    for (const std::int64_t value : values) {
+      bindInteger(++index, value);
+    }
   }
   ~Query();
   Query(const Query&) = delete;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "store/checkpointer.hpp"
+#include "store/claim_cache.hpp"
 #include "store/claim_set.hpp"
 #include "store/claims.hpp"
 #include "store/dead_letters.hpp"
@@ -31,7 +32,7 @@ struct Parts {
       : counters(connection.handle(), connection.prefix()),
         oldest(connection.handle(), connection.prefix(), counters),
         inFlight(connection),
-        context{connection, counters, oldest, inFlight, options, *options.clock, *options.random},
+        context{connection, counters, oldest, inFlight, claimCache, options, *options.clock, *options.random},
         peers(context),
         memory(context, peers),
         orders(context),
@@ -49,6 +50,7 @@ struct Parts {
   Counters counters;
   Oldest oldest;
   InFlight inFlight;
+  ClaimCache claimCache;
   Context context;
   Peers peers;
   PeerMemory memory;
@@ -188,6 +190,7 @@ void Store::Body::reload() {
   parts->counters.refresh();
   parts->oldest.forget();
   parts->inFlight.forget();
+  parts->claimCache.forget();
   parts->owners.refresh();
   parts->orders.refresh();
   readMeta();
@@ -202,6 +205,7 @@ void Store::Body::forgetAll() noexcept {
   parts->counters.forget();
   parts->oldest.forget();
   parts->inFlight.forget();
+  parts->claimCache.forget();
   parts->marks.forget();
 }
 
@@ -238,7 +242,7 @@ void Store::begin(bool durable, bool patient) {
 void Store::commit() {
   try {
     body_->parts->outbox.flush();
-    body_->parts->inFlight.flushOffered();
+    body_->parts->inFlight.flushOffered(body_->parts->claimCache);
     body_->parts->oldest.advanceIfDue();
     body_->parts->counters.flush();
     body_->transaction.commit();
@@ -387,7 +391,7 @@ std::size_t Store::purgeProcessed(std::size_t limit) {
 void Store::savepoint() {
   // Written now, so that undoing the scope may simply forget the sessions.
   body_->parts->outbox.flush();
-  body_->parts->inFlight.flushOffered();
+  body_->parts->inFlight.flushOffered(body_->parts->claimCache);
   body_->transaction.savepoint();
   body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
                            body_->parts->outbox.superseded().size()});
@@ -407,6 +411,7 @@ void Store::rollbackToSavepoint() {
   body_->parts->counters.restore(scope.changes);
   body_->parts->oldest.forget();
   body_->parts->inFlight.forget();
+  body_->parts->claimCache.forget();
   body_->parts->marks.forget();
 }
 

@@ -104,7 +104,9 @@ TEST_CASE("P8: a request under way when the peer goes down may still bring it up
 }
 
 TEST_CASE("P8: no storm on return: a success resumes with two requests of two frames, doubled by each answer") {
-  Outage stage(3);
+  MachineOptions options;
+  options.batchFrames = 100;
+  Outage stage(3, options);
   for (SessionKey session = 1; session <= 500; ++session) {
     stage.store(session);
   }

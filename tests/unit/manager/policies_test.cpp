@@ -398,7 +398,9 @@ TEST_CASE("row 12: three hours away and back: all delivered in order, nothing ch
   constexpr int kMessages = 2'000;
   constexpr int kSessions = 200;
   World world;
-  OutboxManager manager = world.open();
+  OutboxOptions options;
+  options.batchFrames = 100;
+  OutboxManager manager = world.open(options);
   std::vector<Frame> frames;
   for (int made = 0; made < kMessages; ++made) {
     Frame& frame = frames.emplace_back();

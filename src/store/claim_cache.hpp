@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "ackbox/frame.hpp"
+#include "ackbox/sender.hpp"
+#include "delivery/types.hpp"
+
+namespace ackbox::store {
+
+/// A row of the outbox as its claim needs it. The frame has neither its session's name nor its predecessor.
+struct OutboxRow {
+  MessageState state = MessageState::pending;
+  delivery::SessionKey session = 0;
+  /// Claims that are over.
+  std::uint32_t attempt = 0;
+  WallTime dueAt{};
+  std::optional<WallTime> notBefore = {};
+  OutboundFrame frame;
+};
+
+/// A session's row as its claim needs it.
+struct SessionRow {
+  std::string name;
+  WallTime dueAt{};
+  /// `dueAt` stands however far ahead it is.
+  bool isFirm = false;
+  /// Paused, or blocked by a dead letter.
+  bool isHalted = false;
+  std::uint8_t priority = 0;
+  std::uint64_t lastSequence = 0;
+  std::uint64_t previousSequence = 0;
+  /// The highest that was ever in a request.
+  std::uint64_t offeredSequence = 0;
+  /// The recalls at which its rows were put back.
+  std::int64_t recall = 0;
+};
+
+/// What a claim need not read: pending rows that were enqueued here and not claimed since, and sessions' rows.
+///
+/// Anything may be missing. Whoever changes such a row otherwise than through the reference takes it out of here, and
+/// what the file may contradict is forgotten: after a rollback, or another connection's commit. Thread-safety: none.
+class ClaimCache {
+public:
+  /// Not beyond `kRowBytesMax`: the oldest stay, as they are claimed first.
+  void add(delivery::MessageKey key, OutboxRow&& row);
+  /// What is taken is gone from here.
+  [[nodiscard]] std::optional<OutboxRow> take(delivery::MessageKey key);
+
+  /// Valid until the next call here; null: not known.
+  [[nodiscard]] SessionRow* session(delivery::SessionKey key);
+  /// Valid as above.
+  SessionRow& keep(delivery::SessionKey key, SessionRow&& row);
+  void forget(delivery::SessionKey key) { sessions_.erase(key); }
+  void forgetSessions() noexcept { sessions_.clear(); }
+
+  void forget() noexcept;
+
+private:
+  // About a backlog that is worked off in a few tenths of a second.
+  static constexpr std::size_t kRowBytesMax = 8 * 1024 * 1024;
+  static constexpr std::size_t kSessionsMax = 20'000;
+
+  std::unordered_map<delivery::MessageKey, OutboxRow> rows_;
+  std::size_t rowBytes_ = 0;
+  std::unordered_map<delivery::SessionKey, SessionRow> sessions_;
+};
+
+}  // namespace ackbox::store
