@@ -14,7 +14,7 @@ std::size_t bytesOf(const OutboxRow& row) {
 
 void ClaimCache::add(delivery::MessageKey key, OutboxRow&& row) {
   const std::size_t bytes = bytesOf(row);
-  if (rowBytes_ + bytes <= kRowBytesMax && rows_.try_emplace(key, std::move(row)).second) {
+  if (hasRoom() && rows_.try_emplace(key, std::move(row)).second) {
     rowBytes_ += bytes;
   }
 }

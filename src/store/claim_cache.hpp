@@ -46,7 +46,8 @@ struct SessionRow {
 /// what the file may contradict is forgotten: after a rollback, or another connection's commit. Thread-safety: none.
 class ClaimCache {
 public:
-  /// Not beyond `kRowBytesMax`: the oldest stay, as they are claimed first.
+  /// Whether `add` would keep anything: beyond `kRowBytesMax` the oldest stay, as they are claimed first.
+  [[nodiscard]] bool hasRoom() const noexcept { return rowBytes_ < kRowBytesMax; }
   void add(delivery::MessageKey key, OutboxRow&& row);
   /// What is taken is gone from here.
   [[nodiscard]] std::optional<OutboxRow> take(delivery::MessageKey key);
@@ -61,8 +62,8 @@ public:
   void forget() noexcept;
 
 private:
-  // About a backlog that is worked off in a few tenths of a second.
-  static constexpr std::size_t kRowBytesMax = 8 * 1024 * 1024;
+  // More than what is under way at once; what exceeds it is a backlog, and larger caches gained nothing.
+  static constexpr std::size_t kRowBytesMax = 2 * 1024 * 1024;
   static constexpr std::size_t kSessionsMax = 20'000;
 
   std::unordered_map<delivery::MessageKey, OutboxRow> rows_;

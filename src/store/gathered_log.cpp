@@ -58,10 +58,11 @@ GatheredLog::GatheredLog(sqlite3* connection) {
     return;
   }
   buffer_.emplace(log, log->pMethods);
+  room_.emplace(log, log->pMethods);
   log_.take(log, this);
   log_.methods.xRead = &GatheredLog::read;
   log_.methods.xWrite = &GatheredLog::write;
-  log_.methods.xSync = &afterFlush<&sqlite3_io_methods::xSync, int>;
+  log_.methods.xSync = &GatheredLog::sync;
   log_.methods.xTruncate = &afterFlush<&sqlite3_io_methods::xTruncate, sqlite3_int64>;
   log_.methods.xFileSize = &afterFlush<&sqlite3_io_methods::xFileSize, sqlite3_int64*>;
   log_.methods.xFileControl = &afterFlush<&sqlite3_io_methods::xFileControl, int, void*>;
@@ -97,6 +98,15 @@ int GatheredLog::read(sqlite3_file* file, void* bytes, int size, sqlite3_int64 o
 
 int GatheredLog::write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
   return of(file).owner->buffer_->write(bytes, size, offset);
+}
+
+int GatheredLog::sync(sqlite3_file* file, int flags) {
+  const File& self = of(file);
+  if (const int refused = self.owner->buffer_->flush(); refused != SQLITE_OK) {
+    return refused;
+  }
+  self.owner->room_->keepBehind(self.owner->buffer_->end());
+  return self.beneath->xSync(file, flags);
 }
 
 int GatheredLog::lockShared(sqlite3_file* file, int offset, int count, int flags) {

@@ -5,11 +5,13 @@
 #include <optional>
 
 #include "store/log_buffer.hpp"
+#include "store/log_room.hpp"
 
 namespace ackbox::store {
 
 /// Puts a `LogBuffer` before the write-ahead log of one connection, so that a commit is one write. Two calls for each
-/// page and its description are what SQLite makes of it otherwise, and half of what writing the log costs.
+/// page and its description are what SQLite makes of it otherwise, and half of what writing the log costs. Before a
+/// sync it sees to it that there is `LogRoom` behind what was written.
 ///
 /// The files stay those of the connection's VFS, and whatever is not named here goes to it untouched: only the tables
 /// of methods that SQLite finds in two of its file objects are replaced, the log's, and the database's, through which
@@ -44,6 +46,7 @@ private:
   static int afterFlush(sqlite3_file* file, Arguments... arguments);
   static int read(sqlite3_file* file, void* bytes, int size, sqlite3_int64 offset);
   static int write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset);
+  static int sync(sqlite3_file* file, int flags);
   static int lockShared(sqlite3_file* file, int offset, int count, int flags);
   static int close(sqlite3_file* file);
 
@@ -52,6 +55,7 @@ private:
   File log_;
   File database_;
   std::optional<LogBuffer> buffer_;
+  std::optional<LogRoom> room_;
 };
 
 }  // namespace ackbox::store

@@ -33,6 +33,9 @@ public:
   /// Whether a read of these bytes needs a `flush`.
   [[nodiscard]] bool holds(int size, std::int64_t offset) const noexcept;
 
+  /// Where the pages of this transaction end; -1 before its first.
+  [[nodiscard]] std::int64_t end() const noexcept { return end_; }
+
   /// The transaction is over: what is left of it was never committed, and the place may be another process's now.
   void forget() noexcept;
 
@@ -47,7 +50,6 @@ private:
   // Not written yet: these bytes, at `start_`.
   std::vector<std::byte> bytes_;
   std::int64_t start_ = 0;
-  // Where the pages of this transaction end; -1 before its first.
   std::int64_t end_ = -1;
   // The last description waits for its page, which commits.
   bool awaitsPage_ = false;

@@ -54,7 +54,9 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
     return receipt;
   }
   append(cached, place, {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority});
-  remember(key, frame, receipt.messageId, place, now);
+  if (context_.claimCache.hasRoom()) {
+    remember(key, frame, receipt.messageId, place, now);
+  }
   counters.enter(place.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   counters.add(place.key, Counter::enqueued, 1);
   counters.add(Counter::lastKey, 1);

@@ -48,7 +48,8 @@ struct Agent {
     };
     OutboxOptions options;
     options.vfs = disk.name();
-    // Nothing is written but what the messages need.
+    // Nothing is written but what the messages need; nor room for what is synced.
+    options.durability = Durability::processCrash;
     options.pollInterval = std::chrono::hours(1);
     options.batchFrames = 1;
     options.peers.emplace_back().maxRequests = 16;

@@ -157,9 +157,63 @@ TEST_CASE("P1: the one sync of a durable commit comes after all of its bytes") {
   insert(ours.database, 1);
   const std::size_t before = record->length();
   insert(ours.database, 1);
-  REQUIRE(record->length() == before + 2);
-  CHECK(record->operations()[before].kind == DiskCall::write);
-  CHECK(record->operations()[before + 1].kind == DiskCall::sync);
+  // One of the writes may have made room.
+  REQUIRE(record->length() >= before + 2);
+  for (std::size_t call = before; call + 1 < record->length(); ++call) {
+    CHECK(record->operations()[call].kind == DiskCall::write);
+  }
+  CHECK(record->operations()[record->length() - 1].kind == DiskCall::sync);
+}
+
+TEST_CASE("few durable commits change the length of the log's file, and others make no room") {
+  MemoryDisk disk;
+  Gathered ours(disk.name());
+  const auto length = [&disk] { return disk.files().at(kFile + "-wal").size(); };
+  insert(ours.database, 1);
+  const std::size_t without = length();
+  insert(ours.database, 1);
+  // Pages and their descriptions, and nothing behind.
+  CHECK((length() - without) % (4096 + 24) == 0);
+  ours.database.exec("PRAGMA synchronous=FULL");
+  int changes = 0;
+  for (int commit = 0; commit < 300; ++commit) {
+    const std::size_t before = length();
+    insert(ours.database, 1);
+    changes += length() == before ? 0 : 1;
+  }
+  CHECK(changes < 30);
+  CHECK(contentAfterRecovery(disk) == contentOf(ours.database));
+}
+
+TEST_CASE("a disk without space for the room keeps the commit") {
+  MemoryDisk disk;
+  Gathered ours(disk.name());
+  ours.database.exec("PRAGMA synchronous=FULL");
+  LogWrites writes(disk);
+  // The commit's one write, and then the room.
+  writes.refused = 2;
+  insert(ours.database, 1);
+  CHECK(writes.count == 2);
+  insert(ours.database, 3);
+  CHECK(ours.database.execAndGet("SELECT count(*) FROM t").getInt() == 4);
+  CHECK(contentAfterRecovery(disk) == contentOf(ours.database));
+}
+
+TEST_CASE("P1: room is made behind what others have written, whoever knew the file's length") {
+  MemoryDisk disk;
+  Gathered first(disk.name());
+  Gathered second(disk.name());
+  first.database.exec("PRAGMA synchronous=FULL");
+  second.database.exec("PRAGMA synchronous=FULL");
+  for (int turn = 0; turn < 60; ++turn) {
+    Gathered& writer = turn % 7 < 3 ? first : second;
+    insert(writer.database, turn % 5 + 1);
+    if (turn % 20 == 19) {
+      // The log begins anew, shorter or as long as it was.
+      writer.database.exec(turn == 39 ? "PRAGMA wal_checkpoint(TRUNCATE)" : "PRAGMA wal_checkpoint(RESTART)");
+    }
+    CHECK(contentAfterRecovery(disk) == contentOf(first.database));
+  }
 }
 
 TEST_CASE("a store's commit is one write to the log") {
