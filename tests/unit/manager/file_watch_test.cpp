@@ -15,6 +15,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
+#include "support/test_frame.hpp"
 
 namespace ackbox {
 namespace {
@@ -87,10 +88,7 @@ TEST_CASE("what another process commits is sent at once, however rare the polls 
   std::binary_semaphore acked{0};
   const Subscription subscription = sending.onAcked([&acked](const AckedEvent&) { acked.release(); });
   sending.start();
-  Frame frame;
-  frame.session = "s";
-  frame.type = "test.event";
-  frame.data = "{}";
+  const Frame frame = testing::testFrame("s");
   // The run has begun, and read what there was, once its own message is through.
   REQUIRE(sending.enqueue(frame).isNew());
   acked.acquire();

@@ -22,20 +22,14 @@
 #include "support/memory_disk.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
+#include "support/test_frame.hpp"
 
 namespace ackbox {
 namespace {
 
 using testing::DiskCall;
 using testing::ScriptedSender;
-
-Frame frame(const std::string& session) {
-  Frame made;
-  made.session = session;
-  made.type = "test.event";
-  made.data = "{}";
-  return made;
-}
+using testing::testFrame;
 
 struct Agent {
   Agent() {
@@ -63,7 +57,7 @@ struct Agent {
 
   void deliver(int messages) {
     for (int message = 0; message < messages; ++message) {
-      REQUIRE(manager->enqueue(frame("s")).isNew());
+      REQUIRE(manager->enqueue(testFrame("s")).isNew());
       acked.acquire();
     }
   }
@@ -105,7 +99,7 @@ TEST_CASE("a crowd is claimed and settled by few commits, however few frames a r
   Agent agent;
   std::vector<Frame> frames;
   for (int session = 0; session < 320; ++session) {
-    frames.push_back(frame(std::to_string(session)));
+    frames.push_back(testFrame(std::to_string(session)));
   }
   agent.manager->enqueueBatch(frames);
   agent.takeWriters();

@@ -16,6 +16,7 @@
 #include "ackbox/pull.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
+#include "support/test_frame.hpp"
 
 namespace ackbox {
 namespace {
@@ -23,14 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::ScriptedSender;
 using testing::TempDir;
-
-Frame frame(const std::string& session) {
-  Frame made;
-  made.session = session;
-  made.type = "test.event";
-  made.data = "{}";
-  return made;
-}
+using testing::testFrame;
 
 struct Outbox {
   explicit Outbox(milliseconds stopTimeout = milliseconds(5000)) {
@@ -101,9 +95,9 @@ TEST_CASE("row 5: a stop from any callback returns at once, and the run ends beh
   }
   SUBCASE("the callback of enqueueThen, on the store's thread") {
     box.manager->start();
-    box.manager->enqueueThen(frame("t"), [&](const std::error_code&, const EnqueueReceipt&) { stop(); });
+    box.manager->enqueueThen(testFrame("t"), [&](const std::error_code&, const EnqueueReceipt&) { stop(); });
   }
-  box.manager->enqueue(frame("s"));
+  box.manager->enqueue(testFrame("s"));
   box.manager->start();
   stop.await();
   box.manager->stop();
@@ -117,8 +111,8 @@ TEST_CASE("row 5: a stop from any callback returns at once, and the run ends beh
 TEST_CASE("row 5: a stop from a callback of a claim's settle, or from the store's thread, puts claims back") {
   Outbox box;
   StopReport report;
-  box.manager->enqueue(frame("s"));
-  box.manager->enqueue(frame("t"));
+  box.manager->enqueue(testFrame("s"));
+  box.manager->enqueue(testFrame("t"));
   const std::vector<Claim> claims = box.manager->claim(2);
   REQUIRE(claims.size() == 2);
   SUBCASE("onAcked") {
@@ -130,7 +124,7 @@ TEST_CASE("row 5: a stop from a callback of a claim's settle, or from the store'
   SUBCASE("the callback of enqueueThen") {
     CHECK(box.manager->settle(claims[0], Outcome::ack) == SettleStatus::settled);
     std::promise<void> called;
-    box.manager->enqueueThen(frame("s"), [&](const std::error_code&, const EnqueueReceipt&) {
+    box.manager->enqueueThen(testFrame("s"), [&](const std::error_code&, const EnqueueReceipt&) {
       report = box.manager->stop();
       called.set_value();
     });
@@ -147,7 +141,7 @@ TEST_CASE("row 5: a stop from a callback of a claim's settle, or from the store'
 
 TEST_CASE("row 5: claims by hand go back with the manager's stop and with its end, uncharged and counted") {
   Outbox box;
-  const std::string id = box.manager->enqueue(frame("s")).messageId;
+  const std::string id = box.manager->enqueue(testFrame("s")).messageId;
   REQUIRE(box.manager->claim(1).size() == 1);
   CHECK(box.manager->stop().released == 1);
   CHECK(box.manager->stop().released == 0);
@@ -169,7 +163,7 @@ TEST_CASE("row 5: a stop counts what was settled while it waited, and waits no l
       answer.get_future().wait();
       return SendFunctionResult{true, {}, true};
     });
-    box.manager->enqueue(frame("s"));
+    box.manager->enqueue(testFrame("s"));
     box.manager->start();
     sent.acquire();
     auto stopping = std::async(std::launch::async, [&] { return box.manager->stop(); });
@@ -185,7 +179,7 @@ TEST_CASE("row 5: a stop counts what was settled while it waited, and waits no l
     Outbox impatient(milliseconds(1));
     const auto silent = std::make_shared<testing::SilentSender>();
     impatient.manager->setSender(silent);
-    impatient.manager->enqueue(frame("s"));
+    impatient.manager->enqueue(testFrame("s"));
     impatient.manager->start();
     silent->waitForFrames(1);
     const StopReport report = impatient.manager->stop();
@@ -208,7 +202,7 @@ TEST_CASE("row 5: a manager may end inside a callback of its own") {
   });
   OutboxManager& manager = *box.manager;
   manager.start();
-  manager.enqueueThen(frame("s"), [](const std::error_code&, const EnqueueReceipt&) {});
+  manager.enqueueThen(testFrame("s"), [](const std::error_code&, const EnqueueReceipt&) {});
   ended.acquire();
   const OutboxManager again = OutboxManager::open(box.dir.file("agent.db"));
   CHECK(again.getStats().sending == 0);
