@@ -24,12 +24,14 @@ std::size_t framesOf(std::span<const SessionClaim> claims) {
 
 }  // namespace
 
-void Machine::claimed(RequestId request, std::span<const SessionClaimed> sessions, const Now& now, Actions& actions) {
+void Machine::claimed(RequestId request, std::span<const SessionClaimed> sessions, std::uint64_t ownEpoch,
+                      const Now& now, Actions& actions) {
   const auto place = body_->requests.find(request);
   if (place == body_->requests.end() || !place->second.claiming()) {
     return;
   }
   Request& known = place->second;
+  known.ownEpoch = ownEpoch;
   check(sessions.size() == known.asked.size(), "a claim is answered for each session asked for");
   Peer& peer = *known.peer;
   Body::Filling filling;

@@ -124,7 +124,9 @@ public:
 
   /// The store's answer to `Actions::Claim`, one entry per session asked for, in the order asked. Yields at most one
   /// `Send`; rows past their expiry or horizon are failed instead; rows beyond the batch's bytes are released.
-  void claimed(RequestId request, std::span<const SessionClaimed> sessions, const Now& now, Actions& actions);
+  /// `ownEpoch` is the store's as of the claim, which the request carries.
+  void claimed(RequestId request, std::span<const SessionClaimed> sessions, std::uint64_t ownEpoch, const Now& now,
+               Actions& actions);
 
   /// The claim could not be carried out (the database is busy or the disk is full): everything goes back and is tried
   /// again after `pause`.

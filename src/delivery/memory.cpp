@@ -50,9 +50,10 @@ std::optional<PeerNews> Machine::Body::whetherStale(const Request& request, cons
     peer.staleAt = 0;
     return std::nullopt;
   }
-  // A request that begins from now on has the file's epoch as of now.
-  if (peer.staleAt == 0 || request.id <= peer.staleAt) {
+  // A request that begins from now on has the file's epoch as of now: a newer one, if another process opened the file.
+  if (peer.staleAt == 0 || request.id <= peer.staleAt || request.ownEpoch > peer.staleEpoch) {
     peer.staleAt = std::max(peer.staleAt, lastRequest);
+    peer.staleEpoch = std::max(peer.staleEpoch, request.ownEpoch);
     return std::nullopt;
   }
   PeerNews found;

@@ -59,6 +59,8 @@ struct Peer {
   RequestId metAt = 0;
   /// Requests up to this one may carry an epoch that another process has outdated meanwhile; 0: none was refused.
   RequestId staleAt = 0;
+  /// The newest of the epochs that were refused since.
+  std::uint64_t staleEpoch = 0;
   /// It knows another file than this one under this store's name; told once.
   bool isDisowned = false;
   /// In the list of peers to look at before the event ends.

@@ -13,6 +13,8 @@ struct Request {
   Peer* peer = nullptr;
   /// The peer's health at the start.
   std::uint64_t epoch = 0;
+  /// This store's, as of the claim.
+  std::uint64_t ownEpoch = 0;
 
   /// What the claim asked for; empty once it was answered.
   std::vector<SessionClaim> asked;

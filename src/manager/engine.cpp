@@ -298,7 +298,7 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_cod
     drained_.claimed += reply.messages.size();
     requests_.insert_or_assign(request, Request{std::move(reply.messages), step->epoch, {}});
     const std::size_t sends = actions.sends.size();
-    machine_.claimed(request, reply.sessions, now(), actions);
+    machine_.claimed(request, reply.sessions, step->epoch, now(), actions);
     if (actions.sends.size() == sends) {
       requests_.erase(request);
     }

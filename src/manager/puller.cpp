@@ -427,7 +427,7 @@ void Puller::addTaken(const StepJob& step, std::vector<Claim>& taken) {
   for (std::size_t index = 0; index < step.claims.size(); ++index) {
     const delivery::RequestId request = step.actions.claims[index].request;
     store::ClaimReply reply = step.claims[index];
-    machine_->claimed(request, reply.sessions, now(), sends);
+    machine_->claimed(request, reply.sessions, step.epoch, now(), sends);
     if (sends.sends.empty()) {
       continue;
     }

@@ -267,8 +267,8 @@ TEST_CASE("An answer for an unknown request, or a second one, is ignored") {
   stage.enqueue(1);
   const RequestId request = stage.sends.front().request;
   Actions actions;
-  stage.machine->claimed(77, {}, stage.now, actions);
-  stage.machine->claimed(request, {}, stage.now, actions);
+  stage.machine->claimed(77, {}, stage.ownEpoch, stage.now, actions);
+  stage.machine->claimed(request, {}, stage.ownEpoch, stage.now, actions);
   stage.machine->claimFailed(request, 1s, stage.now, actions);
   stage.machine->answered(77, {}, stage.now, actions);
   CHECK(actions.empty());

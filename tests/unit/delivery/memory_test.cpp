@@ -157,7 +157,8 @@ TEST_CASE("P3: a number that nobody remembers to have sent is asked about before
       const Actions::Claim asked = stage.pendingClaims.front();
       stage.pendingClaims.pop_front();
       Actions actions;
-      stage.machine->claimed(asked.request, std::vector{stage.claim(asked.sessions.front())}, stage.now, actions);
+      stage.machine->claimed(asked.request, std::vector{stage.claim(asked.sessions.front())}, stage.ownEpoch, stage.now,
+                             actions);
       REQUIRE(actions.news.size() == 1);
       CHECK(actions.news[0].found == PeerResetKind::selfRestored);
       CHECK(actions.news[0].accepted == 9);
@@ -202,6 +203,26 @@ TEST_CASE("An epoch that another process has just outdated is forgiven once; ref
     CHECK(stage.hear(stage.acks(1, "one")).empty());
     CHECK_FALSE(stage.isDown());
   }
+}
+
+TEST_CASE(
+    "P3: a file that other processes keep opening is not taken for a restored one, until an epoch is refused twice") {
+  Memory stage(1);
+  SendReport stale = stage.acks(1, "one");
+  stale.results[0] = Stage::result(Outcome::term, "stale-epoch");
+  const MessageKey first = stage.enqueue(1);
+  for (int opened = 0; opened < 5; ++opened) {
+    // The claim of the request that follows sees that the file was opened again.
+    ++stage.ownEpoch;
+    CHECK(stage.hear(stale).empty());
+    CHECK(stage.state(first) == MessageState::sending);
+    CHECK_FALSE(stage.isDown());
+  }
+  // Not opened again meanwhile.
+  CHECK(stage.hear(stale).empty());
+  const auto news = stage.hear(stale);
+  REQUIRE(news.size() == 1);
+  CHECK(news[0].found == PeerResetKind::selfRestored);
 }
 
 TEST_CASE("P4: a row that was put back under the machine's eyes goes before what it has queued") {

@@ -219,7 +219,7 @@ struct Stage {
       got.push_back(claim(asked));
     }
     Actions actions;
-    machine->claimed(made.request, got, now, actions);
+    machine->claimed(made.request, got, ownEpoch, now, actions);
     perform(std::move(actions));
   }
 
@@ -323,6 +323,8 @@ struct Stage {
   MachineOptions options;
   std::shared_ptr<Random> random;
   std::unique_ptr<Machine> machine;
+  /// What claims say of the store's epoch.
+  std::uint64_t ownEpoch = 1;
   Now now{.steady = SteadyTime(1000h), .wall = WallTime(500'000h)};
 
   /// What the file remembers to have sent, of any session.
