@@ -32,7 +32,6 @@ struct SessionRow {
   /// Paused, or blocked by a dead letter.
   bool isHalted = false;
   std::uint8_t priority = 0;
-  std::uint64_t lastSequence = 0;
   std::uint64_t previousSequence = 0;
   /// The highest that was ever in a request.
   std::uint64_t offeredSequence = 0;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
+
+#include "store/message_ids.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -33,12 +36,14 @@ std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool was
 
 Claims::Claims(Context& context)
     : context_(context),
-      selectSession_(
-          context.prepare("SELECT due_at_ms,previous_sequence,name,priority,due_is_firm,"
-                          "paused_at_ms<>0 OR blocked_by<>0,recall,offered_sequence,last_sequence FROM #sessions "
-                          "WHERE id=?1")),
+      selectSession_(context.prepare("SELECT due_at_ms,previous_sequence,name,priority,due_is_firm,"
+                                     "paused_at_ms<>0 OR blocked_by<>0,recall,offered_sequence FROM #sessions "
+                                     "WHERE id=?1")),
+      selectLast_(context.prepare("SELECT last_sequence FROM #sessions WHERE id=?1")),
       offer_(context.prepare("UPDATE #sessions SET offered_sequence=?2 WHERE id=?1")),
-      isOurs_(context.prepare("SELECT 1 FROM #outbox WHERE message_id=?1 AND session_id=?2 AND sequence=?3")),
+      isOurs_(context.prepare(std::string("SELECT 1 FROM #outbox WHERE id=")
+                                  .append(kKeyOfMessage)
+                                  .append(" AND session_id=?2 AND sequence=?3"))),
       selectRow_(context.prepare(
           "SELECT state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
           "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
@@ -46,8 +51,9 @@ Claims::Claims(Context& context)
       release_(context.prepare(
           "UPDATE #sessions SET due_at_ms=?2, due_is_firm=?3, "
           "previous_sequence=coalesce(?4,previous_sequence), "
-          "offered_sequence=max(offered_sequence,?5,coalesce(?4,0)), head_id=iif(?6=0,head_id,?6), live=live+?7, "
-          "failed=failed+?8 WHERE id=?1")) {}
+          "offered_sequence=max(offered_sequence,?5,coalesce(?4,0)), "
+          "head_id=CASE WHEN ?6<>0 THEN ?6 WHEN live=0 AND ?10<>0 THEN ?10 ELSE head_id END, live=live+?7, "
+          "failed=failed+?8, last_sequence=max(last_sequence,?9) WHERE id=?1")) {}
 
 ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
   ClaimReply reply;
@@ -84,7 +90,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     claimed.status = delivery::ClaimStatus::halted;
   } else if (!isDue(claimed.dueAt, session->isFirm, now)) {
     claimed.status = delivery::ClaimStatus::notDue;
-  } else if (wanted.doubt && !isOurs(wanted.session, *wanted.doubt, session->lastSequence)) {
+  } else if (wanted.doubt && !isOurs(wanted.session, *wanted.doubt)) {
     claimed.status = delivery::ClaimStatus::outdated;
   } else {
     const std::size_t firstMessage = reply.messages.size();
@@ -132,15 +138,15 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
   row.isHalted = query.integer(5) != 0;
   row.recall = query.integer(6);
   row.offeredSequence = query.as<std::uint64_t>(7);
-  row.lastSequence = query.as<std::uint64_t>(8);
   return &context_.claimCache.keep(key, std::move(row));
 }
 
 // What the file does not remember to have sent, but has, was sent before a power cut. A peer that names no id is
 // doubted only where the number was never given away.
-bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame, std::uint64_t last) {
+bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame) {
   if (frame.id.empty()) {
-    return frame.sequence <= last;
+    Query query(selectLast_, session);
+    return query.next() && frame.sequence <= context_.tails.lastSequence(session, query.as<std::uint64_t>(0));
   }
   return Query(isOurs_, frame.id, session, frame.sequence).next();
 }
@@ -197,8 +203,7 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Wal
   context_.inFlight.facts.insert_or_assign(
       key, RowFacts{row->session, frame.sequence, bytes, row->attempt, frame.enqueuedAt, frame.messageId});
   if (!isHeld) {
-    context_.counters.leave(row->session, MessageState::pending, 1, bytes);
-    context_.counters.enter(row->session, MessageState::sending, 1, bytes);
+    context_.counters.move(row->session, MessageState::pending, MessageState::sending);
   }
   session.rows.push_back({.key = key,
                           .sequence = frame.sequence,
@@ -237,12 +242,12 @@ std::optional<OutboxRow> Claims::read(delivery::MessageKey key) {
 void Claims::release(std::span<const delivery::SessionRelease> releases) {
   for (const delivery::SessionRelease& released : releases) {
     if (context_.inFlight.sessions.holds(released.session)) {
-      // What was settled rides in the one write of the session's row.
-      const Counters::SessionChange change = context_.counters.takeSession(released.session);
+      // What was enqueued and settled rides in the one write of the session's row.
+      const Tails::Change change = context_.tails.take(released.session);
       const auto extracted = context_.inFlight.offered.extract(released.session);
       const std::uint64_t offered = extracted ? extracted.mapped() : 0;
       Query(release_, released.session, released.dueAt, released.isFirm, released.previousSequence, offered,
-            released.head, change.live, change.failed)
+            released.head, change.live, change.failed, change.lastSequence, change.first)
           .run();
       if (SessionRow* const session = context_.claimCache.session(released.session)) {
         session->dueAt = released.dueAt;

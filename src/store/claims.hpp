@@ -26,10 +26,11 @@ private:
   /// Null: there is no such session. Valid until the cache's next change.
   [[nodiscard]] SessionRow* sessionOf(delivery::SessionKey key);
   [[nodiscard]] std::optional<OutboxRow> read(delivery::MessageKey key);
-  [[nodiscard]] bool isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame, std::uint64_t last);
+  [[nodiscard]] bool isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame);
 
   Context& context_;
   Statement selectSession_;
+  Statement selectLast_;
   Statement offer_;
   Statement isOurs_;
   Statement selectRow_;

@@ -11,6 +11,7 @@
 #include "store/connection.hpp"
 #include "store/counters.hpp"
 #include "store/oldest.hpp"
+#include "store/tails.hpp"
 
 namespace ackbox::store {
 
@@ -18,6 +19,7 @@ namespace ackbox::store {
 struct Context {
   Connection& connection;
   Counters& counters;
+  Tails& tails;
   Oldest& oldest;
   InFlight& inFlight;
   ClaimCache& claimCache;

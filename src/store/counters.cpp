@@ -36,7 +36,8 @@ constexpr std::array<const char*, kCounterCount> kCounterNames = {"pending",
                                                                   "superseded",
                                                                   "stale_epochs",
                                                                   "id_conflicts",
-                                                                  "last_key"};
+                                                                  "last_key",
+                                                                  "tails_key"};
 
 std::string selectText() {
   std::string columns;
@@ -134,7 +135,6 @@ Counters::Counters(sqlite3* connection, std::string_view prefix)
     : select_(connection, selectText(), prefix),
       update_(connection, updateText(), prefix),
       updatePeer_(connection, updatePeerText(), prefix),
-      updateSession_(connection, "UPDATE #sessions SET live=live+?2, failed=failed+?3 WHERE id=?1", prefix),
       selectPeer_(connection, "SELECT peer_id FROM #sessions WHERE id=?1", prefix) {}
 
 std::int64_t Counters::value(Counter counter) {
@@ -189,6 +189,15 @@ void Counters::enter(delivery::SessionKey session, MessageState state, std::int6
   }
 }
 
+void Counters::append(delivery::SessionKey session, std::int64_t bytes) {
+  add(session, Counter::pending, 1);
+  add(session, Counter::pendingBytes, bytes);
+}
+
+void Counters::move(delivery::SessionKey session, MessageState from, MessageState to) {
+  moveLive(peerOf(session), from, to, 1);
+}
+
 void Counters::moveLive(delivery::PeerKey peer, MessageState from, MessageState to, std::int64_t rows) {
   PeerCounterValues& values = changes_.peers[peer];
   for (const auto& [state, difference] : {std::pair(from, -rows), std::pair(to, rows)}) {
@@ -203,6 +212,15 @@ void Counters::acknowledged(WallTime enqueuedAt, WallTime now) {
   changes_.latencies.push_back(latency);
   add(Counter::ackLatency, latency.count());
   add(Counter::lastAckedAt, millis(now) - value(Counter::lastAckedAt));
+}
+
+std::vector<delivery::SessionKey> Counters::changedSessions() const {
+  std::vector<delivery::SessionKey> sessions;
+  sessions.reserve(changes_.sessions.size());
+  for (const auto& [session, change] : changes_.sessions) {
+    sessions.push_back(session);
+  }
+  return sessions;
 }
 
 Counters::SessionChange Counters::takeSession(delivery::SessionKey session) {
@@ -234,11 +252,6 @@ void Counters::flush() {
            changes_.latencies.empty() ? std::nullopt : std::optional(Blob{encoded}));
   for (const auto& [peer, values] : changes_.peers) {
     writeAll(updatePeer_, values, std::make_index_sequence<kPeerCounterCount>(), peer);
-  }
-  for (const auto& [session, change] : changes_.sessions) {
-    if (change.live != 0 || change.failed != 0) {
-      Query(updateSession_, session, change.live, change.failed).run();
-    }
   }
   base_ = values();
   latencies_ = latencies;

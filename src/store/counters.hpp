@@ -49,9 +49,11 @@ enum class Counter : std::uint8_t {
   idConflicts,
   /// The highest id that a row was given.
   lastKey,
+  /// See `Tails`.
+  tailsKey,
 };
 
-inline constexpr std::size_t kCounterCount = 26;
+inline constexpr std::size_t kCounterCount = 27;
 inline constexpr std::size_t kPeerCounterCount = 9;
 using CounterValues = std::array<std::int64_t, kCounterCount>;
 using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
@@ -61,8 +63,8 @@ using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 /// The columns of `#peer_counters` behind its key, in the order of `Counter`, with commas.
 [[nodiscard]] std::string peerCounterColumns();
 
-/// The counters row, each peer's counters and each session's gauges: changes gather in memory and are written once per
-/// commit, as differences.
+/// The counters row and each peer's counters: changes gather in memory and are written once per commit, as differences.
+/// Those of sessions' gauges gather here as well, for `Tails` to write.
 ///
 /// Thread-safety: that of the connection.
 class Counters {
@@ -85,16 +87,21 @@ public:
   /// kept.
   void leave(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
   void enter(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
-  /// A row changes its state from one live state to another, in a session of `peer`.
+  /// A pending row was stored behind the tail of a session, whose gauges `Tails` keeps.
+  void append(delivery::SessionKey session, std::int64_t bytes);
+  /// A row changes its state from one live state to another, which is no matter of its session's gauges.
+  void move(delivery::SessionKey session, MessageState from, MessageState to);
+  /// The same of rows in sessions of `peer`.
   void moveLive(delivery::PeerKey peer, MessageState from, MessageState to, std::int64_t rows);
   /// A message was acknowledged now that was enqueued then.
   void acknowledged(WallTime enqueuedAt, WallTime now);
 
-  /// A session's gauges that changed, handed over to whoever writes that session's row anyway.
+  /// A session's gauges that changed, handed over to whoever writes that session's row.
   struct SessionChange {
     std::int64_t live = 0;
     std::int64_t failed = 0;
   };
+  [[nodiscard]] std::vector<delivery::SessionKey> changedSessions() const;
   [[nodiscard]] SessionChange takeSession(delivery::SessionKey session);
 
   /// What has gathered, to be put back by `restore` when a nested scope is undone.
@@ -107,7 +114,7 @@ public:
   [[nodiscard]] const Changes& changes() const noexcept { return changes_; }
   void restore(const Changes& changes);
 
-  /// Writes the changes. In a transaction.
+  /// Writes the changes, those of sessions apart. In a transaction.
   void flush();
   /// Forgets the changes and what was read: after a rollback.
   void forget() noexcept;
@@ -121,7 +128,6 @@ private:
   Statement select_;
   Statement update_;
   Statement updatePeer_;
-  Statement updateSession_;
   Statement selectPeer_;
   CounterValues base_{};
   LatencyHistogram latencies_;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "store/message_ids.hpp"
 #include "store/peers.hpp"
 
 namespace ackbox::store {
@@ -18,7 +19,8 @@ DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Ord
           std::string("SELECT o.id,o.session_id,p.id,s.name,")
               .append(kRowState)
               .append(",o.sequence,p.name,o.last_error FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN "
-                      "#peers AS p ON p.id=s.peer_id WHERE o.message_id=?1"))),
+                      "#peers AS p ON p.id=s.peer_id WHERE o.id=")
+              .append(kKeyOfMessage))),
       highest_(context.prepare("SELECT max(id) FROM #outbox")),
       choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence"))) {}
 

@@ -6,7 +6,9 @@
 #include "base/policies.hpp"
 #include "store/claim_set.hpp"
 #include "store/liveness.hpp"
+#include "store/message_ids.hpp"
 #include "store/peers.hpp"
+#include "store/tails.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -48,14 +50,17 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
                  .append(kRowOwner)
                  .append(",o.expires_at_ms,")
                  .append(kSessionOwner)
-                 .append(
-                     ",s.due_at_ms,p.down,p.next_probe_at_ms,"
-                     "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
-                     "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms,s.head_id,s.live FROM #outbox AS o JOIN "
-                     "#sessions AS "
-                     "s ON "
-                     "s.id=o.session_id JOIN "
-                     "#peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON b.id=s.blocked_by WHERE o.message_id=?1"),
+                 .append(",s.due_at_ms,p.down,p.next_probe_at_ms,"
+                         "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
+                         "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms,")
+                 .append(kSessionHead)
+                 .append(",")
+                 .append(kSessionLive)
+                 .append(" FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON "
+                         "p.id=s.peer_id LEFT JOIN #outbox AS b ON b.id=s.blocked_by LEFT JOIN ")
+                 .append(kUnwrittenTails)
+                 .append(" AS t ON t.session_id=s.id WHERE o.id=")
+                 .append(kKeyOfMessage),
              options.tablePrefix),
       inFlight_(connection,
                 std::string("SELECT min(o.sequence),o.retry_count,o.last_error FROM ")

@@ -10,6 +10,7 @@
 #include "store/outbox_rows.hpp"
 #include "store/peers.hpp"
 #include "store/schema.hpp"
+#include "store/tails.hpp"
 #include "store/uuid.hpp"
 
 namespace ackbox::store {
@@ -46,6 +47,7 @@ struct ForeignWriter::Body {
         rows(handle, options.tablePrefix),
         keys(handle, options.tablePrefix, options.idempotencyRetention),
         counters(handle, options.tablePrefix),
+        tails(handle, options.tablePrefix, counters),
         selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
         savepoint(handle, "SAVEPOINT #enqueue", options.tablePrefix),
         release(handle, "RELEASE #enqueue", options.tablePrefix),
@@ -91,6 +93,7 @@ struct ForeignWriter::Body {
   OutboxRows rows;
   IdempotencyKeys keys;
   Counters counters;
+  Tails tails;
   UuidGenerator uuids;
   Statement selectPeer;
   Statement savepoint;
@@ -135,24 +138,25 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   if (auto repetition = keys.find(frame.idempotencyKey, now)) {
     return *repetition;
   }
+  if (auto repetition = rows.repetitionOf(frame)) {
+    return *repetition;
+  }
   counters.forget();
+  tails.forget();
+  tails.catchUp();
   const std::vector<Supersedable> leaving = rows.supersedable(peer, frame);
   if (auto refusal = refuseFull(frame, counters.live(),
                                 static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), leaving, options)) {
-    const auto sequence = frame.id.empty() ? std::nullopt : rows.sequenceOf(frame.id);
-    return sequence ? EnqueueReceipt{EnqueueStatus::duplicate, frame.id, *sequence, {}} : *refusal;
+    return *refusal;
   }
   const SessionName name(peer, frame);
   const auto known = rows.findSession(name);
-  const SessionTail tail = (known ? *known : rows.insertSession(name, frame.priority)).next(frame.priority);
-  EnqueueReceipt receipt{
-      EnqueueStatus::stored, frame.id.empty() ? uuids.next(now, *random) : frame.id, tail.lastSequence, {}};
+  const SessionTail before = known ? *known : rows.insertSession(name, frame.priority);
+  const SessionTail tail = before.next(frame.priority);
   const delivery::MessageKey key = counters.value(Counter::lastKey) + 1;
-  if (!rows.insert(key, frame, receipt.messageId, tail, now)) {
-    receipt.status = EnqueueStatus::duplicate;
-    receipt.sequence = rows.sequenceOf(receipt.messageId).value_or(0);
-    return receipt;
-  }
+  EnqueueReceipt receipt{
+      EnqueueStatus::stored, frame.id.empty() ? uuids.next(now, *random, key) : frame.id, tail.lastSequence, {}};
+  rows.insert(key, frame, receipt.messageId, tail, now);
   for (const Supersedable& message : leaving) {
     rows.remove(message.key);
     counters.leave(message.session, MessageState::pending, 1, message.bytes);
@@ -160,12 +164,18 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
     receipt.supersededId = message.messageId;
   }
   keys.remember(frame.idempotencyKey, receipt, now);
-  counters.enter(tail.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   counters.add(tail.key, Counter::enqueued, 1);
   counters.add(Counter::lastKey, 1);
-  if (!tail.unordered) {
-    rows.updateSession(tail, key, counters.takeSession(tail.key));
+  if (tail.unordered) {
+    counters.enter(tail.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
+  } else {
+    counters.append(tail.key, static_cast<std::int64_t>(frame.data.size()));
+    tails.append(tail.key, tail.lastSequence, key);
+    if (tail.priority != before.priority) {
+      rows.updatePriority(tail);
+    }
   }
+  tails.writeAll();
   counters.flush();
   return receipt;
 }

@@ -15,12 +15,12 @@ Outbox::Outbox(Context& context, const Peers& peers)
       peers_(peers),
       rows_(context.connection.handle(), context.connection.prefix()),
       keys_(context.connection.handle(), context.connection.prefix(), context.options.idempotencyRetention),
-      // REPLACE takes the old row away, as both have the one message id.
+      // REPLACE takes the old row away first where its message id is in the index.
       // Its age begins anew, or the horizon that failed it would fail it again at once.
       redrive_(context.prepare(
           "REPLACE INTO #outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,"
-          "message_id,type,traceparent,correlation_id,last_error,data) SELECT ?4,session_id,?2,0,0,0,?3,0,"
-          "expires_at_ms,message_id,type,traceparent,correlation_id,last_error,data FROM #outbox WHERE id=?1 AND "
+          "message_id,named,type,traceparent,correlation_id,last_error,data) SELECT ?4,session_id,?2,0,0,0,?3,0,"
+          "expires_at_ms,message_id,1,type,traceparent,correlation_id,last_error,data FROM #outbox WHERE id=?1 AND "
           "state=4")),
       bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}
 
@@ -30,7 +30,11 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
     return *refusal;
   }
   const WallTime now = context_.clock.wallNow();
+  // Before the queue is found full: a repetition is told the truth all the same.
   if (auto repetition = keys_.find(frame.idempotencyKey, now)) {
+    return *repetition;
+  }
+  if (auto repetition = rows_.repetitionOf(frame)) {
     return *repetition;
   }
   Counters& counters = context_.counters;
@@ -38,36 +42,25 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   if (auto refusal =
           refuseFull(frame, counters.live(), static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), leaving,
                      context_.options)) {
-    // A repetition is told the truth even while the queue is full.
-    return repetitionOf(frame).value_or(*refusal);
+    return *refusal;
   }
-  CachedTail& cached = tailOf({peer->key, frame}, frame.priority);
-  const SessionTail place = cached.tail.next(frame.priority);
+  SessionTail& tail = tailOf({peer->key, frame}, frame.priority);
+  const SessionTail place = tail.next(frame.priority);
   EnqueueReceipt receipt{EnqueueStatus::stored, frame.id, place.lastSequence, {}};
-  if (receipt.messageId.empty()) {
-    receipt.messageId = uuids_.next(now, context_.random);
-  }
   const delivery::MessageKey key = counters.value(Counter::lastKey) + 1;
-  if (!rows_.insert(key, frame, receipt.messageId, place, now)) {
-    receipt.status = EnqueueStatus::duplicate;
-    receipt.sequence = rows_.sequenceOf(receipt.messageId).value_or(0);
-    return receipt;
+  if (receipt.messageId.empty()) {
+    receipt.messageId = uuids_.next(now, context_.random, key);
   }
-  append(cached, place, {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority});
+  rows_.insert(key, frame, receipt.messageId, place, now);
+  append(tail, place, {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority},
+         static_cast<std::int64_t>(frame.data.size()));
   if (context_.claimCache.hasRoom()) {
     remember(key, frame, receipt.messageId, place, now);
   }
-  counters.enter(place.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   counters.add(place.key, Counter::enqueued, 1);
-  counters.add(Counter::lastKey, 1);
   supersede(leaving, frame, receipt);
   keys_.remember(frame.idempotencyKey, receipt, now);
   return receipt;
-}
-
-std::optional<EnqueueReceipt> Outbox::repetitionOf(const Frame& frame) {
-  const auto sequence = frame.id.empty() ? std::nullopt : rows_.sequenceOf(frame.id);
-  return sequence ? std::optional(EnqueueReceipt{EnqueueStatus::duplicate, frame.id, *sequence, {}}) : std::nullopt;
 }
 
 void Outbox::remember(delivery::MessageKey key, const Frame& frame, const std::string& messageId,
@@ -104,32 +97,37 @@ void Outbox::supersede(const std::vector<Supersedable>& messages, const Frame& f
 }
 
 std::uint64_t Outbox::redrive(const Redrive& letter) {
-  CachedTail unordered{{letter.session, 0, kPriorityDefault, true}, false};
-  CachedTail& cached = letter.sequence == 0 ? unordered : tailOf({letter.peer, letter.sessionName}, kPriorityDefault);
-  const SessionTail place = cached.tail.next(cached.tail.priority);
+  SessionTail unordered{letter.session, 0, kPriorityDefault, true};
+  SessionTail& tail = letter.sequence == 0 ? unordered : tailOf({letter.peer, letter.sessionName}, kPriorityDefault);
+  const SessionTail place = tail.next(tail.priority);
   const delivery::MessageKey newKey = context_.counters.value(Counter::lastKey) + 1;
   if (Query(redrive_, letter.key, place.lastSequence, context_.clock.wallNow(), newKey).run() == 0) {
     throw Error(Errc::invalidTransition, "only a dead letter is redriven");
   }
-  context_.counters.add(Counter::lastKey, 1);
-  append(cached, place, {newKey, place.key, MessageState::pending, {}, {}});
+  rows_.remove(letter.key);
+  context_.counters.leave(place.key, MessageState::failed, 1, 0);
   Query size(bytesOf_, newKey);
   size.next();
-  context_.counters.leave(place.key, MessageState::failed, 1, 0);
-  context_.counters.enter(place.key, MessageState::pending, 1, size.integer(0));
+  append(tail, place, {newKey, place.key, MessageState::pending, {}, {}}, size.integer(0));
   return place.lastSequence;
 }
 
-void Outbox::append(CachedTail& cached, const SessionTail& place, const delivery::RowSeen& row) {
+void Outbox::append(SessionTail& tail, const SessionTail& place, const delivery::RowSeen& row, std::int64_t bytes) {
   stored_.push_back(row);
+  context_.counters.add(Counter::lastKey, 1);
   if (place.unordered) {
+    context_.counters.enter(place.key, MessageState::pending, 1, bytes);
     return;
   }
-  cached.tail = place;
-  if (!std::exchange(cached.dirty, true)) {
-    dirty_.push_back(&cached);
-    cached.first = row.key;
+  context_.counters.append(place.key, bytes);
+  context_.tails.append(place.key, place.lastSequence, row.key);
+  if (place.priority != tail.priority) {
+    rows_.updatePriority(place);
+    if (SessionRow* const session = context_.claimCache.session(place.key)) {
+      session->priority = place.priority;
+    }
   }
+  tail = place;
 }
 
 std::vector<SupersededMessage> Outbox::takeSuperseded() {
@@ -141,28 +139,18 @@ void Outbox::forgetAfter(std::size_t storedCount, std::size_t supersededCount) {
   superseded_.resize(supersededCount);
 }
 
-void Outbox::flush() {
-  for (CachedTail* cached : dirty_) {
-    rows_.updateSession(cached->tail, cached->first, context_.counters.takeSession(cached->tail.key));
-    if (SessionRow* const session = context_.claimCache.session(cached->tail.key)) {
-      session->lastSequence = cached->tail.lastSequence;
-      session->priority = cached->tail.priority;
-    }
-    cached->dirty = false;
-  }
-  dirty_.clear();
+void Outbox::forgetTooMany() noexcept {
   if (cached_ > kCachedSessionsMax) {
     forgetSessions();
   }
 }
 
 void Outbox::forgetSessions() noexcept {
-  dirty_.clear();
   lanes_.clear();
   cached_ = 0;
 }
 
-Outbox::CachedTail& Outbox::tailOf(const SessionName& session, std::uint8_t priority) {
+SessionTail& Outbox::tailOf(const SessionName& session, std::uint8_t priority) {
   // No session's name has control characters, so a lane's number is no session's.
   const char laneName = static_cast<char>(session.lane);
   const std::string_view name = session.lane == 0 ? session.name : std::string_view(&laneName, 1);
@@ -171,9 +159,10 @@ Outbox::CachedTail& Outbox::tailOf(const SessionName& session, std::uint8_t prio
     return found->second;
   }
   const auto known = rows_.findSession(session);
-  const SessionTail tail = known ? *known : rows_.insertSession(session, priority);
+  SessionTail tail = known ? *known : rows_.insertSession(session, priority);
+  tail.lastSequence = context_.tails.lastSequence(tail.key, tail.lastSequence);
   ++cached_;
-  return lane.emplace(std::string(name), CachedTail{tail, false}).first->second;
+  return lane.emplace(std::string(name), tail).first->second;
 }
 
 }  // namespace ackbox::store

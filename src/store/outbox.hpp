@@ -42,8 +42,8 @@ public:
   /// A nested scope was undone: only the first so many remain.
   void forgetAfter(std::size_t storedCount, std::size_t supersededCount);
 
-  /// Writes the tails that changed.
-  void flush();
+  /// Forgets the sessions when they have become too many. Not before the transaction's last enqueue.
+  void forgetTooMany() noexcept;
   /// The file may say otherwise by now: after a rollback, or another connection's commit.
   void forgetSessions() noexcept;
 
@@ -52,17 +52,10 @@ private:
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>()(name); }
   };
-  struct CachedTail {
-    SessionTail tail;
-    bool dirty = false;
-    /// Of the messages that made it dirty.
-    delivery::MessageKey first = 0;
-  };
-  using Lane = std::unordered_map<std::string, CachedTail, NameHash, std::equal_to<>>;
+  using Lane = std::unordered_map<std::string, SessionTail, NameHash, std::equal_to<>>;
 
-  CachedTail& tailOf(const SessionName& session, std::uint8_t priority);
-  void append(CachedTail& cached, const SessionTail& place, const delivery::RowSeen& row);
-  [[nodiscard]] std::optional<EnqueueReceipt> repetitionOf(const Frame& frame);
+  SessionTail& tailOf(const SessionName& session, std::uint8_t priority);
+  void append(SessionTail& tail, const SessionTail& place, const delivery::RowSeen& row, std::int64_t bytes);
   void remember(delivery::MessageKey key, const Frame& frame, const std::string& messageId, const SessionTail& place,
                 WallTime now);
   void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);
@@ -76,8 +69,6 @@ private:
   UuidGenerator uuids_;
   std::unordered_map<delivery::PeerKey, Lane> lanes_;
   std::size_t cached_ = 0;
-  // Into lanes_, whose elements do not move.
-  std::vector<CachedTail*> dirty_;
   std::vector<delivery::RowSeen> stored_;
   std::vector<SupersededMessage> superseded_;
 };

@@ -1,6 +1,7 @@
 #include "store/outbox_rows.hpp"
 
 #include "store/claim_set.hpp"
+#include "store/message_ids.hpp"
 
 namespace ackbox::store {
 
@@ -10,17 +11,13 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
                    "SELECT id,last_sequence,priority FROM #sessions WHERE peer_id=?1 AND name=?2 AND lane=?3", prefix),
       insertSession_(connection,
                      "INSERT INTO #sessions(peer_id,name,lane,last_sequence,priority) VALUES(?1,?2,?3,0,?4)", prefix),
-      updateSession_(
-          connection,
-          "UPDATE #sessions SET last_sequence=?2, priority=?3, head_id=iif(live=0,?6,head_id), live=live+?4, "
-          "failed=failed+?5 WHERE id=?1",
-          prefix),
+      updatePriority_(connection, "UPDATE #sessions SET priority=?2 WHERE id=?1", prefix),
       insert_(connection,
               "INSERT INTO #outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
-              "expires_at_ms,message_id,type,traceparent,correlation_id,data,not_before_ms,supersede_key,id) "
-              "VALUES(?1,?2,0,0,0,?3,coalesce(?10,0),?4,?5,?6,?7,?8,?9,?10,?11,?12) ON CONFLICT(message_id) DO NOTHING",
+              "expires_at_ms,message_id,type,traceparent,correlation_id,data,not_before_ms,supersede_key,id,named) "
+              "VALUES(?1,?2,0,0,0,?3,coalesce(?10,0),?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
               prefix),
-      sequenceOf_(connection, "SELECT sequence FROM #outbox WHERE message_id=?1", prefix),
+      sequenceOf_(connection, std::string("SELECT sequence FROM #outbox WHERE id=").append(kKeyOfMessage), prefix),
       supersedable_(
           connection,
           std::string("SELECT o.id,o.session_id,o.message_id,o.sequence,length(o.data) FROM #sessions AS s CROSS JOIN "
@@ -44,17 +41,16 @@ SessionTail OutboxRows::insertSession(const SessionName& session, std::uint8_t p
   return {sqlite3_last_insert_rowid(connection_), 0, priority, session.lane != 0};
 }
 
-void OutboxRows::updateSession(const SessionTail& tail, delivery::MessageKey first,
-                               const Counters::SessionChange& change) {
-  Query(updateSession_, tail.key, tail.lastSequence, tail.priority, change.live, change.failed, first).run();
+void OutboxRows::updatePriority(const SessionTail& tail) {
+  Query(updatePriority_, tail.key, tail.priority).run();
 }
 
-bool OutboxRows::insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId,
+void OutboxRows::insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId,
                         const SessionTail& place, WallTime now) {
-  return Query(insert_, place.key, place.lastSequence, now, frame.expiresAt, messageId, frame.type,
-               NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data}, delayOf(frame, now),
-               NullIfEmpty{frame.supersedeKey}, key)
-             .run() != 0;
+  Query(insert_, place.key, place.lastSequence, now, frame.expiresAt, messageId, frame.type,
+        NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data}, delayOf(frame, now),
+        NullIfEmpty{frame.supersedeKey}, key, !saysKey(messageId, key))
+      .run();
 }
 
 std::optional<WallTime> OutboxRows::delayOf(const Frame& frame, WallTime now) {
@@ -62,9 +58,14 @@ std::optional<WallTime> OutboxRows::delayOf(const Frame& frame, WallTime now) {
   return frame.notBefore && *frame.notBefore > now ? frame.notBefore : std::nullopt;
 }
 
-std::optional<std::uint64_t> OutboxRows::sequenceOf(std::string_view messageId) {
-  Query query(sequenceOf_, messageId);
-  return query.next() ? std::optional(query.as<std::uint64_t>(0)) : std::nullopt;
+std::optional<EnqueueReceipt> OutboxRows::repetitionOf(const Frame& frame) {
+  if (frame.id.empty()) {
+    return std::nullopt;
+  }
+  Query query(sequenceOf_, frame.id);
+  return query.next()
+             ? std::optional(EnqueueReceipt{EnqueueStatus::duplicate, frame.id, query.as<std::uint64_t>(0), {}})
+             : std::nullopt;
 }
 
 std::vector<Supersedable> OutboxRows::supersedable(delivery::PeerKey peer, const Frame& frame) {

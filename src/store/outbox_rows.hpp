@@ -10,7 +10,6 @@
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
 #include "delivery/types.hpp"
-#include "store/counters.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::store {
@@ -30,7 +29,7 @@ struct SessionName {
   SessionName(delivery::PeerKey peerKey, std::string_view sessionName) : peer(peerKey), name(sessionName) {}
 };
 
-/// A session's row, as enqueues need it.
+/// A session's row, as enqueues need it. For what it may not say yet, see `Tails`.
 struct SessionTail {
   delivery::SessionKey key = 0;
   /// Stays 0 in a lane.
@@ -60,16 +59,15 @@ public:
 
   [[nodiscard]] std::optional<SessionTail> findSession(const SessionName& session);
   [[nodiscard]] SessionTail insertSession(const SessionName& session, std::uint8_t priority);
-  /// Writes the tail, whose first new message is `first`, and what it changed in the session's gauges.
-  void updateSession(const SessionTail& tail, delivery::MessageKey first, const Counters::SessionChange& change);
+  void updatePriority(const SessionTail& tail);
 
-  /// Stores a pending row. False, and nothing stored, when the message id is taken.
-  [[nodiscard]] bool insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId,
-                            const SessionTail& place, WallTime now);
+  /// Stores a pending row. Its message id is free: of our own making, or `repetitionOf` has found none.
+  void insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId, const SessionTail& place,
+              WallTime now);
   /// Until when the row of `frame`, enqueued `now`, waits; nothing: it may go.
   [[nodiscard]] static std::optional<WallTime> delayOf(const Frame& frame, WallTime now);
-  /// The sequence of the row with this id, if it is still there.
-  [[nodiscard]] std::optional<std::uint64_t> sequenceOf(std::string_view messageId);
+  /// The answer to `frame` when its own id is that of a message that is still there.
+  [[nodiscard]] std::optional<EnqueueReceipt> repetitionOf(const Frame& frame);
 
   /// The pending messages that `frame` would take the place of, oldest first.
   [[nodiscard]] std::vector<Supersedable> supersedable(delivery::PeerKey peer, const Frame& frame);
@@ -79,7 +77,7 @@ private:
   sqlite3* const connection_;
   Statement findSession_;
   Statement insertSession_;
-  Statement updateSession_;
+  Statement updatePriority_;
   Statement insert_;
   Statement sequenceOf_;
   Statement supersedable_;

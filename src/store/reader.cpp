@@ -8,15 +8,21 @@
 #include "store/counters.hpp"
 #include "store/explainer.hpp"
 #include "store/liveness.hpp"
+#include "store/message_ids.hpp"
 #include "store/schema.hpp"
 #include "store/snapshot.hpp"
+#include "store/tails.hpp"
 
 namespace ackbox::store {
 
 namespace {
 
 std::string selectSession() {
-  return std::string("SELECT p.name,s.name,s.live,s.failed,s.last_sequence,s.previous_sequence,")
+  return std::string("SELECT p.name,s.name,")
+      .append(kSessionLive)
+      .append(",s.failed,")
+      .append(kSessionLastSequence)
+      .append(",s.previous_sequence,")
       .append(kSessionOwner)
       .append(",s.due_at_ms,s.id,(?1 IS NULL OR p.name=?1)");
 }
@@ -98,12 +104,14 @@ struct Reader::Body {
         find(database.getHandle(),
              "SELECT " + infoColumns() +
                  " FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id "
-                 "WHERE o.message_id=?1",
+                 "WHERE o.id=" +
+                 std::string(kKeyOfMessage),
              options.tablePrefix),
         frame(database.getHandle(),
               "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id,"
               "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
-              "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1",
+              "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=" +
+                  std::string(kKeyOfMessage),
               options.tablePrefix),
         messagePages(database.getHandle(), options),
         pages(database.getHandle(),
@@ -117,15 +125,16 @@ struct Reader::Body {
                   ",c.peer_id IS NOT NULL FROM #peers AS p LEFT JOIN #peer_counters AS c ON "
                   "c.peer_id=p.id ORDER BY p.id",
               options.tablePrefix),
-        session(
-            database.getHandle(),
-            selectSession() +
-                " FROM #sessions AS s JOIN #peers AS p ON p.id=s.peer_id WHERE p.name=?1 AND s.name=?2 AND s.lane=0",
-            options.tablePrefix),
+        session(database.getHandle(),
+                selectSession() + " FROM #sessions AS s JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN " +
+                    std::string(kUnwrittenTails) +
+                    " AS t ON t.session_id=s.id WHERE p.name=?1 AND s.name=?2 AND s.lane=0",
+                options.tablePrefix),
         sessions(database.getHandle(),
-                 selectSession() +
-                     " AND (NOT ?2 OR s.live<>0 OR s.failed<>0) FROM #sessions AS s CROSS JOIN #peers AS p ON "
-                     "p.id=s.peer_id WHERE s.id>?3 AND s.lane=0 ORDER BY s.id LIMIT ?4",
+                 selectSession() + " AND (NOT ?2 OR " + std::string(kSessionLive) +
+                     "<>0 OR s.failed<>0) FROM #sessions AS s CROSS JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN " +
+                     std::string(kUnwrittenTails) +
+                     " AS t ON t.session_id=s.id WHERE s.id>?3 AND s.lane=0 ORDER BY s.id LIMIT ?4",
                  options.tablePrefix),
         owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
         explainer(database.getHandle(), options),

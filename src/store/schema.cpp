@@ -153,8 +153,10 @@ CREATE TABLE #claimed_sessions(  -- sessions in flight, a bit each
   PRIMARY KEY(block, owner_id)
 ) WITHOUT ROWID;
 ALTER TABLE #counters ADD COLUMN last_key INTEGER NOT NULL DEFAULT 0;  -- highest id that a row of the outbox was given
+ALTER TABLE #counters ADD COLUMN tails_key INTEGER NOT NULL DEFAULT 0;  -- behind it, messages say their sessions' tails
 UPDATE #counters SET last_key=coalesce((SELECT seq FROM sqlite_sequence WHERE name='#outbox'),0),
   pending=pending+sending, sending=0;
+UPDATE #counters SET tails_key=last_key;
 -- From here on `due_at_ms` of a PENDING row that was never tried is its `not_before_ms` or 0, and `sequence` of an
 -- unordered message is 0.
 CREATE TABLE #outbox_of_version_3(  -- messages on their way out, dead letters, and acknowledged ones while they are kept
@@ -168,7 +170,8 @@ CREATE TABLE #outbox_of_version_3(  -- messages on their way out, dead letters, 
   due_at_ms INTEGER NOT NULL,      -- PENDING: next attempt; SENT: ACK deadline; ACKED: kept until; FAILED: since
   expires_at_ms INTEGER,           -- not delivered after; NULL: never expires
   not_before_ms INTEGER,           -- not sent before; NULL: at once
-  message_id TEXT NOT NULL UNIQUE, -- UUIDv7, or the caller's idempotency key
+  message_id TEXT NOT NULL,        -- UUIDv7 whose last ten digits are `id`, or the caller's; unique
+  named INTEGER NOT NULL,          -- 0: `message_id` ends in `id`
   type TEXT NOT NULL,              -- CloudEvents type
   traceparent TEXT,                -- W3C trace context; NULL: none
   correlation_id TEXT,             -- what it answers; NULL: nothing
@@ -178,11 +181,13 @@ CREATE TABLE #outbox_of_version_3(  -- messages on their way out, dead letters, 
   data BLOB NOT NULL               -- JSON text, byte for byte as enqueued
 );
 INSERT INTO #outbox_of_version_3(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,
-  message_id,type,traceparent,correlation_id,reason,last_error,data)
+  message_id,named,type,traceparent,correlation_id,reason,last_error,data)
   SELECT id,session_id,sequence,iif(state=1,0,state),attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,
-  message_id,type,traceparent,correlation_id,reason,last_error,data FROM #outbox;
+  message_id,1,type,traceparent,correlation_id,reason,last_error,data FROM #outbox;
 DROP TABLE #outbox;
 ALTER TABLE #outbox_of_version_3 RENAME TO #outbox;
+-- Only ids that do not end in the key of their row; the others are found by it.
+CREATE UNIQUE INDEX #outbox_named ON #outbox(message_id) WHERE named = 1;
 -- Retained ACKED rows only.
 CREATE INDEX #outbox_acked ON #outbox(due_at_ms) WHERE state = 3;
 -- FAILED rows only: dead letters are listed without a look at the backlog.

@@ -7,6 +7,7 @@
 
 #include "base/policies.hpp"
 #include "delivery/transition.hpp"
+#include "store/message_ids.hpp"
 #include "store/peers.hpp"
 
 namespace ackbox::store {
@@ -75,7 +76,8 @@ Settles::Settles(Context& context, Orders& orders)
           std::string("SELECT o.id, o.session_id, o.sequence, ")
               .append(kRowState)
               .append(", o.attempt, p.name, s.name, p.agent FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id "
-                      "JOIN #peers AS p ON p.id=s.peer_id WHERE o.message_id=?1"))),
+                      "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=")
+              .append(kKeyOfMessage))),
       purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
                              "ORDER BY due_at_ms LIMIT ?2)")) {}
 
@@ -204,7 +206,12 @@ void Settles::finish() {
 
 void Settles::count(const Settlement& settlement, Next next, const RowFacts& row) {
   Counters& counters = context_.counters;
-  counters.leave(row.session, settlement.from, 1, row.bytes);
+  const bool staysLive = next == Next::pending || next == Next::sending || next == Next::sent;
+  if (staysLive) {
+    counters.move(row.session, settlement.from, stateOf(next));
+  } else {
+    counters.leave(row.session, settlement.from, 1, row.bytes);
+  }
   switch (next) {
     case Next::acked:
       counters.add(row.session, Counter::acked, 1);
@@ -213,16 +220,15 @@ void Settles::count(const Settlement& settlement, Next next, const RowFacts& row
         counters.enter(row.session, MessageState::acked, 1, row.bytes);
       }
       break;
-    case Next::gone:
-    case Next::illegal:
-      break;
     case Next::failed:
       counters.add(row.session, Counter::failedTotal, 1);
-      [[fallthrough]];
+      counters.enter(row.session, MessageState::failed, 1, row.bytes);
+      break;
     case Next::pending:
     case Next::sending:
     case Next::sent:
-      counters.enter(row.session, stateOf(next), 1, row.bytes);
+    case Next::gone:
+    case Next::illegal:
       break;
   }
   if (settlement.transition == Transition::retry) {

@@ -1,6 +1,9 @@
 #include "store/status.hpp"
 
+#include <string>
 #include <utility>
+
+#include "store/tails.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -31,10 +34,13 @@ StatusReader::StatusReader(sqlite3* connection, std::string_view prefix)
                    "#peers ORDER BY name",
                    prefix),
       selectBlocked_(connection,
-                     "SELECT p.name,s.name,s.blocked_at_ms,s.live,o.message_id,o.sequence,"
-                     "o.reason,o.last_error FROM #sessions AS s INDEXED BY #sessions_blocked JOIN #peers AS p ON "
-                     "p.id=s.peer_id JOIN #outbox AS o ON o.id=s.blocked_by WHERE s.blocked_by<>0 ORDER BY "
-                     "s.blocked_by LIMIT ?1",
+                     std::string("SELECT p.name,s.name,s.blocked_at_ms,")
+                         .append(kSessionLive)
+                         .append(",o.message_id,o.sequence,o.reason,o.last_error FROM #sessions AS s INDEXED BY "
+                                 "#sessions_blocked JOIN #peers AS p ON p.id=s.peer_id JOIN #outbox AS o ON "
+                                 "o.id=s.blocked_by LEFT JOIN ")
+                         .append(kUnwrittenTails)
+                         .append(" AS t ON t.session_id=s.id WHERE s.blocked_by<>0 ORDER BY s.blocked_by LIMIT ?1"),
                      prefix) {}
 
 std::vector<KeyedStatus> StatusReader::peers() {

@@ -30,9 +30,10 @@ struct Parts {
   Parts(Connection& connection, Transaction& transaction, const OutboxOptions& options,
         std::shared_ptr<Liveness> liveness)
       : counters(connection.handle(), connection.prefix()),
+        tails(connection.handle(), connection.prefix(), counters),
         oldest(connection.handle(), connection.prefix(), counters),
         inFlight(connection),
-        context{connection, counters, oldest, inFlight, claimCache, options, *options.clock, *options.random},
+        context{connection, counters, tails, oldest, inFlight, claimCache, options, *options.clock, *options.random},
         peers(context),
         memory(context, peers),
         orders(context),
@@ -48,6 +49,7 @@ struct Parts {
         selectMeta(connection.prepare("SELECT epoch,recalls FROM #meta")) {}
 
   Counters counters;
+  Tails tails;
   Oldest oldest;
   InFlight inFlight;
   ClaimCache claimCache;
@@ -124,6 +126,7 @@ struct Store::Body {
     Counters::Changes changes;
     std::size_t storedRows;
     std::size_t superseded;
+    std::size_t tails;
   };
   std::vector<Scope> scopes;
   // Taken away by transactions that are committed, and not asked for yet.
@@ -162,6 +165,7 @@ void Store::Body::open(std::shared_ptr<Liveness> liveness) {
 
   parts = std::make_unique<Parts>(connection, transaction, options, std::move(liveness));
   readMeta();
+  parts->tails.catchUp();
   parts->peers.configure();
   parts->owners.registerSelf();
   parts->owners.buryDead();
@@ -188,6 +192,7 @@ void Store::Body::notice(std::int64_t nowRecalled) noexcept {
 void Store::Body::reload() {
   parts->outbox.forgetSessions();
   parts->counters.refresh();
+  parts->tails.forget();
   parts->oldest.forget();
   parts->inFlight.forget();
   parts->claimCache.forget();
@@ -203,6 +208,7 @@ void Store::Body::forgetAll() noexcept {
   parts->outbox.forgetSessions();
   parts->outbox.forgetAfter(0, supersededBefore);
   parts->counters.forget();
+  parts->tails.forget();
   parts->oldest.forget();
   parts->inFlight.forget();
   parts->claimCache.forget();
@@ -212,10 +218,13 @@ void Store::Body::forgetAll() noexcept {
 Store::Store(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
 
 Store::~Store() {
-  rollback();
+  if (inTransaction()) {
+    rollback();
+  }
   try {
     begin(false);
     body_->parts->owners.leave();
+    body_->parts->tails.writeAll();
     commit();
   } catch (const std::exception&) {
     // The next opener finds this owner dead and does the same.
@@ -228,11 +237,12 @@ void Store::begin(bool durable, bool patient) {
   if (!patient) {
     impatience.emplace(body_->connection.handle(), body_->options);
   }
-  if (!body_->transaction.begin(fullSync)) {
-    return;
-  }
+  const bool isChanged = body_->transaction.begin(fullSync);
   try {
-    body_->reload();
+    if (isChanged) {
+      body_->reload();
+    }
+    body_->parts->tails.catchUp();
   } catch (...) {
     rollback();
     throw;
@@ -241,7 +251,8 @@ void Store::begin(bool durable, bool patient) {
 
 void Store::commit() {
   try {
-    body_->parts->outbox.flush();
+    body_->parts->tails.flush();
+    body_->parts->outbox.forgetTooMany();
     body_->parts->inFlight.flushOffered(body_->parts->claimCache);
     body_->parts->oldest.advanceIfDue();
     body_->parts->counters.flush();
@@ -389,12 +400,11 @@ std::size_t Store::purgeProcessed(std::size_t limit) {
 }
 
 void Store::savepoint() {
-  // Written now, so that undoing the scope may simply forget the sessions.
-  body_->parts->outbox.flush();
+  // Written now, so that undoing the scope may simply forget what is in flight.
   body_->parts->inFlight.flushOffered(body_->parts->claimCache);
   body_->transaction.savepoint();
   body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
-                           body_->parts->outbox.superseded().size()});
+                           body_->parts->outbox.superseded().size(), body_->parts->tails.mark()});
 }
 
 void Store::releaseSavepoint() {
@@ -409,6 +419,7 @@ void Store::rollbackToSavepoint() {
   body_->parts->outbox.forgetSessions();
   body_->parts->outbox.forgetAfter(scope.storedRows, scope.superseded);
   body_->parts->counters.restore(scope.changes);
+  body_->parts->tails.restore(scope.tails);
   body_->parts->oldest.forget();
   body_->parts->inFlight.forget();
   body_->parts->claimCache.forget();

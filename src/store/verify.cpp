@@ -2,6 +2,7 @@
 
 #include "store/claim_set.hpp"
 #include "store/snapshot.hpp"
+#include "store/tails.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -12,7 +13,8 @@ constexpr int kFixedCheckpointVersion = 3'051'003;
 struct Invariant {
   const char* table;
   const char* problem;
-  /// Gives the id of each row at fault. `@` is the state of `o`, a row of the outbox.
+  /// Gives the id of each row at fault. `@` is the state of `o`, a row of the outbox; `$` joins, as `t`, what the
+  /// messages say of `s`, a session.
   const char* sql;
 };
 
@@ -23,6 +25,12 @@ constexpr Invariant kInvariants[] = {
     {"outbox", "its session is missing", "SELECT id FROM #outbox WHERE session_id NOT IN (SELECT id FROM #sessions)"},
     {"outbox", "its id is beyond the last that was given",
      "SELECT id FROM #outbox WHERE id>(SELECT last_key FROM #counters)"},
+    {"outbox", "its message id is another one's as well",
+     "SELECT n.id FROM #outbox AS n INDEXED BY #outbox_named JOIN #outbox AS o ON o.id=CAST(substr(n.message_id,-10) "
+     "AS "
+     "INTEGER) AND o.message_id=n.message_id AND o.id<>n.id WHERE n.named=1"},
+    {"outbox", "it is not in the index of message ids, which its id needs",
+     "SELECT id FROM #outbox WHERE named=0 AND id<>CAST(substr(message_id,-10) AS INTEGER)"},
     {"claimed_rows", "its owner is not registered",
      "SELECT block FROM #claimed_rows WHERE owner_id NOT IN (SELECT id FROM #owners)"},
     {"claimed_rows", "two owners have claimed the same",
@@ -62,17 +70,20 @@ constexpr Invariant kInvariants[] = {
      "last_sequence<>0 OR previous_sequence<>0)"},
     {"idempotency_keys", "it names no message", "SELECT 0 FROM #idempotency_keys WHERE message_id='' OR sequence<0"},
     {"idempotency_keys", "the message that it names stands before its first place",
-     "SELECT 0 FROM #idempotency_keys AS k JOIN #outbox AS o ON o.message_id=k.message_id WHERE "
-     "o.sequence<k.sequence"},
+     "SELECT 0 FROM #idempotency_keys AS k JOIN #outbox AS o ON o.id=CAST(substr(k.message_id,-10) AS INTEGER) AND "
+     "o.message_id=k.message_id WHERE o.sequence<k.sequence UNION ALL SELECT 0 FROM #idempotency_keys AS k JOIN "
+     "#outbox AS o INDEXED BY #outbox_named ON o.message_id=k.message_id AND o.named=1 WHERE o.sequence<k.sequence"},
     {"sessions", "its peer is missing", "SELECT id FROM #sessions WHERE peer_id NOT IN (SELECT id FROM #peers)"},
     {"sessions", "its last sequence is behind a message of it",
-     "SELECT s.id FROM #sessions AS s JOIN (SELECT session_id,max(sequence) AS highest FROM #outbox GROUP BY "
-     "session_id) AS o ON o.session_id=s.id WHERE s.last_sequence<o.highest"},
+     "SELECT s.id FROM #sessions AS s JOIN (SELECT session_id,max(sequence) AS highest FROM #outbox WHERE id<=(SELECT "
+     "tails_key FROM #counters) GROUP BY session_id) AS o ON o.session_id=s.id WHERE s.last_sequence<o.highest"},
+    {"counters", "tails_key is no key that was given",
+     "SELECT id FROM #counters WHERE tails_key NOT BETWEEN 0 AND last_key"},
     {"sessions", "its predecessor is ahead of its last sequence",
-     "SELECT id FROM #sessions WHERE previous_sequence>last_sequence"},
+     "SELECT s.id FROM #sessions AS s $ WHERE s.previous_sequence>max(s.last_sequence,coalesce(t.last_sequence,0))"},
     {"sessions", "its predecessor was never sent", "SELECT id FROM #sessions WHERE previous_sequence>offered_sequence"},
     {"sessions", "a number was sent that it has not given away",
-     "SELECT id FROM #sessions WHERE offered_sequence>last_sequence"},
+     "SELECT s.id FROM #sessions AS s $ WHERE s.offered_sequence>max(s.last_sequence,coalesce(t.last_sequence,0))"},
     {"sessions", "its rows were put back more often than any",
      "SELECT id FROM #sessions WHERE recall>(SELECT recalls FROM #meta)"},
     {"peers", "it has forgotten, and not when, or the other way round",
@@ -83,7 +94,7 @@ constexpr Invariant kInvariants[] = {
     {"sessions", "live is not the number of its rows that are not settled",
      "SELECT s.id FROM #sessions AS s LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox WHERE state<3 GROUP "
      "BY "
-     "session_id) AS o ON o.session_id=s.id WHERE s.live<>coalesce(o.rows,0)"},
+     "session_id) AS o ON o.session_id=s.id $ WHERE s.live+coalesce(t.live,0)<>coalesce(o.rows,0)"},
     {"sessions", "failed is not the number of its dead letters",
      "SELECT s.id FROM #sessions AS s LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox INDEXED BY "
      "#outbox_failed WHERE state=4 GROUP BY session_id) AS o ON o.session_id=s.id WHERE s.failed<>coalesce(o.rows,0)"},
@@ -141,6 +152,9 @@ void checkInvariant(sqlite3* connection, const std::string& prefix, const Invari
   std::string sql = std::string(invariant.sql) + " LIMIT 100";
   if (const std::size_t place = sql.find('@'); place != std::string::npos) {
     sql.replace(place, 1, kRowState);
+  }
+  if (const std::size_t place = sql.find('$'); place != std::string::npos) {
+    sql.replace(place, 1, "LEFT JOIN " + std::string(kUnwrittenTails) + " AS t ON t.session_id=s.id");
   }
   Statement statement(connection, sql, prefix);
   Query query(statement);

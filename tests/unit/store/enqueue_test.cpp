@@ -148,11 +148,12 @@ TEST_CASE("generated ids sort in the order of their making, whatever the clock d
     if (count == 10'000) {
       now -= std::chrono::hours(1);
     }
-    const std::string next = uuids.next(now, *random);
+    const std::string next = uuids.next(now, *random, count);
     REQUIRE(last < next);
     last = next;
   }
   CHECK(last.size() == 36);
+  CHECK(last.substr(26) == "0000019999");
   CHECK(last[14] == '7');
   CHECK(std::string("89ab").find(last[19]) != std::string::npos);
 }

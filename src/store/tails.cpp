@@ -1,0 +1,121 @@
+#include "store/tails.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace ackbox::store {
+
+Tails::Tails(sqlite3* connection, std::string_view prefix, Counters& counters)
+    : counters_(counters),
+      catchUp_(connection,
+               std::string("UPDATE #sessions SET last_sequence=t.last_sequence, "
+                           "head_id=iif(#sessions.live=0,coalesce(t.first_id,head_id),head_id), "
+                           "live=#sessions.live+t.live FROM ")
+                   .append(kUnwrittenTails)
+                   .append(" AS t WHERE t.session_id=#sessions.id"),
+               prefix),
+      write_(connection,
+             "UPDATE #sessions SET last_sequence=max(last_sequence,?2), head_id=iif(live=0 AND ?3<>0,?3,head_id), "
+             "live=live+?4, failed=failed+?5 WHERE id=?1",
+             prefix) {}
+
+void Tails::catchUp() {
+  if (complete_) {
+    return;
+  }
+  const std::int64_t behind = counters_.value(Counter::lastKey) - counters_.value(Counter::tailsKey);
+  if (behind != 0) {
+    Query(catchUp_).run();
+    counters_.add(Counter::tailsKey, behind);
+  }
+  complete_ = true;
+}
+
+void Tails::append(delivery::SessionKey session, std::uint64_t sequence, delivery::MessageKey key) {
+  Appended& appended = unwritten_[session];
+  const bool isQueued = appended.rows == 0;
+  undo_.push_back({session, appended, isQueued});
+  if (isQueued) {
+    appended.first = key;
+    queue_.emplace_back(key, session);
+  }
+  appended.lastSequence = sequence;
+  ++appended.rows;
+}
+
+std::uint64_t Tails::lastSequence(delivery::SessionKey session, std::uint64_t written) const {
+  const auto found = unwritten_.find(session);
+  return found == unwritten_.end() ? written : std::max(written, found->second.lastSequence);
+}
+
+Tails::Change Tails::take(delivery::SessionKey session) {
+  const Counters::SessionChange gauges = counters_.takeSession(session);
+  Change change{0, 0, gauges.live, gauges.failed};
+  if (const auto found = unwritten_.find(session); found != unwritten_.end()) {
+    const Appended& appended = found->second;
+    change.lastSequence = appended.lastSequence;
+    change.first = appended.first;
+    change.live += appended.rows;
+    undo_.push_back({session, appended, false});
+    unwritten_.erase(found);
+  }
+  return change;
+}
+
+void Tails::flush() {
+  writeUpTo(counters_.value(Counter::lastKey) - kBehindMax);
+}
+
+void Tails::writeAll() {
+  writeUpTo(std::numeric_limits<delivery::MessageKey>::max());
+}
+
+void Tails::writeUpTo(delivery::MessageKey key) {
+  for (const delivery::SessionKey session : counters_.changedSessions()) {
+    write(session, take(session));
+  }
+  while (!queue_.empty()) {
+    const auto [first, session] = queue_.front();
+    const auto found = unwritten_.find(session);
+    if (found != unwritten_.end() && found->second.first == first) {
+      if (first > key) {
+        break;
+      }
+      write(session, take(session));
+    }
+    queue_.pop_front();
+  }
+  const delivery::MessageKey written = queue_.empty() ? counters_.value(Counter::lastKey) : queue_.front().first - 1;
+  if (const std::int64_t moved = written - counters_.value(Counter::tailsKey); moved != 0) {
+    counters_.add(Counter::tailsKey, moved);
+  }
+  undo_.clear();
+}
+
+void Tails::write(delivery::SessionKey session, const Change& change) {
+  Query(write_, session, change.lastSequence, change.first, change.live, change.failed).run();
+}
+
+void Tails::restore(std::size_t mark) {
+  for (; undo_.size() > mark; undo_.pop_back()) {
+    const Undo& undo = undo_.back();
+    if (undo.isQueued) {
+      queue_.pop_back();
+    }
+    if (undo.before.rows == 0) {
+      unwritten_.erase(undo.session);
+    } else {
+      unwritten_[undo.session] = undo.before;
+    }
+  }
+}
+
+void Tails::forget() noexcept {
+  unwritten_.clear();
+  queue_.clear();
+  undo_.clear();
+  complete_ = false;
+}
+
+}  // namespace ackbox::store

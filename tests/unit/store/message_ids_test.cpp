@@ -1,0 +1,135 @@
+// Goal: a message is found by its id, and no id is another's, though only few ids are in an index. Method: an id at
+// each place where it may stand, and the moves between them.
+
+#include "store/message_ids.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "store/dead_letters.hpp"
+#include "store/reader.hpp"
+#include "store/verify.hpp"
+#include "store_world.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+std::int64_t namedRows(const StoreWorld& world) {
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+  return database.execAndGet("SELECT count(*) FROM ackbox_outbox WHERE named=1").getInt64();
+}
+
+std::uint64_t sequenceOf(const StoreWorld& world, const std::string& id) {
+  const auto found = store::Reader(world.file, world.options).find(id);
+  return found ? found->sequence : 0;
+}
+
+bool isSound(const StoreWorld& world) {
+  return store::verify(world.file, world.options).findings.empty();
+}
+
+void change(store::Store& store, const std::string& id, delivery::Transition transition) {
+  CHECK(inTransaction(store, [&] { return !store.deadLetters().change(id, transition, "why").receipt.refusal; }));
+}
+
+}  // namespace
+
+TEST_CASE("an id of our own says its row's key, and is in no index") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s", "{}", "first"));
+  const EnqueueReceipt receipt = enqueueOne(*store, frameOf("s"));
+  CHECK(receipt.messageId.substr(26) == "0000000002");
+  CHECK(namedRows(world) == 1);
+  CHECK(sequenceOf(world, receipt.messageId) == 2);
+  CHECK(sequenceOf(world, "first") == 1);
+  CHECK(sequenceOf(world, "0000000002") == 0);
+  CHECK(isSound(world));
+}
+
+TEST_CASE("an id that is there is repeated, wherever it stands") {
+  const StoreWorld world;
+  const auto store = world.open();
+  std::string id;
+  SUBCASE("our own") {
+    id = enqueueOne(*store, frameOf("s")).messageId;
+  }
+  SUBCASE("our own, redriven to another row") {
+    id = enqueueOne(*store, frameOf("s")).messageId;
+    change(*store, id, delivery::Transition::fail);
+    change(*store, id, delivery::Transition::redrive);
+    CHECK(namedRows(world) == 1);
+  }
+  SUBCASE("our own, redriven twice") {
+    id = enqueueOne(*store, frameOf("s")).messageId;
+    for (int round = 0; round < 2; ++round) {
+      change(*store, id, delivery::Transition::fail);
+      change(*store, id, delivery::Transition::redrive);
+    }
+  }
+  SUBCASE("the caller's") {
+    id = enqueueOne(*store, frameOf("s", "{}", "mine")).messageId;
+  }
+  SUBCASE("the caller's, which ends in its row's key") {
+    id = enqueueOne(*store, frameOf("s", "{}", "x-0000000001")).messageId;
+    CHECK(namedRows(world) == 0);
+  }
+  SUBCASE("the caller's, which ends in the key of a row that comes later") {
+    id = enqueueOne(*store, frameOf("s", "{}", "x-0000000002")).messageId;
+    CHECK(namedRows(world) == 1);
+  }
+  SUBCASE("the caller's, a number alone") {
+    id = enqueueOne(*store, frameOf("s", "{}", "2")).messageId;
+  }
+  const std::uint64_t sequence = sequenceOf(world, id);
+  CHECK(sequence != 0);
+  // Moves the next key on to the one that some ids end in.
+  for (int round = 0; round < 3; ++round) {
+    const EnqueueReceipt again = enqueueOne(*store, frameOf("s", "{}", id));
+    CHECK(again.status == EnqueueStatus::duplicate);
+    CHECK(again.sequence == sequence);
+    CHECK(enqueueOne(*store, frameOf("s")).isNew());
+  }
+  CHECK(sequenceOf(world, id) == sequence);
+  CHECK(store::Reader(world.file, world.options).stats().pending == 4);
+  CHECK(isSound(world));
+  CHECK(inTransaction(*store, [&] { return store->ackById(id).has_value(); }));
+  CHECK(enqueueOne(*store, frameOf("s", "{}", id)).isNew());
+  CHECK(isSound(world));
+}
+
+TEST_CASE("beyond ten digits a key is not told, and the id is in the index") {
+  const StoreWorld world;
+  { const auto store = world.open(); }
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE ackbox_counters SET last_key=9999999998, tails_key=9999999998");
+  const auto store = world.open();
+  const EnqueueReceipt last = enqueueOne(*store, frameOf("s"));
+  CHECK(last.messageId.substr(26) == "9999999999");
+  CHECK(namedRows(world) == 0);
+  const EnqueueReceipt beyond = enqueueOne(*store, frameOf("s"));
+  CHECK(namedRows(world) == 1);
+  CHECK(sequenceOf(world, last.messageId) == 1);
+  CHECK(sequenceOf(world, beyond.messageId) == 2);
+  CHECK(isSound(world));
+}
+
+TEST_CASE("verify finds an id that two messages have, and one that nobody would find") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const std::string id = enqueueOne(*store, frameOf("s")).messageId;
+  enqueueOne(*store, frameOf("s", "{}", "other"));
+  CHECK(isSound(world));
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READWRITE);
+  SUBCASE("two have it") {
+    database.exec("UPDATE ackbox_outbox SET message_id='" + id + "' WHERE id=2");
+  }
+  SUBCASE("not found") {
+    database.exec("UPDATE ackbox_outbox SET named=0 WHERE id=2");
+  }
+  CHECK_FALSE(isSound(world));
+}
+
+}  // namespace ackbox::testing

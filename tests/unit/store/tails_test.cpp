@@ -1,0 +1,384 @@
+// Goal: a session's row may lag behind its messages, but nobody notices: no number is given twice, and readers, other
+// processes and the application's own connection see the truth. Method: each way in which a lagging row is met, without
+// the orderly end that would write it; then random histories beside a model, with every invariant of `verify`.
+
+#include "store/tails.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ackbox/random.hpp"
+#include "store/dead_letters.hpp"
+#include "store/foreign_writer.hpp"
+#include "store/reader.hpp"
+#include "store/verify.hpp"
+#include "store_world.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+// The file as a crash would leave it: what is committed, and nothing that a process does at its end.
+struct Crashed : StoreWorld {
+  explicit Crashed(const StoreWorld& world) {
+    for (const char* end : {"", "-wal"}) {
+      std::filesystem::copy_file(world.file.string() + end, file.string() + end);
+    }
+    options = world.options;
+    lives = std::make_shared<Lives>();
+  }
+};
+
+std::int64_t columnOf(const StoreWorld& world, const std::string& session, const std::string& column) {
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+  return database.execAndGet("SELECT " + column + " FROM ackbox_sessions WHERE name='" + session + "'").getInt64();
+}
+
+std::int64_t tailsKey(const StoreWorld& world) {
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+  return database.execAndGet("SELECT tails_key FROM ackbox_counters").getInt64();
+}
+
+SessionStats statsOf(const StoreWorld& world, const std::string& session) {
+  const store::Reader reader(world.file, world.options);
+  for (const SessionStats& stats : reader.sessions({}, 100, 0).sessions) {
+    if (stats.session == session) {
+      return stats;
+    }
+  }
+  return {};
+}
+
+std::string findingsOf(const StoreWorld& world) {
+  std::string text;
+  for (const Finding& finding : store::verify(world.file, world.options).findings) {
+    text += finding.table + " " + std::to_string(finding.row) + ": " + finding.problem + "\n";
+  }
+  return text;
+}
+
+std::uint64_t enqueueTo(store::Store& store, const std::string& session) {
+  return enqueueOne(store, frameOf(session)).sequence;
+}
+
+}  // namespace
+
+TEST_CASE("an enqueue leaves its session's row alone, and readers see what it does not say") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueTo(*store, "s");
+  enqueueTo(*store, "s");
+  CHECK(columnOf(world, "s", "last_sequence") == 0);
+  CHECK(columnOf(world, "s", "live") == 0);
+  CHECK(statsOf(world, "s").lastSequence == 2);
+  CHECK(statsOf(world, "s").live == 2);
+  CHECK(findingsOf(world).empty());
+}
+
+TEST_CASE("after a crash the numbers go on where the messages end") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueTo(*store, "s");
+  enqueueTo(*store, "t");
+  enqueueTo(*store, "s");
+  const Crashed crashed(world);
+  const auto next = crashed.open();
+  CHECK(columnOf(crashed, "s", "last_sequence") == 2);
+  CHECK(columnOf(crashed, "s", "live") == 2);
+  CHECK(columnOf(crashed, "s", "head_id") == 1);
+  CHECK(tailsKey(crashed) == 3);
+  CHECK(enqueueTo(*next, "s") == 3);
+  CHECK(enqueueTo(*next, "t") == 2);
+  CHECK(findingsOf(crashed).empty());
+}
+
+TEST_CASE("an orderly end writes all tails") {
+  const StoreWorld world;
+  auto store = world.open();
+  enqueueTo(*store, "s");
+  store = nullptr;
+  CHECK(columnOf(world, "s", "last_sequence") == 1);
+  CHECK(columnOf(world, "s", "live") == 1);
+  CHECK(tailsKey(world) == 1);
+}
+
+TEST_CASE("a message that goes takes its session's tail into the row: its number is not given again") {
+  StoreWorld world;
+  SUBCASE("acknowledged") {
+    world.options.ackedRetention = {};
+  }
+  SUBCASE("acknowledged and kept") {
+    world.options.ackedRetention = std::chrono::hours(1);
+  }
+  auto store = world.open();
+  enqueueOne(*store, frameOf("s", "{}", "a"));
+  SUBCASE("by its id") {
+    REQUIRE(inTransaction(*store, [&] { return store->ackById("a").has_value(); }));
+  }
+  SUBCASE("a dead letter that is discarded") {
+    inTransaction(*store, [&] {
+      static_cast<void>(store->deadLetters().change("a", delivery::Transition::fail, "why"));
+      static_cast<void>(store->deadLetters().change("a", delivery::Transition::discard, {}));
+    });
+  }
+  SUBCASE("settled by its claim, and not released") {
+    const store::ClaimReply reply = claimNew(*store);
+    REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::ack)).has_value());
+  }
+  SUBCASE("settled and released") {
+    const store::ClaimReply reply = claimNew(*store);
+    const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack);
+    delivery::SessionRelease release;
+    release.session = settlement.session;
+    release.previousSequence = 1;
+    inTransaction(*store, [&] {
+      static_cast<void>(store->settle({&settlement, 1}));
+      store->release({&release, 1});
+    });
+  }
+  const Crashed crashed(world);
+  CHECK(findingsOf(crashed).empty());
+  const auto next = crashed.open();
+  CHECK(enqueueTo(*next, "s") == 2);
+  CHECK(findingsOf(crashed).empty());
+}
+
+TEST_CASE("a superseded message takes its number along") {
+  const StoreWorld world;
+  const auto store = world.open();
+  Frame frame = frameOf("s");
+  frame.supersedeKey = "k";
+  enqueueOne(*store, frame);
+  enqueueOne(*store, frame);
+  CHECK(statsOf(world, "s").live == 1);
+  CHECK(statsOf(world, "s").lastSequence == 2);
+  const Crashed crashed(world);
+  const auto next = crashed.open();
+  CHECK(enqueueTo(*next, "s") == 3);
+  CHECK(findingsOf(crashed).empty());
+}
+
+TEST_CASE("an enqueue that is undone, alone or with its transaction, leaves no trace in the tail") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueTo(*store, "s");
+  SUBCASE("a nested scope") {
+    store->begin(false);
+    CHECK(store->enqueue(frameOf("s")).sequence == 2);
+    store->savepoint();
+    CHECK(store->enqueue(frameOf("s")).sequence == 3);
+    CHECK(store->enqueue(frameOf("new")).sequence == 1);
+    store->rollbackToSavepoint();
+    CHECK(store->enqueue(frameOf("s")).sequence == 3);
+    store->savepoint();
+    CHECK(store->enqueue(frameOf("t")).sequence == 1);
+    store->releaseSavepoint();
+    store->commit();
+    CHECK(statsOf(world, "s").live == 3);
+    CHECK(statsOf(world, "t").live == 1);
+    CHECK(enqueueTo(*store, "new") == 1);
+    CHECK(enqueueTo(*store, "s") == 4);
+  }
+  SUBCASE("the transaction") {
+    store->begin(false);
+    CHECK(store->enqueue(frameOf("s")).sequence == 2);
+    store->rollback();
+    CHECK(enqueueTo(*store, "s") == 2);
+  }
+  SUBCASE("the transaction that would have written it") {
+    store->begin(false);
+    REQUIRE(store->ackById(store::Reader(world.file, world.options).messages({}, 1, 0).messages.front().messageId));
+    store->rollback();
+    CHECK(enqueueTo(*store, "s") == 2);
+  }
+  CHECK(findingsOf(world).empty());
+  const Crashed crashed(world);
+  const auto next = crashed.open();
+  CHECK(enqueueTo(*next, "s") == statsOf(world, "s").lastSequence + 1);
+  CHECK(findingsOf(crashed).empty());
+}
+
+TEST_CASE("stores that take turns on one file give each number once") {
+  const StoreWorld world;
+  const auto one = world.open();
+  const auto two = world.open();
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    CHECK(enqueueTo(*one, "s") == 4 * round + 1);
+    CHECK(enqueueTo(*one, "s") == 4 * round + 2);
+    CHECK(enqueueTo(*two, "s") == 4 * round + 3);
+    CHECK(enqueueTo(*two, "s") == 4 * round + 4);
+  }
+  CHECK(statsOf(world, "s").live == 20);
+  CHECK(findingsOf(world).empty());
+}
+
+TEST_CASE("the application's own connection goes on behind the store's messages, and the store behind its") {
+  const StoreWorld world;
+  const auto store = world.open();
+  SQLite::Database connection{world.file.string(), SQLite::OPEN_READWRITE};
+  store::ForeignWriter writer{connection, world.options, {}};
+  CHECK(enqueueTo(*store, "s") == 1);
+  connection.exec("BEGIN");
+  CHECK(writer.enqueue(frameOf("s")).sequence == 2);
+  CHECK(writer.enqueue(frameOf("s")).sequence == 3);
+  connection.exec("ROLLBACK; BEGIN");
+  CHECK(writer.enqueue(frameOf("s")).sequence == 2);
+  connection.exec("COMMIT");
+  CHECK(columnOf(world, "s", "last_sequence") == 2);
+  CHECK(enqueueTo(*store, "s") == 3);
+  CHECK(findingsOf(world).empty());
+}
+
+TEST_CASE("a doubted number that was given away, and not written, is this store's own") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueTo(*store, "s");
+  enqueueTo(*store, "s");
+  const delivery::RowSeen row = store->takeNewRows(10).rows.front();
+  delivery::SessionClaim claim{row.session, {row.key}};
+  SUBCASE("given") {
+    claim.doubt = delivery::AcceptedFrame{.sequence = 2, .id = {}};
+    CHECK(inTransaction(*store,
+                        [&] {
+                          return store->claim({&claim, 1});
+                        })
+              .sessions.front()
+              .status == delivery::ClaimStatus::claimed);
+  }
+  SUBCASE("not given") {
+    claim.doubt = delivery::AcceptedFrame{.sequence = 3, .id = {}};
+    CHECK(inTransaction(*store,
+                        [&] {
+                          return store->claim({&claim, 1});
+                        })
+              .sessions.front()
+              .status == delivery::ClaimStatus::outdated);
+  }
+}
+
+TEST_CASE("a priority is written at once, as messages do not say it") {
+  const StoreWorld world;
+  const auto store = world.open();
+  Frame frame = frameOf("s");
+  enqueueOne(*store, frame);
+  frame.priority = 9;
+  enqueueOne(*store, frame);
+  CHECK(columnOf(world, "s", "priority") == 9);
+  CHECK(columnOf(world, "s", "last_sequence") == 0);
+}
+
+TEST_CASE("rows lag behind by so many messages and no more, oldest first") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueTo(*store, "old");
+  inTransaction(*store, [&] {
+    for (std::int64_t count = 1; count < store::Tails::kBehindMax; ++count) {
+      static_cast<void>(store->enqueue(frameOf("busy")));
+    }
+  });
+  CHECK(columnOf(world, "old", "last_sequence") == 0);
+  CHECK(tailsKey(world) == 0);
+  enqueueTo(*store, "busy");
+  CHECK(columnOf(world, "old", "last_sequence") == 1);
+  CHECK(columnOf(world, "busy", "last_sequence") == 0);
+  CHECK(tailsKey(world) == 1);
+  enqueueTo(*store, "late");
+  CHECK(columnOf(world, "busy", "last_sequence") == store::Tails::kBehindMax);
+  CHECK(columnOf(world, "late", "last_sequence") == 0);
+  CHECK(tailsKey(world) == store::Tails::kBehindMax + 1);
+  CHECK(findingsOf(world).empty());
+}
+
+TEST_CASE("whatever happens to messages, numbers and gauges are those of a model") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    const auto random = seededRandom(seed);
+    const auto below = [&random](std::uint64_t bound) { return random->next() % bound; };
+    StoreWorld world;
+    if (seed % 2 == 0) {
+      world.options.ackedRetention = std::chrono::hours(1);
+    }
+    std::vector<std::unique_ptr<store::Store>> stores;
+    stores.push_back(world.open());
+    stores.push_back(world.open());
+    std::map<std::string, std::uint64_t> tails;
+    std::vector<std::string> ids;
+    const auto change = [&](store::Store& store) {
+      const std::string session = "s" + std::to_string(below(4));
+      switch (ids.empty() ? 0 : below(6)) {
+        case 0:
+        case 1: {
+          Frame frame = frameOf(session);
+          frame.supersedeKey = below(3) == 0 ? "k" : "";
+          frame.priority = static_cast<std::uint8_t>(4 + below(2));
+          const EnqueueReceipt receipt = store.enqueue(frame);
+          REQUIRE(receipt.sequence == ++tails[session]);
+          ids.push_back(receipt.messageId);
+          break;
+        }
+        case 2:
+          static_cast<void>(store.ackById(ids[below(ids.size())]));
+          break;
+        case 3:
+          static_cast<void>(store.deadLetters().change(ids[below(ids.size())], delivery::Transition::fail, "why"));
+          break;
+        case 4:
+          static_cast<void>(store.deadLetters().change(ids[below(ids.size())], delivery::Transition::discard, {}));
+          break;
+        default: {
+          const store::HandChange made =
+              store.deadLetters().change(ids[below(ids.size())], delivery::Transition::redrive, {});
+          if (!made.receipt.refusal) {
+            REQUIRE(made.receipt.sequence == ++tails[made.session]);
+          }
+        }
+      }
+    };
+    for (int step = 0; step < 60; ++step) {
+      store::Store& store = *stores[below(stores.size())];
+      const auto tailsBefore = tails;
+      const auto idsBefore = ids;
+      store.begin(false);
+      for (std::uint64_t changes = below(4); changes != 0; --changes) {
+        if (below(4) != 0) {
+          change(store);
+          continue;
+        }
+        const auto tailsOutside = tails;
+        const auto idsOutside = ids;
+        store.savepoint();
+        change(store);
+        if (below(2) == 0) {
+          store.releaseSavepoint();
+        } else {
+          store.rollbackToSavepoint();
+          tails = tailsOutside;
+          ids = idsOutside;
+        }
+      }
+      if (below(5) == 0) {
+        store.rollback();
+        tails = tailsBefore;
+        ids = idsBefore;
+      } else {
+        store.commit();
+      }
+      REQUIRE(findingsOf(world) == "");
+      for (const auto& [session, last] : tails) {
+        REQUIRE((last == 0 || statsOf(world, session).lastSequence == last));
+      }
+    }
+    const Crashed crashed(world);
+    const auto next = crashed.open();
+    REQUIRE(findingsOf(crashed) == "");
+    for (const auto& [session, last] : tails) {
+      REQUIRE(enqueueTo(*next, session) == last + 1);
+    }
+  }
+}
+
+}  // namespace ackbox::testing
