@@ -156,7 +156,8 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   const delivery::MessageKey key = counters.value(Counter::lastKey) + 1;
   EnqueueReceipt receipt{
       EnqueueStatus::stored, frame.id.empty() ? uuids.next(now, *random, key) : frame.id, tail.lastSequence, {}};
-  rows.insert(key, frame, receipt.messageId, tail, now);
+  const NewRow row(key, frame, receipt.messageId, tail, now);
+  rows.insert({&row, 1});
   for (const Supersedable& message : leaving) {
     rows.remove(message.key);
     counters.leave(message.session, MessageState::pending, 1, message.bytes);

@@ -8,6 +8,9 @@ namespace {
 // About 10 MB of names and tails; the next enqueue of a forgotten session reads its row again.
 constexpr std::size_t kCachedSessionsMax = 100'000;
 
+// Rows that are written together.
+constexpr std::size_t kGatheredMax = 8;
+
 }  // namespace
 
 Outbox::Outbox(Context& context, const Peers& peers)
@@ -28,6 +31,10 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   const PeerRow* peer = peers_.find(frame.peer);
   if (auto refusal = refuseFrame(frame, peer != nullptr, context_.options)) {
     return *refusal;
+  }
+  if (!frame.id.empty() || !frame.idempotencyKey.empty() || !frame.supersedeKey.empty()) {
+    // They are about other messages.
+    flush();
   }
   const WallTime now = context_.clock.wallNow();
   // Before the queue is found full: a repetition is told the truth all the same.
@@ -51,33 +58,27 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   if (receipt.messageId.empty()) {
     receipt.messageId = uuids_.next(now, context_.random, key);
   }
-  rows_.insert(key, frame, receipt.messageId, place, now);
+  gathered_.emplace_back(key, frame, receipt.messageId, place, now);
+  if (gathered_.size() == kGatheredMax) {
+    flush();
+  }
   append(tail, place, {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority},
          static_cast<std::int64_t>(frame.data.size()));
-  if (context_.claimCache.hasRoom()) {
-    remember(key, frame, receipt.messageId, place, now);
-  }
   counters.add(place.key, Counter::enqueued, 1);
   supersede(leaving, frame, receipt);
   keys_.remember(frame.idempotencyKey, receipt, now);
   return receipt;
 }
 
-void Outbox::remember(delivery::MessageKey key, const Frame& frame, const std::string& messageId,
-                      const SessionTail& place, WallTime now) {
-  OutboxRow row;
-  row.session = place.key;
-  row.notBefore = OutboxRows::delayOf(frame, now);
-  row.dueAt = row.notBefore.value_or(WallTime{});
-  row.frame.messageId = messageId;
-  row.frame.type = frame.type;
-  row.frame.data = frame.data;
-  row.frame.sequence = place.lastSequence;
-  row.frame.enqueuedAt = now;
-  row.frame.expiresAt = frame.expiresAt;
-  row.frame.traceparent = frame.traceparent;
-  row.frame.correlationId = frame.correlationId;
-  context_.claimCache.add(key, std::move(row));
+void Outbox::flush() {
+  if (gathered_.empty()) {
+    return;
+  }
+  rows_.insert(gathered_);
+  for (NewRow& fresh : gathered_) {
+    context_.claimCache.add(fresh.key, std::move(fresh.row));
+  }
+  gathered_.clear();
 }
 
 void Outbox::supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt) {
@@ -97,6 +98,7 @@ void Outbox::supersede(const std::vector<Supersedable>& messages, const Frame& f
 }
 
 std::uint64_t Outbox::redrive(const Redrive& letter) {
+  flush();
   SessionTail unordered{letter.session, 0, kPriorityDefault, true};
   SessionTail& tail = letter.sequence == 0 ? unordered : tailOf({letter.peer, letter.sessionName}, kPriorityDefault);
   const SessionTail place = tail.next(tail.priority);
@@ -135,6 +137,7 @@ std::vector<SupersededMessage> Outbox::takeSuperseded() {
 }
 
 void Outbox::forgetAfter(std::size_t storedCount, std::size_t supersededCount) {
+  gathered_.clear();
   stored_.resize(storedCount);
   superseded_.resize(supersededCount);
 }

@@ -39,9 +39,12 @@ public:
   /// Messages that were taken away for others since the last `takeSuperseded` or `forget`.
   [[nodiscard]] const std::vector<SupersededMessage>& superseded() const noexcept { return superseded_; }
   [[nodiscard]] std::vector<SupersededMessage> takeSuperseded();
-  /// A nested scope was undone: only the first so many remain.
+  /// A nested scope, or all, was undone or is committed: only the first so many remain.
   void forgetAfter(std::size_t storedCount, std::size_t supersededCount);
 
+  /// Writes the rows that have gathered. Before anything else that looks at the outbox's rows, the commit and the
+  /// borders of a nested scope; an error is of any of the enqueues before.
+  void flush();
   /// Forgets the sessions when they have become too many. Not before the transaction's last enqueue.
   void forgetTooMany() noexcept;
   /// The file may say otherwise by now: after a rollback, or another connection's commit.
@@ -56,8 +59,6 @@ private:
 
   SessionTail& tailOf(const SessionName& session, std::uint8_t priority);
   void append(SessionTail& tail, const SessionTail& place, const delivery::RowSeen& row, std::int64_t bytes);
-  void remember(delivery::MessageKey key, const Frame& frame, const std::string& messageId, const SessionTail& place,
-                WallTime now);
   void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);
 
   Context& context_;
@@ -69,6 +70,8 @@ private:
   UuidGenerator uuids_;
   std::unordered_map<delivery::PeerKey, Lane> lanes_;
   std::size_t cached_ = 0;
+  // Not in the file yet.
+  std::vector<NewRow> gathered_;
   std::vector<delivery::RowSeen> stored_;
   std::vector<SupersededMessage> superseded_;
 };

@@ -4,6 +4,22 @@
 #include "store/message_ids.hpp"
 
 namespace ackbox::store {
+namespace {
+
+// Rows that one statement stores: three quarters of what a statement for each costs; further ones gain little.
+constexpr std::size_t kTogether = 8;
+
+std::string insertText(std::size_t rows) {
+  std::string text =
+      "INSERT INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,named,"
+      "type,traceparent,correlation_id,supersede_key,data,state,attempt,retry_count) VALUES";
+  for (std::size_t row = 0; row < rows; ++row) {
+    text += row == 0 ? "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,0)" : ",(?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,0)";
+  }
+  return text;
+}
+
+}  // namespace
 
 OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
     : connection_(connection),
@@ -12,11 +28,8 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
       insertSession_(connection,
                      "INSERT INTO #sessions(peer_id,name,lane,last_sequence,priority) VALUES(?1,?2,?3,0,?4)", prefix),
       updatePriority_(connection, "UPDATE #sessions SET priority=?2 WHERE id=?1", prefix),
-      insert_(connection,
-              "INSERT INTO #outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
-              "expires_at_ms,message_id,type,traceparent,correlation_id,data,not_before_ms,supersede_key,id,named) "
-              "VALUES(?1,?2,0,0,0,?3,coalesce(?10,0),?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
-              prefix),
+      insert_(connection, insertText(1), prefix),
+      insertMany_(connection, insertText(kTogether), prefix),
       sequenceOf_(connection, std::string("SELECT sequence FROM #outbox WHERE id=").append(kKeyOfMessage), prefix),
       supersedable_(
           connection,
@@ -45,17 +58,43 @@ void OutboxRows::updatePriority(const SessionTail& tail) {
   Query(updatePriority_, tail.key, tail.priority).run();
 }
 
-void OutboxRows::insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId,
-                        const SessionTail& place, WallTime now) {
-  Query(insert_, place.key, place.lastSequence, now, frame.expiresAt, messageId, frame.type,
-        NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data}, delayOf(frame, now),
-        NullIfEmpty{frame.supersedeKey}, key, !saysKey(messageId, key))
-      .run();
+void OutboxRows::insert(std::span<const NewRow> rows) {
+  const auto bind = [](Query& query, const NewRow& fresh) {
+    const OutboxRow& row = fresh.row;
+    const OutboundFrame& frame = row.frame;
+    query.add(fresh.key, row.session, frame.sequence, frame.enqueuedAt, row.dueAt, frame.expiresAt, row.notBefore,
+              frame.messageId, !saysKey(frame.messageId, fresh.key), frame.type, NullIfEmpty{frame.traceparent},
+              NullIfEmpty{frame.correlationId}, NullIfEmpty{fresh.supersedeKey}, Blob{frame.data});
+  };
+  for (; rows.size() >= kTogether; rows = rows.subspan(kTogether)) {
+    Query query(insertMany_);
+    for (const NewRow& row : rows.first(kTogether)) {
+      bind(query, row);
+    }
+    query.run();
+  }
+  for (const NewRow& row : rows) {
+    Query query(insert_);
+    bind(query, row);
+    query.run();
+  }
 }
 
-std::optional<WallTime> OutboxRows::delayOf(const Frame& frame, WallTime now) {
-  // What is over already is none, whatever becomes of the calendar.
-  return frame.notBefore && *frame.notBefore > now ? frame.notBefore : std::nullopt;
+NewRow::NewRow(delivery::MessageKey newKey, const Frame& frame, std::string_view messageId, const SessionTail& place,
+               WallTime now)
+    : key(newKey), supersedeKey(frame.supersedeKey) {
+  row.session = place.key;
+  // What is over already is no delay, whatever becomes of the calendar.
+  row.notBefore = frame.notBefore && *frame.notBefore > now ? frame.notBefore : std::nullopt;
+  row.dueAt = row.notBefore.value_or(WallTime{});
+  row.frame.messageId = messageId;
+  row.frame.type = frame.type;
+  row.frame.data = frame.data;
+  row.frame.sequence = place.lastSequence;
+  row.frame.enqueuedAt = now;
+  row.frame.expiresAt = frame.expiresAt;
+  row.frame.traceparent = frame.traceparent;
+  row.frame.correlationId = frame.correlationId;
 }
 
 std::optional<EnqueueReceipt> OutboxRows::repetitionOf(const Frame& frame) {

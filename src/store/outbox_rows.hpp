@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
 #include "delivery/types.hpp"
+#include "store/claim_cache.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::store {
@@ -52,6 +54,16 @@ struct Supersedable {
   std::int64_t bytes = 0;
 };
 
+/// A message that is to be stored.
+struct NewRow {
+  delivery::MessageKey key = 0;
+  OutboxRow row;
+  std::string supersedeKey;
+
+  NewRow(delivery::MessageKey newKey, const Frame& frame, std::string_view messageId, const SessionTail& place,
+         WallTime now);
+};
+
 /// The statements of an enqueue, the same on our connection and on an application's.
 class OutboxRows {
 public:
@@ -61,11 +73,8 @@ public:
   [[nodiscard]] SessionTail insertSession(const SessionName& session, std::uint8_t priority);
   void updatePriority(const SessionTail& tail);
 
-  /// Stores a pending row. Its message id is free: of our own making, or `repetitionOf` has found none.
-  void insert(delivery::MessageKey key, const Frame& frame, std::string_view messageId, const SessionTail& place,
-              WallTime now);
-  /// Until when the row of `frame`, enqueued `now`, waits; nothing: it may go.
-  [[nodiscard]] static std::optional<WallTime> delayOf(const Frame& frame, WallTime now);
+  /// Stores pending rows. Their message ids are free: of our own making, or `repetitionOf` has found none.
+  void insert(std::span<const NewRow> rows);
   /// The answer to `frame` when its own id is that of a message that is still there.
   [[nodiscard]] std::optional<EnqueueReceipt> repetitionOf(const Frame& frame);
 
@@ -79,6 +88,7 @@ private:
   Statement insertSession_;
   Statement updatePriority_;
   Statement insert_;
+  Statement insertMany_;
   Statement sequenceOf_;
   Statement supersedable_;
   Statement remove_;

@@ -70,18 +70,22 @@ class Query {
 public:
   template <typename... Values>
   explicit Query(Statement& statement, const Values&... values) : handle_(statement.handle_) {
-    int index = 0;
-    (bind(++index, values), ...);
+    add(values...);
   }
   Query(Statement& statement, std::span<const std::int64_t> values) : handle_(statement.handle_) {
-    int index = 0;
     for (const std::int64_t value : values) {
-      bindInteger(++index, value);
+      add(value);
     }
   }
   ~Query();
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
+
+  /// Binds further values, before the first step.
+  template <typename... Values>
+  void add(const Values&... values) {
+    (bind(++bound_, values), ...);
+  }
 
   /// Steps to the next row; false at the end.
   bool next();
@@ -123,6 +127,7 @@ private:
   void check(int code) const;
 
   sqlite3_stmt* handle_;
+  int bound_ = 0;
 };
 
 }  // namespace ackbox::store

@@ -101,6 +101,11 @@ OutboxOptions complete(OutboxOptions options) {
 struct Store::Body {
   explicit Body(const StoreOptions& storeOptions);
 
+  /// The parts, with all enqueued rows in their table: for whatever looks at it.
+  Parts& written() {
+    parts->outbox.flush();
+    return *parts;
+  }
   void open(std::shared_ptr<Liveness> liveness);
   void readMeta();
   void notice(std::int64_t nowRecalled) noexcept;
@@ -251,7 +256,7 @@ void Store::begin(bool durable, bool patient) {
 
 void Store::commit() {
   try {
-    body_->parts->tails.flush();
+    body_->written().tails.flush();
     body_->parts->outbox.forgetTooMany();
     body_->parts->inFlight.flushOffered(body_->parts->claimCache);
     body_->parts->oldest.advanceIfDue();
@@ -295,11 +300,11 @@ std::vector<SupersededMessage> Store::takeSuperseded() {
 }
 
 ClaimReply Store::claim(std::span<const delivery::SessionClaim> sessions) {
-  return body_->parts->claims.claim(sessions);
+  return body_->written().claims.claim(sessions);
 }
 
 std::vector<std::optional<SettledMessage>> Store::settle(std::span<const delivery::Settlement> settlements) {
-  return body_->parts->settles.settle(settlements);
+  return body_->written().settles.settle(settlements);
 }
 
 void Store::release(std::span<const delivery::SessionRelease> releases) {
@@ -311,31 +316,32 @@ void Store::recordPeer(const delivery::PeerRecord& record) {
 }
 
 std::optional<PeerResetEvent> Store::hear(const delivery::PeerNews& news) {
-  std::optional<PeerResetEvent> event = body_->parts->memory.hear(news, shared());
+  std::optional<PeerResetEvent> event = body_->written().memory.hear(news, shared());
   body_->recallsNow = body_->parts->memory.recalls();
   return event;
 }
 
 std::optional<Store::AckedById> Store::ackById(std::string_view messageId) {
-  return body_->parts->settles.ackById(messageId);
+  return body_->written().settles.ackById(messageId);
 }
 
 Store::LaterWord Store::applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
                                   const FrameResult& word) {
-  return body_->parts->settles.applyWord(agent, messageId, sequence, word);
+  return body_->written().settles.applyWord(agent, messageId, sequence, word);
 }
 
 std::size_t Store::purgeAcked(std::size_t limit) {
-  return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow());
+  return body_->written().settles.purgeAcked(limit, body_->options.clock->wallNow());
 }
 
 std::size_t Store::purgeAcked(std::size_t limit, std::chrono::milliseconds age) {
   // The row says until when it is kept, which is the acknowledgement plus the retention.
-  return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow() + body_->options.ackedRetention - age);
+  return body_->written().settles.purgeAcked(limit,
+                                             body_->options.clock->wallNow() + body_->options.ackedRetention - age);
 }
 
 void Store::advanceOldest(std::size_t looks) {
-  body_->parts->oldest.advance(looks);
+  body_->written().oldest.advance(looks);
 }
 
 Vitals Store::vitals() {
@@ -357,8 +363,8 @@ bool Store::tidy() {
   return body_->parts->vacuum.releaseIfMany();
 }
 
-DeadLetters& Store::deadLetters() noexcept {
-  return body_->parts->deadLetters;
+DeadLetters& Store::deadLetters() {
+  return body_->written().deadLetters;
 }
 
 Orders& Store::orders() noexcept {
@@ -401,13 +407,14 @@ std::size_t Store::purgeProcessed(std::size_t limit) {
 
 void Store::savepoint() {
   // Written now, so that undoing the scope may simply forget what is in flight.
-  body_->parts->inFlight.flushOffered(body_->parts->claimCache);
+  body_->written().inFlight.flushOffered(body_->parts->claimCache);
   body_->transaction.savepoint();
   body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
                            body_->parts->outbox.superseded().size(), body_->parts->tails.mark()});
 }
 
 void Store::releaseSavepoint() {
+  body_->parts->outbox.flush();
   body_->transaction.releaseSavepoint();
   body_->scopes.pop_back();
 }
@@ -464,7 +471,7 @@ bool Store::shared() const noexcept {
 }
 
 std::size_t Store::buryDeadOwners() {
-  return body_->parts->owners.buryDead();
+  return body_->written().owners.buryDead();
 }
 
 bool Store::anyOwnerDead() {

@@ -243,7 +243,7 @@ public:
   /// whether more is to be done soon.
   bool tidy();
   /// What an operator changes by hand.
-  [[nodiscard]] DeadLetters& deadLetters() noexcept;
+  [[nodiscard]] DeadLetters& deadLetters();
   /// What people order: pauses and resumes.
   [[nodiscard]] Orders& orders() noexcept;
 

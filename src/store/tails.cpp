@@ -57,7 +57,6 @@ Tails::Change Tails::take(delivery::SessionKey session) {
     change.lastSequence = appended.lastSequence;
     change.first = appended.first;
     change.live += appended.rows;
-    undo_.push_back({session, appended, false});
     unwritten_.erase(found);
   }
   return change;

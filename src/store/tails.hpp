@@ -59,7 +59,7 @@ public:
     std::int64_t live = 0;
     std::int64_t failed = 0;
   };
-  /// Hands a session's change over to whoever writes its row anyway.
+  /// Hands a session's change over to whoever writes its row anyway. Not in a nested scope.
   [[nodiscard]] Change take(delivery::SessionKey session);
 
   /// Before the commit: writes the sessions that anything else than an append has changed, and those that lag too far.

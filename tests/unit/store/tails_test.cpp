@@ -183,6 +183,25 @@ TEST_CASE("an enqueue that is undone, alone or with its transaction, leaves no t
     CHECK(enqueueTo(*store, "new") == 1);
     CHECK(enqueueTo(*store, "s") == 4);
   }
+  SUBCASE("a nested scope whose keys go to other sessions") {
+    store->begin(false);
+    store->savepoint();
+    static_cast<void>(store->enqueue(frameOf("a")));
+    static_cast<void>(store->enqueue(frameOf("b")));
+    store->rollbackToSavepoint();
+    static_cast<void>(store->enqueue(frameOf("c")));
+    static_cast<void>(store->enqueue(frameOf("b")));
+    store->commit();
+    // Writes the row of "s", which was first.
+    const delivery::RowSeen row = store->takeNewRows(10).rows.front();
+    const delivery::SessionClaim claim{row.session, {row.key}};
+    inTransaction(*store, [&] { static_cast<void>(store->claim({&claim, 1})); });
+    delivery::SessionRelease release;
+    release.session = row.session;
+    inTransaction(*store, [&] { store->release({&release, 1}); });
+    CHECK(columnOf(world, "s", "last_sequence") == 1);
+    CHECK(tailsKey(world) == 1);
+  }
   SUBCASE("the transaction") {
     store->begin(false);
     CHECK(store->enqueue(frameOf("s")).sequence == 2);
