@@ -73,7 +73,7 @@ std::size_t indexOf(Counter counter) {
 }
 
 template <std::size_t... Indices, typename Values, typename Last>
-void writeAll(Statement& statement, const Values& values, std::index_sequence<Indices...> /*unused*/,
+void writeRow(Statement& statement, const Values& values, std::index_sequence<Indices...> /*unused*/,
               const Last& last) {
   Query(statement, values[Indices]..., last).run();
 }
@@ -133,6 +133,10 @@ std::string peerCounterColumns() {
 
 Counters::Counters(sqlite3* connection, std::string_view prefix)
     : select_(connection, selectText(), prefix),
+      selectUncounted_(connection,
+                       "SELECT s.peer_id,count(*),sum(length(o.data)),max(o.id) FROM #outbox AS o LEFT JOIN #sessions "
+                       "AS s ON s.id=o.session_id WHERE o.id>?1 GROUP BY s.peer_id",
+                       prefix),
       update_(connection, updateText(), prefix),
       updatePeer_(connection, updatePeerText(), prefix),
       selectPeer_(connection, "SELECT peer_id FROM #sessions WHERE id=?1", prefix) {}
@@ -162,7 +166,8 @@ const LatencyHistogram& Counters::latencies() {
 
 void Counters::add(Counter counter, std::int64_t difference) {
   changes_.values[indexOf(counter)] += difference;
-  changed_ = true;
+  // Where the sessions' rows have got is only ever behind.
+  changes_.isUrgent = changes_.isUrgent || counter != Counter::tailsKey;
 }
 
 void Counters::add(delivery::SessionKey session, Counter counter, std::int64_t difference) {
@@ -190,8 +195,15 @@ void Counters::enter(delivery::SessionKey session, MessageState state, std::int6
 }
 
 void Counters::append(delivery::SessionKey session, std::int64_t bytes) {
-  add(session, Counter::pending, 1);
-  add(session, Counter::pendingBytes, bytes);
+  PeerCounterValues& ofPeer = changes_.peers[peerOf(session)];
+  for (const auto& [counter, difference] :
+       {std::pair(Counter::pending, std::int64_t{1}), std::pair(Counter::pendingBytes, bytes),
+        std::pair(Counter::enqueued, std::int64_t{1})}) {
+    changes_.values[indexOf(counter)] += difference;
+    ofPeer[indexOf(counter)] += difference;
+  }
+  ++changes_.values[indexOf(Counter::lastKey)];
+  ++changes_.uncounted;
 }
 
 void Counters::move(delivery::SessionKey session, MessageState from, MessageState to) {
@@ -238,8 +250,20 @@ void Counters::restore(const Changes& changes) {
   peers_.clear();
 }
 
+PeerCounterValues Counters::uncountedOf(delivery::PeerKey peer) {
+  load();
+  const auto found = changes_.peers.find(peer);
+  return found == changes_.peers.end() ? PeerCounterValues{} : found->second;
+}
+
 void Counters::flush() {
-  if (!changed_) {
+  if (changes_.isUrgent || changes_.uncounted >= kUncountedMax) {
+    writeAll();
+  }
+}
+
+void Counters::writeAll() {
+  if (!changes_.isUrgent && changes_.uncounted == 0) {
     return;
   }
   load();
@@ -248,15 +272,14 @@ void Counters::flush() {
     latencies.record(latency);
   }
   const std::string encoded = changes_.latencies.empty() ? std::string() : latencies.encode();
-  writeAll(update_, changes_.values, std::make_index_sequence<kCounterCount>(),
+  writeRow(update_, changes_.values, std::make_index_sequence<kCounterCount>(),
            changes_.latencies.empty() ? std::nullopt : std::optional(Blob{encoded}));
   for (const auto& [peer, values] : changes_.peers) {
-    writeAll(updatePeer_, values, std::make_index_sequence<kPeerCounterCount>(), peer);
+    writeRow(updatePeer_, values, std::make_index_sequence<kPeerCounterCount>(), peer);
   }
   base_ = values();
   latencies_ = latencies;
   changes_ = {};
-  changed_ = false;
   if (peers_.size() > kKnownSessionsMax) {
     peers_.clear();
   }
@@ -264,7 +287,6 @@ void Counters::flush() {
 
 void Counters::forget() noexcept {
   changes_ = {};
-  changed_ = false;
   loaded_ = false;
   peers_.clear();
 }
@@ -282,6 +304,22 @@ void Counters::load() {
   }
   latencies_ = LatencyHistogram::decode(query.view(kCounterCount));
   loaded_ = true;
+  count();
+}
+
+void Counters::count() {
+  std::int64_t last = base_[indexOf(Counter::lastKey)];
+  for (Query query(selectUncounted_, last); query.next();) {
+    PeerCounterValues& ofPeer = changes_.peers[query.integer(0)];
+    for (const auto& [counter, column] :
+         {std::pair(Counter::pending, 1), std::pair(Counter::enqueued, 1), std::pair(Counter::pendingBytes, 2)}) {
+      changes_.values[indexOf(counter)] += query.integer(column);
+      ofPeer[indexOf(counter)] += query.integer(column);
+    }
+    changes_.uncounted += query.integer(1);
+    last = std::max(last, query.integer(3));
+  }
+  changes_.values[indexOf(Counter::lastKey)] += last - base_[indexOf(Counter::lastKey)];
 }
 
 delivery::PeerKey Counters::peerOf(delivery::SessionKey session) {

@@ -47,7 +47,7 @@ enum class Counter : std::uint8_t {
   superseded,
   staleEpochs,
   idConflicts,
-  /// The highest id that a row was given.
+  /// The highest id that a row was given, of those that are counted.
   lastKey,
   /// See `Tails`.
   tailsKey,
@@ -65,6 +65,10 @@ using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 
 /// The counters row and each peer's counters: changes gather in memory and are written once per commit, as differences.
 /// Those of sessions' gauges gather here as well, for `Tails` to write.
+///
+/// A new row says by itself that it is to be counted, by an id above `Counter::lastKey`, so a commit of enqueues alone
+/// leaves the counters' row as it is until `kUncountedMax` rows are waiting. Whoever reads the row adds them, and any
+/// other commit writes it: no row goes, or changes, before it was counted, and no id is given twice.
 ///
 /// Thread-safety: that of the connection.
 class Counters {
@@ -87,8 +91,10 @@ public:
   /// kept.
   void leave(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
   void enter(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
-  /// A pending row was stored behind the tail of a session, whose gauges `Tails` keeps.
+  /// A pending row was enqueued under the next key, behind the tail of a session, whose gauges `Tails` keeps.
   void append(delivery::SessionKey session, std::int64_t bytes);
+  /// A live row more in a lane, where its gauge is no matter of `Tails`.
+  void addLive(delivery::SessionKey lane) { ++changes_.sessions[lane].live; }
   /// A row changes its state from one live state to another, which is no matter of its session's gauges.
   void move(delivery::SessionKey session, MessageState from, MessageState to);
   /// The same of rows in sessions of `peer`.
@@ -110,22 +116,35 @@ public:
     std::map<delivery::PeerKey, PeerCounterValues> peers;
     std::map<delivery::SessionKey, SessionChange> sessions;
     std::vector<std::chrono::milliseconds> latencies;
+    /// Enqueued rows that are not counted in the file.
+    std::int64_t uncounted = 0;
+    /// There is more than they say.
+    bool isUrgent = false;
   };
   [[nodiscard]] const Changes& changes() const noexcept { return changes_; }
   void restore(const Changes& changes);
 
-  /// Writes the changes, those of sessions apart. In a transaction.
+  /// What new rows of `peer` add to its counters in the file.
+  [[nodiscard]] PeerCounterValues uncountedOf(delivery::PeerKey peer);
+
+  /// Before a commit: writes the changes, those of sessions apart, unless new rows say them.
   void flush();
-  /// Forgets the changes and what was read: after a rollback.
+  /// The same, but puts nothing off.
+  void writeAll();
+  /// Forgets the changes and what was read: after a rollback, or another connection's commit. What follows reads the
+  /// row before it changes anything.
   void forget() noexcept;
-  /// Reads the row again: after another connection's commit.
-  void refresh() noexcept { loaded_ = false; }
 
 private:
   void load();
+  void count();
   [[nodiscard]] delivery::PeerKey peerOf(delivery::SessionKey session);
 
+  // Rows that wait to be counted cost each reader a look.
+  static constexpr std::int64_t kUncountedMax = 64;
+
   Statement select_;
+  Statement selectUncounted_;
   Statement update_;
   Statement updatePeer_;
   Statement selectPeer_;
@@ -135,7 +154,6 @@ private:
   // A session never changes its peer; but one that is rolled back may give its key to another.
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> peers_;
   bool loaded_ = false;
-  bool changed_ = false;
 };
 
 }  // namespace ackbox::store

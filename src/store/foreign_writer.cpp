@@ -165,19 +165,17 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
     receipt.supersededId = message.messageId;
   }
   keys.remember(frame.idempotencyKey, receipt, now);
-  counters.add(tail.key, Counter::enqueued, 1);
-  counters.add(Counter::lastKey, 1);
+  counters.append(tail.key, static_cast<std::int64_t>(frame.data.size()));
   if (tail.unordered) {
-    counters.enter(tail.key, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
+    counters.addLive(tail.key);
   } else {
-    counters.append(tail.key, static_cast<std::int64_t>(frame.data.size()));
     tails.append(tail.key, tail.lastSequence, key);
     if (tail.priority != before.priority) {
       rows.updatePriority(tail);
     }
   }
   tails.writeAll();
-  counters.flush();
+  counters.writeAll();
   return receipt;
 }
 

@@ -64,7 +64,6 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   }
   append(tail, place, {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority},
          static_cast<std::int64_t>(frame.data.size()));
-  counters.add(place.key, Counter::enqueued, 1);
   supersede(leaving, frame, receipt);
   keys_.remember(frame.idempotencyKey, receipt, now);
   return receipt;
@@ -111,17 +110,18 @@ std::uint64_t Outbox::redrive(const Redrive& letter) {
   Query size(bytesOf_, newKey);
   size.next();
   append(tail, place, {newKey, place.key, MessageState::pending, {}, {}}, size.integer(0));
+  // It was, once.
+  context_.counters.add(place.key, Counter::enqueued, -1);
   return place.lastSequence;
 }
 
 void Outbox::append(SessionTail& tail, const SessionTail& place, const delivery::RowSeen& row, std::int64_t bytes) {
   stored_.push_back(row);
-  context_.counters.add(Counter::lastKey, 1);
+  context_.counters.append(place.key, bytes);
   if (place.unordered) {
-    context_.counters.enter(place.key, MessageState::pending, 1, bytes);
+    context_.counters.addLive(place.key);
     return;
   }
-  context_.counters.append(place.key, bytes);
   context_.tails.append(place.key, place.lastSequence, row.key);
   if (place.priority != tail.priority) {
     rows_.updatePriority(place);

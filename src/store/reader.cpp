@@ -28,12 +28,14 @@ std::string selectSession() {
 }
 
 // `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
-PeerStats peerStatsOf(const Query& query, const CounterValues& totals) {
-  constexpr int kFirst = 10;
+PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters& counters) {
+  constexpr int kFirst = 11;
+  const PeerCounterValues uncounted = counters.uncountedOf(query.integer(10));
   const bool own = query.integer(kFirst + static_cast<int>(kPeerCounterCount)) != 0;
   const auto at = [&](Counter counter) {
     const auto index = static_cast<std::size_t>(counter);
-    return static_cast<std::uint64_t>(own ? query.integer(kFirst + static_cast<int>(index)) : totals.at(index));
+    return static_cast<std::uint64_t>(own ? query.integer(kFirst + static_cast<int>(index)) + uncounted.at(index)
+                                          : totals.at(index));
   };
   PeerStats stats;
   stats.peer = query.text(0);
@@ -120,7 +122,7 @@ struct Reader::Body {
               {}),
         peers(database.getHandle(),
               "SELECT p.name,p.down,p.failures,p.down_since_ms,p.next_probe_at_ms,p.last_error,p.store,p.resets,"
-              "p.reset_at_ms,p.resent," +
+              "p.reset_at_ms,p.resent,p.id," +
                   peerCounterColumns() +
                   ",c.peer_id IS NOT NULL FROM #peers AS p LEFT JOIN #peer_counters AS c ON "
                   "c.peer_id=p.id ORDER BY p.id",
@@ -226,7 +228,7 @@ std::vector<PeerStats> Reader::peerStats() const {
   const CounterValues totals = body_->counters.values();
   std::vector<PeerStats> peers;
   for (Query query(body_->peers); query.next();) {
-    peers.push_back(peerStatsOf(query, totals));
+    peers.push_back(peerStatsOf(query, totals, body_->counters));
   }
   return peers;
 }

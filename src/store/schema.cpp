@@ -152,7 +152,7 @@ CREATE TABLE #claimed_sessions(  -- sessions in flight, a bit each
   bits INTEGER NOT NULL,      -- the lowest is that of the first id
   PRIMARY KEY(block, owner_id)
 ) WITHOUT ROWID;
-ALTER TABLE #counters ADD COLUMN last_key INTEGER NOT NULL DEFAULT 0;  -- highest id that a row of the outbox was given
+ALTER TABLE #counters ADD COLUMN last_key INTEGER NOT NULL DEFAULT 0;  -- highest id that a row was given, of those that are counted here
 ALTER TABLE #counters ADD COLUMN tails_key INTEGER NOT NULL DEFAULT 0;  -- behind it, messages say their sessions' tails
 UPDATE #counters SET last_key=coalesce((SELECT seq FROM sqlite_sequence WHERE name='#outbox'),0),
   pending=pending+sending, sending=0;

@@ -147,7 +147,7 @@ Store::Body::Body(const StoreOptions& storeOptions)
   try {
     open(storeOptions.liveness ? storeOptions.liveness
                                : kernelLiveness(store::ownersFile(connection.handle(), connection.prefix())));
-    parts->counters.flush();
+    parts->counters.writeAll();
     transaction.commit();
   } catch (...) {
     transaction.rollback();
@@ -196,7 +196,7 @@ void Store::Body::notice(std::int64_t nowRecalled) noexcept {
 
 void Store::Body::reload() {
   parts->outbox.forgetSessions();
-  parts->counters.refresh();
+  parts->counters.forget();
   parts->tails.forget();
   parts->oldest.forget();
   parts->inFlight.forget();
@@ -230,6 +230,7 @@ Store::~Store() {
     begin(false);
     body_->parts->owners.leave();
     body_->parts->tails.writeAll();
+    body_->parts->counters.writeAll();
     commit();
   } catch (const std::exception&) {
     // The next opener finds this owner dead and does the same.

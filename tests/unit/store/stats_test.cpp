@@ -356,8 +356,8 @@ TEST_CASE("verify names the row where a figure is not what the rows say") {
         "ackbox_outbox 1: it is live, but the counters say that all live rows come after it\n");
   CHECK(breaks("UPDATE ackbox_counters SET retained=1", "UPDATE ackbox_counters SET retained=0") ==
         "ackbox_counters 1: retained is not the number of ACKED rows\n");
-  CHECK(breaks("UPDATE ackbox_peer_counters SET pending=1 WHERE peer_id=1",
-               "UPDATE ackbox_peer_counters SET pending=2 WHERE peer_id=1") ==
+  CHECK(breaks("UPDATE ackbox_peer_counters SET pending=pending+1 WHERE peer_id=1",
+               "UPDATE ackbox_peer_counters SET pending=pending-1 WHERE peer_id=1") ==
         "ackbox_peer_counters 1: the gauges are not what its rows say\n");
   CHECK(breaks("DELETE FROM ackbox_peer_counters WHERE peer_id=2",
                "INSERT INTO ackbox_peer_counters(peer_id) VALUES(2)") ==

@@ -96,6 +96,83 @@ TEST_CASE("after a crash the numbers go on where the messages end") {
   CHECK(findingsOf(crashed).empty());
 }
 
+TEST_CASE("an enqueue leaves the counters' row alone as well, and readers, and who comes later, count the message") {
+  StoreWorld world;
+  world.options.peers.resize(2);
+  world.options.peers.back().name = "other";
+  world.options.peers.back().url = "http://127.0.0.1:1/";
+  const auto store = world.open();
+  const auto column = [&world](const std::string& name, const std::string& table) {
+    SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+    return database.execAndGet("SELECT sum(" + name + ") FROM ackbox_" + table).getInt64();
+  };
+  enqueueTo(*store, "s");
+  Frame frame = frameOf("s", "[1]");
+  frame.peer = "other";
+  enqueueOne(*store, frame);
+  frame.session.clear();
+  enqueueOne(*store, frame);
+  CHECK(column("last_key", "counters") == 0);
+  CHECK(column("pending", "peer_counters") == 0);
+  const auto checkFigures = [](const StoreWorld& at, std::uint64_t count) {
+    const store::Reader reader(at.file, at.options);
+    CHECK(reader.stats().pending == count);
+    CHECK(reader.stats().enqueued == count);
+    CHECK(reader.stats().pendingBytes == 3 * count - 1);
+    const std::vector<PeerStats> peers = reader.peerStats();
+    REQUIRE(peers.size() == 2);
+    CHECK(peers.at(0).pending == 1);
+    CHECK(peers.at(1).pending == count - 1);
+    CHECK(peers.at(1).enqueued == count - 1);
+    CHECK(peers.at(1).pendingBytes == 3 * (count - 1));
+    CHECK(findingsOf(at).empty());
+  };
+  checkFigures(world, 3);
+  SUBCASE("after a crash") {
+    const Crashed crashed(world);
+    const auto next = crashed.open();
+    checkFigures(crashed, 3);
+    enqueueOne(*next, frame);
+    checkFigures(crashed, 4);
+  }
+  SUBCASE("another store") {
+    const auto other = world.open();
+    checkFigures(world, 3);
+    CHECK(column("pending", "peer_counters") == 3);
+    enqueueOne(*store, frame);
+    enqueueOne(*other, frame);
+    enqueueOne(*store, frame);
+    checkFigures(world, 6);
+  }
+  SUBCASE("64 of them") {
+    for (std::uint64_t count = 3; count < 63; ++count) {
+      enqueueOne(*store, frame);
+    }
+    CHECK(column("last_key", "counters") == 0);
+    enqueueOne(*store, frame);
+    CHECK(column("last_key", "counters") == 64);
+    checkFigures(world, 64);
+  }
+  SUBCASE("with anything else") {
+    inTransaction(*store, [&] { store->countDuplicate(); });
+    CHECK(column("last_key", "counters") == 3);
+    checkFigures(world, 3);
+  }
+  SUBCASE("undone") {
+    store->begin(false);
+    static_cast<void>(store->enqueue(frame));
+    store->rollback();
+    checkFigures(world, 3);
+    store->begin(false);
+    store->savepoint();
+    static_cast<void>(store->enqueue(frame));
+    store->rollbackToSavepoint();
+    static_cast<void>(store->enqueue(frame));
+    store->commit();
+    checkFigures(world, 4);
+  }
+}
+
 TEST_CASE("an orderly end writes all tails") {
   const StoreWorld world;
   auto store = world.open();
@@ -198,7 +275,10 @@ TEST_CASE("an enqueue that is undone, alone or with its transaction, leaves no t
     inTransaction(*store, [&] { static_cast<void>(store->claim({&claim, 1})); });
     delivery::SessionRelease release;
     release.session = row.session;
-    inTransaction(*store, [&] { store->release({&release, 1}); });
+    inTransaction(*store, [&] {
+      store->release({&release, 1});
+      store->countDuplicate();
+    });
     CHECK(columnOf(world, "s", "last_sequence") == 1);
     CHECK(tailsKey(world) == 1);
   }
@@ -301,11 +381,18 @@ TEST_CASE("rows lag behind by so many messages and no more, oldest first") {
   });
   CHECK(columnOf(world, "old", "last_sequence") == 0);
   CHECK(tailsKey(world) == 0);
-  enqueueTo(*store, "busy");
+  const auto enqueueAndCount = [&](const std::string& session) {
+    inTransaction(*store, [&] {
+      static_cast<void>(store->enqueue(frameOf(session)));
+      // Writes the counters' row.
+      store->countDuplicate();
+    });
+  };
+  enqueueAndCount("busy");
   CHECK(columnOf(world, "old", "last_sequence") == 1);
   CHECK(columnOf(world, "busy", "last_sequence") == 0);
   CHECK(tailsKey(world) == 1);
-  enqueueTo(*store, "late");
+  enqueueAndCount("late");
   CHECK(columnOf(world, "busy", "last_sequence") == store::Tails::kBehindMax);
   CHECK(columnOf(world, "late", "last_sequence") == 0);
   CHECK(tailsKey(world) == store::Tails::kBehindMax + 1);
