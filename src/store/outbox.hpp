@@ -42,8 +42,8 @@ public:
   /// A nested scope, or all, was undone or is committed: only the first so many remain.
   void forgetAfter(std::size_t storedCount, std::size_t supersededCount);
 
-  /// Writes the rows that have gathered. Before anything else that looks at the outbox's rows, the commit and the
-  /// borders of a nested scope; an error is of any of the enqueues before.
+  /// Writes the rows that have gathered. Before anything else that looks at the outbox's rows, the commit and a
+  /// nested scope; an error is of any of the enqueues before.
   void flush();
   /// Forgets the sessions when they have become too many. Not before the transaction's last enqueue.
   void forgetTooMany() noexcept;

@@ -415,7 +415,6 @@ void Store::savepoint() {
 }
 
 void Store::releaseSavepoint() {
-  body_->parts->outbox.flush();
   body_->transaction.releaseSavepoint();
   body_->scopes.pop_back();
 }

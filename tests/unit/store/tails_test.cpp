@@ -224,6 +224,51 @@ TEST_CASE("a message that goes takes its session's tail into the row: its number
   CHECK(findingsOf(crashed).empty());
 }
 
+TEST_CASE("what was enqueued in a transaction is there for the rest of it") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueTo(*store, "s");
+  const delivery::RowSeen first = store->takeNewRows(10).rows.front();
+  Frame frame = frameOf("s", "{}", "mine");
+  frame.supersedeKey = "k";
+  frame.idempotencyKey = "once";
+  store->begin(false);
+  REQUIRE(store->enqueue(frame).sequence == 2);
+  SUBCASE("its id") {
+    CHECK(store->enqueue(frameOf("s", "{}", "mine")).status == EnqueueStatus::duplicate);
+  }
+  SUBCASE("its key") {
+    frame.id = "another";
+    CHECK(store->enqueue(frame).messageId == "mine");
+  }
+  SUBCASE("who takes its place") {
+    frame.id = "another";
+    frame.idempotencyKey.clear();
+    CHECK(store->enqueue(frame).supersededId == "mine");
+  }
+  SUBCASE("an acknowledgement") {
+    CHECK(store->ackById("mine").has_value());
+  }
+  SUBCASE("a change by hand") {
+    CHECK_FALSE(store->deadLetters().change("mine", delivery::Transition::fail, "why").receipt.refusal);
+  }
+  SUBCASE("a claim") {
+    const delivery::SessionClaim claim{first.session, {first.key, first.key + 1}};
+    CHECK(store->claim({&claim, 1}).messages.size() == 2);
+  }
+  store->commit();
+  CHECK(findingsOf(world).empty());
+}
+
+TEST_CASE("a session's head is the first of the messages that its row did not know") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueTo(*store, "s");
+  enqueueOne(*store, frameOf("s", "{}", "second"));
+  REQUIRE(inTransaction(*store, [&] { return store->ackById("second").has_value(); }));
+  CHECK(columnOf(world, "s", "head_id") == 1);
+}
+
 TEST_CASE("a superseded message takes its number along") {
   const StoreWorld world;
   const auto store = world.open();
@@ -261,6 +306,10 @@ TEST_CASE("an enqueue that is undone, alone or with its transaction, leaves no t
     CHECK(enqueueTo(*store, "s") == 4);
   }
   SUBCASE("a nested scope whose keys go to other sessions") {
+    for (const char* session : {"a", "b"}) {
+      enqueueOne(*store, frameOf(session, "{}", session));
+      REQUIRE(inTransaction(*store, [&] { return store->ackById(session).has_value(); }));
+    }
     store->begin(false);
     store->savepoint();
     static_cast<void>(store->enqueue(frameOf("a")));
@@ -280,7 +329,7 @@ TEST_CASE("an enqueue that is undone, alone or with its transaction, leaves no t
       store->countDuplicate();
     });
     CHECK(columnOf(world, "s", "last_sequence") == 1);
-    CHECK(tailsKey(world) == 1);
+    CHECK(tailsKey(world) == 3);
   }
   SUBCASE("the transaction") {
     store->begin(false);
