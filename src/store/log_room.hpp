@@ -23,7 +23,7 @@ public:
   void keepBehind(std::int64_t end) noexcept;
 
 private:
-  static constexpr std::int64_t kRoomMax = 128 * 1024;
+  static constexpr std::int64_t kRoomMax = 1024 * 1024;
 
   // Constant after construction.
   sqlite3_file* const file_;
