@@ -166,8 +166,11 @@ const LatencyHistogram& Counters::latencies() {
 
 void Counters::add(Counter counter, std::int64_t difference) {
   changes_.values[indexOf(counter)] += difference;
-  // Where the sessions' rows have got is only ever behind.
-  changes_.isUrgent = changes_.isUrgent || counter != Counter::tailsKey;
+  changes_.isUrgent = true;
+}
+
+void Counters::note(Counter counter, std::int64_t difference) {
+  changes_.values[indexOf(counter)] += difference;
 }
 
 void Counters::add(delivery::SessionKey session, Counter counter, std::int64_t difference) {

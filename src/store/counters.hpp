@@ -85,6 +85,8 @@ public:
 
   /// A counter of the store alone.
   void add(Counter counter, std::int64_t difference);
+  /// The same, but it need not be written before something else is.
+  void note(Counter counter, std::int64_t difference);
   /// One that is kept for the session's peer as well.
   void add(delivery::SessionKey session, Counter counter, std::int64_t difference);
   /// Rows of a session leave or enter `state`; live rows carry their bytes with them. ACKED rows enter only if they are

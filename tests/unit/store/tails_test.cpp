@@ -358,6 +358,8 @@ TEST_CASE("stores that take turns on one file give each number once") {
     CHECK(enqueueTo(*one, "s") == 4 * round + 1);
     CHECK(enqueueTo(*one, "s") == 4 * round + 2);
     CHECK(enqueueTo(*two, "s") == 4 * round + 3);
+    // Or each would look at all rows since the last release, again and again.
+    CHECK(tailsKey(world) == static_cast<std::int64_t>(4 * round + 2));
     CHECK(enqueueTo(*two, "s") == 4 * round + 4);
   }
   CHECK(statsOf(world, "s").live == 20);
