@@ -81,9 +81,9 @@ private:
   };
   /// A session's entry before a change; without rows there was none.
   struct Undo {
-    delivery::SessionKey session;
+    delivery::SessionKey session = 0;
     Appended before;
-    bool isQueued;
+    bool isQueued = false;
   };
 
   void writeUpTo(delivery::MessageKey key);
