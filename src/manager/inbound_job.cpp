@@ -75,6 +75,7 @@ InboundJob::InboundJob(Context context, InboundRequest request, protocol::Decode
 void InboundJob::run(store::Store& store) {
   results_.clear();
   sessions_.clear();
+  places_.clear();
   stoppedSessions_.clear();
   marks_ = 0;
   deferrals_ = 0;
@@ -237,14 +238,11 @@ void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, st
   if (frame.sequence == 0) {
     return;
   }
-  SessionName name = nameOf(frame);
-  auto known = std::ranges::find(sessions_, name, [](const auto& one) -> const SessionName& { return one.first; });
-  if (known == sessions_.end()) {
-    sessions_.emplace_back(std::move(name),
-                           protocol::SessionProgress{frame.session, accepted, accepted, {}, acceptedId});
-    known = std::prev(sessions_.end());
+  const auto [place, isNew] = places_.try_emplace(nameOf(frame), sessions_.size());
+  if (isNew) {
+    sessions_.emplace_back(place->first, protocol::SessionProgress{frame.session, accepted, accepted, {}, acceptedId});
   }
-  protocol::SessionProgress& session = known->second;
+  protocol::SessionProgress& session = sessions_[place->second].second;
   if (accepted > session.accepted) {
     session.accepted = accepted;
     session.acceptedId = acceptedId;
@@ -273,7 +271,7 @@ void InboundJob::tell() const {
 }
 
 InboundJob::SessionName InboundJob::nameOf(const InboundFrame& frame) {
-  return {frame.source, frame.origin, frame.session};
+  return {frame.session, frame.source, frame.origin};
 }
 
 std::vector<protocol::SessionProgress> InboundJob::progress() const {
@@ -282,7 +280,7 @@ std::vector<protocol::SessionProgress> InboundJob::progress() const {
   std::vector<protocol::SessionProgress> made;
   for (const auto& [name, session] : sessions_) {
     made.push_back(session);
-    made.back().origin = hasOneStore ? std::string() : name.origin;
+    made.back().origin = hasOneStore ? std::string_view() : name.origin;
   }
   return made;
 }

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,11 +41,12 @@ public:
   void done(const std::error_code& error) noexcept override;
 
 private:
-  /// A sender's store is named by that sender: both must agree for two frames to be of one session.
+  /// A sender's store is named by that sender: both must agree for two frames to be of one session. The request holds
+  /// the texts.
   struct SessionName {
-    std::string source;
-    std::string origin;
-    std::string session;
+    std::string_view session;
+    std::string_view source;
+    std::string_view origin;
     auto operator<=>(const SessionName&) const = default;  // NOLINT(modernize-use-nullptr): version 14 misreads it
   };
 
@@ -77,6 +80,8 @@ private:
   // The outcome of the last run.
   std::vector<FrameResult> results_;
   std::vector<std::pair<SessionName, protocol::SessionProgress>> sessions_;
+  // Where a session stands among them.
+  std::map<SessionName, std::size_t> places_;
   std::set<SessionName> stoppedSessions_;
   std::size_t marks_ = 0;
   std::size_t deferrals_ = 0;

@@ -39,6 +39,7 @@ bool readText(const Members& members, std::string_view key, std::size_t bytesMax
 
 std::optional<std::vector<FrameResult>> readResults(std::string_view list, const SendRequest& request) {
   std::vector<FrameResult> results;
+  results.reserve(request.frames.size());
   ElementReader entries(list);
   for (const OutboundFrame& frame : request.frames) {
     const std::optional<std::string_view> entry = entries.next();

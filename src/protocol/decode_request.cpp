@@ -1,3 +1,6 @@
+#include <string_view>
+#include <vector>
+
 #include "protocol/agenium.hpp"
 #include "protocol/binary_event.hpp"
 #include "protocol/body_rules.hpp"
@@ -10,13 +13,21 @@
 namespace ackbox::protocol {
 namespace {
 
-/// Counts before anything is built: a body of empty objects would otherwise become a hundred times its size.
-std::optional<InboundResponse> countProblem(std::string_view batch, const InboundOptions& limits) {
-  ElementReader elements(batch);
-  std::size_t count = 0;
-  while (count <= limits.batchFramesMax && elements.next()) {
-    ++count;
+/// No more than one over the limit, before anything is built: a body of empty objects would otherwise become a hundred
+/// times its size.
+std::vector<std::string_view> elementsOf(std::string_view batch, const InboundOptions& limits) {
+  std::vector<std::string_view> elements;
+  ElementReader reader(batch);
+  for (auto element = reader.next(); element; element = reader.next()) {
+    elements.push_back(*element);
+    if (elements.size() > limits.batchFramesMax) {
+      break;
+    }
   }
+  return elements;
+}
+
+std::optional<InboundResponse> countProblem(std::size_t count, const InboundOptions& limits) {
   if (count == 0) {
     return problem(400, "Empty batch", "a batch holds at least one frame");
   }
@@ -56,13 +67,14 @@ DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions
     decoded.frames.push_back(decodeFrame(body, limits.frameBytesMax));
     return decoded;
   }
-  decoded.problem = countProblem(body, limits);
+  const std::vector<std::string_view> elements = elementsOf(body, limits);
+  decoded.problem = countProblem(elements.size(), limits);
   if (decoded.problem) {
     return decoded;
   }
-  ElementReader elements(body);
-  while (const std::optional<std::string_view> element = elements.next()) {
-    decoded.frames.push_back(decodeFrame(*element, limits.frameBytesMax));
+  decoded.frames.reserve(elements.size());
+  for (const std::string_view element : elements) {
+    decoded.frames.push_back(decodeFrame(element, limits.frameBytesMax));
   }
   return decoded;
 }

@@ -9,25 +9,47 @@ namespace {
 /// What an event's attributes take beyond its own texts, roughly; saves growing the body step by step.
 constexpr std::size_t kEnvelopeBytes = 512;
 
-void appendEvent(std::string& out, const SendRequest& request, const OutboundFrame& frame) {
+std::string jsonString(std::string_view text) {
+  std::string json;
+  appendJsonString(json, text);
+  return json;
+}
+
+/// What all events of a request say alike, as JSON.
+struct Envelope {
+  std::string source;
+  std::string audience;
+  std::string origin;
+  std::string epoch;
+
+  explicit Envelope(const SendRequest& request)
+      : source(jsonString(request.agent)),
+        audience(request.peerAgent.empty() ? std::string() : jsonString(request.peerAgent)),
+        origin(jsonString(request.origin)),
+        epoch(jsonString(std::to_string(request.epoch))) {}
+};
+
+void appendEvent(std::string& out, const Envelope& envelope, const OutboundFrame& frame) {
   ObjectWriter event(out);
-  event.text("specversion", "1.0");
+  event.raw("specversion", R"("1.0")");
   event.text("id", frame.messageId);
-  event.text("source", request.agent);
+  event.raw("source", envelope.source);
   event.text("type", frame.type);
   event.text("time", formatTimestamp(frame.enqueuedAt));
-  event.text("datacontenttype", "application/json");
+  event.raw("datacontenttype", R"("application/json")");
   if (frame.expiresAt) {
     event.text("expirytime", formatTimestamp(*frame.expiresAt));
   }
   event.textIfAny("traceparent", frame.traceparent);
   event.textIfAny("correlationid", frame.correlationId);
-  event.textIfAny("audience", request.peerAgent);
+  if (!envelope.audience.empty()) {
+    event.raw("audience", envelope.audience);
+  }
   if (frame.sequence != 0) {
     // CloudEvents has no empty attributes: the session with the empty name goes without its own.
     event.textIfAny("sessionid", frame.session);
-    event.text("sessionorigin", request.origin);
-    event.counter("sessionepoch", request.epoch);
+    event.raw("sessionorigin", envelope.origin);
+    event.raw("sessionepoch", envelope.epoch);
     event.counter("sessionseq", frame.sequence);
     event.counter("sessionprev", frame.previousSequence);
   }
@@ -52,17 +74,18 @@ EncodedRequest encodeRequest(const SendRequest& request, std::string_view delive
   }
   encoded.body.reserve(bytes);
 
+  const Envelope envelope(request);
   encoded.webhookId = webhookIdOf(request, delivery);
   if (request.frames.size() == 1) {
     encoded.contentType = kMediaTypeFrame;
-    appendEvent(encoded.body, request, request.frames.front());
+    appendEvent(encoded.body, envelope, request.frames.front());
     return encoded;
   }
   encoded.contentType = kMediaTypeBatch;
   char separator = '[';
   for (const OutboundFrame& frame : request.frames) {
     encoded.body.push_back(separator);
-    appendEvent(encoded.body, request, frame);
+    appendEvent(encoded.body, envelope, frame);
     separator = ',';
   }
   encoded.body.append(request.frames.empty() ? "[]" : "]");

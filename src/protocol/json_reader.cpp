@@ -67,6 +67,13 @@ std::size_t skipValue(std::string_view text, std::size_t position) noexcept {
   return position;
 }
 
+/// One bit of 64, always the same for the same key.
+std::uint64_t bitOf(std::string_view key) noexcept {
+  const std::size_t middle = key.empty() ? 0 : static_cast<unsigned char>(key[key.size() / 2]);
+  const std::size_t last = key.empty() ? 0 : static_cast<unsigned char>(key.back());
+  return std::uint64_t{1} << ((key.size() * 5 + middle * 3 + last) % 64);
+}
+
 std::uint32_t hexQuad(std::string_view digits) noexcept {
   std::uint32_t value = 0;
   for (const char digit : digits) {
@@ -165,6 +172,9 @@ std::optional<std::string> decodeString(std::string_view value) {
     return std::nullopt;
   }
   const std::string_view text = value.substr(1, value.size() - 2);
+  if (text.find('\\') == std::string_view::npos) {
+    return std::string(text);
+  }
   std::string out;
   out.reserve(text.size());
   for (std::size_t position = 0; position < text.size();) {
@@ -200,6 +210,10 @@ std::optional<std::string_view> ElementReader::next() noexcept {
 
 std::optional<Members> Members::read(std::string_view object) {
   Members read;
+  // As many as an event of ours has, so that they are not moved about.
+  read.members_.reserve(16);
+  // One bit for each key that was read, out of 64: most keys are seen to be new by it.
+  std::uint64_t seen = 0;
   std::size_t position = skipSpace(object, 1);
   while (position < object.size() && object[position] == '"') {
     const std::size_t keyEnd = skipString(object, position);
@@ -207,10 +221,15 @@ std::optional<Members> Members::read(std::string_view object) {
     // Between the key and its value stands the colon.
     const std::size_t begin = skipSpace(object, skipSpace(object, keyEnd) + 1);
     const std::size_t end = skipValue(object, begin);
-    const auto sameKey = [&key](const Member& member) { return member.key == *key; };
-    if (!key || read.members_.size() == kMembersMax || std::ranges::any_of(read.members_, sameKey)) {
+    if (!key || read.members_.size() == kMembersMax) {
       return std::nullopt;
     }
+    const std::uint64_t bit = bitOf(*key);
+    const auto sameKey = [&key](const Member& member) { return member.key == *key; };
+    if ((seen & bit) != 0 && std::ranges::any_of(read.members_, sameKey)) {
+      return std::nullopt;
+    }
+    seen |= bit;
     read.members_.push_back({std::move(*key), object.substr(begin, end - begin)});
     // Between two members stands a comma.
     position = skipSpace(object, skipSpace(object, end) + 1);

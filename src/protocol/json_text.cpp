@@ -3,6 +3,8 @@
 #include <simdjson.h>
 
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "protocol/wire.hpp"
@@ -192,9 +194,7 @@ private:
       return false;
     }
     while (true) {
-      while (!atEnd() && kPlainBytes[static_cast<unsigned char>(text_[position_])]) {
-        ++position_;
-      }
+      position_ = plainEnd(text_, position_);
       if (take('"')) {
         return true;
       }
@@ -228,6 +228,25 @@ private:
 };
 
 }  // namespace
+
+std::size_t plainEnd(std::string_view text, std::size_t position) noexcept {
+  // Sixteen at a time: an eighth of what a look at each takes.
+  using Block [[gnu::vector_size(16)]] = unsigned char;
+  for (; text.size() - position >= sizeof(Block); position += sizeof(Block)) {
+    Block block;
+    std::memcpy(&block, text.data() + position, sizeof(block));
+    const auto other = (block < 0x20) | (block == '"') | (block == '\\');
+    std::array<std::uint64_t, 2> any{};
+    std::memcpy(any.data(), &other, sizeof(other));
+    if ((any[0] | any[1]) != 0) {
+      break;
+    }
+  }
+  while (position < text.size() && kPlainBytes[static_cast<unsigned char>(text[position])]) {
+    ++position;
+  }
+  return position;
+}
 
 JsonFault findFault(std::string_view text, std::size_t depthMax) {
   if (!simdjson::validate_utf8(text.data(), text.size())) {

@@ -2,22 +2,29 @@
 
 #include <simdjson.h>
 
+#include "protocol/json_text.hpp"
+
 namespace ackbox::protocol {
 namespace {
 
 void appendEscaped(std::string& out, std::string_view text) {
   constexpr std::string_view kHexDigits = "0123456789abcdef";
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
+  for (std::size_t position = 0; position < text.size(); ++position) {
+    const std::size_t end = plainEnd(text, position);
+    out.append(text.substr(position, end - position));
+    if (end == text.size()) {
+      break;
+    }
+    position = end;
+    const char letter = text[position];
     if (letter == '"' || letter == '\\') {
       out.push_back('\\');
       out.push_back(letter);
-    } else if (byte < 0x20) {
+    } else {
+      const auto byte = static_cast<unsigned char>(letter);
       out.append("\\u00");
       out.push_back(kHexDigits[byte >> 4U]);
       out.push_back(kHexDigits[byte & 0xFU]);
-    } else {
-      out.push_back(letter);
     }
   }
 }

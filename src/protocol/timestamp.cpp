@@ -1,9 +1,7 @@
 #include "protocol/timestamp.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdio>
+#include <string_view>
 
 namespace ackbox::protocol {
 namespace {
@@ -83,6 +81,13 @@ std::chrono::minutes takeOffset(Pieces& pieces) noexcept {
   return sign == '+' ? offset : -offset;
 }
 
+/// Writes the digits of `number` over those at `position`.
+void putNumber(std::string& text, std::size_t position, std::size_t width, unsigned number) noexcept {
+  for (std::size_t index = width; index-- > 0; number /= 10) {
+    text[position + index] = static_cast<char>('0' + number % 10);
+  }
+}
+
 }  // namespace
 
 std::string formatTimestamp(WallTime time) {
@@ -90,13 +95,15 @@ std::string formatTimestamp(WallTime time) {
   const auto day = floor<days>(shown);
   const year_month_day date(day);
   const std::chrono::hh_mm_ss clock(shown - day);
-  std::array<char, 32> text{};
-  const int length =
-      std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                    static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                    static_cast<int>(clock.seconds().count()), static_cast<int>(clock.subseconds().count()));
-  return {text.data(), static_cast<std::size_t>(length)};
+  std::string text = "0000-00-00T00:00:00.000Z";
+  putNumber(text, 0, 4, static_cast<unsigned>(static_cast<int>(date.year())));
+  putNumber(text, 5, 2, static_cast<unsigned>(date.month()));
+  putNumber(text, 8, 2, static_cast<unsigned>(date.day()));
+  putNumber(text, 11, 2, static_cast<unsigned>(clock.hours().count()));
+  putNumber(text, 14, 2, static_cast<unsigned>(clock.minutes().count()));
+  putNumber(text, 17, 2, static_cast<unsigned>(clock.seconds().count()));
+  putNumber(text, 20, 3, static_cast<unsigned>(clock.subseconds().count()));
+  return text;
 }
 
 std::optional<WallTime> parseTimestamp(std::string_view text) noexcept {

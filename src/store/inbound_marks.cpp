@@ -18,6 +18,9 @@ constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
 // Senders whose epoch is kept in memory.
 constexpr std::size_t kEpochsMax = 1'024;
 
+// Sessions whose mark is kept in memory: about 5 MB.
+constexpr std::size_t kSessionsMax = 20'000;
+
 }  // namespace
 
 InboundMarks::InboundMarks(Context& context)
@@ -25,14 +28,14 @@ InboundMarks::InboundMarks(Context& context)
       selectOrigin_(context.prepare("SELECT epoch FROM #inbound_origins WHERE source=?1 AND origin=?2")),
       markOrigin_(context.prepare("INSERT INTO #inbound_origins(source,origin,epoch) VALUES(?1,?2,?3) ON "
                                   "CONFLICT(source,origin) DO UPDATE SET epoch=max(epoch,?3)")),
-      selectSession_(context.prepare("SELECT accepted_sequence,epoch,accepted_id,accepted_digest FROM "
+      selectSession_(context.prepare("SELECT id,accepted_sequence,epoch,accepted_id,accepted_digest FROM "
                                      "#inbound_sessions WHERE source=?1 AND origin=?2 AND session=?3")),
-      markSession_(context.prepare(
+      insertSession_(context.prepare(
           "INSERT INTO #inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms,accepted_id,"
-          "accepted_digest) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9) ON CONFLICT(source,origin,session) DO UPDATE SET "
-          "accepted_sequence=max(accepted_sequence,?4), epoch=max(epoch,?5), gaps=gaps+?6, updated_at_ms=?7, "
-          "accepted_id=iif(?4>=accepted_sequence,?8,accepted_id), "
-          "accepted_digest=iif(?4>=accepted_sequence,?9,accepted_digest)")),
+          "accepted_digest) VALUES(?1,?2,?3,?4,?5,0,?6,?7,?8)")),
+      updateSession_(context.prepare("UPDATE #inbound_sessions SET accepted_sequence=?2, epoch=?3, gaps=gaps+?4, "
+                                     "updated_at_ms=?5, accepted_id=?6, "
+                                     "accepted_digest=?7 WHERE id=?1")),
       selectMessage_(context.prepare("SELECT digest FROM #processed_messages WHERE id=?1 AND source=?2")),
       markMessage_(context.prepare("INSERT INTO #processed_messages(id,source,processed_at_ms,keep_until_ms,digest) "
                                    "VALUES(?1,?2,?3,?4,?5) ON CONFLICT(id,source) DO NOTHING")),
@@ -55,19 +58,11 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
     }
     return reply;
   }
-  std::uint64_t epoch = epochOf(frame);
-  bool isOther = false;
-  for (const std::string_view source : {frame.source, kSourceUnknown}) {
-    Query query(selectSession_, source, frame.origin, frame.session);
-    if (query.next()) {
-      reply.accepted = query.as<std::uint64_t>(0);
-      epoch = std::max(epoch, query.as<std::uint64_t>(1));
-      reply.acceptedId = query.text(2);
-      isOther = !query.isNull(3) && query.as<std::uint64_t>(3) != frame.digest;
-      break;
-    }
-  }
-  if (frame.epoch < epoch) {
+  const Mark& mark = markOf(frame);
+  reply.accepted = mark.accepted;
+  reply.acceptedId = mark.acceptedId;
+  const bool isOther = mark.acceptedDigest && *mark.acceptedDigest != frame.digest;
+  if (frame.epoch < std::max(epochOf(frame), mark.epoch)) {
     // Before the comparison of sequences: a restored sender's numbers may name other content.
     reply.admission = Admission::staleEpoch;
   } else if (frame.sequence == reply.accepted && !reply.acceptedId.empty() && reply.acceptedId != frame.id) {
@@ -83,6 +78,31 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
     reply.gap = std::min(frame.sequence - reply.accepted - 1, kGapMax);
   }
   return reply;
+}
+
+InboundMarks::Mark& InboundMarks::markOf(const InboundIdentity& frame) {
+  // No name has control characters, so newlines keep them apart.
+  name_.assign(frame.source).append("\n").append(frame.origin).append("\n").append(frame.session);
+  if (const auto known = sessions_.find(name_); known != sessions_.end()) {
+    return known->second;
+  }
+  if (sessions_.size() >= kSessionsMax) {
+    flush();
+    sessions_.clear();
+  }
+  Mark mark;
+  for (const bool isOwn : {true, false}) {
+    Query query(selectSession_, isOwn ? frame.source : kSourceUnknown, frame.origin, frame.session);
+    if (query.next()) {
+      mark.key = isOwn ? query.integer(0) : 0;
+      mark.accepted = query.as<std::uint64_t>(1);
+      mark.epoch = query.as<std::uint64_t>(2);
+      mark.acceptedId = query.text(3);
+      mark.acceptedDigest = query.isNull(4) ? std::nullopt : std::optional(query.as<std::uint64_t>(4));
+      break;
+    }
+  }
+  return sessions_.emplace(name_, std::move(mark)).first->second;
 }
 
 std::uint64_t& InboundMarks::epochOf(const InboundIdentity& frame) {
@@ -107,15 +127,46 @@ void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const M
     const WallTime keepUntil = std::max(now + life.least, std::min(wished, most));
     Query(markMessage_, markId(frame.session, frame.id), frame.source, now, keepUntil, frame.digest).run();
   } else {
-    Query(markSession_, frame.source, frame.origin, frame.session, frame.sequence, frame.epoch, gap, now, frame.id,
-          frame.digest)
-        .run();
+    Mark& mark = markOf(frame);
+    if (mark.key == 0) {
+      Query(insertSession_, frame.source, frame.origin, frame.session, frame.sequence, frame.epoch, now, frame.id,
+            frame.digest)
+          .run();
+      mark.key = sqlite3_last_insert_rowid(context_.connection.handle());
+    }
+    if (!mark.isChanged) {
+      mark.isChanged = true;
+      changed_.push_back(&mark);
+    }
+    mark.accepted = std::max(mark.accepted, frame.sequence);
+    mark.epoch = std::max(mark.epoch, frame.epoch);
+    mark.acceptedId = frame.id;
+    mark.acceptedDigest = frame.digest;
+    mark.gaps += static_cast<std::int64_t>(gap);
+    mark.updatedAt = now;
     if (std::uint64_t& epoch = epochOf(frame); frame.epoch > epoch) {
       Query(markOrigin_, frame.source, frame.origin, frame.epoch).run();
       epoch = frame.epoch;
     }
     context_.counters.add(Counter::gaps, static_cast<std::int64_t>(gap));
   }
+}
+
+void InboundMarks::flush() {
+  for (Mark* const mark : changed_) {
+    Query(updateSession_, mark->key, mark->accepted, mark->epoch, mark->gaps, mark->updatedAt, mark->acceptedId,
+          mark->acceptedDigest)
+        .run();
+    mark->isChanged = false;
+    mark->gaps = 0;
+  }
+  changed_.clear();
+}
+
+void InboundMarks::forget() noexcept {
+  changed_.clear();
+  sessions_.clear();
+  epochs_.clear();
 }
 
 std::size_t InboundMarks::purge(std::size_t limit) {

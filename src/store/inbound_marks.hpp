@@ -3,9 +3,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "store/context.hpp"
 #include "store/store.hpp"
@@ -19,18 +22,38 @@ namespace ackbox::store {
 /// What was processed: a high-water mark per inbound session, for ever (P6), and a mark per frame outside any session,
 /// for a while.
 ///
+/// Sessions' marks are kept in memory, and written once a commit however many frames moved them.
+///
 /// All in a transaction. Thread-safety: none.
 class InboundMarks {
 public:
   explicit InboundMarks(Context& context);
 
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
+  /// Not in a nested scope, which would take the mark back in the file alone.
   void mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
+  /// Before the commit: writes the marks that moved.
+  void flush();
   std::size_t purge(std::size_t limit);
   /// What was remembered is in doubt: after a rollback, or another connection's commit.
-  void forget() noexcept { epochs_.clear(); }
+  void forget() noexcept;
 
 private:
+  struct Mark {
+    /// Of its row; 0: it has none.
+    std::int64_t key = 0;
+    std::uint64_t accepted = 0;
+    std::uint64_t epoch = 0;
+    std::string acceptedId;
+    std::optional<std::uint64_t> acceptedDigest;
+    // What the row does not say yet.
+    bool isChanged = false;
+    std::int64_t gaps = 0;
+    WallTime updatedAt;
+  };
+
+  /// Valid until the next call with another frame.
+  Mark& markOf(const InboundIdentity& frame);
   using Origin = std::pair<std::string, std::string>;
   /// The highest epoch seen of the sender's store; 0: none.
   std::uint64_t& epochOf(const InboundIdentity& frame);
@@ -39,12 +62,17 @@ private:
   Statement selectOrigin_;
   Statement markOrigin_;
   Statement selectSession_;
-  Statement markSession_;
+  Statement insertSession_;
+  Statement updateSession_;
   Statement selectMessage_;
   Statement markMessage_;
   Statement purge_;
   // Of senders that spoke lately.
   std::map<Origin, std::uint64_t> epochs_;
+  std::unordered_map<std::string, Mark> sessions_;
+  std::vector<Mark*> changed_;
+  // Made anew by each look; kept for its room.
+  std::string name_;
 };
 
 }  // namespace ackbox::store

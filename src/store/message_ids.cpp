@@ -6,6 +6,8 @@
 
 namespace ackbox::store {
 
+static_assert(UuidGenerator::kKeyDigits == 10, "kKeyOfMessage reads as many");
+
 bool saysKey(std::string_view messageId, delivery::MessageKey key) noexcept {
   if (messageId.size() < UuidGenerator::kKeyDigits) {
     return false;

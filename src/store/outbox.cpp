@@ -8,9 +8,6 @@ namespace {
 // About 10 MB of names and tails; the next enqueue of a forgotten session reads its row again.
 constexpr std::size_t kCachedSessionsMax = 100'000;
 
-// Rows that are written together.
-constexpr std::size_t kGatheredMax = 8;
-
 }  // namespace
 
 Outbox::Outbox(Context& context, const Peers& peers)
@@ -59,7 +56,7 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
     receipt.messageId = uuids_.next(now, context_.random, key);
   }
   gathered_.emplace_back(key, frame, receipt.messageId, place, now);
-  if (gathered_.size() == kGatheredMax) {
+  if (gathered_.size() == OutboxRows::kTogether) {
     flush();
   }
   append(tail, place, {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority},

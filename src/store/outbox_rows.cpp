@@ -6,9 +6,6 @@
 namespace ackbox::store {
 namespace {
 
-// Rows that one statement stores: three quarters of what a statement for each costs; further ones gain little.
-constexpr std::size_t kTogether = 8;
-
 std::string insertText(std::size_t rows) {
   std::string text =
       "INSERT INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,named,"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -73,6 +74,8 @@ public:
   [[nodiscard]] SessionTail insertSession(const SessionName& session, std::uint8_t priority);
   void updatePriority(const SessionTail& tail);
 
+  /// As many rows share a statement: three quarters of what a statement for each costs; further ones gain little.
+  static constexpr std::size_t kTogether = 8;
   /// Stores pending rows. Their message ids are free: of our own making, or `repetitionOf` has found none.
   void insert(std::span<const NewRow> rows);
   /// The answer to `frame` when its own id is that of a message that is still there.

@@ -205,6 +205,7 @@ ALTER TABLE #counters ADD COLUMN superseded INTEGER NOT NULL DEFAULT 0;  -- tota
 -- A mark belongs to the agent that it was made for: nobody moves another's by naming its store and session.
 ALTER TABLE #inbound_sessions RENAME TO #inbound_sessions_version_2;
 CREATE TABLE #inbound_sessions(  -- what was accepted of each session of others, for ever
+  id INTEGER PRIMARY KEY,              -- what its mark is moved by; its names are compared once
   source TEXT NOT NULL,                -- the sender's agent URI; empty: from version 2, which did not keep it
   origin TEXT NOT NULL,                -- the sender's store
   session TEXT NOT NULL,               -- the sender's name for it
@@ -212,9 +213,10 @@ CREATE TABLE #inbound_sessions(  -- what was accepted of each session of others,
   epoch INTEGER NOT NULL,              -- highest seen
   gaps INTEGER NOT NULL,               -- numbers that were passed over: the sender's dead letters
   updated_at_ms INTEGER NOT NULL,      -- when its mark last moved; for people
-  PRIMARY KEY(source, origin, session)
-) WITHOUT ROWID;
-INSERT INTO #inbound_sessions SELECT '', * FROM #inbound_sessions_version_2;
+  UNIQUE(source, origin, session)
+);
+INSERT INTO #inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms)
+  SELECT '',origin,session,accepted_sequence,epoch,gaps,updated_at_ms FROM #inbound_sessions_version_2;
 DROP TABLE #inbound_sessions_version_2;
 -- Inbound frames that were accepted and wait for their handler; a row goes with its handler's completion.
 CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their handler

@@ -258,6 +258,7 @@ void Store::begin(bool durable, bool patient) {
 void Store::commit() {
   try {
     body_->written().tails.flush();
+    body_->parts->marks.flush();
     body_->parts->outbox.forgetTooMany();
     body_->parts->inFlight.flushOffered(body_->parts->claimCache);
     body_->parts->oldest.advanceIfDue();
@@ -430,7 +431,6 @@ void Store::rollbackToSavepoint() {
   body_->parts->oldest.forget();
   body_->parts->inFlight.forget();
   body_->parts->claimCache.forget();
-  body_->parts->marks.forget();
 }
 
 void Store::guardTransaction(bool on) {

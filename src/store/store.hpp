@@ -252,7 +252,7 @@ public:
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
   /// The mark that makes `frame` a duplicate from now on. Outside any session it may be purged after the later of
   /// `life.least` and the frame's expiry plus the tolerated skew, but not after `life.most`; in a session it is kept
-  /// for ever.
+  /// for ever. Not in a nested scope.
   void markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
   /// The same for a frame that took effect: counts it as received.
   void markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);

@@ -35,9 +35,8 @@ void Tails::catchUp() {
 
 void Tails::append(delivery::SessionKey session, std::uint64_t sequence, delivery::MessageKey key) {
   Appended& appended = unwritten_[session];
-  const bool isQueued = appended.rows == 0;
-  undo_.push_back({session, appended, isQueued});
-  if (isQueued) {
+  undo_.push_back({session, appended});
+  if (appended.rows == 0) {
     appended.first = key;
     queue_.emplace_back(key, session);
   }
@@ -99,10 +98,8 @@ void Tails::write(delivery::SessionKey session, const Change& change) {
 void Tails::restore(std::size_t mark) {
   for (; undo_.size() > mark; undo_.pop_back()) {
     const Undo& undo = undo_.back();
-    if (undo.isQueued) {
-      queue_.pop_back();
-    }
     if (undo.before.rows == 0) {
+      queue_.pop_back();
       unwritten_.erase(undo.session);
     } else {
       unwritten_[undo.session] = undo.before;

@@ -83,7 +83,6 @@ private:
   struct Undo {
     delivery::SessionKey session = 0;
     Appended before;
-    bool isQueued = false;
   };
 
   void writeUpTo(delivery::MessageKey key);

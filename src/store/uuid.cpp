@@ -1,6 +1,7 @@
 #include "store/uuid.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace ackbox::store {
 namespace {
@@ -13,14 +14,14 @@ constexpr std::int64_t kKeyMax = 9'999'999'999;
 
 std::string format(std::uint64_t high, std::uint64_t low) {
   static constexpr char kDigits[] = "0123456789abcdef";
+  // Of each byte; between them stand the hyphens.
+  static constexpr std::array<std::size_t, 16> kPlaces{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
   std::string text(36, '-');
-  std::size_t position = 0;
-  for (int nibble = 0; nibble < 32; ++nibble) {
-    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) {
-      ++position;
-    }
-    const std::uint64_t word = nibble < 16 ? high : low;
-    text[position++] = kDigits[(word >> static_cast<unsigned>(60 - 4 * (nibble % 16))) & 0xfU];
+  for (std::size_t index = kPlaces.size(); index-- > 0;) {
+    std::uint64_t& word = index < kPlaces.size() / 2 ? high : low;
+    text[kPlaces[index]] = kDigits[(word >> 4U) & 0xfU];
+    text[kPlaces[index] + 1] = kDigits[word & 0xfU];
+    word >>= 8U;
   }
   return text;
 }

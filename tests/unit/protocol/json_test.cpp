@@ -92,6 +92,22 @@ TEST_CASE("Text that is not UTF-8 is told apart") {
   }
 }
 
+TEST_CASE("what a string may not hold as it is, is seen wherever it stands") {
+  for (std::size_t length = 1; length <= 40; ++length) {
+    for (std::size_t place = 0; place < length; ++place) {
+      for (unsigned byte = 0; byte < 0x80; ++byte) {
+        std::string text = "\"" + std::string(length, 'x') + "\"";
+        text[1 + place] = static_cast<char>(byte);
+        const bool isPlain = byte >= 0x20 && byte != '"' && byte != '\\';
+        if (isValidJson(text, 1) != isPlain) {
+          FAIL_CHECK("byte " << byte << " at " << place << " of " << length);
+        }
+      }
+    }
+  }
+  CHECK(isValidJson("\"0123456789abc\u00e9\u00e90123456789\u20ac\"", 1));
+}
+
 TEST_CASE("Depth is counted exactly, across the words that hold it") {
   for (const std::size_t depth : {1U, 2U, 63U, 64U, 65U, 128U, 129U, 1000U}) {
     std::string text;

@@ -196,14 +196,86 @@ TEST_CASE("P11: a frame whose expiry lies at the end of time does not keep its m
   CHECK(purge() == 1);
 }
 
-TEST_CASE("P5: a mark that is rolled back with its handler's work lets the frame in again") {
+TEST_CASE("P5: a mark that is rolled back with its transaction lets the frame in again") {
   StoreWorld world;
   const auto store = world.open();
+  offer(*store, frame(1, 0));
   store->begin(true);
-  store->savepoint();
-  store->markProcessed(frame(1, 0), 0, kLife);
-  store->rollbackToSavepoint();
-  CHECK(store->admit(frame(1, 0)).admission == Admission::take);
-  store->commit();
-  CHECK(store::Reader(world.file, world.options).stats().received == 0);
+  CHECK(store->admit(frame(2, 1)).admission == Admission::take);
+  store->markProcessed(frame(2, 1), 0, kLife);
+  CHECK(store->admit(frame(2, 1)).admission == Admission::duplicate);
+  store->rollback();
+  CHECK(offer(*store, frame(2, 1)).admission == Admission::take);
+  CHECK(store::Reader(world.file, world.options).stats().received == 2);
+}
+
+TEST_CASE("P5: what a later frame's handler takes back leaves the marks before it") {
+  StoreWorld world;
+  {
+    const auto store = world.open();
+    store->begin(true);
+    store->markProcessed(frame(1, 0), 0, kLife);
+    store->savepoint();
+    store->rollbackToSavepoint();
+    CHECK(store->admit(frame(1, 0)).admission == Admission::duplicate);
+    store->commit();
+  }
+  CHECK(offer(*world.open(), frame(1, 0)).admission == Admission::duplicate);
+}
+
+TEST_CASE("P6: frames of one commit move a mark together, and their gaps add up") {
+  StoreWorld world;
+  InboundIdentity last = frame(9, 5, 3);
+  last.id = "last";
+  {
+    const auto store = world.open();
+    offer(*store, frame(2, 0));
+    inTransaction(*store, [&] {
+      for (const InboundIdentity& each : {frame(3, 2), frame(5, 3, 3), last}) {
+        const auto reply = store->admit(each);
+        REQUIRE(reply.admission == Admission::take);
+        store->markProcessed(each, reply.gap, kLife);
+      }
+    });
+  }
+  const auto store = world.open();
+  CHECK(store->database().execAndGet("SELECT gaps FROM ackbox_inbound_sessions").getInt() == 1 + 1 + 3);
+  CHECK(offer(*store, frame(10, 9, 2)).admission == Admission::staleEpoch);
+  CHECK(offer(*store, frame(9, 5, 3)).admission == Admission::numberTaken);
+  CHECK(offer(*store, last).admission == Admission::duplicate);
+}
+
+TEST_CASE("P6: marks are told apart, and kept, however many sessions speak in one commit") {
+  StoreWorld world;
+  constexpr std::uint64_t kSessions = 20'500;
+  const auto inSession = [](const std::string& name, std::uint64_t sequence) {
+    InboundIdentity identity = frame(sequence, sequence - 1);
+    identity.session = name;
+    return identity;
+  };
+  {
+    const auto store = world.open();
+    inTransaction(*store, [&] {
+      for (std::uint64_t session = 0; session < kSessions; ++session) {
+        const std::string name = std::to_string(session);
+        store->markProcessed(inSession(name, 1 + session % 3), 0, kLife);
+      }
+    });
+  }
+  const auto store = world.open();
+  for (const std::uint64_t session : {std::uint64_t{0}, std::uint64_t{1}, kSessions - 501, kSessions - 1}) {
+    const std::string name = std::to_string(session);
+    CHECK(inTransaction(*store, [&] { return store->admit(inSession(name, 1)); }).accepted == 1 + session % 3);
+  }
+}
+
+TEST_CASE("P6: a mark that another process moved is seen") {
+  StoreWorld world;
+  const auto one = world.open();
+  const auto other = world.open();
+  CHECK(offer(*one, frame(1, 0)).admission == Admission::take);
+  CHECK(offer(*other, frame(2, 1)).admission == Admission::take);
+  CHECK(offer(*one, frame(2, 1)).admission == Admission::duplicate);
+  CHECK(offer(*one, frame(3, 2)).admission == Admission::take);
+  CHECK(offer(*other, frame(3, 2)).admission == Admission::duplicate);
 }

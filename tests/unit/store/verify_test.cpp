@@ -47,6 +47,8 @@ constexpr Break kBreaks[] = {
     {"UPDATE ackbox_counters SET sent=7", "ackbox_counters", 1},
     {"UPDATE ackbox_counters SET failed=0", "ackbox_counters", 1},
     {"UPDATE ackbox_counters SET pending_bytes=-1", "ackbox_counters", 1},
+    {"UPDATE ackbox_counters SET tails_key=last_key+1", "ackbox_counters", 1},
+    {"UPDATE ackbox_counters SET tails_key=-1", "ackbox_counters", 1},
     {"DELETE FROM ackbox_counters", "ackbox_counters", 0},
     {"DELETE FROM ackbox_meta", "ackbox_meta", 0},
     {"UPDATE ackbox_outbox SET sequence=2 WHERE id=3", "ackbox_outbox", 3},
