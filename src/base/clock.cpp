@@ -2,6 +2,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <utility>
 
 namespace ackbox {
@@ -14,29 +17,55 @@ public:
   SystemAlarm(const SystemAlarm&) = delete;
   SystemAlarm& operator=(const SystemAlarm&) = delete;
 
+  // A deadline that is put off, as most are, leaves the timer as it is: it looks again when it expires.
   void set(SteadyTime deadline, std::function<void()> wake) override {
-    // A cancelled wait may have expired already and be queued; its generation tells it to keep still.
-    const std::uint64_t generation = ++state_->generation;
-    state_->timer.expires_at(deadline);
-    state_->timer.async_wait(
-        [state = state_, generation, call = std::move(wake)](const boost::system::error_code& error) {
-          if (!error && state->generation == generation) {
-            call();
-          }
-        });
+    const std::shared_ptr<Wait> pending = state_->pending.lock();
+    if (pending && pending->expiresAt <= deadline) {
+      pending->deadline = deadline;
+      pending->wake = std::move(wake);
+    } else {
+      await(state_, std::make_shared<Wait>(Wait{deadline, deadline, std::move(wake)}));
+    }
   }
 
   void cancel() override {
-    ++state_->generation;
+    state_->pending.reset();
     state_->timer.cancel();
   }
 
 private:
+  /// Owned by the timer, so that nothing outlives an executor that is destroyed.
+  struct Wait {
+    SteadyTime deadline;
+    SteadyTime expiresAt;
+    std::function<void()> wake;
+  };
+
   struct State {
     explicit State(const boost::asio::any_io_executor& executor) : timer(executor) {}
     boost::asio::steady_timer timer;
-    std::uint64_t generation = 0;
+    std::weak_ptr<Wait> pending;
   };
+
+  static void await(const std::shared_ptr<State>& state, const std::shared_ptr<Wait>& wait) {
+    state->pending = wait;
+    wait->expiresAt = wait->deadline;
+    state->timer.expires_at(wait->deadline);
+    state->timer.async_wait([state, wait](const boost::system::error_code& error) {
+      // A wait that another one took the place of may have expired already and be queued.
+      if (error || state->pending.lock() != wait) {
+        return;
+      }
+      if (std::chrono::steady_clock::now() < wait->deadline) {
+        await(state, wait);
+        return;
+      }
+      state->pending.reset();
+      const std::function<void()> call = std::move(wait->wake);
+      call();
+    });
+  }
+
   std::shared_ptr<State> state_;
 };
 

@@ -197,8 +197,8 @@ void Counters::enter(delivery::SessionKey session, MessageState state, std::int6
   }
 }
 
-void Counters::append(delivery::SessionKey session, std::int64_t bytes) {
-  PeerCounterValues& ofPeer = changes_.peers[peerOf(session)];
+void Counters::append(delivery::PeerKey peer, std::int64_t bytes) {
+  PeerCounterValues& ofPeer = changes_.peers[peer];
   for (const auto& [counter, difference] :
        {std::pair(Counter::pending, std::int64_t{1}), std::pair(Counter::pendingBytes, bytes),
         std::pair(Counter::enqueued, std::int64_t{1})}) {

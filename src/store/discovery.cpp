@@ -36,8 +36,9 @@ NewRows Discovery::take(std::size_t limit) {
   NewRows found;
   const delivery::MessageKey before = lastTold_;
   try {
-    // Read before the rows: a commit that comes between is seen now and looked for once more.
-    const std::int64_t version = transaction_.dataVersion();
+    // Before the rows: a commit that came between is seen now and looked for once more. To ask the file would be two
+    // locks for each commit of ours.
+    const std::int64_t version = transaction_.seenVersion();
     hasScanned_ = version != scannedVersion_ || !(published_.empty() || published_.front().key == lastTold_ + 1);
     if (!hasScanned_) {
       takePublished(limit, found);

@@ -21,6 +21,7 @@ public:
 
   /// Rows of an own commit, in key order.
   void publish(const std::vector<delivery::RowSeen>& rows) noexcept;
+  /// Of others' commits, those before the last transaction's begin are sure to be looked for.
   [[nodiscard]] NewRows take(std::size_t limit);
   /// Whether the last `take` read the file, others' rows among them.
   [[nodiscard]] bool hasScanned() const noexcept { return hasScanned_; }

@@ -165,7 +165,7 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
     receipt.supersededId = message.messageId;
   }
   keys.remember(frame.idempotencyKey, receipt, now);
-  counters.append(tail.key, static_cast<std::int64_t>(frame.data.size()));
+  counters.append(peer, static_cast<std::int64_t>(frame.data.size()));
   if (tail.unordered) {
     counters.addLive(tail.key);
   } else {

@@ -59,7 +59,8 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   if (gathered_.size() == OutboxRows::kTogether) {
     flush();
   }
-  append(tail, place, {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority},
+  append(peer->key, tail, place,
+         {key, place.key, MessageState::pending, frame.notBefore.value_or(WallTime{}), frame.priority},
          static_cast<std::int64_t>(frame.data.size()));
   supersede(leaving, frame, receipt);
   keys_.remember(frame.idempotencyKey, receipt, now);
@@ -106,15 +107,16 @@ std::uint64_t Outbox::redrive(const Redrive& letter) {
   context_.counters.leave(place.key, MessageState::failed, 1, 0);
   Query size(bytesOf_, newKey);
   size.next();
-  append(tail, place, {newKey, place.key, MessageState::pending, {}, {}}, size.integer(0));
+  append(letter.peer, tail, place, {newKey, place.key, MessageState::pending, {}, {}}, size.integer(0));
   // It was, once.
   context_.counters.add(place.key, Counter::enqueued, -1);
   return place.lastSequence;
 }
 
-void Outbox::append(SessionTail& tail, const SessionTail& place, const delivery::RowSeen& row, std::int64_t bytes) {
+void Outbox::append(delivery::PeerKey peer, SessionTail& tail, const SessionTail& place, const delivery::RowSeen& row,
+                    std::int64_t bytes) {
   stored_.push_back(row);
-  context_.counters.append(place.key, bytes);
+  context_.counters.append(peer, bytes);
   if (place.unordered) {
     context_.counters.addLive(place.key);
     return;

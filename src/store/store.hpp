@@ -278,7 +278,8 @@ public:
 
   // --- Discovery, between transactions.
 
-  /// Live rows that were not returned before: those of own commits, and those of other connections. At most `limit`.
+  /// Live rows that were not returned before: those of own commits, and those of other connections that came before the
+  /// last `begin`. At most `limit`.
   NewRows takeNewRows(std::size_t limit);
   /// Nobody will ask for rows until the restart: own commits are not remembered for it.
   void stopDiscovery() noexcept;

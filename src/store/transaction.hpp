@@ -29,10 +29,11 @@ public:
   void guard(bool on) noexcept;
   [[nodiscard]] bool lost() const noexcept;
 
-  /// Changes whenever another connection commits.
-  [[nodiscard]] std::int64_t dataVersion();
+  /// Changes whenever another connection commits; as of the last `begin`.
+  [[nodiscard]] std::int64_t seenVersion() const noexcept { return seenVersion_; }
 
 private:
+  [[nodiscard]] std::int64_t dataVersion();
   static int onCommit(void* self);
   static void onRollback(void* self);
   void requireOwn() const;

@@ -89,7 +89,8 @@ constexpr Invariant kInvariants[] = {
     {"peers", "it has forgotten, and not when, or the other way round",
      "SELECT id FROM #peers WHERE (resets<>0)<>(reset_at_ms<>0) OR (resets=0 AND resent<>0)"},
     {"inbound_sessions", "its epoch is newer than its sender's store",
-     "SELECT 0 FROM #inbound_sessions AS s LEFT JOIN #inbound_origins AS o ON o.source=s.source AND o.origin=s.origin "
+     "SELECT s.id FROM #inbound_sessions AS s LEFT JOIN #inbound_origins AS o ON o.source=s.source AND "
+     "o.origin=s.origin "
      "WHERE s.source<>'' AND s.epoch>coalesce(o.epoch,0)"},
     {"sessions", "live is not the number of its rows that are not settled",
      "SELECT s.id FROM #sessions AS s LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox WHERE state<3 GROUP "

@@ -72,8 +72,8 @@ public:
   virtual void close() = 0;
 
 protected:
-  /// More are written by the next call.
-  using ConstBuffers = std::array<boost::asio::const_buffer, 8>;
+  /// All lines of a request and its body; more are written by the next call.
+  using ConstBuffers = std::array<boost::asio::const_buffer, 32>;
 
   virtual void readSome(boost::asio::mutable_buffer buffer, Transferred done) = 0;
   virtual void writeSome(const ConstBuffers& buffers, std::size_t count, Transferred done) = 0;

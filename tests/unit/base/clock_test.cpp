@@ -9,6 +9,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
+#include <memory>
 #include <string>
 
 using namespace std::chrono_literals;
@@ -61,8 +62,55 @@ TEST_CASE("a second set replaces the first, earlier or later") {
     alarm->set(world.past(), world.note('a'));
     alarm->set(world.clock->steadyNow() + 5ms, world.note('b'));
   }
+  SUBCASE("put off, then drawn near") {
+    alarm->set(world.never(), world.note('a'));
+    alarm->set(world.never(), world.note('a'));
+    alarm->set(world.past(), world.note('b'));
+  }
   world.context.run();
   CHECK(world.calls == "b");
+}
+
+TEST_CASE("an alarm that was put off wakes once, not before the deadline that it has now") {
+  World world;
+  const auto alarm = world.makeAlarm();
+  const SteadyTime now = world.clock->steadyNow();
+  SteadyTime wokenAt{};
+  alarm->set(now + 2ms, world.note('a'));
+  alarm->set(now + 6ms, world.note('a'));
+  alarm->set(now + 10ms, [&] {
+    wokenAt = world.clock->steadyNow();
+    world.calls += 'b';
+  });
+  world.context.run();
+  CHECK(world.calls == "b");
+  CHECK(wokenAt >= now + 10ms);
+}
+
+TEST_CASE("an alarm that was put off can be cancelled") {
+  World world;
+  const auto alarm = world.makeAlarm();
+  alarm->set(world.past(), world.note('a'));
+  alarm->set(world.never(), world.note('b'));
+  alarm->cancel();
+  world.context.run();
+  CHECK(world.calls == "");
+}
+
+TEST_CASE("what a wake-up holds goes with the executor, put off or not") {
+  struct Owner {
+    std::unique_ptr<Alarm> alarm;
+  };
+  std::weak_ptr<Owner> seen;
+  {
+    World world;
+    const auto owner = std::make_shared<Owner>();
+    seen = owner;
+    owner->alarm = world.makeAlarm();
+    owner->alarm->set(world.never(), [owner] {});
+    owner->alarm->set(world.never(), [owner] {});
+  }
+  CHECK(seen.expired());
 }
 
 TEST_CASE("an alarm can be set again from its own callback") {

@@ -74,9 +74,9 @@ constexpr Break kBreaks[] = {
     {"UPDATE ackbox_sessions SET offered_sequence=4 WHERE id=1", "ackbox_sessions", 1},
     {"UPDATE ackbox_sessions SET recall=1 WHERE id=2", "ackbox_sessions", 2},
     {"UPDATE ackbox_peers SET resets=1", "ackbox_peers", 1},
-    {"INSERT INTO ackbox_inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms) "
-     "VALUES('urn:a','o','s',1,1,0,0)",
-     "ackbox_inbound_sessions", 0},
+    {"INSERT INTO ackbox_inbound_sessions(id,source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms) "
+     "VALUES(7,'urn:a','o','s',1,1,0,0)",
+     "ackbox_inbound_sessions", 7},
     {"UPDATE ackbox_sessions SET last_sequence=2 WHERE id=1", "ackbox_sessions", 1},
     {"UPDATE ackbox_sessions SET peer_id=99 WHERE id=2", "ackbox_sessions", 2},
 };
