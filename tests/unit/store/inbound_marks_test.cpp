@@ -227,6 +227,7 @@ TEST_CASE("P6: frames of one commit move a mark together, and their gaps add up"
   StoreWorld world;
   InboundIdentity last = frame(9, 5, 3);
   last.id = "last";
+  last.digest = 7;
   {
     const auto store = world.open();
     offer(*store, frame(2, 0));
@@ -243,6 +244,9 @@ TEST_CASE("P6: frames of one commit move a mark together, and their gaps add up"
   CHECK(offer(*store, frame(10, 9, 2)).admission == Admission::staleEpoch);
   CHECK(offer(*store, frame(9, 5, 3)).admission == Admission::numberTaken);
   CHECK(offer(*store, last).admission == Admission::duplicate);
+  CHECK(store->database().execAndGet("SELECT epoch FROM ackbox_inbound_sessions").getInt() == 3);
+  last.digest = 8;
+  CHECK(offer(*store, last).admission == Admission::idConflict);
 }
 
 TEST_CASE("P6: marks are told apart, and kept, however many sessions speak in one commit") {
@@ -258,14 +262,15 @@ TEST_CASE("P6: marks are told apart, and kept, however many sessions speak in on
     inTransaction(*store, [&] {
       for (std::uint64_t session = 0; session < kSessions; ++session) {
         const std::string name = std::to_string(session);
-        store->markProcessed(inSession(name, 1 + session % 3), 0, kLife);
+        store->markProcessed(inSession(name, 1), 0, kLife);
+        store->markProcessed(inSession(name, 2 + session % 3), 0, kLife);
       }
     });
   }
   const auto store = world.open();
   for (const std::uint64_t session : {std::uint64_t{0}, std::uint64_t{1}, kSessions - 501, kSessions - 1}) {
     const std::string name = std::to_string(session);
-    CHECK(inTransaction(*store, [&] { return store->admit(inSession(name, 1)); }).accepted == 1 + session % 3);
+    CHECK(inTransaction(*store, [&] { return store->admit(inSession(name, 1)); }).accepted == 2 + session % 3);
   }
 }
 
