@@ -18,7 +18,7 @@ constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
 // Senders whose epoch is kept in memory.
 constexpr std::size_t kEpochsMax = 1'024;
 
-// Sessions whose mark is kept in memory: about 5 MB.
+// Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
 constexpr std::size_t kSessionsMax = 20'000;
 
 }  // namespace
@@ -76,6 +76,10 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   } else {
     // A peer may claim any number; sums of the capped value stay within 64 bits.
     reply.gap = std::min(frame.sequence - reply.accepted - 1, kGapMax);
+  }
+  if (mark.key == 0 && reply.admission != Admission::take) {
+    // Nothing is kept of sessions that nothing was ever taken of.
+    sessions_.erase(name_);
   }
   return reply;
 }
@@ -154,9 +158,12 @@ void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const M
 
 void InboundMarks::flush() {
   for (Mark* const mark : changed_) {
-    Query(updateSession_, mark->key, mark->accepted, mark->epoch, mark->gaps, mark->updatedAt, mark->acceptedId,
-          mark->acceptedDigest)
-        .run();
+    Query update(updateSession_, mark->key, mark->accepted, mark->epoch, mark->gaps, mark->updatedAt, mark->acceptedId,
+                 mark->acceptedDigest);
+    if (update.run() != 1) {
+      // Frames that are not marked would take effect again.
+      throw Error(Errc::databaseCorrupt, "an inbound session's mark was taken away by foreign statements");
+    }
     mark->isChanged = false;
     mark->gaps = 0;
   }

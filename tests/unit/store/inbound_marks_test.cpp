@@ -223,6 +223,18 @@ TEST_CASE("P5: what a later frame's handler takes back leaves the marks before i
   CHECK(offer(*world.open(), frame(1, 0)).admission == Admission::duplicate);
 }
 
+TEST_CASE("P5: no frame is acknowledged whose mark foreign statements took away") {
+  StoreWorld world;
+  const auto store = world.open();
+  offer(*store, frame(1, 0));
+  store->begin(true);
+  store->markProcessed(frame(2, 1), 0, kLife);
+  store->database().exec("DELETE FROM ackbox_inbound_sessions");
+  CHECK_THROWS_WITH_AS(store->commit(), doctest::Contains("foreign statements"), Error);
+  CHECK(offer(*store, frame(1, 0)).admission == Admission::duplicate);
+  CHECK(offer(*store, frame(2, 1)).admission == Admission::take);
+}
+
 TEST_CASE("P6: frames of one commit move a mark together, and their gaps add up") {
   StoreWorld world;
   InboundIdentity last = frame(9, 5, 3);
