@@ -453,10 +453,9 @@ void InboundRunner::freeRows() {
       keys.push_back(active.run->row->key);
     }
   }
-  if (keys.empty()) {
-    return;
-  }
   try {
+    // Without keys as well: what the writer has done for the runner is destroyed by then, and nothing of it outlives
+    // the executor, which may end when its handler has.
     commitBlocking(core_->writer(), false, [&](store::Store& store) {
       for (const store::InboxKey key : keys) {
         store.inbox().release(key);
