@@ -20,11 +20,11 @@ public:
   // A deadline that is put off, as most are, leaves the timer as it is: it looks again when it expires.
   void set(SteadyTime deadline, std::function<void()> wake) override {
     const std::shared_ptr<Wait> pending = state_->pending.lock();
-    if (pending && pending->expiresAt <= deadline) {
+    if (pending && state_->timer.expiry() <= deadline) {
       pending->deadline = deadline;
       pending->wake = std::move(wake);
     } else {
-      await(state_, std::make_shared<Wait>(Wait{deadline, deadline, std::move(wake)}));
+      await(state_, std::make_shared<Wait>(Wait{deadline, std::move(wake)}));
     }
   }
 
@@ -37,7 +37,6 @@ private:
   /// Owned by the timer, so that nothing outlives an executor that is destroyed.
   struct Wait {
     SteadyTime deadline;
-    SteadyTime expiresAt;
     std::function<void()> wake;
   };
 
@@ -49,7 +48,6 @@ private:
 
   static void await(const std::shared_ptr<State>& state, const std::shared_ptr<Wait>& wait) {
     state->pending = wait;
-    wait->expiresAt = wait->deadline;
     state->timer.expires_at(wait->deadline);
     state->timer.async_wait([state, wait](const boost::system::error_code& error) {
       // A wait that another one took the place of may have expired already and be queued.
