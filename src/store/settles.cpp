@@ -20,8 +20,10 @@ using delivery::Transition;
 // ?1 key, ?2 state expected, ?3 claims before this one; NULL: any number.
 constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?3 IS NULL OR attempt=?3)";
 
-// Rows that one statement removes: two thirds of what a statement for each costs, and further ones gain little.
+// Rows that one list removes: two thirds of what a statement for each costs, and further ones gain little.
 constexpr std::size_t kTogether = 32;
+// Fewer are not worth a list, which costs as much as so many statements.
+constexpr std::size_t kListedMin = 8;
 
 std::string parameters(std::size_t count) {
   std::string list = "?1";
@@ -65,6 +67,7 @@ Settles::Settles(Context& context, Orders& orders)
           std::string("SELECT session_id,sequence,length(data),created_at_ms,message_id FROM #outbox") + kGuard)),
       remove_(context.prepare(std::string("DELETE FROM #outbox") + kGuard)),
       removeMany_(context.prepare("DELETE FROM #outbox WHERE id IN (" + parameters(kTogether) + ")")),
+      removeRun_(context.prepare("DELETE FROM #outbox WHERE id BETWEEN ?1 AND ?2")),
       keepAcked_(context.prepare(std::string("UPDATE #outbox SET state=3, attempt=attempt+(?3 IS NOT NULL), "
                                              "due_at_ms=?4") +
                                  kGuard)),
@@ -182,14 +185,27 @@ bool Settles::write(const Settlement& settlement, const Guard& guard, Next next,
              .run() != 0;
 }
 
+// Neighbours, as the messages of a batch mostly are, go as what lies between the first and the last; others by lists.
 void Settles::removeKnown() {
-  const std::vector<delivery::MessageKey> leaving = std::exchange(context_.inFlight.leaving, {});
+  std::vector<delivery::MessageKey> leaving = std::exchange(context_.inFlight.leaving, {});
+  std::ranges::sort(leaving);
+  std::vector<delivery::MessageKey> scattered;
   std::size_t removed = 0;
+  for (std::span<const delivery::MessageKey> rest = leaving; !rest.empty();) {
+    const auto gap = std::ranges::adjacent_find(rest, [](auto key, auto next) { return next != key + 1; });
+    const auto run = rest.first(gap == rest.end() ? rest.size() : static_cast<std::size_t>(gap - rest.begin()) + 1);
+    if (run.size() >= kListedMin || leaving.size() < kListedMin) {
+      removed += Query(removeRun_, run.front(), run.back()).run();
+    } else {
+      scattered.insert(scattered.end(), run.begin(), run.end());
+    }
+    rest = rest.subspan(run.size());
+  }
   std::array<delivery::MessageKey, kTogether> keys{};
-  for (std::size_t first = 0; first < leaving.size(); first += kTogether) {
+  for (std::size_t first = 0; first < scattered.size(); first += kTogether) {
     for (std::size_t place = 0; place < kTogether; ++place) {
       // What is named twice is removed once.
-      keys.at(place) = leaving[std::min(first + place, leaving.size() - 1)];
+      keys.at(place) = scattered[std::min(first + place, scattered.size() - 1)];
     }
     removed += Query(removeMany_, std::span<const std::int64_t>(keys)).run();
   }

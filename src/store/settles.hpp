@@ -65,6 +65,7 @@ private:
   Statement find_;
   Statement remove_;
   Statement removeMany_;
+  Statement removeRun_;
   Statement keepAcked_;
   Statement update_;
   Statement locate_;

@@ -333,6 +333,9 @@ Store::LaterWord Store::applyWord(std::string_view agent, std::string_view messa
 }
 
 std::size_t Store::purgeAcked(std::size_t limit) {
+  if (body_->parts->counters.value(Counter::retained) == 0) {
+    return 0;
+  }
   return body_->written().settles.purgeAcked(limit, body_->options.clock->wallNow());
 }
 

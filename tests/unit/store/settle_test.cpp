@@ -2,11 +2,15 @@
 // benign, counted no-op; what the transition table does not contain is refused.
 // Method: every pair of state and transition against a row brought into that state; then each part of the guard wrong.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+
+#include <set>
 
 #include "ackbox/error.hpp"
 #include "delivery/transition.hpp"
 #include "store/reader.hpp"
+#include "store/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -202,4 +206,45 @@ TEST_CASE("row 19: acknowledged rows are kept for their retention and purged aft
   CHECK(purge() == 1);
   CHECK_FALSE(row.now());
   CHECK(row.stats().acked == 1);
+}
+
+TEST_CASE("settled messages go, neighbours and scattered ones alike, and no other does") {
+  constexpr std::size_t kRows = 120;
+  const StoreWorld world;
+  const auto store = world.open();
+  inTransaction(*store, [&] {
+    for (std::size_t row = 0; row < kRows; ++row) {
+      static_cast<void>(store->enqueue(frameOf("s" + std::to_string(row))));
+    }
+  });
+  const store::ClaimReply reply = claimNew(*store);
+  REQUIRE(reply.sessions.size() == kRows);
+  // Runs below, at and above the length from which they are worth a statement, and more scattered ones than one takes.
+  std::set<std::size_t> leaving;
+  for (const auto& [first, end] : {std::pair(0, 7), std::pair(8, 16), std::pair(17, 40)}) {
+    for (int place = first; place < end; ++place) {
+      leaving.insert(static_cast<std::size_t>(place));
+    }
+  }
+  for (std::size_t place = 41; place < kRows; place += 2) {
+    leaving.insert(place);
+  }
+  std::vector<delivery::Settlement> settlements;
+  for (const std::size_t place : leaving) {
+    // From the last to the first: their order is no help.
+    settlements.insert(settlements.begin(), settlementOf(reply, delivery::Transition::ack, place));
+  }
+  for (const auto& settled : inTransaction(*store, [&] { return store->settle(settlements); })) {
+    REQUIRE(settled);
+  }
+  std::set<std::size_t> left;
+  SQLite::Statement query(store->database(), "SELECT id FROM ackbox_outbox");
+  while (query.executeStep()) {
+    left.insert(static_cast<std::size_t>(query.getColumn(0).getInt64()) - 1);
+  }
+  for (std::size_t place = 0; place < kRows; ++place) {
+    CAPTURE(place);
+    CHECK(left.contains(place) != leaving.contains(place));
+  }
+  CHECK(store::verify(world.file, world.options).findings.empty());
 }
