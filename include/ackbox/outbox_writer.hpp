@@ -15,7 +15,8 @@ namespace ackbox {
 class OutboxManager;
 
 /// Enqueues on the caller's own SQLite connection, inside the caller's own transaction: the frames commit or roll back
-/// with the business data (P2). The manager's file and the connection's file must be the same.
+/// with the business data (P2). The manager's file and the connection's file must be the same, and the connection not
+/// the manager's own: a handler enqueues through `InboundTransaction::enqueue`.
 ///
 /// While it lives, the connection's automatic checkpoints are off (the store checkpoints) and its commits wake the
 /// manager. Its transactions stay in memory until they commit (`PRAGMA cache_spill=OFF`): SQLite 3.40 can lose a commit

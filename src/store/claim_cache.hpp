@@ -23,18 +23,12 @@ struct OutboxRow {
   OutboundFrame frame;
 };
 
-/// A session's row as its claim needs it.
+/// A session's row as its claim needs it; what moves is in `SessionStates`.
 struct SessionRow {
   std::string name;
-  WallTime dueAt{};
-  /// `dueAt` stands however far ahead it is.
-  bool isFirm = false;
   /// Paused, or blocked by a dead letter.
   bool isHalted = false;
   std::uint8_t priority = 0;
-  std::uint64_t previousSequence = 0;
-  /// The highest that was ever in a request.
-  std::uint64_t offeredSequence = 0;
   /// The recalls at which its rows were put back.
   std::int64_t recall = 0;
 };

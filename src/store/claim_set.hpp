@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,8 +8,8 @@
 #include <vector>
 
 #include "delivery/types.hpp"
-#include "store/claim_cache.hpp"
 #include "store/connection.hpp"
+#include "store/session_states.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::store {
@@ -89,9 +90,7 @@ struct RowFacts {
 /// Who has what in flight.
 struct InFlight {
   explicit InFlight(Connection& connection)
-      : rows(connection, "#claimed_rows"),
-        sessions(connection, "#claimed_sessions"),
-        offer(connection.prepare("UPDATE #sessions SET offered_sequence=max(offered_sequence,?2) WHERE id=?1")) {}
+      : rows(connection, "#claimed_rows"), sessions(connection, "#claimed_sessions") {}
 
   void setOwner(std::int64_t owner) noexcept {
     rows.setOwner(owner);
@@ -101,11 +100,11 @@ struct InFlight {
     rows.flush();
     sessions.flush();
   }
-  /// Writes what has left flight without its session's release. Once before each commit and each nested scope.
-  void flushOffered(ClaimCache& cache) {
+  /// Hands over what has left flight without its session's release. Once before each commit and each nested scope.
+  void flushOffered(SessionStates& states) {
     for (const auto& [session, sequence] : offered) {
-      Query(offer, session, sequence).run();
-      cache.forget(session);
+      SessionState& state = states.change(session);
+      state.offeredSequence = std::max(state.offeredSequence, sequence);
     }
     offered.clear();
   }
@@ -123,10 +122,9 @@ struct InFlight {
   std::unordered_map<delivery::MessageKey, RowFacts> facts;
   /// Rows that are settled and still to be removed.
   std::vector<delivery::MessageKey> leaving;
-  /// The highest sequence that left flight, of sessions whose row does not say so yet: with the claim goes the only
+  /// The highest sequence that left flight, of sessions whose state does not say so yet: with the claim goes the only
   /// other trace of it.
   std::unordered_map<delivery::SessionKey, std::uint64_t> offered;
-  Statement offer;
 };
 
 }  // namespace ackbox::store

@@ -36,24 +36,15 @@ std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool was
 
 Claims::Claims(Context& context)
     : context_(context),
-      selectSession_(context.prepare("SELECT due_at_ms,previous_sequence,name,priority,due_is_firm,"
-                                     "paused_at_ms<>0 OR blocked_by<>0,recall,offered_sequence FROM #sessions "
+      selectSession_(context.prepare("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall FROM #sessions "
                                      "WHERE id=?1")),
-      selectLast_(context.prepare("SELECT last_sequence FROM #sessions WHERE id=?1")),
-      offer_(context.prepare("UPDATE #sessions SET offered_sequence=?2 WHERE id=?1")),
       isOurs_(context.prepare(std::string("SELECT 1 FROM #outbox WHERE id=")
                                   .append(kKeyOfMessage)
                                   .append(" AND session_id=?2 AND sequence=?3"))),
       selectRow_(context.prepare(
           "SELECT state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
           "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
-      claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")),
-      release_(context.prepare(
-          "UPDATE #sessions SET due_at_ms=?2, due_is_firm=?3, "
-          "previous_sequence=coalesce(?4,previous_sequence), "
-          "offered_sequence=max(offered_sequence,?5,coalesce(?4,0)), "
-          "head_id=CASE WHEN ?6<>0 THEN ?6 WHEN live=0 AND ?10<>0 THEN ?10 ELSE head_id END, live=live+?7, "
-          "failed=failed+?8, last_sequence=max(last_sequence,?9) WHERE id=?1")) {}
+      claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")) {}
 
 ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
   ClaimReply reply;
@@ -79,16 +70,18 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     reply.sessions.push_back(std::move(claimed));
     return;
   }
-  claimed.dueAt = session->dueAt;
-  claimed.previousSequence = session->previousSequence;
+  const SessionState& state = context_.states.of(wanted.session);
+  const bool isFirm = state.isFirm;
+  claimed.dueAt = state.dueAt;
+  claimed.previousSequence = state.previousSequence;
+  claimed.offeredSequence = state.offeredSequence;
   claimed.priority = session->priority;
-  claimed.offeredSequence = session->offeredSequence;
   const bool isUntold = session->recall > context_.recallsTold;
   if (context_.inFlight.sessions.isForeign(wanted.session) || isUntold) {
     claimed.status = delivery::ClaimStatus::busy;
   } else if (session->isHalted) {
     claimed.status = delivery::ClaimStatus::halted;
-  } else if (!isDue(claimed.dueAt, session->isFirm, now)) {
+  } else if (!isDue(claimed.dueAt, isFirm, now)) {
     claimed.status = delivery::ClaimStatus::notDue;
   } else if (wanted.doubt && !isOurs(wanted.session, *wanted.doubt)) {
     claimed.status = delivery::ClaimStatus::outdated;
@@ -107,10 +100,9 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
       reply.messages[index].frame.session = session->name;
     }
-    if (wanted.doubt && wanted.doubt->sequence > session->offeredSequence) {
+    if (wanted.doubt && wanted.doubt->sequence > claimed.offeredSequence) {
       claimed.offeredSequence = wanted.doubt->sequence;
-      Query(offer_, wanted.session, claimed.offeredSequence).run();
-      session->offeredSequence = claimed.offeredSequence;
+      context_.states.change(wanted.session).offeredSequence = claimed.offeredSequence;
     }
     if (claimed.rows.empty()) {
       context_.inFlight.sessions.remove(wanted.session);
@@ -130,14 +122,10 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
     return nullptr;
   }
   SessionRow row;
-  row.dueAt = query.instant(0);
-  row.previousSequence = query.as<std::uint64_t>(1);
-  row.name = query.text(2);
-  row.priority = query.as<std::uint8_t>(3);
-  row.isFirm = query.integer(4) != 0;
-  row.isHalted = query.integer(5) != 0;
-  row.recall = query.integer(6);
-  row.offeredSequence = query.as<std::uint64_t>(7);
+  row.name = query.text(0);
+  row.priority = query.as<std::uint8_t>(1);
+  row.isHalted = query.integer(2) != 0;
+  row.recall = query.integer(3);
   return &context_.claimCache.keep(key, std::move(row));
 }
 
@@ -145,8 +133,7 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
 // doubted only where the number was never given away.
 bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame) {
   if (frame.id.empty()) {
-    Query query(selectLast_, session);
-    return query.next() && frame.sequence <= context_.tails.lastSequence(session, query.as<std::uint64_t>(0));
+    return frame.sequence <= context_.tails.lastSequence(session, context_.states.of(session).lastSequence);
   }
   return Query(isOurs_, frame.id, session, frame.sequence).next();
 }
@@ -242,18 +229,17 @@ std::optional<OutboxRow> Claims::read(delivery::MessageKey key) {
 void Claims::release(std::span<const delivery::SessionRelease> releases) {
   for (const delivery::SessionRelease& released : releases) {
     if (context_.inFlight.sessions.holds(released.session)) {
-      // What was enqueued and settled rides in the one write of the session's row.
-      const Tails::Change change = context_.tails.take(released.session);
-      const auto extracted = context_.inFlight.offered.extract(released.session);
-      const std::uint64_t offered = extracted ? extracted.mapped() : 0;
-      Query(release_, released.session, released.dueAt, released.isFirm, released.previousSequence, offered,
-            released.head, change.live, change.failed, change.lastSequence, change.first)
-          .run();
-      if (SessionRow* const session = context_.claimCache.session(released.session)) {
-        session->dueAt = released.dueAt;
-        session->isFirm = released.isFirm;
-        session->previousSequence = released.previousSequence.value_or(session->previousSequence);
-        session->offeredSequence = std::max({session->offeredSequence, offered, released.previousSequence.value_or(0)});
+      SessionState& state = context_.states.change(released.session);
+      // What was enqueued and settled rides in the one write of the state.
+      context_.tails.moveInto(released.session, state);
+      state.dueAt = released.dueAt;
+      state.isFirm = released.isFirm;
+      state.previousSequence = released.previousSequence.value_or(state.previousSequence);
+      const auto offered = context_.inFlight.offered.extract(released.session);
+      state.offeredSequence =
+          std::max({state.offeredSequence, offered ? offered.mapped() : 0, released.previousSequence.value_or(0)});
+      if (released.head != 0) {
+        state.head = released.head;
       }
       context_.inFlight.sessions.remove(released.session);
     }

@@ -30,12 +30,9 @@ private:
 
   Context& context_;
   Statement selectSession_;
-  Statement selectLast_;
-  Statement offer_;
   Statement isOurs_;
   Statement selectRow_;
   Statement claimAgain_;
-  Statement release_;
 };
 
 }  // namespace ackbox::store

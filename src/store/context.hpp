@@ -11,6 +11,7 @@
 #include "store/connection.hpp"
 #include "store/counters.hpp"
 #include "store/oldest.hpp"
+#include "store/session_states.hpp"
 #include "store/tails.hpp"
 
 namespace ackbox::store {
@@ -19,6 +20,7 @@ namespace ackbox::store {
 struct Context {
   Connection& connection;
   Counters& counters;
+  SessionStates& states;
   Tails& tails;
   Oldest& oldest;
   InFlight& inFlight;

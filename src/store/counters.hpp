@@ -104,7 +104,7 @@ public:
   /// A message was acknowledged now that was enqueued then.
   void acknowledged(WallTime enqueuedAt, WallTime now);
 
-  /// A session's gauges that changed, handed over to whoever writes that session's row.
+  /// A session's gauges that changed, handed over to whoever writes that session's state.
   struct SessionChange {
     std::int64_t live = 0;
     std::int64_t failed = 0;

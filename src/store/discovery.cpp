@@ -15,7 +15,8 @@ Discovery::Discovery(Context& context, Transaction& transaction)
     : context_(context),
       transaction_(transaction),
       scan_(context.prepare("SELECT id,session_id,state,due_at_ms FROM #outbox WHERE id>?1 ORDER BY id LIMIT ?2")),
-      selectSession_(context.prepare("SELECT peer_id,name,due_at_ms,priority,lane FROM #sessions WHERE id=?1")) {}
+      selectSession_(context.prepare("SELECT s.peer_id,s.name,m.due_at_ms,s.priority,s.lane FROM #sessions AS s JOIN "
+                                     "#session_states AS m ON m.session_id=s.id WHERE s.id=?1")) {}
 
 void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
   if (!listening_) {

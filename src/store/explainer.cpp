@@ -50,14 +50,15 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
                  .append(kRowOwner)
                  .append(",o.expires_at_ms,")
                  .append(kSessionOwner)
-                 .append(",s.due_at_ms,p.down,p.next_probe_at_ms,"
+                 .append(",m.due_at_ms,p.down,p.next_probe_at_ms,"
                          "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
                          "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms,")
                  .append(kSessionHead)
                  .append(",")
                  .append(kSessionLive)
-                 .append(" FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON "
-                         "p.id=s.peer_id LEFT JOIN #outbox AS b ON b.id=s.blocked_by LEFT JOIN ")
+                 .append(" FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON "
+                         "m.session_id=s.id JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON "
+                         "b.id=s.blocked_by LEFT JOIN ")
                  .append(kUnwrittenTails)
                  .append(" AS t ON t.session_id=s.id WHERE o.id=")
                  .append(kKeyOfMessage),

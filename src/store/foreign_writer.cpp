@@ -47,7 +47,8 @@ struct ForeignWriter::Body {
         rows(handle, options.tablePrefix),
         keys(handle, options.tablePrefix, options.idempotencyRetention),
         counters(handle, options.tablePrefix),
-        tails(handle, options.tablePrefix, counters),
+        states(handle, options.tablePrefix),
+        tails(handle, options.tablePrefix, counters, states),
         selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
         savepoint(handle, "SAVEPOINT #enqueue", options.tablePrefix),
         release(handle, "RELEASE #enqueue", options.tablePrefix),
@@ -93,6 +94,7 @@ struct ForeignWriter::Body {
   OutboxRows rows;
   IdempotencyKeys keys;
   Counters counters;
+  SessionStates states;
   Tails tails;
   UuidGenerator uuids;
   Statement selectPeer;
@@ -142,6 +144,7 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
     return *repetition;
   }
   counters.forget();
+  states.forget();
   tails.forget();
   tails.catchUp();
   const std::vector<Supersedable> leaving = rows.supersedable(peer, frame);
@@ -175,6 +178,7 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
     }
   }
   tails.writeAll();
+  states.flush();
   counters.writeAll();
   return receipt;
 }

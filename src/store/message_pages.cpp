@@ -77,8 +77,8 @@ std::string infoColumns() {
   return std::string("p.name,s.name,o.type,o.sequence,")
       .append(kRowState)
       .append(
-          ",o.retry_count,o.created_at_ms,max(o.due_at_ms,s.due_at_ms*(o.state=0)),o.reason,o.last_error,"
-          "o.message_id,o.id");
+          ",o.retry_count,o.created_at_ms,max(o.due_at_ms,(o.state=0)*(SELECT due_at_ms FROM #session_states WHERE "
+          "session_id=s.id)),o.reason,o.last_error,o.message_id,o.id");
 }
 
 MessageInfo infoOf(const Query& query) {

@@ -12,8 +12,9 @@ Orders::Orders(Context& context)
       // A peer that was gone is asked again, so it is no more than held until it answers.
       resumePeer_(context.prepare("UPDATE #peers SET paused_at_ms=0, resumes=resumes+1, hold=min(hold,1), "
                                   "next_probe_at_ms=?2 WHERE id=?1")),
-      createSession_(context.prepare(
-          "INSERT INTO #sessions(peer_id,name,lane,last_sequence) VALUES(?1,?2,0,0) ON CONFLICT DO NOTHING")),
+      createSession_(
+          context.prepare("INSERT INTO #sessions(peer_id,name,lane) VALUES(?1,?2,0) ON CONFLICT DO NOTHING")),
+      createState_(context.prepare(kInsertState)),
       pauseSession_(context.prepare("UPDATE #sessions SET paused_at_ms=?3 WHERE peer_id=?1 AND name=?2 AND lane=0 AND "
                                     "paused_at_ms=0")),
       resumeSession_(context.prepare("UPDATE #sessions SET paused_at_ms=0 WHERE peer_id=?1 AND name=?2 AND lane=0 AND "
@@ -57,7 +58,9 @@ bool Orders::pauseSession(std::string_view peer, std::string_view session) {
                 "session: is empty, allowed: a name; unordered messages are paused with their peer");
   }
   const delivery::PeerKey key = peerOf(peer);
-  Query(createSession_, key, session).run();
+  if (Query(createSession_, key, session).run() != 0) {
+    Query(createState_, sqlite3_last_insert_rowid(context_.connection.handle())).run();
+  }
   const bool changed = Query(pauseSession_, key, session, context_.clock.wallNow()).run() != 0;
   if (changed) {
     given();

@@ -44,6 +44,7 @@ private:
   Statement isPeerPaused_;
   Statement resumePeer_;
   Statement createSession_;
+  Statement createState_;
   Statement pauseSession_;
   Statement resumeSession_;
   Statement unblock_;

@@ -162,6 +162,9 @@ SessionTail& Outbox::tailOf(const SessionName& session, std::uint8_t priority) {
   }
   const auto known = rows_.findSession(session);
   SessionTail tail = known ? *known : rows_.insertSession(session, priority);
+  if (const SessionState* const state = context_.states.known(tail.key)) {
+    tail.lastSequence = state->lastSequence;
+  }
   tail.lastSequence = context_.tails.lastSequence(tail.key, tail.lastSequence);
   ++cached_;
   return lane.emplace(std::string(name), tail).first->second;

@@ -2,12 +2,13 @@
 
 #include "store/claim_set.hpp"
 #include "store/message_ids.hpp"
+#include "store/session_states.hpp"
 
 namespace ackbox::store {
 namespace {
 
 // OR FAIL, because a statement of several rows that may fail in its middle copies the pages that it changes first, for
-// its own undoing, a tenth of the whole. What fails here undoes the step that it is part of.
+// its own undoing, a tenth of the whole. What fails here undoes the step that it is part of, or the transaction.
 std::string insertText(std::size_t rows) {
   std::string text =
       "INSERT OR FAIL INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,"
@@ -23,9 +24,11 @@ std::string insertText(std::size_t rows) {
 OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
     : connection_(connection),
       findSession_(connection,
-                   "SELECT id,last_sequence,priority FROM #sessions WHERE peer_id=?1 AND name=?2 AND lane=?3", prefix),
-      insertSession_(connection,
-                     "INSERT INTO #sessions(peer_id,name,lane,last_sequence,priority) VALUES(?1,?2,?3,0,?4)", prefix),
+                   "SELECT s.id,m.last_sequence,s.priority FROM #sessions AS s LEFT JOIN #session_states AS m ON "
+                   "m.session_id=s.id WHERE s.peer_id=?1 AND s.name=?2 AND s.lane=?3",
+                   prefix),
+      insertSession_(connection, "INSERT INTO #sessions(peer_id,name,lane,priority) VALUES(?1,?2,?3,?4)", prefix),
+      insertState_(connection, kInsertState, prefix),
       updatePriority_(connection, "UPDATE #sessions SET priority=?2 WHERE id=?1", prefix),
       insert_(connection, insertText(1), prefix),
       insertMany_(connection, insertText(kTogether), prefix),
@@ -45,12 +48,17 @@ std::optional<SessionTail> OutboxRows::findSession(const SessionName& session) {
   if (!query.next()) {
     return std::nullopt;
   }
+  if (query.isNull(1)) {
+    throwStateMissing(query.integer(0));
+  }
   return SessionTail{query.integer(0), query.as<std::uint64_t>(1), query.as<std::uint8_t>(2), session.lane != 0};
 }
 
 SessionTail OutboxRows::insertSession(const SessionName& session, std::uint8_t priority) {
   Query(insertSession_, session.peer, session.name, session.lane, priority).run();
-  return {sqlite3_last_insert_rowid(connection_), 0, priority, session.lane != 0};
+  const delivery::SessionKey key = sqlite3_last_insert_rowid(connection_);
+  Query(insertState_, key).run();
+  return {key, 0, priority, session.lane != 0};
 }
 
 void OutboxRows::updatePriority(const SessionTail& tail) {

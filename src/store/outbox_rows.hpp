@@ -32,7 +32,7 @@ struct SessionName {
   SessionName(delivery::PeerKey peerKey, std::string_view sessionName) : peer(peerKey), name(sessionName) {}
 };
 
-/// A session's row, as enqueues need it. For what it may not say yet, see `Tails`.
+/// A session as enqueues need it. For what its state may not say yet, see `Tails`.
 struct SessionTail {
   delivery::SessionKey key = 0;
   /// Stays 0 in a lane.
@@ -89,6 +89,7 @@ private:
   sqlite3* const connection_;
   Statement findSession_;
   Statement insertSession_;
+  Statement insertState_;
   Statement updatePriority_;
   Statement insert_;
   Statement insertMany_;

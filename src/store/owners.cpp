@@ -17,11 +17,9 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
                                      .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id WHERE c.owner_id=?1 "
                                              "GROUP BY s.peer_id"))),
       // What its release would have told of a session; that no settle of its claims can come, its rows' numbers say.
-      returnSessions_(context.prepare(
-          std::string("UPDATE #sessions SET offered_sequence=max(offered_sequence,f.offered), head_id=f.head FROM "
-                      "(SELECT o.session_id AS session_id,max(o.sequence) AS offered,min(o.id) AS head FROM ")
-              .append(kClaimedRows)
-              .append(" WHERE c.owner_id=?1 GROUP BY o.session_id) AS f WHERE f.session_id=#sessions.id AND lane=0"))),
+      selectSessions_(context.prepare(std::string("SELECT o.session_id,max(o.sequence),min(o.id) FROM ")
+                                          .append(kClaimedRows)
+                                          .append(" WHERE c.owner_id=?1 AND o.sequence<>0 GROUP BY o.session_id"))),
       returnRows_(context.prepare(std::string("UPDATE #outbox SET attempt=attempt+1 WHERE id IN (SELECT o.id FROM ")
                                       .append(kClaimedRows)
                                       .append(" WHERE c.owner_id=?1)"))),
@@ -72,8 +70,11 @@ void Owners::putBack(std::int64_t owner) {
   for (Query query(countRows_, owner); query.next();) {
     context_.counters.moveLive(query.integer(0), MessageState::sending, MessageState::pending, query.integer(1));
   }
-  Query(returnSessions_, owner).run();
-  context_.claimCache.forgetSessions();
+  for (Query query(selectSessions_, owner); query.next();) {
+    SessionState& state = context_.states.change(query.integer(0));
+    state.offeredSequence = std::max(state.offeredSequence, query.as<std::uint64_t>(1));
+    state.head = query.integer(2);
+  }
   Query(returnRows_, owner).run();
   context_.inFlight.rows.removeAll(owner);
   context_.inFlight.sessions.removeAll(owner);

@@ -37,7 +37,7 @@ private:
   Statement insert_;
   Statement selectOthers_;
   Statement countRows_;
-  Statement returnSessions_;
+  Statement selectSessions_;
   Statement returnRows_;
   Statement releaseInbox_;
   Statement remove_;

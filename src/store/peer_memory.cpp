@@ -1,5 +1,6 @@
 #include "store/peer_memory.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,11 @@ PeerMemory::PeerMemory(Context& context, Peers& peers)
       selectPeer_(context.prepare("SELECT store,resent_store_epoch FROM #peers WHERE id=?1")),
       lose_(context.prepare("UPDATE #peers SET store=?2, store_epoch=?3, resent_store_epoch=?3, resets=resets+1, "
                             "reset_at_ms=?4 WHERE id=?1")),
-      loseSessions_(context.prepare("UPDATE #sessions SET previous_sequence=0, recall=?2 WHERE peer_id=?1 AND lane=0")),
+      recallSessions_(context.prepare("UPDATE #sessions SET recall=?2 WHERE peer_id=?1 AND lane=0")),
+      loseStates_(context.prepare("UPDATE #session_states SET previous_sequence=0 WHERE session_id IN (SELECT id FROM "
+                                  "#sessions WHERE peer_id=?1 AND lane=0)")),
       restore_(context.prepare("UPDATE #peers SET resent_store_epoch=?2, resets=resets+1, reset_at_ms=?3 WHERE id=?1")),
-      restoreSession_(context.prepare(
-          "UPDATE #sessions SET previous_sequence=min(previous_sequence,?2), recall=max(recall,?3) WHERE id=?1")),
+      recallSession_(context.prepare("UPDATE #sessions SET recall=max(recall,?2) WHERE id=?1")),
       selectSession_(context.prepare("SELECT name FROM #sessions WHERE id=?1")),
       countRecall_(context.prepare("UPDATE #meta SET recalls=recalls+1, orders=orders+1")),
       selectRecalls_(context.prepare("SELECT recalls FROM #meta")),
@@ -36,9 +38,6 @@ PeerMemory::PeerMemory(Context& context, Peers& peers)
       putBack_(context.prepare(std::string("UPDATE #outbox SET state=0, due_at_ms=0, not_before_ms=?4 WHERE id IN "
                                            "(SELECT id") +
                                kKept + ")")),
-      putBackSession_(context.prepare(
-          "UPDATE #sessions SET recall=?4, head_id=?3, previous_sequence=iif(lane=0,min(previous_sequence,?2),0) WHERE "
-          "id=?1")),
       countResent_(context.prepare("UPDATE #peers SET resent=resent+?2 WHERE id=?1")) {}
 
 std::optional<PeerResetEvent> PeerMemory::hear(const delivery::PeerNews& news, bool isShared) {
@@ -80,7 +79,10 @@ bool PeerMemory::noteLost(const delivery::PeerNews& news, PeerResetEvent& event)
     event.storeBefore = query.text(0);
   }
   Query(lose_, news.peer, news.store, news.storeEpoch, context_.clock.wallNow()).run();
-  Query(loseSessions_, news.peer, recalled()).run();
+  Query(recallSessions_, news.peer, recalled()).run();
+  context_.states.flush();
+  Query(loseStates_, news.peer).run();
+  context_.states.forget();
   if (peerResetPolicyOf(context_.options, event.peer) == PeerResetPolicy::resend) {
     event.resent = resend(news.peer, 0, 0);
   }
@@ -99,13 +101,11 @@ void PeerMemory::noteRestored(const delivery::PeerNews& news, bool isShared, Pee
   Query(restore_, news.peer, isWhole ? news.storeEpoch : resentAt, context_.clock.wallNow()).run();
   // Of what it deferred and forgot, too, another process may still think that it waits there.
   const bool mayBeMisread = isShared && context_.counters.value(Counter::sent) > 0;
-  Query(restoreSession_, news.session, news.accepted, mayBeMisread ? recalled() : 0).run();
+  Query(recallSession_, news.session, mayBeMisread ? recalled() : 0).run();
+  std::uint64_t& previous = context_.states.change(news.session).previousSequence;
+  previous = std::min(previous, news.accepted);
   if (resends) {
     event.resent = isWhole ? resend(news.peer, 0, 0) : resend(news.peer, news.session, news.accepted);
-    if (isWhole) {
-      // Resending has moved the predecessor to what it found; the peer's own word is better.
-      Query(restoreSession_, news.session, news.accepted, 0).run();
-    }
   }
 }
 
@@ -115,12 +115,12 @@ std::uint64_t PeerMemory::resend(delivery::PeerKey peer, delivery::SessionKey se
     std::int64_t rows;
     std::int64_t bytes;
     delivery::MessageKey first;
-    std::int64_t firstSequence;
+    std::uint64_t firstSequence;
   };
   const WallTime now = context_.clock.wallNow();
   std::vector<Kept> all;
   for (Query query(selectKept_, peer, session, accepted, now); query.next();) {
-    all.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.integer(4)});
+    all.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.as<std::uint64_t>(4)});
   }
   if (all.empty()) {
     return 0;
@@ -132,7 +132,11 @@ std::uint64_t PeerMemory::resend(delivery::PeerKey peer, delivery::SessionKey se
     context_.counters.leave(kept.session, MessageState::acked, kept.rows, kept.bytes);
     context_.counters.enter(kept.session, MessageState::pending, kept.rows, kept.bytes);
     context_.oldest.returned(kept.first);
-    Query(putBackSession_, kept.session, kept.firstSequence - 1, kept.first, recall).run();
+    Query(recallSession_, kept.session, recall).run();
+    SessionState& state = context_.states.change(kept.session);
+    state.head = kept.first;
+    // In a lane all numbers are 0.
+    state.previousSequence = std::min(state.previousSequence, std::max<std::uint64_t>(kept.firstSequence, 1) - 1);
     rows += kept.rows;
   }
   Query(countResent_, peer, rows).run();

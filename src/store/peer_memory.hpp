@@ -35,15 +35,15 @@ private:
   Statement meet_;
   Statement selectPeer_;
   Statement lose_;
-  Statement loseSessions_;
+  Statement recallSessions_;
+  Statement loseStates_;
   Statement restore_;
-  Statement restoreSession_;
+  Statement recallSession_;
   Statement selectSession_;
   Statement countRecall_;
   Statement selectRecalls_;
   Statement selectKept_;
   Statement putBack_;
-  Statement putBackSession_;
   Statement countResent_;
 };
 

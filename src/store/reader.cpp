@@ -20,11 +20,11 @@ namespace {
 std::string selectSession() {
   return std::string("SELECT p.name,s.name,")
       .append(kSessionLive)
-      .append(",s.failed,")
+      .append(",m.failed,")
       .append(kSessionLastSequence)
-      .append(",s.previous_sequence,")
+      .append(",m.previous_sequence,")
       .append(kSessionOwner)
-      .append(",s.due_at_ms,s.id,(?1 IS NULL OR p.name=?1)");
+      .append(",m.due_at_ms,s.id,(?1 IS NULL OR p.name=?1)");
 }
 
 // `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
@@ -128,13 +128,16 @@ struct Reader::Body {
                   "c.peer_id=p.id ORDER BY p.id",
               options.tablePrefix),
         session(database.getHandle(),
-                selectSession() + " FROM #sessions AS s JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN " +
+                selectSession() +
+                    " FROM #sessions AS s JOIN #session_states AS m ON m.session_id=s.id JOIN #peers AS p ON "
+                    "p.id=s.peer_id LEFT JOIN " +
                     std::string(kUnwrittenTails) +
                     " AS t ON t.session_id=s.id WHERE p.name=?1 AND s.name=?2 AND s.lane=0",
                 options.tablePrefix),
         sessions(database.getHandle(),
                  selectSession() + " AND (NOT ?2 OR " + std::string(kSessionLive) +
-                     "<>0 OR s.failed<>0) FROM #sessions AS s CROSS JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN " +
+                     "<>0 OR m.failed<>0) FROM #sessions AS s CROSS JOIN #session_states AS m ON m.session_id=s.id "
+                     "CROSS JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN " +
                      std::string(kUnwrittenTails) +
                      " AS t ON t.session_id=s.id WHERE s.id>?3 AND s.lane=0 ORDER BY s.id LIMIT ?4",
                  options.tablePrefix),

@@ -123,19 +123,29 @@ CREATE INDEX #outbox_failed ON #outbox(id) WHERE state = 4;
 constexpr const char* kVersion3 = R"sql(
 -- Enqueues. First here, because it makes the sessions' table anew: its constraint takes the lane in.
 CREATE TABLE #sessions_of_version_3(  -- ordered lanes, each to one peer
-  id INTEGER PRIMARY KEY,                        -- what its rows name it by
-  peer_id INTEGER NOT NULL,                      -- whom it leads to
-  name TEXT NOT NULL,                            -- empty in the lanes of unordered messages
-  last_sequence INTEGER NOT NULL,                -- of its newest message, from 1
-  previous_sequence INTEGER NOT NULL DEFAULT 0,  -- of the last message stood by: acked or deferred
-  due_at_ms INTEGER NOT NULL DEFAULT 0,          -- backoff of its head
-  priority INTEGER NOT NULL DEFAULT 4,           -- 0 to 9, of its latest enqueue
-  lane INTEGER NOT NULL DEFAULT 0,               -- 0: a session. 1 to 10: all unordered messages of a priority, plus 1,
-                                                 -- to a peer, of which nothing else but the priority is kept here
+  id INTEGER PRIMARY KEY,               -- what its rows name it by
+  peer_id INTEGER NOT NULL,             -- whom it leads to
+  name TEXT NOT NULL,                   -- empty in the lanes of unordered messages
+  priority INTEGER NOT NULL DEFAULT 4,  -- 0 to 9, of its latest enqueue
+  lane INTEGER NOT NULL DEFAULT 0,      -- 0: a session. 1 to 10: all unordered messages of a priority, plus 1, to a
+                                        -- peer, of which nothing else but the priority and the gauges are kept
   UNIQUE(peer_id, name, lane)
 );
-INSERT INTO #sessions_of_version_3(id,peer_id,name,last_sequence,previous_sequence,due_at_ms)
-  SELECT id,peer_id,name,last_sequence,previous_sequence,due_at_ms FROM #sessions;
+INSERT INTO #sessions_of_version_3(id,peer_id,name) SELECT id,peer_id,name FROM #sessions;
+-- Apart from what stays, because it is written for each message.
+CREATE TABLE #session_states(  -- what moves of each session
+  session_id INTEGER PRIMARY KEY,      -- whose it is
+  last_sequence INTEGER NOT NULL,      -- of its newest message, from 1
+  previous_sequence INTEGER NOT NULL,  -- of the last message stood by: acked or deferred
+  offered_sequence INTEGER NOT NULL,   -- highest that was ever in a request
+  due_at_ms INTEGER NOT NULL,          -- backoff of its head
+  due_is_firm INTEGER NOT NULL,        -- 1: due_at_ms stands however far ahead
+  live INTEGER NOT NULL,               -- gauge: rows that are not settled
+  failed INTEGER NOT NULL,             -- gauge: dead letters
+  head_id INTEGER NOT NULL             -- its first live row when last seen; a hint
+);
+INSERT INTO #session_states
+  SELECT id,last_sequence,previous_sequence,previous_sequence,due_at_ms,0,0,0,0 FROM #sessions;
 DROP TABLE #sessions;
 ALTER TABLE #sessions_of_version_3 RENAME TO #sessions;
 -- Claims leave the rows that they are of alone. The outbox is made anew without the columns and the index that carried
@@ -270,9 +280,6 @@ ALTER TABLE #counters ADD COLUMN ack_latency_ms INTEGER NOT NULL DEFAULT 0; -- t
 ALTER TABLE #counters ADD COLUMN last_acked_at_ms INTEGER NOT NULL DEFAULT 0;  -- 0: none was
 ALTER TABLE #counters ADD COLUMN oldest_key INTEGER NOT NULL DEFAULT 0;     -- no live row has a smaller id
 ALTER TABLE #counters ADD COLUMN latencies BLOB;                            -- see latency_histogram.hpp
-ALTER TABLE #sessions ADD COLUMN live INTEGER NOT NULL DEFAULT 0;           -- gauge: rows that are not settled
-ALTER TABLE #sessions ADD COLUMN failed INTEGER NOT NULL DEFAULT 0;         -- gauge: dead letters
-ALTER TABLE #sessions ADD COLUMN head_id INTEGER NOT NULL DEFAULT 0;        -- its first live row when last seen; a hint
 -- The counters of each peer. Empty while the file knows one peer, whose counters are the totals.
 CREATE TABLE #peer_counters(  -- gauges and totals of each peer
   peer_id INTEGER PRIMARY KEY,               -- whose they are; each as in the counters
@@ -288,9 +295,9 @@ CREATE TABLE #peer_counters(  -- gauges and totals of each peer
 );
 UPDATE #counters SET retained=(SELECT count(*) FROM #outbox WHERE state=3),
   oldest_key=coalesce((SELECT id FROM #outbox WHERE state<3 ORDER BY id LIMIT 1),0);
-UPDATE #sessions SET live=rows.live, failed=rows.failed FROM (SELECT session_id, count(*) FILTER (WHERE state<3) AS
-  live, count(*) FILTER (WHERE state=4) AS failed FROM #outbox GROUP BY session_id) AS rows
-  WHERE rows.session_id=#sessions.id;
+UPDATE #session_states SET live=rows.live, failed=rows.failed FROM (SELECT session_id, count(*) FILTER (WHERE state<3)
+  AS live, count(*) FILTER (WHERE state=4) AS failed FROM #outbox GROUP BY session_id) AS rows
+  WHERE rows.session_id=#session_states.session_id;
 INSERT INTO #peer_counters(peer_id,pending,sending,sent,failed,pending_bytes) SELECT peer_id,
   count(*) FILTER (WHERE state=0),count(*) FILTER (WHERE state=1),count(*) FILTER (WHERE state=2),
   count(*) FILTER (WHERE state=4),coalesce(sum(length(data)) FILTER (WHERE state<3),0)
@@ -305,7 +312,6 @@ ALTER TABLE #peers ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;        -- grow
 ALTER TABLE #sessions ADD COLUMN paused_at_ms INTEGER NOT NULL DEFAULT 0;   -- 0: not paused
 ALTER TABLE #sessions ADD COLUMN blocked_by INTEGER NOT NULL DEFAULT 0;     -- id of the dead letter; 0: not blocked
 ALTER TABLE #sessions ADD COLUMN blocked_at_ms INTEGER NOT NULL DEFAULT 0;  -- 0: not blocked
-ALTER TABLE #sessions ADD COLUMN due_is_firm INTEGER NOT NULL DEFAULT 0;    -- 1: due_at_ms stands however far ahead
 -- Halted sessions only: nothing that moves touches them.
 CREATE INDEX #sessions_paused ON #sessions(id) WHERE paused_at_ms<>0;
 CREATE INDEX #sessions_blocked ON #sessions(blocked_by) WHERE blocked_by<>0;
@@ -318,12 +324,11 @@ ALTER TABLE #peers ADD COLUMN resent_store_epoch INTEGER NOT NULL DEFAULT 0; -- 
 ALTER TABLE #peers ADD COLUMN resets INTEGER NOT NULL DEFAULT 0;             -- total: how often it had forgotten
 ALTER TABLE #peers ADD COLUMN reset_at_ms INTEGER NOT NULL DEFAULT 0;        -- when it last had; 0: never
 ALTER TABLE #peers ADD COLUMN resent INTEGER NOT NULL DEFAULT 0;             -- total: messages sent again for that
-ALTER TABLE #sessions ADD COLUMN offered_sequence INTEGER NOT NULL DEFAULT 0; -- highest that was ever in a request
-ALTER TABLE #sessions ADD COLUMN recall INTEGER NOT NULL DEFAULT 0;           -- the recalls at which its rows were put back
-ALTER TABLE #meta ADD COLUMN recalls INTEGER NOT NULL DEFAULT 0;              -- how often old rows were put back, by anyone
-UPDATE #sessions SET offered_sequence=previous_sequence;
-UPDATE #sessions SET offered_sequence=max(offered_sequence, rows.offered) FROM (SELECT session_id, max(sequence) AS
-  offered FROM #outbox WHERE attempt>0 GROUP BY session_id) AS rows WHERE rows.session_id=#sessions.id;
+ALTER TABLE #sessions ADD COLUMN recall INTEGER NOT NULL DEFAULT 0;  -- the recalls at which its rows were put back
+ALTER TABLE #meta ADD COLUMN recalls INTEGER NOT NULL DEFAULT 0;     -- how often old rows were put back, by anyone
+UPDATE #session_states SET offered_sequence=max(offered_sequence, rows.offered) FROM (SELECT session_id, max(sequence)
+  AS offered FROM #outbox WHERE attempt>0 GROUP BY session_id) AS rows
+  WHERE rows.session_id=#session_states.session_id;
 -- What an inbound session's newest frame was, and what is known of a sender's store whatever the session.
 ALTER TABLE #inbound_sessions ADD COLUMN accepted_id TEXT NOT NULL DEFAULT ''; -- empty: from before version 3
 ALTER TABLE #inbound_sessions ADD COLUMN accepted_digest INTEGER;              -- of its type and data, see digest.hpp
@@ -356,6 +361,7 @@ constexpr Table kTables[] = {
     {"inbound_sessions"},
     {"processed_messages"},
     {"counters"},
+    {"session_states", 3},
     {"claimed_rows", 3},
     {"claimed_sessions", 3},
     {"idempotency_keys", 3},

@@ -37,7 +37,8 @@ StatusReader::StatusReader(sqlite3* connection, std::string_view prefix)
                      std::string("SELECT p.name,s.name,s.blocked_at_ms,")
                          .append(kSessionLive)
                          .append(",o.message_id,o.sequence,o.reason,o.last_error FROM #sessions AS s INDEXED BY "
-                                 "#sessions_blocked JOIN #peers AS p ON p.id=s.peer_id JOIN #outbox AS o ON "
+                                 "#sessions_blocked JOIN #session_states AS m ON m.session_id=s.id JOIN #peers AS p ON "
+                                 "p.id=s.peer_id JOIN #outbox AS o ON "
                                  "o.id=s.blocked_by LEFT JOIN ")
                          .append(kUnwrittenTails)
                          .append(" AS t ON t.session_id=s.id WHERE s.blocked_by<>0 ORDER BY s.blocked_by LIMIT ?1"),

@@ -30,10 +30,12 @@ struct Parts {
   Parts(Connection& connection, Transaction& transaction, const OutboxOptions& options,
         std::shared_ptr<Liveness> liveness)
       : counters(connection.handle(), connection.prefix()),
-        tails(connection.handle(), connection.prefix(), counters),
+        states(connection.handle(), connection.prefix()),
+        tails(connection.handle(), connection.prefix(), counters, states),
         oldest(connection.handle(), connection.prefix(), counters),
         inFlight(connection),
-        context{connection, counters, tails, oldest, inFlight, claimCache, options, *options.clock, *options.random},
+        context{connection, counters,   states,  tails,          oldest,
+                inFlight,   claimCache, options, *options.clock, *options.random},
         peers(context),
         memory(context, peers),
         orders(context),
@@ -49,6 +51,7 @@ struct Parts {
         selectMeta(connection.prepare("SELECT epoch,recalls FROM #meta")) {}
 
   Counters counters;
+  SessionStates states;
   Tails tails;
   Oldest oldest;
   InFlight inFlight;
@@ -147,6 +150,7 @@ Store::Body::Body(const StoreOptions& storeOptions)
   try {
     open(storeOptions.liveness ? storeOptions.liveness
                                : kernelLiveness(store::ownersFile(connection.handle(), connection.prefix())));
+    parts->states.flush();
     parts->counters.writeAll();
     transaction.commit();
   } catch (...) {
@@ -197,6 +201,7 @@ void Store::Body::notice(std::int64_t nowRecalled) noexcept {
 void Store::Body::reload() {
   parts->outbox.forgetSessions();
   parts->counters.forget();
+  parts->states.forget();
   parts->tails.forget();
   parts->oldest.forget();
   parts->inFlight.forget();
@@ -213,6 +218,7 @@ void Store::Body::forgetAll() noexcept {
   parts->outbox.forgetSessions();
   parts->outbox.forgetAfter(0, supersededBefore);
   parts->counters.forget();
+  parts->states.forget();
   parts->tails.forget();
   parts->oldest.forget();
   parts->inFlight.forget();
@@ -260,7 +266,8 @@ void Store::commit() {
     body_->written().tails.flush();
     body_->parts->marks.flush();
     body_->parts->outbox.forgetTooMany();
-    body_->parts->inFlight.flushOffered(body_->parts->claimCache);
+    body_->parts->inFlight.flushOffered(body_->parts->states);
+    body_->parts->states.flush();
     body_->parts->oldest.advanceIfDue();
     body_->parts->counters.flush();
     body_->transaction.commit();
@@ -411,8 +418,8 @@ std::size_t Store::purgeProcessed(std::size_t limit) {
 }
 
 void Store::savepoint() {
-  // Written now, so that undoing the scope may simply forget what is in flight.
-  body_->written().inFlight.flushOffered(body_->parts->claimCache);
+  // Handed over now, so that undoing the scope may simply forget what is in flight.
+  body_->written().inFlight.flushOffered(body_->parts->states);
   body_->transaction.savepoint();
   body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
                            body_->parts->outbox.superseded().size(), body_->parts->tails.mark()});

@@ -6,19 +6,16 @@
 
 namespace ackbox::store {
 
-Tails::Tails(sqlite3* connection, std::string_view prefix, Counters& counters)
+Tails::Tails(sqlite3* connection, std::string_view prefix, Counters& counters, SessionStates& states)
     : counters_(counters),
+      states_(states),
       catchUp_(connection,
-               std::string("UPDATE #sessions SET last_sequence=t.last_sequence, "
-                           "head_id=iif(#sessions.live=0,coalesce(t.first_id,head_id),head_id), "
-                           "live=#sessions.live+t.live FROM ")
+               std::string("UPDATE #session_states SET last_sequence=t.last_sequence, "
+                           "head_id=iif(#session_states.live=0,coalesce(t.first_id,head_id),head_id), "
+                           "live=#session_states.live+t.live FROM ")
                    .append(kUnwrittenTails)
-                   .append(" AS t WHERE t.session_id=#sessions.id"),
-               prefix),
-      write_(connection,
-             "UPDATE #sessions SET last_sequence=max(last_sequence,?2), head_id=iif(live=0 AND ?3<>0,?3,head_id), "
-             "live=live+?4, failed=failed+?5 WHERE id=?1",
-             prefix) {}
+                   .append(" AS t WHERE t.session_id=#session_states.session_id"),
+               prefix) {}
 
 void Tails::catchUp() {
   if (complete_) {
@@ -27,6 +24,7 @@ void Tails::catchUp() {
   const std::int64_t behind = counters_.value(Counter::lastKey) - counters_.value(Counter::tailsKey);
   if (behind != 0) {
     Query(catchUp_).run();
+    states_.forget();
     // Written with this commit: two stores that take turns would look at the same rows each time.
     counters_.add(Counter::tailsKey, behind);
   }
@@ -49,17 +47,19 @@ std::uint64_t Tails::lastSequence(delivery::SessionKey session, std::uint64_t wr
   return found == unwritten_.end() ? written : std::max(written, found->second.lastSequence);
 }
 
-Tails::Change Tails::take(delivery::SessionKey session) {
+void Tails::moveInto(delivery::SessionKey session, SessionState& state) {
   const Counters::SessionChange gauges = counters_.takeSession(session);
-  Change change{0, 0, gauges.live, gauges.failed};
   if (const auto found = unwritten_.find(session); found != unwritten_.end()) {
     const Appended& appended = found->second;
-    change.lastSequence = appended.lastSequence;
-    change.first = appended.first;
-    change.live += appended.rows;
+    state.lastSequence = std::max(state.lastSequence, appended.lastSequence);
+    if (state.live == 0) {
+      state.head = appended.first;
+    }
+    state.live += appended.rows;
     unwritten_.erase(found);
   }
-  return change;
+  state.live += gauges.live;
+  state.failed += gauges.failed;
 }
 
 void Tails::flush() {
@@ -72,7 +72,7 @@ void Tails::writeAll() {
 
 void Tails::writeUpTo(delivery::MessageKey key) {
   for (const delivery::SessionKey session : counters_.changedSessions()) {
-    write(session, take(session));
+    write(session);
   }
   while (!queue_.empty()) {
     const auto [first, session] = queue_.front();
@@ -81,7 +81,7 @@ void Tails::writeUpTo(delivery::MessageKey key) {
       if (first > key) {
         break;
       }
-      write(session, take(session));
+      write(session);
     }
     queue_.pop_front();
   }
@@ -91,8 +91,8 @@ void Tails::writeUpTo(delivery::MessageKey key) {
   undo_.clear();
 }
 
-void Tails::write(delivery::SessionKey session, const Change& change) {
-  Query(write_, session, change.lastSequence, change.first, change.live, change.failed).run();
+void Tails::write(delivery::SessionKey session) {
+  moveInto(session, states_.change(session));
 }
 
 void Tails::restore(std::size_t mark) {

@@ -10,38 +10,40 @@
 
 #include "delivery/types.hpp"
 #include "store/counters.hpp"
+#include "store/session_states.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::store {
 
-/// SQL: what the rows of the outbox behind `tails_key` say of their sessions, and the sessions' own rows do not:
+/// SQL: what the rows of the outbox behind `tails_key` say of their sessions, and the sessions' own states do not:
 /// `session_id`, `last_sequence`, and of those that are live `first_id` and their number, `live`.
 inline constexpr std::string_view kUnwrittenTails =
     "(SELECT o.session_id AS session_id, max(o.sequence) AS last_sequence, min(o.id) FILTER (WHERE o.state<3) AS "
-    "first_id, count(*) FILTER (WHERE o.state<3) AS live FROM #outbox AS o CROSS JOIN #sessions AS w ON "
-    "w.id=o.session_id WHERE o.id>(SELECT tails_key FROM #counters) AND o.sequence>w.last_sequence GROUP BY "
+    "first_id, count(*) FILTER (WHERE o.state<3) AS live FROM #outbox AS o CROSS JOIN #session_states AS w ON "
+    "w.session_id=o.session_id WHERE o.id>(SELECT tails_key FROM #counters) AND o.sequence>w.last_sequence GROUP BY "
     "o.session_id)";
 
-// SQL on `s` (#sessions) and `t`, which is `kUnwrittenTails` joined to it where it has something: what is true now.
-inline constexpr std::string_view kSessionLive = "(s.live+coalesce(t.live,0))";
-inline constexpr std::string_view kSessionLastSequence = "max(s.last_sequence,coalesce(t.last_sequence,0))";
-inline constexpr std::string_view kSessionHead = "iif(s.live=0,coalesce(t.first_id,s.head_id),s.head_id)";
+// SQL on `m` (#session_states) and `t`, which is `kUnwrittenTails` joined to it where it has something: what is true
+// now.
+inline constexpr std::string_view kSessionLive = "(m.live+coalesce(t.live,0))";
+inline constexpr std::string_view kSessionLastSequence = "max(m.last_sequence,coalesce(t.last_sequence,0))";
+inline constexpr std::string_view kSessionHead = "iif(m.live=0,coalesce(t.first_id,m.head_id),m.head_id)";
 
 /// Writes the tails and the gauges of sessions.
 ///
-/// A message says by itself where its session's tail is, so an enqueue leaves the session's row alone, which mostly is
-/// written soon all the same: when a claim of the session is released. `Counter::tailsKey` says up to which message the
-/// sessions' rows are written; at most `kBehindMax` are behind it, and whoever finds some that it has not put there
-/// itself catches up. A message that goes takes its session's tail into the row first, in the same commit: its number
-/// is never given again.
+/// A message says by itself where its session's tail is, so an enqueue leaves the session's state alone, which mostly
+/// is written soon all the same: when a claim of the session is released. `Counter::tailsKey` says up to which message
+/// the sessions' states are written; at most `kBehindMax` are behind it, and whoever finds some that it has not put
+/// there itself catches up. A message that goes takes its session's tail into the state first, in the same commit: its
+/// number is never given again.
 ///
 /// All in a transaction. Thread-safety: none.
 class Tails {
 public:
-  /// How far the sessions' rows may lag behind: what the next opener reads in less than 10 ms.
+  /// How far the sessions' states may lag behind: what the next opener reads in less than 10 ms.
   static constexpr std::int64_t kBehindMax = 8192;
 
-  Tails(sqlite3* connection, std::string_view prefix, Counters& counters);
+  Tails(sqlite3* connection, std::string_view prefix, Counters& counters, SessionStates& states);
 
   /// Begins a transaction: writes what others have put off.
   void catchUp();
@@ -51,16 +53,8 @@ public:
   /// The number of the session's newest message, of which its row says `written`.
   [[nodiscard]] std::uint64_t lastSequence(delivery::SessionKey session, std::uint64_t written) const;
 
-  /// What a session's row does not say yet.
-  struct Change {
-    std::uint64_t lastSequence = 0;
-    /// Of the appended messages; 0: there are none.
-    delivery::MessageKey first = 0;
-    std::int64_t live = 0;
-    std::int64_t failed = 0;
-  };
-  /// Hands a session's change over to whoever writes its row anyway. Not in a nested scope.
-  [[nodiscard]] Change take(delivery::SessionKey session);
+  /// Adds to `state`, which is the session's, what it does not say yet. Not in a nested scope.
+  void moveInto(delivery::SessionKey session, SessionState& state);
 
   /// Before the commit: writes the sessions that anything else than an append has changed, and those that lag too far.
   void flush();
@@ -86,11 +80,11 @@ private:
   };
 
   void writeUpTo(delivery::MessageKey key);
-  void write(delivery::SessionKey session, const Change& change);
+  void write(delivery::SessionKey session);
 
   Counters& counters_;
+  SessionStates& states_;
   Statement catchUp_;
-  Statement write_;
   std::unordered_map<delivery::SessionKey, Appended> unwritten_;
   // By the first message; an entry whose session has meanwhile been written says nothing.
   std::deque<std::pair<delivery::MessageKey, delivery::SessionKey>> queue_;

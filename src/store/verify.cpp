@@ -14,7 +14,7 @@ struct Invariant {
   const char* table;
   const char* problem;
   /// Gives the id of each row at fault. `@` is the state of `o`, a row of the outbox; `$` joins, as `t`, what the
-  /// messages say of `s`, a session.
+  /// messages say of `m`, a session's state.
   const char* sql;
 };
 
@@ -56,8 +56,8 @@ constexpr Invariant kInvariants[] = {
      "FROM #outbox WHERE sequence<>0) WHERE sequence<=earlier"},
     // A message that was tried may be sent again from behind the predecessor, after its ACK deadline.
     {"outbox", "it was never tried, but its session's predecessor has passed it",
-     "SELECT o.id FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE o.state=0 AND o.attempt=0 AND "
-     "s.lane=0 AND o.sequence<=s.previous_sequence"},
+     "SELECT o.id FROM #outbox AS o JOIN #session_states AS m ON m.session_id=o.session_id WHERE o.state=0 AND "
+     "o.attempt=0 AND o.sequence<>0 AND o.sequence<=m.previous_sequence"},
     {"outbox", "it is unordered but has a sequence, or is ordered and has none",
      "SELECT o.id FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE (s.lane<>0)<>(o.sequence=0)"},
     {"outbox", "it is unordered but could be superseded",
@@ -66,24 +66,32 @@ constexpr Invariant kInvariants[] = {
      "SELECT id FROM #outbox WHERE state=0 AND attempt=0 AND due_at_ms<>coalesce(not_before_ms,0)"},
     {"sessions", "its priority is none", "SELECT id FROM #sessions WHERE priority NOT BETWEEN 0 AND 9"},
     {"sessions", "it is a lane of unordered messages, but has a backoff, a name or a sequence",
-     "SELECT id FROM #sessions WHERE lane<>0 AND (lane<>priority+1 OR due_at_ms<>0 OR name<>'' OR "
-     "last_sequence<>0 OR previous_sequence<>0)"},
+     "SELECT id FROM #sessions JOIN #session_states ON session_id=id WHERE lane<>0 AND (lane<>priority+1 OR "
+     "due_at_ms<>0 OR name<>'' OR last_sequence<>0 OR previous_sequence<>0)"},
+    {"sessions", "its state is missing",
+     "SELECT id FROM #sessions WHERE id NOT IN (SELECT session_id FROM #session_states)"},
+    {"session_states", "its session is missing",
+     "SELECT session_id FROM #session_states WHERE session_id NOT IN (SELECT id FROM #sessions)"},
     {"idempotency_keys", "it names no message", "SELECT 0 FROM #idempotency_keys WHERE message_id='' OR sequence<0"},
     {"idempotency_keys", "the message that it names stands before its first place",
      "SELECT 0 FROM #idempotency_keys AS k JOIN #outbox AS o ON o.id=CAST(substr(k.message_id,-10) AS INTEGER) AND "
      "o.message_id=k.message_id WHERE o.sequence<k.sequence UNION ALL SELECT 0 FROM #idempotency_keys AS k JOIN "
      "#outbox AS o INDEXED BY #outbox_named ON o.message_id=k.message_id AND o.named=1 WHERE o.sequence<k.sequence"},
     {"sessions", "its peer is missing", "SELECT id FROM #sessions WHERE peer_id NOT IN (SELECT id FROM #peers)"},
-    {"sessions", "its last sequence is behind a message of it",
-     "SELECT s.id FROM #sessions AS s JOIN (SELECT session_id,max(sequence) AS highest FROM #outbox WHERE id<=(SELECT "
-     "tails_key FROM #counters) GROUP BY session_id) AS o ON o.session_id=s.id WHERE s.last_sequence<o.highest"},
+    {"session_states", "its last sequence is behind a message of it",
+     "SELECT m.session_id FROM #session_states AS m JOIN (SELECT session_id,max(sequence) AS highest FROM #outbox "
+     "WHERE id<=(SELECT tails_key FROM #counters) GROUP BY session_id) AS o ON o.session_id=m.session_id WHERE "
+     "m.last_sequence<o.highest"},
     {"counters", "tails_key is no key that was given",
      "SELECT id FROM #counters WHERE tails_key NOT BETWEEN 0 AND last_key"},
-    {"sessions", "its predecessor is ahead of its last sequence",
-     "SELECT s.id FROM #sessions AS s $ WHERE s.previous_sequence>max(s.last_sequence,coalesce(t.last_sequence,0))"},
-    {"sessions", "its predecessor was never sent", "SELECT id FROM #sessions WHERE previous_sequence>offered_sequence"},
-    {"sessions", "a number was sent that it has not given away",
-     "SELECT s.id FROM #sessions AS s $ WHERE s.offered_sequence>max(s.last_sequence,coalesce(t.last_sequence,0))"},
+    {"session_states", "its predecessor is ahead of its last sequence",
+     "SELECT m.session_id FROM #session_states AS m $ WHERE m.previous_sequence>max(m.last_sequence,coalesce("
+     "t.last_sequence,0))"},
+    {"session_states", "its predecessor was never sent",
+     "SELECT session_id FROM #session_states WHERE previous_sequence>offered_sequence"},
+    {"session_states", "a number was sent that it has not given away",
+     "SELECT m.session_id FROM #session_states AS m $ WHERE m.offered_sequence>max(m.last_sequence,coalesce("
+     "t.last_sequence,0))"},
     {"sessions", "its rows were put back more often than any",
      "SELECT id FROM #sessions WHERE recall>(SELECT recalls FROM #meta)"},
     {"peers", "it has forgotten, and not when, or the other way round",
@@ -92,13 +100,14 @@ constexpr Invariant kInvariants[] = {
      "SELECT s.id FROM #inbound_sessions AS s LEFT JOIN #inbound_origins AS o ON o.source=s.source AND "
      "o.origin=s.origin "
      "WHERE s.source<>'' AND s.epoch>coalesce(o.epoch,0)"},
-    {"sessions", "live is not the number of its rows that are not settled",
-     "SELECT s.id FROM #sessions AS s LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox WHERE state<3 GROUP "
-     "BY "
-     "session_id) AS o ON o.session_id=s.id $ WHERE s.live+coalesce(t.live,0)<>coalesce(o.rows,0)"},
-    {"sessions", "failed is not the number of its dead letters",
-     "SELECT s.id FROM #sessions AS s LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox INDEXED BY "
-     "#outbox_failed WHERE state=4 GROUP BY session_id) AS o ON o.session_id=s.id WHERE s.failed<>coalesce(o.rows,0)"},
+    {"session_states", "live is not the number of its rows that are not settled",
+     "SELECT m.session_id FROM #session_states AS m LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox WHERE "
+     "state<3 GROUP BY session_id) AS o ON o.session_id=m.session_id $ WHERE "
+     "m.live+coalesce(t.live,0)<>coalesce(o.rows,0)"},
+    {"session_states", "failed is not the number of its dead letters",
+     "SELECT m.session_id FROM #session_states AS m LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox INDEXED "
+     "BY #outbox_failed WHERE state=4 GROUP BY session_id) AS o ON o.session_id=m.session_id WHERE "
+     "m.failed<>coalesce(o.rows,0)"},
     {"outbox", "it is live, but the counters say that all live rows come after it",
      "SELECT id FROM #outbox WHERE id<(SELECT oldest_key FROM #counters) AND state<3"},
     {"counters", "retained is not the number of ACKED rows",
@@ -157,7 +166,7 @@ void checkInvariant(sqlite3* connection, const std::string& prefix, const Invari
     sql.replace(place, 1, kRowState);
   }
   if (const std::size_t place = sql.find('$'); place != std::string::npos) {
-    sql.replace(place, 1, "LEFT JOIN " + std::string(kUnwrittenTails) + " AS t ON t.session_id=s.id");
+    sql.replace(place, 1, "LEFT JOIN " + std::string(kUnwrittenTails) + " AS t ON t.session_id=m.session_id");
   }
   Statement statement(connection, sql, prefix);
   Query query(statement);

@@ -46,7 +46,9 @@ std::chrono::milliseconds muchLater() {
 // Of the sessions that are due, or of those that are not.
 void setDue(const std::filesystem::path& file, const Backlog& backlog, bool ofDue, std::chrono::milliseconds due) {
   SQLite::Database connection(file.string(), SQLite::OPEN_READWRITE);
-  SQLite::Statement update(connection, "UPDATE ackbox_sessions SET due_at_ms=?1 WHERE name=?2");
+  SQLite::Statement update(connection,
+                           "UPDATE ackbox_session_states SET due_at_ms=?1 WHERE session_id=(SELECT id FROM "
+                           "ackbox_sessions WHERE name=?2)");
   connection.exec("BEGIN IMMEDIATE");
   for (std::uint64_t number = 0; number < backlog.sessions; ++number) {
     if (backlog.isDue(number) == ofDue) {

@@ -226,7 +226,7 @@ TEST_CASE("P9: an explanation looks at a bounded number of rows, from the head a
   // The session remembers its head.
   CHECK(box.explain("last").reasons.at(0).sequence == 1);
   SQLite::Database(box.dir.file("agent.db").string(), SQLite::OPEN_READWRITE)
-      .exec("UPDATE ackbox_sessions SET head_id=0");
+      .exec("UPDATE ackbox_session_states SET head_id=0");
   // Without that, its predecessor is too far from both ends.
   const Explanation explanation = box.explain("last");
   REQUIRE(explanation.reasons.size() == 2);

@@ -3,6 +3,7 @@
 
 #include "store/claim_cache.hpp"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
 #include <string>
@@ -207,6 +208,7 @@ TEST_CASE("what left flight without a release, or with its owner's death, is rem
     REQUIRE(claimOf(*store, row).sessions.front().status == ClaimStatus::busy);
     world.lives->erase(other->owner());
     REQUIRE(inTransaction(*store, [&] { return store->buryDeadOwners(); }) == 1);
+    CHECK(store->database().execAndGet("SELECT head_id FROM ackbox_session_states").getInt64() == row.key);
     const store::ClaimReply reply = claimOf(*store, row);
     CHECK(reply.sessions.front().status == ClaimStatus::claimed);
     CHECK(reply.sessions.front().offeredSequence == 1);

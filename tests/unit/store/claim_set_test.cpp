@@ -151,7 +151,7 @@ TEST_CASE("P7: what a dead owner had offered is remembered, whether it was settl
   const std::string second = reply.messages.at(1).frame.messageId;
   REQUIRE(inTransaction(*reader, [&] { return reader->ackById(second); }));
   const auto offered = [&] {
-    return reader->database().execAndGet("SELECT offered_sequence FROM ackbox_sessions").getInt64();
+    return reader->database().execAndGet("SELECT offered_sequence FROM ackbox_session_states").getInt64();
   };
   CHECK(offered() == 2);
   world.lives->erase(dying->owner());

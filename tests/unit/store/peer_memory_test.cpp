@@ -2,6 +2,7 @@
 // a session whose rows were put back before it has read them (P4). Method: two stores on one file, with a peer that
 // says it is another one, or has less.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
@@ -75,6 +76,7 @@ TEST_CASE("P3: a lost peer's kept messages are put back, once, whoever notices")
   REQUIRE(event);
   CHECK(event->storeBefore == "one");
   CHECK(event->resent == 2);
+  CHECK(store->database().execAndGet("SELECT head_id FROM ackbox_session_states").getInt64() == 1);
   CHECK_FALSE(Kept::hear(*other, PeerResetKind::peerLost, "two"));
   CHECK(world.findings().empty());
   const store::Reader reader(world.file, world.options);

@@ -348,10 +348,10 @@ TEST_CASE("verify names the row where a figure is not what the rows say") {
     store->database().exec(back);
     return found;
   };
-  CHECK(breaks("UPDATE ackbox_sessions SET live=live+1", "UPDATE ackbox_sessions SET live=live-1") ==
-        "ackbox_sessions 1: live is not the number of its rows that are not settled\n");
-  CHECK(breaks("UPDATE ackbox_sessions SET failed=1", "UPDATE ackbox_sessions SET failed=0") ==
-        "ackbox_sessions 1: failed is not the number of its dead letters\n");
+  CHECK(breaks("UPDATE ackbox_session_states SET live=live+1", "UPDATE ackbox_session_states SET live=live-1") ==
+        "ackbox_session_states 1: live is not the number of its rows that are not settled\n");
+  CHECK(breaks("UPDATE ackbox_session_states SET failed=1", "UPDATE ackbox_session_states SET failed=0") ==
+        "ackbox_session_states 1: failed is not the number of its dead letters\n");
   CHECK(breaks("UPDATE ackbox_counters SET oldest_key=2", "UPDATE ackbox_counters SET oldest_key=1") ==
         "ackbox_outbox 1: it is live, but the counters say that all live rows come after it\n");
   CHECK(breaks("UPDATE ackbox_counters SET retained=1", "UPDATE ackbox_counters SET retained=0") ==

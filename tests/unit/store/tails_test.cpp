@@ -35,7 +35,10 @@ struct Crashed : StoreWorld {
 
 std::int64_t columnOf(const StoreWorld& world, const std::string& session, const std::string& column) {
   SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
-  return database.execAndGet("SELECT " + column + " FROM ackbox_sessions WHERE name='" + session + "'").getInt64();
+  return database
+      .execAndGet("SELECT " + column +
+                  " FROM ackbox_session_states JOIN ackbox_sessions ON id=session_id WHERE name='" + session + "'")
+      .getInt64();
 }
 
 std::int64_t tailsKey(const StoreWorld& world) {

@@ -1,0 +1,213 @@
+// Goal: what moves of sessions is kept in memory and written once a commit, and neither the file nor anybody who reads
+// it ever says anything else than it would say if each change were written at once. Method: as many sessions as the
+// ways of writing tell apart, and each way in which memory and file could part.
+
+#include "store/session_states.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "store/verify.hpp"
+#include "store_world.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+std::string findingsOf(const StoreWorld& world) {
+  std::string text;
+  for (const Finding& finding : store::verify(world.file, world.options).findings) {
+    text += finding.table + " " + std::to_string(finding.row) + ": " + finding.problem + "\n";
+  }
+  return text;
+}
+
+// Acknowledges what was claimed and lets its sessions go, in the transaction under way.
+void finish(store::Store& store, const store::ClaimReply& reply) {
+  for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
+    const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack, session);
+    REQUIRE(store.settle({&settlement, 1}).front());
+    delivery::SessionRelease release;
+    release.session = settlement.session;
+    release.previousSequence = reply.sessions.at(session).rows.front().sequence;
+    release.dueAt = WallTime(std::chrono::milliseconds(settlement.session));
+    store.release({&release, 1});
+  }
+}
+
+store::ClaimReply claimOneEach(store::Store& store, std::size_t sessions) {
+  inTransaction(store, [&] {
+    for (std::size_t session = 0; session < sessions; ++session) {
+      static_cast<void>(store.enqueue(frameOf("s" + std::to_string(session))));
+    }
+  });
+  return claimNew(store);
+}
+
+std::int64_t numberOf(const StoreWorld& world, const std::string& sql) {
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+  return database.execAndGet(sql).getInt64();
+}
+
+}  // namespace
+
+TEST_CASE("however many sessions a commit changes, each is written") {
+  for (const std::size_t sessions : {1U, 15U, 16U, 17U, 33U}) {
+    CAPTURE(sessions);
+    const StoreWorld world;
+    const auto store = world.open();
+    const store::ClaimReply reply = claimOneEach(*store, sessions);
+    REQUIRE(reply.sessions.size() == sessions);
+    inTransaction(*store, [&] { finish(*store, reply); });
+    CHECK(numberOf(world,
+                   "SELECT count(*) FROM ackbox_session_states WHERE last_sequence=1 AND previous_sequence=1 AND "
+                   "offered_sequence=1 AND live=0 AND failed=0 AND due_at_ms=session_id AND due_is_firm=0") ==
+          static_cast<std::int64_t>(sessions));
+    CHECK(findingsOf(world).empty());
+  }
+}
+
+TEST_CASE("a number is not given twice, though the session was forgotten between its release and the next enqueue") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const store::ClaimReply reply = claimOneEach(*store, 1);
+  store->begin(false);
+  finish(*store, reply);
+  // Undoing a scope forgets the sessions' places; the row in the file is still as it was before.
+  store->savepoint();
+  store->rollbackToSavepoint();
+  CHECK(store->enqueue(frameOf("s0")).sequence == 2);
+  store->commit();
+  CHECK(findingsOf(world).empty());
+}
+
+TEST_CASE("an undone scope takes nothing back of what moved before it") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const store::ClaimReply reply = claimOneEach(*store, 2);
+  store->begin(false);
+  finish(*store, reply);
+  store->savepoint();
+  static_cast<void>(store->enqueue(frameOf("s0")));
+  static_cast<void>(store->enqueue(frameOf("of the scope")));
+  store->rollbackToSavepoint();
+  store->commit();
+  CHECK(numberOf(world, "SELECT sum(previous_sequence) FROM ackbox_session_states") == 2);
+  CHECK(numberOf(world, "SELECT count(*) FROM ackbox_session_states") == 2);
+  CHECK(findingsOf(world).empty());
+}
+
+TEST_CASE("what was rolled back has not moved, in memory either") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const store::ClaimReply reply = claimOneEach(*store, 1);
+  store->begin(false);
+  finish(*store, reply);
+  store->rollback();
+  CHECK(numberOf(world, "SELECT previous_sequence FROM ackbox_session_states") == 0);
+  inTransaction(*store, [&] { finish(*store, reply); });
+  CHECK(numberOf(world, "SELECT previous_sequence+last_sequence FROM ackbox_session_states") == 2);
+  CHECK(numberOf(world, "SELECT live FROM ackbox_session_states") == 0);
+  CHECK(findingsOf(world).empty());
+}
+
+TEST_CASE("what another store moved is read anew") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const auto other = world.open();
+  const store::ClaimReply first = claimOneEach(*store, 1);
+  inTransaction(*store, [&] { finish(*store, first); });
+  static_cast<void>(other->takeNewRows(10));
+  const store::ClaimReply second = claimOneEach(*other, 1);
+  CHECK(second.sessions.front().previousSequence == 1);
+  inTransaction(*other, [&] { finish(*other, second); });
+  static_cast<void>(store->takeNewRows(10));
+  const store::ClaimReply third = claimOneEach(*store, 1);
+  CHECK(third.sessions.front().previousSequence == 2);
+  CHECK(third.sessions.front().offeredSequence == 2);
+  CHECK(third.messages.front().frame.sequence == 3);
+}
+
+TEST_CASE("a session whose state was taken away is told of, and costs the others nothing") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const store::ClaimReply reply = claimOneEach(*store, 2);
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE)
+      .exec("DELETE FROM ackbox_session_states WHERE session_id=1");
+  std::string told;
+  store->begin(false);
+  try {
+    finish(*store, reply);
+    store->commit();
+  } catch (const Error& error) {
+    CHECK(error.code() == Errc::databaseCorrupt);
+    told = error.what();
+    store->rollback();
+  }
+  CHECK(told.find("the state of session 1 is missing") != std::string::npos);
+  CHECK(enqueueOne(*store, frameOf("s1")).sequence == 2);
+  CHECK_THROWS_WITH_AS(inTransaction(*store, [&] { static_cast<void>(store->enqueue(frameOf("s0"))); }),
+                       doctest::Contains("the state of session 1 is missing"), Error);
+  store->rollback();
+  CHECK(findingsOf(world).find("ackbox_sessions 1: its state is missing") != std::string::npos);
+}
+
+TEST_CASE("what moved in the commit in which its peer is found to have forgotten everything is kept") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const store::ClaimReply reply = claimOneEach(*store, 1);
+  inTransaction(*store, [&] {
+    finish(*store, reply);
+    delivery::PeerNews news;
+    news.peer = store->peers().front().key;
+    news.session = reply.sessions.front().session;
+    news.store = "another";
+    news.storeEpoch = 1;
+    news.found = PeerResetKind::peerLost;
+    REQUIRE(store->hear(news));
+  });
+  CHECK(numberOf(world,
+                 "SELECT count(*) FROM ackbox_session_states WHERE last_sequence=1 AND previous_sequence=0 AND "
+                 "offered_sequence=1 AND live=0 AND due_at_ms=session_id") == 1);
+  CHECK(findingsOf(world).empty());
+}
+
+TEST_CASE("the hint at a session's first live message stays where that message still is") {
+  const StoreWorld world;
+  auto store = world.open();
+  const store::ClaimReply reply = claimOneEach(*store, 1);
+  inTransaction(*store, [&] {
+    const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::retry);
+    REQUIRE(store->settle({&settlement, 1}).front());
+    delivery::SessionRelease release;
+    release.session = settlement.session;
+    store->release({&release, 1});
+  });
+  const std::string head = "SELECT head_id FROM ackbox_session_states";
+  CHECK(numberOf(world, head) == 1);
+  enqueueOne(*store, frameOf("s0"));
+  store = nullptr;
+  CHECK(numberOf(world, "SELECT live FROM ackbox_session_states") == 2);
+  CHECK(numberOf(world, head) == 1);
+}
+
+TEST_CASE("a release says where a session's first live message is, or leaves it as it was") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const store::ClaimReply reply = claimOneEach(*store, 2);
+  inTransaction(*store, [&] {
+    delivery::SessionRelease release;
+    release.session = reply.sessions.front().session;
+    release.head = 7;
+    store->release({&release, 1});
+    release.session = reply.sessions.back().session;
+    release.head = 0;
+    store->release({&release, 1});
+  });
+  CHECK(numberOf(world, "SELECT head_id FROM ackbox_session_states WHERE session_id=1") == 7);
+  CHECK(numberOf(world, "SELECT head_id FROM ackbox_session_states WHERE session_id=2") == 2);
+}
+
+}  // namespace ackbox::testing
