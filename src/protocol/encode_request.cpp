@@ -9,47 +9,47 @@ namespace {
 /// What an event's attributes take beyond its own texts, roughly; saves growing the body step by step.
 constexpr std::size_t kEnvelopeBytes = 512;
 
-std::string jsonString(std::string_view text) {
+/// A member of an object, as JSON.
+std::string member(std::string_view name, std::string_view text) {
   std::string json;
-  appendJsonString(json, text);
-  return json;
+  ObjectWriter(json).text(name, text);
+  return json.substr(1);
 }
 
-/// What all events of a request say alike, as JSON.
+/// What all events of a request say alike, as members.
 struct Envelope {
   std::string source;
+  /// Empty when it is not known.
   std::string audience;
-  std::string origin;
-  std::string epoch;
+  std::string session;
 
   explicit Envelope(const SendRequest& request)
-      : source(jsonString(request.agent)),
-        audience(request.peerAgent.empty() ? std::string() : jsonString(request.peerAgent)),
-        origin(jsonString(request.origin)),
-        epoch(jsonString(std::to_string(request.epoch))) {}
+      : source(member("source", request.agent)),
+        audience(request.peerAgent.empty() ? std::string() : member("audience", request.peerAgent)),
+        session(member("sessionorigin", request.origin) + "," + member("sessionepoch", std::to_string(request.epoch))) {
+  }
 };
 
 void appendEvent(std::string& out, const Envelope& envelope, const OutboundFrame& frame) {
   ObjectWriter event(out);
-  event.raw("specversion", R"("1.0")");
+  event.members(R"("specversion":"1.0")");
   event.text("id", frame.messageId);
-  event.raw("source", envelope.source);
+  event.members(envelope.source);
   event.text("type", frame.type);
   event.text("time", formatTimestamp(frame.enqueuedAt));
-  event.raw("datacontenttype", R"("application/json")");
+  event.members(R"("datacontenttype":"application/json")");
   if (frame.expiresAt) {
     event.text("expirytime", formatTimestamp(*frame.expiresAt));
   }
   event.textIfAny("traceparent", frame.traceparent);
   event.textIfAny("correlationid", frame.correlationId);
   if (!envelope.audience.empty()) {
-    event.raw("audience", envelope.audience);
+    event.members(envelope.audience);
   }
   if (frame.sequence != 0) {
     // CloudEvents has no empty attributes: the session with the empty name goes without its own.
     event.textIfAny("sessionid", frame.session);
-    event.raw("sessionorigin", envelope.origin);
-    event.raw("sessionepoch", envelope.epoch);
+    event.members(envelope.session);
     event.counter("sessionseq", frame.sequence);
     event.counter("sessionprev", frame.previousSequence);
   }

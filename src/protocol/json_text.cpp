@@ -2,11 +2,10 @@
 
 #include <simdjson.h>
 
-#include <array>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
+#include "protocol/byte_search.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::protocol {
@@ -41,16 +40,6 @@ private:
   std::vector<std::uint64_t> full_;
 };
 
-/// Bytes that a string may hold as they are: everything but controls, the quote and the backslash.
-constexpr std::array<bool, 256> makePlainBytes() {
-  std::array<bool, 256> plain{};
-  for (std::size_t byte = 0x20; byte < plain.size(); ++byte) {
-    plain[byte] = byte != '"' && byte != '\\';
-  }
-  return plain;
-}
-constexpr std::array<bool, 256> kPlainBytes = makePlainBytes();
-
 class Scanner {
 public:
   Scanner(std::string_view text, std::size_t depthMax) : text_(text), depthMax_(depthMax) {}
@@ -58,7 +47,7 @@ public:
   [[nodiscard]] JsonFault run() {
     Step step = Step::value;
     while (step != Step::done && fault_ == JsonFault::none) {
-      skipSpace();
+      passSpace();
       switch (step) {
         case Step::value:
           step = value();
@@ -95,11 +84,7 @@ private:
   }
   [[nodiscard]] Step afterIf(bool good) noexcept { return good ? Step::after : fail(JsonFault::syntax); }
 
-  void skipSpace() noexcept {
-    while (at(' ') || at('\n') || at('\r') || at('\t')) {
-      ++position_;
-    }
-  }
+  void passSpace() noexcept { position_ = skipSpace(text_, position_); }
 
   Step value() {
     if (atEnd()) {
@@ -128,7 +113,7 @@ private:
       return fail(JsonFault::depth);
     }
     ++position_;
-    skipSpace();
+    passSpace();
     if (take(isObject ? '}' : ']')) {
       return Step::after;
     }
@@ -140,7 +125,7 @@ private:
     if (!string()) {
       return fail(JsonFault::syntax);
     }
-    skipSpace();
+    passSpace();
     return take(':') ? Step::value : fail(JsonFault::syntax);
   }
 
@@ -230,19 +215,12 @@ private:
 }  // namespace
 
 std::size_t plainEnd(std::string_view text, std::size_t position) noexcept {
-  // Sixteen at a time: an eighth of what a look at each takes.
-  using Block [[gnu::vector_size(16)]] = unsigned char;
-  for (; text.size() - position >= sizeof(Block); position += sizeof(Block)) {
-    Block block;
-    std::memcpy(&block, text.data() + position, sizeof(block));
-    const auto other = (block < 0x20) | (block == '"') | (block == '\\');
-    std::array<std::uint64_t, 2> any{};
-    std::memcpy(any.data(), &other, sizeof(other));
-    if ((any[0] | any[1]) != 0) {
-      break;
-    }
-  }
-  while (position < text.size() && kPlainBytes[static_cast<unsigned char>(text[position])]) {
+  return findByte(text, position, [](auto byte) { return (byte < 0x20) | (byte == '"') | (byte == '\\'); });
+}
+
+std::size_t skipSpace(std::string_view text, std::size_t position) noexcept {
+  const auto isSpace = [](char byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; };
+  while (position < text.size() && isSpace(text[position])) {
     ++position;
   }
   return position;

@@ -24,6 +24,9 @@ enum class JsonFault : std::uint8_t {
 /// which RFC 8259 allows and which a payload may hold. Its check of UTF-8 is.
 [[nodiscard]] JsonFault findFault(std::string_view text, std::size_t depthMax);
 
+/// The position of what follows the white space at `position`, if there is any.
+[[nodiscard]] std::size_t skipSpace(std::string_view text, std::size_t position) noexcept;
+
 /// Where the bytes from `position` on end that a JSON string holds as they are: at the first control, quote or
 /// backslash, or at the end of `text`. Most of a frame lies within strings.
 [[nodiscard]] std::size_t plainEnd(std::string_view text, std::size_t position) noexcept;

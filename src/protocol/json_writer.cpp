@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include "protocol/byte_search.hpp"
 #include "protocol/json_text.hpp"
 
 namespace ackbox::protocol {
@@ -43,7 +44,11 @@ std::size_t characterLength(std::string_view text) {
 
 void appendJsonString(std::string& out, std::string_view text) {
   out.push_back('"');
-  if (simdjson::validate_utf8(text.data(), text.size())) {
+  const auto needsCare = [](auto byte) { return (byte < ' ') | (byte >= 0x7F) | (byte == '"') | (byte == '\\'); };
+  if (findByte(text, 0, needsCare) == text.size()) {
+    // Nearly all of them.
+    out.append(text);
+  } else if (simdjson::validate_utf8(text.data(), text.size())) {
     appendEscaped(out, text);
   } else {
     while (!text.empty()) {
@@ -66,7 +71,16 @@ void ObjectWriter::key(std::string_view name) {
   first_ = false;
   out_.push_back('"');
   out_.append(name);
-  out_.append("\":");
+  out_.push_back('"');
+  out_.push_back(':');
+}
+
+void ObjectWriter::members(std::string_view json) {
+  if (!first_) {
+    out_.push_back(',');
+  }
+  first_ = false;
+  out_.append(json);
 }
 
 void ObjectWriter::text(std::string_view name, std::string_view value) {
@@ -90,7 +104,10 @@ void ObjectWriter::number(std::string_view name, std::uint64_t value) {
 }
 
 void ObjectWriter::counter(std::string_view name, std::uint64_t value) {
-  text(name, std::to_string(value));
+  key(name);
+  out_.push_back('"');
+  out_.append(std::to_string(value));
+  out_.push_back('"');
 }
 
 }  // namespace ackbox::protocol

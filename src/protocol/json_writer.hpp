@@ -27,6 +27,8 @@ public:
   void number(std::string_view name, std::uint64_t value);
   /// A decimal string: a JavaScript peer rounds numbers beyond 2^53.
   void counter(std::string_view name, std::uint64_t value);
+  /// Members as another writer wrote them, without the braces around them.
+  void members(std::string_view json);
   void close() { out_.push_back('}'); }
 
 private:

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <limits>
 
+#include "protocol/byte_search.hpp"
+
 namespace ackbox::protocol {
 namespace {
 
@@ -24,7 +26,7 @@ bool isPlainText(std::string_view text, std::size_t bytesMax) {
     return false;
   }
   // Nearly all of them are plain ASCII, and short.
-  if (std::ranges::all_of(text, [](char letter) { return letter >= ' ' && letter < 0x7F; })) {
+  if (findByte(text, 0, [](auto byte) { return (byte < ' ') | (byte >= 0x7F); }) == text.size()) {
     return true;
   }
   if (!simdjson::validate_utf8(text.data(), text.size())) {
@@ -43,7 +45,7 @@ bool isPlainText(std::string_view text, std::size_t bytesMax) {
 
 bool isVisibleAscii(std::string_view text, std::size_t bytesMax) noexcept {
   return text.size() <= bytesMax &&
-         std::ranges::all_of(text, [](char letter) { return letter > ' ' && letter < 0x7F; });
+         findByte(text, 0, [](auto byte) { return (byte <= ' ') | (byte >= 0x7F); }) == text.size();
 }
 
 std::optional<std::uint64_t> parseCounter(std::string_view text) noexcept {

@@ -171,6 +171,23 @@ TEST_CASE("Strings are decoded, and half a surrogate pair is none") {
   }
 }
 
+TEST_CASE("Text is written so that it is read as it was, whatever stands in it and where") {
+  for (std::size_t length = 0; length <= 40; ++length) {
+    for (std::size_t place = 0; place <= length; ++place) {
+      for (unsigned byte = 0; byte < 0x80; ++byte) {
+        std::string text(length, 'x');
+        text.insert(place, 1, static_cast<char>(byte));
+        text.append(byte % 3 == 0 ? "\u20ac" : "");
+        std::string out;
+        appendJsonString(out, text);
+        if (!isValidJson(out, 1) || decodeString(out) != text) {
+          FAIL_CHECK("byte " << byte << " at " << place << " of " << length);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("Whatever text is written, the document stays JSON") {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {

@@ -93,6 +93,24 @@ TEST_CASE("Media types are compared without case and with harmless parameters") 
   CHECK_FALSE(isJsonMediaType("text/plain"));
 }
 
+TEST_CASE("Controls and spaces are seen wherever they stand") {
+  for (const std::size_t length : {1U, 7U, 16U, 17U, 31U, 40U}) {
+    for (std::size_t place = 0; place < length; ++place) {
+      for (unsigned byte = 0; byte < 0x80; ++byte) {
+        std::string text(length, 'x');
+        text[place] = static_cast<char>(byte);
+        const bool isPlain = byte >= 0x20 && byte != 0x7F;
+        if (isPlainText(text, length) != isPlain || isPlainText(text + "\u20ac", length + 3) != isPlain ||
+            isVisibleAscii(text, length) != (isPlain && byte != ' ')) {
+          FAIL_CHECK("byte " << byte << " at " << place << " of " << length);
+        }
+      }
+    }
+  }
+  CHECK_FALSE(isVisibleAscii("a\u20ac", 9));
+  CHECK_FALSE(isPlainText("xxxxxxxxxxxxxxxxx\xFF", 99));
+}
+
 TEST_CASE("Text is cut between characters") {
   CHECK(truncated("a\xC3\xA9", 2) == "a");
   CHECK(truncated("a\xC3\xA9", 3) == "a\xC3\xA9");
