@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <map>
+#include <span>
 
 #include "protocol/json_reader.hpp"
 #include "protocol/json_text.hpp"
@@ -21,45 +22,50 @@ std::optional<Outcome> parseOutcome(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-bool isText(const Members& members, std::string_view key, std::string_view wanted) {
-  const std::optional<std::string_view> raw = members.find(key);
-  return raw && decodeString(*raw) == wanted;
-}
-
 /// An optional text, cut to `bytesMax`; false when the member is there and is none.
-bool readText(const Members& members, std::string_view key, std::size_t bytesMax, std::string& into) {
+bool readText(Members& members, std::string_view key, std::size_t bytesMax, std::string& into) {
   const std::optional<std::string_view> raw = members.find(key);
-  if (!raw) {
-    return true;
+  const std::optional<std::string_view> text = raw ? members.decode(*raw) : std::nullopt;
+  if (text) {
+    into = std::string(truncated(*text, bytesMax));
   }
-  const std::optional<std::string> text = decodeString(*raw);
-  into = truncated(text.value_or(std::string()), bytesMax);
-  return text.has_value();
+  return text || !raw;
 }
 
-std::optional<std::vector<FrameResult>> readResults(std::string_view list, const SendRequest& request) {
-  std::vector<FrameResult> results;
+/// What an entry of a list of results says of its frame; false when it is not well-formed.
+bool readResult(Members& entry, FrameResult& result) {
+  const std::optional<Outcome> outcome = parseOutcome(entry.text("outcome").value_or(""));
+  const std::string_view duplicate = entry.find("duplicate").value_or("false");
+  if (!outcome || kindOf(duplicate) != JsonKind::boolean || !readText(entry, "code", kCodeBytesMax, result.code) ||
+      !readText(entry, "detail", kDetailBytesMax, result.detail)) {
+    return false;
+  }
+  result.outcome = *outcome;
+  result.duplicate = duplicate == "true";
+  result.held = result.outcome == Outcome::nack && result.code == "held";
+  const auto wishMax = static_cast<std::uint64_t>(kRetryAfterMax.count());
+  if (const auto wish = parseCapped(entry.find("retryafterms").value_or(""), wishMax)) {
+    result.retryAfter = std::chrono::milliseconds(*wish);
+  }
+  result.result = entry.find("result").value_or("");
+  return true;
+}
+
+bool readResults(std::string_view list, const SendRequest& request, std::vector<FrameResult>& results) {
   results.reserve(request.frames.size());
   ElementReader entries(list);
   for (const OutboundFrame& frame : request.frames) {
-    const std::optional<std::string_view> entry = entries.next();
-    std::optional<NamedResult> named = entry ? readNamedResult(*entry) : std::nullopt;
-    if (!named || named->id != frame.messageId) {
-      return std::nullopt;
+    std::optional<Members> entry = entries.nextMembers();
+    if (!entry || entry->text("id") != frame.messageId || !readResult(*entry, results.emplace_back())) {
+      return false;
     }
-    results.push_back(std::move(named->result));
   }
-  if (entries.next()) {
-    return std::nullopt;
-  }
-  return results;
+  return entries.atEnd();
 }
 
 /// A grant is a courtesy: one that cannot be read is none, and costs no result.
 void readCredit(const Members& document, AckDocument& into) {
-  const std::string_view raw = document.find("credit").value_or("");
-  const std::optional<Members> credit = kindOf(raw) == JsonKind::object ? Members::read(raw) : std::nullopt;
-  if (credit) {
+  if (const std::optional<Members> credit = Members::read(document.find("credit").value_or(""))) {
     into.creditFrames =
         static_cast<std::uint32_t>(parseCapped(credit->find("frames").value_or(""), kCreditFramesMax).value_or(0));
     into.creditBytes = parseCapped(credit->find("bytes").value_or(""), kCreditBytesMax).value_or(0);
@@ -81,27 +87,76 @@ bool contradicts(const SessionWord& word, const SendRequest& request) {
   return false;
 }
 
+/// The sessions of a request that the peer has not told of.
+class UntoldSessions {
+public:
+  explicit UntoldSessions(const SendRequest& request) : frames_(request.frames) { seek(); }
+
+  [[nodiscard]] bool empty() const noexcept { return byName_ ? byName_->empty() : next_ == frames_.size(); }
+
+  /// The place of the first frame of `session`; nothing when it is none of them.
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view session) {
+    // Peers tell of them in the request's order; those of one that does not are looked up by name.
+    if (!byName_ && !empty() && frames_[next_].session == session) {
+      return next_;
+    }
+    if (!byName_) {
+      byName_.emplace();
+      for (; next_ < frames_.size(); pass()) {
+        byName_->emplace(frames_[next_].session, next_);
+      }
+    }
+    const auto place = byName_->find(session);
+    return place == byName_->end() ? std::nullopt : std::optional(place->second);
+  }
+
+  /// The peer has told of the session whose first frame `find` gave.
+  void remove(std::size_t firstFrame) {
+    if (byName_) {
+      byName_->erase(frames_[firstFrame].session);
+    } else {
+      pass();
+    }
+  }
+
+private:
+  /// On to the first frame that has a number, from `next_` on.
+  void seek() noexcept {
+    while (next_ < frames_.size() && frames_[next_].sequence == 0) {
+      ++next_;
+    }
+  }
+
+  /// On to the first frame of the next session; those of a session are adjacent.
+  void pass() noexcept {
+    const std::string_view session = frames_[next_].session;
+    while (next_ < frames_.size() && frames_[next_].session == session) {
+      ++next_;
+      seek();
+    }
+  }
+
+  std::span<const OutboundFrame> frames_;
+  std::size_t next_ = 0;
+  std::optional<std::map<std::string_view, std::size_t>> byName_;
+};
+
 /// One session's entry; nothing when it cannot be read or is of no session of the request. Of a session only the first
 /// entry counts.
-std::optional<SessionWord> takeSession(std::string_view entry, const SendRequest& request,
-                                       std::map<std::string_view, std::size_t>& firstFrames) {
-  const std::optional<Members> members = kindOf(entry) == JsonKind::object ? Members::read(entry) : std::nullopt;
-  const std::optional<std::string> id = members ? decodeString(members->find("id").value_or("null")) : std::nullopt;
-  const auto place = id ? firstFrames.find(*id) : firstFrames.end();
-  if (place == firstFrames.end()) {
-    return std::nullopt;
-  }
-  const auto accepted = parseCounter(decodeString(members->find("accepted").value_or("null")).value_or(std::string()));
-  const std::optional<std::string_view> origin = members->find("origin");
+std::optional<SessionWord> takeSession(Members& entry, const SendRequest& request, UntoldSessions& untold) {
+  const std::optional<std::string_view> id = entry.text("id");
+  const std::optional<std::size_t> firstFrame = id ? untold.find(*id) : std::nullopt;
+  const std::optional<std::uint64_t> accepted = parseCounter(entry.text("accepted").value_or(""));
+  const std::optional<std::string_view> origin = entry.find("origin");
   SessionWord word;
-  if (!accepted || (origin && decodeString(*origin) != request.origin) ||
-      !readText(*members, "acceptedid", kIdBytesMax, word.acceptedId)) {
+  if (!firstFrame || !accepted || (origin && entry.decode(*origin) != request.origin) ||
+      !readText(entry, "acceptedid", kIdBytesMax, word.acceptedId)) {
     return std::nullopt;
   }
-  word.firstFrame = place->second;
+  word.firstFrame = *firstFrame;
   word.accepted = *accepted;
   word.isOther = contradicts(word, request);
-  firstFrames.erase(place);
+  untold.remove(*firstFrame);
   return word;
 }
 
@@ -111,15 +166,11 @@ void readSessions(const Members& document, const SendRequest& request, AckDocume
   if (kindOf(list) != JsonKind::array) {
     return;
   }
-  std::map<std::string_view, std::size_t> firstFrames;
-  for (std::size_t index = 0; index < request.frames.size(); ++index) {
-    if (request.frames[index].sequence != 0) {
-      firstFrames.emplace(request.frames[index].session, index);
-    }
-  }
+  UntoldSessions untold(request);
   ElementReader entries(list);
-  for (std::optional<std::string_view> entry = entries.next(); entry && !firstFrames.empty(); entry = entries.next()) {
-    if (std::optional<SessionWord> word = takeSession(*entry, request, firstFrames)) {
+  while (!entries.atEnd() && !untold.empty()) {
+    std::optional<Members> entry = entries.nextMembers();
+    if (std::optional<SessionWord> word = entry ? takeSession(*entry, request, untold) : std::nullopt) {
       into.sessions.push_back(*std::move(word));
     }
   }
@@ -127,48 +178,27 @@ void readSessions(const Members& document, const SendRequest& request, AckDocume
 
 }  // namespace
 
-std::optional<NamedResult> readNamedResult(std::string_view entry) {
-  const std::optional<Members> members = kindOf(entry) == JsonKind::object ? Members::read(entry) : std::nullopt;
-  std::optional<std::string> id = members ? decodeString(members->find("id").value_or("null")) : std::nullopt;
-  if (!id) {
-    return std::nullopt;
-  }
-  FrameResult result;
-  const std::optional<Outcome> outcome =
-      parseOutcome(decodeString(members->find("outcome").value_or("null")).value_or(std::string()));
-  const std::string_view duplicate = members->find("duplicate").value_or("false");
-  if (!outcome || kindOf(duplicate) != JsonKind::boolean || !readText(*members, "code", kCodeBytesMax, result.code) ||
-      !readText(*members, "detail", kDetailBytesMax, result.detail)) {
-    return std::nullopt;
-  }
-  result.outcome = *outcome;
-  result.duplicate = duplicate == "true";
-  result.held = result.outcome == Outcome::nack && result.code == "held";
-  const auto wishMax = static_cast<std::uint64_t>(kRetryAfterMax.count());
-  if (const auto wish = parseCapped(members->find("retryafterms").value_or(""), wishMax)) {
-    result.retryAfter = std::chrono::milliseconds(*wish);
-  }
-  result.result = members->find("result").value_or("");
-  const std::string sequence = decodeString(members->find("sessionseq").value_or("null")).value_or(std::string());
-  return NamedResult{std::move(*id), parseCapped(sequence, std::numeric_limits<std::uint64_t>::max()).value_or(0),
-                     std::move(result)};
-}
-
 std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data) {
-  const std::string_view text = trimJson(data);
-  const std::optional<Members> members = kindOf(text) == JsonKind::object ? Members::read(text) : std::nullopt;
+  const std::optional<Members> members = Members::read(trimJson(data));
   const std::string_view list = members ? members->find("results").value_or("") : "";
   if (kindOf(list) != JsonKind::array) {
     return std::nullopt;
   }
   std::vector<NamedResult> results;
   ElementReader entries(list);
-  while (const std::optional<std::string_view> entry = entries.next()) {
-    std::optional<NamedResult> named = readNamedResult(*entry);
-    if (!named || results.size() == kCreditFramesMax) {
+  while (!entries.atEnd()) {
+    std::optional<Members> entry = entries.nextMembers();
+    const std::optional<std::string_view> id = entry ? entry->text("id") : std::nullopt;
+    if (!id || results.size() == kCreditFramesMax) {
       return std::nullopt;
     }
-    results.push_back(std::move(*named));
+    NamedResult& named = results.emplace_back();
+    named.id = *id;
+    named.sequence =
+        parseCapped(entry->text("sessionseq").value_or(""), std::numeric_limits<std::uint64_t>::max()).value_or(0);
+    if (!readResult(*entry, named.result)) {
+      return std::nullopt;
+    }
   }
   return results.empty() ? std::nullopt : std::optional(std::move(results));
 }
@@ -178,23 +208,18 @@ std::optional<AckDocument> readAckDocument(std::string_view body, const SendRequ
   if (findFault(body, kAnswerDepthMax) != JsonFault::none) {
     return std::nullopt;
   }
-  const std::string_view text = trimJson(body);
-  const std::optional<Members> members = kindOf(text) == JsonKind::object ? Members::read(text) : std::nullopt;
-  if (!members || !isText(*members, "outbox", kVersion) || !isText(*members, "delivery", delivery)) {
-    return std::nullopt;
-  }
-  const std::string_view list = members->find("results").value_or("");
-  std::optional<std::vector<FrameResult>> results =
-      kindOf(list) == JsonKind::array ? readResults(list, request) : std::nullopt;
-  if (!results) {
+  std::optional<Members> members = Members::read(trimJson(body));
+  if (!members || members->text("outbox") != kVersion || members->text("delivery") != delivery) {
     return std::nullopt;
   }
   AckDocument document;
-  document.results = std::move(*results);
+  const std::string_view list = members->find("results").value_or("");
+  if (kindOf(list) != JsonKind::array || !readResults(list, request, document.results)) {
+    return std::nullopt;
+  }
   readCredit(*members, document);
   if (readText(*members, "store", kIdBytesMax, document.store)) {
-    document.storeEpoch =
-        parseCounter(decodeString(members->find("storeepoch").value_or("null")).value_or(std::string())).value_or(0);
+    document.storeEpoch = parseCounter(members->text("storeepoch").value_or("")).value_or(0);
   }
   readSessions(*members, request, document);
   return document;

@@ -29,9 +29,6 @@ struct NamedResult {
   FrameResult result;
 };
 
-/// Reads one entry of a list of results. Nothing when it is not well-formed.
-[[nodiscard]] std::optional<NamedResult> readNamedResult(std::string_view entry);
-
 /// Reads `body` as the answer to `request`: of this version, for `delivery`, with exactly one well-formed result per
 /// frame, by id and in order. Nothing when any of this does not hold. Members that it does not know are passed over.
 [[nodiscard]] std::optional<AckDocument> readAckDocument(std::string_view body, const SendRequest& request,

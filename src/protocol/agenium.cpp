@@ -16,27 +16,22 @@ constexpr std::size_t kVersionBytesMax = 16;
 // The year 9999, in milliseconds.
 constexpr std::uint64_t kTimestampMax = 253'402'300'799'999;
 
-std::optional<Members> membersOf(std::string_view value) {
-  return kindOf(value) == JsonKind::object ? Members::read(value) : std::nullopt;
-}
-
 /// What handlers are found by: what a request asks for, what an event tells; else the kind of frame itself.
 std::optional<std::string> nameOf(const std::string& kind, std::string_view payload) {
   if (kind != "EVENT" && kind != "REQUEST") {
     return kind;
   }
-  const std::optional<Members> members = membersOf(payload);
-  std::optional<std::string> name =
-      members ? decodeString(members->find(kind == "EVENT" ? "event" : "method").value_or("null")) : std::nullopt;
-  return name && !name->empty() && isPlainText(*name, kTypeBytesMax) ? name : std::nullopt;
+  std::optional<Members> members = Members::read(payload);
+  const std::string_view name = members ? members->text(kind == "EVENT" ? "event" : "method").value_or("") : "";
+  return !name.empty() && isPlainText(name, kTypeBytesMax) ? std::optional<std::string>(name) : std::nullopt;
 }
 
 /// The message that an event `ACK` is about; nothing when it names none.
 std::optional<std::string> acknowledged(std::string_view payload) {
-  const std::optional<Members> members = membersOf(payload);
-  const std::optional<Members> data = members ? membersOf(members->find("data").value_or("null")) : std::nullopt;
-  std::optional<std::string> id = data ? decodeString(data->find("msgId").value_or("null")) : std::nullopt;
-  return id && !id->empty() && isPlainText(*id, kIdBytesMax) ? id : std::nullopt;
+  const std::optional<Members> members = Members::read(payload);
+  std::optional<Members> data = members ? Members::read(members->find("data").value_or("")) : std::nullopt;
+  const std::string_view id = data ? data->text("msgId").value_or("") : "";
+  return !id.empty() && isPlainText(id, kIdBytesMax) ? std::optional<std::string>(id) : std::nullopt;
 }
 
 void readTimestamp(const Members& members, AttributeReader& reader, InboundFrame& frame) {
@@ -76,7 +71,7 @@ void readPayload(std::string_view payload, const std::string& kind, std::size_t 
 
 DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
   DecodedFrame decoded;
-  const std::optional<Members> members = membersOf(body);
+  std::optional<Members> members = Members::read(body);
   if (!members) {
     decoded.refusal = refusalOf("malformed", "a frame must be a JSON object with distinct keys");
     return decoded;

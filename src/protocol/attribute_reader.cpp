@@ -19,26 +19,24 @@ void AttributeReader::text(std::string_view name, Need need, std::size_t bytesMa
     complainIf(need == Need::required, name, "is missing");
     return;
   }
-  std::optional<std::string> value = decodeString(*raw);
+  const std::optional<std::string_view> value = members_.decode(*raw);
   if (!value || value->empty() || !isPlainText(*value, bytesMax)) {
     complainIf(true, name,
                "must be a string of 1 to " + std::to_string(bytesMax) + " bytes without control characters");
     return;
   }
-  into = std::move(*value);
+  into = std::string(*value);
 }
 
 void AttributeReader::time(std::string_view name, std::optional<WallTime>& into) {
   if (const std::optional<std::string_view> raw = members_.find(name)) {
-    into = parseTimestamp(decodeString(*raw).value_or(std::string()));
+    into = parseTimestamp(members_.decode(*raw).value_or(""));
     complainIf(!into, name, "must be an RFC 3339 time");
   }
 }
 
 void AttributeReader::counter(std::string_view name, std::uint64_t& into) {
-  const std::optional<std::string_view> raw = members_.find(name);
-  const std::optional<std::uint64_t> value =
-      raw ? parseCounter(decodeString(*raw).value_or(std::string())) : std::nullopt;
+  const std::optional<std::uint64_t> value = parseCounter(members_.text(name).value_or(""));
   complainIf(!value, name, "must be a decimal string from 0 to 9223372036854775807");
   into = value.value_or(0);
 }

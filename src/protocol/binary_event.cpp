@@ -143,7 +143,8 @@ DecodedRequest decodeBinaryEvent(const InboundRequest& request, const InboundOpt
       return decoded;
     }
   }
-  DecodedFrame member = decodeFrame(structured(request), limits.frameBytesMax);
+  const std::string event = structured(request);
+  DecodedFrame member = decodeFrame(Members::read(event), limits.frameBytesMax);
   if (std::optional<FrameResult> refusal = headersProblem(request)) {
     member.refusal = std::move(refusal);
   }

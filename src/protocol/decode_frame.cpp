@@ -1,7 +1,6 @@
 #include "protocol/decode_frame.hpp"
 
 #include "protocol/attribute_reader.hpp"
-#include "protocol/json_reader.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/media_type.hpp"
 
@@ -18,12 +17,12 @@ void readSession(AttributeReader& reader, InboundFrame& frame) {
 }
 
 /// The data's own rules; apart, because their codes are not `malformed`.
-std::optional<FrameResult> readData(const Members& members, std::size_t bytesMax, std::string& into) {
+std::optional<FrameResult> readData(Members& members, std::size_t bytesMax, std::string& into) {
   if (members.find("data_base64")) {
     return refusalOf("unsupported-data", "data_base64 is not taken: send JSON in data");
   }
   if (const std::optional<std::string_view> type = members.find("datacontenttype");
-      type && !isJsonMediaType(decodeString(*type).value_or(std::string()))) {
+      type && !isJsonMediaType(members.decode(*type).value_or(""))) {
     return refusalOf("unsupported-data", "datacontenttype must be a JSON media type");
   }
   const std::string_view data = members.find("data").value_or("null");
@@ -36,13 +35,8 @@ std::optional<FrameResult> readData(const Members& members, std::size_t bytesMax
 
 }  // namespace
 
-DecodedFrame decodeFrame(std::string_view event, std::size_t frameBytesMax) {
+DecodedFrame decodeFrame(std::optional<Members> members, std::size_t frameBytesMax) {
   DecodedFrame decoded;
-  if (kindOf(event) != JsonKind::object) {
-    decoded.refusal = refusalOf("malformed", "a frame must be a JSON object");
-    return decoded;
-  }
-  const std::optional<Members> members = Members::read(event);
   if (!members) {
     decoded.refusal = refusalOf("malformed", "a frame must have distinct keys, at most " + std::to_string(kMembersMax));
     return decoded;

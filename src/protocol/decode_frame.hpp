@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
+#include <optional>
 
+#include "protocol/json_reader.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::protocol {
 
-/// Reads one event, the bytes of a JSON value that was checked. Whatever is wrong with it becomes its refusal.
-[[nodiscard]] DecodedFrame decodeFrame(std::string_view event, std::size_t frameBytesMax);
+/// Reads one event, a JSON object by what `Members::read` gave of it. Whatever is wrong with it becomes its refusal.
+[[nodiscard]] DecodedFrame decodeFrame(std::optional<Members> members, std::size_t frameBytesMax);
 
 }  // namespace ackbox::protocol

@@ -1,7 +1,7 @@
 #include <string_view>
-#include <vector>
 
 #include "protocol/agenium.hpp"
+#include "protocol/attribute_reader.hpp"
 #include "protocol/binary_event.hpp"
 #include "protocol/body_rules.hpp"
 #include "protocol/decode_frame.hpp"
@@ -13,28 +13,26 @@
 namespace ackbox::protocol {
 namespace {
 
-/// No more than one over the limit, before anything is built: a body of empty objects would otherwise become a hundred
-/// times its size.
-std::vector<std::string_view> elementsOf(std::string_view batch, const InboundOptions& limits) {
-  std::vector<std::string_view> elements;
-  ElementReader reader(batch);
-  for (auto element = reader.next(); element; element = reader.next()) {
-    elements.push_back(*element);
-    if (elements.size() > limits.batchFramesMax) {
-      break;
+/// No more of them are read than are allowed: a body of empty objects would become a hundred times its size.
+void decodeBatch(std::string_view batch, const InboundOptions& limits, DecodedRequest& decoded) {
+  ElementReader elements(batch);
+  if (elements.atEnd()) {
+    decoded.problem = problem(400, "Empty batch", "a batch holds at least one frame");
+  }
+  while (!elements.atEnd()) {
+    if (decoded.frames.size() == limits.batchFramesMax) {
+      decoded.frames.clear();
+      decoded.problem =
+          limitProblem(413, "Too many frames", "send fewer frames at once", "maxframes", limits.batchFramesMax);
+      return;
+    }
+    if (elements.kind() == JsonKind::object) {
+      decoded.frames.push_back(decodeFrame(elements.nextMembers(), limits.frameBytesMax));
+    } else {
+      decoded.frames.emplace_back().refusal = refusalOf("malformed", "a frame must be a JSON object");
+      elements.next();
     }
   }
-  return elements;
-}
-
-std::optional<InboundResponse> countProblem(std::size_t count, const InboundOptions& limits) {
-  if (count == 0) {
-    return problem(400, "Empty batch", "a batch holds at least one frame");
-  }
-  if (count > limits.batchFramesMax) {
-    return limitProblem(413, "Too many frames", "send fewer frames at once", "maxframes", limits.batchFramesMax);
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -63,18 +61,10 @@ DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions
     decoded.problem = problem(400, "Not a frame", decoded.batch ? "a batch is a JSON array" : "a frame is an object");
     return decoded;
   }
-  if (!decoded.batch) {
-    decoded.frames.push_back(decodeFrame(body, limits.frameBytesMax));
-    return decoded;
-  }
-  const std::vector<std::string_view> elements = elementsOf(body, limits);
-  decoded.problem = countProblem(elements.size(), limits);
-  if (decoded.problem) {
-    return decoded;
-  }
-  decoded.frames.reserve(elements.size());
-  for (const std::string_view element : elements) {
-    decoded.frames.push_back(decodeFrame(element, limits.frameBytesMax));
+  if (decoded.batch) {
+    decodeBatch(body, limits, decoded);
+  } else {
+    decoded.frames.push_back(decodeFrame(Members::read(body), limits.frameBytesMax));
   }
   return decoded;
 }

@@ -2,69 +2,69 @@
 
 #include <algorithm>
 
+#include "protocol/byte_search.hpp"
+#include "protocol/json_text.hpp"
 #include "protocol/limits.hpp"
 
 namespace ackbox::protocol {
 namespace {
 
-constexpr std::string_view kSpace = " \n\r\t";
-
-std::size_t skipSpace(std::string_view text, std::size_t position) noexcept {
-  return std::min(text.find_first_not_of(kSpace, position), text.size());
+/// Where the string's bytes from `position` on end, or where an escape stands among them.
+std::size_t plainRunEnd(std::string_view text, std::size_t position) noexcept {
+  return findByte(text, position, [](auto byte) { return (byte == '"') | (byte == '\\'); });
 }
 
-/// The position behind the string that begins at `position`. Quotes are looked for by the word, not by the byte: most
-/// of a frame lies within strings.
+/// The position behind the string that begins at `position`.
 std::size_t skipString(std::string_view text, std::size_t position) noexcept {
-  const std::size_t begin = position + 1;
-  for (std::size_t quote = text.find('"', begin); quote != std::string_view::npos; quote = text.find('"', quote + 1)) {
-    std::size_t escapes = 0;
-    while (quote - escapes > begin && text[quote - escapes - 1] == '\\') {
-      ++escapes;
-    }
-    // An even number of them are escaped backslashes.
-    if (escapes % 2 == 0) {
-      return quote + 1;
-    }
+  std::size_t end = plainRunEnd(text, position + 1);
+  while (end < text.size() && text[end] == '\\') {
+    // Whatever is escaped is no quote.
+    end = plainRunEnd(text, end + 2);
   }
-  return text.size();
+  return std::min(end + 1, text.size());
 }
 
-/// The position behind the value that begins at `position`.
-std::size_t skipValue(std::string_view text, std::size_t position) noexcept {
+/// The position behind the object or the array that begins at `position`.
+std::size_t skipContainer(std::string_view text, std::size_t position) noexcept {
   std::size_t depth = 0;
-  while (position < text.size()) {
+  do {
     switch (text[position]) {
       case '"':
         position = skipString(text, position);
-        break;
+        continue;
       case '{':
       case '[':
         ++depth;
-        ++position;
-        continue;
+        break;
       case '}':
       case ']':
         --depth;
-        ++position;
         break;
-      case ',':
-      case ':':
-      case ' ':
-      case '\n':
-      case '\r':
-      case '\t':
-        ++position;
-        continue;
       default:
-        position = std::min(text.find_first_of(",:]} \n\r\t", position), text.size());
         break;
     }
-    if (depth == 0) {
-      break;
-    }
-  }
+    ++position;
+  } while (depth != 0 && position < text.size());
   return position;
+}
+
+/// The position behind the value that begins at `position`.
+std::size_t skipValue(std::string_view text, std::size_t position) {
+  switch (kindOf(text.substr(position))) {
+    case JsonKind::string:
+      return skipString(text, position);
+    case JsonKind::object:
+    case JsonKind::array:
+      return skipContainer(text, position);
+    default:
+      return std::min(text.find_first_of(",]} \n\r\t", position), text.size());
+  }
+}
+
+/// The position of what follows the value or member that ends at `position`: the next one, or the closing bracket.
+std::size_t passComma(std::string_view text, std::size_t position) noexcept {
+  position = skipSpace(text, position);
+  return position < text.size() && text[position] == ',' ? skipSpace(text, position + 1) : position;
 }
 
 /// One bit of 64, always the same for the same key.
@@ -145,7 +145,7 @@ char plainEscape(char letter) noexcept {
 
 std::string_view trimJson(std::string_view text) noexcept {
   text.remove_prefix(skipSpace(text, 0));
-  text.remove_suffix(text.size() - (text.find_last_not_of(kSpace) + 1));
+  text.remove_suffix(text.size() - (text.find_last_not_of(" \n\r\t") + 1));
   return text;
 }
 
@@ -195,55 +195,108 @@ std::optional<std::string> decodeString(std::string_view value) {
   return out;
 }
 
-std::optional<std::string_view> ElementReader::next() noexcept {
-  position_ = skipSpace(text_, position_);
-  if (position_ < text_.size() && text_[position_] == ',') {
-    position_ = skipSpace(text_, position_ + 1);
-  }
-  if (position_ >= text_.size() || text_[position_] == ']') {
-    return std::nullopt;
-  }
-  const std::size_t begin = position_;
-  position_ = skipValue(text_, begin);
-  return text_.substr(begin, position_ - begin);
+std::optional<Members> Members::read(std::string_view object) {
+  std::size_t position = 0;
+  return readAt(object, position);
 }
 
-std::optional<Members> Members::read(std::string_view object) {
-  Members read;
-  // As many as an event of ours has, so that they are not moved about.
-  read.members_.reserve(16);
-  // One bit for each key that was read, out of 64: most keys are seen to be new by it.
-  std::uint64_t seen = 0;
-  std::size_t position = skipSpace(object, 1);
-  while (position < object.size() && object[position] == '"') {
-    const std::size_t keyEnd = skipString(object, position);
-    std::optional<std::string> key = decodeString(object.substr(position, keyEnd - position));
-    // Between the key and its value stands the colon.
-    const std::size_t begin = skipSpace(object, skipSpace(object, keyEnd) + 1);
-    const std::size_t end = skipValue(object, begin);
-    if (!key || read.members_.size() == kMembersMax) {
-      return std::nullopt;
-    }
-    const std::uint64_t bit = bitOf(*key);
-    const auto sameKey = [&key](const Member& member) { return member.key == *key; };
-    if ((seen & bit) != 0 && std::ranges::any_of(read.members_, sameKey)) {
-      return std::nullopt;
-    }
-    seen |= bit;
-    read.members_.push_back({std::move(*key), object.substr(begin, end - begin)});
-    // Between two members stands a comma.
-    position = skipSpace(object, skipSpace(object, end) + 1);
+std::optional<Members> Members::readAt(std::string_view text, std::size_t& position) {
+  std::optional<Members> members(std::in_place);
+  const std::size_t begin = position;
+  if (kindOf(text.substr(begin)) != JsonKind::object || !members->fill(text, position)) {
+    members.reset();
+    position = skipValue(text, begin);
   }
-  return read;
+  return members;
+}
+
+bool Members::fill(std::string_view text, std::size_t& position) {
+  // As many as an event of ours has, so that they are not moved about.
+  members_.reserve(16);
+  position = skipSpace(text, position + 1);
+  while (position < text.size() && text[position] == '"') {
+    const std::optional<std::string_view> key = readString(text, position);
+    // Between the key and its value stands the colon.
+    const std::size_t begin = skipSpace(text, skipSpace(text, position) + 1);
+    const std::size_t end = skipValue(text, begin);
+    if (!key || !add(*key, text.substr(begin, end - begin))) {
+      return false;
+    }
+    position = passComma(text, end);
+  }
+  ++position;
+  return true;
+}
+
+bool Members::add(std::string_view key, std::string_view value) {
+  const std::uint64_t bit = bitOf(key);
+  // Most keys are seen to be new by their bit.
+  const bool isKnown =
+      (bits_ & bit) != 0 && std::ranges::any_of(members_, [key](const Member& member) { return member.key == key; });
+  if (isKnown || members_.size() == kMembersMax) {
+    return false;
+  }
+  bits_ |= bit;
+  members_.push_back({key, value});
+  return true;
 }
 
 std::optional<std::string_view> Members::find(std::string_view key) const noexcept {
+  if ((bits_ & bitOf(key)) == 0) {
+    return std::nullopt;
+  }
   for (const Member& member : members_) {
     if (member.key == key && kindOf(member.value) != JsonKind::null) {
       return member.value;
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::string_view> Members::text(std::string_view key) {
+  const std::optional<std::string_view> value = find(key);
+  return value ? decode(*value) : std::nullopt;
+}
+
+std::optional<std::string_view> Members::decode(std::string_view value) {
+  std::size_t position = 0;
+  return kindOf(value) == JsonKind::string ? readString(value, position) : std::nullopt;
+}
+
+std::optional<std::string_view> Members::readString(std::string_view text, std::size_t& position) {
+  const std::size_t begin = position;
+  const std::size_t end = plainRunEnd(text, begin + 1);
+  if (end < text.size() && text[end] == '"') {
+    position = end + 1;
+    return text.substr(begin + 1, end - begin - 1);
+  }
+  position = skipString(text, begin);
+  return keepDecoded(text.substr(begin, position - begin));
+}
+
+std::optional<std::string_view> Members::keepDecoded(std::string_view string) {
+  std::optional<std::string> decoded = decodeString(string);
+  if (!decoded) {
+    return std::nullopt;
+  }
+  return *decoded_.emplace_back(std::make_unique<const std::string>(*std::move(decoded)));
+}
+
+std::optional<std::string_view> ElementReader::next() {
+  if (atEnd()) {
+    return std::nullopt;
+  }
+  const std::size_t begin = position_;
+  const std::size_t end = skipValue(text_, begin);
+  position_ = passComma(text_, end);
+  return text_.substr(begin, end - begin);
+}
+
+std::optional<Members> ElementReader::nextMembers() {
+  std::size_t position = position_;
+  std::optional<Members> members = Members::readAt(text_, position);
+  position_ = passComma(text_, position);
+  return members;
 }
 
 }  // namespace ackbox::protocol

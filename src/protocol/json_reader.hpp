@@ -5,10 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "protocol/json_text.hpp"
 
 namespace ackbox::protocol {
 
@@ -24,34 +27,64 @@ enum class JsonKind : std::uint8_t { object, array, string, number, boolean, nul
 /// which no UTF-8 can hold.
 [[nodiscard]] std::optional<std::string> decodeString(std::string_view value);
 
-/// The elements of an array, one by one.
-class ElementReader {
-public:
-  explicit ElementReader(std::string_view array) noexcept : text_(array) {}
-
-  /// The next element's bytes, trimmed; nothing at the end.
-  [[nodiscard]] std::optional<std::string_view> next() noexcept;
-
-private:
-  std::string_view text_;
-  std::size_t position_ = 1;
-};
-
 /// The members of an object, looked up by key.
+///
+/// Lifetime: the object's text outlives it, and it what it gives.
 class Members {
 public:
-  /// Nothing when a key occurs twice, when a key cannot be decoded, or when there are more than `kMembersMax`.
+  /// Nothing when it is no object, when a key occurs twice, when a key cannot be decoded, or when there are more than
+  /// `kMembersMax`.
   [[nodiscard]] static std::optional<Members> read(std::string_view object);
+  /// The same for the value in `text` that begins at `position`, which is moved behind it.
+  [[nodiscard]] static std::optional<Members> readAt(std::string_view text, std::size_t& position);
 
   /// The value's bytes; nothing when it is absent or null, which CloudEvents takes for absent.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view key) const noexcept;
 
+  /// The characters that a value of this object stands for, see `decodeString`: those of the object's text where
+  /// nothing is escaped, as nearly everywhere.
+  [[nodiscard]] std::optional<std::string_view> decode(std::string_view value);
+
+  /// The same for the value of `key`; nothing when it is absent or null.
+  [[nodiscard]] std::optional<std::string_view> text(std::string_view key);
+
 private:
   struct Member {
-    std::string key;
+    std::string_view key;
     std::string_view value;
   };
+
+  bool fill(std::string_view text, std::size_t& position);
+  bool add(std::string_view key, std::string_view value);
+  std::optional<std::string_view> readString(std::string_view text, std::size_t& position);
+  std::optional<std::string_view> keepDecoded(std::string_view string);
+
   std::vector<Member> members_;
+  // One bit for each key, see `bitOf`.
+  std::uint64_t bits_ = 0;
+  // What is not in the object's text as it is: nearly always nothing.
+  std::vector<std::unique_ptr<const std::string>> decoded_;
+};
+
+/// The elements of an array, one by one.
+class ElementReader {
+public:
+  explicit ElementReader(std::string_view array) noexcept : text_(array), position_(skipSpace(array, 1)) {}
+
+  [[nodiscard]] bool atEnd() const noexcept { return position_ >= text_.size() || text_[position_] == ']'; }
+
+  /// The next element's kind. Not at the end.
+  [[nodiscard]] JsonKind kind() const { return kindOf(text_.substr(position_)); }
+
+  /// The next element's bytes, trimmed; nothing at the end.
+  std::optional<std::string_view> next();
+
+  /// The next element's members, see `Members::read`; nothing at the end.
+  [[nodiscard]] std::optional<Members> nextMembers();
+
+private:
+  std::string_view text_;
+  std::size_t position_;
 };
 
 }  // namespace ackbox::protocol

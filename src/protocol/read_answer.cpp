@@ -46,15 +46,14 @@ void readProblem(std::string_view contentType, std::string_view body, SendReport
   if (!isMediaType(contentType, kMediaTypeProblem) || findFault(body, kAnswerDepthMax) != JsonFault::none) {
     return;
   }
-  const std::string_view text = trimJson(body);
-  const std::optional<Members> members = kindOf(text) == JsonKind::object ? Members::read(text) : std::nullopt;
+  std::optional<Members> members = Members::read(trimJson(body));
   if (!members) {
     return;
   }
   for (const std::string_view key : {"title", "detail"}) {
-    const auto words = decodeString(members->find(key).value_or("null"));
-    if (words && !words->empty()) {
-      report.error.append(": ").append(truncated(*words, kDetailBytesMax));
+    const std::string_view words = members->text(key).value_or("");
+    if (!words.empty()) {
+      report.error.append(": ").append(truncated(words, kDetailBytesMax));
     }
   }
   report.creditBytes = parseCapped(members->find("maxbytes").value_or(""), kCreditBytesMax).value_or(0);
@@ -64,8 +63,7 @@ bool problemRepeats(int status, std::string_view contentType, std::string_view b
   if (!isMediaType(contentType, kMediaTypeProblem) || findFault(body, kAnswerDepthMax) != JsonFault::none) {
     return false;
   }
-  const std::string_view text = trimJson(body);
-  const std::optional<Members> members = kindOf(text) == JsonKind::object ? Members::read(text) : std::nullopt;
+  const std::optional<Members> members = Members::read(trimJson(body));
   return members && members->find("status").value_or("") == std::to_string(status);
 }
 

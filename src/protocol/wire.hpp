@@ -57,8 +57,8 @@ struct DecodedRequest {
   std::optional<InboundResponse> problem;
 };
 
-/// Checks media type, size, depth, syntax and count, in this order, before anything is built in proportion to the
-/// input. A bad frame in valid JSON is refused alone.
+/// Checks media type, size, depth, syntax and count, in this order; however many frames the input has, no more are
+/// built than are allowed. A bad frame in valid JSON is refused alone.
 [[nodiscard]] DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions& limits);
 
 /// What a session has reached at the receiver.

@@ -288,3 +288,37 @@ TEST_CASE(
   CHECK(twice.store == "x");
   CHECK(twice.storeEpoch == 0);
 }
+
+TEST_CASE("Words on sessions are taken in any order, the first that can be read of each") {
+  SendRequest request = sent({"a", "b", "c", "d", "e", "f"});
+  const std::vector<std::pair<std::string, std::uint64_t>> places = {{"loose", 0}, {"s", 4}, {"s", 5},
+                                                                     {"", 7},      {"u", 0}, {"u", 2}};
+  std::string results;
+  for (std::size_t index = 0; index < places.size(); ++index) {
+    std::tie(request.frames[index].session, request.frames[index].sequence) = places[index];
+    results += (index == 0 ? "" : ",") + entry(request.frames[index].messageId);
+  }
+  const auto words = [&](const std::string& list) {
+    std::string body = document(results);
+    std::vector<std::pair<std::size_t, std::uint64_t>> taken;
+    for (const SessionWord& word : read(request, body.insert(body.size() - 1, R"(,"sessions":)" + list)).sessions) {
+      taken.emplace_back(word.firstFrame, word.accepted);
+    }
+    return taken;
+  };
+  const std::string s = R"({"id":"s","accepted":"1"})";
+  const std::string unnamed = R"({"id":"","accepted":"2"})";
+  const std::string u = R"({"id":"\u0075","accepted":"\u0033"})";
+  const std::string bad = R"({"id":"s","accepted":"x"})";
+  const std::string other = R"({"id":"x","accepted":"9"})";
+  const std::string loose = R"({"id":"loose","accepted":"9"})";
+  using Words = std::vector<std::pair<std::size_t, std::uint64_t>>;
+  CHECK(words("[" + s + "," + unnamed + "," + u + "]") == Words{{1, 1}, {3, 2}, {5, 3}});
+  CHECK(words("[" + u + "," + unnamed + "," + s + "]") == Words{{5, 3}, {3, 2}, {1, 1}});
+  CHECK(words("[" + s + "," + u + "," + unnamed + "]") == Words{{1, 1}, {5, 3}, {3, 2}});
+  CHECK(words("[" + s + "," + s + "," + unnamed + "," + s + "," + u + "," + u + "]") == Words{{1, 1}, {3, 2}, {5, 3}});
+  CHECK(words("[" + bad + "," + s + "," + other + "," + unnamed + ",7," + loose + "," + u + "]") ==
+        Words{{1, 1}, {3, 2}, {5, 3}});
+  CHECK(words("[" + unnamed + "," + bad + "," + unnamed + "," + s + "]") == Words{{3, 2}, {1, 1}});
+  CHECK(words("[" + u + "]") == Words{{5, 3}});
+}

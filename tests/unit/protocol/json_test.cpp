@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "protocol/json_reader.hpp"
 #include "protocol/json_text.hpp"
@@ -152,8 +154,75 @@ TEST_CASE("Values are found as the bytes that they were written in") {
   CHECK_FALSE(elements.next());
 }
 
+TEST_CASE("A string ends at its quote, whatever is escaped within it and wherever it stands") {
+  for (const std::string inner : {R"(\\)", R"(\")", R"(\\\")", R"(\u0022)", "]}", "[{", R"(\\\\)"}) {
+    for (std::size_t length = 0; length <= 40; ++length) {
+      const std::string value = "\"" + std::string(length, 'x') + inner + std::string(40 - length, 'y') + "\"";
+      const std::string object = R"({"k":)" + value + R"(,"l":[)" + value + R"(],"z":1})";
+      REQUIRE(isValidJson(object, 2));
+      const auto members = Members::read(object);
+      REQUIRE(members);
+      CHECK(members->find("k") == value);
+      CHECK(members->find("l") == "[" + value + "]");
+      CHECK(members->find("z") == "1");
+    }
+  }
+}
+
+TEST_CASE("Texts are those of the document, or what its escapes stand for, for as long as the members are there") {
+  std::string object = R"({"plain":"as it is","none":null,"number":7,"half":"\ud800")";
+  for (int index = 0; index < 40; ++index) {
+    object += R"(,"\u006b)" + std::to_string(index) + R"(":"v\u0061)" + std::to_string(index) + "\"";
+  }
+  object += "}";
+  std::optional<Members> read = Members::read(object);
+  REQUIRE(read);
+  const std::optional<std::string_view> first = read->text("k0");
+  Members members = *std::move(read);
+  read.reset();
+  CHECK(members.text("plain")->data() == object.data() + object.find("as it is"));
+  CHECK_FALSE(members.text("none"));
+  CHECK_FALSE(members.text("number"));
+  CHECK_FALSE(members.text("half"));
+  CHECK_FALSE(members.text("absent"));
+  for (int index = 0; index < 40; ++index) {
+    CHECK(members.text("k" + std::to_string(index)) == "va" + std::to_string(index));
+  }
+  CHECK(first == "va0");
+}
+
+TEST_CASE("Objects in an array are read where they stand, and whatever else is there is passed over") {
+  ElementReader elements(R"([ {"a":"1"} , "no", {"b":1,"\u0062":[2]},{"c":{"d":[]} } ,[{"e":1}],{} ])");
+  CHECK(elements.kind() == JsonKind::object);
+  std::optional<Members> members = elements.nextMembers();
+  REQUIRE(members);
+  CHECK(members->text("a") == "1");
+  CHECK(elements.kind() == JsonKind::string);
+  CHECK_FALSE(elements.nextMembers());
+  CHECK_FALSE(elements.nextMembers());
+  members = elements.nextMembers();
+  REQUIRE(members);
+  CHECK(members->find("c") == R"({"d":[]})");
+  CHECK_FALSE(members->find("d"));
+  CHECK_FALSE(elements.nextMembers());
+  CHECK_FALSE(elements.atEnd());
+  members = elements.nextMembers();
+  REQUIRE(members);
+  CHECK_FALSE(members->find("e"));
+  CHECK(elements.atEnd());
+  CHECK_FALSE(elements.nextMembers());
+  CHECK(ElementReader("[ ]").atEnd());
+  for (const char* text : {"[]", "[{}]", "1", "\"{}\"", "null"}) {
+    CAPTURE(text);
+    CHECK(Members::read(text).has_value() == (text[0] == '{'));
+  }
+}
+
 TEST_CASE("Duplicate keys are seen through their escapes, and keys are limited in number") {
   CHECK_FALSE(Members::read(R"({"id":1,"\u0069d":2})"));
+  CHECK_FALSE(Members::read(R"({"\u0069d":1,"id":2})"));
+  CHECK_FALSE(Members::read(R"({"\u0069d":1,"i\u0064":2})"));
+  CHECK_FALSE(Members::read(R"({"":1,"":2})"));
   CHECK_FALSE(Members::read(R"({"\ud800":1})"));
   std::string many = "{";
   for (int index = 0; index < 128; ++index) {
@@ -161,6 +230,9 @@ TEST_CASE("Duplicate keys are seen through their escapes, and keys are limited i
   }
   CHECK(Members::read(many.substr(0, many.size() - 1) + "}"));
   CHECK_FALSE(Members::read(many + "\"last\":1}"));
+  for (const char* key : {"k0", "k15", "k16", "k126"}) {
+    CHECK_FALSE(Members::read(many.substr(0, many.rfind("\"k127\"")) + "\"" + key + "\":2}"));
+  }
 }
 
 TEST_CASE("Strings are decoded, and half a surrogate pair is none") {
