@@ -7,9 +7,14 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
+#include <boost/asio/post.hpp>
+
 #include <future>
 #include <thread>
 
+#include "transport/connection_pool.hpp"
+#include "transport/http_exchange.hpp"
+#include "transport/stream.hpp"
 #include "unit/transport/io_thread.hpp"
 #include "unit/transport/raw_peer.hpp"
 
@@ -35,6 +40,50 @@ RawServer::Script saying(std::string bytes) {
     connection.send(bytes);
   };
 }
+
+// A connection that takes whatever it is given, counts the pieces of work that this is, and never answers.
+class CountingStream final : public Stream {
+public:
+  explicit CountingStream(boost::asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  executor_type get_executor() override { return executor_; }
+  void asyncHandshake(std::function<void(std::string failure)> done) override { done({}); }
+  void asyncFinish(std::function<void()> done) override { done(); }
+  void asyncDiscardSome(boost::asio::mutable_buffer /*buffer*/, Transferred done) override {
+    reading_.emplace(std::move(done));
+  }
+  bool isQuiet() override { return true; }
+  void close() override {
+    if (reading_) {
+      boost::asio::post(executor_,
+                        [done = std::move(*reading_)]() mutable { done(boost::asio::error::operation_aborted, 0); });
+      reading_.reset();
+    }
+  }
+
+  std::size_t writes = 0;
+  std::string written;
+
+protected:
+  void readSome(boost::asio::mutable_buffer /*buffer*/, Transferred done) override {
+    reading_.emplace(std::move(done));
+  }
+  void writeSome(const ConstBuffers& buffers, std::size_t count, Transferred done) override {
+    ++writes;
+    const std::size_t before = written.size();
+    for (std::size_t place = 0; place < count; ++place) {
+      const boost::asio::const_buffer& buffer = buffers.at(place);
+      written.append(static_cast<const char*>(buffer.data()), buffer.size());
+    }
+    boost::asio::post(executor_,
+                      [done = std::move(done), bytes = written.size() - before]() mutable { done(Error(), bytes); });
+  }
+
+private:
+  const executor_type executor_;
+  // Boost 1.81 cannot assign a handler to another.
+  std::optional<Transferred> reading_;
+};
 
 struct Client {
   explicit Client(HttpSenderOptions options = {}) {
@@ -327,4 +376,34 @@ TEST_CASE("Closing ends each pending request exactly once, and later ones at onc
 }
 
 }  // namespace
+TEST_CASE("a request leaves in one write, with all headers that a sender gives it and its body") {
+  boost::asio::io_context context;
+  auto options = std::make_shared<HttpSenderOptions>();
+  options->clock = systemClock();
+  const auto pool = std::make_shared<ConnectionPool>(context.get_executor(), options->clock, kPatience);
+  const auto stream = std::make_shared<CountingStream>(context.get_executor());
+  HttpPost post;
+  post.url = parseUrl("http://127.0.0.1:9/inbox").url.value();
+  for (const char* name : {"content-type", "user-agent", "outbox-version", "outbox-agent", "webhook-id",
+                           "webhook-timestamp", "webhook-signature", "traceparent"}) {
+    post.headers.emplace_back(name, "value");
+  }
+  post.body = std::string(1000, 'b');
+  post.timeout = kPatience;
+  pool->give(post.url.authority(), stream);
+  std::optional<HttpAnswer> ended;
+  const auto exchange = makeHttpExchange(context.get_executor(), options, pool, std::move(post),
+                                         [&ended](HttpAnswer given) { ended = std::move(given); });
+  exchange->start();
+  while (!stream->written.ends_with("bbb") && context.run_one() != 0) {
+  }
+  CHECK(stream->writes == 1);
+  CHECK(stream->written.starts_with("POST /inbox HTTP/1.1\r\n"));
+  exchange->cancel();
+  pool->close();
+  context.run();
+  REQUIRE(ended);
+  CHECK(ended->end == HttpEnd::cancelled);
+}
+
 }  // namespace ackbox::transport
