@@ -208,10 +208,23 @@ TEST_CASE("what left flight without a release, or with its owner's death, is rem
     REQUIRE(claimOf(*store, row).sessions.front().status == ClaimStatus::busy);
     world.lives->erase(other->owner());
     REQUIRE(inTransaction(*store, [&] { return store->buryDeadOwners(); }) == 1);
-    CHECK(store->database().execAndGet("SELECT head_id FROM ackbox_session_states").getInt64() == row.key);
     const store::ClaimReply reply = claimOf(*store, row);
     CHECK(reply.sessions.front().status == ClaimStatus::claimed);
     CHECK(reply.sessions.front().offeredSequence == 1);
+  }
+  SUBCASE("its owner died when the first of two was settled: the other is the head") {
+    world.lives = std::make_shared<Lives>();
+    const auto store = world.open();
+    const auto other = world.open();
+    enqueueOne(*other, frameOf("s"));
+    enqueueOne(*other, frameOf("s"));
+    const store::ClaimReply both = claimNew(*other);
+    REQUIRE(both.messages.size() == 2);
+    REQUIRE(settleOne(*other, settlementOf(both, delivery::Transition::ack)));
+    world.lives->erase(other->owner());
+    REQUIRE(inTransaction(*store, [&] { return store->buryDeadOwners(); }) == 1);
+    CHECK(store->database().execAndGet("SELECT head_id FROM ackbox_session_states").getInt64() ==
+          both.messages.back().key);
   }
 }
 
