@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "store/orders.hpp"
 #include "store/verify.hpp"
 #include "store_world.hpp"
 
@@ -187,6 +188,8 @@ TEST_CASE("the hint at a session's first live message stays where that message s
   });
   const std::string head = "SELECT head_id FROM ackbox_session_states";
   CHECK(numberOf(world, head) == 1);
+  // It was sent, whatever became of it.
+  CHECK(numberOf(world, "SELECT offered_sequence FROM ackbox_session_states") == 1);
   enqueueOne(*store, frameOf("s0"));
   store = nullptr;
   CHECK(numberOf(world, "SELECT live FROM ackbox_session_states") == 2);
@@ -208,6 +211,15 @@ TEST_CASE("a release says where a session's first live message is, or leaves it 
   });
   CHECK(numberOf(world, "SELECT head_id FROM ackbox_session_states WHERE session_id=1") == 7);
   CHECK(numberOf(world, "SELECT head_id FROM ackbox_session_states WHERE session_id=2") == 2);
+}
+
+TEST_CASE("a session that is paused before its first message has a state") {
+  const StoreWorld world;
+  const auto store = world.open();
+  inTransaction(*store, [&] { store->orders().pauseSession("default", "later"); });
+  CHECK(numberOf(world, "SELECT count(*) FROM ackbox_session_states") == 1);
+  CHECK(enqueueOne(*store, frameOf("later")).sequence == 1);
+  CHECK(findingsOf(world).empty());
 }
 
 }  // namespace ackbox::testing
