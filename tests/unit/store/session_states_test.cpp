@@ -222,4 +222,15 @@ TEST_CASE("a session that is paused before its first message has a state") {
   CHECK(findingsOf(world).empty());
 }
 
+TEST_CASE("who opens the file writes what a dead owner had offered in the commit that takes its claims away") {
+  StoreWorld world;
+  world.lives = std::make_shared<Lives>();
+  const auto dead = world.open();
+  static_cast<void>(claimOneEach(*dead, 1));
+  world.lives->erase(dead->owner());
+  const auto store = world.open();
+  CHECK(numberOf(world, "SELECT count(*) FROM ackbox_claimed_rows") == 0);
+  CHECK(numberOf(world, "SELECT offered_sequence FROM ackbox_session_states") == 1);
+}
+
 }  // namespace ackbox::testing
