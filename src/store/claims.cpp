@@ -71,7 +71,6 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     return;
   }
   const SessionState& state = context_.states.of(wanted.session);
-  const bool isFirm = state.isFirm;
   claimed.dueAt = state.dueAt;
   claimed.previousSequence = state.previousSequence;
   claimed.offeredSequence = state.offeredSequence;
@@ -81,7 +80,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     claimed.status = delivery::ClaimStatus::busy;
   } else if (session->isHalted) {
     claimed.status = delivery::ClaimStatus::halted;
-  } else if (!isDue(claimed.dueAt, isFirm, now)) {
+  } else if (!isDue(claimed.dueAt, state.isFirm, now)) {
     claimed.status = delivery::ClaimStatus::notDue;
   } else if (wanted.doubt && !isOurs(wanted.session, *wanted.doubt)) {
     claimed.status = delivery::ClaimStatus::outdated;

@@ -10,13 +10,9 @@ namespace {
 // OR FAIL, because a statement of several rows that may fail in its middle copies the pages that it changes first, for
 // its own undoing, a tenth of the whole. What fails here undoes the step that it is part of, or the transaction.
 std::string insertText(std::size_t rows) {
-  std::string text =
-      "INSERT OR FAIL INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,"
-      "message_id,named,type,traceparent,correlation_id,supersede_key,data,state,attempt,retry_count) VALUES";
-  for (std::size_t row = 0; row < rows; ++row) {
-    text += row == 0 ? "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,0)" : ",(?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,0)";
-  }
-  return text;
+  return "INSERT OR FAIL INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,"
+         "message_id,named,type,traceparent,correlation_id,supersede_key,data,state,attempt,retry_count) VALUES" +
+         repeated("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,0)", rows);
 }
 
 }  // namespace

@@ -14,13 +14,10 @@ constexpr std::size_t kSessionsMax = 20'000;
 constexpr std::size_t kWrittenTogether = 16;
 
 std::string writeText(std::size_t rows) {
-  std::string text =
-      "REPLACE INTO #session_states(session_id,last_sequence,previous_sequence,offered_sequence,due_at_ms,due_is_firm,"
-      "live,failed,head_id) VALUES";
-  for (std::size_t row = 0; row < rows; ++row) {
-    text += row == 0 ? "(?,?,?,?,?,?,?,?,?)" : ",(?,?,?,?,?,?,?,?,?)";
-  }
-  return text;
+  return "REPLACE INTO "
+         "#session_states(session_id,last_sequence,previous_sequence,offered_sequence,due_at_ms,due_is_firm,"
+         "live,failed,head_id) VALUES" +
+         repeated("(?,?,?,?,?,?,?,?,?)", rows);
 }
 
 }  // namespace

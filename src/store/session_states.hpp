@@ -37,7 +37,7 @@ struct SessionState {
 };
 
 /// Keeps sessions' states in memory and writes what has changed once a commit, several rows to a statement: most
-/// messages change one, and a statement for each was a sixth of a message's way through the store.
+/// messages change one, and a statement for each was a sixth of what a message takes the sender.
 ///
 /// All in a transaction, and never in a nested scope: undoing one takes nothing back here. Whoever changes the rows by
 /// SQL calls `flush` first and `forget` afterwards. Thread-safety: none.

@@ -25,14 +25,6 @@ constexpr std::size_t kTogether = 32;
 // Fewer are not worth a list, which costs as much as so many statements.
 constexpr std::size_t kListedMin = 8;
 
-std::string parameters(std::size_t count) {
-  std::string list = "?1";
-  for (std::size_t number = 2; number <= count; ++number) {
-    list += ",?" + std::to_string(number);
-  }
-  return list;
-}
-
 MessageState stateOf(Next next) {
   switch (next) {
     case Next::pending:
@@ -66,7 +58,7 @@ Settles::Settles(Context& context, Orders& orders)
       find_(context.prepare(
           std::string("SELECT session_id,sequence,length(data),created_at_ms,message_id FROM #outbox") + kGuard)),
       remove_(context.prepare(std::string("DELETE FROM #outbox") + kGuard)),
-      removeMany_(context.prepare("DELETE FROM #outbox WHERE id IN (" + parameters(kTogether) + ")")),
+      removeMany_(context.prepare("DELETE FROM #outbox WHERE id IN (" + repeated("?", kTogether) + ")")),
       removeRun_(context.prepare("DELETE FROM #outbox WHERE id BETWEEN ?1 AND ?2")),
       keepAcked_(context.prepare(std::string("UPDATE #outbox SET state=3, attempt=attempt+(?3 IS NOT NULL), "
                                              "due_at_ms=?4") +

@@ -72,6 +72,15 @@ std::string expand(std::string_view sql, std::string_view prefix) {
   return expanded;
 }
 
+std::string repeated(std::string_view item, std::size_t count) {
+  std::string list;
+  list.reserve(count * (item.size() + 1));
+  for (std::size_t place = 0; place < count; ++place) {
+    list.append(place == 0 ? "" : ",").append(item);
+  }
+  return list;
+}
+
 void execute(sqlite3* connection, const std::string& sql) {
   if (sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
     throwSqlite(connection, sql);

@@ -30,6 +30,9 @@ namespace ackbox::store {
 /// Puts `prefix` in the place of each `#`: statements are written once, for every table prefix.
 [[nodiscard]] std::string expand(std::string_view sql, std::string_view prefix);
 
+/// `item` so many times, with commas between: for statements of several rows or values.
+[[nodiscard]] std::string repeated(std::string_view item, std::size_t count);
+
 /// Runs statements without parameters and results.
 void execute(sqlite3* connection, const std::string& sql);
 
