@@ -39,11 +39,11 @@ Claims::Claims(Context& context)
       selectSession_(context.prepare("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall FROM #sessions "
                                      "WHERE id=?1")),
       isOurs_(context.prepare(std::string("SELECT 1 FROM #outbox WHERE id=")
-                                  .append(kKeyOfMessage)
+                                  .append(keyOfMessage())
                                   .append(" AND session_id=?2 AND sequence=?3"))),
       selectRow_(context.prepare(
           "SELECT state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
-          "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
+          "traceparent,correlation_id,data,not_before_ms,session_id,id_rest FROM #outbox WHERE id=?1")),
       claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")) {}
 
 ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
@@ -215,7 +215,7 @@ std::optional<OutboxRow> Claims::read(delivery::MessageKey key) {
   row.frame.enqueuedAt = query.instant(4);
   row.dueAt = query.instant(5);
   row.frame.expiresAt = query.optionalInstant(6);
-  row.frame.messageId = query.text(7);
+  row.frame.messageId = query.isNull(7) ? messageIdOf(key, row.frame.enqueuedAt, query.integer(14)) : query.text(7);
   row.frame.type = query.text(8);
   row.frame.traceparent = query.text(9);
   row.frame.correlationId = query.text(10);

@@ -20,7 +20,7 @@ DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Ord
               .append(kRowState)
               .append(",o.sequence,p.name,o.last_error FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN "
                       "#peers AS p ON p.id=s.peer_id WHERE o.id=")
-              .append(kKeyOfMessage))),
+              .append(keyOfMessage()))),
       highest_(context.prepare("SELECT max(id) FROM #outbox")),
       choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence"))) {}
 

@@ -61,7 +61,7 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
                          "b.id=s.blocked_by LEFT JOIN ")
                  .append(kUnwrittenTails)
                  .append(" AS t ON t.session_id=s.id WHERE o.id=")
-                 .append(kKeyOfMessage),
+                 .append(keyOfMessage()),
              options.tablePrefix),
       inFlight_(connection,
                 std::string("SELECT min(o.sequence),o.retry_count,o.last_error FROM ")

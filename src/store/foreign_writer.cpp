@@ -11,7 +11,6 @@
 #include "store/peers.hpp"
 #include "store/schema.hpp"
 #include "store/tails.hpp"
-#include "store/uuid.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -157,9 +156,9 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   const SessionTail before = known ? *known : rows.insertSession(name, frame.priority);
   const SessionTail tail = before.next(frame.priority);
   const delivery::MessageKey key = counters.value(Counter::lastKey) + 1;
-  EnqueueReceipt receipt{
-      EnqueueStatus::stored, frame.id.empty() ? uuids.next(now, *random, key) : frame.id, tail.lastSequence, {}};
-  const NewRow row(key, frame, receipt.messageId, tail, now);
+  const MessageId id = messageIdFor(frame, uuids, *random, now, key);
+  EnqueueReceipt receipt{EnqueueStatus::stored, id.text, tail.lastSequence, {}};
+  const NewRow row(key, frame, id, tail, now);
   rows.insert({&row, 1});
   for (const Supersedable& message : leaving) {
     rows.remove(message.key);

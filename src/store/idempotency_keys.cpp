@@ -27,7 +27,7 @@ IdempotencyKeys::IdempotencyKeys(sqlite3* connection, std::string_view prefix, s
             prefix),
       extend_(connection, "UPDATE #idempotency_keys SET keep_until_ms=?2 WHERE key=?1", prefix),
       forget_(connection, "DELETE FROM #idempotency_keys WHERE key=?1", prefix),
-      inOutbox_(connection, std::string("SELECT 1 WHERE ").append(kKeyOfMessage).append(" IS NOT NULL"), prefix) {}
+      inOutbox_(connection, std::string("SELECT 1 WHERE ").append(keyOfMessage()).append(" IS NOT NULL"), prefix) {}
 
 std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, WallTime now) {
   if (key.empty()) {

@@ -4,6 +4,7 @@
 
 #include "store/claim_set.hpp"
 #include "store/dead_letters.hpp"
+#include "store/message_ids.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -78,7 +79,9 @@ std::string infoColumns() {
       .append(kRowState)
       .append(
           ",o.retry_count,o.created_at_ms,max(o.due_at_ms,(o.state=0)*(SELECT due_at_ms FROM #session_states WHERE "
-          "session_id=s.id)),o.reason,o.last_error,o.message_id,o.id");
+          "session_id=s.id)),o.reason,o.last_error,")
+      .append(kMessageId)
+      .append(",o.id");
 }
 
 MessageInfo infoOf(const Query& query) {

@@ -1,5 +1,6 @@
 #include "store/outbox.hpp"
 
+#include <string>
 #include <utility>
 
 namespace ackbox::store {
@@ -18,10 +19,12 @@ Outbox::Outbox(Context& context, const Peers& peers)
       // REPLACE takes the old row away first where its message id is in the index.
       // Its age begins anew, or the horizon that failed it would fail it again at once.
       redrive_(context.prepare(
-          "REPLACE INTO #outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,"
-          "message_id,named,type,traceparent,correlation_id,last_error,data) SELECT ?4,session_id,?2,0,0,0,?3,0,"
-          "expires_at_ms,message_id,1,type,traceparent,correlation_id,last_error,data FROM #outbox WHERE id=?1 AND "
-          "state=4")),
+          std::string("REPLACE INTO #outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
+                      "message_id,expires_at_ms,type,traceparent,correlation_id,last_error,data) "
+                      "SELECT ?4,session_id,?2,0,0,0,?3,0,")
+              .append(kMessageId)
+              .append(",expires_at_ms,type,traceparent,correlation_id,last_error,data FROM #outbox AS o WHERE id=?1 "
+                      "AND state=4"))),
       bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}
 
 EnqueueReceipt Outbox::enqueue(const Frame& frame) {
@@ -50,12 +53,10 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   }
   SessionTail& tail = tailOf({peer->key, frame}, frame.priority);
   const SessionTail place = tail.next(frame.priority);
-  EnqueueReceipt receipt{EnqueueStatus::stored, frame.id, place.lastSequence, {}};
   const delivery::MessageKey key = counters.value(Counter::lastKey) + 1;
-  if (receipt.messageId.empty()) {
-    receipt.messageId = uuids_.next(now, context_.random, key);
-  }
-  gathered_.emplace_back(key, frame, receipt.messageId, place, now);
+  const MessageId id = messageIdFor(frame, uuids_, context_.random, now, key);
+  EnqueueReceipt receipt{EnqueueStatus::stored, id.text, place.lastSequence, {}};
+  gathered_.emplace_back(key, frame, id, place, now);
   if (gathered_.size() == OutboxRows::kTogether) {
     flush();
   }

@@ -9,7 +9,6 @@
 #include "store/outbox_rows.hpp"
 #include "store/peers.hpp"
 #include "store/store.hpp"
-#include "store/uuid.hpp"
 
 namespace ackbox::store {
 

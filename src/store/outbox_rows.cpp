@@ -1,7 +1,6 @@
 #include "store/outbox_rows.hpp"
 
 #include "store/claim_set.hpp"
-#include "store/message_ids.hpp"
 #include "store/session_states.hpp"
 
 namespace ackbox::store {
@@ -11,7 +10,7 @@ namespace {
 // its own undoing, a tenth of the whole. What fails here undoes the step that it is part of, or the transaction.
 std::string insertText(std::size_t rows) {
   return "INSERT OR FAIL INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,"
-         "message_id,named,type,traceparent,correlation_id,supersede_key,data,state,attempt,retry_count) VALUES" +
+         "message_id,id_rest,type,traceparent,correlation_id,supersede_key,data,state,attempt,retry_count) VALUES" +
          repeated("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,0)", rows);
 }
 
@@ -28,12 +27,14 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
       updatePriority_(connection, "UPDATE #sessions SET priority=?2 WHERE id=?1", prefix),
       insert_(connection, insertText(1), prefix),
       insertMany_(connection, insertText(kTogether), prefix),
-      sequenceOf_(connection, std::string("SELECT sequence FROM #outbox WHERE id=").append(kKeyOfMessage), prefix),
+      sequenceOf_(connection, std::string("SELECT sequence FROM #outbox WHERE id=").append(keyOfMessage()), prefix),
       supersedable_(
           connection,
-          std::string("SELECT o.id,o.session_id,o.message_id,o.sequence,length(o.data) FROM #sessions AS s CROSS JOIN "
-                      "#outbox AS o INDEXED BY #outbox_supersedable ON o.session_id=s.id WHERE s.peer_id=?1 AND "
-                      "s.name=?2 AND s.lane=0 AND o.state=0 AND o.supersede_key=?3 AND ")
+          std::string("SELECT o.id,o.session_id,")
+              .append(kMessageId)
+              .append(",o.sequence,length(o.data) FROM #sessions AS s CROSS JOIN #outbox AS o INDEXED BY "
+                      "#outbox_supersedable ON o.session_id=s.id WHERE s.peer_id=?1 AND s.name=?2 AND s.lane=0 AND "
+                      "o.state=0 AND o.supersede_key=?3 AND ")
               .append(kRowOwner)
               .append(" IS NULL ORDER BY o.id"),
           prefix),
@@ -66,8 +67,9 @@ void OutboxRows::insert(std::span<const NewRow> rows) {
     const OutboxRow& row = fresh.row;
     const OutboundFrame& frame = row.frame;
     query.add(fresh.key, row.session, frame.sequence, frame.enqueuedAt, row.dueAt, frame.expiresAt, row.notBefore,
-              frame.messageId, !saysKey(frame.messageId, fresh.key), frame.type, NullIfEmpty{frame.traceparent},
-              NullIfEmpty{frame.correlationId}, NullIfEmpty{fresh.supersedeKey}, Blob{frame.data});
+              fresh.idRest ? std::nullopt : std::optional<std::string_view>(frame.messageId), fresh.idRest, frame.type,
+              NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, NullIfEmpty{fresh.supersedeKey},
+              Blob{frame.data});
   };
   for (; rows.size() >= kTogether; rows = rows.subspan(kTogether)) {
     Query query(insertMany_);
@@ -83,14 +85,14 @@ void OutboxRows::insert(std::span<const NewRow> rows) {
   }
 }
 
-NewRow::NewRow(delivery::MessageKey newKey, const Frame& frame, std::string_view messageId, const SessionTail& place,
+NewRow::NewRow(delivery::MessageKey newKey, const Frame& frame, const MessageId& id, const SessionTail& place,
                WallTime now)
-    : key(newKey), supersedeKey(frame.supersedeKey) {
+    : key(newKey), idRest(id.rest), supersedeKey(frame.supersedeKey) {
   row.session = place.key;
   // What is over already is no delay, whatever becomes of the calendar.
   row.notBefore = frame.notBefore && *frame.notBefore > now ? frame.notBefore : std::nullopt;
   row.dueAt = row.notBefore.value_or(WallTime{});
-  row.frame.messageId = messageId;
+  row.frame.messageId = id.text;
   row.frame.type = frame.type;
   row.frame.data = frame.data;
   row.frame.sequence = place.lastSequence;

@@ -13,6 +13,7 @@
 #include "ackbox/receipt.hpp"
 #include "delivery/types.hpp"
 #include "store/claim_cache.hpp"
+#include "store/message_ids.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::store {
@@ -59,10 +60,10 @@ struct Supersedable {
 struct NewRow {
   delivery::MessageKey key = 0;
   OutboxRow row;
+  std::optional<std::int64_t> idRest;
   std::string supersedeKey;
 
-  NewRow(delivery::MessageKey newKey, const Frame& frame, std::string_view messageId, const SessionTail& place,
-         WallTime now);
+  NewRow(delivery::MessageKey newKey, const Frame& frame, const MessageId& id, const SessionTail& place, WallTime now);
 };
 
 /// The statements of an enqueue, the same on our connection and on an application's.

@@ -107,13 +107,13 @@ struct Reader::Body {
              "SELECT " + infoColumns() +
                  " FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id "
                  "WHERE o.id=" +
-                 std::string(kKeyOfMessage),
+                 keyOfMessage(),
              options.tablePrefix),
         frame(database.getHandle(),
               "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id,"
               "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
               "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=" +
-                  std::string(kKeyOfMessage),
+                  keyOfMessage(),
               options.tablePrefix),
         messagePages(database.getHandle(), options),
         pages(database.getHandle(),

@@ -180,8 +180,8 @@ CREATE TABLE #outbox_of_version_3(  -- messages on their way out, dead letters, 
   due_at_ms INTEGER NOT NULL,      -- PENDING: next attempt; SENT: ACK deadline; ACKED: kept until; FAILED: since
   expires_at_ms INTEGER,           -- not delivered after; NULL: never expires
   not_before_ms INTEGER,           -- not sent before; NULL: at once
-  message_id TEXT NOT NULL,        -- UUIDv7 whose last ten digits are `id`, or the caller's; unique
-  named INTEGER NOT NULL,          -- 0: `message_id` ends in `id`
+  message_id TEXT,                 -- unique; NULL: a UUIDv7 made of `id`, `created_at_ms` and `id_rest`
+  id_rest INTEGER,                 -- of a message id, what those two do not say; NULL: it is in `message_id`
   type TEXT NOT NULL,              -- CloudEvents type
   traceparent TEXT,                -- W3C trace context; NULL: none
   correlation_id TEXT,             -- what it answers; NULL: nothing
@@ -191,13 +191,13 @@ CREATE TABLE #outbox_of_version_3(  -- messages on their way out, dead letters, 
   data BLOB NOT NULL               -- JSON text, byte for byte as enqueued
 );
 INSERT INTO #outbox_of_version_3(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,
-  message_id,named,type,traceparent,correlation_id,reason,last_error,data)
+  message_id,type,traceparent,correlation_id,reason,last_error,data)
   SELECT id,session_id,sequence,iif(state=1,0,state),attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,
-  message_id,1,type,traceparent,correlation_id,reason,last_error,data FROM #outbox;
+  message_id,type,traceparent,correlation_id,reason,last_error,data FROM #outbox;
 DROP TABLE #outbox;
 ALTER TABLE #outbox_of_version_3 RENAME TO #outbox;
--- Only ids that do not end in the key of their row; the others are found by it.
-CREATE UNIQUE INDEX #outbox_named ON #outbox(message_id) WHERE named = 1;
+-- Only ids that their rows do not say; the others end in the keys of their rows, and are found by them.
+CREATE UNIQUE INDEX #outbox_named ON #outbox(message_id) WHERE message_id IS NOT NULL;
 -- Retained ACKED rows only.
 CREATE INDEX #outbox_acked ON #outbox(due_at_ms) WHERE state = 3;
 -- FAILED rows only: dead letters are listed without a look at the backlog.

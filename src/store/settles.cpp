@@ -55,8 +55,10 @@ Settles::Settles(Context& context, Orders& orders)
       orders_(orders),
       // Asked for before the change, in the same transaction: RETURNING makes a table of its own for each row, which
       // costs three times the rest of a settle.
-      find_(context.prepare(
-          std::string("SELECT session_id,sequence,length(data),created_at_ms,message_id FROM #outbox") + kGuard)),
+      find_(context.prepare(std::string("SELECT session_id,sequence,length(data),created_at_ms,")
+                                .append(kMessageId)
+                                .append(" FROM #outbox AS o")
+                                .append(kGuard))),
       remove_(context.prepare(std::string("DELETE FROM #outbox") + kGuard)),
       removeMany_(context.prepare("DELETE FROM #outbox WHERE id IN (" + repeated("?", kTogether) + ")")),
       removeRun_(context.prepare("DELETE FROM #outbox WHERE id BETWEEN ?1 AND ?2")),
@@ -72,7 +74,7 @@ Settles::Settles(Context& context, Orders& orders)
               .append(kRowState)
               .append(", o.attempt, p.name, s.name, p.agent FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id "
                       "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=")
-              .append(kKeyOfMessage))),
+              .append(keyOfMessage()))),
       purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
                              "ORDER BY due_at_ms LIMIT ?2)")) {}
 

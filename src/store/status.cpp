@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "store/message_ids.hpp"
 #include "store/tails.hpp"
 
 namespace ackbox::store {
@@ -36,7 +37,9 @@ StatusReader::StatusReader(sqlite3* connection, std::string_view prefix)
       selectBlocked_(connection,
                      std::string("SELECT p.name,s.name,s.blocked_at_ms,")
                          .append(kSessionLive)
-                         .append(",o.message_id,o.sequence,o.reason,o.last_error FROM #sessions AS s INDEXED BY "
+                         .append(",")
+                         .append(kMessageId)
+                         .append(",o.sequence,o.reason,o.last_error FROM #sessions AS s INDEXED BY "
                                  "#sessions_blocked JOIN #session_states AS m ON m.session_id=s.id JOIN #peers AS p ON "
                                  "p.id=s.peer_id JOIN #outbox AS o ON "
                                  "o.id=s.blocked_by LEFT JOIN ")

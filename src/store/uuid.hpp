@@ -9,7 +9,18 @@
 
 namespace ackbox::store {
 
-/// Makes UUIDv7 text that sorts in the order of the calls, whatever the clock does, and says `key` in its last ten
+/// The 128 bits of a UUID.
+struct Uuid {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  bool operator==(const Uuid&) const = default;
+};
+
+/// As 36 characters, the digits beyond 9 in lower case.
+[[nodiscard]] std::string toString(const Uuid& uuid);
+
+/// Makes UUIDv7s whose texts sort in the order of the calls, whatever the clock does, and says `key` in its last ten
 /// digits as a decimal number: `0193a5c2-7e1f-7abc-9f3a-7c0000012345` is of row 12,345. Of 33 bits, the rest is random.
 /// Source: RFC 9562, section 5.7 and method 1 of section 6.2 (a counter in `rand_a`, which begins anywhere in its lower
 /// half each millisecond).
@@ -17,10 +28,18 @@ namespace ackbox::store {
 /// Thread-safety: none.
 class UuidGenerator {
 public:
-  static constexpr std::size_t kKeyDigits = 10;
+  static constexpr unsigned kKeyDigits = 10;
+  static constexpr std::int64_t kKeyMax = 9'999'999'999;
+  static constexpr unsigned kCounterBits = 12;
+  /// Between the variant and the key's digits.
+  static constexpr unsigned kRandomBits = 22;
 
-  /// A key that has more digits than ten is not told: the id is then random where the key would stand.
-  [[nodiscard]] std::string next(WallTime now, Random& random, std::int64_t key);
+  /// A key above `kKeyMax` is not told: the id is then random where the key would stand.
+  [[nodiscard]] Uuid next(WallTime now, Random& random, std::int64_t key);
+
+  /// The id of these parts, each no larger than it may be.
+  [[nodiscard]] static Uuid compose(std::uint64_t milliseconds, std::uint64_t counter, std::uint64_t random,
+                                    std::int64_t key) noexcept;
 
 private:
   std::uint64_t milliseconds_ = 0;

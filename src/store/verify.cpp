@@ -1,6 +1,7 @@
 #include "store/verify.hpp"
 
 #include "store/claim_set.hpp"
+#include "store/message_ids.hpp"
 #include "store/snapshot.hpp"
 #include "store/tails.hpp"
 
@@ -13,8 +14,8 @@ constexpr int kFixedCheckpointVersion = 3'051'003;
 struct Invariant {
   const char* table;
   const char* problem;
-  /// Gives the id of each row at fault. `@` is the state of `o`, a row of the outbox; `$` joins, as `t`, what the
-  /// messages say of `m`, a session's state.
+  /// Gives the id of each row at fault. Of `o`, a row of the outbox, `@` is the state and `~` the message id; `$`
+  /// joins, as `t`, what the messages say of `m`, a session's state.
   const char* sql;
 };
 
@@ -27,10 +28,10 @@ constexpr Invariant kInvariants[] = {
      "SELECT id FROM #outbox AS o WHERE id>(SELECT last_key FROM #counters) AND (@<>0 OR attempt<>0)"},
     {"outbox", "its message id is another one's as well",
      "SELECT n.id FROM #outbox AS n INDEXED BY #outbox_named JOIN #outbox AS o ON o.id=CAST(substr(n.message_id,-10) "
-     "AS "
-     "INTEGER) AND o.message_id=n.message_id AND o.id<>n.id WHERE n.named=1"},
-    {"outbox", "it is not in the index of message ids, which its id needs",
-     "SELECT id FROM #outbox WHERE named=0 AND id<>CAST(substr(message_id,-10) AS INTEGER)"},
+     "AS INTEGER) AND ~=n.message_id AND o.id<>n.id WHERE n.message_id IS NOT NULL"},
+    {"outbox", "it has no message id, two, or one that cannot say its row",
+     "SELECT id FROM #outbox WHERE coalesce(message_id='',0) OR (message_id IS NULL)=(id_rest IS NULL) OR "
+     "id_rest IS NOT NULL AND id>9999999999"},
     {"claimed_rows", "its owner is not registered",
      "SELECT block FROM #claimed_rows WHERE owner_id NOT IN (SELECT id FROM #owners)"},
     {"claimed_rows", "two owners have claimed the same",
@@ -75,8 +76,8 @@ constexpr Invariant kInvariants[] = {
     {"idempotency_keys", "it names no message", "SELECT 0 FROM #idempotency_keys WHERE message_id='' OR sequence<0"},
     {"idempotency_keys", "the message that it names stands before its first place",
      "SELECT 0 FROM #idempotency_keys AS k JOIN #outbox AS o ON o.id=CAST(substr(k.message_id,-10) AS INTEGER) AND "
-     "o.message_id=k.message_id WHERE o.sequence<k.sequence UNION ALL SELECT 0 FROM #idempotency_keys AS k JOIN "
-     "#outbox AS o INDEXED BY #outbox_named ON o.message_id=k.message_id AND o.named=1 WHERE o.sequence<k.sequence"},
+     "~=k.message_id WHERE o.sequence<k.sequence UNION ALL SELECT 0 FROM #idempotency_keys AS k JOIN "
+     "#outbox AS o INDEXED BY #outbox_named ON o.message_id=k.message_id WHERE o.sequence<k.sequence"},
     {"sessions", "its peer is missing", "SELECT id FROM #sessions WHERE peer_id NOT IN (SELECT id FROM #peers)"},
     {"session_states", "its last sequence is behind a message of it",
      "SELECT m.session_id FROM #session_states AS m JOIN (SELECT session_id,max(sequence) AS highest FROM #outbox "
@@ -162,6 +163,9 @@ constexpr Invariant kInvariants[] = {
 
 void checkInvariant(sqlite3* connection, const std::string& prefix, const Invariant& invariant, VerifyReport& report) {
   std::string sql = std::string(invariant.sql) + " LIMIT 100";
+  if (const std::size_t place = sql.find('~'); place != std::string::npos) {
+    sql.replace(place, 1, kMessageId);
+  }
   if (const std::size_t place = sql.find('@'); place != std::string::npos) {
     sql.replace(place, 1, kRowState);
   }

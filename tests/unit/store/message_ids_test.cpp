@@ -6,7 +6,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "store/dead_letters.hpp"
 #include "store/reader.hpp"
@@ -18,7 +21,16 @@ namespace {
 
 std::int64_t namedRows(const StoreWorld& world) {
   SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
-  return database.execAndGet("SELECT count(*) FROM ackbox_outbox WHERE named=1").getInt64();
+  return database.execAndGet("SELECT count(*) FROM ackbox_outbox WHERE message_id IS NOT NULL").getInt64();
+}
+
+/// The id of the row with `key`, made by SQL.
+std::string idBySql(const StoreWorld& world, std::int64_t key) {
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+  return database
+      .execAndGet("SELECT " + std::string(store::kMessageId) +
+                  " FROM ackbox_outbox AS o WHERE id=" + std::to_string(key))
+      .getString();
 }
 
 std::uint64_t sequenceOf(const StoreWorld& world, const std::string& id) {
@@ -74,11 +86,9 @@ TEST_CASE("an id that is there is repeated, wherever it stands") {
   }
   SUBCASE("the caller's, which ends in its row's key") {
     id = enqueueOne(*store, frameOf("s", "{}", "x-0000000001")).messageId;
-    CHECK(namedRows(world) == 0);
   }
   SUBCASE("the caller's, which ends in the key of a row that comes later") {
     id = enqueueOne(*store, frameOf("s", "{}", "x-0000000002")).messageId;
-    CHECK(namedRows(world) == 1);
   }
   SUBCASE("the caller's, a number alone") {
     id = enqueueOne(*store, frameOf("s", "{}", "2")).messageId;
@@ -116,20 +126,70 @@ TEST_CASE("beyond ten digits a key is not told, and the id is in the index") {
   CHECK(isSound(world));
 }
 
-TEST_CASE("verify finds an id that two messages have, and one that nobody would find") {
+TEST_CASE("a row says its own id, in SQL and to its claim, whatever the clock does") {
+  using namespace std::chrono_literals;
+  const StoreWorld world;
+  std::chrono::milliseconds move = 0ms;
+  std::int64_t named = 0;
+  SUBCASE("it runs") {
+    move = 1ms;
+  }
+  SUBCASE("it stands still") {}
+  SUBCASE("it is set back") {
+    move = -1min;
+  }
+  SUBCASE("it is set back further than a row can say") {
+    move = -24h * 4;
+    named = 298;
+  }
+  std::vector<std::string> ids;
+  {
+    const auto store = world.open();
+    for (std::int64_t key = 1; key <= 300; ++key) {
+      ids.push_back(enqueueOne(*store, frameOf("s" + std::to_string(key))).messageId);
+      world.clock->step(move);
+    }
+  }
+  CHECK(namedRows(world) == named);
+  const auto store = world.open();
+  std::vector<std::string> claimed;
+  for (const store::ClaimedMessage& message : claimNew(*store).messages) {
+    claimed.push_back(message.frame.messageId);
+  }
+  CHECK(claimed == ids);
+  for (std::size_t index = 0; index < ids.size(); ++index) {
+    CHECK(idBySql(world, static_cast<std::int64_t>(index) + 1) == ids[index]);
+    CHECK(sequenceOf(world, ids[index]) == 1);
+  }
+  CHECK(isSound(world));
+}
+
+TEST_CASE("verify finds an id that two messages have, and a row that has none, two or a wrong one") {
   const StoreWorld world;
   const auto store = world.open();
   const std::string id = enqueueOne(*store, frameOf("s")).messageId;
   enqueueOne(*store, frameOf("s", "{}", "other"));
   CHECK(isSound(world));
   SQLite::Database database(world.file.string(), SQLite::OPEN_READWRITE);
+  std::string_view problem = "it has no message id, two, or one that cannot say its row";
   SUBCASE("two have it") {
+    problem = "its message id is another one's as well";
     database.exec("UPDATE ackbox_outbox SET message_id='" + id + "' WHERE id=2");
   }
-  SUBCASE("not found") {
-    database.exec("UPDATE ackbox_outbox SET named=0 WHERE id=2");
+  SUBCASE("none") {
+    database.exec("UPDATE ackbox_outbox SET id_rest=NULL WHERE id=1");
   }
-  CHECK_FALSE(isSound(world));
+  SUBCASE("an empty one") {
+    database.exec("UPDATE ackbox_outbox SET message_id='' WHERE id=2");
+  }
+  SUBCASE("two of its own") {
+    database.exec("UPDATE ackbox_outbox SET id_rest=7 WHERE id=2");
+  }
+  SUBCASE("one that cannot say its key") {
+    database.exec("UPDATE ackbox_outbox SET id=9999999999+id_rest/id_rest WHERE id=1");
+  }
+  const auto findings = store::verify(world.file, world.options).findings;
+  CHECK(std::ranges::count(findings, problem, &Finding::problem) == 1);
 }
 
 }  // namespace ackbox::testing
