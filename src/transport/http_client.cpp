@@ -10,8 +10,18 @@ namespace ackbox::transport {
 
 namespace asio = boost::asio;
 
+namespace {
+
+// What is a strand already, as an outbox gives, needs no second one around it: each costs every completion a hop.
+asio::any_io_executor strandOn(const asio::any_io_executor& executor) {
+  const bool isStrand = executor.target<asio::strand<asio::any_io_executor>>() != nullptr;
+  return isStrand ? executor : asio::any_io_executor(asio::make_strand(executor));
+}
+
+}  // namespace
+
 HttpClient::HttpClient(const asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options)
-    : strand_(asio::make_strand(executor)),
+    : strand_(strandOn(executor)),
       options_(std::move(options)),
       pool_(std::make_shared<ConnectionPool>(strand_, options_->clock, options_->idleTimeout)) {}
 
