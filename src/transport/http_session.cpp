@@ -151,12 +151,25 @@ private:
     parser_->header_limit(static_cast<std::uint32_t>(options_->headerBytesMax));
     parser_->body_limit(options_->sink.bodyBytesMax);
     setAlarm(options_->requestTimeout);
+    if (const error_code error = parseBuffered(); error || parser_->is_header_done()) {
+      onHeader(error);
+      return;
+    }
     http::async_read_header(*stream_, buffer_, *parser_,
                             [self = shared_from_this()](const error_code& error, std::size_t) {
                               if (self->phase_ == Phase::reading) {
                                 self->onHeader(error);
                               }
                             });
+  }
+
+  // What is here already, mostly all of the request, needs no turn of the executor.
+  error_code parseBuffered() {
+    error_code error;
+    if (buffer_.size() > 0 && !parser_->is_done()) {
+      buffer_.consume(parser_->put(buffer_.data(), error));
+    }
+    return error == http::error::need_more ? error_code() : error;
   }
 
   void onHeader(const error_code& error) {
@@ -204,16 +217,24 @@ private:
   }
 
   void readBody() {
+    parser_->eager(true);
+    if (const error_code error = parseBuffered(); error || parser_->is_done()) {
+      onBody(error);
+      return;
+    }
     http::async_read(*stream_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) {
-      if (self->phase_ != Phase::reading) {
-        return;
-      }
-      if (error) {
-        self->onReadError(error);
-      } else {
-        self->handle();
+      if (self->phase_ == Phase::reading) {
+        self->onBody(error);
       }
     });
+  }
+
+  void onBody(const error_code& error) {
+    if (error) {
+      onReadError(error);
+    } else {
+      handle();
+    }
   }
 
   void onReadError(const error_code& error) {
