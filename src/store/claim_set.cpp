@@ -1,12 +1,14 @@
 #include "store/claim_set.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace ackbox::store {
 namespace {
 
-// Blocks of which it is remembered what others have claimed: half a megabyte.
-constexpr std::size_t kKnownBlocksMax = 8'192;
+// Rows to a statement where claims are scattered.
+constexpr std::size_t kBlocksTogether = 16;
 
 constexpr std::int64_t blockOf(std::int64_t id) {
   return id >> 6;
@@ -23,10 +25,11 @@ std::string on(std::string_view before, std::string_view table, std::string_view
 }  // namespace
 
 ClaimSet::ClaimSet(Connection& connection, std::string_view table)
-    : selectOwn_(connection.prepare(on("SELECT block,bits FROM ", table, " WHERE owner_id=?1"))),
-      selectForeign_(connection.prepare(on("SELECT bits FROM ", table, " WHERE block=?1 AND owner_id<>?2"))),
-      write_(connection.prepare(on("REPLACE INTO ", table, "(block,owner_id,bits) VALUES(?1,?2,?3)"))),
-      erase_(connection.prepare(on("DELETE FROM ", table, " WHERE block=?1 AND owner_id=?2"))),
+    : select_(connection.prepare(on("SELECT block,owner_id,bits FROM ", table, ""))),
+      write_(connection.prepare(on("REPLACE INTO ", table, "(block,owner_id,bits) VALUES(?,?,?)"))),
+      writeMany_(connection.prepare(on("REPLACE INTO ", table, "(block,owner_id,bits) VALUES") +
+                                    repeated("(?,?,?)", kBlocksTogether))),
+      erase_(connection.prepare(on("DELETE FROM ", table, " WHERE block BETWEEN ?1 AND ?2 AND owner_id=?3"))),
       removeForeign_(connection.prepare(
           on("UPDATE ", table, " SET bits=bits&~(1<<(?1&63)) WHERE block=?1>>6 AND owner_id<>?2 AND bits>>(?1&63)&1"))),
       removeAll_(connection.prepare(on("DELETE FROM ", table, " WHERE owner_id=?1"))) {}
@@ -38,7 +41,9 @@ bool ClaimSet::holds(std::int64_t id) {
 }
 
 bool ClaimSet::isForeign(std::int64_t id) {
-  return (foreignBits(blockOf(id)) & bitOf(id)) != 0;
+  load();
+  const auto found = foreign_.find(blockOf(id));
+  return found != foreign_.end() && (found->second & bitOf(id)) != 0;
 }
 
 void ClaimSet::add(std::int64_t id) {
@@ -50,7 +55,7 @@ void ClaimSet::remove(std::int64_t id) {
     change(id).bits &= ~bitOf(id);
   } else if (isForeign(id)) {
     Query(removeForeign_, id, owner_).run();
-    foreign_.erase(blockOf(id));
+    foreign_[blockOf(id)] &= ~bitOf(id);
   }
 }
 
@@ -61,17 +66,39 @@ void ClaimSet::removeAll(std::int64_t owner) {
 }
 
 void ClaimSet::flush() {
+  std::ranges::sort(changed_);
+  std::vector<std::int64_t> written;
   for (const std::int64_t number : changed_) {
-    const auto block = own_.find(number);
-    block->second.changed = false;
-    if (block->second.bits == 0) {
-      own_.erase(block);
-      Query(erase_, number, owner_).run();
-    } else {
-      Query(write_, number, owner_, static_cast<std::int64_t>(block->second.bits)).run();
+    const auto first = own_.find(number);
+    if (first == own_.end()) {
+      // It went with one before it.
+      continue;
     }
+    if (first->second.bits != 0) {
+      first->second.changed = false;
+      written.push_back(number);
+      continue;
+    }
+    const auto end = std::find_if(first, own_.end(), [](const auto& block) { return block.second.bits != 0; });
+    Query(erase_, number, std::prev(end)->first, owner_).run();
+    own_.erase(first, end);
   }
   changed_.clear();
+  std::span<const std::int64_t> rest = written;
+  for (; rest.size() >= kBlocksTogether; rest = rest.subspan(kBlocksTogether)) {
+    write(writeMany_, rest.first(kBlocksTogether));
+  }
+  for (; !rest.empty(); rest = rest.subspan(1)) {
+    write(write_, rest.first(1));
+  }
+}
+
+void ClaimSet::write(Statement& statement, std::span<const std::int64_t> blocks) {
+  Query query(statement);
+  for (const std::int64_t number : blocks) {
+    query.add(number, owner_, static_cast<std::int64_t>(own_.at(number).bits));
+  }
+  query.run();
 }
 
 void ClaimSet::forget() noexcept {
@@ -85,22 +112,14 @@ void ClaimSet::load() {
   if (std::exchange(loaded_, true)) {
     return;
   }
-  for (Query query(selectOwn_, owner_); query.next();) {
-    own_[query.integer(0)].bits = static_cast<std::uint64_t>(query.integer(1));
-  }
-}
-
-std::uint64_t ClaimSet::foreignBits(std::int64_t block) {
-  if (foreign_.size() >= kKnownBlocksMax) {
-    foreign_.clear();
-  }
-  const auto [known, isNew] = foreign_.try_emplace(block, 0);
-  if (isNew) {
-    for (Query query(selectForeign_, block, owner_); query.next();) {
-      known->second |= static_cast<std::uint64_t>(query.integer(0));
+  for (Query query(select_); query.next();) {
+    const auto bits = query.as<std::uint64_t>(2);
+    if (query.integer(1) == owner_) {
+      own_[query.integer(0)].bits = bits;
+    } else {
+      foreign_[query.integer(0)] |= bits;
     }
   }
-  return known->second;
 }
 
 ClaimSet::Block& ClaimSet::change(std::int64_t id) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,7 +32,8 @@ inline constexpr std::string_view kClaimedRows =
 /// The ids of one table that owners have claimed: a bit each, 64 neighbours to a row of the file, so that a claim of a
 /// batch writes a row or two and leaves the batch's own rows alone.
 ///
-/// What this owner has claimed is kept in memory and written by `flush`. All in a transaction. Thread-safety: none.
+/// What is claimed, by whom ever, is kept in memory, and what this owner changes is written by `flush`. All in a
+/// transaction. Thread-safety: none.
 class ClaimSet {
 public:
   /// `table` with its `#`.
@@ -60,18 +63,19 @@ private:
   };
 
   void load();
-  [[nodiscard]] std::uint64_t foreignBits(std::int64_t block);
+  void write(Statement& statement, std::span<const std::int64_t> blocks);
   Block& change(std::int64_t id);
 
   std::int64_t owner_ = 0;
-  Statement selectOwn_;
-  Statement selectForeign_;
+  Statement select_;
   Statement write_;
+  Statement writeMany_;
   Statement erase_;
   Statement removeForeign_;
   Statement removeAll_;
   bool loaded_ = false;
-  std::unordered_map<std::int64_t, Block> own_;
+  // In order, so that neighbours that are done with go together.
+  std::map<std::int64_t, Block> own_;
   std::vector<std::int64_t> changed_;
   std::unordered_map<std::int64_t, std::uint64_t> foreign_;
 };
