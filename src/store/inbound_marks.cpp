@@ -60,12 +60,11 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   }
   const Mark& mark = markOf(frame);
   reply.accepted = mark.accepted;
-  reply.acceptedId = mark.acceptedId;
   const bool isOther = mark.acceptedDigest && *mark.acceptedDigest != frame.digest;
   if (frame.epoch < std::max(epochOf(frame), mark.epoch)) {
     // Before the comparison of sequences: a restored sender's numbers may name other content.
     reply.admission = Admission::staleEpoch;
-  } else if (frame.sequence == reply.accepted && !reply.acceptedId.empty() && reply.acceptedId != frame.id) {
+  } else if (frame.sequence == reply.accepted && !mark.acceptedId.empty() && mark.acceptedId != frame.id) {
     reply.admission = Admission::numberTaken;
   } else if (frame.sequence == reply.accepted && isOther) {
     reply.admission = Admission::idConflict;
@@ -77,9 +76,12 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
     // A peer may claim any number; sums of the capped value stay within 64 bits.
     reply.gap = std::min(frame.sequence - reply.accepted - 1, kGapMax);
   }
-  if (mark.key == 0 && reply.admission != Admission::take) {
-    // Nothing is kept of sessions that nothing was ever taken of.
-    sessions_.erase(name_);
+  if (reply.admission != Admission::take) {
+    reply.acceptedId = mark.acceptedId;
+    if (mark.key == 0) {
+      // Nothing is kept of sessions that nothing was ever taken of.
+      sessions_.erase(name_);
+    }
   }
   return reply;
 }
@@ -113,10 +115,11 @@ std::uint64_t& InboundMarks::epochOf(const InboundIdentity& frame) {
   if (epochs_.size() >= kEpochsMax) {
     epochs_.clear();
   }
-  const auto [place, isNew] = epochs_.try_emplace(Origin(frame.source, frame.origin), 0);
-  if (isNew) {
+  const auto origin = std::string_view(name_).substr(0, frame.source.size() + 1 + frame.origin.size());
+  auto place = epochs_.find(origin);
+  if (place == epochs_.end()) {
     Query query(selectOrigin_, frame.source, frame.origin);
-    place->second = query.next() ? query.as<std::uint64_t>(0) : 0;
+    place = epochs_.emplace(origin, query.next() ? query.as<std::uint64_t>(0) : 0).first;
   }
   return place->second;
 }

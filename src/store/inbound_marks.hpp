@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "store/context.hpp"
@@ -54,8 +54,7 @@ private:
 
   /// Valid until the next call with another frame.
   Mark& markOf(const InboundIdentity& frame);
-  using Origin = std::pair<std::string, std::string>;
-  /// The highest epoch seen of the sender's store; 0: none.
+  /// The highest epoch seen of the sender's store; 0: none. Only of the frame that `markOf` was asked for last.
   std::uint64_t& epochOf(const InboundIdentity& frame);
 
   Context& context_;
@@ -68,10 +67,10 @@ private:
   Statement markMessage_;
   Statement purge_;
   // Of senders that spoke lately.
-  std::map<Origin, std::uint64_t> epochs_;
+  std::map<std::string, std::uint64_t, std::less<>> epochs_;
   std::unordered_map<std::string, Mark> sessions_;
   std::vector<Mark*> changed_;
-  // Made anew by each look; kept for its room.
+  // Made anew by each look; kept for its room. It begins with the name of the sender's store.
   std::string name_;
 };
 

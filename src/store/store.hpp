@@ -144,7 +144,8 @@ struct MarkLife {
 
 struct AdmissionReply {
   Admission admission = Admission::take;
-  /// Highest accepted sequence of the session, and the id of the frame that had it; empty: not known.
+  /// Highest accepted sequence of the session, and, unless the frame is taken, the id of the frame that had it; empty:
+  /// not known.
   std::uint64_t accepted = 0;
   std::string acceptedId = {};
   /// The frame is taken but its number leaves a gap: this many of the sender's messages were given up.

@@ -115,6 +115,16 @@ TEST_CASE("sessions of other names and other origins are apart") {
   CHECK(offer(*store, other).admission == Admission::take);
 }
 
+TEST_CASE("P6: the epochs of one sender's stores are apart") {
+  StoreWorld world;
+  const auto store = world.open();
+  CHECK(offer(*store, frame(1, 0, 5)).admission == Admission::take);
+  InboundIdentity other = frame(1, 0, 1);
+  other.origin = "another";
+  CHECK(offer(*store, other).admission == Admission::take);
+  CHECK(offer(*store, frame(2, 1, 4)).admission == Admission::staleEpoch);
+}
+
 TEST_CASE("P11: a peer that names another's store and session moves only a mark of its own") {
   StoreWorld world;
   const auto store = world.open();
