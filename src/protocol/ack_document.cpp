@@ -54,9 +54,10 @@ bool readResult(Members& entry, FrameResult& result) {
 bool readResults(std::string_view list, const SendRequest& request, std::vector<FrameResult>& results) {
   results.reserve(request.frames.size());
   ElementReader entries(list);
+  Members entry;
   for (const OutboundFrame& frame : request.frames) {
-    std::optional<Members> entry = entries.nextMembers();
-    if (!entry || entry->text("id") != frame.messageId || !readResult(*entry, results.emplace_back())) {
+    if (!entries.nextMembers(entry) || entry.text("id") != frame.messageId ||
+        !readResult(entry, results.emplace_back())) {
       return false;
     }
   }
@@ -168,9 +169,10 @@ void readSessions(const Members& document, const SendRequest& request, AckDocume
   }
   UntoldSessions untold(request);
   ElementReader entries(list);
+  Members entry;
   while (!entries.atEnd() && !untold.empty()) {
-    std::optional<Members> entry = entries.nextMembers();
-    if (std::optional<SessionWord> word = entry ? takeSession(*entry, request, untold) : std::nullopt) {
+    const bool isRead = entries.nextMembers(entry);
+    if (std::optional<SessionWord> word = isRead ? takeSession(entry, request, untold) : std::nullopt) {
       into.sessions.push_back(*std::move(word));
     }
   }
@@ -186,17 +188,17 @@ std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data) {
   }
   std::vector<NamedResult> results;
   ElementReader entries(list);
+  Members entry;
   while (!entries.atEnd()) {
-    std::optional<Members> entry = entries.nextMembers();
-    const std::optional<std::string_view> id = entry ? entry->text("id") : std::nullopt;
+    const std::optional<std::string_view> id = entries.nextMembers(entry) ? entry.text("id") : std::nullopt;
     if (!id || results.size() == kCreditFramesMax) {
       return std::nullopt;
     }
     NamedResult& named = results.emplace_back();
     named.id = *id;
     named.sequence =
-        parseCapped(entry->text("sessionseq").value_or(""), std::numeric_limits<std::uint64_t>::max()).value_or(0);
-    if (!readResult(*entry, named.result)) {
+        parseCapped(entry.text("sessionseq").value_or(""), std::numeric_limits<std::uint64_t>::max()).value_or(0);
+    if (!readResult(entry, named.result)) {
       return std::nullopt;
     }
   }

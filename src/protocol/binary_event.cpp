@@ -144,7 +144,9 @@ DecodedRequest decodeBinaryEvent(const InboundRequest& request, const InboundOpt
     }
   }
   const std::string event = structured(request);
-  DecodedFrame member = decodeFrame(Members::read(event), limits.frameBytesMax);
+  std::optional<Members> members = Members::read(event);
+  DecodedFrame& member = decoded.frames.emplace_back();
+  decodeFrame(members ? &*members : nullptr, limits.frameBytesMax, member);
   if (std::optional<FrameResult> refusal = headersProblem(request)) {
     member.refusal = std::move(refusal);
   }
@@ -157,7 +159,6 @@ DecodedRequest decodeBinaryEvent(const InboundRequest& request, const InboundOpt
   if (!member.refusal) {
     member.refusal = takeData(request, isJson, limits.frameBytesMax, member.frame);
   }
-  decoded.frames.push_back(std::move(member));
   return decoded;
 }
 

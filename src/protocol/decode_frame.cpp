@@ -35,11 +35,10 @@ std::optional<FrameResult> readData(Members& members, std::size_t bytesMax, std:
 
 }  // namespace
 
-DecodedFrame decodeFrame(std::optional<Members> members, std::size_t frameBytesMax) {
-  DecodedFrame decoded;
-  if (!members) {
+void decodeFrame(Members* members, std::size_t frameBytesMax, DecodedFrame& decoded) {
+  if (members == nullptr) {
     decoded.refusal = refusalOf("malformed", "a frame must have distinct keys, at most " + std::to_string(kMembersMax));
-    return decoded;
+    return;
   }
 
   InboundFrame& frame = decoded.frame;
@@ -63,7 +62,6 @@ DecodedFrame decodeFrame(std::optional<Members> members, std::size_t frameBytesM
   if (!decoded.refusal) {
     decoded.refusal = readData(*members, frameBytesMax, frame.data);
   }
-  return decoded;
 }
 
 }  // namespace ackbox::protocol

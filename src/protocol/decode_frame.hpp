@@ -1,14 +1,14 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 
 #include "protocol/json_reader.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::protocol {
 
-/// Reads one event, a JSON object by what `Members::read` gave of it. Whatever is wrong with it becomes its refusal.
-[[nodiscard]] DecodedFrame decodeFrame(std::optional<Members> members, std::size_t frameBytesMax);
+/// Reads one event, a JSON object, into a fresh `decoded`; null: its members cannot be read. Whatever is wrong with it
+/// becomes its refusal.
+void decodeFrame(Members* members, std::size_t frameBytesMax, DecodedFrame& decoded);
 
 }  // namespace ackbox::protocol

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "protocol/agenium.hpp"
@@ -16,6 +18,7 @@ namespace {
 /// No more of them are read than are allowed: a body of empty objects would become a hundred times its size.
 void decodeBatch(std::string_view batch, const InboundOptions& limits, DecodedRequest& decoded) {
   ElementReader elements(batch);
+  Members members;
   if (elements.atEnd()) {
     decoded.problem = problem(400, "Empty batch", "a batch holds at least one frame");
   }
@@ -26,8 +29,14 @@ void decodeBatch(std::string_view batch, const InboundOptions& limits, DecodedRe
           limitProblem(413, "Too many frames", "send fewer frames at once", "maxframes", limits.batchFramesMax);
       return;
     }
+    if (decoded.frames.size() == 1) {
+      // Most batches have frames of one size.
+      const std::size_t bytes = batch.size() - elements.left();
+      decoded.frames.reserve(std::min(limits.batchFramesMax, batch.size() / bytes + 1));
+    }
     if (elements.kind() == JsonKind::object) {
-      decoded.frames.push_back(decodeFrame(elements.nextMembers(), limits.frameBytesMax));
+      const bool isRead = elements.nextMembers(members);
+      decodeFrame(isRead ? &members : nullptr, limits.frameBytesMax, decoded.frames.emplace_back());
     } else {
       decoded.frames.emplace_back().refusal = refusalOf("malformed", "a frame must be a JSON object");
       elements.next();
@@ -64,7 +73,8 @@ DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions
   if (decoded.batch) {
     decodeBatch(body, limits, decoded);
   } else {
-    decoded.frames.push_back(decodeFrame(Members::read(body), limits.frameBytesMax));
+    std::optional<Members> members = Members::read(body);
+    decodeFrame(members ? &*members : nullptr, limits.frameBytesMax, decoded.frames.emplace_back());
   }
   return decoded;
 }

@@ -196,18 +196,24 @@ std::optional<std::string> decodeString(std::string_view value) {
 }
 
 std::optional<Members> Members::read(std::string_view object) {
-  std::size_t position = 0;
-  return readAt(object, position);
-}
-
-std::optional<Members> Members::readAt(std::string_view text, std::size_t& position) {
   std::optional<Members> members(std::in_place);
-  const std::size_t begin = position;
-  if (kindOf(text.substr(begin)) != JsonKind::object || !members->fill(text, position)) {
+  std::size_t position = 0;
+  if (!members->readAt(object, position)) {
     members.reset();
-    position = skipValue(text, begin);
   }
   return members;
+}
+
+bool Members::readAt(std::string_view text, std::size_t& position) {
+  members_.clear();
+  decoded_.clear();
+  bits_ = 0;
+  const std::size_t begin = position;
+  if (kindOf(text.substr(begin)) != JsonKind::object || !fill(text, position)) {
+    position = skipValue(text, begin);
+    return false;
+  }
+  return true;
 }
 
 bool Members::fill(std::string_view text, std::size_t& position) {
@@ -292,11 +298,11 @@ std::optional<std::string_view> ElementReader::next() {
   return text_.substr(begin, end - begin);
 }
 
-std::optional<Members> ElementReader::nextMembers() {
+bool ElementReader::nextMembers(Members& into) {
   std::size_t position = position_;
-  std::optional<Members> members = Members::readAt(text_, position);
+  const bool isRead = into.readAt(text_, position);
   position_ = passComma(text_, position);
-  return members;
+  return isRead;
 }
 
 }  // namespace ackbox::protocol

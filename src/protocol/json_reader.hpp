@@ -35,8 +35,9 @@ public:
   /// Nothing when it is no object, when a key occurs twice, when a key cannot be decoded, or when there are more than
   /// `kMembersMax`.
   [[nodiscard]] static std::optional<Members> read(std::string_view object);
-  /// The same for the value in `text` that begins at `position`, which is moved behind it.
-  [[nodiscard]] static std::optional<Members> readAt(std::string_view text, std::size_t& position);
+  /// The same for the value in `text` that begins at `position`, which is moved behind it; in place of what was read
+  /// here before, whose room it takes. False where `read` gives nothing.
+  [[nodiscard]] bool readAt(std::string_view text, std::size_t& position);
 
   /// The value's bytes; nothing when it is absent or null, which CloudEvents takes for absent.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view key) const noexcept;
@@ -73,14 +74,17 @@ public:
 
   [[nodiscard]] bool atEnd() const noexcept { return position_ >= text_.size() || text_[position_] == ']'; }
 
+  /// Bytes from the next element on.
+  [[nodiscard]] std::size_t left() const noexcept { return text_.size() - position_; }
+
   /// The next element's kind. Not at the end.
   [[nodiscard]] JsonKind kind() const { return kindOf(text_.substr(position_)); }
 
   /// The next element's bytes, trimmed; nothing at the end.
   std::optional<std::string_view> next();
 
-  /// The next element's members, see `Members::read`; nothing at the end.
-  [[nodiscard]] std::optional<Members> nextMembers();
+  /// The next element's members, see `Members::readAt`; false at the end.
+  [[nodiscard]] bool nextMembers(Members& into);
 
 private:
   std::string_view text_;

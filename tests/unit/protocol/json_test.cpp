@@ -194,23 +194,24 @@ TEST_CASE("Texts are those of the document, or what its escapes stand for, for a
 TEST_CASE("Objects in an array are read where they stand, and whatever else is there is passed over") {
   ElementReader elements(R"([ {"a":"1"} , "no", {"b":1,"\u0062":[2]},{"c":{"d":[]} } ,[{"e":1}],{} ])");
   CHECK(elements.kind() == JsonKind::object);
-  std::optional<Members> members = elements.nextMembers();
-  REQUIRE(members);
-  CHECK(members->text("a") == "1");
+  Members members;
+  REQUIRE(elements.nextMembers(members));
+  CHECK(members.text("a") == "1");
   CHECK(elements.kind() == JsonKind::string);
-  CHECK_FALSE(elements.nextMembers());
-  CHECK_FALSE(elements.nextMembers());
-  members = elements.nextMembers();
-  REQUIRE(members);
-  CHECK(members->find("c") == R"({"d":[]})");
-  CHECK_FALSE(members->find("d"));
-  CHECK_FALSE(elements.nextMembers());
+  CHECK_FALSE(elements.nextMembers(members));
+  CHECK_FALSE(elements.nextMembers(members));
+  REQUIRE(elements.nextMembers(members));
+  CHECK(members.find("c") == R"({"d":[]})");
+  CHECK_FALSE(members.find("a"));
+  CHECK_FALSE(members.find("b"));
+  CHECK_FALSE(members.find("d"));
+  CHECK_FALSE(elements.nextMembers(members));
   CHECK_FALSE(elements.atEnd());
-  members = elements.nextMembers();
-  REQUIRE(members);
-  CHECK_FALSE(members->find("e"));
+  REQUIRE(elements.nextMembers(members));
+  CHECK_FALSE(members.find("c"));
+  CHECK_FALSE(members.find("e"));
   CHECK(elements.atEnd());
-  CHECK_FALSE(elements.nextMembers());
+  CHECK_FALSE(elements.nextMembers(members));
   CHECK(ElementReader("[ ]").atEnd());
   for (const char* text : {"[]", "[{}]", "1", "\"{}\"", "null"}) {
     CAPTURE(text);
