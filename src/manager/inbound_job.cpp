@@ -74,6 +74,7 @@ InboundJob::InboundJob(Context context, InboundRequest request, protocol::Decode
 
 void InboundJob::run(store::Store& store) {
   results_.clear();
+  results_.reserve(decoded_.frames.size());
   sessions_.clear();
   places_.clear();
   stoppedSessions_.clear();
@@ -240,9 +241,9 @@ void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, st
   }
   const auto [place, isNew] = places_.try_emplace(nameOf(frame), sessions_.size());
   if (isNew) {
-    sessions_.emplace_back(place->first, protocol::SessionProgress{frame.session, accepted, accepted, {}, acceptedId});
+    sessions_.push_back({frame.session, accepted, accepted, {}, acceptedId});
   }
-  protocol::SessionProgress& session = sessions_[place->second].second;
+  protocol::SessionProgress& session = sessions_[place->second];
   if (accepted > session.accepted) {
     session.accepted = accepted;
     session.acceptedId = acceptedId;
@@ -274,30 +275,28 @@ InboundJob::SessionName InboundJob::nameOf(const InboundFrame& frame) {
   return {frame.session, frame.source, frame.origin};
 }
 
-std::vector<protocol::SessionProgress> InboundJob::progress() const {
+void InboundJob::nameStores() {
   const bool hasOneStore = std::ranges::all_of(
-      sessions_, [&](const auto& one) { return one.first.origin == sessions_.front().first.origin; });
-  std::vector<protocol::SessionProgress> made;
-  for (const auto& [name, session] : sessions_) {
-    made.push_back(session);
-    made.back().origin = hasOneStore ? std::string_view() : name.origin;
+      places_, [&](const auto& place) { return place.first.origin == places_.begin()->first.origin; });
+  for (const auto& [name, place] : places_) {
+    sessions_[place].origin = hasOneStore ? std::string_view() : name.origin;
   }
-  return made;
 }
 
-InboundResponse InboundJob::answer(const std::error_code& error) const {
+InboundResponse InboundJob::answer(const std::error_code& error) {
   if (error) {
     return protocol::unavailable(error == Errc::diskFull, "nothing was stored; try again");
   }
   if (request_.form == InboundForm::agenium) {
     return protocol::encodeAgeniumAnswer(results_.front());
   }
-  std::vector<std::string> ids;
+  nameStores();
+  std::vector<std::string_view> ids;
   ids.reserve(decoded_.frames.size());
   for (const protocol::DecodedFrame& frame : decoded_.frames) {
     ids.push_back(frame.frame.id);
   }
-  return protocol::encodeAck(request_, decoded_.batch, storeId_, ids, results_, progress(), context_.limits,
+  return protocol::encodeAck(request_, decoded_.batch, storeId_, ids, results_, sessions_, context_.limits,
                              storeEpoch_);
 }
 

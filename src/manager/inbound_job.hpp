@@ -59,9 +59,9 @@ private:
   FrameResult keepForLater(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
                            const InboundFrame& frame, bool deferredByHandler);
   [[nodiscard]] store::MarkLife markLife() const;
-  [[nodiscard]] InboundResponse answer(const std::error_code& error) const;
+  [[nodiscard]] InboundResponse answer(const std::error_code& error);
   static SessionName nameOf(const InboundFrame& frame);
-  [[nodiscard]] std::vector<protocol::SessionProgress> progress() const;
+  void nameStores();
   void noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted,
                     const std::string& acceptedId);
   void tell() const;
@@ -79,7 +79,7 @@ private:
 
   // The outcome of the last run.
   std::vector<FrameResult> results_;
-  std::vector<std::pair<SessionName, protocol::SessionProgress>> sessions_;
+  std::vector<protocol::SessionProgress> sessions_;
   // Where a session stands among them.
   std::map<SessionName, std::size_t> places_;
   std::set<SessionName> stoppedSessions_;

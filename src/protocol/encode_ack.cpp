@@ -48,7 +48,7 @@ void appendResult(std::string& out, std::string_view id, std::uint64_t sequence,
   entry.close();
 }
 
-void appendResults(std::string& out, std::span<const std::string> ids, std::span<const FrameResult> results) {
+void appendResults(std::string& out, std::span<const std::string_view> ids, std::span<const FrameResult> results) {
   std::size_t room = kResultBytesMax;
   out.push_back('[');
   // One result too few is safe, the sender then settles nothing; one without its frame could not be named.
@@ -98,7 +98,7 @@ std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const Fr
 }
 
 InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string_view storeId,
-                          std::span<const std::string> frameIds, std::span<const FrameResult> results,
+                          std::span<const std::string_view> frameIds, std::span<const FrameResult> results,
                           std::span<const SessionProgress> sessions, const InboundOptions& limits,
                           std::uint64_t storeEpoch) {
   InboundResponse response;

@@ -75,9 +75,9 @@ struct SessionProgress {
 /// The ACK document and its status: one result per frame, in order. `frameIds` are the ids as received. `storeEpoch`
 /// says how often the store was opened; 0: it is not told.
 [[nodiscard]] InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string_view storeId,
-                                        std::span<const std::string> frameIds, std::span<const FrameResult> results,
-                                        std::span<const SessionProgress> sessions, const InboundOptions& limits,
-                                        std::uint64_t storeEpoch = 0);
+                                        std::span<const std::string_view> frameIds,
+                                        std::span<const FrameResult> results, std::span<const SessionProgress> sessions,
+                                        const InboundOptions& limits, std::uint64_t storeEpoch = 0);
 
 /// The type of a frame that carries outcomes of frames that were deferred.
 inline constexpr std::string_view kAckEventType = "ackbox.ack.v1";

@@ -47,7 +47,8 @@ InboundResponse acknowledge(bool batch, const std::vector<FrameResult>& results)
   for (std::size_t index = 0; index < results.size(); ++index) {
     ids.push_back("m" + std::to_string(index));
   }
-  return encodeAck({"", "", batch ? "d" : "m0"}, batch, "store", ids, results, {}, InboundOptions());
+  return encodeAck({"", "", batch ? "d" : "m0"}, batch, "store", std::vector<std::string_view>(ids.begin(), ids.end()),
+                   results, {}, InboundOptions());
 }
 
 }  // namespace
@@ -246,7 +247,7 @@ TEST_CASE(
   for (std::size_t index = 0; index < places.size(); ++index) {
     std::tie(request.frames[index].session, request.frames[index].sequence) = places[index];
   }
-  const std::vector<std::string> ids = {"a", "b", "c", "d"};
+  const std::vector<std::string_view> ids = {"a", "b", "c", "d"};
   const std::vector<FrameResult> results(4, result(Outcome::ack));
   const std::vector<SessionProgress> sessions = {{"s", 5, 5, "", "b"}, {"", 1, 1, "", "x"}, {"other", 1, 1, "", ""}};
   const InboundResponse whole =

@@ -156,7 +156,7 @@ FrameResult wordOn42() {
   return word;
 }
 
-std::vector<std::string> ackIds() {
+std::vector<std::string_view> ackIds() {
   return {"a", "b", "c", "d", "e"};
 }
 
@@ -173,7 +173,7 @@ std::vector<FrameResult> ackResults() {
 
 SendRequest ackedRequest() {
   SendRequest request;
-  for (const std::string& id : ackIds()) {
+  for (const std::string_view id : ackIds()) {
     request.frames.emplace_back().messageId = id;
   }
   return request;
@@ -238,8 +238,9 @@ TEST_CASE("Golden: the answer to a request of one frame, both ways") {
   const SendRequest request = singleRequest();
   const OutboundFrame& frame = request.frames[0];
   const std::vector<SessionProgress> sessions = {{frame.session, frame.sequence, frame.sequence}};
-  const InboundResponse response = encodeAck(receivedAs("request_single.json"), false, "store-b",
-                                             std::vector{frame.messageId}, std::vector{wordOn42()}, sessions, {});
+  const InboundResponse response =
+      encodeAck(receivedAs("request_single.json"), false, "store-b", std::vector{std::string_view(frame.messageId)},
+                std::vector{wordOn42()}, sessions, {});
   CHECK(response.status == 200);
   CHECK(response.body == vectorNamed("answer_single.json"));
   const SendReport report =

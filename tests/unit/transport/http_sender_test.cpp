@@ -67,7 +67,7 @@ public:
         respond(*decoded.problem);
         return;
       }
-      std::vector<std::string> ids;
+      std::vector<std::string_view> ids;
       for (const protocol::DecodedFrame& member : decoded.frames) {
         ids.push_back(member.frame.id);
         const std::scoped_lock lock(mutex_);
