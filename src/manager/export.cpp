@@ -7,7 +7,6 @@
 #include "ackbox/message_page.hpp"
 #include "manager/core.hpp"
 #include "protocol/json_writer.hpp"
-#include "protocol/timestamp.hpp"
 
 namespace ackbox {
 namespace {
@@ -17,7 +16,7 @@ constexpr std::size_t kPageMessages = 200;
 
 void instant(protocol::ObjectWriter& object, std::string_view name, WallTime time) {
   if (time != WallTime{}) {
-    object.text(name, protocol::formatTimestamp(time));
+    object.time(name, time);
   }
 }
 
@@ -42,10 +41,10 @@ std::string lineOf(store::StoredMessage&& message) {
   instant(object, "enqueued_at", info.enqueuedAt);
   instant(object, info.state == MessageState::failed ? "failed_at" : "due_at", info.dueAt);
   if (message.expiresAt) {
-    object.text("expires_at", protocol::formatTimestamp(*message.expiresAt));
+    object.time("expires_at", *message.expiresAt);
   }
   if (message.notBefore) {
-    object.text("not_before", protocol::formatTimestamp(*message.notBefore));
+    object.time("not_before", *message.notBefore);
   }
   object.number("priority", message.priority);
   object.textIfAny("supersede_key", message.supersedeKey);

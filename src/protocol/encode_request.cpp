@@ -1,6 +1,5 @@
 #include "protocol/json_writer.hpp"
 #include "protocol/signature.hpp"
-#include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::protocol {
@@ -36,10 +35,10 @@ void appendEvent(std::string& out, const Envelope& envelope, const OutboundFrame
   event.text("id", frame.messageId);
   event.members(envelope.source);
   event.text("type", frame.type);
-  event.text("time", formatTimestamp(frame.enqueuedAt));
+  event.time("time", frame.enqueuedAt);
   event.members(R"("datacontenttype":"application/json")");
   if (frame.expiresAt) {
-    event.text("expirytime", formatTimestamp(*frame.expiresAt));
+    event.time("expirytime", *frame.expiresAt);
   }
   event.textIfAny("traceparent", frame.traceparent);
   event.textIfAny("correlationid", frame.correlationId);

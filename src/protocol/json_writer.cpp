@@ -2,8 +2,13 @@
 
 #include <simdjson.h>
 
+#include <array>
+#include <charconv>
+#include <limits>
+
 #include "protocol/byte_search.hpp"
 #include "protocol/json_text.hpp"
+#include "protocol/timestamp.hpp"
 
 namespace ackbox::protocol {
 namespace {
@@ -28,6 +33,11 @@ void appendEscaped(std::string& out, std::string_view text) {
       out.push_back(kHexDigits[byte & 0xFU]);
     }
   }
+}
+
+void appendNumber(std::string& out, std::uint64_t value) {
+  std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 1> digits{};
+  out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
 /// The length of the UTF-8 character that `text` begins with; 0 when it begins with none.
@@ -88,6 +98,13 @@ void ObjectWriter::text(std::string_view name, std::string_view value) {
   appendJsonString(out_, value);
 }
 
+void ObjectWriter::time(std::string_view name, WallTime value) {
+  key(name);
+  out_.push_back('"');
+  appendTimestamp(out_, value);
+  out_.push_back('"');
+}
+
 void ObjectWriter::textIfAny(std::string_view name, std::string_view value) {
   if (!value.empty()) {
     text(name, value);
@@ -100,13 +117,14 @@ void ObjectWriter::raw(std::string_view name, std::string_view json) {
 }
 
 void ObjectWriter::number(std::string_view name, std::uint64_t value) {
-  raw(name, std::to_string(value));
+  key(name);
+  appendNumber(out_, value);
 }
 
 void ObjectWriter::counter(std::string_view name, std::uint64_t value) {
   key(name);
   out_.push_back('"');
-  out_.append(std::to_string(value));
+  appendNumber(out_, value);
   out_.push_back('"');
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "ackbox/clock.hpp"
+
 namespace ackbox::protocol {
 
 /// Appends `text` as a JSON string. What is not UTF-8 in it becomes U+FFFD, so that no text from an exception or a
@@ -20,6 +22,8 @@ public:
   /// The key alone; its value is the caller's to append.
   void key(std::string_view name);
   void text(std::string_view name, std::string_view value);
+  /// As `appendTimestamp` writes it.
+  void time(std::string_view name, WallTime value);
   /// Left out when empty.
   void textIfAny(std::string_view name, std::string_view value);
   /// JSON text, spliced in unchanged.

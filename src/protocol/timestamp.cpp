@@ -90,19 +90,25 @@ void putNumber(std::string& text, std::size_t position, std::size_t width, unsig
 
 }  // namespace
 
-std::string formatTimestamp(WallTime time) {
+void appendTimestamp(std::string& out, WallTime time) {
   const WallTime shown = std::clamp(time, kEarliest, kLatest);
   const auto day = floor<days>(shown);
   const year_month_day date(day);
   const std::chrono::hh_mm_ss clock(shown - day);
-  std::string text = "0000-00-00T00:00:00.000Z";
-  putNumber(text, 0, 4, static_cast<unsigned>(static_cast<int>(date.year())));
-  putNumber(text, 5, 2, static_cast<unsigned>(date.month()));
-  putNumber(text, 8, 2, static_cast<unsigned>(date.day()));
-  putNumber(text, 11, 2, static_cast<unsigned>(clock.hours().count()));
-  putNumber(text, 14, 2, static_cast<unsigned>(clock.minutes().count()));
-  putNumber(text, 17, 2, static_cast<unsigned>(clock.seconds().count()));
-  putNumber(text, 20, 3, static_cast<unsigned>(clock.subseconds().count()));
+  const std::size_t begin = out.size();
+  out.append("0000-00-00T00:00:00.000Z");
+  putNumber(out, begin, 4, static_cast<unsigned>(static_cast<int>(date.year())));
+  putNumber(out, begin + 5, 2, static_cast<unsigned>(date.month()));
+  putNumber(out, begin + 8, 2, static_cast<unsigned>(date.day()));
+  putNumber(out, begin + 11, 2, static_cast<unsigned>(clock.hours().count()));
+  putNumber(out, begin + 14, 2, static_cast<unsigned>(clock.minutes().count()));
+  putNumber(out, begin + 17, 2, static_cast<unsigned>(clock.seconds().count()));
+  putNumber(out, begin + 20, 3, static_cast<unsigned>(clock.subseconds().count()));
+}
+
+std::string formatTimestamp(WallTime time) {
+  std::string text;
+  appendTimestamp(text, time);
   return text;
 }
 
