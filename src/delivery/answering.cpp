@@ -88,13 +88,18 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     peer.creditBytes = report.creditBytes;
   }
   std::size_t run = 0;
+  std::size_t told = 0;
+  if (actions.settlements.empty()) {
+    // Not where others wait: to make room for a few at a time, again and again, would move them each time.
+    actions.settlements.reserve(request.items.size());
+  }
   const std::span<const FrameResult> results(report.results);
   forEachSession(request.items, [&](std::size_t first, std::size_t count) {
     const Items items = Items(request.items).subspan(first, count);
     const std::uint64_t predecessor = request.predecessors[run];
     const std::uint64_t offered = std::max(request.offered[run], predecessor);
     ++run;
-    const SessionWord* word = wordOn(report, first, items);
+    const SessionWord* word = wordOn(report, first, items, told);
     if (word == nullptr || !mistrusts(items, offered, *word)) {
       settleSession(items, results.subspan(first, count), predecessor, word, now, actions);
       if (word != nullptr && word->accepted < predecessor) {

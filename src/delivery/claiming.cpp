@@ -32,14 +32,15 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
   }
   Request& known = place->second;
   known.ownEpoch = ownEpoch;
-  check(sessions.size() == known.asked.size(), "a claim is answered for each session asked for");
+  check(sessions.size() == known.asked->size(), "a claim is answered for each session asked for");
   Peer& peer = *known.peer;
   Body::Filling filling;
   filling.bytesMax = body_->options.batchBytes;
   if (peer.creditBytes > 0) {
     filling.bytesMax = std::min<std::uint64_t>(filling.bytesMax, peer.creditBytes);
   }
-  const std::vector<SessionClaim> asked = std::exchange(known.asked, {});
+  const auto answered = std::exchange(known.asked, nullptr);
+  const std::vector<SessionClaim>& asked = *answered;
   for (std::size_t index = 0; index < asked.size(); ++index) {
     check(sessions[index].session == asked[index].session, "a claim is answered in the order asked");
     body_->take(known, asked[index], sessions[index], filling, now, actions);
@@ -75,7 +76,7 @@ void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, co
   }
   const Request known = std::move(place->second);
   body_->requests.erase(place);
-  for (const SessionClaim& claim : known.asked) {
+  for (const SessionClaim& claim : *known.asked) {
     Session& session = body_->sessions.at(claim.session);
     body_->putBack(session, claim.keys);
     body_->wake(session);
@@ -83,7 +84,7 @@ void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, co
   body_->leave(known);
   Peer& peer = *known.peer;
   if (peer.bucket.limits()) {
-    peer.bucket.giveBack(framesOf(known.asked));
+    peer.bucket.giveBack(framesOf(*known.asked));
   }
   body_->pausePeer(peer, now.steady + boundedWait(pause));
   body_->startRequests(now, actions);

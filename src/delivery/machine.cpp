@@ -80,10 +80,9 @@ bool Machine::Body::isInFlight(const Session& session, MessageKey key) const {
     return false;
   }
   const Request& request = requests.at(session.request);
-  for (const SessionClaim& claim : request.asked) {
-    if (claim.session == session.key) {
-      return std::binary_search(claim.keys.begin(), claim.keys.end(), key);
-    }
+  if (request.asked) {
+    const auto claim = std::ranges::find(*request.asked, session.key, &SessionClaim::session);
+    return claim != request.asked->end() && std::binary_search(claim->keys.begin(), claim->keys.end(), key);
   }
   return std::any_of(request.items.begin(), request.items.end(),
                      [&](const Request::Item& item) { return item.session == &session && item.row.key == key; });

@@ -22,7 +22,8 @@ struct Actions {
   struct Claim {
     RequestId request = 0;
     PeerKey peer = 0;
-    std::vector<SessionClaim> sessions;
+    /// Never null.
+    std::shared_ptr<const std::vector<SessionClaim>> sessions;
   };
   /// Send exactly these claimed rows, in this order, then call `answered`.
   struct Send {

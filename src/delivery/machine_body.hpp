@@ -110,8 +110,10 @@ struct Machine::Body {
   /// This file's end of the matter, if the peer has seen a later epoch of it; not yet when a process that shares the
   /// file may just have made the request's epoch the older one.
   [[nodiscard]] std::optional<PeerNews> whetherStale(const Request& request, const SendReport& report);
-  /// The peer's word on the session that `items` are of; null: it gave none.
-  [[nodiscard]] static const SessionWord* wordOn(const SendReport& report, std::size_t firstItem, Items items);
+  /// The peer's word on the session that `items` are of; null: it gave none. `told` counts the words from the first on
+  /// that were given in the order of the sessions.
+  [[nodiscard]] static const SessionWord* wordOn(const SendReport& report, std::size_t firstItem, Items items,
+                                                 std::size_t& told);
   /// Whether the session's results count for nothing, as the peer has accepted there what we do not know to have sent.
   /// Where we may only have forgotten it, the next claim is to find out.
   [[nodiscard]] static bool mistrusts(Items items, std::uint64_t offered, const SessionWord& word);

@@ -62,9 +62,13 @@ std::optional<PeerNews> Machine::Body::whetherStale(const Request& request, cons
   return found;
 }
 
-const SessionWord* Machine::Body::wordOn(const SendReport& report, std::size_t firstItem, Items items) {
+const SessionWord* Machine::Body::wordOn(const SendReport& report, std::size_t firstItem, Items items,
+                                         std::size_t& told) {
   if (isUnit(items.front().session->key)) {
     return nullptr;
+  }
+  if (told < report.sessions.size() && report.sessions[told].firstFrame == firstItem) {
+    return &report.sessions[told++];
   }
   const auto word = std::find_if(report.sessions.begin(), report.sessions.end(),
                                  [&](const SessionWord& one) { return one.firstFrame == firstItem; });

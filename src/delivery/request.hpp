@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -16,8 +17,8 @@ struct Request {
   /// This store's, as of the claim.
   std::uint64_t ownEpoch = 0;
 
-  /// What the claim asked for; empty once it was answered.
-  std::vector<SessionClaim> asked;
+  /// What the claim asked for; null once it was answered.
+  std::shared_ptr<const std::vector<SessionClaim>> asked;
 
   struct Item {
     Session* session = nullptr;

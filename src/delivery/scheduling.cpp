@@ -103,14 +103,15 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   request.id = ++lastRequest;
   request.peer = &peer;
   request.epoch = peer.health.epoch();
-  request.asked = goesAlone ? takeSuspect(peer) : assemble(peer, allowed, now);
+  request.asked =
+      std::make_shared<const std::vector<SessionClaim>>(goesAlone ? takeSuspect(peer) : assemble(peer, allowed, now));
   peer.ordinarySinceSuspect = goesAlone ? 0 : peer.ordinarySinceSuspect + 1;
   peer.exclusive = goesAlone ? request.id : 0;
   peer.probe = down ? request.id : peer.probe;
   peer.alone = peer.requestsInFlight == 0 ? request.id : 0;
   ++peer.requestsInFlight;
   std::size_t frames = 0;
-  for (const SessionClaim& claim : request.asked) {
+  for (const SessionClaim& claim : *request.asked) {
     Session& session = sessions.at(claim.session);
     session.phase = Phase::inFlight;
     session.request = request.id;

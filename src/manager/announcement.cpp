@@ -5,6 +5,7 @@
 namespace ackbox::manager {
 
 Announcement::Announcement(StepJob& step, const PeerName& peerName) : resets_(std::move(step.resets)) {
+  told_.reserve(step.settled.size());
   for (std::size_t index = 0; index < step.settled.size(); ++index) {
     if (!step.settled[index]) {
       continue;
@@ -33,7 +34,7 @@ Announcement::Announcement(StepJob& step, const PeerName& peerName) : resets_(st
         continue;
     }
     told_.push_back({{std::move(step.settled[index]->messageId), peerName(step.settled[index]->session),
-                      step.sessionNames[index], step.settled[index]->sequence},
+                      std::move(step.sessionNames[index]), step.settled[index]->sequence},
                      std::move(settlement)});
   }
 }

@@ -28,6 +28,10 @@ constexpr std::size_t kLooksPerPoll = 5'000;
 
 template <typename Item>
 void moveTo(std::vector<Item>& target, std::vector<Item>& source) {
+  if (target.empty()) {
+    target.swap(source);
+    return;
+  }
   target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
   source.clear();
 }
@@ -40,7 +44,7 @@ bool needsStore(const delivery::Actions& actions) {
 bool isLone(const delivery::Actions& actions) {
   std::size_t claimed = 0;
   for (const delivery::Actions::Claim& claim : actions.claims) {
-    for (const delivery::SessionClaim& session : claim.sessions) {
+    for (const delivery::SessionClaim& session : *claim.sessions) {
       claimed += session.keys.size();
     }
   }

@@ -44,6 +44,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
     }
     settled = store.settle(actions.settlements);
     sessionNames.clear();
+    sessionNames.reserve(actions.settlements.size());
     for (const delivery::Settlement& settlement : actions.settlements) {
       sessionNames.push_back(store.sessionName(settlement.session));
     }
@@ -57,7 +58,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
     }
     claims.clear();
     for (const delivery::Actions::Claim& claim : actions.claims) {
-      claims.push_back(store.claim(claim.sessions));
+      claims.push_back(store.claim(*claim.sessions));
     }
     epoch = store.epoch();
     vitals = store.vitals();

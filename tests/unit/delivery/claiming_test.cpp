@@ -185,7 +185,9 @@ TEST_CASE("Rows behind the last one that the claim returned are asked for again"
   stage.store(1);
   stage.store(1);
   stage.tell();
-  stage.pendingClaims.front().sessions.front().keys.pop_back();
+  std::vector<SessionClaim> reached = *stage.pendingClaims.front().sessions;
+  reached.front().keys.pop_back();
+  stage.pendingClaims.front().sessions = std::make_shared<const std::vector<SessionClaim>>(std::move(reached));
   stage.holdClaims = false;
   stage.perform({});
   CHECK(stage.onlySend() == Keys{1});

@@ -140,7 +140,7 @@ TEST_CASE("P3: a number that nobody remembers to have sent is asked about before
     CHECK(stage.hear(beyond).empty());
     CHECK(stage.state(first) == MessageState::pending);
     REQUIRE(stage.pendingClaims.size() == 1);
-    const auto doubt = stage.pendingClaims.front().sessions.front().doubt;
+    const auto doubt = stage.pendingClaims.front().sessions->front().doubt;
     REQUIRE(doubt);
     CHECK(doubt->sequence == 9);
     CHECK(doubt->id == "nine");
@@ -151,14 +151,14 @@ TEST_CASE("P3: a number that nobody remembers to have sent is asked about before
       CHECK(stage.state(first) == MessageState::acked);
       CHECK_FALSE(stage.isDown());
       stage.enqueue(1);
-      CHECK_FALSE(stage.pendingClaims.front().sessions.front().doubt);
+      CHECK_FALSE(stage.pendingClaims.front().sessions->front().doubt);
     } else {
       stage.claimStatus[1] = ClaimStatus::outdated;
       const Actions::Claim asked = stage.pendingClaims.front();
       stage.pendingClaims.pop_front();
       Actions actions;
-      stage.machine->claimed(asked.request, std::vector{stage.claim(asked.sessions.front())}, stage.ownEpoch, stage.now,
-                             actions);
+      stage.machine->claimed(asked.request, std::vector{stage.claim(asked.sessions->front())}, stage.ownEpoch,
+                             stage.now, actions);
       REQUIRE(actions.news.size() == 1);
       CHECK(actions.news[0].found == PeerResetKind::selfRestored);
       CHECK(actions.news[0].accepted == 9);

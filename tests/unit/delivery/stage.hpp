@@ -214,8 +214,8 @@ struct Stage {
     const Actions::Claim made = std::move(pendingClaims.front());
     pendingClaims.pop_front();
     std::vector<SessionClaimed> got;
-    got.reserve(made.sessions.size());
-    for (const SessionClaim& asked : made.sessions) {
+    got.reserve(made.sessions->size());
+    for (const SessionClaim& asked : *made.sessions) {
       got.push_back(claim(asked));
     }
     Actions actions;
