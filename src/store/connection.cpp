@@ -92,6 +92,9 @@ void Connection::enterWalMode(const OutboxOptions& options) {
 }
 
 void Connection::setFullSync(bool full) {
+  if (synchronous_ == kSynchronousFull && log_ && log_->syncCommits(full)) {
+    return;
+  }
   const int wanted = full ? kSynchronousFull : kSynchronousNormal;
   if (wanted == synchronous_) {
     return;

@@ -74,6 +74,11 @@ GatheredLog::~GatheredLog() {
   release();
 }
 
+bool GatheredLog::syncCommits(bool on) noexcept {
+  syncsCommits_ = on;
+  return log_.file != nullptr;
+}
+
 void GatheredLog::release() noexcept {
   log_.giveBack();
   database_.giveBack();
@@ -104,6 +109,9 @@ int GatheredLog::sync(sqlite3_file* file, int flags) {
   const File& self = of(file);
   if (const int refused = self.owner->buffer_->flush(); refused != SQLITE_OK) {
     return refused;
+  }
+  if (self.owner->buffer_->takeCommit() && !self.owner->syncsCommits_) {
+    return SQLITE_OK;
   }
   self.owner->room_->keepBehind(self.owner->buffer_->end());
   return self.beneath->xSync(file, flags);

@@ -66,6 +66,7 @@ bool LogBuffer::holds(int size, std::int64_t offset) const noexcept {
 void LogBuffer::forget() noexcept {
   bytes_.clear();
   awaitsPage_ = false;
+  commits_ = false;
   end_ = -1;
 }
 

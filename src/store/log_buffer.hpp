@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace ackbox::store {
@@ -33,6 +34,9 @@ public:
   /// Whether a read of these bytes needs a `flush`.
   [[nodiscard]] bool holds(int size, std::int64_t offset) const noexcept;
 
+  /// Whether a sync that follows now is that of a commit. The next one is not.
+  [[nodiscard]] bool takeCommit() noexcept { return std::exchange(commits_, false); }
+
   /// Where the pages of this transaction end; -1 before its first.
   [[nodiscard]] std::int64_t end() const noexcept { return end_; }
 
@@ -51,8 +55,9 @@ private:
   std::vector<std::byte> bytes_;
   std::int64_t start_ = 0;
   std::int64_t end_ = -1;
-  // The last description waits for its page, which commits.
+  // The last description waits for its page.
   bool awaitsPage_ = false;
+  // It is that of a page that commits.
   bool commits_ = false;
   // How much room a page needs: as much as the last one.
   std::size_t pageBytes_ = 0;

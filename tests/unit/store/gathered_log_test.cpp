@@ -185,6 +185,32 @@ TEST_CASE("few durable commits change the length of the log's file, and others m
   CHECK(contentAfterRecovery(disk) == contentOf(ours.database));
 }
 
+TEST_CASE("P1: without its commits' syncs a log is synced where SQLite syncs it at NORMAL") {
+  const auto callsOf = [](const char* synchronous, bool spared) {
+    MemoryDisk disk;
+    Gathered ours(disk.name());
+    ours.database.exec(std::string("PRAGMA synchronous=") + synchronous);
+    CHECK(ours.log.syncCommits(!spared));
+    std::vector<std::string> calls;
+    disk.onCall = [&calls](DiskCall call, const std::string& path) {
+      calls.push_back(std::to_string(static_cast<int>(call)) + " " + path);
+      return SQLITE_OK;
+    };
+    for (const char* const checkpoint : {"", "PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA wal_checkpoint(FULL)",
+                                         "PRAGMA wal_checkpoint(RESTART)", "PRAGMA wal_checkpoint(TRUNCATE)", ""}) {
+      insert(ours.database, 3, checkpoint);
+      ours.database.exec("BEGIN IMMEDIATE");
+      insert(ours.database, 100);
+      ours.database.exec("ROLLBACK; BEGIN IMMEDIATE; UPDATE t SET v=v||'x'; COMMIT");
+    }
+    disk.onCall = nullptr;
+    return calls;
+  };
+  const std::vector<std::string> spared = callsOf("FULL", true);
+  CHECK(spared == callsOf("NORMAL", false));
+  CHECK(spared.size() < callsOf("FULL", false).size());
+}
+
 TEST_CASE("a disk without space for the room keeps the commit") {
   MemoryDisk disk;
   Gathered ours(disk.name());
