@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -47,35 +48,26 @@ std::string selectText() {
   return "SELECT " + columns + ",latencies FROM #counters";
 }
 
-// `SET a=a+?1,b=b+?2,…` of the first `count` counters.
-std::string increments(std::size_t count) {
-  std::string assignments;
-  for (std::size_t index = 0; index < count; ++index) {
-    const char* name = kCounterNames[index];
-    assignments.append(index == 0 ? "" : ",").append(name).append("=").append(name);
-    assignments.append("+?").append(std::to_string(index + 1));
-  }
-  return assignments;
-}
-
+// All columns, so that the row is not read for it.
 std::string updateText() {
-  return "UPDATE #counters SET " + increments(kCounterCount) + ",latencies=coalesce(?" +
-         std::to_string(kCounterCount + 1) + ",latencies)";
+  std::string assignments;
+  for (const char* name : kCounterNames) {
+    assignments.append(name).append("=?,");
+  }
+  return "UPDATE #counters SET " + assignments + "latencies=? WHERE id=1";
 }
 
 std::string updatePeerText() {
-  return "UPDATE #peer_counters SET " + increments(kPeerCounterCount) + " WHERE peer_id=?" +
-         std::to_string(kPeerCounterCount + 1);
+  std::string assignments;
+  for (std::size_t index = 0; index < kPeerCounterCount; ++index) {
+    const char* name = kCounterNames[index];
+    assignments.append(index == 0 ? "" : ",").append(name).append("=").append(name).append("+?");
+  }
+  return "UPDATE #peer_counters SET " + assignments + " WHERE peer_id=?";
 }
 
 std::size_t indexOf(Counter counter) {
   return static_cast<std::size_t>(counter);
-}
-
-template <std::size_t... Indices, typename Values, typename Last>
-void writeRow(Statement& statement, const Values& values, std::index_sequence<Indices...> /*unused*/,
-              const Last& last) {
-  Query(statement, values[Indices]..., last).run();
 }
 
 bool isLive(MessageState state) {
@@ -269,19 +261,24 @@ void Counters::writeAll() {
   if (!changes_.isUrgent && changes_.uncounted == 0) {
     return;
   }
-  load();
-  LatencyHistogram latencies = latencies_;
-  for (const std::chrono::milliseconds latency : changes_.latencies) {
-    latencies.record(latency);
-  }
-  const std::string encoded = changes_.latencies.empty() ? std::string() : latencies.encode();
-  writeRow(update_, changes_.values, std::make_index_sequence<kCounterCount>(),
-           changes_.latencies.empty() ? std::nullopt : std::optional(Blob{encoded}));
-  for (const auto& [peer, values] : changes_.peers) {
-    writeRow(updatePeer_, values, std::make_index_sequence<kPeerCounterCount>(), peer);
-  }
   base_ = values();
-  latencies_ = latencies;
+  if (!changes_.latencies.empty()) {
+    for (const std::chrono::milliseconds latency : changes_.latencies) {
+      latencies_.record(latency);
+    }
+    encodedLatencies_ = latencies_.encode();
+  }
+  Query update(update_, std::span<const std::int64_t>(base_));
+  update.add(encodedLatencies_.empty() ? std::nullopt : std::optional(Blob{encodedLatencies_}));
+  update.run();
+  for (const auto& [peer, values] : changes_.peers) {
+    if (peersCount_) {
+      Query updatePeer(updatePeer_, std::span<const std::int64_t>(values));
+      updatePeer.add(peer);
+      // 0 stands for that of a session which is missing.
+      peersCount_ = updatePeer.run() != 0 || peer == 0;
+    }
+  }
   changes_ = {};
   if (peers_.size() > kKnownSessionsMax) {
     peers_.clear();
@@ -291,6 +288,7 @@ void Counters::writeAll() {
 void Counters::forget() noexcept {
   changes_ = {};
   loaded_ = false;
+  peersCount_ = true;
   peers_.clear();
 }
 
@@ -305,7 +303,8 @@ void Counters::load() {
   for (std::size_t index = 0; index < kCounterCount; ++index) {
     base_[index] = query.integer(static_cast<int>(index));
   }
-  latencies_ = LatencyHistogram::decode(query.view(kCounterCount));
+  encodedLatencies_ = query.text(kCounterCount);
+  latencies_ = LatencyHistogram::decode(encodedLatencies_);
   loaded_ = true;
   count();
 }

@@ -63,8 +63,9 @@ using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 /// The columns of `#peer_counters` behind its key, in the order of `Counter`, with commas.
 [[nodiscard]] std::string peerCounterColumns();
 
-/// The counters row and each peer's counters: changes gather in memory and are written once per commit, as differences.
-/// Those of sessions' gauges gather here as well, for `Tails` to write.
+/// The counters row and each peer's counters: changes gather in memory and are written once per commit, the row as
+/// values, which the write lock keeps true, and the peers' as differences. Those of sessions' gauges gather here as
+/// well, for `Tails` to write.
 ///
 /// A new row says by itself that it is to be counted, by an id above `Counter::lastKey`, so a commit of enqueues alone
 /// leaves the counters' row as it is until `kUncountedMax` rows are waiting. Whoever reads the row adds them, and any
@@ -152,10 +153,14 @@ private:
   Statement selectPeer_;
   CounterValues base_{};
   LatencyHistogram latencies_;
+  // The same as its column has it.
+  std::string encodedLatencies_;
   Changes changes_;
   // A session never changes its peer; but one that is rolled back may give its key to another.
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> peers_;
   bool loaded_ = false;
+  // False once it was seen that the file knows one peer, which has no row of its own.
+  bool peersCount_ = true;
 };
 
 }  // namespace ackbox::store
