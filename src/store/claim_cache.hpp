@@ -23,9 +23,11 @@ struct OutboxRow {
   OutboundFrame frame;
 };
 
-/// A session's row as its claim needs it; what moves is in `SessionStates`.
+/// A session's row as its claim needs it, or who is told of it; what moves is in `SessionStates`.
 struct SessionRow {
   std::string name;
+  delivery::PeerKey peer = 0;
+  bool isLane = false;
   /// Paused, or blocked by a dead letter.
   bool isHalted = false;
   std::uint8_t priority = 0;
@@ -33,7 +35,8 @@ struct SessionRow {
   std::int64_t recall = 0;
 };
 
-/// What a claim need not read: pending rows that were enqueued here and not claimed since, and sessions' rows.
+/// What a claim need not read: pending rows that were enqueued here and not claimed since, and the rows of sessions
+/// that began or were claimed here.
 ///
 /// Anything may be missing. Whoever changes such a row otherwise than through the reference takes it out of here, and
 /// what the file may contradict is forgotten: after a rollback, or another connection's commit. Thread-safety: none.

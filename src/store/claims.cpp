@@ -36,8 +36,8 @@ std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool was
 
 Claims::Claims(Context& context)
     : context_(context),
-      selectSession_(context.prepare("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall FROM #sessions "
-                                     "WHERE id=?1")),
+      selectSession_(context.prepare("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall,peer_id,lane<>0 "
+                                     "FROM #sessions WHERE id=?1")),
       isOurs_(context.prepare(std::string("SELECT 1 FROM #outbox WHERE id=")
                                   .append(keyOfMessage())
                                   .append(" AND session_id=?2 AND sequence=?3"))),
@@ -125,6 +125,8 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
   row.priority = query.as<std::uint8_t>(1);
   row.isHalted = query.integer(2) != 0;
   row.recall = query.integer(3);
+  row.peer = query.integer(4);
+  row.isLane = query.integer(5) != 0;
   return &context_.claimCache.keep(key, std::move(row));
 }
 

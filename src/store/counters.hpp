@@ -96,6 +96,8 @@ public:
   void enter(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
   /// A pending row to `peer` was enqueued under the next key, behind the tail of a session, whose gauges `Tails` keeps.
   void append(delivery::PeerKey peer, std::int64_t bytes);
+  /// The session was made just now.
+  void begun(delivery::SessionKey session, delivery::PeerKey peer) { peers_.insert_or_assign(session, peer); }
   /// A live row more in a lane, where its gauge is no matter of `Tails`.
   void addLive(delivery::SessionKey lane) { ++changes_.sessions[lane].live; }
   /// A row changes its state from one live state to another, which is no matter of its session's gauges.

@@ -138,20 +138,31 @@ bool Discovery::introduce(delivery::SessionKey key, NewRows& found) {
   if (sessions_.contains(key)) {
     return false;
   }
+  const SessionRow* const row = context_.claimCache.session(key);
+  const SessionState* const state = context_.states.known(key);
+  delivery::SessionInfo info = row != nullptr && state != nullptr ? delivery::SessionInfo{.key = key,
+                                                                                          .peer = row->peer,
+                                                                                          .dueAt = state->dueAt,
+                                                                                          .priority = row->priority,
+                                                                                          .unordered = row->isLane,
+                                                                                          .name = row->name}
+                                                                  : read(key);
+  sessions_.emplace(key, info.name);
+  found.sessions.push_back(std::move(info));
+  return true;
+}
+
+delivery::SessionInfo Discovery::read(delivery::SessionKey key) {
   Query query(selectSession_, key);
   if (!query.next()) {
     throw Error(Errc::databaseCorrupt, "session " + std::to_string(key) + " of an outbox row is missing");
   }
-  delivery::SessionInfo info;
-  info.key = key;
-  info.peer = query.integer(0);
-  info.dueAt = query.instant(2);
-  info.priority = query.as<std::uint8_t>(3);
-  info.unordered = query.integer(4) != 0;
-  info.name = query.text(1);
-  sessions_.emplace(key, info.name);
-  found.sessions.push_back(std::move(info));
-  return true;
+  return {.key = key,
+          .peer = query.integer(0),
+          .dueAt = query.instant(2),
+          .priority = query.as<std::uint8_t>(3),
+          .unordered = query.integer(4) != 0,
+          .name = query.text(1)};
 }
 
 std::uint8_t Discovery::priorityOf(delivery::SessionKey key,

@@ -39,6 +39,7 @@ private:
   void rescan() noexcept;
   /// True when the session was not known.
   bool introduce(delivery::SessionKey key, NewRows& found);
+  [[nodiscard]] delivery::SessionInfo read(delivery::SessionKey key);
   /// A session's priority now, read once per `read`.
   [[nodiscard]] std::uint8_t priorityOf(delivery::SessionKey key,
                                         std::unordered_map<delivery::SessionKey, std::uint8_t>& read);

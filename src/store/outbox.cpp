@@ -162,13 +162,24 @@ SessionTail& Outbox::tailOf(const SessionName& session, std::uint8_t priority) {
     return found->second;
   }
   const auto known = rows_.findSession(session);
-  SessionTail tail = known ? *known : rows_.insertSession(session, priority);
+  SessionTail tail = known ? *known : begin(session, priority);
   if (const SessionState* const state = context_.states.known(tail.key)) {
     tail.lastSequence = state->lastSequence;
   }
   tail.lastSequence = context_.tails.lastSequence(tail.key, tail.lastSequence);
   ++cached_;
   return lane.emplace(std::string(name), tail).first->second;
+}
+
+// Its first message is told and claimed next, for which nothing need be read that is known here.
+SessionTail Outbox::begin(const SessionName& session, std::uint8_t priority) {
+  const SessionTail tail = rows_.insertSession(session, priority);
+  context_.counters.begun(tail.key, session.peer);
+  context_.states.begun(tail.key);
+  context_.claimCache.keep(
+      tail.key,
+      {.name = std::string(session.name), .peer = session.peer, .isLane = session.lane != 0, .priority = priority});
+  return tail;
 }
 
 }  // namespace ackbox::store

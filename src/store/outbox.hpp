@@ -57,6 +57,7 @@ private:
   using Lane = std::unordered_map<std::string, SessionTail, NameHash, std::equal_to<>>;
 
   SessionTail& tailOf(const SessionName& session, std::uint8_t priority);
+  SessionTail begin(const SessionName& session, std::uint8_t priority);
   void append(delivery::PeerKey peer, SessionTail& tail, const SessionTail& place, const delivery::RowSeen& row,
               std::int64_t bytes);
   void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);

@@ -49,6 +49,9 @@ public:
   [[nodiscard]] const SessionState& of(delivery::SessionKey session) { return entryOf(session).state; }
   /// The same, to be changed before `flush`.
   [[nodiscard]] SessionState& change(delivery::SessionKey session);
+  /// The session's row was made just now, by `kInsertState`. Even in a nested scope: when that is undone, what is
+  /// remembered is true of whichever session has the key next.
+  void begun(delivery::SessionKey session) { entries_.try_emplace(session); }
   /// Null: it is not in memory, so its row is all there is. Even in a nested scope.
   [[nodiscard]] const SessionState* known(delivery::SessionKey session) const;
 

@@ -45,6 +45,43 @@ TEST_CASE("P4: own and foreign commits are told once each, in the order of their
   CHECK(keysOf(theirs->takeNewRows(10)) == Keys{1, 2, 3});
 }
 
+TEST_CASE("a session that begins is told from memory as its row says it, also under the key of one that was undone") {
+  StoreWorld world;
+  const auto ours = world.open();
+  const auto theirs = world.open();
+  const auto frame = [](const char* session, std::uint8_t priority) {
+    Frame made = frameOf(session);
+    made.priority = priority;
+    return made;
+  };
+  inTransaction(*ours, [&] {
+    ours->enqueue(frame("first", 2));
+    ours->savepoint();
+    ours->enqueue(frame("undone", 9));
+    ours->rollbackToSavepoint();
+    ours->enqueue(frame("second", 3));
+    ours->enqueue(frame("second", 5));
+    ours->enqueue(frame("", 7));
+  });
+  const auto remembered = ours->takeNewRows(10);
+  inTransaction(*theirs, [] {});
+  const auto read = theirs->takeNewRows(10);
+  REQUIRE(remembered.sessions.size() == 3);
+  REQUIRE(read.sessions.size() == 3);
+  for (std::size_t place = 0; place < 3; ++place) {
+    const delivery::SessionInfo& mine = remembered.sessions[place];
+    const delivery::SessionInfo& truth = read.sessions[place];
+    CHECK(mine.key == truth.key);
+    CHECK(mine.peer == truth.peer);
+    CHECK(mine.dueAt == truth.dueAt);
+    CHECK(mine.priority == truth.priority);
+    CHECK(mine.unordered == truth.unordered);
+    CHECK(mine.name == truth.name);
+  }
+  CHECK(read.sessions[1].priority == 5);
+  CHECK(read.sessions[2].unordered);
+}
+
 TEST_CASE("row 11: a row is told together with the orders that came before it, also where nothing is stored here") {
   StoreWorld world;
   const auto ours = world.open();
