@@ -58,7 +58,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock)),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_),
-      writer_(store_, [this](store::Store& store) { afterCommit(store); }) {
+      writer_(store_, [this](store::Store& store) { return afterCommit(store); }) {
   if (options_.storeExecutor) {
     writer_.runOn(options_.storeExecutor);
   } else {
@@ -370,22 +370,38 @@ void Core::tellSuperseded(store::Store& store) {
   }
 }
 
-void Core::afterCommit(store::Store& store) {
+// The run is woken when the store is free: its first step is a transaction, which would wait for the end of this one.
+store::Writer::Tell Core::afterCommit(store::Store& store) {
   tellSuperseded(store);
   waiters_.committed(store);
-  const bool heard = withEngine([&](Engine& running) {
-    try {
-      store::NewRows rows = store.takeNewRows(kNewsChunk);
-      if (!rows.empty()) {
-        running.rowsAppeared(std::move(rows), store.shared());
-      }
-    } catch (const std::exception&) {
-      // The rows are committed; the run's next poll reads them, or learns why it cannot.
-    }
-  });
-  if (!heard) {
+  struct News {
+    // Held until the run is told, so that it is told in the order of the commits. Let go of after the run.
+    std::unique_lock<std::mutex> gate;
+    std::shared_ptr<Engine> run;
+    store::NewRows rows;
+    bool shared = false;
+  };
+  News news{std::unique_lock(*gate_), engine(), {}, store.shared()};
+  if (!news.run) {
     store.stopDiscovery();
+    return {};
   }
+  // The rows are committed; where memory is short the run's next poll reads them, or learns why it cannot.
+  try {
+    news.rows = store.takeNewRows(kNewsChunk);
+    if (!news.rows.empty()) {
+      return [told = std::make_shared<News>(std::move(news))] {
+        try {
+          told->run->rowsAppeared(std::move(told->rows), told->shared);
+        } catch (const std::exception&) {
+          // Said above.
+        }
+      };
+    }
+  } catch (const std::exception&) {
+    // Said above.
+  }
+  return {};
 }
 
 }  // namespace ackbox::manager

@@ -94,7 +94,7 @@ private:
   // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender. Call with mutex_ held.
   std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& executor, RunMode mode, bool commitsHere);
   void runEnded(const StopReport& report);
-  void afterCommit(store::Store& store);
+  [[nodiscard]] store::Writer::Tell afterCommit(store::Store& store);
   void tellSuperseded(store::Store& store);
   [[nodiscard]] std::shared_ptr<Engine> engine() const;
   /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.

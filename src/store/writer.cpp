@@ -18,6 +18,13 @@ constexpr std::size_t kGroupJobsMax = 1'024;
 // gathered no more.
 constexpr std::size_t kIdleYieldsMax = 16;
 
+// Once, and destroyed by its end.
+void call(Writer::Tell& tell) {
+  if (const Writer::Tell told = std::exchange(tell, nullptr)) {
+    told();
+  }
+}
+
 }  // namespace
 
 Writer::Writer(Store& store, AfterCommit afterCommit) : store_(store), afterCommit_(std::move(afterCommit)) {}
@@ -70,32 +77,29 @@ void Writer::submit(Job& job) noexcept {
 
 bool Writer::commitHere(Job& job, WhenLocked whenLocked) noexcept {
   {
-    std::unique_lock lock(mutex_);
-    const auto crowded = [this] { return closed_ || post_ || head_ != nullptr || lastGroup_ != 1; };
-    if (whenLocked == WhenLocked::leave && !crowded()) {
-      told_.wait(lock, [this] { return !(committing_ && telling_); });
-    }
-    if (crowded() || committing_) {
+    const std::scoped_lock lock(mutex_);
+    if (closed_ || post_ || head_ != nullptr || lastGroup_ != 1 || committing_) {
       return false;
     }
     committing_ = true;
   }
   job.next_ = nullptr;
-  const bool finished = commitGroup(&job, whenLocked);
-  endCommit();
+  Tell tell;
+  const bool finished = commitGroup(&job, whenLocked, tell);
+  endCommit(std::move(tell));
   return finished;
 }
 
-void Writer::endCommit() noexcept {
-  const std::scoped_lock lock(mutex_);
-  committing_ = false;
-  if (std::exchange(telling_, false)) {
-    told_.notify_all();
+void Writer::endCommit(Tell tell) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    committing_ = false;
+    // Under the lock: the thread that this wakes may destroy the writer.
+    if (head_ != nullptr || closed_) {
+      wake_.notify_all();
+    }
   }
-  // Under the lock: the thread that this wakes may destroy the writer.
-  if (head_ != nullptr || closed_) {
-    wake_.notify_all();
-  }
+  call(tell);
 }
 
 bool Writer::runOnce() {
@@ -107,7 +111,9 @@ bool Writer::runOnce() {
   if (first == nullptr) {
     return false;
   }
-  commitGroup(first, WhenLocked::wait);
+  Tell tell;
+  commitGroup(first, WhenLocked::wait, tell);
+  call(tell);
   const std::scoped_lock lock(mutex_);
   if (post_ && head_ != nullptr) {
     askToRun();
@@ -145,8 +151,9 @@ void Writer::loop() noexcept {
       }
       committing_ = true;
     }
-    commitGroup(first, WhenLocked::wait);
-    endCommit();
+    Tell tell;
+    commitGroup(first, WhenLocked::wait, tell);
+    endCommit(std::move(tell));
   }
 }
 
@@ -185,21 +192,21 @@ Job* Writer::takeGroup() noexcept {
 }
 
 // False, with nothing done, only where another's lock is not to be waited for.
-bool Writer::commitGroup(Job* first, WhenLocked whenLocked) noexcept {
+bool Writer::commitGroup(Job* first, WhenLocked whenLocked, Tell& tell) noexcept {
   // A job's `done` may run a group of its own where there is no thread.
   const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
-  const bool finished = commitAndFinish(first, whenLocked);
+  const bool finished = commitAndFinish(first, whenLocked, tell);
   runner_ = outer;
   return finished;
 }
 
-bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked) noexcept {
+bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, Tell& tell) noexcept {
   const std::error_code failure = tryCommit(first, whenLocked);
   if (failure == Errc::databaseBusy && whenLocked == WhenLocked::leave) {
     return false;
   }
   if (!failure || failure == Errc::databaseBusy) {
-    finish(first, failure);
+    tell = finish(first, failure);
     return true;
   }
   const bool single = first->next_ == nullptr;
@@ -210,8 +217,11 @@ bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked) noexcept {
     while (alone == Errc::handlerEndedTransaction) {
       alone = tryCommit(first, WhenLocked::wait);
     }
-    finish(first, alone);
+    tell = finish(first, alone);
     first = next;
+    if (first != nullptr) {
+      call(tell);
+    }
   }
   return true;
 }
@@ -235,20 +245,14 @@ std::error_code Writer::tryCommit(Job* first, WhenLocked whenLocked) noexcept {
   }
 }
 
-void Writer::finish(Job* first, const std::error_code& error) noexcept {
+Writer::Tell Writer::finish(Job* first, const std::error_code& error) noexcept {
   while (first != nullptr) {
     // `done` may destroy the job.
     Job* const next = std::exchange(first->next_, nullptr);
     first->done(error);
     first = next;
   }
-  if (!error && afterCommit_) {
-    {
-      const std::scoped_lock lock(mutex_);
-      telling_ = committing_;
-    }
-    afterCommit_(store_);
-  }
+  return error || !afterCommit_ ? Tell() : afterCommit_(store_);
 }
 
 }  // namespace ackbox::store

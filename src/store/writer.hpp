@@ -57,9 +57,12 @@ enum class WhenLocked : std::uint8_t {
 /// Thread-safety: `submit` from any thread; one caller of `runOnce` at a time.
 class Writer {
 public:
-  /// Called after each group that committed, in the same thread, after the jobs' `done`.
+  /// Called in the same thread when the next job may be committed by another: whom it wakes finds nothing in the way.
+  /// No job is run or told of its end before it. Must not throw.
+  using Tell = std::function<void()>;
+  /// Called after each group that committed, in the same thread, after the jobs' `done`. What it returns may be empty.
   /// It may wait for no other thread.
-  using AfterCommit = std::function<void(Store&)>;
+  using AfterCommit = std::function<Tell(Store&)>;
 
   explicit Writer(Store& store, AfterCommit afterCommit = {});
   /// Stops the thread after the jobs that were submitted; later ones end with `Errc::stopped`.
@@ -98,29 +101,26 @@ public:
 
 private:
   void loop() noexcept;
-  void endCommit() noexcept;
+  void endCommit(Tell tell) noexcept;
   void askToRun() noexcept;
   void gather(std::unique_lock<std::mutex>& lock) noexcept;
   Job* takeGroup() noexcept;
-  bool commitGroup(Job* first, WhenLocked whenLocked) noexcept;
-  bool commitAndFinish(Job* first, WhenLocked whenLocked) noexcept;
+  bool commitGroup(Job* first, WhenLocked whenLocked, Tell& tell) noexcept;
+  bool commitAndFinish(Job* first, WhenLocked whenLocked, Tell& tell) noexcept;
   std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;
-  void finish(Job* first, const std::error_code& error) noexcept;
+  [[nodiscard]] Tell finish(Job* first, const std::error_code& error) noexcept;
 
   Store& store_;
   AfterCommit afterCommit_;
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::condition_variable told_;
   // Guarded by mutex_.
   Job* head_ = nullptr;
   Job* tail_ = nullptr;
   bool closed_ = false;
   // Somebody, whom `runner_` names, is inside `commitGroup`.
   bool committing_ = false;
-  // All that is left of that is `afterCommit_`, which may be what brought another job here.
-  bool telling_ = false;
   std::size_t queued_ = 0;
   // How many jobs the last group had, and how many threads waited for them.
   std::size_t lastGroup_ = 1;

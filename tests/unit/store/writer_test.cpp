@@ -9,6 +9,7 @@
 #include <atomic>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "ackbox/error.hpp"
 #include "store/reader.hpp"
@@ -56,7 +57,10 @@ struct Fixture {
   Fixture() {
     world.options.busyTimeout = std::chrono::milliseconds(1);
     store = world.open();
-    writer = std::make_unique<store::Writer>(*store, [this](store::Store&) { ++commits; });
+    writer = std::make_unique<store::Writer>(*store, [this](store::Store&) {
+      ++commits;
+      return store::Writer::Tell();
+    });
   }
   std::uint64_t pending() const { return store::Reader(world.file, world.options).stats().pending; }
 };
@@ -213,6 +217,40 @@ TEST_CASE("a lone job that must not wait leaves everything as it is while anothe
   // The others wait as before.
   const auto patience = std::chrono::milliseconds(fixture.store->database().execAndGet("PRAGMA busy_timeout").getInt());
   CHECK(patience == fixture.world.options.busyTimeout);
+}
+
+TEST_CASE("whom a commit's news wakes finds the writer free, and is woken before any other job") {
+  StoreWorld world;
+  const auto store = world.open();
+  std::string log;
+  NotingJob woken("woken", log, enqueueInto);
+  std::unique_ptr<store::Writer> writer;
+  bool wakes = false;
+  writer = std::make_unique<store::Writer>(*store, [&](store::Store&) -> store::Writer::Tell {
+    return [&] {
+      log += "told ";
+      if (std::exchange(wakes, false)) {
+        CHECK(writer->commitHere(woken, store::WhenLocked::leave));
+      }
+    };
+  });
+  NotingJob lone("lone", log, enqueueInto);
+  wakes = true;
+  REQUIRE(writer->commitHere(lone));
+  CHECK(log == "lone told woken told ");
+
+  log.clear();
+  NotingJob bad("bad", log, [](store::Store&) { throw Error(Errc::diskFull, "no space"); });
+  NotingJob first("first", log, enqueueInto);
+  NotingJob second("second", log, [&log](store::Store& into) {
+    log += "runs ";
+    enqueueInto(into);
+  });
+  writer->submit(bad);
+  writer->submit(first);
+  writer->submit(second);
+  REQUIRE(writer->runOnce());
+  CHECK(log == "bad! first told runs second told ");
 }
 
 TEST_CASE("a job that asks for a commit from inside a commit is sent to the queue") {
