@@ -32,7 +32,7 @@ InboundMarks::InboundMarks(Context& context)
                                      "#inbound_sessions WHERE source=?1 AND origin=?2 AND session=?3")),
       insertSession_(context.prepare(
           "INSERT INTO #inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms,accepted_id,"
-          "accepted_digest) VALUES(?1,?2,?3,?4,?5,0,?6,?7,?8)")),
+          "accepted_digest) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")),
       updateSession_(context.prepare("UPDATE #inbound_sessions SET accepted_sequence=?2, epoch=?3, gaps=gaps+?4, "
                                      "updated_at_ms=?5, accepted_id=?6, "
                                      "accepted_digest=?7 WHERE id=?1")),
@@ -135,22 +135,23 @@ void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const M
     Query(markMessage_, markId(frame.session, frame.id), frame.source, now, keepUntil, frame.digest).run();
   } else {
     Mark& mark = markOf(frame);
-    if (mark.key == 0) {
-      Query(insertSession_, frame.source, frame.origin, frame.session, frame.sequence, frame.epoch, now, frame.id,
-            frame.digest)
-          .run();
-      mark.key = sqlite3_last_insert_rowid(context_.connection.handle());
-    }
-    if (!mark.isChanged) {
-      mark.isChanged = true;
-      changed_.push_back(&mark);
-    }
     mark.accepted = std::max(mark.accepted, frame.sequence);
     mark.epoch = std::max(mark.epoch, frame.epoch);
     mark.acceptedId = frame.id;
     mark.acceptedDigest = frame.digest;
-    mark.gaps += static_cast<std::int64_t>(gap);
     mark.updatedAt = now;
+    if (mark.key == 0) {
+      Query(insertSession_, frame.source, frame.origin, frame.session, mark.accepted, mark.epoch, gap, now,
+            mark.acceptedId, mark.acceptedDigest)
+          .run();
+      mark.key = sqlite3_last_insert_rowid(context_.connection.handle());
+    } else {
+      mark.gaps += static_cast<std::int64_t>(gap);
+      if (!mark.isChanged) {
+        mark.isChanged = true;
+        changed_.push_back(&mark);
+      }
+    }
     if (std::uint64_t& epoch = epochOf(frame); frame.epoch > epoch) {
       Query(markOrigin_, frame.source, frame.origin, frame.epoch).run();
       epoch = frame.epoch;
