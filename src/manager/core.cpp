@@ -336,8 +336,10 @@ void Core::laterWord(const store::Store::LaterWord& told, const FrameResult& wor
 }
 
 Stats Core::stats() const {
+  const RefusalCounts::Values unwritten = refusals_->unwritten();
   Stats stats = reader_.stats();
-  refusals_->addTo(stats);
+  stats.refusedUnauthenticated += unwritten.unauthenticated;
+  stats.refusedForbidden += unwritten.forbidden;
   return stats;
 }
 

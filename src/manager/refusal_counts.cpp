@@ -39,10 +39,9 @@ void RefusalCounts::flush() {
   write(due);
 }
 
-void RefusalCounts::addTo(Stats& stats) const {
+RefusalCounts::Values RefusalCounts::unwritten() const {
   const std::scoped_lock lock(mutex_);
-  stats.refusedUnauthenticated += left_.unauthenticated + underWay_.unauthenticated;
-  stats.refusedForbidden += left_.forbidden + underWay_.forbidden;
+  return {left_.unauthenticated + underWay_.unauthenticated, left_.forbidden + underWay_.forbidden};
 }
 
 // With mutex_ held.

@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "ackbox/clock.hpp"
-#include "ackbox/stats.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {
@@ -27,8 +26,9 @@ public:
   void add(const Values& values);
   /// Writes what is left, later.
   void flush();
-  /// Adds what is not written yet. What is being written at this very moment may count twice, and never not at all.
-  void addTo(Stats& stats) const;
+  /// What is not written yet. Asked for before the file: then what is being written at this very moment may count
+  /// twice, and never not at all.
+  [[nodiscard]] Values unwritten() const;
 
 private:
   [[nodiscard]] Values take();

@@ -67,10 +67,11 @@ struct Receiver {
 
   /// What is being written at this moment may count twice.
   void awaitTotal(std::uint64_t Stats::*total, std::uint64_t expected) const {
-    while (manager->getStats().*total > expected) {
+    std::uint64_t counted = manager->getStats().*total;
+    for (; counted > expected; counted = manager->getStats().*total) {
       std::this_thread::yield();
     }
-    CHECK(manager->getStats().*total == expected);
+    CHECK(counted == expected);
   }
 
   testing::TempDir dir;
