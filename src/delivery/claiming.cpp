@@ -32,7 +32,8 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
   }
   Request& known = place->second;
   known.ownEpoch = ownEpoch;
-  check(sessions.size() == known.asked->size(), "a claim is answered for each session asked for");
+  check(std::ranges::equal(sessions, *known.asked, {}, &SessionClaimed::session, &SessionClaim::session),
+        "a claim is answered for each session asked for, in that order");
   Peer& peer = *known.peer;
   Body::Filling filling;
   filling.bytesMax = body_->options.batchBytes;
@@ -42,7 +43,6 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
   const auto answered = std::exchange(known.asked, nullptr);
   const std::vector<SessionClaim>& asked = *answered;
   for (std::size_t index = 0; index < asked.size(); ++index) {
-    check(sessions[index].session == asked[index].session, "a claim is answered in the order asked");
     body_->take(known, asked[index], sessions[index], filling, now, actions);
   }
   if (peer.bucket.limits()) {

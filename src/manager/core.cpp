@@ -374,6 +374,7 @@ void Core::tellSuperseded(store::Store& store) {
 
 // The run is woken when the store is free: its first step is a transaction, which would wait for the end of this one.
 store::Writer::Tell Core::afterCommit(store::Store& store) {
+  using Tell = store::Writer::Tell;
   tellSuperseded(store);
   waiters_.committed(store);
   struct News {
@@ -383,27 +384,27 @@ store::Writer::Tell Core::afterCommit(store::Store& store) {
     store::NewRows rows;
     bool shared = false;
   };
-  News news{std::unique_lock(*gate_), engine(), {}, store.shared()};
-  if (!news.run) {
+  News found{std::unique_lock(*gate_), engine(), {}, store.shared()};
+  if (!found.run) {
     store.stopDiscovery();
     return {};
   }
-  // The rows are committed; where memory is short the run's next poll reads them, or learns why it cannot.
   try {
-    news.rows = store.takeNewRows(kNewsChunk);
-    if (!news.rows.empty()) {
-      return [told = std::make_shared<News>(std::move(news))] {
-        try {
-          told->run->rowsAppeared(std::move(told->rows), told->shared);
-        } catch (const std::exception&) {
-          // Said above.
-        }
-      };
-    }
+    const auto news = std::make_shared<News>(std::move(found));
+    Tell tell = [news] {
+      try {
+        news->run->rowsAppeared(std::move(news->rows), news->shared);
+      } catch (const std::exception&) {
+        // They are committed, and the next run finds them.
+      }
+    };
+    // Last, as what it gives is not given again.
+    news->rows = store.takeNewRows(kNewsChunk);
+    return news->rows.empty() ? Tell() : tell;
   } catch (const std::exception&) {
-    // Said above.
+    // They are committed; the run's next poll reads them, or learns why it cannot.
+    return {};
   }
-  return {};
 }
 
 }  // namespace ackbox::manager

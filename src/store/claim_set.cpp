@@ -32,6 +32,7 @@ ClaimSet::ClaimSet(Connection& connection, std::string_view table)
       erase_(connection.prepare(on("DELETE FROM ", table, " WHERE block BETWEEN ?1 AND ?2 AND owner_id=?3"))),
       removeForeign_(connection.prepare(
           on("UPDATE ", table, " SET bits=bits&~(1<<(?1&63)) WHERE block=?1>>6 AND owner_id<>?2 AND bits>>(?1&63)&1"))),
+      eraseForeign_(connection.prepare(on("DELETE FROM ", table, " WHERE block=?1>>6 AND owner_id<>?2 AND bits=0"))),
       removeAll_(connection.prepare(on("DELETE FROM ", table, " WHERE owner_id=?1"))) {}
 
 bool ClaimSet::holds(std::int64_t id) {
@@ -55,6 +56,7 @@ void ClaimSet::remove(std::int64_t id) {
     change(id).bits &= ~bitOf(id);
   } else if (isForeign(id)) {
     Query(removeForeign_, id, owner_).run();
+    Query(eraseForeign_, id, owner_).run();
     foreign_[blockOf(id)] &= ~bitOf(id);
   }
 }

@@ -72,6 +72,7 @@ private:
   Statement writeMany_;
   Statement erase_;
   Statement removeForeign_;
+  Statement eraseForeign_;
   Statement removeAll_;
   bool loaded_ = false;
   // In order, so that neighbours that are done with go together.

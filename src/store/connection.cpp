@@ -109,4 +109,12 @@ void Connection::setFullSync(bool full) {
   synchronous_ = wanted;
 }
 
+void Connection::doubtSync() noexcept {
+  synchronous_ = 0;
+  if (log_) {
+    // What SQLite is told from now on holds by itself.
+    log_->syncCommits(true);
+  }
+}
+
 }  // namespace ackbox::store

@@ -31,6 +31,8 @@ public:
   /// FULL: a commit is fsynced before it returns. Outside a transaction. Throws `databaseError` when SQLite does not
   /// follow.
   void setFullSync(bool full);
+  /// Foreign code may have changed it: the next `setFullSync` asks SQLite.
+  void doubtSync() noexcept;
 
 private:
   void inspect(const OutboxOptions& options);

@@ -1,5 +1,7 @@
 #include "store/transaction.hpp"
 
+#include <utility>
+
 namespace ackbox::store {
 
 Transaction::Transaction(Connection& connection)
@@ -25,11 +27,14 @@ bool Transaction::begin(bool fullSync) {
   if (sqlite3_get_autocommit(connection_.handle()) == 0) {
     Query(rollback_).run();
   }
+  if (std::exchange(lost_, false)) {
+    // Who ended the last one may have changed the settings behind it.
+    connection_.doubtSync();
+  }
   connection_.setFullSync(fullSync);
   Query(begin_).run();
   open_ = true;
   guarded_ = false;
-  lost_ = false;
   try {
     const std::int64_t version = dataVersion();
     const bool changed = version != seenVersion_;

@@ -111,9 +111,12 @@ bool Writer::runOnce() {
   if (first == nullptr) {
     return false;
   }
+  // Up to the end of the tell, with which the last owner of this writer may go.
+  const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
   Tell tell;
   commitGroup(first, WhenLocked::wait, tell);
   call(tell);
+  runner_ = outer;
   const std::scoped_lock lock(mutex_);
   if (post_ && head_ != nullptr) {
     askToRun();
@@ -139,6 +142,7 @@ void Writer::close() noexcept {
 }
 
 void Writer::loop() noexcept {
+  loop_ = std::this_thread::get_id();
   while (true) {
     Job* first = nullptr;
     {

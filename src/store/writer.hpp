@@ -57,8 +57,9 @@ enum class WhenLocked : std::uint8_t {
 /// Thread-safety: `submit` from any thread; one caller of `runOnce` at a time.
 class Writer {
 public:
-  /// Called in the same thread when the next job may be committed by another: whom it wakes finds nothing in the way.
-  /// No job is run or told of its end before it. Must not throw.
+  /// Called in the same thread, before that runs another job, when the next one may be committed by another thread:
+  /// whom it wakes finds nothing in the way. To keep the order of the commits is the caller's own matter. Must not
+  /// throw.
   using Tell = std::function<void()>;
   /// Called after each group that committed, in the same thread, after the jobs' `done`. What it returns may be empty.
   /// It may wait for no other thread.
@@ -94,7 +95,10 @@ public:
   bool runOnce();
 
   /// Whether the caller is what commits, which cannot wait for itself.
-  [[nodiscard]] bool runsInThisThread() const noexcept { return runner_.load() == std::this_thread::get_id(); }
+  [[nodiscard]] bool runsInThisThread() const noexcept {
+    const std::thread::id self = std::this_thread::get_id();
+    return runner_.load() == self || loop_.load() == self;
+  }
 
   /// Refuses new jobs, finishes the queued ones, joins the thread. Idempotent.
   void close() noexcept;
@@ -128,6 +132,8 @@ private:
 
   // The thread that commits, as long as it does.
   std::atomic<std::thread::id> runner_;
+  // The writer's own, which is busy with a tell after that.
+  std::atomic<std::thread::id> loop_;
   // Constant once jobs are submitted. What was posted finds the writer, while there is one, through the link.
   Post post_;
   std::shared_ptr<Writer*> link_;

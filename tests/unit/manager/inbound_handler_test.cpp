@@ -80,6 +80,10 @@ struct Receiver {
     if (frame.data == "\"rollback\"") {
       transaction.database().exec("ROLLBACK");
     }
+    if (frame.data == "\"unsync\"") {
+      transaction.database().exec("ROLLBACK; PRAGMA synchronous=OFF");
+    }
+    synchronous = transaction.database().execAndGet("PRAGMA synchronous").getInt();
     return HandlerResult::ack("{\"seen\":true}");
   }
 
@@ -116,7 +120,16 @@ struct Receiver {
   std::optional<SQLite::Database> reader;
   std::optional<InboundHandler> handler;
   int calls = 0;
+  int synchronous = 0;
 };
+
+TEST_CASE("P1: a handler that undoes its transaction and has no commit synced any more does so for itself only") {
+  Receiver bob;
+  CHECK(json::parse(bob.post({outbound("s", 1, 0, "\"unsync\"")}).body)["results"][0]["outcome"] != "ack");
+  CHECK(bob.synchronous == 0);
+  CHECK(json::parse(bob.post({outbound("t", 1, 0)}).body)["results"][0]["outcome"] == "ack");
+  CHECK(bob.synchronous == 2);
+}
 
 TEST_CASE("P5: effect, mark and reply commit together, before the ACK") {
   Receiver bob;

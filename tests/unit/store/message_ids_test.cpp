@@ -138,6 +138,10 @@ TEST_CASE("a row says its own id, in SQL and to its claim, whatever the clock do
   SUBCASE("it is set back") {
     move = -1min;
   }
+  SUBCASE("it is beyond what an id can say") {
+    world.clock->step(std::chrono::milliseconds(std::int64_t{1} << 48U));
+    named = 300;
+  }
   SUBCASE("it is set back further than a row can say") {
     move = -24h * 4;
     named = 298;
