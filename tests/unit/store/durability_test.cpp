@@ -39,6 +39,22 @@ TEST_CASE("P1: every durable commit syncs the log, the others do not, and changi
   }
 }
 
+TEST_CASE("P1: a durable commit syncs the log after foreign code ended a transaction and told SQLite not to sync") {
+  CountingVfs vfs;
+  StoreWorld world;
+  world.options.vfs = vfs.name();
+  const auto store = world.open();
+  for (const bool durable : {true, false}) {
+    store->begin(durable);
+    store->guardTransaction(true);
+    store->database().exec("ROLLBACK; PRAGMA synchronous=OFF");
+    store->rollback();
+    CHECK(logSyncsOfCommit(vfs, *store, true) >= 1);
+    CHECK(logSyncsOfCommit(vfs, *store, false) == 0);
+    CHECK(logSyncsOfCommit(vfs, *store, true) >= 1);
+  }
+}
+
 TEST_CASE("a store that promises to survive a process crash only does not sync") {
   CountingVfs vfs;
   StoreWorld world;
