@@ -3,6 +3,7 @@
 // Method: the stage's machine; answers with a store's identity and words on sessions, as a sender reports them.
 
 #include <doctest/doctest.h>
+#include <algorithm>
 
 #include "stage.hpp"
 
@@ -115,6 +116,13 @@ TEST_CASE("P3: a number that the peer had taken for another message counts for n
   SendReport both = stage.acks(2, "one");
   both.sessions.push_back({.firstFrame = 0, .accepted = 1, .acceptedId = "x", .isOther = true});
   both.sessions.push_back({.firstFrame = 1, .accepted = 1});
+  SUBCASE("told in the request's order") {}
+  SUBCASE("told in another order") {
+    std::ranges::reverse(both.sessions);
+  }
+  SUBCASE("told of that session alone") {
+    both.sessions.pop_back();
+  }
   const auto news = stage.hear(both);
   REQUIRE(news.size() == 1);
   CHECK(news[0].found == PeerResetKind::selfRestored);
