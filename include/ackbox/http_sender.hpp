@@ -43,9 +43,9 @@ struct HttpSenderOptions {
 /// Carries frames over HTTP/1.1, with or without TLS, to each peer's URL as `proto/` describes, on keep-alive
 /// connections; signed, where the peer has secrets. Never follows a redirect.
 ///
-/// Thread-safety: all members may be called from any thread. Handlers are called on a strand of the executor given to
-/// `start`, never inside `asyncSend` or `stop`; a request made while it is not started is answered `cancelled`, on a
-/// thread of Asio's system pool.
+/// Thread-safety: all members may be called from any thread. Handlers are called on the executor given to `start`, one
+/// at a time, never inside `asyncSend` or `stop`; an `io_context` that several threads run must be given as a strand. A
+/// request made while it is not started is answered `cancelled`, on a thread of Asio's system pool.
 /// Lifetime: call `stop` before the executor's context ends, and let the context run until the handlers were called.
 class HttpSender final : public Sender {
 public:

@@ -161,7 +161,8 @@ public:
   /// cannot serve one of them as configured throws `Error` with `invalidOption`; then it is not set.
   virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
 
-  /// A run of the manager begins; I/O of the requests that follow belongs on `executor`.
+  /// A run of the manager begins; I/O of the requests that follow belongs on `executor`, which runs one thing at a time
+  /// and may be gone some time after `stop`.
   virtual void start(const boost::asio::any_io_executor& executor) { (void)executor; }
 
   /// Frames that one request may carry before the peer has said how many it takes (`SendReport::creditFrames`).

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <exception>
 #include <utility>
 
@@ -114,7 +116,7 @@ bool Core::withEngine(Use&& use) {
   return running != nullptr;
 }
 
-std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor, RunMode mode, bool commitsHere) {
+std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, RunMode mode, bool commitsHere) {
   if (!engine_.expired()) {
     throw Error(Errc::alreadyRunning, "a run is under way");
   }
@@ -125,17 +127,8 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& executor
     throw Error(Errc::noSender, "nothing can be delivered");
   }
   lastReport_ = {};
-  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, executor, mode, commitsHere);
+  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, commitsHere);
   engine_ = begun;
-  return begun;
-}
-
-std::shared_ptr<Engine> Core::adoptOnOwnContext(RunMode mode, std::unique_lock<std::mutex>& lock) {
-  if (engine_.expired()) {
-    joinOwnThread(lock);
-  }
-  std::shared_ptr<Engine> begun = adopt(ownContext_.get_executor(), mode, true);
-  ownContext_.restart();
   return begun;
 }
 
@@ -165,6 +158,8 @@ void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
 
 void Core::start() {
   yieldToRun();
+  // One thread runs it, so the run needs no strand. It outlives what this call holds of the run.
+  const auto context = std::make_shared<boost::asio::io_context>();
   std::unique_lock lock(mutex_);
   if (engine_.expired()) {
     joinOwnThread(lock);
@@ -172,14 +167,14 @@ void Core::start() {
   if (!engine_.expired()) {
     return;
   }
-  const std::shared_ptr<Engine> begun = adoptOnOwnContext(RunMode::continuous, lock);
+  const std::shared_ptr<Engine> begun = adopt(context->get_executor(), RunMode::continuous, true);
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
-      ownContext_.get_executor());
+      context->get_executor());
   begun->begin([core = shared_from_this(), guard](const StopReport& report) {
     guard->reset();
     core->runEnded(report);
   });
-  ownThread_ = std::thread([core = shared_from_this()] { core->ownContext_.run(); });
+  ownThread_ = std::thread([core = shared_from_this(), context] { context->run(); });
 }
 
 void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
@@ -187,7 +182,7 @@ void Core::run(const boost::asio::any_io_executor& executor, std::function<void(
   try {
     yieldToRun();
     const std::scoped_lock lock(*gate_, mutex_);
-    adopt(executor, RunMode::continuous, false)
+    adopt(boost::asio::make_strand(executor), RunMode::continuous, false)
         ->begin([core = shared_from_this(), executor, call = handler](const StopReport& report) {
           core->runEnded(report);
           boost::asio::dispatch(executor, [call] { call({}); });
@@ -248,17 +243,17 @@ StopReport Core::stopPull() {
 
 StopReport Core::stopRun() {
   const Engine* stopped = nullptr;
-  bool inItsThread = false;
+  bool needsThisThread = false;
   withEngine([&](Engine& running) {
     running.stop();
     stopped = &running;
-    inItsThread = running.runsInThisThread();
+    needsThisThread = running.needsThisThread();
   });
   std::unique_lock lock(mutex_);
   // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
   // completion tells.
   const bool own = ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id();
-  if (inItsThread || writer_.runsInThisThread() || !own) {
+  if (needsThisThread || writer_.runsInThisThread() || !own) {
     return {};
   }
   if (stopped != nullptr) {
@@ -276,21 +271,26 @@ DrainReport Core::drain(bool untilIdle) {
     throw Error(Errc::wouldDeadlock, "nothing was drained");
   }
   yieldToRun();
+  // Of this pass alone: while this thread is still busy with its end, another may begin the next.
+  boost::asio::io_context context;
   std::shared_ptr<Engine> pass;
   {
     std::unique_lock lock(mutex_);
-    pass = adoptOnOwnContext(untilIdle ? RunMode::untilIdle : RunMode::once, lock);
+    if (engine_.expired()) {
+      joinOwnThread(lock);
+    }
+    pass = adopt(context.get_executor(), untilIdle ? RunMode::untilIdle : RunMode::once, true);
     // Under the lock, so that nobody's stop comes before it.
     pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
   }
-  const auto guard = boost::asio::make_work_guard(ownContext_);
+  const auto guard = boost::asio::make_work_guard(context);
   while (engine() == pass) {
     if (!writer_.help()) {
-      ownContext_.run_one();
+      context.run_one();
     }
   }
   // Let the sender close what it has open.
-  ownContext_.poll();
+  context.poll();
   if (const std::error_code failure = pass->failure()) {
     throw Error(static_cast<Errc>(failure.value()), "the pass ended early; what it had settled stays settled");
   }

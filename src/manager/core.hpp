@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
@@ -92,7 +91,7 @@ private:
   static constexpr std::size_t kNewsChunk = 4096;
 
   // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender. Call with mutex_ held.
-  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& executor, RunMode mode, bool commitsHere);
+  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, RunMode mode, bool commitsHere);
   void runEnded(const StopReport& report);
   [[nodiscard]] store::Writer::Tell afterCommit(store::Store& store);
   void tellSuperseded(store::Store& store);
@@ -100,7 +99,6 @@ private:
   /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
   template <typename Use>
   bool withEngine(Use&& use);
-  std::shared_ptr<Engine> adoptOnOwnContext(RunMode mode, std::unique_lock<std::mutex>& lock);
   /// Without claims outstanding, a run may take over from the puller.
   void yieldToRun();
   StopReport stopRun();
@@ -119,9 +117,6 @@ private:
   EventHub events_;
   PeerBoard peerBoard_;
   const std::shared_ptr<RefusalCounts> refusals_;
-
-  // Runs begun by `start` and `drainOnce` work on it. Before sender_: a sender's sockets end before their context.
-  boost::asio::io_context ownContext_;
 
   mutable std::mutex mutex_;
   std::condition_variable runEnded_;

@@ -53,10 +53,10 @@ bool isLone(const delivery::Actions& actions) {
 
 }  // namespace
 
-Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
+Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost::asio::any_io_executor strand,
                RunMode mode, bool commitsHere)
     : senders_(core->options().peers, std::move(sender)),
-      strand_(boost::asio::make_strand(executor)),
+      strand_(std::move(strand)),
       mode_(mode),
       commitsHere_(commitsHere),
       core_(std::move(core)),

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/strand.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,9 +33,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
 public:
   using Ended = std::function<void(const StopReport&)>;
 
-  /// `commitsHere`: the executor is the manager's own, so that a short transaction may run on it.
-  Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, const boost::asio::any_io_executor& executor,
-         RunMode mode, bool commitsHere);
+  /// `strand` runs one thing at a time. `commitsHere`: it is the manager's own, so that a short transaction may run on
+  /// it.
+  Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost::asio::any_io_executor strand, RunMode mode,
+         bool commitsHere);
 
   /// Begins; `ended` is called once, on the strand, when the last of the run's work has been committed. Like the three
   /// members below it is called by the core, with the gate held where the executor is the caller's.
@@ -57,11 +57,9 @@ public:
   [[nodiscard]] const DrainReport& drained() const noexcept { return drained_; }
   /// After the end: why a `once` run ended early, if it did.
   [[nodiscard]] const std::error_code& failure() const noexcept { return failure_; }
-  [[nodiscard]] const auto& strand() const noexcept { return strand_; }
-  /// Whether waiting for the run's end in this thread would be waiting for itself.
-  [[nodiscard]] bool runsInThisThread() const noexcept {
-    return strand_.running_in_this_thread() || senders_.runInThisThread();
-  }
+  [[nodiscard]] const boost::asio::any_io_executor& strand() const noexcept { return strand_; }
+  /// Whether waiting for the run's end in this thread could be waiting for itself, unless it is the manager's own.
+  [[nodiscard]] bool needsThisThread() const noexcept { return !commitsHere_ || senders_.runInThisThread(); }
 
 private:
   struct Request {
@@ -117,7 +115,7 @@ private:
 
   // Constant after construction.
   const Senders senders_;
-  const boost::asio::strand<boost::asio::any_io_executor> strand_;
+  const boost::asio::any_io_executor strand_;
   const RunMode mode_;
   const bool commitsHere_;
 

@@ -1,5 +1,6 @@
 #include "transport/http_client.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <utility>
@@ -12,10 +13,12 @@ namespace asio = boost::asio;
 
 namespace {
 
-// What is a strand already, as an outbox gives, needs no second one around it: each costs every completion a hop.
+// An outbox gives a strand, or a context that one thread runs. Neither needs a strand around it, which costs every
+// completion a hop and an allocation.
 asio::any_io_executor strandOn(const asio::any_io_executor& executor) {
-  const bool isStrand = executor.target<asio::strand<asio::any_io_executor>>() != nullptr;
-  return isStrand ? executor : asio::any_io_executor(asio::make_strand(executor));
+  const bool isSerial = executor.target<asio::strand<asio::any_io_executor>>() != nullptr ||
+                        executor.target<asio::io_context::executor_type>() != nullptr;
+  return isSerial ? executor : asio::any_io_executor(asio::make_strand(executor));
 }
 
 }  // namespace
