@@ -1,5 +1,6 @@
-// What an agent does all day, with a small backlog and with a large one of which nine sessions in ten are in backoff:
-// the same figure for both, measured in turns so that both see the same weather.
+// What an agent does all day, with a small backlog and with a large one: the same figure for both, measured in turns so
+// that both see the same weather. Where nine sessions in ten are in backoff, what may go is scattered over the large
+// backlog, and in the small one it is soon what came last.
 
 #include <array>
 #include <condition_variable>
@@ -24,7 +25,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kBatchClaims = 100;
 constexpr std::size_t kMoreThanIsDue = 10'000;
 
-/// One backlog, opened, and known to the manager to its last row.
+/// One backlog, opened, and so far known to the manager that a claim need not read on.
 class Opened {
 public:
   Opened(const Settings& settings, const Backlog& given)
@@ -66,19 +67,39 @@ private:
   std::uint64_t next_;
 };
 
+using Turn = std::function<void(Opened&)>;
+
 // Calls `turn` for the small and the large backlog in turns; `turn` adds to the latencies itself.
-Measurement sideBySide(const Settings& settings, std::uint64_t messagesATurn,
-                       const std::function<void(Opened&)>& turn) {
-  Opened small(settings, smallBacklog());
-  Opened large(settings, largeBacklog(settings));
+void sideBySide(Measurement& measurement, const Settings& settings, Due due, std::uint64_t messagesATurn,
+                const Turn& turn) {
+  Opened small(settings, smallBacklog(due));
+  Opened large(settings, largeBacklog(settings, due));
   for (Budget budget(settings); budget.take(messagesATurn);) {
     turn(small);
     turn(large);
   }
+  const std::string_view suffix = due == Due::all ? "_all_due" : "";
+  const auto nameOf = [&](const Backlog& backlog) {
+    return std::string("backlog_of_").append(std::to_string(backlog.rows)).append(suffix);
+  };
+  addLatencies(measurement.figures, nameOf(large.backlog), large.latencies);
+  addLatencies(measurement.baselines, nameOf(small.backlog), small.latencies);
+  measurement.ratio(std::string("large_over_small").append(suffix).append("_p50"), large.latencies.percentile(0.5),
+                    small.latencies.percentile(0.5));
+}
+
+Measurement inBothShapes(const Settings& settings, std::uint64_t messagesATurn, const Turn& turn) {
   Measurement measurement;
-  addLatencies(measurement.figures, "backlog_of_" + std::to_string(large.backlog.rows), large.latencies);
-  addLatencies(measurement.baselines, "backlog_of_" + std::to_string(small.backlog.rows), small.latencies);
-  measurement.ratio("large_over_small_p50", large.latencies.percentile(0.5), small.latencies.percentile(0.5));
+  for (const Due due : {Due::all, Due::oneInTen}) {
+    sideBySide(measurement, settings, due, messagesATurn, turn);
+  }
+  return measurement;
+}
+
+// Of the harder shape.
+Measurement inBackoff(const Settings& settings, const Turn& turn) {
+  Measurement measurement;
+  sideBySide(measurement, settings, Due::oneInTen, 1, turn);
   return measurement;
 }
 
@@ -179,7 +200,7 @@ Measurement onFiles(const Settings& settings, const std::string& unit,
 }  // namespace
 
 Measurement claim100(const Settings& settings) {
-  return sideBySide(settings, kBatchClaims, [](Opened& opened) {
+  return inBothShapes(settings, kBatchClaims, [](Opened& opened) {
     const std::vector<Claim> claims = timed(opened.latencies, [&] { return opened.manager.claim(kBatchClaims); });
     requireFull(claims.size());
     opened.manager.settleAll(acks(claims));
@@ -188,7 +209,7 @@ Measurement claim100(const Settings& settings) {
 }
 
 Measurement settle100(const Settings& settings) {
-  return sideBySide(settings, kBatchClaims, [](Opened& opened) {
+  return inBothShapes(settings, kBatchClaims, [](Opened& opened) {
     const std::vector<ClaimResult> results = acks(opened.manager.claim(kBatchClaims));
     requireFull(results.size());
     for (const SettleStatus status : timed(opened.latencies, [&] { return opened.manager.settleAll(results); })) {
@@ -201,7 +222,7 @@ Measurement settle100(const Settings& settings) {
 }
 
 Measurement enqueueOne(const Settings& settings) {
-  return sideBySide(settings, 1, [](Opened& opened) {
+  return inBackoff(settings, [](Opened& opened) {
     const Frame frame = opened.nextFrame();
     if (!timed(opened.latencies, [&] { return opened.manager.enqueue(frame); }).isNew()) {
       throw std::runtime_error("an enqueue was refused");
@@ -210,7 +231,7 @@ Measurement enqueueOne(const Settings& settings) {
 }
 
 Measurement getStats(const Settings& settings) {
-  return sideBySide(settings, 1, [](Opened& opened) {
+  return inBackoff(settings, [](Opened& opened) {
     if (timed(opened.latencies, [&] { return opened.manager.getStats(); }).pending == 0) {
       throw std::runtime_error("nothing is pending");
     }
@@ -218,7 +239,7 @@ Measurement getStats(const Settings& settings) {
 }
 
 Measurement explain(const Settings& settings) {
-  return sideBySide(settings, 1, [](Opened& opened) {
+  return inBackoff(settings, [](Opened& opened) {
     // The last one of a session in backoff, so that there is the most to say.
     const std::string id = opened.backlog.idOf(opened.backlog.rows - 1);
     const auto explanation = timed(opened.latencies, [&] { return opened.manager.explain(id); });

@@ -73,12 +73,12 @@ std::string Backlog::idOf(std::uint64_t number) const {
   return orderedId(number);
 }
 
-Backlog smallBacklog() {
-  return {kSmallRows, kSmallRows};
+Backlog smallBacklog(Due due) {
+  return {kSmallRows, kSmallRows, due};
 }
 
-Backlog largeBacklog(const Settings& settings) {
-  return settings.count == 0 ? Backlog{kLargeRows, kLargeSessions} : Backlog{kSmokeRows, kSmokeRows};
+Backlog largeBacklog(const Settings& settings, Due due) {
+  return settings.count == 0 ? Backlog{kLargeRows, kLargeSessions, due} : Backlog{kSmokeRows, kSmokeRows, due};
 }
 
 OutboxOptions backlogOptions() {
@@ -88,10 +88,13 @@ OutboxOptions backlogOptions() {
 }
 
 std::filesystem::path backlogFile(const Settings& settings, const Backlog& backlog) {
-  std::filesystem::path file = settings.folder / ("backlog-" + std::to_string(backlog.rows) + ".db");
+  const char* const kind = backlog.due == Due::all ? "backlog-" : "backoff-";
+  std::filesystem::path file = settings.folder / (kind + std::to_string(backlog.rows) + ".db");
   if (!std::filesystem::exists(file)) {
     fill(file, backlog);
-    setDue(file, backlog, false, muchLater());
+    if (backlog.due != Due::all) {
+      setDue(file, backlog, false, muchLater());
+    }
   }
   return file;
 }

@@ -10,23 +10,28 @@
 
 namespace ackbox::bench {
 
-/// An outbox in which most of what waits cannot go: messages in turn over the sessions, nine sessions in ten in
-/// backoff for as long as anyone measures.
+/// How many of the sessions may go.
+enum class Due : std::uint8_t {
+  all,
+  /// The others are in backoff for as long as anyone measures.
+  oneInTen,
+};
+
+/// An outbox with messages that wait, in turn over its sessions.
 struct Backlog {
   std::uint64_t rows = 0;
   std::uint64_t sessions = 0;
+  Due due = Due::oneInTen;
 
   [[nodiscard]] Frame frame(std::uint64_t number) const;
   [[nodiscard]] std::string idOf(std::uint64_t number) const;
-  [[nodiscard]] bool isDue(std::uint64_t number) const { return number % sessions % kDueEvery == 0; }
-
-  static constexpr std::uint64_t kDueEvery = 10;
+  [[nodiscard]] bool isDue(std::uint64_t number) const { return due == Due::all || number % sessions % 10 == 0; }
 };
 
-/// The two that are held side by side: 1,000 rows in 1,000 sessions, so that a hundred are due, and 1,000,000 in
-/// 10,000. With a set count of messages, as in a smoke run, the large one has 2,000.
-[[nodiscard]] Backlog smallBacklog();
-[[nodiscard]] Backlog largeBacklog(const Settings& settings);
+/// The two that are held side by side: 1,000 rows in 1,000 sessions, of which at least a hundred are due, and 1,000,000
+/// in 10,000. With a set count of messages, as in a smoke run, the large one has 2,000.
+[[nodiscard]] Backlog smallBacklog(Due due = Due::oneInTen);
+[[nodiscard]] Backlog largeBacklog(const Settings& settings, Due due = Due::oneInTen);
 
 /// The backlog's file in the settings' folder, made when it is not there.
 [[nodiscard]] std::filesystem::path backlogFile(const Settings& settings, const Backlog& backlog);
