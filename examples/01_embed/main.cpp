@@ -2,7 +2,6 @@
 #include <ackbox/inbound_handler.hpp>
 #include <ackbox/inbound_server.hpp>
 #include <ackbox/outbox_manager.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <future>
 #include <iostream>
 
@@ -15,8 +14,7 @@ int main() {
   };
   // Both are on this machine; agents on several are told apart by InboundOptions::peers.
   InboundHandler handler(bob, hear, {.allowAnonymous = true});
-  boost::asio::thread_pool pool(1);
-  InboundServer server(pool.get_executor(), handler);
+  InboundServer server(handler);
 
   auto alice =
       OutboxManager::open("alice.db", {.agent = "urn:agent:alice", .peers = {{.name = "bob", .url = server.url()}}});

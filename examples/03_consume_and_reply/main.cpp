@@ -8,7 +8,6 @@
 #include <ackbox/inbound_server.hpp>
 #include <ackbox/outbox_manager.hpp>
 #include <atomic>
-#include <boost/asio/thread_pool.hpp>
 #include <iostream>
 #include <semaphore>
 #include <string>
@@ -33,8 +32,7 @@ int main() {
   };
   InboundHandler handler(bank, book, {.allowAnonymous = true});
   // [end quote]
-  boost::asio::thread_pool pool(1);
-  InboundServer server(pool.get_executor(), handler);
+  InboundServer server(handler);
   std::counting_semaphore<> replies(0);
   // Stands for another HttpSender to alice's inbox.
   bank.setSendFunction([&](const std::string&, const OutboundFrame& frame) {

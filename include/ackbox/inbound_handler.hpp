@@ -118,8 +118,8 @@ public:
   virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
 };
 
-/// Decides over one frame. Runs on the store's thread with SQLite's write lock held: it must be short (no network, no
-/// waiting). An exception is a `notNow`; what it wrote is undone.
+/// Decides over one frame. Runs on the store's thread (see `HandlerThread`) with SQLite's write lock held: it must be
+/// short (no network, no waiting). An exception is a `notNow`; what it wrote is undone.
 using FrameHandler = std::function<HandlerResult(const InboundFrame& frame, InboundTransaction& transaction)>;
 
 /// Works on one frame that was deferred; see `DeferredFrame`, which it may keep and answer later from anywhere. Runs on
@@ -184,6 +184,15 @@ struct InboundRequest {
   InboundForm form = InboundForm::cloudEvents;
 };
 
+/// Which thread a request may take effect in, its `FrameHandler` included.
+enum class HandlerThread : std::uint8_t {
+  /// The store's alone.
+  store,
+  /// The caller's as well, if it may wait for the disk: a request of one frame, while no other is under way, is then
+  /// spared two changes of threads.
+  caller,
+};
+
 /// What to answer.
 struct InboundResponse {
   int status = 200;
@@ -218,10 +227,10 @@ struct InboundOptions {
   /// ever. A frame that expires even later can take effect again after this. At least `processedRetention`. Default 90
   /// days.
   std::chrono::milliseconds processedRetentionMax = std::chrono::hours(24 * 90);
-  /// Told of each handler that threw, with the exception's text, which the peer is not told. Runs on the store's
-  /// thread; what it throws is dropped. Empty: nobody is told.
+  /// Told of each handler that threw, with the exception's text, which the peer is not told. Runs where the handler
+  /// does; what it throws is dropped. Empty: nobody is told.
   std::function<void(const InboundFrame& frame, std::string_view what)> onHandlerError = {};
-  /// Told of each gap in a session, after the commit that passed it. Runs on the store's thread; what it throws is
+  /// Told of each gap in a session, after the commit that passed it. Runs where the handler does; what it throws is
   /// dropped. Empty: nobody is told; `Stats::gaps` counts them.
   std::function<void(const InboundGap& gap)> onGap = {};
   /// See `DeferredOptions`.
@@ -250,7 +259,8 @@ public:
 
   /// Handles one request and calls `respond` exactly once, on the store's thread or in the caller's, when everything
   /// that the response acknowledges is durable. Never throws for bad input: that gets a 4xx response.
-  void asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond);
+  void asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond,
+                   HandlerThread thread = HandlerThread::store);
 
   [[nodiscard]] const InboundOptions& options() const noexcept;
 

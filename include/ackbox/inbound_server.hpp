@@ -47,11 +47,18 @@ struct InboundServerOptions {
 ///
 /// Thread-safety: members may be called from any thread.
 /// Lifetime: the handler and the executor's context must outlive it. Destruction stops it without waiting: a request
-/// that the handler has not ended is answered with 503, and may still take effect once.
+/// that the handler has not ended is answered with 503, and may still take effect once. Only a frame that is taking
+/// effect on the server's own thread is waited for, so a handler, and who is called with it, must not destroy the
+/// server.
 class InboundServer {
 public:
-  /// Listens at once; connections are served on `executor`.
-  /// Throws `Error`: `cannotListen` (the address is taken or not ours), `invalidOption`.
+  /// Listens at once; connections are served on a thread of its own. A frame that comes alone takes effect there, see
+  /// `HandlerThread::caller`, and while it does, nothing else happens there: no answer, no timeout, no end by `stop`.
+  /// What comes together goes to the store's thread and shares its commits. Throws `Error`: `cannotListen` (the address
+  /// is taken or not ours), `invalidOption`.
+  explicit InboundServer(InboundHandler& handler, const InboundServerOptions& options = {});
+
+  /// The same on `executor`, which never waits for the disk. Any number of threads may run it.
   InboundServer(const boost::asio::any_io_executor& executor, InboundHandler& handler,
                 const InboundServerOptions& options = {});
   InboundServer(InboundServer&&) noexcept;

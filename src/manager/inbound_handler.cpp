@@ -71,7 +71,7 @@ public:
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
-  void handle(InboundRequest request, std::function<void(InboundResponse)> respond) {
+  void handle(InboundRequest request, std::function<void(InboundResponse)> respond, HandlerThread thread) {
     // Before its signature is computed over it.
     if (request.body.size() > options_.bodyBytesMax) {
       respond(protocol::bodyTooLarge(options_.bodyBytesMax));
@@ -99,13 +99,17 @@ public:
     if (!mayGoOn(*sender, decoded, respond)) {
       return;
     }
+    const bool mayRunHere = thread == HandlerThread::caller && decoded.frames.size() == 1;
     auto job = std::make_unique<manager::InboundJob>(context(), std::move(request), std::move(decoded),
                                                      std::move(respond), [this] { ended(); });
     {
       const std::scoped_lock lock(mutex_);
       ++underWay_;
     }
-    core_->writer().submit(*job.release());
+    manager::InboundJob& submitted = *job.release();
+    if (!mayRunHere || !core_->writer().commitHere(submitted, store::WhenLocked::leave)) {
+      core_->writer().submit(submitted);
+    }
   }
 
   [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
@@ -193,8 +197,9 @@ InboundHandler::InboundHandler(InboundHandler&&) noexcept = default;
 InboundHandler& InboundHandler::operator=(InboundHandler&&) noexcept = default;
 InboundHandler::~InboundHandler() = default;
 
-void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond) {
-  body_->handle(std::move(request), std::move(respond));
+void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond,
+                                 HandlerThread thread) {
+  body_->handle(std::move(request), std::move(respond), thread);
 }
 
 const InboundOptions& InboundHandler::options() const noexcept {

@@ -62,17 +62,22 @@ std::unique_ptr<TlsContext> makeTls(const TlsServerOptions& options) {
 }  // namespace
 
 HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServerOptions& options, RequestSink sink,
-                       std::shared_ptr<Clock> clock)
+                       std::shared_ptr<Clock> clock, Threads threads)
     : executor_(executor),
+      threads_(threads),
       connectionsMax_(options.connectionsMax),
       sessionOptions_(sessionOptions(options, std::move(sink), std::move(clock))),
       tls_(makeTls(options.tls)),
-      acceptor_(asio::make_strand(executor)),
+      acceptor_(makeStrand()),
       alarm_(sessionOptions_->clock->makeAlarm(acceptor_.get_executor())) {
   listen(options);
 }
 
 HttpServer::~HttpServer() = default;
+
+asio::any_io_executor HttpServer::makeStrand() const {
+  return threads_ == Threads::one ? executor_ : asio::any_io_executor(asio::make_strand(executor_));
+}
 
 void HttpServer::listen(const InboundServerOptions& options) {
   error_code error;
@@ -136,8 +141,7 @@ void HttpServer::accept() {
     return;
   }
   accepting_ = true;
-  const asio::any_io_executor sessionStrand = asio::make_strand(executor_);
-  acceptor_.async_accept(sessionStrand,
+  acceptor_.async_accept(makeStrand(),
                          [self = shared_from_this()](const error_code& error, asio::ip::tcp::socket socket) {
                            const std::scoped_lock lock(self->mutex_);
                            self->accepting_ = false;

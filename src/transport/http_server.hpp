@@ -20,6 +20,9 @@ class HttpSession;
 class TlsContext;
 struct HttpSessionOptions;
 
+/// How many threads run an executor at once. With one, nothing on it needs a strand.
+enum class Threads : std::uint8_t { one, any };
+
 /// Listens, accepts up to a limit of connections, and keeps account of their sessions. At the limit the oldest
 /// connection that has never been of use gives way to a new one, so that those who only hold places keep nobody out.
 ///
@@ -28,7 +31,7 @@ class HttpServer : public std::enable_shared_from_this<HttpServer> {
 public:
   /// Binds and listens. Throws `Error`: `cannotListen`, `invalidOption`.
   HttpServer(const boost::asio::any_io_executor& executor, const InboundServerOptions& options, RequestSink sink,
-             std::shared_ptr<Clock> clock = systemClock());
+             std::shared_ptr<Clock> clock = systemClock(), Threads threads = Threads::any);
 
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
@@ -49,6 +52,7 @@ public:
 private:
   using Acceptor = boost::asio::ip::tcp::acceptor;
 
+  [[nodiscard]] boost::asio::any_io_executor makeStrand() const;
   void listen(const InboundServerOptions& options);
   void accept();
   void admit();
@@ -58,6 +62,7 @@ private:
 
   // Constant after construction.
   const boost::asio::any_io_executor executor_;
+  const Threads threads_;
   const std::size_t connectionsMax_;
   const std::shared_ptr<const HttpSessionOptions> sessionOptions_;
   // Null: plain HTTP.

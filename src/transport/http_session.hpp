@@ -57,7 +57,7 @@ struct HttpSessionWatcher {
   std::function<void()> changed;
 };
 
-/// `stream` must have a strand of its own as its executor.
+/// `stream`'s executor must run one thing at a time.
 [[nodiscard]] std::shared_ptr<HttpSession> makeHttpSession(std::shared_ptr<Stream> stream,
                                                            std::shared_ptr<const HttpSessionOptions> options,
                                                            HttpSessionWatcher watcher);

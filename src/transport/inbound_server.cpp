@@ -1,18 +1,29 @@
 #include "ackbox/inbound_server.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "ackbox/inbound_handler.hpp"
 #include "protocol/wire.hpp"
 #include "transport/http_server.hpp"
+#include "transport/refusal.hpp"
 
 namespace ackbox {
 namespace {
+
+namespace asio = boost::asio;
+using transport::RequestSink;
 
 /// Stands between the sessions and the handler. Neither need outlive the server: requests under way hold only this, and
 /// not the connection that waits for them, whose executor may be gone when they end.
@@ -20,7 +31,7 @@ class Gate : public std::enable_shared_from_this<Gate> {
 public:
   Gate(InboundHandler& handler, std::size_t requestsMax) : requestsMax_(requestsMax), handler_(&handler) {}
 
-  void handle(InboundRequest&& request, transport::RequestSink::Respond&& respond) {
+  void handle(InboundRequest&& request, const RequestSink::Respond& respond, HandlerThread thread) {
     const std::shared_lock lock(handlerMutex_);
     if (handler_ == nullptr) {
       respond(protocol::unavailable(false, "The server is being stopped."));
@@ -32,10 +43,12 @@ public:
       return;
     }
     try {
-      handler_->asyncHandle(std::move(request),
-                            [self = shared_from_this(), number = *number](InboundResponse response) {
-                              self->answer(number, std::move(response));
-                            });
+      handler_->asyncHandle(
+          std::move(request),
+          [self = shared_from_this(), number = *number](InboundResponse response) {
+            self->answer(number, std::move(response));
+          },
+          thread);
     } catch (...) {
       const std::scoped_lock pendingLock(pendingMutex_);
       pending_.erase(*number);
@@ -58,7 +71,7 @@ public:
 
 private:
   // A request whose connection gave up waiting is still one: what the handler has not ended takes memory.
-  std::optional<std::uint64_t> enter(const transport::RequestSink::Respond& respond) {
+  std::optional<std::uint64_t> enter(const RequestSink::Respond& respond) {
     const std::scoped_lock lock(pendingMutex_);
     if (pending_.size() >= requestsMax_) {
       return std::nullopt;
@@ -67,7 +80,8 @@ private:
     return lastNumber_;
   }
 
-  // Under the lock, so that `close` waits for it: the session only posts, and never comes back here meanwhile.
+  // Under the lock, so that `close` waits for it: the session posts or begins to write, and never comes back here
+  // meanwhile.
   void answer(std::uint64_t number, InboundResponse&& response) {
     const std::scoped_lock lock(pendingMutex_);
     if (const auto found = pending_.extract(number)) {
@@ -82,40 +96,136 @@ private:
 
   std::mutex pendingMutex_;
   // Guarded by pendingMutex_.
-  std::unordered_map<std::uint64_t, transport::RequestSink::Respond> pending_;
+  std::unordered_map<std::uint64_t, RequestSink::Respond> pending_;
   std::uint64_t lastNumber_ = 0;
+};
+
+/// Gathers what comes in one turn of an executor of one thread: who comes alone need not go to the store's thread, and
+/// a crowd must, so that it shares commits and is read meanwhile.
+class Turn {
+public:
+  Turn(asio::any_io_executor executor, std::shared_ptr<Gate> gate)
+      : executor_(std::move(executor)), gate_(std::move(gate)) {}
+
+  // On the executor. What is gathered belongs to the posted work alone, and goes with it.
+  void add(InboundRequest&& request, RequestSink::Respond&& respond) {
+    std::shared_ptr<Requests> gathered = gathered_.lock();
+    if (!gathered) {
+      gathered = std::make_shared<Requests>();
+      gathered_ = gathered;
+      asio::post(executor_, [gate = gate_, gathered] { handle(*gate, *gathered); });
+    }
+    gathered->emplace_back(std::move(request), std::move(respond));
+  }
+
+private:
+  using Requests = std::vector<std::pair<InboundRequest, RequestSink::Respond>>;
+
+  static void handle(Gate& gate, Requests& requests) {
+    const HandlerThread thread = requests.size() == 1 ? HandlerThread::caller : HandlerThread::store;
+    for (auto& [request, respond] : requests) {
+      try {
+        gate.handle(std::move(request), respond, thread);
+      } catch (...) {
+        // Whatever it is, it must not reach the executor, which serves all the others.
+        respond(transport::handlerFailed());
+      }
+    }
+  }
+
+  const asio::any_io_executor executor_;
+  const std::shared_ptr<Gate> gate_;
+  std::weak_ptr<Requests> gathered_;
+};
+
+/// An executor and the one thread that runs it.
+class OwnThread {
+public:
+  OwnThread() : guard_(context_.get_executor()), thread_([this] { run(); }) {}
+  ~OwnThread() { end(); }
+  OwnThread(const OwnThread&) = delete;
+  OwnThread& operator=(const OwnThread&) = delete;
+
+  [[nodiscard]] asio::any_io_executor executor() { return context_.get_executor(); }
+
+  /// When it has run what is posted by now. Idempotent.
+  void end() {
+    if (thread_.joinable()) {
+      asio::post(context_, [this] { context_.stop(); });
+      thread_.join();
+    }
+  }
+
+private:
+  // What lacked memory for a step times out, and the others go on.
+  void run() noexcept {
+    while (!context_.stopped()) {
+      try {
+        context_.run();
+      } catch (const std::exception&) {
+      }
+    }
+  }
+
+  asio::io_context context_;
+  asio::executor_work_guard<asio::io_context::executor_type> guard_;
+  std::thread thread_;
 };
 
 }  // namespace
 
 class InboundServer::Body {
 public:
-  Body(const boost::asio::any_io_executor& executor, InboundHandler& handler, const InboundServerOptions& options)
+  Body(InboundHandler& handler, const InboundServerOptions& options)
+      : ownThread_(std::in_place), gate_(std::make_shared<Gate>(handler, options.connectionsMax)) {
+    const auto turn = std::make_shared<Turn>(ownThread_->executor(), gate_);
+    listen(ownThread_->executor(), transport::Threads::one, handler, options,
+           [turn](InboundRequest request, RequestSink::Respond respond) {
+             turn->add(std::move(request), std::move(respond));
+           });
+  }
+
+  Body(const asio::any_io_executor& executor, InboundHandler& handler, const InboundServerOptions& options)
       : gate_(std::make_shared<Gate>(handler, options.connectionsMax)) {
-    transport::RequestSink sink;
-    sink.bodyBytesMax = handler.options().bodyBytesMax;
-    sink.handle = [gate = gate_](InboundRequest request, transport::RequestSink::Respond respond) {
-      gate->handle(std::move(request), std::move(respond));
-    };
-    server = std::make_shared<transport::HttpServer>(executor, options, std::move(sink));
-    server->start();
+    listen(executor, transport::Threads::any, handler, options,
+           [gate = gate_](InboundRequest request, const RequestSink::Respond& respond) {
+             gate->handle(std::move(request), respond, HandlerThread::store);
+           });
   }
 
   ~Body() {
-    server->stop();
+    server_->stop();
     gate_->close();
+    if (ownThread_) {
+      ownThread_->end();
+    }
   }
 
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
-  std::shared_ptr<transport::HttpServer> server;
+  [[nodiscard]] transport::HttpServer& server() noexcept { return *server_; }
 
 private:
+  void listen(const asio::any_io_executor& executor, transport::Threads threads, const InboundHandler& handler,
+              const InboundServerOptions& options, std::function<void(InboundRequest, RequestSink::Respond)> handle) {
+    RequestSink sink;
+    sink.bodyBytesMax = handler.options().bodyBytesMax;
+    sink.handle = std::move(handle);
+    server_ = std::make_shared<transport::HttpServer>(executor, options, std::move(sink), systemClock(), threads);
+    server_->start();
+  }
+
+  // Outlives what runs on it. Absent: the executor is the caller's.
+  std::optional<OwnThread> ownThread_;
   const std::shared_ptr<Gate> gate_;
+  std::shared_ptr<transport::HttpServer> server_;
 };
 
-InboundServer::InboundServer(const boost::asio::any_io_executor& executor, InboundHandler& handler,
+InboundServer::InboundServer(InboundHandler& handler, const InboundServerOptions& options)
+    : body_(std::make_shared<Body>(handler, options)) {}
+
+InboundServer::InboundServer(const asio::any_io_executor& executor, InboundHandler& handler,
                              const InboundServerOptions& options)
     : body_(std::make_shared<Body>(executor, handler, options)) {}
 
@@ -124,19 +234,19 @@ InboundServer& InboundServer::operator=(InboundServer&&) noexcept = default;
 InboundServer::~InboundServer() = default;
 
 std::uint16_t InboundServer::port() const noexcept {
-  return body_->server->port();
+  return body_->server().port();
 }
 
 std::string InboundServer::url() const {
-  return body_->server->url();
+  return body_->server().url();
 }
 
 void InboundServer::reloadCertificates() {
-  body_->server->reloadCertificates();
+  body_->server().reloadCertificates();
 }
 
 void InboundServer::stop() {
-  body_->server->stop();
+  body_->server().stop();
 }
 
 }  // namespace ackbox

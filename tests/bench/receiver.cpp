@@ -1,12 +1,9 @@
 #include "bench/receiver.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/io_context.hpp>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -62,7 +59,6 @@ ReceiverUsage Receiver::usage() {
 
 int runReceiver(const std::filesystem::path& file, Durability durability, const Link& link) {
   createEffects(file);
-  boost::asio::io_context context;
   OutboxOptions options = outboxOptions(durability);
   options.agent = kReceiverAgent;
   OutboxManager manager = OutboxManager::open(file, options);
@@ -78,16 +74,13 @@ int runReceiver(const std::filesystem::path& file, Durability durability, const 
     serverOptions.tls.certificateFile = link.keys / (std::string(kServer) + ".pem");
     serverOptions.tls.keyFile = link.keys / (std::string(kServer) + ".key");
   }
-  InboundServer server(context.get_executor(), handler, serverOptions);
-  std::jthread serving([&] { context.run(); });
+  InboundServer server(handler, serverOptions);
   diskCounts().reset();
   const double before = ownCpuMicroseconds();
   std::cout << server.url() << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     std::cout << ownCpuMicroseconds() - before << ' ' << diskCounts().logSyncs << std::endl;
   }
-  server.stop();
-  context.stop();
   return 0;
 }
 

@@ -4,11 +4,13 @@
 
 #include "ackbox/inbound_server.hpp"
 
+#include <SQLiteCpp/Database.h>
 #include <doctest/doctest.h>
 
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
 #include <latch>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "support/temp_dir.hpp"
@@ -26,11 +29,21 @@ namespace {
 
 using testing::RawConnection;
 
-std::string frame(const std::string& id) {
-  const std::string body =
-      R"({"specversion":"1.0","id":")" + id + R"(","source":"urn:agent:alice","type":"test","data":1})";
-  return "POST /inbox HTTP/1.1\r\nHost: here\r\nContent-Type: application/cloudevents+json\r\nwebhook-id: " + id +
+std::string post(const std::string& id, const std::string& type, const std::string& body) {
+  return "POST /inbox HTTP/1.1\r\nHost: here\r\nContent-Type: application/" + type + "\r\nwebhook-id: " + id +
          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+std::string event(const std::string& id) {
+  return R"({"specversion":"1.0","id":")" + id + R"(","source":"urn:agent:alice","type":"test","data":1})";
+}
+
+std::string frame(const std::string& id) {
+  return post(id, "cloudevents+json", event(id));
+}
+
+std::string twoFrames(const std::string& id) {
+  return post(id, "cloudevents-batch+json", "[" + event(id + "1") + "," + event(id + "2") + "]");
 }
 
 OutboxOptions receiver() {
@@ -101,7 +114,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("Servers that end under load, on threads of their own, answer or cut, and lose no frame that they took") {
+TEST_CASE("Servers that end under load, on threads of others and of their own, lose no frame that they took") {
   const testing::TempDir directory;
   OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
   std::atomic<std::uint64_t> handled = 0;
@@ -114,10 +127,15 @@ TEST_CASE("Servers that end under load, on threads of their own, answer or cut, 
   boost::asio::thread_pool pool(3);
   std::atomic<std::uint64_t> acknowledged = 0;
   std::atomic<std::uint64_t> nextId = 0;
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 20; ++round) {
     InboundServerOptions options;
     options.connectionsMax = 3;
-    std::optional<InboundServer> server(std::in_place, pool.get_executor(), handler, options);
+    std::optional<InboundServer> server;
+    if (round < 10) {
+      server.emplace(pool.get_executor(), handler, options);
+    } else {
+      server.emplace(handler, options);
+    }
     // As many as there are places; the fourth peer waits outside, whichever it is.
     std::latch warm(3);
     std::vector<std::thread> peers;
@@ -153,6 +171,115 @@ TEST_CASE("Servers that end under load, on threads of their own, answer or cut, 
   CHECK(acknowledged > 0);
   CHECK(handled >= acknowledged);
   CHECK(manager.getStats().received >= acknowledged);
+}
+
+TEST_CASE("On a server's own thread, what comes alone takes effect there, and what comes together on the store's") {
+  const testing::TempDir directory;
+  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
+  std::map<std::string, std::thread::id> threads;
+  std::latch begun(1);
+  std::latch mayEnd(1);
+  InboundHandler handler(manager,
+                         [&](const InboundFrame& given, InboundTransaction&) {
+                           threads.emplace(given.id, std::this_thread::get_id());
+                           if (given.id == "holds") {
+                             begun.count_down();
+                             mayEnd.wait();
+                           }
+                           return HandlerResult::ack();
+                         },
+                         {.allowAnonymous = true});
+  const InboundServer server(handler);
+  RawConnection first(server.port());
+  RawConnection second(server.port());
+  RawConnection third(server.port());
+  const auto isTaken = [](RawConnection& peer) { return peer.receiveMessage().starts_with("HTTP/1.1 200 "); };
+  for (const auto& [peer, id] : {std::pair(&first, "a"), std::pair(&second, "b"), std::pair(&third, "c")}) {
+    peer->send(frame(id));
+    REQUIRE(isTaken(*peer));
+  }
+  // Two that come while the thread is held are there together when it looks.
+  first.send(frame("holds"));
+  begun.wait();
+  second.send(frame("x"));
+  third.send(frame("y"));
+  mayEnd.count_down();
+  CHECK(isTaken(first));
+  CHECK(isTaken(second));
+  CHECK(isTaken(third));
+  first.send(twoFrames("of two"));
+  CHECK(isTaken(first));
+
+  const std::thread::id own = threads.at("a");
+  CHECK(threads.at("b") == own);
+  CHECK(threads.at("holds") == own);
+  CHECK(threads.at("of two1") != own);
+  CHECK(threads.at("x") == threads.at("of two1"));
+  CHECK(threads.at("y") == threads.at("of two1"));
+}
+
+TEST_CASE("A server's own thread waits for no other connection's lock on the file") {
+  const testing::TempDir directory;
+  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
+  InboundHandler handler(manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
+                         {.allowAnonymous = true});
+  const InboundServer server(handler);
+  RawConnection peer(server.port());
+  RawConnection other(server.port());
+  SQLite::Database foreign(directory.file("bob.db").string(), SQLite::OPEN_READWRITE);
+  foreign.exec("BEGIN IMMEDIATE");
+  peer.send(frame("a"));
+  // Behind it, as the thread takes them in order.
+  other.send("GET /inbox HTTP/1.1\r\nHost: here\r\n\r\n");
+  CHECK(other.receiveMessage().starts_with("HTTP/1.1 405 "));
+  CHECK(manager.getStats().received == 0);
+  foreign.exec("ROLLBACK");
+  CHECK(peer.receiveMessage().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("A server of its own thread that goes answers what is under way with 503, and its port is free") {
+  const testing::TempDir directory;
+  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
+  std::latch begun(1);
+  std::latch mayEnd(1);
+  {
+    InboundHandler handler(manager,
+                           [&](const InboundFrame& given, InboundTransaction&) {
+                             if (given.id == "a01") {
+                               begun.count_down();
+                               mayEnd.wait();
+                             }
+                             return HandlerResult::ack();
+                           },
+                           {.allowAnonymous = true});
+    std::optional<InboundServer> server(std::in_place, handler);
+    const std::uint16_t port = server->port();
+    std::vector<std::unique_ptr<RawConnection>> peers;
+    for (int index = 0; index < 50; ++index) {
+      peers.push_back(std::make_unique<RawConnection>(port));
+      peers.back()->send(twoFrames("a" + std::to_string(index)));
+    }
+    begun.wait();
+    // Whoever gets its answer was taken before it, as all come on one thread.
+    peers.push_back(std::make_unique<RawConnection>(port));
+    peers.back()->send("GET /inbox HTTP/1.1\r\nHost: here\r\n\r\n");
+    REQUIRE(peers.back()->receiveMessage().starts_with("HTTP/1.1 405 "));
+    peers.pop_back();
+    server.reset();
+    for (const auto& peer : peers) {
+      CHECK(peer->receiveAll().starts_with("HTTP/1.1 503 "));
+    }
+    InboundServerOptions same;
+    same.port = port;
+    CHECK_NOTHROW(InboundServer(handler, same));
+    CHECK_THROWS_AS(([&] {
+                      const InboundServer one(handler, same);
+                      const InboundServer two(handler, same);
+                    }()),
+                    Error);
+    mayEnd.count_down();
+  }
+  CHECK(manager.getStats().received == 100);
 }
 
 }  // namespace
