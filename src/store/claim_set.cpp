@@ -10,75 +10,75 @@ namespace {
 // Rows to a statement where claims are scattered.
 constexpr std::size_t kBlocksTogether = 16;
 
-constexpr std::int64_t blockOf(std::int64_t id) {
-  return id >> 6;
+// OR FAIL, because a statement of several rows that may fail in its middle copies the pages that it changes first,
+// which takes longer than another statement would. Whatever fails here undoes the transaction.
+std::string insertText(std::size_t blocks) {
+  return "INSERT OR FAIL INTO #claims(block,owner_id,bits) VALUES" + repeated("(?,?,?)", blocks);
 }
 
-constexpr std::uint64_t bitOf(std::int64_t id) {
-  return std::uint64_t{1} << (static_cast<std::uint64_t>(id) & 63U);
-}
-
-std::string on(std::string_view before, std::string_view table, std::string_view behind) {
-  return std::string(before).append(table).append(behind);
+std::string replaceText(std::size_t blocks) {
+  return "REPLACE INTO #claims(block,owner_id,bits) VALUES" + repeated("(?,?,?)", blocks);
 }
 
 }  // namespace
 
-ClaimSet::ClaimSet(Connection& connection, std::string_view table)
-    : select_(connection.prepare(on("SELECT block,owner_id,bits FROM ", table, ""))),
-      write_(connection.prepare(on("REPLACE INTO ", table, "(block,owner_id,bits) VALUES(?,?,?)"))),
-      writeMany_(connection.prepare(on("REPLACE INTO ", table, "(block,owner_id,bits) VALUES") +
-                                    repeated("(?,?,?)", kBlocksTogether))),
-      erase_(connection.prepare(on("DELETE FROM ", table, " WHERE block BETWEEN ?1 AND ?2 AND owner_id=?3"))),
-      removeForeign_(connection.prepare(
-          on("UPDATE ", table, " SET bits=bits&~(1<<(?1&63)) WHERE block=?1>>6 AND owner_id<>?2 AND bits>>(?1&63)&1"))),
-      eraseForeign_(connection.prepare(on("DELETE FROM ", table, " WHERE block=?1>>6 AND owner_id<>?2 AND bits=0"))),
-      removeAll_(connection.prepare(on("DELETE FROM ", table, " WHERE owner_id=?1"))) {}
+ClaimBlocks::ClaimBlocks(Connection& connection)
+    : select_(connection.prepare("SELECT block,owner_id,bits FROM #claims")),
+      insertTwo_(connection.prepare(insertText(2))),
+      insertMany_(connection.prepare(insertText(kBlocksTogether))),
+      replace_(connection.prepare(replaceText(1))),
+      replaceMany_(connection.prepare(replaceText(kBlocksTogether))),
+      erase_(connection.prepare("DELETE FROM #claims WHERE block BETWEEN ?1 AND ?2 AND owner_id=?3")),
+      removeForeign_(
+          connection.prepare("UPDATE #claims SET bits=bits&~?3 WHERE block=?1 AND owner_id<>?2 AND bits&?3")),
+      eraseForeign_(connection.prepare("DELETE FROM #claims WHERE block=?1 AND owner_id<>?2 AND bits=0")),
+      removeAll_(connection.prepare("DELETE FROM #claims WHERE owner_id=?1")) {}
 
-bool ClaimSet::holds(std::int64_t id) {
+bool ClaimBlocks::holds(Place place) {
   load();
-  const auto found = own_.find(blockOf(id));
-  return found != own_.end() && (found->second.bits & bitOf(id)) != 0;
+  const auto found = own_.find(place.block);
+  return found != own_.end() && (found->second.bits & place.bit) != 0;
 }
 
-bool ClaimSet::isForeign(std::int64_t id) {
+bool ClaimBlocks::isForeign(Place place) {
   load();
-  const auto found = foreign_.find(blockOf(id));
-  return found != foreign_.end() && (found->second & bitOf(id)) != 0;
+  const auto found = foreign_.find(place.block);
+  return found != foreign_.end() && (found->second & place.bit) != 0;
 }
 
-void ClaimSet::add(std::int64_t id) {
-  change(id).bits |= bitOf(id);
+void ClaimBlocks::add(Place place) {
+  change(place.block).bits |= place.bit;
 }
 
-void ClaimSet::remove(std::int64_t id) {
-  if (holds(id)) {
-    change(id).bits &= ~bitOf(id);
-  } else if (isForeign(id)) {
-    Query(removeForeign_, id, owner_).run();
-    Query(eraseForeign_, id, owner_).run();
-    foreign_[blockOf(id)] &= ~bitOf(id);
+void ClaimBlocks::remove(Place place) {
+  if (holds(place)) {
+    change(place.block).bits &= ~place.bit;
+  } else if (isForeign(place)) {
+    Query(removeForeign_, place.block, owner_, place.bit).run();
+    Query(eraseForeign_, place.block, owner_).run();
+    foreign_[place.block] &= ~place.bit;
   }
 }
 
-void ClaimSet::removeAll(std::int64_t owner) {
+void ClaimBlocks::removeAll(std::int64_t owner) {
   flush();
   Query(removeAll_, owner).run();
   forget();
 }
 
-void ClaimSet::flush() {
+void ClaimBlocks::flush() {
   std::ranges::sort(changed_);
-  std::vector<std::int64_t> written;
+  std::vector<std::int64_t> fresh;
+  std::vector<std::int64_t> stored;
   for (const std::int64_t number : changed_) {
     const auto first = own_.find(number);
     if (first == own_.end()) {
       // It went with one before it.
       continue;
     }
-    if (first->second.bits != 0) {
-      first->second.changed = false;
-      written.push_back(number);
+    if (Block& block = first->second; block.bits != 0) {
+      block.isChanged = false;
+      (std::exchange(block.isStored, true) ? stored : fresh).push_back(number);
       continue;
     }
     const auto end = std::find_if(first, own_.end(), [](const auto& block) { return block.second.bits != 0; });
@@ -86,51 +86,58 @@ void ClaimSet::flush() {
     own_.erase(first, end);
   }
   changed_.clear();
-  std::span<const std::int64_t> rest = written;
-  for (; rest.size() >= kBlocksTogether; rest = rest.subspan(kBlocksTogether)) {
-    write(writeMany_, rest.first(kBlocksTogether));
-  }
-  for (; !rest.empty(); rest = rest.subspan(1)) {
-    write(write_, rest.first(1));
+  write(insertMany_, kBlocksTogether, fresh);
+  write(insertTwo_, 2, fresh);
+  stored.insert(stored.end(), fresh.begin(), fresh.end());
+  write(replaceMany_, kBlocksTogether, stored);
+  write(replace_, 1, stored);
+}
+
+// As many as go by the statement, from the end.
+void ClaimBlocks::write(Statement& statement, std::size_t together, std::vector<std::int64_t>& blocks) {
+  while (blocks.size() >= together) {
+    Query query(statement);
+    for (std::size_t place = 0; place < together; ++place) {
+      query.add(blocks.back(), owner_, own_.at(blocks.back()).bits);
+      blocks.pop_back();
+    }
+    query.run();
   }
 }
 
-void ClaimSet::write(Statement& statement, std::span<const std::int64_t> blocks) {
-  Query query(statement);
-  for (const std::int64_t number : blocks) {
-    query.add(number, owner_, static_cast<std::int64_t>(own_.at(number).bits));
-  }
-  query.run();
-}
-
-void ClaimSet::forget() noexcept {
+void ClaimBlocks::forget() noexcept {
   loaded_ = false;
   own_.clear();
   changed_.clear();
   foreign_.clear();
 }
 
-void ClaimSet::load() {
+void ClaimBlocks::load() {
   if (std::exchange(loaded_, true)) {
     return;
   }
   for (Query query(select_); query.next();) {
     const auto bits = query.as<std::uint64_t>(2);
     if (query.integer(1) == owner_) {
-      own_[query.integer(0)].bits = bits;
+      own_[query.integer(0)] = {.bits = bits, .isStored = true};
     } else {
       foreign_[query.integer(0)] |= bits;
     }
   }
 }
 
-ClaimSet::Block& ClaimSet::change(std::int64_t id) {
+ClaimBlocks::Block& ClaimBlocks::change(std::int64_t number) {
   load();
-  Block& block = own_[blockOf(id)];
-  if (!std::exchange(block.changed, true)) {
-    changed_.push_back(blockOf(id));
+  Block& block = own_[number];
+  if (!std::exchange(block.isChanged, true)) {
+    changed_.push_back(number);
   }
   return block;
+}
+
+ClaimBlocks::Place ClaimSet::placeOf(std::int64_t id) const noexcept {
+  const std::int64_t number = id >> 6;
+  return {table_ == Table::rows ? number : ~number, std::uint64_t{1} << (static_cast<std::uint64_t>(id) & 63U)};
 }
 
 }  // namespace ackbox::store

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,38 +15,45 @@
 
 namespace ackbox::store {
 
-// SQL on `o` (#outbox) and `s` (#sessions): who has claimed the row; NULL: nobody.
+// SQL on `o` (#outbox) and `s` (#sessions): who has claimed the row; NULL: nobody. On the store's own connection,
+// `ClaimBlocks::flush` comes first.
 inline constexpr std::string_view kRowOwner =
-    "(SELECT owner_id FROM #claimed_rows WHERE block=o.id>>6 AND bits>>(o.id&63)&1)";
+    "(SELECT owner_id FROM #claims WHERE block=o.id>>6 AND bits>>(o.id&63)&1)";
 inline constexpr std::string_view kSessionOwner =
-    "(SELECT owner_id FROM #claimed_sessions WHERE block=s.id>>6 AND bits>>(s.id&63)&1)";
+    "(SELECT owner_id FROM #claims WHERE block=~(s.id>>6) AND bits>>(s.id&63)&1)";
 /// SQL: the `MessageState` of `o`. The column says PENDING of what is SENDING.
 inline constexpr std::string_view kRowState =
-    "iif(o.state=0 AND EXISTS(SELECT 1 FROM #claimed_rows WHERE block=o.id>>6 AND bits>>(o.id&63)&1),1,o.state)";
+    "iif(o.state=0 AND EXISTS(SELECT 1 FROM #claims WHERE block=o.id>>6 AND bits>>(o.id&63)&1),1,o.state)";
 /// SQL behind FROM: the claimed rows as `o`, and by `c.owner_id` whose they are.
 inline constexpr std::string_view kClaimedRows =
-    "#claimed_rows AS c CROSS JOIN #outbox AS o ON o.id BETWEEN c.block<<6 AND (c.block<<6)+63 AND "
+    "#claims AS c CROSS JOIN #outbox AS o ON c.block>=0 AND o.id BETWEEN c.block<<6 AND (c.block<<6)+63 AND "
     "c.bits>>(o.id&63)&1";
 
-/// The ids of one table that owners have claimed: a bit each, 64 neighbours to a row of the file, so that a claim of a
-/// batch writes a row or two and leaves the batch's own rows alone.
+/// What owners have claimed of both tables: a bit for each id, 64 neighbours to a row of the file, so that a claim of a
+/// batch writes a row or two and leaves the batch's own rows alone. The blocks of messages count up from 0, those of
+/// sessions down from -1, so that a message and its session stand on one page.
 ///
 /// What is claimed, by whom ever, is kept in memory, and what this owner changes is written by `flush`. All in a
 /// transaction. Thread-safety: none.
-class ClaimSet {
+class ClaimBlocks {
 public:
-  /// `table` with its `#`.
-  ClaimSet(Connection& connection, std::string_view table);
+  /// Where an id's bit stands.
+  struct Place {
+    std::int64_t block = 0;
+    std::uint64_t bit = 0;
+  };
+
+  explicit ClaimBlocks(Connection& connection);
   void setOwner(std::int64_t owner) noexcept { owner_ = owner; }
 
-  /// Whether this owner has claimed `id`.
-  [[nodiscard]] bool holds(std::int64_t id);
+  /// Whether this owner has claimed it.
+  [[nodiscard]] bool holds(Place place);
   /// Whether another one has.
-  [[nodiscard]] bool isForeign(std::int64_t id);
+  [[nodiscard]] bool isForeign(Place place);
 
-  void add(std::int64_t id);
+  void add(Place place);
   /// Whoever has claimed it.
-  void remove(std::int64_t id);
+  void remove(Place place);
   /// Takes all of an owner's claims away.
   void removeAll(std::int64_t owner);
 
@@ -59,17 +65,20 @@ public:
 private:
   struct Block {
     std::uint64_t bits = 0;
-    bool changed = false;
+    bool isStored = false;
+    bool isChanged = false;
   };
 
   void load();
-  void write(Statement& statement, std::span<const std::int64_t> blocks);
-  Block& change(std::int64_t id);
+  void write(Statement& statement, std::size_t together, std::vector<std::int64_t>& blocks);
+  Block& change(std::int64_t number);
 
   std::int64_t owner_ = 0;
   Statement select_;
-  Statement write_;
-  Statement writeMany_;
+  Statement insertTwo_;
+  Statement insertMany_;
+  Statement replace_;
+  Statement replaceMany_;
   Statement erase_;
   Statement removeForeign_;
   Statement eraseForeign_;
@@ -79,6 +88,29 @@ private:
   std::map<std::int64_t, Block> own_;
   std::vector<std::int64_t> changed_;
   std::unordered_map<std::int64_t, std::uint64_t> foreign_;
+};
+
+/// The ids of one table among the claims.
+class ClaimSet {
+public:
+  enum class Table : std::uint8_t { rows, sessions };
+
+  ClaimSet(ClaimBlocks& blocks, Table table) noexcept : blocks_(blocks), table_(table) {}
+
+  /// Whether this owner has claimed `id`.
+  [[nodiscard]] bool holds(std::int64_t id) { return blocks_.holds(placeOf(id)); }
+  /// Whether another one has.
+  [[nodiscard]] bool isForeign(std::int64_t id) { return blocks_.isForeign(placeOf(id)); }
+
+  void add(std::int64_t id) { blocks_.add(placeOf(id)); }
+  /// Whoever has claimed it.
+  void remove(std::int64_t id) { blocks_.remove(placeOf(id)); }
+
+private:
+  [[nodiscard]] ClaimBlocks::Place placeOf(std::int64_t id) const noexcept;
+
+  ClaimBlocks& blocks_;
+  const Table table_;
 };
 
 /// What of a row does not change as long as it is in flight.
@@ -95,18 +127,12 @@ struct RowFacts {
 /// Who has what in flight.
 struct InFlight {
   explicit InFlight(Connection& connection)
-      : rows(connection, "#claimed_rows"), sessions(connection, "#claimed_sessions") {}
+      : claims(connection), rows(claims, ClaimSet::Table::rows), sessions(claims, ClaimSet::Table::sessions) {}
 
-  void setOwner(std::int64_t owner) noexcept {
-    rows.setOwner(owner);
-    sessions.setOwner(owner);
-  }
-  void flush() {
-    rows.flush();
-    sessions.flush();
-  }
-  /// Hands over what has left flight without its session's release. Once before each commit and each nested scope.
-  void flushOffered(SessionStates& states) {
+  /// Writes the claims, and hands over what has left flight without its session's release. Before each commit and each
+  /// nested scope.
+  void flush(SessionStates& states) {
+    claims.flush();
     for (const auto& [session, sequence] : offered) {
       SessionState& state = states.change(session);
       state.offeredSequence = std::max(state.offeredSequence, sequence);
@@ -114,13 +140,13 @@ struct InFlight {
     offered.clear();
   }
   void forget() noexcept {
-    rows.forget();
-    sessions.forget();
+    claims.forget();
     facts.clear();
     leaving.clear();
     offered.clear();
   }
 
+  ClaimBlocks claims;
   ClaimSet rows;
   ClaimSet sessions;
   /// Of rows that this owner claimed: what its settle need not read again. A row may be missing here.

@@ -57,7 +57,6 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
       claimSession(wanted, now, reply);
     }
   }
-  context_.inFlight.flush();
   return reply;
 }
 
@@ -190,9 +189,6 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Wal
   context_.inFlight.rows.add(key);
   context_.inFlight.facts.insert_or_assign(
       key, RowFacts{row->session, frame.sequence, bytes, row->attempt, frame.enqueuedAt, frame.messageId});
-  if (!isHeld) {
-    context_.counters.move(row->session, MessageState::pending, MessageState::sending);
-  }
   session.rows.push_back({.key = key,
                           .sequence = frame.sequence,
                           .attempt = row->attempt + 1,
@@ -245,7 +241,6 @@ void Claims::release(std::span<const delivery::SessionRelease> releases) {
       context_.inFlight.sessions.remove(released.session);
     }
   }
-  context_.inFlight.flush();
 }
 
 }  // namespace ackbox::store

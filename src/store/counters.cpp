@@ -13,7 +13,6 @@ namespace {
 constexpr std::size_t kKnownSessionsMax = 100'000;
 
 constexpr std::array<const char*, kCounterCount> kCounterNames = {"pending",
-                                                                  "sending",
                                                                   "sent",
                                                                   "failed",
                                                                   "pending_bytes",
@@ -74,13 +73,19 @@ bool isLive(MessageState state) {
   return state == MessageState::pending || state == MessageState::sending || state == MessageState::sent;
 }
 
+// Of a live state.
+Counter gaugeOf(MessageState state) {
+  return state == MessageState::sent ? Counter::sent : Counter::pending;
+}
+
 }  // namespace
 
-Stats toStats(const CounterValues& values, const LatencyHistogram& latencies) {
+Stats toStats(const CounterValues& values, std::uint64_t sending, const LatencyHistogram& latencies) {
   const auto at = [&values](Counter counter) { return static_cast<std::uint64_t>(values[indexOf(counter)]); };
   Stats stats;
-  stats.pending = at(Counter::pending);
-  stats.sending = at(Counter::sending);
+  // Of a damaged file, too, where more may be claimed than there is.
+  stats.pending = at(Counter::pending) - std::min(sending, at(Counter::pending));
+  stats.sending = sending;
   stats.sent = at(Counter::sent);
   stats.failed = at(Counter::failed);
   stats.pendingBytes = at(Counter::pendingBytes);
@@ -139,7 +144,7 @@ std::int64_t Counters::value(Counter counter) {
 }
 
 std::uint64_t Counters::live() {
-  return static_cast<std::uint64_t>(value(Counter::pending) + value(Counter::sending) + value(Counter::sent));
+  return static_cast<std::uint64_t>(value(Counter::pending) + value(Counter::sent));
 }
 
 CounterValues Counters::values() {
@@ -175,10 +180,8 @@ void Counters::leave(delivery::SessionKey session, MessageState state, std::int6
 }
 
 void Counters::enter(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
-  // The gauges stand in the order of the states, save that of acked rows.
-  static_assert(static_cast<int>(Counter::sent) == static_cast<int>(MessageState::sent));
   if (isLive(state)) {
-    add(session, static_cast<Counter>(state), rows);
+    add(session, gaugeOf(state), rows);
     add(session, Counter::pendingBytes, bytes);
     changes_.sessions[session].live += rows;
   } else if (state == MessageState::failed) {
@@ -202,15 +205,9 @@ void Counters::append(delivery::PeerKey peer, std::int64_t bytes) {
 }
 
 void Counters::move(delivery::SessionKey session, MessageState from, MessageState to) {
-  moveLive(peerOf(session), from, to, 1);
-}
-
-void Counters::moveLive(delivery::PeerKey peer, MessageState from, MessageState to, std::int64_t rows) {
-  PeerCounterValues& values = changes_.peers[peer];
-  for (const auto& [state, difference] : {std::pair(from, -rows), std::pair(to, rows)}) {
-    const auto counter = static_cast<Counter>(state);
-    add(counter, difference);
-    values[indexOf(counter)] += difference;
+  if (gaugeOf(from) != gaugeOf(to)) {
+    add(session, gaugeOf(from), -1);
+    add(session, gaugeOf(to), 1);
   }
 }
 

@@ -21,8 +21,8 @@ namespace ackbox::store {
 /// One column of the counters row each, in the order of `kCounterNames`. The first `kPeerCounterCount` are kept for
 /// each peer as well.
 enum class Counter : std::uint8_t {
+  /// Those that are being sent as well: which of them, the claims say.
   pending,
-  sending,
   sent,
   failed,
   pendingBytes,
@@ -53,12 +53,13 @@ enum class Counter : std::uint8_t {
   tailsKey,
 };
 
-inline constexpr std::size_t kCounterCount = 27;
-inline constexpr std::size_t kPeerCounterCount = 9;
+inline constexpr std::size_t kCounterCount = 26;
+inline constexpr std::size_t kPeerCounterCount = 8;
 using CounterValues = std::array<std::int64_t, kCounterCount>;
 using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 
-[[nodiscard]] Stats toStats(const CounterValues& values, const LatencyHistogram& latencies);
+/// `sending` of the pending ones are being sent.
+[[nodiscard]] Stats toStats(const CounterValues& values, std::uint64_t sending, const LatencyHistogram& latencies);
 
 /// The columns of `#peer_counters` behind its key, in the order of `Counter`, with commas.
 [[nodiscard]] std::string peerCounterColumns();
@@ -68,8 +69,9 @@ using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 /// well, for `Tails` to write.
 ///
 /// A new row says by itself that it is to be counted, by an id above `Counter::lastKey`, so a commit of enqueues alone
-/// leaves the counters' row as it is until `kUncountedMax` rows are waiting. Whoever reads the row adds them, and any
-/// other commit writes it: no row goes, or changes, before it was counted, and no id is given twice.
+/// leaves the counters' row as it is until `kUncountedMax` rows are waiting, and so does one of claims, which no
+/// counter tells of. Whoever reads the row adds them, and any other commit writes it: no row goes, or changes its
+/// state, before it was counted, and no id is given twice.
 ///
 /// Thread-safety: that of the connection.
 class Counters {
@@ -102,8 +104,6 @@ public:
   void addLive(delivery::SessionKey lane) { ++changes_.sessions[lane].live; }
   /// A row changes its state from one live state to another, which is no matter of its session's gauges.
   void move(delivery::SessionKey session, MessageState from, MessageState to);
-  /// The same of rows in sessions of `peer`.
-  void moveLive(delivery::PeerKey peer, MessageState from, MessageState to, std::int64_t rows);
   /// A message was acknowledged now that was enqueued then.
   void acknowledged(WallTime enqueuedAt, WallTime now);
 

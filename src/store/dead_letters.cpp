@@ -27,6 +27,7 @@ DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Ord
 HandChange DeadLetters::change(std::string_view messageId, Transition transition, std::string_view reason) {
   HandChange made;
   Place place{};
+  context_.inFlight.claims.flush();
   {
     Query query(locate_, messageId);
     if (!query.next()) {

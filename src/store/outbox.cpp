@@ -45,6 +45,9 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
     return *repetition;
   }
   Counters& counters = context_.counters;
+  if (!frame.supersedeKey.empty()) {
+    context_.inFlight.claims.flush();
+  }
   const std::vector<Supersedable> leaving = rows_.supersedable(peer->key, frame);
   if (auto refusal =
           refuseFull(frame, counters.live(), static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), leaving,

@@ -12,10 +12,6 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
       liveness_(std::move(liveness)),
       insert_(context.prepare("INSERT INTO #owners(pid,opened_at_ms) VALUES(?1,?2)")),
       selectOthers_(context.prepare("SELECT id FROM #owners WHERE id<>?1")),
-      countRows_(context.prepare(std::string("SELECT s.peer_id,count(*) FROM ")
-                                     .append(kClaimedRows)
-                                     .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id WHERE c.owner_id=?1 "
-                                             "GROUP BY s.peer_id"))),
       // What its release would have told of a session; that no settle of its claims can come, its rows' numbers say.
       selectSessions_(context.prepare(std::string("SELECT o.session_id,max(o.sequence),min(o.id) FROM ")
                                           .append(kClaimedRows)
@@ -29,7 +25,7 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
 void Owners::registerSelf() {
   Query(insert_, getpid(), context_.clock.wallNow()).run();
   context_.owner = sqlite3_last_insert_rowid(context_.connection.handle());
-  context_.inFlight.setOwner(context_.owner);
+  context_.inFlight.claims.setOwner(context_.owner);
   liveness_->hold(context_.owner);
   refresh();
 }
@@ -67,17 +63,14 @@ void Owners::refresh() {
 }
 
 void Owners::putBack(std::int64_t owner) {
-  for (Query query(countRows_, owner); query.next();) {
-    context_.counters.moveLive(query.integer(0), MessageState::sending, MessageState::pending, query.integer(1));
-  }
+  context_.inFlight.claims.flush();
   for (Query query(selectSessions_, owner); query.next();) {
     SessionState& state = context_.states.change(query.integer(0));
     state.offeredSequence = std::max(state.offeredSequence, query.as<std::uint64_t>(1));
     state.head = query.integer(2);
   }
   Query(returnRows_, owner).run();
-  context_.inFlight.rows.removeAll(owner);
-  context_.inFlight.sessions.removeAll(owner);
+  context_.inFlight.claims.removeAll(owner);
   Query(releaseInbox_, owner).run();
   Query(remove_, owner).run();
 }

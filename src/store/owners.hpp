@@ -36,7 +36,6 @@ private:
   const std::shared_ptr<Liveness> liveness_;
   Statement insert_;
   Statement selectOthers_;
-  Statement countRows_;
   Statement selectSessions_;
   Statement returnRows_;
   Statement releaseInbox_;

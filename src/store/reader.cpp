@@ -1,7 +1,9 @@
 #include "store/reader.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "store/claim_set.hpp"
@@ -28,7 +30,7 @@ std::string selectSession() {
 }
 
 // `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
-PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters& counters) {
+PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters& counters, std::uint64_t sending) {
   constexpr int kFirst = 11;
   const PeerCounterValues uncounted = counters.uncountedOf(query.integer(10));
   const bool own = query.integer(kFirst + static_cast<int>(kPeerCounterCount)) != 0;
@@ -52,8 +54,8 @@ PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters&
     stats.lastResetAt = query.instant(8);
   }
   stats.resent = query.as<std::uint64_t>(9);
-  stats.pending = at(Counter::pending);
-  stats.sending = at(Counter::sending);
+  stats.pending = at(Counter::pending) - std::min(sending, at(Counter::pending));
+  stats.sending = sending;
   stats.sent = at(Counter::sent);
   stats.failed = at(Counter::failed);
   stats.pendingBytes = at(Counter::pendingBytes);
@@ -141,10 +143,18 @@ struct Reader::Body {
                      std::string(kUnwrittenTails) +
                      " AS t ON t.session_id=s.id WHERE s.id>?3 AND s.lane=0 ORDER BY s.id LIMIT ?4",
                  options.tablePrefix),
+        claims(database.getHandle(), "SELECT bits FROM #claims WHERE block>=0", options.tablePrefix),
+        claimsOfPeers(database.getHandle(),
+                      std::string("SELECT s.peer_id,count(*) FROM ")
+                          .append(kClaimedRows)
+                          .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id GROUP BY s.peer_id"),
+                      options.tablePrefix),
         owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
         explainer(database.getHandle(), options),
         status(database.getHandle(), options.tablePrefix) {}
 
+  std::uint64_t sending();
+  std::unordered_map<delivery::PeerKey, std::uint64_t> sendingToPeers();
   std::optional<WallTime> readOldest();
   void readSizes(Stats& stats);
   std::optional<MessageInfo> readMessage(std::string_view messageId);
@@ -165,6 +175,8 @@ struct Reader::Body {
   Statement peers;
   Statement session;
   Statement sessions;
+  Statement claims;
+  Statement claimsOfPeers;
   Statement owners;
   Explainer explainer;
   StatusReader status;
@@ -178,6 +190,22 @@ Reader::Reader(const std::filesystem::path& file, const OutboxOptions& options)
     : body_(std::make_unique<Body>(file, options)) {}
 
 Reader::~Reader() = default;
+
+std::uint64_t Reader::Body::sending() {
+  int messages = 0;
+  for (Query query(claims); query.next();) {
+    messages += std::popcount(query.as<std::uint64_t>(0));
+  }
+  return static_cast<std::uint64_t>(messages);
+}
+
+std::unordered_map<delivery::PeerKey, std::uint64_t> Reader::Body::sendingToPeers() {
+  std::unordered_map<delivery::PeerKey, std::uint64_t> messages;
+  for (Query query(claimsOfPeers); query.next();) {
+    messages.emplace(query.integer(0), query.as<std::uint64_t>(1));
+  }
+  return messages;
+}
 
 std::optional<WallTime> Reader::Body::readOldest() {
   const std::int64_t floor = counters.value(Counter::oldestKey);
@@ -200,7 +228,7 @@ Stats Reader::stats() const {
   const std::scoped_lock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   body_->counters.forget();
-  Stats stats = toStats(body_->counters.values(), body_->counters.latencies());
+  Stats stats = toStats(body_->counters.values(), body_->sending(), body_->counters.latencies());
   if (stats.pending + stats.sending + stats.sent != 0) {
     stats.oldestPendingAt = body_->readOldest();
   }
@@ -229,9 +257,10 @@ std::vector<PeerStats> Reader::peerStats() const {
   const Snapshot snapshot(body_->database.getHandle());
   body_->counters.forget();
   const CounterValues totals = body_->counters.values();
+  std::unordered_map<delivery::PeerKey, std::uint64_t> sending = body_->sendingToPeers();
   std::vector<PeerStats> peers;
   for (Query query(body_->peers); query.next();) {
-    peers.push_back(peerStatsOf(query, totals, body_->counters));
+    peers.push_back(peerStatsOf(query, totals, body_->counters, sending[query.integer(10)]));
   }
   return peers;
 }

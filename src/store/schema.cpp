@@ -150,14 +150,8 @@ DROP TABLE #sessions;
 ALTER TABLE #sessions_of_version_3 RENAME TO #sessions;
 -- Claims leave the rows that they are of alone. The outbox is made anew without the columns and the index that carried
 -- them, and without AUTOINCREMENT, whose own table was a page more in each commit.
-CREATE TABLE #claimed_rows(  -- messages in flight, a bit each: SENDING is a PENDING row whose bit is set
-  block INTEGER NOT NULL,     -- of the ids from 64 times this
-  owner_id INTEGER NOT NULL,  -- the process that is sending them
-  bits INTEGER NOT NULL,      -- the lowest is that of the first id
-  PRIMARY KEY(block, owner_id)
-) WITHOUT ROWID;
-CREATE TABLE #claimed_sessions(  -- sessions in flight, a bit each
-  block INTEGER NOT NULL,     -- of the ids from 64 times this
+CREATE TABLE #claims(  -- what is in flight, a bit each: SENDING is a PENDING row whose bit is set
+  block INTEGER NOT NULL,     -- n from 0: of the messages with the ids from 64n; -1-n: of the sessions with those ids
   owner_id INTEGER NOT NULL,  -- the process that has them in flight
   bits INTEGER NOT NULL,      -- the lowest is that of the first id
   PRIMARY KEY(block, owner_id)
@@ -165,8 +159,10 @@ CREATE TABLE #claimed_sessions(  -- sessions in flight, a bit each
 ALTER TABLE #counters ADD COLUMN last_key INTEGER NOT NULL DEFAULT 0;  -- highest id that a row was given, of those that are counted here
 ALTER TABLE #counters ADD COLUMN tails_key INTEGER NOT NULL DEFAULT 0;  -- behind it, messages say their sessions' tails
 UPDATE #counters SET last_key=coalesce((SELECT seq FROM sqlite_sequence WHERE name='#outbox'),0),
-  pending=pending+sending, sending=0;
+  pending=pending+sending;
 UPDATE #counters SET tails_key=last_key;
+-- How many of the pending rows are being sent is said by their claims.
+ALTER TABLE #counters DROP COLUMN sending;
 -- From here on `due_at_ms` of a PENDING row that was never tried is its `not_before_ms` or 0, and `sequence` of an
 -- unordered message is 0.
 CREATE TABLE #outbox_of_version_3(  -- messages on their way out, dead letters, and acknowledged ones while they are kept
@@ -284,7 +280,6 @@ ALTER TABLE #counters ADD COLUMN latencies BLOB;                            -- s
 CREATE TABLE #peer_counters(  -- gauges and totals of each peer
   peer_id INTEGER PRIMARY KEY,               -- whose they are; each as in the counters
   pending INTEGER NOT NULL DEFAULT 0,        -- gauge
-  sending INTEGER NOT NULL DEFAULT 0,        -- gauge
   sent INTEGER NOT NULL DEFAULT 0,           -- gauge
   failed INTEGER NOT NULL DEFAULT 0,         -- gauge
   pending_bytes INTEGER NOT NULL DEFAULT 0,  -- gauge
@@ -298,8 +293,8 @@ UPDATE #counters SET retained=(SELECT count(*) FROM #outbox WHERE state=3),
 UPDATE #session_states SET live=rows.live, failed=rows.failed FROM (SELECT session_id, count(*) FILTER (WHERE state<3)
   AS live, count(*) FILTER (WHERE state=4) AS failed FROM #outbox GROUP BY session_id) AS rows
   WHERE rows.session_id=#session_states.session_id;
-INSERT INTO #peer_counters(peer_id,pending,sending,sent,failed,pending_bytes) SELECT peer_id,
-  count(*) FILTER (WHERE state=0),count(*) FILTER (WHERE state=1),count(*) FILTER (WHERE state=2),
+INSERT INTO #peer_counters(peer_id,pending,sent,failed,pending_bytes) SELECT peer_id,
+  count(*) FILTER (WHERE state=0),count(*) FILTER (WHERE state=2),
   count(*) FILTER (WHERE state=4),coalesce(sum(length(data)) FILTER (WHERE state<3),0)
   FROM #outbox AS o CROSS JOIN #sessions AS s ON s.id=o.session_id WHERE (SELECT count(*) FROM #peers)>1
   GROUP BY peer_id;
@@ -362,8 +357,7 @@ constexpr Table kTables[] = {
     {"processed_messages"},
     {"counters"},
     {"session_states", 3},
-    {"claimed_rows", 3},
-    {"claimed_sessions", 3},
+    {"claims", 3},
     {"idempotency_keys", 3},
     {"inbox", 3},
     {"inbox_results", 3},

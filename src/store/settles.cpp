@@ -87,7 +87,7 @@ std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settl
       context_.counters.add(Counter::staleSettles, 1);
     }
   }
-  finish();
+  removeKnown();
   return settled;
 }
 
@@ -209,11 +209,6 @@ void Settles::removeKnown() {
   }
 }
 
-void Settles::finish() {
-  removeKnown();
-  context_.inFlight.rows.flush();
-}
-
 void Settles::count(const Settlement& settlement, Next next, const RowFacts& row) {
   Counters& counters = context_.counters;
   const bool staysLive = next == Next::pending || next == Next::sending || next == Next::sent;
@@ -264,6 +259,7 @@ void Settles::finishFailed(const Settlement& settlement) {
 }
 
 std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
+  context_.inFlight.claims.flush();
   Query query(locate_, messageId);
   if (!query.next()) {
     return std::nullopt;
@@ -289,7 +285,7 @@ std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
   found->settlement.transition = Transition::ack;
   // The peer's word ends it, whoever is sending it; that owner's settle will find it gone.
   const auto who = apply(found->settlement, false);
-  finish();
+  removeKnown();
   if (!who) {
     return std::nullopt;
   }
@@ -325,7 +321,7 @@ Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view mes
     found->settlement.reason = word.code.empty() ? "rejected" : word.code;
     found->settlement.error = word.detail.empty() ? word.code : word.detail;
     who = apply(found->settlement, false);
-    finish();
+    removeKnown();
   }
   if (!who) {
     context_.counters.add(Counter::staleSettles, 1);

@@ -55,9 +55,8 @@ private:
   /// False when the guard did not hold: nothing is changed.
   [[nodiscard]] bool write(const delivery::Settlement& settlement, const Guard& guard, delivery::Next next,
                            bool isKnown);
+  /// Removes what settlements left to be removed together.
   void removeKnown();
-  /// Writes what settlements left to be written together.
-  void finish();
   void count(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row);
 
   Context& context_;

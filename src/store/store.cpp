@@ -266,7 +266,7 @@ void Store::commit() {
     body_->written().tails.flush();
     body_->parts->marks.flush();
     body_->parts->outbox.forgetTooMany();
-    body_->parts->inFlight.flushOffered(body_->parts->states);
+    body_->parts->inFlight.flush(body_->parts->states);
     body_->parts->states.flush();
     body_->parts->oldest.advanceIfDue();
     body_->parts->counters.flush();
@@ -419,7 +419,7 @@ std::size_t Store::purgeProcessed(std::size_t limit) {
 
 void Store::savepoint() {
   // Handed over now, so that undoing the scope may simply forget what is in flight.
-  body_->written().inFlight.flushOffered(body_->parts->states);
+  body_->written().inFlight.flush(body_->parts->states);
   body_->transaction.savepoint();
   body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
                            body_->parts->outbox.superseded().size(), body_->parts->tails.mark()});

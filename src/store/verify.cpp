@@ -1,6 +1,5 @@
 #include "store/verify.hpp"
 
-#include "store/claim_set.hpp"
 #include "store/message_ids.hpp"
 #include "store/snapshot.hpp"
 #include "store/tails.hpp"
@@ -14,8 +13,8 @@ constexpr int kFixedCheckpointVersion = 3'051'003;
 struct Invariant {
   const char* table;
   const char* problem;
-  /// Gives the id of each row at fault. Of `o`, a row of the outbox, `@` is the state and `~` the message id; `$`
-  /// joins, as `t`, what the messages say of `m`, a session's state.
+  /// Gives the id of each row at fault. `~` is the message id of `o`, a row of the outbox, and `$` joins, as `t`, what
+  /// the messages say of `m`, a session's state.
   const char* sql;
 };
 
@@ -25,31 +24,26 @@ constexpr Invariant kInvariants[] = {
     {"outbox", "its state is none", "SELECT id FROM #outbox WHERE state NOT IN (0,2,3,4)"},
     {"outbox", "its session is missing", "SELECT id FROM #outbox WHERE session_id NOT IN (SELECT id FROM #sessions)"},
     {"outbox", "its id is beyond the last that was counted, but it is not new",
-     "SELECT id FROM #outbox AS o WHERE id>(SELECT last_key FROM #counters) AND (@<>0 OR attempt<>0)"},
+     "SELECT id FROM #outbox AS o WHERE id>(SELECT last_key FROM #counters) AND state<>0"},
     {"outbox", "its message id is another one's as well",
      "SELECT n.id FROM #outbox AS n INDEXED BY #outbox_named JOIN #outbox AS o ON o.id=CAST(substr(n.message_id,-10) "
      "AS INTEGER) AND ~=n.message_id AND o.id<>n.id WHERE n.message_id IS NOT NULL"},
     {"outbox", "it has no message id, two, or one that cannot say its row",
      "SELECT id FROM #outbox WHERE coalesce(message_id='',0) OR (message_id IS NULL)=(id_rest IS NULL) OR "
      "id_rest IS NOT NULL AND id>9999999999"},
-    {"claimed_rows", "its owner is not registered",
-     "SELECT block FROM #claimed_rows WHERE owner_id NOT IN (SELECT id FROM #owners)"},
-    {"claimed_rows", "two owners have claimed the same",
-     "SELECT a.block FROM #claimed_rows AS a JOIN #claimed_rows AS b ON a.block=b.block AND a.owner_id<b.owner_id "
-     "WHERE "
+    {"claims", "its owner is not registered",
+     "SELECT block FROM #claims WHERE owner_id NOT IN (SELECT id FROM #owners)"},
+    {"claims", "two owners have claimed the same",
+     "SELECT a.block FROM #claims AS a JOIN #claims AS b ON a.block=b.block AND a.owner_id<b.owner_id WHERE "
      "a.bits&b.bits"},
-    {"claimed_rows", "it claims what is no pending message",
-     "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM #claimed_rows "
-     "AS c CROSS JOIN bit WHERE c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #outbox WHERE id=(c.block<<6)+n AND state=0)"},
-    {"claimed_sessions", "its owner is not registered",
-     "SELECT block FROM #claimed_sessions WHERE owner_id NOT IN (SELECT id FROM #owners)"},
-    {"claimed_sessions", "two owners have claimed the same",
-     "SELECT a.block FROM #claimed_sessions AS a JOIN #claimed_sessions AS b ON a.block=b.block AND "
-     "a.owner_id<b.owner_id WHERE a.bits&b.bits"},
-    {"claimed_sessions", "it claims what is no session",
-     "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM "
-     "#claimed_sessions AS c CROSS JOIN bit WHERE c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #sessions WHERE "
-     "id=(c.block<<6)+n AND lane=0)"},
+    {"claims", "it claims what is no pending message",
+     "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM #claims AS c "
+     "CROSS JOIN bit WHERE c.block>=0 AND c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #outbox WHERE id=(c.block<<6)+n AND "
+     "state=0)"},
+    {"claims", "it claims what is no session",
+     "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM #claims AS c "
+     "CROSS JOIN bit WHERE c.block<0 AND c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #sessions WHERE "
+     "id=((-1-c.block)<<6)+n AND lane=0)"},
     {"outbox", "it is a dead letter without a reason",
      "SELECT id FROM #outbox INDEXED BY #outbox_failed WHERE state=4 AND coalesce(reason,'')=''"},
     {"outbox", "its sequence does not rise in its session",
@@ -117,13 +111,10 @@ constexpr Invariant kInvariants[] = {
      "SELECT id FROM #peers WHERE id NOT IN (SELECT peer_id FROM #peer_counters) AND (SELECT count(*) FROM #peers)>1"},
     {"peer_counters", "the gauges are not what its rows say",
      "SELECT c.peer_id FROM #peer_counters AS c LEFT JOIN (SELECT s.peer_id,count(*) FILTER (WHERE state=0) AS pending,"
-     "count(*) FILTER (WHERE state=1) AS sending,count(*) FILTER (WHERE state=2) AS sent,count(*) FILTER (WHERE "
-     "state=4) AS failed,sum(length(data)) FILTER (WHERE state<3) AS bytes FROM (SELECT session_id,data,@ AS state "
-     "FROM "
-     "#outbox AS o WHERE id<=(SELECT last_key FROM #counters)) AS o CROSS JOIN #sessions AS s ON s.id=o.session_id "
-     "GROUP BY s.peer_id) AS o ON "
-     "o.peer_id=c.peer_id WHERE c.pending<>coalesce(o.pending,0) OR "
-     "c.sending<>coalesce(o.sending,0) OR c.sent<>coalesce(o.sent,0) OR c.failed<>coalesce(o.failed,0) OR "
+     "count(*) FILTER (WHERE state=2) AS sent,count(*) FILTER (WHERE state=4) AS failed,sum(length(data)) FILTER "
+     "(WHERE state<3) AS bytes FROM #outbox AS o CROSS JOIN #sessions AS s ON s.id=o.session_id WHERE o.id<=(SELECT "
+     "last_key FROM #counters) GROUP BY s.peer_id) AS o ON o.peer_id=c.peer_id WHERE "
+     "c.pending<>coalesce(o.pending,0) OR c.sent<>coalesce(o.sent,0) OR c.failed<>coalesce(o.failed,0) OR "
      "c.pending_bytes<>coalesce(o.bytes,0)"},
     {"sessions", "what blocks it is no dead letter of it",
      "SELECT s.id FROM #sessions AS s INDEXED BY #sessions_blocked WHERE s.blocked_by<>0 AND NOT EXISTS(SELECT 1 FROM "
@@ -133,10 +124,9 @@ constexpr Invariant kInvariants[] = {
     {"peers", "it is held though it is not down", "SELECT id FROM #peers WHERE hold<>0 AND down=0"},
     {"peers", "its hold is none that there is", "SELECT id FROM #peers WHERE hold NOT BETWEEN 0 AND 2"},
     // A crash of this process between two commits leaves both sides as they were; only a foreign hand parts them.
-    {"counters", "pending is not the number of PENDING rows",
-     "SELECT id FROM #counters AS c WHERE pending<>(SELECT count(*) FROM #outbox AS o WHERE o.id<=c.last_key AND @=0)"},
-    {"counters", "sending is not the number of SENDING rows",
-     "SELECT id FROM #counters WHERE sending<>(SELECT count(*) FROM #outbox AS o WHERE @=1)"},
+    {"counters", "pending is not the number of PENDING and SENDING rows",
+     "SELECT id FROM #counters AS c WHERE pending<>(SELECT count(*) FROM #outbox AS o WHERE o.id<=c.last_key AND "
+     "o.state=0)"},
     {"counters", "sent is not the number of SENT rows",
      "SELECT id FROM #counters WHERE sent<>(SELECT count(*) FROM #outbox WHERE state=2)"},
     {"counters", "failed is not the number of FAILED rows",
@@ -165,9 +155,6 @@ void checkInvariant(sqlite3* connection, const std::string& prefix, const Invari
   std::string sql = std::string(invariant.sql) + " LIMIT 100";
   if (const std::size_t place = sql.find('~'); place != std::string::npos) {
     sql.replace(place, 1, kMessageId);
-  }
-  if (const std::size_t place = sql.find('@'); place != std::string::npos) {
-    sql.replace(place, 1, kRowState);
   }
   if (const std::size_t place = sql.find('$'); place != std::string::npos) {
     sql.replace(place, 1, "LEFT JOIN " + std::string(kUnwrittenTails) + " AS t ON t.session_id=m.session_id");

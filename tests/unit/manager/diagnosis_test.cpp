@@ -194,7 +194,7 @@ TEST_CASE("P7: an owner that died is told from one that lives") {
   box.enqueue("s", "a");
   SQLite::Database(box.dir.file("agent.db").string(), SQLite::OPEN_READWRITE)
       .exec(
-          "INSERT INTO ackbox_owners(id,pid,opened_at_ms) VALUES(90,4242,0); INSERT INTO ackbox_claimed_rows SELECT "
+          "INSERT INTO ackbox_owners(id,pid,opened_at_ms) VALUES(90,4242,0); INSERT INTO ackbox_claims SELECT "
           "id>>6,90,1<<(id&63) FROM ackbox_outbox");
   const Explanation explanation = box.explain("a");
   REQUIRE(explanation.reasons.size() == 1);

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "store/dead_letters.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -32,62 +33,89 @@ store::ClaimReply claimWith(store::Store& store, const delivery::SessionClaim& c
 
 }  // namespace
 
-TEST_CASE("two owners' claims are those of a plain set, whatever is claimed, given back, written and read again") {
+TEST_CASE("two owners' claims are those of plain sets, whatever is claimed, given back, written and read again") {
+  using Table = store::ClaimSet::Table;
   const StoreWorld world;
   const auto store = world.open();
   SQLite::Database& database = store->database();
-  database.exec("CREATE TABLE claimed(block INTEGER, owner_id INTEGER, bits INTEGER, PRIMARY KEY(block,owner_id))");
   store::Connection connection(world.file, world.options);
-  store::ClaimSet ours(connection, "claimed");
-  store::ClaimSet theirs(connection, "claimed");
-  ours.setOwner(1);
-  theirs.setOwner(2);
-  std::set<std::int64_t> model[2];
+  store::ClaimBlocks blocks[2] = {store::ClaimBlocks(connection), store::ClaimBlocks(connection)};
+  // By the owner, and whether messages are meant or sessions, which have the same ids.
+  std::set<std::int64_t> model[2][2];
+  blocks[0].setOwner(1);
+  blocks[1].setOwner(2);
   std::mt19937 random(7);
   for (int step = 0; step < 4'000; ++step) {
-    const bool first = random() % 2 == 0;
-    store::ClaimSet& set = first ? ours : theirs;
-    const std::size_t own = first ? 0 : 1;
+    const std::size_t own = random() % 2;
     const std::size_t other = 1 - own;
+    store::ClaimSet sets[] = {{blocks[own], Table::rows}, {blocks[own], Table::sessions}};
     // Few of each block, and in turns more and fewer blocks, so that runs of them are left empty.
     const std::uint64_t added = step % 200 < 100 ? 3 : 1;
     for (std::uint64_t changes = 1 + random() % 30; changes > 0; --changes) {
+      const std::size_t table = random() % 2;
       const std::int64_t id = 1 + static_cast<std::int64_t>(random() % 40 * 50 + random() % 2);
-      REQUIRE(set.holds(id) == model[own].contains(id));
-      REQUIRE(set.isForeign(id) == model[other].contains(id));
-      if (random() % 4 < added && !model[other].contains(id)) {
+      store::ClaimSet& set = sets[table];
+      REQUIRE(set.holds(id) == model[own][table].contains(id));
+      REQUIRE(set.isForeign(id) == model[other][table].contains(id));
+      if (random() % 4 < added && !model[other][table].contains(id)) {
         set.add(id);
-        model[own].insert(id);
+        model[own][table].insert(id);
       } else {
         set.remove(id);
-        model[own].erase(id);
-        model[other].erase(id);
+        model[own][table].erase(id);
+        model[other][table].erase(id);
       }
     }
     // The other one hears of it by its own look at the file, as after a foreign commit.
-    set.flush();
-    REQUIRE(database.execAndGet("SELECT count(*) FROM claimed WHERE bits=0").getInt64() == 0);
-    (first ? theirs : ours).forget();
+    blocks[own].flush();
+    REQUIRE(database.execAndGet("SELECT count(*) FROM ackbox_claims WHERE bits=0").getInt64() == 0);
+    blocks[other].forget();
     if (random() % 50 == 0) {
-      ours.forget();
+      blocks[own].forget();
     }
   }
-  const auto bits = [&](std::int64_t owner) {
-    return database
-        .execAndGet(
-            "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT count(*) FROM "
-            "claimed CROSS JOIN bit WHERE bits>>n&1 AND owner_id=" +
-            std::to_string(owner))
-        .getInt64();
+  const auto bits = [&](std::int64_t owner, const std::string& which) {
+    return static_cast<std::size_t>(
+        database
+            .execAndGet(
+                "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT count(*) FROM "
+                "ackbox_claims CROSS JOIN bit WHERE bits>>n&1 AND owner_id=" +
+                std::to_string(owner) + " AND " + which)
+            .getInt64());
   };
-  CHECK(bits(1) == static_cast<std::int64_t>(model[0].size()));
-  CHECK(bits(2) == static_cast<std::int64_t>(model[1].size()));
-  ours.removeAll(1);
-  CHECK(bits(1) == 0);
-  CHECK_FALSE(ours.holds(*model[0].begin()));
+  for (const std::int64_t owner : {1, 2}) {
+    const auto& claimed = model[owner - 1];
+    CHECK(bits(owner, "block>=0") == claimed[0].size());
+    CHECK(bits(owner, "block<0") == claimed[1].size());
+  }
+  blocks[0].removeAll(1);
+  CHECK(bits(1, "TRUE") == 0);
+  CHECK_FALSE(store::ClaimSet(blocks[0], Table::rows).holds(*model[0][0].begin()));
 }
 
-TEST_CASE("a claim of 100 neighbours writes at most three rows, none of them the messages', and leaves none behind") {
+TEST_CASE("the claims of a message and of a session are found by their places") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const auto planOf = [&](const std::string& sql) {
+    SQLite::Statement plan(store->database(), "EXPLAIN QUERY PLAN " + store::expand(sql, "ackbox_"));
+    std::string steps;
+    while (plan.executeStep()) {
+      steps += plan.getColumn(3).getString() + "\n";
+    }
+    return steps;
+  };
+  const std::string search = "SEARCH ackbox_claims USING PRIMARY KEY (block=?)";
+  for (const std::string_view row : {store::kRowOwner, store::kRowState}) {
+    CHECK(planOf("SELECT " + std::string(row) + " FROM #outbox AS o").find(search) != std::string::npos);
+  }
+  CHECK(planOf("SELECT " + std::string(store::kSessionOwner) + " FROM #sessions AS s").find(search) !=
+        std::string::npos);
+  const std::string rows = planOf("SELECT o.id FROM " + std::string(store::kClaimedRows));
+  CHECK(rows.find("SEARCH c USING PRIMARY KEY (block>?)") != std::string::npos);
+  CHECK(rows.find("SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)") != std::string::npos);
+}
+
+TEST_CASE("a claim of 100 neighbours writes three rows, none of them the messages', and leaves none behind") {
   const StoreWorld world;
   const auto store = world.open();
   for (int index = 0; index < 100; ++index) {
@@ -98,9 +126,9 @@ TEST_CASE("a claim of 100 neighbours writes at most three rows, none of them the
   const std::int64_t before = changes();
   const store::ClaimReply reply = claimWith(*store, claim);
   REQUIRE(reply.messages.size() == 100);
-  // Two blocks of messages, one of sessions, the counters.
-  CHECK(changes() - before == 4);
-  CHECK(rowsIn(*store, "ackbox_claimed_rows") == 2);
+  // Two blocks of messages, one of sessions.
+  CHECK(changes() - before == 3);
+  CHECK(rowsIn(*store, "ackbox_claims") == 3);
   std::vector<delivery::Settlement> settlements;
   for (std::size_t row = 0; row < 100; ++row) {
     settlements.push_back(settlementOf(reply, delivery::Transition::ack, 0, row));
@@ -112,8 +140,62 @@ TEST_CASE("a claim of 100 neighbours writes at most three rows, none of them the
     }
     store->release({&release, 1});
   });
-  CHECK(rowsIn(*store, "ackbox_claimed_rows") == 0);
-  CHECK(rowsIn(*store, "ackbox_claimed_sessions") == 0);
+  CHECK(rowsIn(*store, "ackbox_claims") == 0);
+}
+
+TEST_CASE("a lone message's claim writes one page, and its settle four") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const auto pagesWritten = [&] {
+    int pages = 0;
+    int highest = 0;
+    sqlite3_db_status(store->database().getHandle(), SQLITE_DBSTATUS_CACHE_WRITE, &pages, &highest, 1);
+    return pages;
+  };
+  enqueueOne(*store, frameOf("s"));
+  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  pagesWritten();
+  const store::ClaimReply reply = claimWith(*store, claim);
+  CHECK(pagesWritten() == 1);
+  const delivery::SessionRelease release{.session = claim.session, .dueAt = {}, .previousSequence = 1};
+  const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack);
+  inTransaction(*store, [&] {
+    CHECK(store->settle({&settlement, 1}).front());
+    store->release({&release, 1});
+  });
+  // The message, what was claimed, the session's state, the counters.
+  CHECK(pagesWritten() == 4);
+}
+
+TEST_CASE("what a transaction claims, a question by id, a supersession and a change by hand in it see") {
+  const StoreWorld world;
+  const auto store = world.open();
+  Frame position = frameOf("s");
+  position.supersedeKey = "position";
+  const std::string first = enqueueOne(*store, position).messageId;
+  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  store->begin(false);
+  const store::ClaimReply reply = store->claim({&claim, 1});
+  REQUIRE(reply.messages.size() == 1);
+  SUBCASE("a supersession leaves it alone") {
+    CHECK(store->enqueue(position).supersededId.empty());
+  }
+  SUBCASE("a change by hand is refused") {
+    const ChangeReceipt receipt = store->deadLetters().change(first, delivery::Transition::fail, {}).receipt;
+    CHECK(receipt.refusal == Errc::invalidTransition);
+    CHECK(receipt.state == MessageState::sending);
+  }
+  bool isStillOurs = true;
+  SUBCASE("the peer's word finds it in flight") {
+    CHECK(store->ackById(first));
+    isStillOurs = false;
+  }
+  SUBCASE("a nested scope that is undone does not take it back") {
+    store->savepoint();
+    store->rollbackToSavepoint();
+  }
+  store->commit();
+  CHECK(settleOne(*store, settlementOf(reply, delivery::Transition::ack)).has_value() == isStillOurs);
 }
 
 TEST_CASE("a claim that was rolled back is none") {

@@ -179,6 +179,7 @@ TEST_CASE("row 13, defect 7: counters equal a count over the rows after any sequ
         return sum;
       };
       REQUIRE(totalOf(&PeerStats::pending) == stats.pending);
+      REQUIRE(totalOf(&PeerStats::sending) == stats.sending);
       REQUIRE(totalOf(&PeerStats::enqueued) == stats.enqueued);
       REQUIRE(totalOf(&PeerStats::acked) == stats.acked);
       REQUIRE(totalOf(&PeerStats::totalRetries) == stats.totalRetries);

@@ -192,12 +192,12 @@ TEST_CASE("a file of version 1 is refused when nothing may be created, and else 
   StoreWorld world;
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
       .exec(std::string(kSchemaVersion1) +
-            "INSERT INTO ackbox_peers(id,name,url,agent,max_requests) VALUES(1,'default','','',4);"
-            "INSERT INTO ackbox_sessions(id,peer_id,name,last_sequence) VALUES(1,1,'s',2);"
+            "INSERT INTO ackbox_peers(id,name,url,agent,max_requests) VALUES(1,'default','','',4),(2,'bob','','',4);"
+            "INSERT INTO ackbox_sessions(id,peer_id,name,last_sequence,owner_id) VALUES(1,1,'s',2,0),(2,2,'s',1,7);"
             "INSERT INTO ackbox_outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
             "message_id,type,reason,data) VALUES(1,1,4,3,2,1000,0,'old','t','rejected',x'7b7d'),"
-            "(1,2,0,0,0,1000,0,'live','t',NULL,x'7b7d');"
-            "UPDATE ackbox_counters SET pending=1, failed=1, pending_bytes=2, enqueued=2, failed_total=1;");
+            "(1,2,0,0,0,1000,0,'live','t',NULL,x'7b7d'),(2,1,1,1,0,1000,0,'sending','t',NULL,x'7b7d');"
+            "UPDATE ackbox_counters SET pending=1, sending=1, failed=1, pending_bytes=4, enqueued=3, failed_total=1;");
   world.options.createSchema = false;
   CHECK(errorOfOpening(world) == Errc::schemaMissing);
   world.options.createSchema = true;
@@ -208,5 +208,13 @@ TEST_CASE("a file of version 1 is refused when nothing may be created, and else 
   CHECK(page.messages[0].messageId == "old");
   CHECK(page.messages[0].reason == "rejected");
   CHECK(reader.find("live")->state == MessageState::pending);
+  // Whoever was sending it is gone: only this version's claims say that a message is being sent.
+  CHECK(reader.find("sending")->state == MessageState::pending);
+  CHECK(reader.stats().pending == 2);
+  CHECK(reader.stats().sending == 0);
+  for (const PeerStats& peer : reader.peerStats()) {
+    CHECK(peer.pending == 1);
+    CHECK(peer.sending == 0);
+  }
   CHECK(store::verify(world.file, world.options).clean());
 }

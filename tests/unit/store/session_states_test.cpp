@@ -229,7 +229,7 @@ TEST_CASE("who opens the file writes what a dead owner had offered in the commit
   static_cast<void>(claimOneEach(*dead, 1));
   world.lives->erase(dead->owner());
   const auto store = world.open();
-  CHECK(numberOf(world, "SELECT count(*) FROM ackbox_claimed_rows") == 0);
+  CHECK(numberOf(world, "SELECT count(*) FROM ackbox_claims") == 0);
   CHECK(numberOf(world, "SELECT offered_sequence FROM ackbox_session_states") == 1);
 }
 

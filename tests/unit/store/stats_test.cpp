@@ -181,6 +181,31 @@ TEST_CASE("row 24: each peer has its own gauges and totals, also the one that wa
   CHECK(store::verify(world.file, world.options).clean());
 }
 
+TEST_CASE("row 24: what is being sent is told of its peer, whoever sends it, and is not pending") {
+  StatsWorld world;
+  world.addPeers({"alice", "bob"});
+  const auto first = world.open();
+  const auto second = world.open();
+  for (int index = 0; index < 70; ++index) {
+    enqueueOne(*first, frameTo("alice", "s" + std::to_string(index)));
+  }
+  REQUIRE(claimNew(*first).messages.size() == 70);
+  enqueueOne(*second, frameTo("bob", "s"));
+  enqueueOne(*second, frameTo("alice", "another"));
+  const auto rows = second->takeNewRows(100).rows;
+  const delivery::SessionClaim toBob{rows.at(70).session, {rows.at(70).key}};
+  REQUIRE(inTransaction(*second, [&] { return second->claim({&toBob, 1}); }).messages.size() == 1);
+  const Stats stats = world.reader().stats();
+  CHECK(stats.sending == 71);
+  CHECK(stats.pending == 1);
+  const std::vector<PeerStats> peers = world.reader().peerStats();
+  REQUIRE(peers.size() == 2);
+  CHECK(peers[0].sending == 70);
+  CHECK(peers[0].pending == 1);
+  CHECK(peers[1].sending == 1);
+  CHECK(peers[1].pending == 0);
+}
+
 TEST_CASE("row 24: a session tells what waits in it, and sessions come in pages") {
   StatsWorld world;
   world.addPeers({"alice", "bob"});

@@ -43,7 +43,6 @@ struct Break {
 
 constexpr Break kBreaks[] = {
     {"UPDATE ackbox_counters SET pending=pending+1", "ackbox_counters", 1},
-    {"UPDATE ackbox_counters SET sending=0", "ackbox_counters", 1},
     {"UPDATE ackbox_counters SET sent=7", "ackbox_counters", 1},
     {"UPDATE ackbox_counters SET failed=0", "ackbox_counters", 1},
     {"UPDATE ackbox_counters SET pending_bytes=-1", "ackbox_counters", 1},
@@ -53,18 +52,20 @@ constexpr Break kBreaks[] = {
     {"DELETE FROM ackbox_meta", "ackbox_meta", 0},
     {"UPDATE ackbox_outbox SET sequence=2 WHERE id=3", "ackbox_outbox", 3},
     {"UPDATE ackbox_counters SET last_key=0", "ackbox_outbox", 1},
-    {"UPDATE ackbox_counters SET last_key=2", "ackbox_outbox", 3},
-    {"UPDATE ackbox_claimed_rows SET owner_id=99", "ackbox_claimed_rows", 0},
-    {"UPDATE ackbox_claimed_rows SET bits=bits|1<<9", "ackbox_claimed_rows", 0},
-    {"UPDATE ackbox_claimed_rows SET bits=bits|1<<63", "ackbox_claimed_rows", 0},
-    {"INSERT INTO ackbox_owners SELECT 99,0,0; INSERT INTO ackbox_claimed_rows SELECT block,99,bits FROM "
-     "ackbox_claimed_rows",
-     "ackbox_claimed_rows", 0},
-    {"UPDATE ackbox_claimed_sessions SET owner_id=99", "ackbox_claimed_sessions", 0},
-    {"UPDATE ackbox_claimed_sessions SET bits=bits|1<<9", "ackbox_claimed_sessions", 0},
-    {"INSERT INTO ackbox_owners SELECT 99,0,0; INSERT INTO ackbox_claimed_sessions SELECT block,99,bits FROM "
-     "ackbox_claimed_sessions",
-     "ackbox_claimed_sessions", 0},
+    {"UPDATE ackbox_counters SET last_key=2", "ackbox_counters", 1},
+    {"UPDATE ackbox_claims SET owner_id=99 WHERE block=0", "ackbox_claims", 0},
+    {"UPDATE ackbox_claims SET bits=bits|1<<9 WHERE block=0", "ackbox_claims", 0},
+    {"UPDATE ackbox_claims SET bits=bits|1<<63 WHERE block=0", "ackbox_claims", 0},
+    {"UPDATE ackbox_claims SET bits=bits|1<<1 WHERE block=0", "ackbox_claims", 0},
+    {"INSERT INTO ackbox_owners SELECT 99,0,0; INSERT INTO ackbox_claims SELECT block,99,bits FROM ackbox_claims "
+     "WHERE block=0",
+     "ackbox_claims", 0},
+    {"UPDATE ackbox_claims SET owner_id=99 WHERE block=-1", "ackbox_claims", -1},
+    {"UPDATE ackbox_claims SET bits=bits|1<<9 WHERE block=-1", "ackbox_claims", -1},
+    {"UPDATE ackbox_claims SET bits=bits|1<<63 WHERE block=-1", "ackbox_claims", -1},
+    {"INSERT INTO ackbox_owners SELECT 99,0,0; INSERT INTO ackbox_claims SELECT block,99,bits FROM ackbox_claims "
+     "WHERE block=-1",
+     "ackbox_claims", -1},
     {"UPDATE ackbox_outbox SET reason=NULL WHERE id=1", "ackbox_outbox", 1},
     {"UPDATE ackbox_outbox SET session_id=77 WHERE id=4", "ackbox_outbox", 4},
     {"UPDATE ackbox_outbox SET state=9 WHERE id=4", "ackbox_outbox", 4},
