@@ -10,13 +10,7 @@ namespace {
 // Rows to a statement where claims are scattered.
 constexpr std::size_t kBlocksTogether = 16;
 
-// OR FAIL, because a statement of several rows that may fail in its middle copies the pages that it changes first,
-// which takes longer than another statement would. Whatever fails here undoes the transaction.
-std::string insertText(std::size_t blocks) {
-  return "INSERT OR FAIL INTO #claims(block,owner_id,bits) VALUES" + repeated("(?,?,?)", blocks);
-}
-
-std::string replaceText(std::size_t blocks) {
+std::string writeText(std::size_t blocks) {
   return "REPLACE INTO #claims(block,owner_id,bits) VALUES" + repeated("(?,?,?)", blocks);
 }
 
@@ -24,10 +18,8 @@ std::string replaceText(std::size_t blocks) {
 
 ClaimBlocks::ClaimBlocks(Connection& connection)
     : select_(connection.prepare("SELECT block,owner_id,bits FROM #claims")),
-      insertTwo_(connection.prepare(insertText(2))),
-      insertMany_(connection.prepare(insertText(kBlocksTogether))),
-      replace_(connection.prepare(replaceText(1))),
-      replaceMany_(connection.prepare(replaceText(kBlocksTogether))),
+      write_(connection.prepare(writeText(1))),
+      writeMany_(connection.prepare(writeText(kBlocksTogether))),
       erase_(connection.prepare("DELETE FROM #claims WHERE block BETWEEN ?1 AND ?2 AND owner_id=?3")),
       removeForeign_(
           connection.prepare("UPDATE #claims SET bits=bits&~?3 WHERE block=?1 AND owner_id<>?2 AND bits&?3")),
@@ -68,17 +60,16 @@ void ClaimBlocks::removeAll(std::int64_t owner) {
 
 void ClaimBlocks::flush() {
   std::ranges::sort(changed_);
-  std::vector<std::int64_t> fresh;
-  std::vector<std::int64_t> stored;
+  std::vector<std::int64_t> written;
   for (const std::int64_t number : changed_) {
     const auto first = own_.find(number);
     if (first == own_.end()) {
       // It went with one before it.
       continue;
     }
-    if (Block& block = first->second; block.bits != 0) {
-      block.isChanged = false;
-      (std::exchange(block.isStored, true) ? stored : fresh).push_back(number);
+    if (first->second.bits != 0) {
+      first->second.isChanged = false;
+      written.push_back(number);
       continue;
     }
     const auto end = std::find_if(first, own_.end(), [](const auto& block) { return block.second.bits != 0; });
@@ -86,11 +77,8 @@ void ClaimBlocks::flush() {
     own_.erase(first, end);
   }
   changed_.clear();
-  write(insertMany_, kBlocksTogether, fresh);
-  write(insertTwo_, 2, fresh);
-  stored.insert(stored.end(), fresh.begin(), fresh.end());
-  write(replaceMany_, kBlocksTogether, stored);
-  write(replace_, 1, stored);
+  write(writeMany_, kBlocksTogether, written);
+  write(write_, 1, written);
 }
 
 // As many as go by the statement, from the end.
@@ -119,7 +107,7 @@ void ClaimBlocks::load() {
   for (Query query(select_); query.next();) {
     const auto bits = query.as<std::uint64_t>(2);
     if (query.integer(1) == owner_) {
-      own_[query.integer(0)] = {.bits = bits, .isStored = true};
+      own_[query.integer(0)].bits = bits;
     } else {
       foreign_[query.integer(0)] |= bits;
     }

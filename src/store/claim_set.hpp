@@ -65,7 +65,6 @@ public:
 private:
   struct Block {
     std::uint64_t bits = 0;
-    bool isStored = false;
     bool isChanged = false;
   };
 
@@ -75,10 +74,8 @@ private:
 
   std::int64_t owner_ = 0;
   Statement select_;
-  Statement insertTwo_;
-  Statement insertMany_;
-  Statement replace_;
-  Statement replaceMany_;
+  Statement write_;
+  Statement writeMany_;
   Statement erase_;
   Statement removeForeign_;
   Statement eraseForeign_;
