@@ -12,7 +12,7 @@ namespace {
 // Long, because SQLite's busy handler sleeps and is not fair: a crowd of 64 keeps some waiting for seconds.
 constexpr int kBusyTimeoutMs = 120'000;
 
-SQLite::Database opened(const std::filesystem::path& file) {
+SQLite::Database openedTable(const std::filesystem::path& file) {
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
   database.exec("PRAGMA journal_mode=WAL");
   database.exec("PRAGMA synchronous=FULL");
@@ -23,7 +23,7 @@ SQLite::Database opened(const std::filesystem::path& file) {
 }  // namespace
 
 NaiveTable::NaiveTable(const std::filesystem::path& file)
-    : database_(opened(file)), insert_(database_, "INSERT INTO naive VALUES (?, ?, ?)") {}
+    : database_(openedTable(file)), insert_(database_, "INSERT INTO naive VALUES (?, ?, ?)") {}
 
 void NaiveTable::insert(const std::string& messageId, const std::string& session, const std::string& data) {
   SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);

@@ -24,7 +24,7 @@ namespace {
 namespace http = boost::beast::http;
 using boost::asio::ip::tcp;
 
-SQLite::Database opened(const std::filesystem::path& file) {
+SQLite::Database openedRows(const std::filesystem::path& file) {
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   database.exec("PRAGMA journal_mode=WAL");
   database.exec("PRAGMA synchronous=FULL");
@@ -37,7 +37,7 @@ SQLite::Database opened(const std::filesystem::path& file) {
 
 class Relay {
 public:
-  Relay(const std::filesystem::path& file, const std::string& port) : database_(opened(file)), stream_(context_) {
+  Relay(const std::filesystem::path& file, const std::string& port) : database_(openedRows(file)), stream_(context_) {
     stream_.connect({boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(std::stoul(port))});
     stream_.socket().set_option(tcp::no_delay(true));
   }

@@ -19,7 +19,7 @@ namespace {
 namespace http = boost::beast::http;
 using boost::asio::ip::tcp;
 
-SQLite::Database opened(const std::filesystem::path& file) {
+SQLite::Database openedInbox(const std::filesystem::path& file) {
   createEffects(file);
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
   database.exec("PRAGMA journal_mode=WAL");
@@ -30,7 +30,7 @@ SQLite::Database opened(const std::filesystem::path& file) {
 
 class RelayInbox {
 public:
-  explicit RelayInbox(const std::filesystem::path& file) : database_(opened(file)) {}
+  explicit RelayInbox(const std::filesystem::path& file) : database_(openedInbox(file)) {}
 
   /// The mark and the effect commit together; what was marked before has taken effect before.
   void take(const std::string& body) {

@@ -10,8 +10,6 @@
 namespace ackbox::simulation {
 namespace {
 
-constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
-
 std::string agentOfUri(const std::string& uri) {
   return uri.substr(std::string("urn:sim:").size());
 }

@@ -72,9 +72,6 @@ Handling drawHandling(Random& random) {
   return handling;
 }
 
-// Long, because calendars step by days, and a world's promises are about things that do not end.
-constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
-
 void drawOutbox(Random& random, OutboxOptions& outbox) {
   outbox.batchFrames = drawOf(random, std::array{1U, 2U, 7U, 256U});
   outbox.batchBytes = drawOf(random, std::array<std::size_t, 2>{1'000, std::size_t{768} * 1024});

@@ -13,6 +13,9 @@ class Random;
 
 namespace ackbox::simulation {
 
+/// Long, because calendars step by days, and a world's promises are about things that do not end.
+inline constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
+
 /// Of each message: what its author wishes.
 struct Wishes {
   double unordered = 0;
