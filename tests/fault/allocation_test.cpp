@@ -13,7 +13,7 @@
 #include <string>
 
 #include "fault_trial.hpp"
-#include "scale.hpp"
+#include "support/scale.hpp"
 
 namespace ackbox::testing {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "power_cut.hpp"
-#include "scale.hpp"
 #include "support/crash_images.hpp"
+#include "support/scale.hpp"
 #include "two_agents.hpp"
 
 namespace ackbox::testing {
