@@ -10,11 +10,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "support/scripted_sender.hpp"
@@ -89,6 +91,36 @@ TEST_CASE("asyncRun says why it cannot begin") {
   first.get();
   agent.manager.setSender(nullptr);
   CHECK_THROWS_AS(agent.manager.asyncRun(pool.get_executor(), boost::asio::use_future).get(), std::exception);
+}
+
+TEST_CASE("a stop on the caller's executor waits for nothing, also after a run on the manager's own thread") {
+  Agent agent;
+  std::promise<void> stopped;
+  // In a callback, so that nobody has waited for that run's thread.
+  Subscription subscription = agent.manager.onAcked([&](const AckedEvent&) {
+    agent.manager.stop();
+    stopped.set_value();
+  });
+  agent.manager.start();
+  CHECK(agent.manager.enqueue(event()).isNew());
+  stopped.get_future().wait();
+
+  boost::asio::io_context context;
+  std::optional<boost::system::error_code> ended;
+  do {
+    ended.reset();
+    agent.manager.asyncRun(
+        context.get_executor(),
+        boost::asio::bind_executor(context, [&](boost::system::error_code error) { ended = error; }));
+    context.restart();
+    context.poll();
+    // The run before is ending still.
+  } while (ended == Errc::alreadyRunning);
+  boost::asio::post(context, [&] { agent.manager.stop(); });
+  context.restart();
+  context.run();
+  REQUIRE(ended);
+  CHECK_FALSE(*ended);
 }
 
 TEST_CASE("a manager that ends while it runs on the caller's executor completes the run there") {
