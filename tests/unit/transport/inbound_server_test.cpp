@@ -203,6 +203,8 @@ TEST_CASE("On a server's own thread, what comes alone takes effect there, and wh
   begun.wait();
   second.send(frame("x"));
   third.send(frame("y"));
+  second.awaitDelivery();
+  third.awaitDelivery();
   mayEnd.count_down();
   CHECK(isTaken(first));
   CHECK(isTaken(second));
@@ -258,6 +260,7 @@ TEST_CASE("A server of its own thread that goes answers what is under way with 5
     for (int index = 0; index < 50; ++index) {
       peers.push_back(std::make_unique<RawConnection>(port));
       peers.back()->send(twoFrames("a" + std::to_string(index)));
+      peers.back()->awaitDelivery();
     }
     begun.wait();
     // Whoever gets its answer was taken before it, as all come on one thread.

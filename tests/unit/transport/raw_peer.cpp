@@ -1,8 +1,10 @@
 #include "unit/transport/raw_peer.hpp"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -95,6 +97,17 @@ void RawConnection::send(std::string_view bytes) {
       fail("send");
     }
     bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+void RawConnection::awaitDelivery() const {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  int unacknowledged = 1;
+  while (unacknowledged > 0) {
+    if (ioctl(descriptor_, SIOCOUTQ, &unacknowledged) != 0 || std::chrono::steady_clock::now() > patience) {
+      throw std::runtime_error("what was sent is not delivered");
+    }
+    std::this_thread::yield();
   }
 }
 

@@ -26,6 +26,8 @@ public:
   ~RawConnection();
 
   void send(std::string_view bytes);
+  /// Waits until the other side's kernel has all that was sent.
+  void awaitDelivery() const;
   /// As `send`, but the other side may close before it has taken everything.
   void sendWhileTaken(std::string_view bytes);
   /// Everything up to and including the first `marker`; what came after it is kept for the next call.
