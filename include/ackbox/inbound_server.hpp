@@ -54,8 +54,9 @@ class InboundServer {
 public:
   /// Listens at once; connections are served on a thread of its own. A frame that comes alone takes effect there, see
   /// `HandlerThread::caller`, and while it does, nothing else happens there: no answer, no timeout, no end by `stop`.
-  /// What comes together goes to the store's thread and shares its commits. Throws `Error`: `cannotListen` (the address
-  /// is taken or not ours), `invalidOption`.
+  /// What comes together goes to the store's thread and shares its commits.
+  ///
+  /// Throws `Error`: `cannotListen` (the address is taken or not ours), `invalidOption`.
   explicit InboundServer(InboundHandler& handler, const InboundServerOptions& options = {});
 
   /// The same on `executor`, which never waits for the disk. Any number of threads may run it.

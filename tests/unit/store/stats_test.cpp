@@ -204,6 +204,14 @@ TEST_CASE("row 24: what is being sent is told of its peer, whoever sends it, and
   CHECK(peers[0].pending == 1);
   CHECK(peers[1].sending == 1);
   CHECK(peers[1].pending == 0);
+
+  // Of a damaged file, too, no figure wraps around.
+  first->database().exec("UPDATE ackbox_claims SET bits=-1 WHERE block>=0");
+  first->database().exec("UPDATE ackbox_peer_counters SET pending=0");
+  CHECK(world.reader().stats().pending == 0);
+  for (const PeerStats& peer : world.reader().peerStats()) {
+    CHECK(peer.pending == 0);
+  }
 }
 
 TEST_CASE("row 24: a session tells what waits in it, and sessions come in pages") {

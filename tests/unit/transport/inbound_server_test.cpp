@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -177,11 +178,19 @@ TEST_CASE("On a server's own thread, what comes alone takes effect there, and wh
   const testing::TempDir directory;
   OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
   std::map<std::string, std::thread::id> threads;
+  std::error_code refusal;
   std::latch begun(1);
   std::latch mayEnd(1);
   InboundHandler handler(manager,
                          [&](const InboundFrame& given, InboundTransaction&) {
                            threads.emplace(given.id, std::this_thread::get_id());
+                           if (given.id == "a") {
+                             try {
+                               manager.drainOnce();
+                             } catch (const Error& error) {
+                               refusal = error.code();
+                             }
+                           }
                            if (given.id == "holds") {
                              begun.count_down();
                              mayEnd.wait();
@@ -212,6 +221,8 @@ TEST_CASE("On a server's own thread, what comes alone takes effect there, and wh
   first.send(twoFrames("of two"));
   CHECK(isTaken(first));
 
+  // As on the store's thread, what would wait for this very transaction is refused.
+  CHECK(refusal == Errc::wouldDeadlock);
   const std::thread::id own = threads.at("a");
   CHECK(threads.at("b") == own);
   CHECK(threads.at("holds") == own);
