@@ -43,7 +43,6 @@ public:
     while (frames.size() < rows) {
       if (const std::uint64_t number = next_++; backlog.isDue(number)) {
         frames.push_back(backlog.frame(number));
-        frames.back().id.clear();
       }
     }
     for (const EnqueueReceipt& receipt : manager.enqueueBatch(frames)) {
@@ -53,11 +52,7 @@ public:
     }
   }
 
-  [[nodiscard]] Frame nextFrame() {
-    Frame frame = backlog.frame(next_++);
-    frame.id.clear();
-    return frame;
-  }
+  [[nodiscard]] Frame nextFrame() { return backlog.frame(next_++); }
 
   const Backlog backlog;
   OutboxManager manager;
@@ -240,9 +235,8 @@ Measurement getStats(const Settings& settings) {
 
 Measurement explain(const Settings& settings) {
   return inBackoff(settings, [](Opened& opened) {
-    // The last one of a session in backoff, so that there is the most to say.
-    const std::string id = opened.backlog.idOf(opened.backlog.rows - 1);
-    const auto explanation = timed(opened.latencies, [&] { return opened.manager.explain(id); });
+    // It is the last one of a session in backoff, so that there is the most to say.
+    const auto explanation = timed(opened.latencies, [&] { return opened.manager.explain(kIdOfLast); });
     if (!explanation || explanation->reasons.empty()) {
       throw std::runtime_error("no explanation");
     }

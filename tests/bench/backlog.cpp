@@ -65,12 +65,10 @@ void setDue(const std::filesystem::path& file, const Backlog& backlog, bool ofDu
 
 Frame Backlog::frame(std::uint64_t number) const {
   Frame made = frameOf(number, sessions);
-  made.id = idOf(number);
+  if (number + 1 == rows) {
+    made.id = kIdOfLast;
+  }
   return made;
-}
-
-std::string Backlog::idOf(std::uint64_t number) const {
-  return orderedId(number);
 }
 
 Backlog smallBacklog(Due due) {
@@ -116,8 +114,9 @@ void letDueGo(const std::filesystem::path& file, const Backlog& backlog) {
 int runBacklogReader(const std::filesystem::path& file) {
   constexpr std::size_t kMoreThanIsDue = 10'000;
   OutboxManager manager = OutboxManager::open(file, backlogOptions());
-  const std::size_t claimed = manager.claim(kMoreThanIsDue).size();
-  if (claimed == 0 || manager.getStats().sending != claimed || !manager.explain(orderedId(1))) {
+  const std::vector<Claim> claimed = manager.claim(kMoreThanIsDue);
+  if (claimed.empty() || manager.getStats().sending != claimed.size() ||
+      !manager.explain(claimed.front().frame.messageId)) {
     throw std::runtime_error("the backlog is not what it should be");
   }
   std::ifstream status("/proc/self/status");

@@ -17,14 +17,16 @@ enum class Due : std::uint8_t {
   oneInTen,
 };
 
+inline constexpr const char* kIdOfLast = "the-last-one";
+
 /// An outbox with messages that wait, in turn over its sessions.
 struct Backlog {
   std::uint64_t rows = 0;
   std::uint64_t sessions = 0;
   Due due = Due::oneInTen;
 
+  /// As most callers do, it leaves its id to the store; the last one of the backlog has `kIdOfLast`.
   [[nodiscard]] Frame frame(std::uint64_t number) const;
-  [[nodiscard]] std::string idOf(std::uint64_t number) const;
   [[nodiscard]] bool isDue(std::uint64_t number) const { return due == Due::all || number % sessions % 10 == 0; }
 };
 

@@ -1,6 +1,7 @@
-// One message at a time on an idle system: the time from the call of enqueue to onAcked, back to back and after 20 ms
-// of rest (when processor and disk have gone to sleep). The floor does the same two synced inserts and the same round
-// trip, and nothing else.
+// One message at a time on an idle system: the time from the call of enqueue to that of the onAcked callback, back to
+// back and after 20 ms of rest (when processor and disk have gone to sleep), in sessions that go on, and back to back
+// where each message is the first of a session. The floor, which has no sessions, does the same two synced inserts
+// and the same round trip, and nothing else.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -19,46 +20,63 @@
 namespace ackbox::bench {
 namespace {
 
-constexpr std::chrono::milliseconds kRest{20};
 constexpr std::chrono::seconds kPatience{30};
 
-// `deliver(number)` carries one message. The first ones, which open files and connections, are not counted.
+using Instant = std::chrono::steady_clock::time_point;
+
+struct Pace {
+  std::string name;
+  std::chrono::milliseconds rest{0};
+  /// The messages are theirs in turn.
+  std::uint64_t sessions = 0;
+};
+
+// Few enough that both sides know them after the warm-up.
+constexpr std::uint64_t kKnownSessions = 8;
+// More than there are messages.
+constexpr std::uint64_t kNewSessions = 1'000'000;
+
+// `deliver(number)` carries one message, and says when it had been acknowledged. The first ones, which open files,
+// connections and sessions, are not counted.
 Latencies oneByOne(const Settings& settings, std::chrono::milliseconds rest,
-                   const std::function<void(std::uint64_t number)>& deliver) {
-  constexpr std::uint64_t kWarmUp = 3;
+                   const std::function<Instant(std::uint64_t number)>& deliver) {
   Latencies latencies;
   boost::asio::io_context context;
   boost::asio::steady_timer spacing(context);
   std::uint64_t number = 0;
-  while (number < kWarmUp) {
+  while (number < kKnownSessions) {
     deliver(number++);
   }
   for (Budget budget(settings); budget.take();) {
     spacing.expires_after(rest);
     spacing.wait();
-    const auto start = std::chrono::steady_clock::now();
-    deliver(number++);
-    latencies.add(std::chrono::steady_clock::now() - start);
+    const Instant start = std::chrono::steady_clock::now();
+    latencies.add(deliver(number++) - start);
   }
   return latencies;
 }
 
-Latencies ackboxLatencies(const Settings& settings, std::chrono::milliseconds rest) {
+Latencies ackboxLatencies(const Settings& settings, const Pace& pace) {
   const std::filesystem::path senderFile = freshDatabase(settings.folder, "sender");
   const std::filesystem::path receiverFile = freshDatabase(settings.folder, "receiver");
   Latencies latencies;
   {
     Receiver receiver(receiverFile, Durability::powerCut);
     std::binary_semaphore acked{0};
+    Instant ackedAt;
     const std::unique_ptr<OutboxManager> manager = startSender(senderFile, Durability::powerCut, receiver);
-    const Subscription subscription = manager->onAcked([&](const AckedEvent&) { acked.release(); });
-    latencies = oneByOne(settings, rest, [&](std::uint64_t number) {
-      if (!manager->enqueue(frameOf(number)).isNew()) {
+    const Subscription subscription = manager->onAcked([&](const AckedEvent&) {
+      ackedAt = std::chrono::steady_clock::now();
+      acked.release();
+    });
+    latencies = oneByOne(settings, pace.rest, [&](std::uint64_t number) {
+      if (!manager->enqueue(frameOf(number, pace.sessions)).isNew()) {
         throw std::runtime_error("an enqueue was refused");
       }
       if (!acked.try_acquire_for(kPatience)) {
         throw std::runtime_error("a message was not acknowledged");
       }
+      return ackedAt;
     });
     manager->stop();
     receiver.finish();
@@ -68,7 +86,7 @@ Latencies ackboxLatencies(const Settings& settings, std::chrono::milliseconds re
   return latencies;
 }
 
-Latencies floorLatencies(const Settings& settings, std::chrono::milliseconds rest) {
+Latencies floorLatencies(const Settings& settings, const Pace& pace) {
   const std::filesystem::path senderFile = freshDatabase(settings.folder, "sender");
   const std::filesystem::path receiverFile = freshDatabase(settings.folder, "receiver");
   Latencies latencies;
@@ -76,9 +94,10 @@ Latencies floorLatencies(const Settings& settings, std::chrono::milliseconds res
     ChildProcess receiver({"--role", "floor", "--file", receiverFile.string()});
     {
       FloorLink link(senderFile, receiver.readLine());
-      latencies = oneByOne(settings, rest, [&](std::uint64_t number) {
-        const Frame frame = frameOf(number);
+      latencies = oneByOne(settings, pace.rest, [&](std::uint64_t number) {
+        const Frame frame = frameOf(number, pace.sessions);
         link.deliver(orderedId(number), frame.session, frame.data);
+        return std::chrono::steady_clock::now();
       });
     }
     receiver.finish();
@@ -88,22 +107,23 @@ Latencies floorLatencies(const Settings& settings, std::chrono::milliseconds res
   return latencies;
 }
 
-void compare(Measurement& measurement, const Settings& settings, const std::string& name,
-             std::chrono::milliseconds rest) {
-  Latencies ours = ackboxLatencies(settings, rest);
-  Latencies floor = floorLatencies(settings, rest);
-  addLatencies(measurement.figures, name, ours);
-  addLatencies(measurement.baselines, "floor_" + name, floor);
-  measurement.ratio(name + "_p50_over_floor", ours.percentile(0.5), floor.percentile(0.5));
-  measurement.ratio(name + "_p99_over_floor", ours.percentile(0.99), floor.percentile(0.99));
+void compare(Measurement& measurement, const Settings& settings, const Pace& pace) {
+  Latencies ours = ackboxLatencies(settings, pace);
+  Latencies floor = floorLatencies(settings, pace);
+  addLatencies(measurement.figures, pace.name, ours);
+  addLatencies(measurement.baselines, "floor_" + pace.name, floor);
+  measurement.ratio(pace.name + "_p50_over_floor", ours.percentile(0.5), floor.percentile(0.5));
+  measurement.ratio(pace.name + "_p99_over_floor", ours.percentile(0.99), floor.percentile(0.99));
 }
 
 }  // namespace
 
 Measurement loneMessageLatency(const Settings& settings) {
+  constexpr std::chrono::milliseconds kRest{20};
   Measurement measurement;
-  compare(measurement, settings, "back_to_back", std::chrono::milliseconds(0));
-  compare(measurement, settings, "after_20_ms", kRest);
+  compare(measurement, settings, {.name = "back_to_back", .sessions = kKnownSessions});
+  compare(measurement, settings, {.name = "after_20_ms", .rest = kRest, .sessions = kKnownSessions});
+  compare(measurement, settings, {.name = "first_of_session", .sessions = kNewSessions});
   return measurement;
 }
 
