@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,8 +76,9 @@ public:
   [[nodiscard]] SessionTail insertSession(const SessionName& session, std::uint8_t priority);
   void updatePriority(const SessionTail& tail);
 
-  /// As many rows share a statement: three quarters of what a statement for each costs; further ones gain little.
-  static constexpr std::size_t kTogether = 8;
+  /// As many rows share a statement at most: three quarters of what a statement for each costs with 8, a little less
+  /// with 32.
+  static constexpr std::size_t kTogether = 32;
   /// Stores pending rows. Their message ids are free: of our own making, or `repetitionOf` has found none.
   void insert(std::span<const NewRow> rows);
   /// The answer to `frame` when its own id is that of a message that is still there.
@@ -87,13 +89,31 @@ public:
   void remove(delivery::MessageKey key);
 
 private:
+  /// The statements for rows of one shape, by how many each of them stores; made when they are first needed.
+  class Inserts {
+  public:
+    Inserts(sqlite3* connection, std::string_view columns, std::string_view values, std::string_view prefix);
+    /// `bind` adds a row's values to a query.
+    template <typename Bind>
+    void run(std::span<const NewRow> rows, const Bind& bind);
+
+  private:
+    [[nodiscard]] Statement& storing(std::size_t rows);
+
+    sqlite3* const connection_;
+    const std::string columns_;
+    const std::string values_;
+    const std::string prefix_;
+    std::map<std::size_t, Statement> statements_;
+  };
+
   sqlite3* const connection_;
   Statement findSession_;
   Statement insertSession_;
   Statement insertState_;
   Statement updatePriority_;
-  Statement insert_;
-  Statement insertMany_;
+  Inserts plain_;
+  Inserts full_;
   Statement sequenceOf_;
   Statement supersedable_;
   Statement remove_;
