@@ -1,5 +1,6 @@
 #include "transport/http_client.hpp"
 
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
@@ -29,7 +30,7 @@ HttpClient::HttpClient(const asio::any_io_executor& executor, std::shared_ptr<co
       pool_(std::make_shared<ConnectionPool>(strand_, options_->clock, options_->idleTimeout)) {}
 
 void HttpClient::asyncPost(HttpPost post, HttpHandler handler) {
-  asio::post(strand_, [self = shared_from_this(), post = std::move(post), handler = std::move(handler)]() mutable {
+  asio::dispatch(strand_, [self = shared_from_this(), post = std::move(post), handler = std::move(handler)]() mutable {
     self->start(std::move(post), std::move(handler));
   });
 }
@@ -39,7 +40,8 @@ void HttpClient::start(HttpPost post, HttpHandler handler) {
     HttpAnswer answer;
     answer.end = HttpEnd::cancelled;
     answer.error = "the sender was stopped";
-    handler(std::move(answer));
+    asio::post(strand_,
+               [handler = std::move(handler), answer = std::move(answer)]() mutable { handler(std::move(answer)); });
     return;
   }
   // The exchange's end has to find it, and it is known only once it was made. Weakly, so that a context that is
