@@ -108,7 +108,7 @@ std::shared_ptr<Engine> Core::engine() const {
 
 template <typename Use>
 bool Core::withEngine(Use&& use) {
-  const std::scoped_lock lock(*gate_);
+  const std::shared_lock lock(*gate_);
   const std::shared_ptr<Engine> running = engine();
   if (running) {
     use(*running);
@@ -136,6 +136,9 @@ void Core::runEnded(const StopReport& report) {
   // With the gate held: whoever found the engine before has let go of it, and nobody finds it any more.
   const std::scoped_lock lock(*gate_, mutex_);
   lastReport_ = report;
+  if (const std::shared_ptr<Engine> ended = engine_.lock()) {
+    ended->shut();
+  }
   engine_.reset();
   runEnded_.notify_all();
 }
@@ -377,30 +380,26 @@ store::Writer::Tell Core::afterCommit(store::Store& store) {
   using Tell = store::Writer::Tell;
   tellSuperseded(store);
   waiters_.committed(store);
-  struct News {
-    // Held until the run is told, so that it is told in the order of the commits. Let go of after the run.
-    std::unique_lock<std::mutex> gate;
+  struct Listener {
+    // Held until the run is woken, so that it does not end before. Let go of after the run.
+    std::shared_lock<std::shared_mutex> gate;
     std::shared_ptr<Engine> run;
-    store::NewRows rows;
-    bool shared = false;
   };
-  News found{std::unique_lock(*gate_), engine(), {}, store.shared()};
+  Listener found{std::shared_lock(*gate_), engine()};
   if (!found.run) {
     store.stopDiscovery();
     return {};
   }
   try {
-    const auto news = std::make_shared<News>(std::move(found));
-    Tell tell = [news] {
+    const auto listener = std::make_shared<Listener>(std::move(found));
+    Tell wake = [listener] {
       try {
-        news->run->rowsAppeared(std::move(news->rows), news->shared);
+        listener->run->wake();
       } catch (const std::exception&) {
-        // They are committed, and the next run finds them.
+        // Its next poll takes in what is queued.
       }
     };
-    // Last, as what it gives is not given again.
-    news->rows = store.takeNewRows(kNewsChunk);
-    return news->rows.empty() ? Tell() : tell;
+    return listener->run->hear([this] { return takeNews(); }) ? std::move(wake) : Tell();
   } catch (const std::exception&) {
     // They are committed; the run's next poll reads them, or learns why it cannot.
     return {};

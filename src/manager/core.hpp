@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <system_error>
 #include <thread>
 
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "manager/news_queue.hpp"
 #include "manager/peer_board.hpp"
 #include "manager/refusal_counts.hpp"
 #include "manager/room_waiters.hpp"
@@ -79,12 +81,11 @@ public:
   [[nodiscard]] bool running() const;
 
   /// On the writer's thread, between transactions: rows that the run has not been told of.
-  [[nodiscard]] store::NewRows takeNews() { return store_.takeNewRows(kNewsChunk); }
-  [[nodiscard]] bool shared() const noexcept { return store_.shared(); }
+  [[nodiscard]] News takeNews() { return {store_.takeNewRows(kNewsChunk), store_.shared()}; }
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
   [[nodiscard]] const std::filesystem::path& ownersFile() const noexcept { return ownersFile_; }
-  /// See `Crossing`. Taken before mutex_ where both are.
-  [[nodiscard]] const std::shared_ptr<std::mutex>& gate() const noexcept { return gate_; }
+  /// See `Crossing`: shared by all but a run's end. Taken before mutex_ where both are.
+  [[nodiscard]] const std::shared_ptr<std::shared_mutex>& gate() const noexcept { return gate_; }
 
 private:
   // Rows told at a time, so that a large backlog neither blocks the writer nor delays the first send.
@@ -106,7 +107,7 @@ private:
   void joinOwnThread(std::unique_lock<std::mutex>& lock);
 
   const std::filesystem::path file_;
-  const std::shared_ptr<std::mutex> gate_ = std::make_shared<std::mutex>();
+  const std::shared_ptr<std::shared_mutex> gate_ = std::make_shared<std::shared_mutex>();
   store::Store store_;
   // With the peers that were taken over from the file.
   const OutboxOptions options_;

@@ -76,6 +76,8 @@ delivery::MachineOptions Engine::machineOptions() {
 }
 
 void Engine::begin(Ended ended) {
+  door_->engine = weak_from_this();
+  hangBell();
   boost::asio::post(strand_, [self = shared_from_this(), call = std::move(ended)]() mutable {
     self->ended_ = std::move(call);
     self->machine_.setClaiming(self->mode_ != RunMode::once);
@@ -83,6 +85,21 @@ void Engine::begin(Ended ended) {
     self->watchNeighbours();
     self->discover();
   });
+}
+
+// On the manager's own thread only: a strand of a caller's executor has no descriptors to wait for.
+void Engine::hangBell() {
+  if (!commitsHere_) {
+    return;
+  }
+  auto bell = std::make_shared<Bell>(strand_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->takeIn();
+    }
+  });
+  if (bell->hang()) {
+    bell_ = std::move(bell);
+  }
 }
 
 // Reads the peers and the first of the backlog. A busy file or a full disk is asked again, as often as it takes; by a
@@ -97,19 +114,24 @@ void Engine::discover() {
         return std::vector<store::PeerRow>(store.peers().begin(), store.peers().end());
       },
       [link = crossing()](const std::error_code& error, std::vector<store::PeerRow> peers) {
-        link->enter([error](const Engine& engine) { return engine.takeNews(error); },
-                    [known = std::move(peers)](Engine& engine, News news) {
-                      engine.pollUnderWay_ = false;
-                      if (engine.failOnce(news.error)) {
-                        return;
-                      }
-                      if (news.error && !engine.stopping_) {
-                        engine.pauseAlarm_->set(engine.now().steady + kStorePause,
-                                                [self = engine.shared_from_this()] { self->discover(); });
-                        return;
-                      }
-                      engine.beginDone(known, std::move(news.rows), news.shared);
-                    });
+        link->enter(
+            [error](Engine& engine) {
+              // All that was told before is told again.
+              engine.news_.clear();
+              return engine.queueNews(error);
+            },
+            [known = std::move(peers)](Engine& engine, const std::error_code& failure) {
+              engine.pollUnderWay_ = false;
+              if (engine.hasFailed(failure)) {
+                return;
+              }
+              if (failure && !engine.stopping_) {
+                engine.pauseAlarm_->set(engine.now().steady + kStorePause,
+                                        [self = engine.shared_from_this()] { self->discover(); });
+                return;
+              }
+              engine.beginDone(known);
+            });
       });
 }
 
@@ -117,19 +139,40 @@ std::shared_ptr<Crossing<Engine>> Engine::crossing() {
   return std::make_shared<Crossing<Engine>>(core_->gate(), shared_from_this());
 }
 
-Engine::News Engine::takeNews(const std::error_code& error) const noexcept {
-  News news{{}, core_->shared(), error};
-  if (!error) {
-    try {
-      news.rows = core_->takeNews();
-    } catch (...) {
-      news.error = store::errorOf(std::current_exception());
-    }
+// In the thread that has committed. The commit's failure, or that of reading the news.
+std::error_code Engine::queueNews(const std::error_code& error) noexcept {
+  if (error) {
+    return error;
   }
-  return news;
+  try {
+    news_.add(NewsQueue::WhenEmpty::keep, [this] { return core_->takeNews(); });
+    return {};
+  } catch (...) {
+    return store::errorOf(std::current_exception());
+  }
 }
 
-void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&& rows, bool shared) {
+void Engine::wake() {
+  if (bell_) {
+    bell_->ring();
+  } else {
+    boost::asio::post(strand_, [self = shared_from_this()] { self->takeIn(); });
+  }
+}
+
+// What was told before the discovery began anew is told again by it, with its sessions.
+void Engine::takeIn() {
+  if (!begun_ || finished_) {
+    return;
+  }
+  delivery::Actions actions;
+  for (News& news : news_.take()) {
+    onNews(std::move(news), actions);
+  }
+  perform(std::move(actions));
+}
+
+void Engine::beginDone(const std::vector<store::PeerRow>& peers) {
   for (const store::PeerRow& row : peers) {
     const auto& configured = core_->options().peers;
     const auto found = std::find_if(configured.begin(), configured.end(),
@@ -143,7 +186,7 @@ void Engine::beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&
     }
   }
   begun_ = true;
-  onRows(std::move(rows), shared);
+  takeIn();
 }
 
 void Engine::stop() {
@@ -162,18 +205,11 @@ void Engine::stop() {
   });
 }
 
-void Engine::rowsAppeared(store::NewRows rows, bool shared) {
-  boost::asio::post(strand_, [self = shared_from_this(), news = std::move(rows), shared]() mutable {
-    // What was told before the discovery began anew is told again by it, with its sessions.
-    if (self->begun_ && !self->finished_) {
-      self->onRows(std::move(news), shared);
-    }
-  });
-}
-
 void Engine::settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
                             std::function<void(EventHub&)> tell) {
   boost::asio::post(strand_, [self = shared_from_this(), hub = std::move(core), session, key, call = std::move(tell)] {
+    // Its row first, if that was told earlier.
+    self->takeIn();
     call(hub->events());
     if (!self->finished_) {
       self->machine_.forget(session, key);
@@ -184,6 +220,7 @@ void Engine::settledOutside(std::shared_ptr<Core> core, delivery::SessionKey ses
 
 void Engine::recalledOutside(delivery::SessionKey session, delivery::MessageKey key) {
   boost::asio::post(strand_, [self = shared_from_this(), session, key] {
+    self->takeIn();
     if (!self->finished_) {
       delivery::Actions actions;
       self->machine_.recalled(session, key, self->now(), actions);
@@ -204,18 +241,21 @@ delivery::Now Engine::now() const {
   return {core_->clock().steadyNow(), core_->clock().wallNow()};
 }
 
-void Engine::onRows(store::NewRows&& rows, bool shared) {
-  shared_ = shared;
+void Engine::onNews(News&& news, delivery::Actions& actions) {
+  shared_ = news.shared;
+  store::NewRows& rows = news.rows;
   for (const delivery::SessionInfo& session : rows.sessions) {
     sessionPeers_.insert_or_assign(session.key, session.peer);
   }
   adviser_.introduce(rows.sessions);
-  delivery::Actions actions;
-  if (rows.halts) {
+  if (rows.halts && stepUnderWay_) {
+    halts_ = std::move(rows.halts);
+  } else if (rows.halts) {
     machine_.ordered(*rows.halts, now(), actions);
   }
   machine_.rowsSeen(rows.sessions, rows.rows, now(), actions);
-  if (rows.more) {
+  isBehind_ = rows.more;
+  if (isBehind_) {
     poll();
   } else if (!discovered_) {
     discovered_ = true;
@@ -226,7 +266,6 @@ void Engine::onRows(store::NewRows&& rows, bool shared) {
       machine_.setClaiming(false);
     }
   }
-  perform(std::move(actions));
 }
 
 void Engine::tick() {
@@ -251,6 +290,22 @@ void Engine::perform(delivery::Actions&& actions) {
   wakeLater();
   publishPeers();
   endIfDone();
+  stepDoneHere();
+}
+
+// What this thread has committed itself is followed up at once, but not without end: what that decides may be committed
+// here again, and comes later.
+void Engine::stepDoneHere() {
+  const std::shared_ptr<StepJob> step = std::exchange(committed_, nullptr);
+  if (!step) {
+    return;
+  }
+  if (std::exchange(followsUp_, true)) {
+    boost::asio::post(strand_, [self = shared_from_this(), step] { self->stepDone(step, step->error); });
+    return;
+  }
+  stepDone(step, step->error);
+  followsUp_ = false;
 }
 
 void Engine::publishPeers() {
@@ -265,28 +320,28 @@ void Engine::publishPeers() {
 }
 
 void Engine::submitStep() {
-  if (stepUnderWay_ || paused_ || !needsStore(pending_)) {
+  if (stepUnderWay_ || paused_ || failure_ || !needsStore(pending_)) {
     return;
   }
   stepUnderWay_ = true;
   // Two changes of threads are most of what a lone message costs. In a crowd they are shared by many, and what comes
   // back while the writer commits makes the next step larger.
   const bool here = commitsHere_ && machine_.requestsInFlight() <= 1 && isLone(pending_);
-  auto step = std::make_shared<StepJob>(
-      std::exchange(pending_, {}),
-      [link = crossing()](const std::shared_ptr<StepJob>& done, const std::error_code& error) {
+  const auto step = std::make_shared<StepJob>(std::exchange(pending_, {}));
+  if (here && step->commitHere(core_->writer())) {
+    committed_ = step;
+    return;
+  }
+  StepJob::submit(
+      step, core_->writer(), [link = crossing()](const std::shared_ptr<StepJob>& done, const std::error_code& error) {
         link->enter([&done](const Engine&) { return done; },
                     [error](Engine& engine, const std::shared_ptr<StepJob>& job) { engine.stepDone(job, error); });
       });
-  StepJob::submit(step, core_->writer(), here);
 }
 
 void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_code& error) {
   stepUnderWay_ = false;
-  if (finished_) {
-    return;
-  }
-  if (failOnce(error)) {
+  if (finished_ || hasFailed(error)) {
     return;
   }
   if (error) {
@@ -307,7 +362,15 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_cod
       requests_.erase(request);
     }
   }
+  obey(actions);
   perform(std::move(actions));
+}
+
+// Orders that came while a step was under way: those who were halted by it are known only now.
+void Engine::obey(delivery::Actions& actions) {
+  if (const auto halts = std::exchange(halts_, std::nullopt)) {
+    machine_.ordered(*halts, now(), actions);
+  }
 }
 
 // What was decided stays decided: it goes in front of what was decided since. Claims are the machine's to decide anew.
@@ -317,6 +380,7 @@ void Engine::stepFailed(StepJob& step) {
   for (const delivery::Actions::Claim& claim : retried.claims) {
     machine_.claimFailed(claim.request, kStorePause, now(), later);
   }
+  obey(later);
   retried.claims.clear();
   moveTo(retried.news, pending_.news);
   moveTo(retried.settlements, pending_.settlements);
@@ -397,11 +461,13 @@ void Engine::send(delivery::Actions::Send&& send) {
   }
   claimed.messages.clear();
   SendReport refused;
-  if (stopping_) {
+  if (stopping_ || failure_) {
     refused.outcome = RequestOutcome::cancelled;
   } else {
     try {
-      senders_.of(peer.name).asyncSend(std::move(request), [link = crossing(), id](SendReport report) {
+      // A run that gives up does not wait for its senders.
+      auto link = std::make_shared<Crossing<Engine>>(core_->gate(), door_);
+      senders_.of(peer.name).asyncSend(std::move(request), [link, id](SendReport report) {
         link->enter([&report](const Engine&) { return std::move(report); },
                     [id](Engine& engine, const SendReport& told) { engine.answered(id, told); });
       });
@@ -438,10 +504,11 @@ void Engine::wakeLater() {
 
 // An empty transaction makes the store notice what other connections committed, and bury owners that died.
 void Engine::poll() {
-  if (pollUnderWay_ || finished_ || stopping_) {
+  if (pollUnderWay_ || finished_ || stopping_ || failure_) {
     return;
   }
   pollUnderWay_ = true;
+  isBehind_ = false;
   pollsDue_ = std::max(pollsDue_ - 1, 0);
   polledAt_ = now().steady;
   commitDetached(
@@ -456,15 +523,19 @@ void Engine::poll() {
         return Poll{store.vitals(), untidy};
       },
       [link = crossing()](const std::error_code& error, const Poll& poll) {
-        link->enter([error](const Engine& engine) { return engine.takeNews(error); },
-                    [poll](Engine& engine, News news) {
+        link->enter([error](Engine& engine) { return engine.queueNews(error); },
+                    [poll](Engine& engine, const std::error_code& failure) {
                       engine.pollUnderWay_ = false;
                       engine.untidy_ = poll.untidy;
-                      if (!engine.finished_ && !engine.failOnce(news.error)) {
-                        if (!news.error) {
+                      if (!engine.finished_ && !engine.hasFailed(failure)) {
+                        if (!failure) {
                           engine.watch(poll.vitals);
                         }
-                        engine.onRows(std::move(news.rows), news.shared);
+                        // Taken in by a wake while this poll was under way, its news may have asked for the next.
+                        if (!failure && engine.isBehind_) {
+                          engine.poll();
+                        }
+                        engine.takeIn();
                         if (engine.watch_) {
                           engine.watch_->arm();
                         }
@@ -534,29 +605,43 @@ void Engine::giveUp() {
 }
 
 // A single pass tells its caller what is wrong instead of waiting for it to go away.
-bool Engine::failOnce(const std::error_code& error) {
-  if (!error || mode_ == RunMode::continuous || finished_) {
-    return false;
+bool Engine::hasFailed(const std::error_code& error) {
+  if (error && mode_ != RunMode::continuous && !failure_) {
+    failure_ = error;
   }
-  failure_ = error;
-  finish();
-  return true;
+  if (failure_) {
+    endIfDone();
+  }
+  return static_cast<bool>(failure_);
 }
 
 void Engine::endIfDone() {
-  const bool ending = stopping_ || (mode_ != RunMode::continuous && discovered_);
+  const bool ending = failure_ || stopping_ || (mode_ != RunMode::continuous && discovered_);
   if (finished_ || !ending || stepUnderWay_ || pollUnderWay_) {
+    return;
+  }
+  if (failure_) {
+    finish();
     return;
   }
   // What cannot be committed now stays claimed in the file, and is put back when the file is closed or next opened.
   const bool stuck = patienceOver_ && paused_;
-  if (stuck || (machine_.requestsInFlight() == 0 && !needsStore(pending_))) {
-    finish();
+  if (!stuck && (machine_.requestsInFlight() != 0 || needsStore(pending_))) {
+    return;
   }
+  if (mode_ == RunMode::untilIdle && !stopping_ && !news_.isEmpty()) {
+    // What was enqueued before now is still to be sent.
+    boost::asio::post(strand_, [self = shared_from_this()] { self->takeIn(); });
+    return;
+  }
+  finish();
 }
 
 void Engine::finish() {
   finished_ = true;
+  if (bell_) {
+    bell_->stop();
+  }
   if (watch_) {
     watch_->stop();
   }

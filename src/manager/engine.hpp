@@ -8,15 +8,18 @@
 #include <span>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ackbox/outbox_manager.hpp"
 #include "delivery/machine.hpp"
 #include "manager/adviser.hpp"
+#include "manager/bell.hpp"
 #include "manager/core.hpp"
 #include "manager/crossing.hpp"
 #include "manager/file_watch.hpp"
 #include "manager/health_watch.hpp"
+#include "manager/news_queue.hpp"
 #include "manager/senders.hpp"
 #include "store/store.hpp"
 
@@ -43,8 +46,14 @@ public:
   void begin(Ended ended);
   void stop();
 
-  /// News from the writer's thread: rows that appeared, and whether other processes share the file.
-  void rowsAppeared(store::NewRows rows, bool shared);
+  /// In the thread that has committed, before the next commit: queues what `read()` returns, unless it is empty. True
+  /// if the run is to be woken.
+  template <typename Read>
+  bool hear(Read&& read) {
+    return news_.add(NewsQueue::WhenEmpty::leaveOut, std::forward<Read>(read));
+  }
+  /// The run takes in what is queued.
+  void wake();
   /// A message was settled by its id: `tell` tells subscribers.
   void settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
                       std::function<void(EventHub&)> tell);
@@ -52,6 +61,9 @@ public:
   void recalledOutside(delivery::SessionKey session, delivery::MessageKey key);
   /// Look for foreign commits now.
   void poke();
+
+  /// With the gate held alone: nobody enters any more.
+  void shut() noexcept { door_->engine.reset(); }
 
   /// After the end: what a run that ended by itself did.
   [[nodiscard]] const DrainReport& drained() const noexcept { return drained_; }
@@ -71,14 +83,6 @@ private:
 
   using Requests = std::unordered_map<delivery::RequestId, Request>;
 
-  // News of a commit, taken on the writer's thread.
-  struct News {
-    store::NewRows rows;
-    bool shared = false;
-    // Why there are none: the commit's failure, or that of reading them.
-    std::error_code error;
-  };
-
   // What a poll has seen.
   struct Poll {
     store::Vitals vitals;
@@ -87,19 +91,23 @@ private:
   };
 
   [[nodiscard]] std::shared_ptr<Crossing<Engine>> crossing();
-  [[nodiscard]] News takeNews(const std::error_code& error) const noexcept;
+  [[nodiscard]] std::error_code queueNews(const std::error_code& error) noexcept;
+  void hangBell();
+  void takeIn();
   [[nodiscard]] delivery::Now now() const;
   void perform(delivery::Actions&& actions);
   void submitStep();
+  void stepDoneHere();
   void stepDone(const std::shared_ptr<StepJob>& step, const std::error_code& error);
   void stepFailed(StepJob& step);
+  void obey(delivery::Actions& actions);
   void emit(StepJob& step);
   void watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers = {});
   void send(delivery::Actions::Send&& send);
   [[nodiscard]] delivery::MachineOptions machineOptions();
   void publishPeers();
   void answered(delivery::RequestId request, const SendReport& report);
-  void onRows(store::NewRows&& rows, bool shared);
+  void onNews(News&& news, delivery::Actions& actions);
   void tick();
   void wakeLater();
   void poll();
@@ -107,9 +115,9 @@ private:
   void watchNeighbours();
   void heardNeighbour();
   void discover();
-  void beginDone(const std::vector<store::PeerRow>& peers, store::NewRows&& rows, bool shared);
+  void beginDone(const std::vector<store::PeerRow>& peers);
   void giveUp();
-  bool failOnce(const std::error_code& error);
+  bool hasFailed(const std::error_code& error);
   void endIfDone();
   void finish();
 
@@ -118,6 +126,11 @@ private:
   const boost::asio::any_io_executor strand_;
   const RunMode mode_;
   const bool commitsHere_;
+
+  const std::shared_ptr<Door<Engine>> door_ = std::make_shared<Door<Engine>>();
+  NewsQueue news_;
+  // Null: the run is woken by a post. Constant after `begin`.
+  std::shared_ptr<Bell> bell_;
 
   // Owned by the strand. The core lives at least as long as the run; `finish` lets go of it.
   std::shared_ptr<Core> core_;
@@ -140,10 +153,17 @@ private:
   // Decided, not yet submitted.
   delivery::Actions pending_;
   bool stepUnderWay_ = false;
+  // Told meanwhile.
+  std::optional<delivery::Halts> halts_;
+  // Committed in this thread, not yet followed up.
+  std::shared_ptr<StepJob> committed_;
+  bool followsUp_ = false;
   bool pollUnderWay_ = false;
   bool paused_ = false;
   bool begun_ = false;
   bool discovered_ = false;
+  // The last news were not all, and no poll has begun since.
+  bool isBehind_ = false;
   bool shared_ = false;
   bool untidy_ = false;
   bool stopping_ = false;
@@ -151,6 +171,7 @@ private:
   bool finished_ = false;
   StopReport stopReport_;
   DrainReport drained_;
+  // Of a single pass: it ends as soon as nothing of it is with the writer.
   std::error_code failure_;
 };
 

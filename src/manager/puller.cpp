@@ -39,7 +39,7 @@ public:
     failure_ = error;
     try {
       if (!error && looks_) {
-        news = core_.takeNews();
+        news = core_.takeNews().rows;
       }
     } catch (const Error& failed) {
       unread(static_cast<Errc>(failed.code().value()));
@@ -374,7 +374,7 @@ void Puller::commitDecided() {
 }
 
 bool Puller::commit(Look look, std::vector<Claim>& taken) {
-  StepJob step(std::exchange(pending_, {}), nullptr);
+  StepJob step(std::exchange(pending_, {}));
   PullJob job(core_, step, look == Look::yes, mustRestart_);
   try {
     job.commit();

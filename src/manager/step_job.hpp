@@ -21,18 +21,20 @@ namespace ackbox::manager {
 struct StepJob final : public store::Job, public std::enable_shared_from_this<StepJob> {
   using Finished = std::function<void(const std::shared_ptr<StepJob>&, const std::error_code&)>;
 
-  StepJob(delivery::Actions decided, Finished onDone) : actions(std::move(decided)), finished(std::move(onDone)) {
+  explicit StepJob(delivery::Actions decided) : actions(std::move(decided)) {
     durable = std::any_of(actions.settlements.begin(), actions.settlements.end(),
                           [](const auto& settlement) { return settlement.transition == delivery::Transition::fail; });
   }
 
-  /// Submits; the job keeps itself alive until `done`. `here`: it may commit in this thread, where nothing keeps it
-  /// waiting, neither another job nor the disk.
-  static void submit(const std::shared_ptr<StepJob>& job, store::Writer& writer, bool here) {
+  /// Commits it in this thread, unless something would keep it waiting, another job or the disk. True after the
+  /// transaction, with its end in `error`; false when nothing was done, and the job is to be submitted.
+  bool commitHere(store::Writer& writer) { return !durable && writer.commitHere(*this, store::WhenLocked::leave); }
+
+  /// The job keeps itself alive until `onDone` is called, in the thread that commits.
+  static void submit(const std::shared_ptr<StepJob>& job, store::Writer& writer, Finished onDone) {
+    job->finished = std::move(onDone);
     job->self = job;
-    if (!here || job->durable || !writer.commitHere(*job, store::WhenLocked::leave)) {
-      writer.submit(*job);
-    }
+    writer.submit(*job);
   }
 
   void run(store::Store& store) override {
@@ -64,15 +66,18 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
     vitals = store.vitals();
   }
 
-  void done(const std::error_code& error) noexcept override {
-    const std::shared_ptr<StepJob> keep = std::move(self);
-    finished(keep, error);
+  void done(const std::error_code& end) noexcept override {
+    error = end;
+    if (const std::shared_ptr<StepJob> keep = std::move(self)) {
+      finished(keep, error);
+    }
   }
 
   delivery::Actions actions;
   Finished finished;
   std::shared_ptr<StepJob> self;
 
+  std::error_code error;
   // What subscribers are to be told of peers' memories.
   std::vector<PeerResetEvent> resets;
   // The result, one entry per settlement, per settlement, per claim.

@@ -175,6 +175,28 @@ TEST_CASE("row 5: a stop counts what was settled while it waited, and waits no l
     CHECK(report.released == 0);
     CHECK(box.manager->getStats().acked == 1);
   }
+  SUBCASE("the answer comes when nobody waits any more") {
+    Outbox impatient(milliseconds(1));
+    std::binary_semaphore sent{0};
+    std::promise<void> answer;
+    impatient.manager->setSendFunction([&](const std::string&, const OutboundFrame&) {
+      sent.release();
+      answer.get_future().wait();
+      return SendFunctionResult{true, {}, true};
+    });
+    impatient.manager->enqueue(testFrame("s"));
+    impatient.manager->start();
+    sent.acquire();
+    CHECK(impatient.manager->stop().abandonedRequests == 1);
+    answer.set_value();
+    // It is nobody's: the next run sends the message again.
+    std::binary_semaphore acked{0};
+    const Subscription subscription = impatient.manager->onAcked([&](const AckedEvent&) { acked.release(); });
+    impatient.manager->setSender(ScriptedSender::always(Outcome::ack));
+    impatient.manager->start();
+    acked.acquire();
+    CHECK(impatient.manager->getStats().acked == 1);
+  }
   SUBCASE("no answer comes") {
     Outbox impatient(milliseconds(1));
     const auto silent = std::make_shared<testing::SilentSender>();

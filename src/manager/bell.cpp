@@ -1,0 +1,51 @@
+#include "manager/bell.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <cstdint>
+#include <utility>
+
+namespace ackbox::manager {
+
+Bell::Bell(const boost::asio::any_io_executor& executor, Heard heard) : heard_(std::move(heard)), event_(executor) {}
+
+bool Bell::hang() {
+  const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (descriptor < 0) {
+    return false;
+  }
+  boost::system::error_code failed;
+  event_.assign(descriptor, failed);
+  if (failed) {
+    close(descriptor);
+    return false;
+  }
+  writable_ = descriptor;
+  listen();
+  return true;
+}
+
+void Bell::ring() noexcept {
+  const std::uint64_t one = 1;
+  static_cast<void>(write(writable_, &one, sizeof one));
+}
+
+void Bell::stop() noexcept {
+  stopped_ = true;
+  boost::system::error_code ignored;
+  event_.cancel(ignored);
+}
+
+void Bell::listen() {
+  event_.async_read_some(boost::asio::buffer(count_),
+                         [self = shared_from_this()](const boost::system::error_code& failed, std::size_t) {
+                           if (!failed && !self->stopped_) {
+                             self->listen();
+                             self->heard_();
+                           }
+                         });
+}
+
+}  // namespace ackbox::manager
