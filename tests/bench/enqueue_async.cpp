@@ -1,7 +1,9 @@
 // Enqueues by callers that do not wait for each one: a bounded window of asynchronous calls, and whole batches.
 
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ackbox/outbox_manager.hpp"
@@ -32,26 +34,61 @@ std::uint64_t enqueueInBatches(OutboxManager& manager, Budget& budget) {
   return sent;
 }
 
-Pace paceOf(const Settings& settings, Durability durability,
-            std::uint64_t (*enqueues)(OutboxManager& manager, Budget& budget)) {
-  const std::filesystem::path file = freshDatabase(settings.folder, "outbox");
-  Pace pace;
-  {
-    OutboxManager manager = OutboxManager::open(file, outboxOptions(durability));
-    const PaceMeter meter;
-    Budget budget(settings);
-    pace = meter.of(enqueues(manager, budget));
+using Enqueues = std::uint64_t (*)(OutboxManager& manager, Budget& budget);
+
+/// An outbox, and a caller of it.
+class Outbox {
+public:
+  Outbox(const Settings& settings, const std::string& name, Durability durability, Enqueues enqueues)
+      : file_(freshDatabase(settings.folder, name)),
+        enqueues_(enqueues),
+        manager_(std::in_place, OutboxManager::open(file_, outboxOptions(durability))) {}
+  ~Outbox() {
+    manager_.reset();
+    removeDatabase(file_);
   }
-  removeDatabase(file);
-  return pace;
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
+  std::uint64_t run(Budget& budget) { return enqueues_(*manager_, budget); }
+
+private:
+  const std::filesystem::path file_;
+  const Enqueues enqueues_;
+  std::optional<OutboxManager> manager_;
+};
+
+Pace paceOf(const Settings& settings, Durability durability, Enqueues enqueues) {
+  Outbox outbox(settings, "outbox", durability, enqueues);
+  const PaceMeter meter;
+  Budget budget(settings);
+  return meter.of(outbox.run(budget));
 }
 
-Measurement compared(const Settings& settings, std::uint64_t (*enqueues)(OutboxManager& manager, Budget& budget)) {
+// In short turns, so that both see the same weather.
+std::pair<Pace, Pace> besideRaw(const Settings& settings, Enqueues enqueues) {
+  constexpr unsigned kTurns = 8;
+  const unsigned turns = settings.count == 0 ? kTurns : 1;
+  Settings turn = settings;
+  turn.duration /= turns;
+  Outbox outbox(settings, "outbox", Durability::powerCut, enqueues);
+  RawInserts raw(settings);
+  TurnMeter ours;
+  TurnMeter theirs;
+  for (unsigned taken = 0; taken < turns; ++taken) {
+    Budget budget(turn);
+    ours.turn([&] { return outbox.run(budget); });
+    Budget other(turn);
+    theirs.turn([&] { return raw.run(other); });
+  }
+  return {ours.pace(), theirs.pace()};
+}
+
+Measurement compared(const Settings& settings, Enqueues enqueues) {
   Measurement measurement;
-  const Pace full = paceOf(settings, Durability::powerCut, enqueues);
+  const auto [full, raw] = besideRaw(settings, enqueues);
   const Pace normal = paceOf(settings, Durability::processCrash, enqueues);
   const double naive = naiveInserts(settings, 1).perSecond;
-  const Pace raw = rawInserts(settings);
   measurement.figure("full_per_s", full.perSecond);
   measurement.figure("normal_per_s", normal.perSecond);
   measurement.figure("full_cpu_us_per_message", full.cpuMicroseconds);

@@ -39,4 +39,27 @@ private:
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// The pace of work that is done in several turns.
+class TurnMeter {
+public:
+  /// Does a turn: `work()` returns how many it has done.
+  template <typename Work>
+  void turn(Work&& work) {
+    const double cpuBefore = ownCpuMicroseconds();
+    const auto start = std::chrono::steady_clock::now();
+    count_ += work();
+    elapsed_ += std::chrono::steady_clock::now() - start;
+    cpuMicroseconds_ += ownCpuMicroseconds() - cpuBefore;
+  }
+
+  [[nodiscard]] Pace pace() const {
+    return {perSecond(count_, elapsed_), cpuMicroseconds_ / static_cast<double>(count_)};
+  }
+
+private:
+  std::uint64_t count_ = 0;
+  std::chrono::steady_clock::duration elapsed_{0};
+  double cpuMicroseconds_ = 0;
+};
+
 }  // namespace ackbox::bench

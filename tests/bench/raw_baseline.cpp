@@ -12,7 +12,6 @@
 #include "bench/workload.hpp"
 
 namespace ackbox::bench {
-namespace {
 
 class RawTable {
 public:
@@ -77,8 +76,23 @@ private:
   SQLite::Statement erase_{database_, "DELETE FROM raw WHERE key = ?"};
 };
 
-template <typename Work>
-Pace rawBatches(const Settings& settings, Work work) {
+RawInserts::RawInserts(const Settings& settings)
+    : file_(freshDatabase(settings.folder, "raw")), table_(std::make_unique<RawTable>(file_)) {}
+
+RawInserts::~RawInserts() {
+  table_.reset();
+  removeDatabase(file_);
+}
+
+std::uint64_t RawInserts::run(Budget& budget) {
+  const std::uint64_t before = done_;
+  for (; budget.take(kBatch); done_ += kBatch) {
+    table_->insertBatch(done_);
+  }
+  return done_ - before;
+}
+
+Pace rawRowLife(const Settings& settings) {
   const std::filesystem::path file = freshDatabase(settings.folder, "raw");
   std::uint64_t done = 0;
   Pace pace;
@@ -86,27 +100,15 @@ Pace rawBatches(const Settings& settings, Work work) {
     RawTable table(file);
     const PaceMeter meter;
     for (Budget budget(settings); budget.take(kBatch); done += kBatch) {
-      work(table, done);
+      table.insertBatch(done);
+      // The table is empty before each batch, so that SQLite numbers its rows from 1 again.
+      table.updateBatch(1);
+      table.eraseBatch(1);
     }
     pace = meter.of(done);
   }
   removeDatabase(file);
   return pace;
-}
-
-}  // namespace
-
-Pace rawInserts(const Settings& settings) {
-  return rawBatches(settings, [](RawTable& table, std::uint64_t done) { table.insertBatch(done); });
-}
-
-Pace rawRowLife(const Settings& settings) {
-  return rawBatches(settings, [](RawTable& table, std::uint64_t done) {
-    table.insertBatch(done);
-    // The table is empty before each batch, so that SQLite numbers its rows from 1 again.
-    table.updateBatch(1);
-    table.eraseBatch(1);
-  });
 }
 
 }  // namespace ackbox::bench
