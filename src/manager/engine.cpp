@@ -248,10 +248,12 @@ void Engine::onNews(News&& news, delivery::Actions& actions) {
     sessionPeers_.insert_or_assign(session.key, session.peer);
   }
   adviser_.introduce(rows.sessions);
-  if (rows.halts && stepUnderWay_) {
-    halts_ = std::move(rows.halts);
-  } else if (rows.halts) {
+  if (rows.halts) {
     machine_.ordered(*rows.halts, now(), actions);
+    if (stepUnderWay_) {
+      rows.halts->peers.clear();
+      halts_ = std::move(rows.halts);
+    }
   }
   machine_.rowsSeen(rows.sessions, rows.rows, now(), actions);
   isBehind_ = rows.more;
@@ -324,6 +326,7 @@ void Engine::submitStep() {
     return;
   }
   stepUnderWay_ = true;
+  hasLooked_ = false;
   // Two changes of threads are most of what a lone message costs. In a crowd they are shared by many, and what comes
   // back while the writer commits makes the next step larger.
   const bool here = commitsHere_ && machine_.requestsInFlight() <= 1 && isLone(pending_);
@@ -366,7 +369,7 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_cod
   perform(std::move(actions));
 }
 
-// Orders that came while a step was under way: those who were halted by it are known only now.
+// Once more those about sessions that came while a step was under way: whom it found halted is known only now.
 void Engine::obey(delivery::Actions& actions) {
   if (const auto halts = std::exchange(halts_, std::nullopt)) {
     machine_.ordered(*halts, now(), actions);
@@ -629,9 +632,9 @@ void Engine::endIfDone() {
   if (!stuck && (machine_.requestsInFlight() != 0 || needsStore(pending_))) {
     return;
   }
-  if (mode_ == RunMode::untilIdle && !stopping_ && !news_.isEmpty()) {
-    // What was enqueued before now is still to be sent.
-    boost::asio::post(strand_, [self = shared_from_this()] { self->takeIn(); });
+  if (mode_ == RunMode::untilIdle && !stopping_ && !std::exchange(hasLooked_, true)) {
+    // What was enqueued before now is still to be sent, and its commit may not have told of it yet.
+    poll();
     return;
   }
   finish();

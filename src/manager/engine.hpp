@@ -153,7 +153,7 @@ private:
   // Decided, not yet submitted.
   delivery::Actions pending_;
   bool stepUnderWay_ = false;
-  // Told meanwhile.
+  // About sessions, told meanwhile.
   std::optional<delivery::Halts> halts_;
   // Committed in this thread, not yet followed up.
   std::shared_ptr<StepJob> committed_;
@@ -166,6 +166,8 @@ private:
   bool isBehind_ = false;
   bool shared_ = false;
   bool untidy_ = false;
+  // Until it was idle: nothing has been done since the last look for more.
+  bool hasLooked_ = false;
   bool stopping_ = false;
   bool patienceOver_ = false;
   bool finished_ = false;

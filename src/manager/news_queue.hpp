@@ -44,18 +44,13 @@ public:
     return std::exchange(news_, {});
   }
 
-  [[nodiscard]] bool isEmpty() const {
-    const std::scoped_lock lock(mutex_);
-    return news_.empty();
-  }
-
   void clear() noexcept {
     const std::scoped_lock lock(mutex_);
     news_.clear();
   }
 
 private:
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   // Guarded by mutex_.
   std::list<News> news_;
   bool isWoken_ = false;
