@@ -20,7 +20,7 @@ std::string insertText(std::string_view columns, std::string_view values, std::s
 }
 
 // As most rows are: with an id of our own making, due at once, and nothing that an enqueue may leave out. Each column
-// that is not named spares a tenth of a microsecond.
+// that is not named spares 200 instructions.
 bool isPlain(const NewRow& fresh) {
   const OutboundFrame& frame = fresh.row.frame;
   return fresh.idRest && fresh.row.dueAt == WallTime{} && !frame.expiresAt && frame.traceparent.empty() &&
