@@ -87,7 +87,7 @@ void Engine::begin(Ended ended) {
   });
 }
 
-// On the manager's own thread only: a strand of a caller's executor has no descriptors to wait for.
+// On the manager's own thread only: a caller's executor may be one that waits for no descriptors.
 void Engine::hangBell() {
   if (!commitsHere_) {
     return;
@@ -303,10 +303,10 @@ void Engine::stepDoneHere() {
     return;
   }
   if (std::exchange(followsUp_, true)) {
-    boost::asio::post(strand_, [self = shared_from_this(), step] { self->stepDone(step, step->error); });
+    boost::asio::post(strand_, [self = shared_from_this(), step] { self->stepDone(step); });
     return;
   }
-  stepDone(step, step->error);
+  stepDone(step);
   followsUp_ = false;
 }
 
@@ -335,19 +335,18 @@ void Engine::submitStep() {
     committed_ = step;
     return;
   }
-  StepJob::submit(
-      step, core_->writer(), [link = crossing()](const std::shared_ptr<StepJob>& done, const std::error_code& error) {
-        link->enter([&done](const Engine&) { return done; },
-                    [error](Engine& engine, const std::shared_ptr<StepJob>& job) { engine.stepDone(job, error); });
-      });
+  StepJob::submit(step, core_->writer(), [link = crossing()](const std::shared_ptr<StepJob>& done) {
+    link->enter([&done](const Engine&) { return done; },
+                [](Engine& engine, const std::shared_ptr<StepJob>& job) { engine.stepDone(job); });
+  });
 }
 
-void Engine::stepDone(const std::shared_ptr<StepJob>& step, const std::error_code& error) {
+void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
   stepUnderWay_ = false;
-  if (finished_ || hasFailed(error)) {
+  if (finished_ || hasFailed(step->error)) {
     return;
   }
-  if (error) {
+  if (step->error) {
     stepFailed(*step);
     return;
   }

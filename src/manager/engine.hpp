@@ -98,7 +98,7 @@ private:
   void perform(delivery::Actions&& actions);
   void submitStep();
   void stepDoneHere();
-  void stepDone(const std::shared_ptr<StepJob>& step, const std::error_code& error);
+  void stepDone(const std::shared_ptr<StepJob>& step);
   void stepFailed(StepJob& step);
   void obey(delivery::Actions& actions);
   void emit(StepJob& step);

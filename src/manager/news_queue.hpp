@@ -16,7 +16,7 @@ struct News {
 };
 
 /// What commits have told a run of and it has not taken in yet, in the order of the commits, whichever threads
-/// committed. To wake the run is a matter of its own, so that nothing is locked while it wakes up.
+/// committed. To wake the run is a matter of its own, so that this queue is not locked while it wakes up.
 ///
 /// Thread-safety: `add` by one thread at a time; `take` and `clear` by any.
 class NewsQueue {

@@ -19,7 +19,7 @@ namespace ackbox::manager {
 /// up: once its session has gone on, the peer would take the resend for a duplicate, and acknowledge what never took
 /// effect.
 struct StepJob final : public store::Job, public std::enable_shared_from_this<StepJob> {
-  using Finished = std::function<void(const std::shared_ptr<StepJob>&, const std::error_code&)>;
+  using Finished = std::function<void(const std::shared_ptr<StepJob>&)>;
 
   explicit StepJob(delivery::Actions decided) : actions(std::move(decided)) {
     durable = std::any_of(actions.settlements.begin(), actions.settlements.end(),
@@ -69,7 +69,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
   void done(const std::error_code& end) noexcept override {
     error = end;
     if (const std::shared_ptr<StepJob> keep = std::move(self)) {
-      finished(keep, error);
+      finished(keep);
     }
   }
 
@@ -77,6 +77,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
   Finished finished;
   std::shared_ptr<StepJob> self;
 
+  // How the transaction ended.
   std::error_code error;
   // What subscribers are to be told of peers' memories.
   std::vector<PeerResetEvent> resets;

@@ -36,19 +36,19 @@ std::uint64_t enqueueInBatches(OutboxManager& manager, Budget& budget) {
 
 using Enqueues = std::uint64_t (*)(OutboxManager& manager, Budget& budget);
 
-/// An outbox, and a caller of it.
-class Outbox {
+/// An outbox with its caller.
+class Enqueuer {
 public:
-  Outbox(const Settings& settings, const std::string& name, Durability durability, Enqueues enqueues)
+  Enqueuer(const Settings& settings, const std::string& name, Durability durability, Enqueues enqueues)
       : file_(freshDatabase(settings.folder, name)),
         enqueues_(enqueues),
         manager_(std::in_place, OutboxManager::open(file_, outboxOptions(durability))) {}
-  ~Outbox() {
+  ~Enqueuer() {
     manager_.reset();
     removeDatabase(file_);
   }
-  Outbox(const Outbox&) = delete;
-  Outbox& operator=(const Outbox&) = delete;
+  Enqueuer(const Enqueuer&) = delete;
+  Enqueuer& operator=(const Enqueuer&) = delete;
 
   std::uint64_t run(Budget& budget) { return enqueues_(*manager_, budget); }
 
@@ -59,7 +59,7 @@ private:
 };
 
 Pace paceOf(const Settings& settings, Durability durability, Enqueues enqueues) {
-  Outbox outbox(settings, "outbox", durability, enqueues);
+  Enqueuer outbox(settings, "outbox", durability, enqueues);
   const PaceMeter meter;
   Budget budget(settings);
   return meter.of(outbox.run(budget));
@@ -71,7 +71,7 @@ std::pair<Pace, Pace> besideRaw(const Settings& settings, Enqueues enqueues) {
   const unsigned turns = settings.count == 0 ? kTurns : 1;
   Settings turn = settings;
   turn.duration /= turns;
-  Outbox outbox(settings, "outbox", Durability::powerCut, enqueues);
+  Enqueuer outbox(settings, "outbox", Durability::powerCut, enqueues);
   RawInserts raw(settings);
   TurnMeter ours;
   TurnMeter theirs;
