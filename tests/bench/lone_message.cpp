@@ -40,8 +40,9 @@ constexpr std::uint64_t kKnownSessions = 8;
 // More than there are messages.
 constexpr std::uint64_t kNewSessions = 1'000'000;
 
-// Messages in a row, before it is the other's turn: so both see the same weather.
-constexpr std::uint64_t kTurn = 16;
+// Messages in a row, before it is the other's turn: so both see the same weather, and the first ones, which find the
+// other's processes in the caches, are few.
+constexpr std::uint64_t kTurn = 64;
 
 // Not counted: afterwards the logs of both are written over. While a log grows, so does its file, and each sync of the
 // floor's takes twice as long.

@@ -27,7 +27,7 @@ std::span<const Operation> operations() {
                 signing},
       Operation{"tls", "endToEnd over TLS, in batches and one by one; plain: without", tls},
       Operation{"loneMessageLatency",
-                "enqueue to onAcked on an idle system; floor: insert, POST, insert and reply on blocking sockets",
+                "enqueue to onAcked on an idle system; floor: insert, POST, insert and reply by blocking calls",
                 loneMessageLatency},
       Operation{"idle", "processor time while nothing is said, and the wake for another process's commit; pipe: a wake",
                 idle},

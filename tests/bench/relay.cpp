@@ -3,16 +3,12 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <SQLiteCpp/VariadicBind.h>
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "bench/child_process.hpp"
 #include "bench/effects.hpp"
+#include "bench/loopback.hpp"
 #include "bench/measured_disk.hpp"
 #include "bench/measurement.hpp"
 #include "bench/scratch.hpp"
@@ -20,9 +16,6 @@
 
 namespace ackbox::bench {
 namespace {
-
-namespace http = boost::beast::http;
-using boost::asio::ip::tcp;
 
 SQLite::Database openedRows(const std::filesystem::path& file) {
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
@@ -37,10 +30,8 @@ SQLite::Database openedRows(const std::filesystem::path& file) {
 
 class Relay {
 public:
-  Relay(const std::filesystem::path& file, const std::string& port) : database_(openedRows(file)), stream_(context_) {
-    stream_.connect({boost::asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(std::stoul(port))});
-    stream_.socket().set_option(tcp::no_delay(true));
-  }
+  Relay(const std::filesystem::path& file, const std::string& port)
+      : database_(openedRows(file)), post_(connectLoopback(port)) {}
 
   void fill(std::uint64_t first, std::uint64_t rows) {
     SQLite::Statement insert(database_, "INSERT INTO relay (message_id, session, data) VALUES (?, ?, ?)");
@@ -61,18 +52,11 @@ public:
       throw std::runtime_error("the relay has no row");
     }
     const std::int64_t id = next_.getColumn(0);
-    http::request<http::string_body> request(http::verb::post, "/inbox", 11);
-    request.set(http::field::host, "127.0.0.1");
-    request.set(http::field::content_type, "application/json");
-    request.body() = R"({"id":")" + next_.getColumn(1).getString() + R"(","session":")" +
-                     next_.getColumn(2).getString() + R"(","data":)" + next_.getColumn(3).getString() + "}";
+    std::string frame = R"({"id":")" + next_.getColumn(1).getString() + R"(","session":")" +
+                        next_.getColumn(2).getString() + R"(","data":)" + next_.getColumn(3).getString() + "}";
     // Not left active while the network is waited for.
     next_.reset();
-    request.prepare_payload();
-    http::write(stream_, request);
-    http::response<http::string_body> response;
-    http::read(stream_, buffer_, response);
-    if (response.result() != http::status::ok || nlohmann::json::parse(response.body()).at("ack") != true) {
+    if (nlohmann::json::parse(post_(std::move(frame))).at("ack") != true) {
       throw std::runtime_error("the relay's receiver did not take a message");
     }
     erase_.bind(1, id);
@@ -85,9 +69,7 @@ private:
   SQLite::Statement next_{database_,
                           "SELECT id, message_id, session, data FROM relay WHERE state = 0 ORDER BY id LIMIT 1"};
   SQLite::Statement erase_{database_, "DELETE FROM relay WHERE id = ?"};
-  boost::asio::io_context context_;
-  boost::beast::tcp_stream stream_;
-  boost::beast::flat_buffer buffer_;
+  const Post post_;
 };
 
 RelayPace relayAll(const Settings& settings, Relay& relay, std::uint64_t& sent) {

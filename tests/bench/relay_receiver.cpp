@@ -1,23 +1,16 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <SQLiteCpp/VariadicBind.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "bench/effects.hpp"
+#include "bench/loopback.hpp"
 #include "bench/measured_disk.hpp"
 #include "bench/relay.hpp"
 
 namespace ackbox::bench {
 namespace {
-
-namespace http = boost::beast::http;
-using boost::asio::ip::tcp;
 
 SQLite::Database openedInbox(const std::filesystem::path& file) {
   createEffects(file);
@@ -56,28 +49,13 @@ private:
 
 int runRelayReceiver(const std::filesystem::path& file) {
   RelayInbox inbox(file);
-  boost::asio::io_context context;
-  tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
-  std::cout << acceptor.local_endpoint().port() << std::endl;
-  boost::beast::tcp_stream stream(acceptor.accept());
-  stream.socket().set_option(tcp::no_delay(true));
-  boost::beast::flat_buffer buffer;
   diskCounts().reset();
   std::uint64_t taken = 0;
-  for (;; ++taken) {
-    http::request<http::string_body> request;
-    boost::system::error_code ended;
-    http::read(stream, buffer, request, ended);
-    if (ended) {
-      break;
-    }
-    inbox.take(request.body());
-    http::response<http::string_body> response(http::status::ok, 11);
-    response.set(http::field::content_type, "application/json");
-    response.body() = R"({"ack":true})";
-    response.prepare_payload();
-    http::write(stream, response);
-  }
+  serveLoopback([&](const std::string& body) {
+    inbox.take(body);
+    ++taken;
+    return std::string(R"({"ack":true})");
+  });
   if (diskCounts().logSyncs < taken) {
     throw std::runtime_error("an effect of the relay was not synced");
   }
