@@ -42,8 +42,11 @@ void Bell::listen() {
   event_.async_read_some(boost::asio::buffer(count_),
                          [self = shared_from_this()](const boost::system::error_code& failed, std::size_t) {
                            if (!failed && !self->stopped_) {
-                             self->listen();
                              self->heard_();
+                           }
+                           // Afterwards, as it begins with a look whether it was rung again.
+                           if (!failed && !self->stopped_) {
+                             self->listen();
                            }
                          });
 }

@@ -81,6 +81,7 @@ public:
   [[nodiscard]] bool running() const;
 
   /// On the writer's thread, between transactions: rows that the run has not been told of.
+  [[nodiscard]] store::EarlyClaim& earlyClaim() noexcept { return store_.earlyClaim(); }
   [[nodiscard]] News takeNews() { return {store_.takeNewRows(kNewsChunk), store_.shared()}; }
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
   [[nodiscard]] const std::filesystem::path& ownersFile() const noexcept { return ownersFile_; }

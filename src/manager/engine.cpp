@@ -6,9 +6,11 @@
 #include <iterator>
 #include <utility>
 
+#include "delivery/verdict.hpp"
 #include "manager/announcement.hpp"
 #include "manager/jobs.hpp"
 #include "manager/step_job.hpp"
+#include "store/early_claim.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::manager {
@@ -51,6 +53,17 @@ bool isLone(const delivery::Actions& actions) {
   return actions.settlements.size() <= 1 && claimed <= 1;
 }
 
+// Whether nothing else is to be done than to claim this message.
+bool isOnly(const delivery::Actions& actions, delivery::SessionKey session, delivery::MessageKey key) {
+  if (actions.claims.size() != 1 || !actions.news.empty() || !actions.settlements.empty() ||
+      !actions.releases.empty() || !actions.peers.empty() || !actions.sends.empty()) {
+    return false;
+  }
+  const std::vector<delivery::SessionClaim>& asked = *actions.claims.front().sessions;
+  return asked.size() == 1 && asked.front().session == session && asked.front().keys == std::vector{key} &&
+         !asked.front().doubt;
+}
+
 }  // namespace
 
 Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost::asio::any_io_executor strand,
@@ -67,6 +80,13 @@ Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost
       pollAlarm_(core_->clock().makeAlarm(strand_)),
       pauseAlarm_(core_->clock().makeAlarm(strand_)),
       stopAlarm_(core_->clock().makeAlarm(strand_)) {}
+
+// Before its end only if its executor was thrown away.
+Engine::~Engine() {
+  if (core_) {
+    core_->earlyClaim().withdraw();
+  }
+}
 
 delivery::MachineOptions Engine::machineOptions() {
   delivery::MachineOptions made = adviser_.machineOptions();
@@ -256,6 +276,9 @@ void Engine::onNews(News&& news, delivery::Actions& actions) {
     }
   }
   machine_.rowsSeen(rows.sessions, rows.rows, now(), actions);
+  if (rows.claimed) {
+    onEarlyClaim(std::move(*rows.claimed), rows.epoch, actions);
+  }
   isBehind_ = rows.more;
   if (isBehind_) {
     poll();
@@ -268,6 +291,71 @@ void Engine::onNews(News&& news, delivery::Actions& actions) {
       machine_.setClaiming(false);
     }
   }
+}
+
+// A lone message is claimed by the commit that stores it. The machine is told so if that is what it asks for now, and
+// nothing else is; otherwise the message is given back, and claimed when it is its turn.
+void Engine::onEarlyClaim(store::ClaimReply&& reply, std::uint64_t epoch, delivery::Actions& actions) {
+  core_->earlyClaim().settle();
+  const bool isOvertaken = std::exchange(isOvertaken_, false);
+  const delivery::SessionClaimed& session = reply.sessions.front();
+  const delivery::ClaimedRow& row = session.rows.front();
+  if (!isOvertaken && mayClaimEarly() && isOnly(actions, session.session, row.key)) {
+    const delivery::RequestId request = std::exchange(actions.claims, {}).front().request;
+    onClaim(request, std::move(reply), epoch, actions);
+    return;
+  }
+  actions.settlements.push_back(delivery::settlementOf(session.session, row, {}, now().wall));
+  if (!delivery::isUnit(session.session)) {
+    delivery::SessionRelease release;
+    release.session = session.session;
+    release.head = row.key;
+    actions.releases.push_back(release);
+  }
+}
+
+// Nothing is decided that is not committed, nobody else could send it, and the run's thread is sure to go on.
+bool Engine::mayClaimEarly() const {
+  return commitsHere_ && mode_ == RunMode::continuous && !shared_ && !stopping_ && !paused_ && !stepUnderWay_ &&
+         !needsStore(pending_);
+}
+
+// After a lone message was acknowledged: its peer is well, and another one may follow. Until the next step, which may
+// claim a session.
+void Engine::allowEarlyClaim(const StepJob& step) {
+  if (step.settled.size() != 1 || !step.settled.front() || !step.claims.empty() || !mayClaimEarly() ||
+      machine_.requestsInFlight() != 0 || step.actions.settlements.front().transition != delivery::Transition::ack) {
+    return;
+  }
+  const auto peer = sessionPeers_.find(step.settled.front()->session);
+  if (peer != sessionPeers_.end()) {
+    core_->earlyClaim().allow(peer->second);
+  }
+}
+
+// What a commit under way has claimed is to be given back: the next commit comes after its news.
+void Engine::awaitEarlyClaim() {
+  pollUnderWay_ = true;
+  commitDetached(
+      core_->writer(), false, [](const store::Store&) { return true; },
+      [link = crossing()](const std::error_code& error, bool) {
+        link->enter([error](Engine& engine) { return engine.queueNews(error); },
+                    [](Engine& engine, const std::error_code& failure) {
+                      engine.pollUnderWay_ = false;
+                      engine.takeIn();
+                      if (engine.finished_) {
+                        return;
+                      }
+                      if (!failure) {
+                        engine.core_->earlyClaim().settle();
+                      } else if (!engine.patienceOver_) {
+                        engine.pauseAlarm_->set(engine.now().steady + kStorePause,
+                                                [self = engine.shared_from_this()] { self->endIfDone(); });
+                        return;
+                      }
+                      engine.endIfDone();
+                    });
+      });
 }
 
 void Engine::tick() {
@@ -327,6 +415,7 @@ void Engine::submitStep() {
   }
   stepUnderWay_ = true;
   hasLooked_ = false;
+  isOvertaken_ = !core_->earlyClaim().withdraw();
   // Two changes of threads are most of what a lone message costs. In a crowd they are shared by many, and what comes
   // back while the writer commits makes the next step larger.
   const bool here = commitsHere_ && machine_.requestsInFlight() <= 1 && isLone(pending_);
@@ -350,22 +439,26 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
     stepFailed(*step);
     return;
   }
+  allowEarlyClaim(*step);
   emit(*step);
   watch(step->vitals, step->actions.peers);
   delivery::Actions actions;
   for (std::size_t index = 0; index < step->claims.size(); ++index) {
-    const delivery::RequestId request = step->actions.claims[index].request;
-    store::ClaimReply& reply = step->claims[index];
-    drained_.claimed += reply.messages.size();
-    requests_.insert_or_assign(request, Request{std::move(reply.messages), step->epoch, {}});
-    const std::size_t sends = actions.sends.size();
-    machine_.claimed(request, reply.sessions, step->epoch, now(), actions);
-    if (actions.sends.size() == sends) {
-      requests_.erase(request);
-    }
+    onClaim(step->actions.claims[index].request, std::move(step->claims[index]), step->epoch, actions);
   }
   obey(actions);
   perform(std::move(actions));
+}
+
+void Engine::onClaim(delivery::RequestId request, store::ClaimReply&& reply, std::uint64_t epoch,
+                     delivery::Actions& actions) {
+  drained_.claimed += reply.messages.size();
+  requests_.insert_or_assign(request, Request{std::move(reply.messages), epoch, {}});
+  const std::size_t sends = actions.sends.size();
+  machine_.claimed(request, reply.sessions, epoch, now(), actions);
+  if (actions.sends.size() == sends) {
+    requests_.erase(request);
+  }
 }
 
 // Once more those about sessions that came while a step was under way: whom it found halted is known only now.
@@ -629,6 +722,10 @@ void Engine::endIfDone() {
   // What cannot be committed now stays claimed in the file, and is put back when the file is closed or next opened.
   const bool stuck = patienceOver_ && paused_;
   if (!stuck && (machine_.requestsInFlight() != 0 || needsStore(pending_))) {
+    return;
+  }
+  if (!patienceOver_ && !core_->earlyClaim().withdraw()) {
+    awaitEarlyClaim();
     return;
   }
   if (mode_ == RunMode::untilIdle && !stopping_ && !std::exchange(hasLooked_, true)) {

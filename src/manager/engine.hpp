@@ -40,6 +40,9 @@ public:
   /// it.
   Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost::asio::any_io_executor strand, RunMode mode,
          bool commitsHere);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   /// Begins; `ended` is called once, on the strand, when the last of the run's work has been committed. Like the three
   /// members below it is called by the core, with the gate held where the executor is the caller's.
@@ -108,6 +111,11 @@ private:
   void publishPeers();
   void answered(delivery::RequestId request, const SendReport& report);
   void onNews(News&& news, delivery::Actions& actions);
+  void onClaim(delivery::RequestId request, store::ClaimReply&& reply, std::uint64_t epoch, delivery::Actions& actions);
+  void onEarlyClaim(store::ClaimReply&& reply, std::uint64_t epoch, delivery::Actions& actions);
+  [[nodiscard]] bool mayClaimEarly() const;
+  void allowEarlyClaim(const StepJob& step);
+  void awaitEarlyClaim();
   void tick();
   void wakeLater();
   void poll();
@@ -166,6 +174,8 @@ private:
   bool isBehind_ = false;
   bool shared_ = false;
   bool untidy_ = false;
+  // By a step: what was claimed early before it.
+  bool isOvertaken_ = false;
   // Until it was idle: nothing has been done since the last look for more.
   bool hasLooked_ = false;
   bool stopping_ = false;

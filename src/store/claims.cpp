@@ -60,6 +60,32 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
   return reply;
 }
 
+std::optional<ClaimReply> Claims::claimEarly(std::span<const delivery::RowSeen> stored, EarlyClaim& leave) {
+  // What is live is that one alone.
+  if (stored.size() != 1 || !leave.isAllowed() || context_.counters.live() != 1) {
+    return std::nullopt;
+  }
+  const delivery::RowSeen& row = stored.front();
+  const SessionRow* const session = sessionOf(row.session);
+  if (session == nullptr || context_.inFlight.sessions.holds(row.session) || !leave.use(session->peer)) {
+    return std::nullopt;
+  }
+  const delivery::SessionClaim wanted{.session = session->isLane ? delivery::unitOf(row.key) : row.session,
+                                      .keys = {row.key}};
+  std::optional<ClaimReply> reply;
+  try {
+    reply = claim({&wanted, 1});
+  } catch (...) {
+    leave.settle();
+    throw;
+  }
+  if (reply->messages.empty()) {
+    leave.settle();
+    reply.reset();
+  }
+  return reply;
+}
+
 void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply) {
   delivery::SessionClaimed claimed;
   claimed.session = wanted.session;

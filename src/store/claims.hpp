@@ -4,6 +4,7 @@
 #include <span>
 
 #include "store/context.hpp"
+#include "store/early_claim.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store {
@@ -16,6 +17,8 @@ public:
   explicit Claims(Context& context);
 
   ClaimReply claim(std::span<const delivery::SessionClaim> sessions);
+  /// Claims what this transaction has stored, if `leave` allows it. Nothing: nothing is claimed.
+  std::optional<ClaimReply> claimEarly(std::span<const delivery::RowSeen> stored, EarlyClaim& leave);
   void release(std::span<const delivery::SessionRelease> releases);
 
 private:

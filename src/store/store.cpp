@@ -139,6 +139,11 @@ struct Store::Body {
   std::vector<Scope> scopes;
   // Taken away by transactions that are committed, and not asked for yet.
   std::size_t supersededBefore = 0;
+
+  EarlyClaim earlyClaim;
+  // By this transaction, and by the last that did, until it is told.
+  std::optional<ClaimReply> claimingEarly;
+  std::optional<ClaimReply> claimedEarly;
 };
 
 Store::Body::Body(const StoreOptions& storeOptions)
@@ -263,7 +268,8 @@ void Store::begin(bool durable, bool patient) {
 
 void Store::commit() {
   try {
-    body_->written().tails.flush();
+    body_->claimingEarly = body_->written().claims.claimEarly(body_->parts->outbox.stored(), body_->earlyClaim);
+    body_->parts->tails.flush();
     body_->parts->marks.flush();
     body_->parts->outbox.forgetTooMany();
     body_->parts->inFlight.flush(body_->parts->states);
@@ -276,6 +282,9 @@ void Store::commit() {
     throw;
   }
   body_->scopes.clear();
+  if (body_->claimingEarly) {
+    body_->claimedEarly = std::exchange(body_->claimingEarly, std::nullopt);
+  }
   body_->parts->discovery.publish(body_->parts->outbox.stored());
   if (const auto recalls = std::exchange(body_->recallsNow, std::nullopt)) {
     body_->notice(*recalls);
@@ -288,6 +297,9 @@ void Store::commit() {
 void Store::rollback() noexcept {
   body_->transaction.rollback();
   body_->forgetAll();
+  if (std::exchange(body_->claimingEarly, std::nullopt)) {
+    body_->earlyClaim.settle();
+  }
 }
 
 bool Store::inTransaction() const noexcept {
@@ -314,6 +326,10 @@ ClaimReply Store::claim(std::span<const delivery::SessionClaim> sessions) {
 
 std::vector<std::optional<SettledMessage>> Store::settle(std::span<const delivery::Settlement> settlements) {
   return body_->written().settles.settle(settlements);
+}
+
+EarlyClaim& Store::earlyClaim() noexcept {
+  return body_->earlyClaim;
 }
 
 void Store::release(std::span<const delivery::SessionRelease> releases) {
@@ -464,6 +480,8 @@ NewRows Store::takeNewRows(std::size_t limit) {
     // The rows are taken; the next look tells the orders.
     orders.restart();
   }
+  found.claimed = std::exchange(body_->claimedEarly, std::nullopt);
+  found.epoch = body_->epoch;
   return found;
 }
 
@@ -472,6 +490,9 @@ void Store::stopDiscovery() noexcept {
 }
 
 void Store::restartDiscovery() noexcept {
+  // Told anew with all the others.
+  body_->claimedEarly.reset();
+  body_->earlyClaim.settle();
   body_->parts->discovery.restart();
   body_->parts->orders.restart();
 }

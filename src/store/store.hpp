@@ -23,6 +23,7 @@ class Database;
 namespace ackbox::store {
 
 class DeadLetters;
+class EarlyClaim;
 class Inbox;
 class Liveness;
 class Orders;
@@ -48,18 +49,6 @@ struct PeerRow {
   std::uint64_t storeEpoch = 0;
 };
 
-/// Rows and sessions that the machine has not been told of, in key order.
-struct NewRows {
-  std::vector<delivery::SessionInfo> sessions;
-  std::vector<delivery::RowSeen> rows;
-  /// More are waiting: call again.
-  bool more = false;
-  /// The standing orders, when they have changed since they were told.
-  std::optional<delivery::Halts> halts = {};
-
-  [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !halts; }
-};
-
 /// The whole of a claimed row, for the sender.
 struct ClaimedMessage {
   delivery::SessionKey session = 0;
@@ -71,6 +60,21 @@ struct ClaimedMessage {
 struct ClaimReply {
   std::vector<delivery::SessionClaimed> sessions;
   std::vector<ClaimedMessage> messages;
+};
+
+/// Rows and sessions that the machine has not been told of, in key order.
+struct NewRows {
+  std::vector<delivery::SessionInfo> sessions;
+  std::vector<delivery::RowSeen> rows;
+  /// More are waiting: call again.
+  bool more = false;
+  /// The standing orders, when they have changed since they were told.
+  std::optional<delivery::Halts> halts = {};
+  /// What was claimed by the commit that stored it, and in which epoch; see `EarlyClaim`.
+  std::optional<ClaimReply> claimed = {};
+  std::uint64_t epoch = 0;
+
+  [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !halts && !claimed; }
 };
 
 /// Who a message was, for the events; from a settlement that was applied.
@@ -192,6 +196,8 @@ public:
 
   /// Claims sessions and rows for this owner, and loads the rows.
   ClaimReply claim(std::span<const delivery::SessionClaim> sessions);
+  /// A run's leave to do so where a message is stored. From any thread.
+  [[nodiscard]] EarlyClaim& earlyClaim() noexcept;
 
   /// Applies guarded settlements. Returns the indices of those applied, with who they were.
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
