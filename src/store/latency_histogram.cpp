@@ -57,7 +57,9 @@ std::optional<std::uint64_t> take(std::string_view& bytes) noexcept {
 void LatencyHistogram::record(std::chrono::milliseconds duration) noexcept {
   // A calendar that was set back between enqueue and ACK makes it negative.
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0));
-  ++counts_[bucketOf(std::min(value, kLongest))];
+  const std::size_t bucket = bucketOf(std::min(value, kLongest));
+  ++counts_[bucket];
+  end_ = std::max(end_, bucket + 1);
 }
 
 std::uint64_t LatencyHistogram::count() const noexcept {
@@ -79,7 +81,7 @@ std::chrono::milliseconds LatencyHistogram::quantile(double share) const noexcep
 std::string LatencyHistogram::encode() const {
   std::string bytes;
   std::size_t next = 0;
-  for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
+  for (std::size_t bucket = 0; bucket < end_; ++bucket) {
     if (counts_[bucket] != 0) {
       append(bytes, bucket - next);
       append(bytes, counts_[bucket]);
@@ -100,6 +102,7 @@ LatencyHistogram LatencyHistogram::decode(std::string_view bytes) noexcept {
     }
     histogram.counts_[next + *skipped] = *count;
     next += *skipped + 1;
+    histogram.end_ = next;
   }
   return histogram;
 }

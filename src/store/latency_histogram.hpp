@@ -28,6 +28,8 @@ public:
 private:
   static constexpr std::size_t kBuckets = 304;
   std::array<std::uint64_t, kBuckets> counts_{};
+  // Behind the last bucket that is not empty.
+  std::size_t end_ = 0;
 };
 
 }  // namespace ackbox::store

@@ -29,10 +29,17 @@ void Oldest::returned(delivery::MessageKey key) {
 }
 
 void Oldest::advanceIfDue() {
-  if (due_) {
+  if (due_ && isOutboxEmpty()) {
+    exact_ = false;
+    due_ = false;
+  } else if (due_) {
     advance(kLooks + 2 * settled_);
   }
   settled_ = 0;
+}
+
+bool Oldest::isOutboxEmpty() {
+  return counters_.live() == 0 && counters_.value(Counter::failed) == 0 && counters_.value(Counter::retained) == 0;
 }
 
 void Oldest::advance(std::size_t looks) {

@@ -35,6 +35,9 @@ public:
   void forget() noexcept;
 
 private:
+  // Then there is nothing to look at.
+  [[nodiscard]] bool isOutboxEmpty();
+
   Counters& counters_;
   Statement scan_;
   // The row with the counter's key is there and live.
