@@ -314,9 +314,9 @@ void Engine::onEarlyClaim(store::ClaimReply&& reply, std::uint64_t epoch, delive
   }
 }
 
-// Nothing is decided that is not committed, nobody else could send it, and the run's thread is sure to go on.
+// Nothing is decided that is not committed, and the run's thread is sure to go on.
 bool Engine::mayClaimEarly() const {
-  return commitsHere_ && mode_ == RunMode::continuous && !shared_ && !stopping_ && !paused_ && !stepUnderWay_ &&
+  return commitsHere_ && mode_ == RunMode::continuous && !stopping_ && !paused_ && !stepUnderWay_ &&
          !needsStore(pending_);
 }
 
@@ -341,19 +341,17 @@ void Engine::awaitEarlyClaim() {
       [link = crossing()](const std::error_code& error, bool) {
         link->enter([error](Engine& engine) { return engine.queueNews(error); },
                     [](Engine& engine, const std::error_code& failure) {
-                      engine.pollUnderWay_ = false;
                       engine.takeIn();
-                      if (engine.finished_) {
-                        return;
-                      }
+                      engine.pollUnderWay_ = false;
                       if (!failure) {
                         engine.core_->earlyClaim().settle();
-                      } else if (!engine.patienceOver_) {
+                      }
+                      if (!failure || engine.patienceOver_) {
+                        engine.endIfDone();
+                      } else if (!engine.paused_) {
                         engine.pauseAlarm_->set(engine.now().steady + kStorePause,
                                                 [self = engine.shared_from_this()] { self->endIfDone(); });
-                        return;
                       }
-                      engine.endIfDone();
                     });
       });
 }
@@ -724,7 +722,7 @@ void Engine::endIfDone() {
   if (!stuck && (machine_.requestsInFlight() != 0 || needsStore(pending_))) {
     return;
   }
-  if (!patienceOver_ && !core_->earlyClaim().withdraw()) {
+  if (!core_->earlyClaim().withdraw() && !patienceOver_) {
     awaitEarlyClaim();
     return;
   }

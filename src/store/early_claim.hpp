@@ -8,8 +8,8 @@ namespace ackbox::store {
 
 /// A run's leave to claim the next message in the commit that stores it, which spares it a transaction. It is good for
 /// one message to one peer, and only if nothing else in the file is live: so the message is its session's head, and
-/// nothing is in flight that it could overtake. What was claimed is told with the message's row; whoever hears of it
-/// sends it or gives it back, and says so.
+/// nothing is in flight that it could overtake; and while no other process has the file open, which could send it
+/// sooner. What was claimed is told with the message's row; whoever hears of it sends it or gives it back, and says so.
 ///
 /// Thread-safety: all members, from any thread.
 class EarlyClaim {

@@ -268,7 +268,10 @@ void Store::begin(bool durable, bool patient) {
 
 void Store::commit() {
   try {
-    body_->claimingEarly = body_->written().claims.claimEarly(body_->parts->outbox.stored(), body_->earlyClaim);
+    body_->written();
+    if (!shared()) {
+      body_->claimingEarly = body_->parts->claims.claimEarly(body_->parts->outbox.stored(), body_->earlyClaim);
+    }
     body_->parts->tails.flush();
     body_->parts->marks.flush();
     body_->parts->outbox.forgetTooMany();

@@ -22,7 +22,7 @@ using testing::testFrame;
 
 /// A run that is held up in a callback, after it has sent a lone message and let the next one be claimed early.
 struct HeldUp {
-  HeldUp() {
+  explicit HeldUp(const OutboxOptions& options = {}) : manager(OutboxManager::open(dir.file("agent.db"), options)) {
     manager.setSender(sender);
     subscription = manager.onAcked([this](const AckedEvent& event) {
       if (event.session != kAside) {
@@ -30,6 +30,7 @@ struct HeldUp {
         return;
       }
       if (stopsFirst) {
+        manager.notify();
         manager.stop();
       }
       held.release();
@@ -60,7 +61,7 @@ struct HeldUp {
   static constexpr const char* kAside = "aside";
 
   testing::TempDir dir;
-  OutboxManager manager = OutboxManager::open(dir.file("agent.db"), OutboxOptions());
+  OutboxManager manager;
   std::shared_ptr<ScriptedSender> sender = ScriptedSender::always(Outcome::ack);
   // Before `begin`.
   bool stopsFirst = false;
@@ -105,6 +106,18 @@ TEST_CASE("a run that is told to stop gives back what is claimed early") {
   other.start();
   box.sender->waitForFrames(3);
   CHECK(box.sentSequences() == std::vector<std::uint64_t>{1, 2, 3});
+}
+
+TEST_CASE("no leave outlives a run that has no patience for what is under way") {
+  OutboxOptions options;
+  options.stopTimeout = std::chrono::milliseconds(0);
+  HeldUp box(options);
+  box.stopsFirst = true;
+  box.begin();
+  box.letGo.release();
+  box.manager.stop();
+  REQUIRE(box.manager.enqueue(testFrame("s")).isNew());
+  CHECK(box.manager.getStats().sending == 0);
 }
 
 TEST_CASE("the leave ends when the run claims anything else") {
