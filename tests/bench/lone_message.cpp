@@ -31,6 +31,9 @@ using Instant = std::chrono::steady_clock::time_point;
 struct Pace {
   std::string name;
   std::chrono::milliseconds rest{0};
+  /// Messages in a row, before it is the other's turn: so both see the same weather. Back to back they are more, as the
+  /// first ones find the other's processes in the caches; after a rest all find somebody's.
+  std::uint64_t turn = rest.count() == 0 ? 64 : 16;
   /// The messages are theirs in turn.
   std::uint64_t sessions = 0;
 };
@@ -39,10 +42,6 @@ struct Pace {
 constexpr std::uint64_t kKnownSessions = 8;
 // More than there are messages.
 constexpr std::uint64_t kNewSessions = 1'000'000;
-
-// Messages in a row, before it is the other's turn: so both see the same weather, and the first ones, which find the
-// other's processes in the caches, are few.
-constexpr std::uint64_t kTurn = 64;
 
 // Not counted: afterwards the logs of both are written over. While a log grows, so does its file, and each sync of the
 // floor's takes twice as long.
@@ -171,8 +170,8 @@ void compare(Measurement& measurement, const Settings& settings, const Pace& pac
   Lane<Floor> floor(settings, pace);
   Settings both = settings;
   both.duration *= 2;
-  for (Budget budget(both); budget.take(kTurn);) {
-    const std::uint64_t turn = settings.count == 0 ? kTurn : std::min(kTurn, settings.count);
+  for (Budget budget(both); budget.take(pace.turn);) {
+    const std::uint64_t turn = settings.count == 0 ? pace.turn : std::min(pace.turn, settings.count);
     outbox.deliver(turn);
     floor.deliver(turn);
   }
