@@ -80,8 +80,9 @@ public:
   /// Whether a run is under way; asked without a reference to it, which could outstay it.
   [[nodiscard]] bool running() const;
 
-  /// On the writer's thread, between transactions: rows that the run has not been told of.
+  /// What lets the store claim a message for the run.
   [[nodiscard]] store::EarlyClaim& earlyClaim() noexcept { return store_.earlyClaim(); }
+  /// On the writer's thread, between transactions: rows that the run has not been told of.
   [[nodiscard]] News takeNews() { return {store_.takeNewRows(kNewsChunk), store_.shared()}; }
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
   [[nodiscard]] const std::filesystem::path& ownersFile() const noexcept { return ownersFile_; }

@@ -174,7 +174,7 @@ private:
   bool isBehind_ = false;
   bool shared_ = false;
   bool untidy_ = false;
-  // By a step: what was claimed early before it.
+  // By a step, which may have claimed its session: what was claimed early before.
   bool isOvertaken_ = false;
   // Until it was idle: nothing has been done since the last look for more.
   bool hasLooked_ = false;
