@@ -131,6 +131,28 @@ TEST_CASE("row 13, P9: dead letters in front of the oldest message are passed on
   CHECK(steps == 3);
 }
 
+TEST_CASE("the oldest message is known where one is left, and kept ones are passed where none is") {
+  StatsWorld world;
+  world.options.ackedRetention = std::chrono::hours(1);
+  std::int64_t passed = 3;
+  SUBCASE("kept") {}
+  SUBCASE("not kept") {
+    world.options.ackedRetention = std::chrono::hours(0);
+    passed = 2;
+  }
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s", "{}", "a"));
+  world.clock->advance(seconds(10));
+  enqueueOne(*store, frameOf("s", "{}", "b"));
+  const auto oldestAfter = [&](const char* settled) {
+    inTransaction(*store, [&] { return store->ackById(settled).has_value(); });
+    return inTransaction(*store, [&] { return store->vitals(); }).oldestAt;
+  };
+  CHECK(oldestAfter("a") == world.clock->wallNow());
+  CHECK_FALSE(oldestAfter("b"));
+  CHECK(store->database().execAndGet("SELECT oldest_key FROM ackbox_counters").getInt64() == passed);
+}
+
 TEST_CASE("row 24: each peer has its own gauges and totals, also the one that was alone before") {
   StatsWorld world;
   world.addPeers({"alice"});
