@@ -27,13 +27,18 @@ public:
   void run(store::Store& store) override { result_ = work_(store); }
   void done(const std::error_code& error) noexcept override {
     error_ = error;
-    finished_.release();
+    if (isElsewhere_) {
+      finished_.release();
+    }
   }
+
+  /// Another thread may do it from now on.
+  void goElsewhere() noexcept { isElsewhere_ = true; }
 
   /// `help()`: does a part of the writer's work if it is the caller's to do.
   template <typename Help>
   [[nodiscard]] Result wait(Help&& help) {
-    while (!finished_.try_acquire()) {
+    while (isElsewhere_ && !finished_.try_acquire()) {
       if (!help()) {
         finished_.acquire();
         break;
@@ -49,6 +54,8 @@ private:
   Work work_;
   Result result_{};
   std::error_code error_;
+  // Done in its own thread, it needs no system call to say so.
+  bool isElsewhere_ = false;
   std::binary_semaphore finished_{0};
 };
 
@@ -60,6 +67,7 @@ auto commitBlocking(store::Writer& writer, bool mustSync, Work work) {
   }
   BlockingJob<Work> job(mustSync, std::move(work));
   if (!writer.commitHere(job)) {
+    job.goElsewhere();
     writer.submit(job);
   }
   return job.wait([&writer] { return writer.help(); });
