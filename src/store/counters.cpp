@@ -47,13 +47,29 @@ std::string selectText() {
   return "SELECT " + columns + ",latencies FROM #counters";
 }
 
-// All columns, so that the row is not read for it.
-std::string updateText() {
+// A bit for each counter, in their order, and one for the latencies.
+using Columns = std::uint32_t;
+static_assert(kCounterCount < 32);
+constexpr Columns kLatencies = Columns{1} << kCounterCount;
+constexpr Columns kAllColumns = 2 * kLatencies - 1;
+// Of which statements are kept: few sets of columns make up nearly all commits.
+constexpr std::size_t kKeptSets = 16;
+
+bool isAmong(Columns columns, std::size_t index) {
+  return (columns >> index & 1U) != 0;
+}
+
+std::string updateText(Columns columns) {
   std::string assignments;
-  for (const char* name : kCounterNames) {
-    assignments.append(name).append("=?,");
+  for (std::size_t index = 0; index < kCounterCount; ++index) {
+    if (isAmong(columns, index)) {
+      assignments.append(assignments.empty() ? "" : ",").append(kCounterNames[index]).append("=?");
+    }
   }
-  return "UPDATE #counters SET " + assignments + "latencies=? WHERE id=1";
+  if ((columns & kLatencies) != 0) {
+    assignments.append(assignments.empty() ? "" : ",").append("latencies=?");
+  }
+  return "UPDATE #counters SET " + assignments + " WHERE id=1";
 }
 
 std::string updatePeerText() {
@@ -83,9 +99,9 @@ Counter gaugeOf(MessageState state) {
 Stats toStats(const CounterValues& values, std::uint64_t sending, const LatencyHistogram& latencies) {
   const auto at = [&values](Counter counter) { return static_cast<std::uint64_t>(values[indexOf(counter)]); };
   Stats stats;
-  // Of a damaged file, too, where more may be claimed than there is.
-  stats.pending = at(Counter::pending) - std::min(sending, at(Counter::pending));
-  stats.sending = sending;
+  // More may be claimed than there is.
+  stats.sending = std::min(sending, at(Counter::pending));
+  stats.pending = at(Counter::pending) - stats.sending;
   stats.sent = at(Counter::sent);
   stats.failed = at(Counter::failed);
   stats.pendingBytes = at(Counter::pendingBytes);
@@ -129,12 +145,13 @@ std::string peerCounterColumns() {
 }
 
 Counters::Counters(sqlite3* connection, std::string_view prefix)
-    : select_(connection, selectText(), prefix),
+    : connection_(connection),
+      prefix_(prefix),
+      select_(connection, selectText(), prefix),
       selectUncounted_(connection,
                        "SELECT s.peer_id,count(*),sum(length(o.data)),max(o.id) FROM #outbox AS o LEFT JOIN #sessions "
                        "AS s ON s.id=o.session_id WHERE o.id>?1 GROUP BY s.peer_id",
                        prefix),
-      update_(connection, updateText(), prefix),
       updatePeer_(connection, updatePeerText(), prefix),
       selectPeer_(connection, "SELECT peer_id FROM #sessions WHERE id=?1", prefix) {}
 
@@ -259,15 +276,20 @@ void Counters::writeAll() {
     return;
   }
   base_ = values();
+  Columns changed = 0;
+  for (std::size_t index = 0; index < kCounterCount; ++index) {
+    changed |= changes_.values[index] != 0 ? Columns{1} << index : 0;
+  }
   if (!changes_.latencies.empty()) {
     for (const std::chrono::milliseconds latency : changes_.latencies) {
       latencies_.record(latency);
     }
     encodedLatencies_ = latencies_.encode();
+    changed |= kLatencies;
   }
-  Query update(update_, std::span<const std::int64_t>(base_));
-  update.add(encodedLatencies_.empty() ? std::nullopt : std::optional(Blob{encodedLatencies_}));
-  update.run();
+  if (changed != 0) {
+    write(changed);
+  }
   for (const auto& [peer, values] : changes_.peers) {
     if (peersCount_) {
       Query updatePeer(updatePeer_, std::span<const std::int64_t>(values));
@@ -280,6 +302,25 @@ void Counters::writeAll() {
   if (peers_.size() > kKnownSessionsMax) {
     peers_.clear();
   }
+}
+
+// What is bound to no purpose costs as much as the rest of the statement.
+void Counters::write(Columns changed) {
+  auto kept = updates_.find(changed);
+  if (kept == updates_.end()) {
+    const Columns columns = updates_.size() < kKeptSets ? changed : kAllColumns;
+    kept = updates_.try_emplace(columns, connection_, updateText(columns), prefix_).first;
+  }
+  Query update(kept->second);
+  for (std::size_t index = 0; index < kCounterCount; ++index) {
+    if (isAmong(kept->first, index)) {
+      update.add(base_[index]);
+    }
+  }
+  if ((kept->first & kLatencies) != 0) {
+    update.add(encodedLatencies_.empty() ? std::nullopt : std::optional(Blob{encodedLatencies_}));
+  }
+  update.run();
 }
 
 void Counters::forget() noexcept {

@@ -143,14 +143,18 @@ public:
 private:
   void load();
   void count();
+  void write(std::uint32_t changed);
   [[nodiscard]] delivery::PeerKey peerOf(delivery::SessionKey session);
 
   // Rows that wait to be counted cost each reader a look.
   static constexpr std::int64_t kUncountedMax = 64;
 
+  sqlite3* const connection_;
+  const std::string prefix_;
   Statement select_;
   Statement selectUncounted_;
-  Statement update_;
+  // By the columns that each writes.
+  std::map<std::uint32_t, Statement> updates_;
   Statement updatePeer_;
   Statement selectPeer_;
   CounterValues base_{};
