@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "store/claim_set.hpp"
 #include "store/connection.hpp"
 #include "store/counters.hpp"
 #include "store/idempotency_keys.hpp"
@@ -48,6 +49,7 @@ struct ForeignWriter::Body {
         counters(handle, options.tablePrefix),
         states(handle, options.tablePrefix),
         tails(handle, options.tablePrefix, counters, states),
+        covered(handle, options.tablePrefix),
         selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
         savepoint(handle, "SAVEPOINT #enqueue", options.tablePrefix),
         release(handle, "RELEASE #enqueue", options.tablePrefix),
@@ -95,6 +97,7 @@ struct ForeignWriter::Body {
   Counters counters;
   SessionStates states;
   Tails tails;
+  CoveredClaims covered;
   UuidGenerator uuids;
   Statement selectPeer;
   Statement savepoint;
@@ -146,6 +149,7 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   states.forget();
   tails.forget();
   tails.catchUp();
+  covered.uncover(counters.live());
   const std::vector<Supersedable> leaving = rows.supersedable(peer, frame);
   if (auto refusal = refuseFull(frame, counters.live(),
                                 static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), leaving, options)) {

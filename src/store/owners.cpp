@@ -19,10 +19,12 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
       returnRows_(context.prepare(std::string("UPDATE #outbox SET attempt=attempt+1 WHERE id IN (SELECT o.id FROM ")
                                       .append(kClaimedRows)
                                       .append(" WHERE c.owner_id=?1)"))),
+      covered_(context.connection.handle(), context.connection.prefix()),
       releaseInbox_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
       remove_(context.prepare("DELETE FROM #owners WHERE id=?1")) {}
 
 void Owners::registerSelf() {
+  covered_.uncover(context_.counters.live());
   Query(insert_, getpid(), context_.clock.wallNow()).run();
   context_.owner = sqlite3_last_insert_rowid(context_.connection.handle());
   context_.inFlight.claims.setOwner(context_.owner);
@@ -55,11 +57,12 @@ bool Owners::anyDead() {
 }
 
 void Owners::refresh() {
-  others_.clear();
+  std::vector<std::int64_t> others;
   Query query(selectOthers_, context_.owner);
   while (query.next()) {
-    others_.push_back(query.integer(0));
+    others.push_back(query.integer(0));
   }
+  others_ = std::move(others);
 }
 
 void Owners::putBack(std::int64_t owner) {

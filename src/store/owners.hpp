@@ -15,7 +15,8 @@ class Owners {
 public:
   Owners(Context& context, std::shared_ptr<Liveness> liveness);
 
-  /// Gives this store its row, its life held before anyone can see it. In a transaction.
+  /// Gives this store its row, its life held before anyone can see it. From now on nobody's claims cover what is not
+  /// live. In a transaction.
   void registerSelf();
   /// Puts back whatever this store has in flight, and takes its row away. In a transaction.
   void leave();
@@ -38,6 +39,7 @@ private:
   Statement selectOthers_;
   Statement selectSessions_;
   Statement returnRows_;
+  CoveredClaims covered_;
   Statement releaseInbox_;
   Statement remove_;
   std::vector<std::int64_t> others_;

@@ -74,7 +74,7 @@ SessionStats sessionStatsOf(const Query& query) {
   stats.failed = query.as<std::uint64_t>(3);
   stats.lastSequence = query.as<std::uint64_t>(4);
   stats.acceptedSequence = query.as<std::uint64_t>(5);
-  stats.inFlight = query.integer(6) != 0;
+  stats.inFlight = query.integer(6) != 0 && stats.live != 0;
   if (query.integer(7) != 0) {
     stats.dueAt = query.instant(7);
   }

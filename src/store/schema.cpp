@@ -150,7 +150,7 @@ DROP TABLE #sessions;
 ALTER TABLE #sessions_of_version_3 RENAME TO #sessions;
 -- Claims leave the rows that they are of alone. The outbox is made anew without the columns and the index that carried
 -- them, and without AUTOINCREMENT, whose own table was a page more in each commit.
-CREATE TABLE #claims(  -- what is in flight, a bit each: SENDING is a PENDING row whose bit is set
+CREATE TABLE #claims(  -- what is in flight, a bit each: SENDING is a PENDING row whose bit is set; -1 may cover more
   block INTEGER NOT NULL,     -- n from 0: of the messages with the ids from 64n; -1-n: of the sessions with those ids
   owner_id INTEGER NOT NULL,  -- the process that has them in flight
   bits INTEGER NOT NULL,      -- the lowest is that of the first id

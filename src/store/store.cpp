@@ -114,6 +114,7 @@ struct Store::Body {
   void notice(std::int64_t nowRecalled) noexcept;
   void reload();
   void forgetAll() noexcept;
+  void flushClaims();
 
   // Constant after construction.
   const OutboxOptions options;
@@ -217,6 +218,17 @@ void Store::Body::reload() {
   parts->marks.forget();
 }
 
+void Store::Body::flushClaims() {
+  InFlight& inFlight = parts->inFlight;
+  if (!parts->owners.shared() && inFlight.isLone(parts->counters.live())) {
+    // Who claims two messages in turn would write such blocks and take them back.
+    inFlight.claims.cover(claimingEarly.has_value());
+  } else {
+    inFlight.claims.flush();
+  }
+  inFlight.flushOffered(parts->states);
+}
+
 void Store::Body::forgetAll() noexcept {
   scopes.clear();
   recallsNow.reset();
@@ -275,7 +287,7 @@ void Store::commit() {
     body_->parts->tails.flush();
     body_->parts->marks.flush();
     body_->parts->outbox.forgetTooMany();
-    body_->parts->inFlight.flush(body_->parts->states);
+    body_->flushClaims();
     body_->parts->states.flush();
     body_->parts->oldest.advanceIfDue();
     body_->parts->counters.flush();
@@ -284,6 +296,7 @@ void Store::commit() {
     rollback();
     throw;
   }
+  body_->parts->inFlight.claims.committed();
   body_->scopes.clear();
   if (body_->claimingEarly) {
     body_->claimedEarly = std::exchange(body_->claimingEarly, std::nullopt);
@@ -299,6 +312,8 @@ void Store::commit() {
 
 void Store::rollback() noexcept {
   body_->transaction.rollback();
+  // What was read of it, such as who else has the file open, is read again.
+  body_->transaction.doubtVersion();
   body_->forgetAll();
   if (std::exchange(body_->claimingEarly, std::nullopt)) {
     body_->earlyClaim.settle();
@@ -437,8 +452,10 @@ std::size_t Store::purgeProcessed(std::size_t limit) {
 }
 
 void Store::savepoint() {
-  // Handed over now, so that undoing the scope may simply forget what is in flight.
-  body_->written().inFlight.flush(body_->parts->states);
+  // Handed over now, so that undoing the scope finds in the file what was in flight before.
+  InFlight& inFlight = body_->written().inFlight;
+  inFlight.claims.flush();
+  inFlight.flushOffered(body_->parts->states);
   body_->transaction.savepoint();
   body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
                            body_->parts->outbox.superseded().size(), body_->parts->tails.mark()});
@@ -458,8 +475,8 @@ void Store::rollbackToSavepoint() {
   body_->parts->counters.restore(scope.changes);
   body_->parts->tails.restore(scope.tails);
   body_->parts->oldest.forget();
-  body_->parts->inFlight.forget();
   body_->parts->claimCache.forget();
+  body_->parts->inFlight.restore();
 }
 
 void Store::guardTransaction(bool on) {

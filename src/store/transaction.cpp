@@ -37,7 +37,7 @@ bool Transaction::begin(bool fullSync) {
   guarded_ = false;
   try {
     const std::int64_t version = dataVersion();
-    const bool changed = version != seenVersion_;
+    const bool changed = std::exchange(isDoubtful_, false) || version != seenVersion_;
     seenVersion_ = version;
     return changed;
   } catch (...) {

@@ -31,6 +31,8 @@ public:
 
   /// Changes whenever another connection commits; as of the last `begin`.
   [[nodiscard]] std::int64_t seenVersion() const noexcept { return seenVersion_; }
+  /// The next `begin` says that others have committed.
+  void doubtVersion() noexcept { isDoubtful_ = true; }
 
 private:
   [[nodiscard]] std::int64_t dataVersion();
@@ -47,6 +49,7 @@ private:
   Statement rollbackTo_;
   Statement dataVersion_;
   std::int64_t seenVersion_ = -1;
+  bool isDoubtful_ = false;
   bool open_ = false;
   bool guarded_ = false;
   bool lost_ = false;

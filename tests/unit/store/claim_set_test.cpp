@@ -4,8 +4,10 @@
 
 #include <SQLiteCpp/Database.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "store/dead_letters.hpp"
 #include "store_world.hpp"
@@ -70,6 +72,7 @@ TEST_CASE("two owners' claims are those of plain sets, whatever is claimed, give
     }
     // The other one hears of it by its own look at the file, as after a foreign commit.
     blocks[own].flush();
+    blocks[own].committed();
     REQUIRE(database.execAndGet("SELECT count(*) FROM ackbox_claims WHERE bits=0").getInt64() == 0);
     blocks[other].forget();
     if (random() % 50 == 0) {
@@ -93,6 +96,109 @@ TEST_CASE("two owners' claims are those of plain sets, whatever is claimed, give
   blocks[0].removeAll(1);
   CHECK(bits(1, "TRUE") == 0);
   CHECK_FALSE(store::ClaimSet(blocks[0], Table::rows).holds(*model[0][0].begin()));
+}
+
+TEST_CASE("covered, claims are as a plain set's, whatever is undone, and the file says no less than they are") {
+  using Table = store::ClaimSet::Table;
+  const StoreWorld world;
+  const auto store = world.open();
+  store::Connection connection(world.file, world.options);
+  SQLite::Database& database = connection.database();
+  database.exec("PRAGMA synchronous=OFF");
+  store::ClaimBlocks blocks(connection);
+  constexpr std::int64_t kOwner = 7;
+  blocks.setOwner(kOwner);
+  using Model = std::set<std::pair<Table, std::int64_t>>;
+  Model model;
+  std::mt19937 random(11);
+  const auto chosen = [&](std::uint32_t of) { return random() % of == 0; };
+  const auto change = [&] {
+    for (std::uint32_t changes = random() % 4; changes > 0; --changes) {
+      const Table table = chosen(2) ? Table::rows : Table::sessions;
+      const std::int64_t id = 1 + static_cast<std::int64_t>(random() % 300);
+      store::ClaimSet set(blocks, table);
+      if (model.erase({table, id}) != 0) {
+        set.remove(id);
+      } else {
+        set.add(id);
+        model.insert({table, id});
+      }
+    }
+    while (model.size() > random() % 8) {
+      const auto [table, id] = *model.begin();
+      store::ClaimSet(blocks, table).remove(id);
+      model.erase(model.begin());
+    }
+  };
+  const auto inFile = [&](Table table, std::int64_t id) {
+    const std::int64_t block = table == Table::rows ? id >> 6 : ~(id >> 6);
+    SQLite::Statement bits(database, "SELECT bits>>?1&1 FROM ackbox_claims WHERE block=?2 AND owner_id=?3");
+    bits.bind(1, id & 63);
+    bits.bind(2, block);
+    bits.bind(3, kOwner);
+    return bits.executeStep() && bits.getColumn(0).getInt() != 0;
+  };
+  int exact = 0;
+  int more = 0;
+  for (int step = 0; step < 3'000; ++step) {
+    const Model before = model;
+    database.exec("BEGIN IMMEDIATE");
+    change();
+    if (chosen(4)) {
+      blocks.flush();
+      const Model outside = model;
+      database.exec("SAVEPOINT scope");
+      change();
+      if (chosen(2)) {
+        blocks.flush();
+      }
+      if (chosen(2)) {
+        database.exec("ROLLBACK TO scope");
+        blocks.restore();
+        model = outside;
+      }
+      database.exec("RELEASE scope");
+      change();
+    }
+    const bool isExact = chosen(5);
+    isExact ? blocks.flush() : blocks.cover(chosen(2));
+    if (chosen(5)) {
+      database.exec("ROLLBACK");
+      blocks.forget();
+      model = before;
+    } else {
+      database.exec("COMMIT");
+      blocks.committed();
+      bool isMore = false;
+      for (const Table table : {Table::rows, Table::sessions}) {
+        for (std::int64_t id = 0; id < 320; ++id) {
+          const bool isClaimed = model.contains({table, id});
+          REQUIRE((inFile(table, id) || !isClaimed));
+          isMore = isMore || (inFile(table, id) && !isClaimed);
+        }
+      }
+      REQUIRE_FALSE((isExact && isMore));
+      exact += isExact ? 1 : 0;
+      more += isMore ? 1 : 0;
+    }
+    if (chosen(10)) {
+      // As after a foreign commit.
+      blocks.forget();
+    }
+    for (std::int64_t id = 0; id < 320; ++id) {
+      for (const Table table : {Table::rows, Table::sessions}) {
+        REQUIRE(store::ClaimSet(blocks, table).holds(id) == model.contains({table, id}));
+      }
+    }
+    const auto rows = std::ranges::count_if(model, [](const auto& claim) { return claim.first == Table::rows; });
+    const store::ClaimBlocks::Held held = blocks.held();
+    REQUIRE(held.rows == static_cast<std::size_t>(rows));
+    REQUIRE(held.sessions == model.size() - held.rows);
+    REQUIRE((held.rows == 0 || model.contains({Table::rows, held.row})));
+    REQUIRE((held.sessions == 0 || model.contains({Table::sessions, held.session})));
+  }
+  CHECK(exact > 100);
+  CHECK(more > 100);
 }
 
 TEST_CASE("the claims of a message and of a session are found by their places") {
