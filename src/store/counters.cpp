@@ -304,7 +304,7 @@ void Counters::writeAll() {
   }
 }
 
-// What is bound to no purpose costs as much as the rest of the statement.
+// All columns would be a third more instructions.
 void Counters::write(Columns changed) {
   auto kept = updates_.find(changed);
   if (kept == updates_.end()) {
