@@ -3,68 +3,13 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
-#include <iterator>
 #include <utility>
 
-#include "delivery/verdict.hpp"
-#include "manager/announcement.hpp"
 #include "manager/jobs.hpp"
-#include "manager/step_job.hpp"
 #include "store/early_claim.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::manager {
-namespace {
-
-// How long a run holds still after the store refused a transaction.
-constexpr std::chrono::milliseconds kStorePause{250};
-
-// Retained rows deleted by one poll, when nothing else is settled.
-constexpr std::size_t kPurgedPerPoll = 500;
-
-// Between looks for what others write to the log, so that a busy neighbour does not keep us looking.
-constexpr std::chrono::milliseconds kSoon{4};
-
-// Settled rows passed by one poll on the way to the oldest live one: a few milliseconds.
-constexpr std::size_t kLooksPerPoll = 5'000;
-
-template <typename Item>
-void moveTo(std::vector<Item>& target, std::vector<Item>& source) {
-  if (target.empty()) {
-    target.swap(source);
-    return;
-  }
-  target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
-  source.clear();
-}
-
-bool needsStore(const delivery::Actions& actions) {
-  return !actions.news.empty() || !actions.settlements.empty() || !actions.releases.empty() || !actions.peers.empty() ||
-         !actions.claims.empty();
-}
-
-bool isLone(const delivery::Actions& actions) {
-  std::size_t claimed = 0;
-  for (const delivery::Actions::Claim& claim : actions.claims) {
-    for (const delivery::SessionClaim& session : *claim.sessions) {
-      claimed += session.keys.size();
-    }
-  }
-  return actions.settlements.size() <= 1 && claimed <= 1;
-}
-
-// Whether nothing else is to be done than to claim this message.
-bool isOnly(const delivery::Actions& actions, delivery::SessionKey session, delivery::MessageKey key) {
-  if (actions.claims.size() != 1 || !actions.news.empty() || !actions.settlements.empty() ||
-      !actions.releases.empty() || !actions.peers.empty() || !actions.sends.empty()) {
-    return false;
-  }
-  const std::vector<delivery::SessionClaim>& asked = *actions.claims.front().sessions;
-  return asked.size() == 1 && asked.front().session == session && asked.front().keys == std::vector{key} &&
-         !asked.front().doubt;
-}
-
-}  // namespace
 
 Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost::asio::any_io_executor strand,
                RunMode mode, bool commitsHere)
@@ -209,22 +154,6 @@ void Engine::beginDone(const std::vector<store::PeerRow>& peers) {
   takeIn();
 }
 
-void Engine::stop() {
-  boost::asio::post(strand_, [self = shared_from_this()] {
-    if (self->stopping_ || self->finished_) {
-      return;
-    }
-    self->stopping_ = true;
-    self->machine_.setClaiming(false);
-    delivery::Actions actions;
-    for (const delivery::Actions::Claim& claim : std::exchange(self->pending_.claims, {})) {
-      self->machine_.claimFailed(claim.request, std::chrono::milliseconds(0), self->now(), actions);
-    }
-    self->stopAlarm_->set(self->now().steady + self->core_->options().stopTimeout, [self] { self->giveUp(); });
-    self->perform(std::move(actions));
-  });
-}
-
 void Engine::settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
                             std::function<void(EventHub&)> tell) {
   boost::asio::post(strand_, [self = shared_from_this(), hub = std::move(core), session, key, call = std::move(tell)] {
@@ -245,14 +174,6 @@ void Engine::recalledOutside(delivery::SessionKey session, delivery::MessageKey 
       delivery::Actions actions;
       self->machine_.recalled(session, key, self->now(), actions);
       self->perform(std::move(actions));
-    }
-  });
-}
-
-void Engine::poke() {
-  boost::asio::post(strand_, [self = shared_from_this()] {
-    if (!self->finished_) {
-      self->poll();
     }
   });
 }
@@ -293,69 +214,6 @@ void Engine::onNews(News&& news, delivery::Actions& actions) {
   }
 }
 
-// A lone message is claimed by the commit that stores it. The machine is told so if that is what it asks for now, and
-// nothing else is; otherwise the message is given back, and claimed when it is its turn.
-void Engine::onEarlyClaim(store::ClaimReply&& reply, std::uint64_t epoch, delivery::Actions& actions) {
-  core_->earlyClaim().settle();
-  const bool isOvertaken = std::exchange(isOvertaken_, false);
-  const delivery::SessionClaimed& session = reply.sessions.front();
-  const delivery::ClaimedRow& row = session.rows.front();
-  if (!isOvertaken && mayClaimEarly() && isOnly(actions, session.session, row.key)) {
-    const delivery::RequestId request = std::exchange(actions.claims, {}).front().request;
-    onClaim(request, std::move(reply), epoch, actions);
-    return;
-  }
-  actions.settlements.push_back(delivery::settlementOf(session.session, row, {}, now().wall));
-  if (!delivery::isUnit(session.session)) {
-    delivery::SessionRelease release;
-    release.session = session.session;
-    release.head = row.key;
-    actions.releases.push_back(release);
-  }
-}
-
-// Nothing is decided that is not committed, and the run's thread is sure to go on.
-bool Engine::mayClaimEarly() const {
-  return commitsHere_ && mode_ == RunMode::continuous && !stopping_ && !paused_ && !stepUnderWay_ &&
-         !needsStore(pending_);
-}
-
-// After a lone message was acknowledged: its peer is well, and another one may follow. Until the next step, which may
-// claim a session.
-void Engine::allowEarlyClaim(const StepJob& step) {
-  if (step.settled.size() != 1 || !step.settled.front() || !step.claims.empty() || !mayClaimEarly() ||
-      machine_.requestsInFlight() != 0 || step.actions.settlements.front().transition != delivery::Transition::ack) {
-    return;
-  }
-  const auto peer = sessionPeers_.find(step.settled.front()->session);
-  if (peer != sessionPeers_.end()) {
-    core_->earlyClaim().allow(peer->second);
-  }
-}
-
-// What a commit under way has claimed is to be given back: the next commit comes after its news.
-void Engine::awaitEarlyClaim() {
-  pollUnderWay_ = true;
-  commitDetached(
-      core_->writer(), false, [](const store::Store&) { return true; },
-      [link = crossing()](const std::error_code& error, bool) {
-        link->enter([error](Engine& engine) { return engine.queueNews(error); },
-                    [](Engine& engine, const std::error_code& failure) {
-                      engine.takeIn();
-                      engine.pollUnderWay_ = false;
-                      if (!failure) {
-                        engine.core_->earlyClaim().settle();
-                      }
-                      if (!failure || engine.patienceOver_) {
-                        engine.endIfDone();
-                      } else if (!engine.paused_) {
-                        engine.pauseAlarm_->set(engine.now().steady + kStorePause,
-                                                [self = engine.shared_from_this()] { self->endIfDone(); });
-                      }
-                    });
-      });
-}
-
 void Engine::tick() {
   if (finished_) {
     return;
@@ -363,37 +221,6 @@ void Engine::tick() {
   delivery::Actions actions;
   machine_.tick(now(), actions);
   perform(std::move(actions));
-}
-
-void Engine::perform(delivery::Actions&& actions) {
-  moveTo(pending_.news, actions.news);
-  moveTo(pending_.settlements, actions.settlements);
-  moveTo(pending_.releases, actions.releases);
-  moveTo(pending_.peers, actions.peers);
-  moveTo(pending_.claims, actions.claims);
-  for (delivery::Actions::Send& one : actions.sends) {
-    send(std::move(one));
-  }
-  submitStep();
-  wakeLater();
-  publishPeers();
-  endIfDone();
-  stepDoneHere();
-}
-
-// What this thread has committed itself is followed up at once, but not without end: what that decides may be committed
-// here again, and comes later.
-void Engine::stepDoneHere() {
-  const std::shared_ptr<StepJob> step = std::exchange(committed_, nullptr);
-  if (!step) {
-    return;
-  }
-  if (std::exchange(followsUp_, true)) {
-    boost::asio::post(strand_, [self = shared_from_this(), step] { self->stepDone(step); });
-    return;
-  }
-  stepDone(step);
-  followsUp_ = false;
 }
 
 void Engine::publishPeers() {
@@ -404,125 +231,6 @@ void Engine::publishPeers() {
     core_->peerBoard().write(key, {.requestsInFlight = view->requestsInFlight,
                                    .readySessions = view->readySessions,
                                    .pausedUntil = wait.count() > 0 ? at.wall + wait : WallTime{}});
-  }
-}
-
-void Engine::submitStep() {
-  if (stepUnderWay_ || paused_ || failure_ || !needsStore(pending_)) {
-    return;
-  }
-  stepUnderWay_ = true;
-  hasLooked_ = false;
-  isOvertaken_ = !core_->earlyClaim().withdraw();
-  // Two changes of threads are most of what a lone message costs. In a crowd they are shared by many, and what comes
-  // back while the writer commits makes the next step larger.
-  const bool here = commitsHere_ && machine_.requestsInFlight() <= 1 && isLone(pending_);
-  const auto step = std::make_shared<StepJob>(std::exchange(pending_, {}));
-  if (here && step->commitHere(core_->writer())) {
-    committed_ = step;
-    return;
-  }
-  StepJob::submit(step, core_->writer(), [link = crossing()](const std::shared_ptr<StepJob>& done) {
-    link->enter([&done](const Engine&) { return done; },
-                [](Engine& engine, const std::shared_ptr<StepJob>& job) { engine.stepDone(job); });
-  });
-}
-
-void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
-  stepUnderWay_ = false;
-  if (finished_ || hasFailed(step->error)) {
-    return;
-  }
-  if (step->error) {
-    stepFailed(*step);
-    return;
-  }
-  allowEarlyClaim(*step);
-  emit(*step);
-  watch(step->vitals, step->actions.peers);
-  delivery::Actions actions;
-  for (std::size_t index = 0; index < step->claims.size(); ++index) {
-    onClaim(step->actions.claims[index].request, std::move(step->claims[index]), step->epoch, actions);
-  }
-  obey(actions);
-  perform(std::move(actions));
-}
-
-void Engine::onClaim(delivery::RequestId request, store::ClaimReply&& reply, std::uint64_t epoch,
-                     delivery::Actions& actions) {
-  drained_.claimed += reply.messages.size();
-  requests_.insert_or_assign(request, Request{std::move(reply.messages), epoch, {}});
-  const std::size_t sends = actions.sends.size();
-  machine_.claimed(request, reply.sessions, epoch, now(), actions);
-  if (actions.sends.size() == sends) {
-    requests_.erase(request);
-  }
-}
-
-// Once more those about sessions that came while a step was under way: whom it found halted is known only now.
-void Engine::obey(delivery::Actions& actions) {
-  if (const auto halts = std::exchange(halts_, std::nullopt)) {
-    machine_.ordered(*halts, now(), actions);
-  }
-}
-
-// What was decided stays decided: it goes in front of what was decided since. Claims are the machine's to decide anew.
-void Engine::stepFailed(StepJob& step) {
-  delivery::Actions retried = std::move(step.actions);
-  delivery::Actions later;
-  for (const delivery::Actions::Claim& claim : retried.claims) {
-    machine_.claimFailed(claim.request, kStorePause, now(), later);
-  }
-  obey(later);
-  retried.claims.clear();
-  moveTo(retried.news, pending_.news);
-  moveTo(retried.settlements, pending_.settlements);
-  moveTo(retried.releases, pending_.releases);
-  moveTo(retried.peers, pending_.peers);
-  moveTo(retried.claims, pending_.claims);
-  pending_ = std::move(retried);
-  paused_ = true;
-  pauseAlarm_->set(now().steady + kStorePause, [self = shared_from_this()] {
-    self->paused_ = false;
-    self->perform({});
-  });
-  perform(std::move(later));
-}
-
-void Engine::emit(StepJob& step) {
-  Announcement announcement(step, [this](delivery::SessionKey session) {
-    const auto sessionPeer = sessionPeers_.find(session);
-    const auto peer = sessionPeer == sessionPeers_.end() ? peers_.end() : peers_.find(sessionPeer->second);
-    return peer == peers_.end() ? std::string() : peer->second.name;
-  });
-  const StepCounts& counts = announcement.counts();
-  drained_.acked += counts.acked;
-  drained_.deferred += counts.deferred;
-  drained_.retried += counts.retried;
-  drained_.failed += counts.failed;
-  drained_.released += counts.released;
-  if (stopping_) {
-    stopReport_.released += counts.released;
-    stopReport_.settled += counts.settled();
-  }
-  announcement.emit(core_->events());
-}
-
-// Subscribers may do anything, so they are told when all that was seen is taken in.
-void Engine::watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers) {
-  if (!health_.on()) {
-    return;
-  }
-  HealthWatch::Events events;
-  const WallTime wall = now().wall;
-  for (const delivery::PeerRecord& record : peers) {
-    if (const auto peer = peers_.find(record.peer); peer != peers_.end()) {
-      health_.peerChanged(peer->second.name, record.down, record.downSince, wall, events);
-    }
-  }
-  health_.look(vitals, wall, events);
-  for (const HealthEvent& event : events) {
-    core_->events().health.emit(event);
   }
 }
 
@@ -595,162 +303,9 @@ void Engine::wakeLater() {
   }
 }
 
-// An empty transaction makes the store notice what other connections committed, and bury owners that died.
-void Engine::poll() {
-  if (pollUnderWay_ || finished_ || stopping_ || failure_) {
-    return;
-  }
-  pollUnderWay_ = true;
-  isBehind_ = false;
-  pollsDue_ = std::max(pollsDue_ - 1, 0);
-  polledAt_ = now().steady;
-  commitDetached(
-      core_->writer(), false,
-      [](store::Store& store) {
-        store.purgeAcked(kPurgedPerPoll);
-        if (store.anyOwnerDead()) {
-          store.buryDeadOwners();
-        }
-        store.advanceOldest(kLooksPerPoll);
-        const bool untidy = store.tidy();
-        return Poll{store.vitals(), untidy};
-      },
-      [link = crossing()](const std::error_code& error, const Poll& poll) {
-        link->enter([error](Engine& engine) { return engine.queueNews(error); },
-                    [poll](Engine& engine, const std::error_code& failure) {
-                      engine.pollUnderWay_ = false;
-                      engine.untidy_ = poll.untidy;
-                      if (!engine.finished_ && !engine.hasFailed(failure)) {
-                        if (!failure) {
-                          engine.watch(poll.vitals);
-                        }
-                        // Taken in by a wake while this poll was under way, its news may have asked for the next.
-                        if (!failure && engine.isBehind_) {
-                          engine.poll();
-                        }
-                        engine.takeIn();
-                        if (engine.watch_) {
-                          engine.watch_->arm();
-                        }
-                        engine.pollLater();
-                      }
-                    });
-      });
-}
-
-void Engine::pollLater() {
-  if (finished_ || stopping_ || mode_ != RunMode::continuous) {
-    return;
-  }
-  const OutboxOptions& options = core_->options();
-  // What is to be tidied is a slice each poll. Neighbours are heard where there is a watch.
-  const auto interval = untidy_ || (shared_ && !watch_) ? options.sharedPollInterval : options.pollInterval;
-  // What is heard is counted from the last poll: not put off by what is heard next.
-  const SteadyTime due = shared_ && pollsDue_ > 0 ? polledAt_ + kSoon : now().steady + interval;
-  pollAlarm_->set(due, [self = shared_from_this()] { self->poll(); });
-}
-
-// On the manager's own thread only: on a caller's, time is the caller's, too.
-void Engine::watchNeighbours() {
-  if (!commitsHere_ || mode_ != RunMode::continuous) {
-    return;
-  }
-  auto watch = std::make_shared<FileWatch>(strand_, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) {
-      self->heardNeighbour();
-    }
-  });
-  if (watch->watch(core_->logFile(), core_->ownersFile())) {
-    watch_ = std::move(watch);
-  }
-}
-
-// Polled twice: what was heard comes just before a commit is there to be seen, or a dead process's lock has gone. It
-// may have been this process's own write; the watch is armed again by the poll, so there are never more of these than
-// polls.
-void Engine::heardNeighbour() {
-  if (finished_) {
-    return;
-  }
-  pollsDue_ = 2;
-  if (begun_ && shared_ && !pollUnderWay_) {
-    pollLater();
-  }
-}
-
-void Engine::giveUp() {
-  if (finished_) {
-    return;
-  }
-  patienceOver_ = true;
-  senders_.stop();
-  std::vector<delivery::RequestId> abandoned;
-  for (const auto& [id, request] : requests_) {
-    abandoned.push_back(id);
-  }
-  stopReport_.abandonedRequests += abandoned.size();
-  for (const delivery::RequestId id : abandoned) {
-    SendReport cancelled;
-    cancelled.outcome = RequestOutcome::cancelled;
-    answered(id, cancelled);
-  }
-  endIfDone();
-}
-
-// A single pass tells its caller what is wrong instead of waiting for it to go away.
-bool Engine::hasFailed(const std::error_code& error) {
-  if (error && mode_ != RunMode::continuous && !failure_) {
-    failure_ = error;
-  }
-  if (failure_) {
-    endIfDone();
-  }
-  return static_cast<bool>(failure_);
-}
-
-void Engine::endIfDone() {
-  const bool ending = failure_ || stopping_ || (mode_ != RunMode::continuous && discovered_);
-  if (finished_ || !ending || stepUnderWay_ || pollUnderWay_) {
-    return;
-  }
-  if (failure_) {
-    finish();
-    return;
-  }
-  // What cannot be committed now stays claimed in the file, and is put back when the file is closed or next opened.
-  const bool stuck = patienceOver_ && paused_;
-  if (!stuck && (machine_.requestsInFlight() != 0 || needsStore(pending_))) {
-    return;
-  }
-  if (!core_->earlyClaim().withdraw() && !patienceOver_) {
-    awaitEarlyClaim();
-    return;
-  }
-  if (mode_ == RunMode::untilIdle && !stopping_ && !std::exchange(hasLooked_, true)) {
-    // What was enqueued before now is still to be sent, and its commit may not have told of it yet.
-    poll();
-    return;
-  }
-  finish();
-}
-
-void Engine::finish() {
-  finished_ = true;
-  if (bell_) {
-    bell_->stop();
-  }
-  if (watch_) {
-    watch_->stop();
-  }
-  wakeAlarm_->cancel();
-  pollAlarm_->cancel();
-  pauseAlarm_->cancel();
-  stopAlarm_->cancel();
-  senders_.stop();
-  core_->peerBoard().clear();
-  // The core may end with this reference, and must not end inside one of its own callers here.
-  boost::asio::post(strand_, [self = shared_from_this(), core = std::exchange(core_, nullptr), call = std::move(ended_),
-                              report = stopReport_] { call(report); });
+bool Engine::needsStore(const delivery::Actions& actions) {
+  return !actions.news.empty() || !actions.settlements.empty() || !actions.releases.empty() || !actions.peers.empty() ||
+         !actions.claims.empty();
 }
 
 }  // namespace ackbox::manager

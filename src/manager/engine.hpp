@@ -1,6 +1,11 @@
 #pragma once
 
+// A run's members in families: engine.cpp (its begin, what it hears, what it sends and is answered), polling.cpp (what
+// others commit, and who died), stepping.cpp (what it decides is committed, and what comes of it), early_claims.cpp
+// (what the commit that stores a message has claimed for it), ending.cpp (its end).
+
 #include <boost/asio/any_io_executor.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -77,6 +82,9 @@ public:
   [[nodiscard]] bool needsThisThread() const noexcept { return !commitsHere_ || senders_.runInThisThread(); }
 
 private:
+  // How long a run holds still after the store refused a transaction.
+  static constexpr std::chrono::milliseconds kStorePause{250};
+
   struct Request {
     std::vector<store::ClaimedMessage> messages;
     std::uint64_t epoch = 0;
@@ -113,6 +121,7 @@ private:
   void onNews(News&& news, delivery::Actions& actions);
   void onClaim(delivery::RequestId request, store::ClaimReply&& reply, std::uint64_t epoch, delivery::Actions& actions);
   void onEarlyClaim(store::ClaimReply&& reply, std::uint64_t epoch, delivery::Actions& actions);
+  [[nodiscard]] static bool needsStore(const delivery::Actions& actions);
   [[nodiscard]] bool mayClaimEarly() const;
   void allowEarlyClaim(const StepJob& step);
   void awaitEarlyClaim();
