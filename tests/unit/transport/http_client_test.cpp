@@ -339,6 +339,25 @@ TEST_CASE("An answer that comes before the request was read to its end is heard"
   CHECK(client.post(peer.url(), std::string(8 * 1024 * 1024, 'x')).status == 413);
 }
 
+TEST_CASE("A request larger than what a connection takes at once arrives whole, and the connection is used again") {
+  std::string body;
+  for (int number = 0; body.size() < std::size_t{8} * 1024 * 1024; ++number) {
+    body += std::to_string(number);
+  }
+  std::string seen;
+  RawServer peer({[&](RawConnection& connection) {
+    for (const char* each : {"1", "2"}) {
+      seen = connection.receiveMessage();
+      connection.send(answer(each));
+    }
+  }});
+  Client client;
+  CHECK(client.post(peer.url(), "small").body == "1");
+  CHECK(client.post(peer.url(), body).body == "2");
+  CHECK(peer.finish().empty());
+  CHECK(seen.ends_with("\r\n\r\n" + body));
+}
+
 TEST_CASE("An idle connection is closed after its time") {
   HttpSenderOptions options;
   options.idleTimeout = kShort;

@@ -155,6 +155,27 @@ TEST_CASE("A connection serves requests in turn, and those sent ahead one at a t
   CHECK(held.take().first.body == "4");
 }
 
+TEST_CASE("An answer larger than what a connection takes at once arrives whole, and the connection goes on") {
+  std::string body;
+  for (int number = 0; body.size() < std::size_t{8} * 1024 * 1024; ++number) {
+    body += std::to_string(number);
+  }
+  Server server({}, [&body](const InboundRequest& request, const RequestSink::Respond& respond) {
+    InboundResponse response = echo(request);
+    if (request.body == "much") {
+      response.body = body;
+    }
+    respond(std::move(response));
+  });
+  constexpr int kReceiveBufferBytes = 4096;
+  RawConnection peer(server.server->port(), kReceiveBufferBytes);
+  for (int round = 0; round < 2; ++round) {
+    peer.send(post("little") + post("much"));
+    CHECK(peer.receiveMessage().ends_with("\r\n\r\nlittle"));
+    CHECK(peer.receiveMessage().ends_with("\r\n\r\n" + body));
+  }
+}
+
 TEST_CASE("A connection is closed when its peer asks for that") {
   Server server;
   RawConnection peer = server.connect();

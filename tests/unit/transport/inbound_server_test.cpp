@@ -231,6 +231,28 @@ TEST_CASE("On a server's own thread, what comes alone takes effect there, and wh
   CHECK(threads.at("y") == threads.at("of two1"));
 }
 
+TEST_CASE(
+    "Requests that are sent ahead of their turn are answered in turn, on threads of others and of the server's own") {
+  const testing::TempDir directory;
+  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
+  InboundHandler handler(manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
+                         {.allowAnonymous = true});
+  boost::asio::thread_pool pool(2);
+  InboundServer ofOthers(pool.get_executor(), handler, {});
+  InboundServer ofItsOwn(handler, {});
+  for (const InboundServer* server : {&ofOthers, &ofItsOwn}) {
+    RawConnection peer(server->port());
+    const std::string name = std::to_string(server->port());
+    peer.send(frame(name + "a") + frame(name + "b") + frame(name + "c"));
+    for (const char* each : {"a", "b", "c"}) {
+      const std::string message = peer.receiveMessage();
+      CHECK(message.starts_with("HTTP/1.1 200 "));
+      CHECK(message.find("\"" + name + each + "\"") != std::string::npos);
+    }
+  }
+  CHECK(manager.getStats().received == 6);
+}
+
 TEST_CASE("A server's own thread waits for no other connection's lock on the file") {
   const testing::TempDir directory;
   OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
