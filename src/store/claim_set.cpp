@@ -96,6 +96,7 @@ void ClaimBlocks::flush() {
   for (const std::int64_t number : changed_) {
     const auto first = own_.find(number);
     Block& block = first->second;
+    block.isCovered = false;
     if (block.bits == block.written) {
       continue;
     }
@@ -109,8 +110,9 @@ void ClaimBlocks::flush() {
   write(written);
 }
 
-// Each block of the file is then exact, or whole. When one is taken, those of messages that are done with go; of
-// sessions a few may come again. While one of a session stands, so does one of messages.
+// Each block of the file is then exact, or covered. When one is taken, so is what else is claimed, and those of
+// messages that are done with go; of sessions a few may come again. While one of a session is covered, so is one of
+// messages.
 void ClaimBlocks::cover(bool takesWhole) {
   if (changed_.empty()) {
     return;
@@ -120,11 +122,11 @@ void ClaimBlocks::cover(bool takesWhole) {
     const Block& block = own_.at(number);
     return (block.bits & ~block.written) != 0;
   };
-  const auto isCovered = [this](std::int64_t number) {
+  const auto isTold = [this](std::int64_t number) {
     const Block& block = own_.at(number);
-    return block.written == kWhole || block.written == block.bits;
+    return block.isCovered || block.written == block.bits;
   };
-  if (std::ranges::all_of(changed_, isCovered)) {
+  if (std::ranges::all_of(changed_, isTold)) {
     return;
   }
   const bool isTaking = takesWhole && std::ranges::any_of(changed_, lacks);
@@ -132,12 +134,15 @@ void ClaimBlocks::cover(bool takesWhole) {
   std::vector<std::int64_t> written;
   for (auto place = own_.begin(); place != own_.end(); ++place) {
     auto& [number, block] = *place;
-    const bool stays = block.written == kWhole && (block.bits != 0 || !isTaking || (number < 0 && areFew));
-    const bool isTaken = isTaking && (block.bits & ~block.written) != 0;
-    const std::uint64_t wanted = stays || isTaken ? kWhole : block.bits;
+    const bool isTaken = isTaking && block.bits != 0;
+    const bool stays = block.isCovered && (block.bits != 0 || !isTaking || (number < 0 && areFew));
+    block.isCovered = isTaken || stays;
+    const std::uint64_t wanted = block.isCovered ? kWhole : block.bits;
     if (wanted == block.written) {
       continue;
     }
+    // One that was exact is told otherwise now.
+    list(number, block);
     if (wanted == 0) {
       erase(place, std::next(place));
     } else {
@@ -211,6 +216,7 @@ void ClaimBlocks::load() {
   foreign_.clear();
   for (auto& [number, block] : own_) {
     block.written = 0;
+    block.isCovered = false;
   }
   for (Query query(select_); query.next();) {
     const auto bits = query.as<std::uint64_t>(2);

@@ -72,8 +72,8 @@ public:
 
   /// Writes what has changed, so that SQL sees it.
   void flush();
-  /// Where `InFlight::isLone`: leaves whole blocks as they are, and takes such if something is claimed of which the
-  /// file does not know, unless it `takesWhole` no further ones.
+  /// Where `InFlight::isLone`: leaves covered blocks as they are, and covers further ones if something is claimed of
+  /// which the file does not know; unless it `takesWhole` none, as while another owner is there.
   void cover(bool takesWhole);
 
   /// What was claimed and given back since the last commit is so for good. After one of the two above.
@@ -92,6 +92,9 @@ private:
     std::uint64_t written = 0;
     // It may differ from one of these, and is listed.
     bool isChanged = false;
+    // The file says that all of it is claimed for the sake of one; not one that was claimed bit by bit until it was
+    // full.
+    bool isCovered = false;
   };
   using Blocks = std::map<std::int64_t, Block>;
 

@@ -220,7 +220,7 @@ void Store::Body::reload() {
 
 void Store::Body::flushClaims() {
   InFlight& inFlight = parts->inFlight;
-  if (!parts->owners.shared() && inFlight.isLone(parts->counters.live())) {
+  if (inFlight.isLone(parts->counters.live())) {
     // Who claims two messages in turn would write such blocks and take them back.
     inFlight.claims.cover(claimingEarly.has_value());
   } else {

@@ -257,6 +257,61 @@ TEST_CASE("P7: who opens the file finds claimed what is in flight, and nothing e
   CHECK(covering.store->database().execAndGet("SELECT count(*) FROM ackbox_claims WHERE bits=-1").getInt() == 0);
 }
 
+TEST_CASE("P7: sessions that were claimed one by one until their block was full are not covered, and are let go") {
+  Covering covering;
+  // Further on in their block than their sessions are in theirs, so that they leave a full block at other times.
+  for (int message = 0; message < 10; ++message) {
+    covering.deliver("1");
+  }
+  std::unique_ptr<store::Store> other;
+  bool isLastSettled = false;
+  SUBCASE("another owner has been there before") {
+    other = covering.world.open();
+  }
+  SUBCASE("another owner comes while one message is in flight") {}
+  SUBCASE("another owner comes after all") {
+    isLastSettled = true;
+  }
+  inTransaction(*covering.store, [&] {
+    for (int session = 1; session < 128; ++session) {
+      covering.store->enqueue(frameOf(std::to_string(session)));
+    }
+  });
+  const store::ClaimReply reply = claimNew(*covering.store);
+  REQUIRE(reply.sessions.size() == 127);
+  REQUIRE(covering.store->database().execAndGet("SELECT bits FROM ackbox_claims WHERE block=-2").getInt64() == -1);
+  const auto settle = [&](delivery::SessionKey first, delivery::SessionKey last) {
+    inTransaction(*covering.store, [&] {
+      for (std::size_t place = 0; place < reply.sessions.size(); ++place) {
+        if (const delivery::SessionKey session = reply.sessions[place].session; session >= first && session <= last) {
+          const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack, place);
+          delivery::SessionRelease release;
+          release.session = session;
+          CHECK(covering.store->settle({&settlement, 1}).front());
+          covering.store->release({&release, 1});
+        }
+      }
+    });
+  };
+  settle(1, 63);
+  settle(64, 126);
+  if (isLastSettled) {
+    settle(127, 127);
+  }
+  if (!other) {
+    other = covering.world.open();
+  }
+  const auto statusOf = [&](const std::string& session) {
+    enqueueOne(*other, frameOf(session));
+    const store::NewRows news = other->takeNewRows(1'000);
+    const delivery::SessionClaim claim{news.rows.back().session, {news.rows.back().key}};
+    return inTransaction(*other, [&] { return other->claim({&claim, 1}); }).sessions.front().status;
+  };
+  CHECK(statusOf("100") == delivery::ClaimStatus::claimed);
+  CHECK(statusOf("127") == (isLastSettled ? delivery::ClaimStatus::claimed : delivery::ClaimStatus::busy));
+  CHECK(store::verify(covering.world.file, covering.world.options).clean());
+}
+
 TEST_CASE("P7: a session that is held though its message is settled stays held, whoever comes") {
   const Covering covering;
   covering.deliver("a");
