@@ -4,7 +4,6 @@
 #include <bit>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 namespace ackbox::store {
 namespace {
@@ -210,7 +209,7 @@ void ClaimBlocks::restore() {
 }
 
 void ClaimBlocks::load() {
-  if (std::exchange(loaded_, true)) {
+  if (loaded_) {
     return;
   }
   foreign_.clear();
@@ -230,6 +229,7 @@ void ClaimBlocks::load() {
     block.bits &= block.written;
     list(number, block);
   }
+  loaded_ = true;
 }
 
 ClaimBlocks::Block& ClaimBlocks::change(std::int64_t number) {

@@ -36,10 +36,14 @@ constexpr Invariant kInvariants[] = {
     {"claims", "two owners have claimed the same",
      "SELECT a.block FROM #claims AS a JOIN #claims AS b ON a.block=b.block AND a.owner_id<b.owner_id WHERE "
      "a.bits&b.bits"},
-    {"claims", "it covers more than one pending message, or another owner's",
+    {"claims", "it covers more than one live message, or another owner's",
      "SELECT c.block FROM #claims AS c WHERE c.block>=0 AND c.bits=-1 AND (SELECT count(*) FROM #outbox WHERE state=0 "
      "AND id BETWEEN c.block<<6 AND (c.block<<6)+63)<64 AND ((SELECT count(*) FROM (SELECT 1 FROM #outbox WHERE "
-     "state=0 LIMIT 2))>1 OR (SELECT count(*) FROM #owners)>1)"},
+     "state IN (0,2) LIMIT 2))>1 OR (SELECT count(*) FROM #owners)>1)"},
+    {"claims", "it covers sessions and no message",
+     "SELECT c.block FROM #claims AS c WHERE c.block<0 AND c.bits=-1 AND NOT EXISTS(SELECT 1 FROM #claims WHERE "
+     "block>=0 AND bits=-1 AND owner_id=c.owner_id) AND (SELECT count(*) FROM #sessions WHERE lane=0 AND id BETWEEN "
+     "(-1-c.block)<<6 AND ((-1-c.block)<<6)+63)<64"},
     // A whole block may cover more than there is.
     {"claims", "it claims what is no pending message",
      "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM #claims AS c "

@@ -125,10 +125,11 @@ TEST_CASE("two messages in turn write claims no oftener than exact ones") {
   }
 }
 
-TEST_CASE("P10: what is covered beside another pending message, or another owner, is found") {
+TEST_CASE("P10: what is covered beside another live message, or another owner, or for no message, is found") {
   const Covering covering;
   covering.deliver("s");
   SQLite::Database& database = covering.store->database();
+  std::string problem = "it covers more than one live message, or another owner's";
   SUBCASE("two are pending") {
     inTransaction(*covering.store, [&] {
       covering.store->enqueue(frameOf("s"));
@@ -137,12 +138,22 @@ TEST_CASE("P10: what is covered beside another pending message, or another owner
     CHECK(store::verify(covering.world.file, covering.world.options).clean());
     database.exec("INSERT INTO ackbox_claims SELECT 0,id,-1 FROM ackbox_owners");
   }
+  SUBCASE("one is pending, one is sent") {
+    covering.settle(covering.claim("s"), delivery::Transition::defer);
+    enqueueOne(*covering.store, frameOf("s"));
+    CHECK(store::verify(covering.world.file, covering.world.options).clean());
+    database.exec("INSERT INTO ackbox_claims SELECT 0,id,-1 FROM ackbox_owners");
+  }
+  SUBCASE("none") {
+    database.exec("DELETE FROM ackbox_claims WHERE block>=0");
+    problem = "it covers sessions and no message";
+  }
   SUBCASE("two have the file open") {
     database.exec("INSERT INTO ackbox_owners SELECT id+1,pid,opened_at_ms FROM ackbox_owners");
   }
   const VerifyReport report = store::verify(covering.world.file, covering.world.options);
   REQUIRE(report.findings.size() == 1);
-  CHECK(report.findings.front().problem == "it covers more than one pending message, or another owner's");
+  CHECK(report.findings.front().problem == problem);
 }
 
 TEST_CASE("P7: who comes robs nobody, though the counters are wrong") {
