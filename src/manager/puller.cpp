@@ -49,8 +49,11 @@ public:
     finished_.release();
   }
 
+  // In this thread if nobody else wants to commit, as any blocking call.
   void commit() {
-    core_.writer().submit(*this);
+    if (!core_.writer().commitHere(*this)) {
+      core_.writer().submit(*this);
+    }
     while (!finished_.try_acquire()) {
       if (!core_.writer().help()) {
         finished_.acquire();
@@ -154,6 +157,7 @@ std::vector<Claim> Puller::claim(std::size_t limit) {
 std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
   return alone([&] {
     std::vector<Standing> standings;
+    standings.reserve(results.size());
     std::unordered_set<Number> seen;
     for (const ClaimResult& result : results) {
       standings.push_back(standingOf(result.token));
@@ -161,6 +165,9 @@ std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
         throw Error(Errc::invalidTransition, "a claim stands twice in one call");
       }
     }
+    // Each of them is a request's whole answer, which makes room for itself alone.
+    pending_.settlements.reserve(pending_.settlements.size() + results.size());
+    pending_.releases.reserve(pending_.releases.size() + results.size());
     for (std::size_t index = 0; index < results.size(); ++index) {
       if (standings[index] == Standing::outstanding) {
         decide(results[index].token.number, reportOf(results[index].result));
@@ -168,6 +175,7 @@ std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
     }
     commitDecided();
     std::vector<SettleStatus> statuses;
+    statuses.reserve(results.size());
     for (std::size_t index = 0; index < results.size(); ++index) {
       statuses.push_back(standings[index] == Standing::late ? SettleStatus::late
                                                             : statusOf(results[index].token.number));
@@ -422,11 +430,14 @@ void Puller::undoClaims(delivery::Actions& actions) {
   putInFront(pending_.peers, std::move(actions.peers));
 }
 
-void Puller::addTaken(const StepJob& step, std::vector<Claim>& taken) {
+void Puller::addTaken(StepJob& step, std::vector<Claim>& taken) {
+  if (taken.empty()) {
+    taken.reserve(step.claims.size());
+  }
   delivery::Actions sends;
   for (std::size_t index = 0; index < step.claims.size(); ++index) {
     const delivery::RequestId request = step.actions.claims[index].request;
-    store::ClaimReply reply = step.claims[index];
+    store::ClaimReply reply = std::move(step.claims[index]);
     machine_->claimed(request, reply.sessions, step.epoch, now(), sends);
     if (sends.sends.empty()) {
       continue;

@@ -79,7 +79,7 @@ private:
   bool commit(Look look, std::vector<Claim>& taken);
   void commitDecided();
   void undoClaims(delivery::Actions& actions);
-  void addTaken(const StepJob& step, std::vector<Claim>& taken);
+  void addTaken(StepJob& step, std::vector<Claim>& taken);
   void addPeers(std::span<const store::PeerRow> peers);
   void keepStatuses(const StepJob& step);
   void announce();

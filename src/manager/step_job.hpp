@@ -59,6 +59,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
       store.recordPeer(record);
     }
     claims.clear();
+    claims.reserve(actions.claims.size());
     for (const delivery::Actions::Claim& claim : actions.claims) {
       claims.push_back(store.claim(*claim.sessions));
     }
