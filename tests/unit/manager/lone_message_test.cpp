@@ -1,5 +1,6 @@
 // Goal: a lone message costs two commits, its own and its settling, and no changes of threads for them, where the run's
-// thread is the manager's own; a crowd shares its commits; an executor that is the caller's never waits for one.
+// thread is the manager's own, or the caller claims it by hand; a crowd shares its commits; an executor that is the
+// caller's never waits for one.
 // Method: a disk in memory that notes which thread writes to the log. A commit is one write.
 
 #include <doctest/doctest.h>
@@ -19,6 +20,7 @@
 
 #include "ackbox/async.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/pull.hpp"
 #include "support/memory_disk.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -110,6 +112,21 @@ TEST_CASE("a crowd is claimed and settled by few commits, however few frames a r
   }
   // One by one they would take 640.
   CHECK(agent.takeWriters().size() < 120);
+}
+
+TEST_CASE("what is claimed and settled by hand is committed by the caller's thread") {
+  Agent agent;
+  agent.manager->enqueue(testFrame("s"));
+  for (const Claim& claim : agent.manager->claim(10)) {
+    agent.manager->release(claim);
+  }
+  agent.takeWriters();
+  const std::vector<Claim> claims = agent.manager->claim(10);
+  REQUIRE(claims.size() == 1);
+  CHECK(agent.manager->settle(claims.front(), Outcome::ack) == SettleStatus::settled);
+  const std::vector<std::thread::id> writers = agent.takeWriters();
+  CHECK(writers.size() >= 2);
+  CHECK(std::ranges::count(writers, std::this_thread::get_id()) == std::ssize(writers));
 }
 
 TEST_CASE("an executor of the caller's commits nothing") {
