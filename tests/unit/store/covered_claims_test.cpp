@@ -305,6 +305,8 @@ TEST_CASE("P7: sessions that were claimed one by one until their block was full 
     });
   };
   settle(1, 63);
+  CHECK(covering.store->database().execAndGet("SELECT bits FROM ackbox_claims WHERE block=-2").getInt64() == -1);
+  CHECK(store::verify(covering.world.file, covering.world.options).clean());
   settle(64, 126);
   if (isLastSettled) {
     settle(127, 127);
