@@ -13,9 +13,41 @@
 
 namespace ackbox::manager {
 
-/// A job that lives on its caller's stack: `wait` blocks until its transaction has committed, and throws if it cannot.
+/// A job that lives on its caller's stack.
+class CallerJob : public store::Job {
+public:
+  /// Returns when the job is done: in this thread if nobody else wants to commit, otherwise by the writer.
+  void commit(store::Writer& writer) {
+    if (writer.commitHere(*this)) {
+      return;
+    }
+    isElsewhere_ = true;
+    writer.submit(*this);
+    while (!finished_.try_acquire()) {
+      if (!writer.help()) {
+        finished_.acquire();
+        return;
+      }
+    }
+  }
+
+protected:
+  /// The last that `done` does: the caller may go on, and the job be gone.
+  void letGo() noexcept {
+    if (isElsewhere_) {
+      finished_.release();
+    }
+  }
+
+private:
+  // Done in its caller's thread, it needs no system call to say so.
+  bool isElsewhere_ = false;
+  std::binary_semaphore finished_{0};
+};
+
+/// Keeps what `work` returned in its transaction.
 template <typename Work>
-class BlockingJob final : public store::Job {
+class BlockingJob final : public CallerJob {
 public:
   using Result = std::invoke_result_t<Work&, store::Store&>;
 
@@ -27,23 +59,11 @@ public:
   void run(store::Store& store) override { result_ = work_(store); }
   void done(const std::error_code& error) noexcept override {
     error_ = error;
-    if (isElsewhere_) {
-      finished_.release();
-    }
+    letGo();
   }
 
-  /// Another thread may do it from now on.
-  void goElsewhere() noexcept { isElsewhere_ = true; }
-
-  /// `help()`: does a part of the writer's work if it is the caller's to do.
-  template <typename Help>
-  [[nodiscard]] Result wait(Help&& help) {
-    while (isElsewhere_ && !finished_.try_acquire()) {
-      if (!help()) {
-        finished_.acquire();
-        break;
-      }
-    }
+  /// After the commit. Throws if there can be none.
+  [[nodiscard]] Result take() {
     if (error_) {
       throw Error(static_cast<Errc>(error_.value()), "nothing was stored");
     }
@@ -54,9 +74,6 @@ private:
   Work work_;
   Result result_{};
   std::error_code error_;
-  // Done in its own thread, it needs no system call to say so.
-  bool isElsewhere_ = false;
-  std::binary_semaphore finished_{0};
 };
 
 /// Runs `work` in the writer's next group commit and returns its result. Throws `Error`.
@@ -66,11 +83,8 @@ auto commitBlocking(store::Writer& writer, bool mustSync, Work work) {
     throw Error(Errc::wouldDeadlock, "nothing was stored");
   }
   BlockingJob<Work> job(mustSync, std::move(work));
-  if (!writer.commitHere(job)) {
-    job.goElsewhere();
-    writer.submit(job);
-  }
-  return job.wait([&writer] { return writer.help(); });
+  job.commit(writer);
+  return job.take();
 }
 
 /// A job that owns itself: `work` runs in the transaction, `finished(error, result)` after it, on the writer's thread.

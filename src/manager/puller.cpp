@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <semaphore>
 #include <string>
 #include <utility>
 
@@ -17,8 +16,8 @@ constexpr std::size_t kClaimsMax = 10'000;
 // Outstanding claims are the caller's business, not the peer's.
 constexpr std::uint32_t kRequestsMax = 1U << 30U;
 
-/// One transaction of a puller, and right after its commit, on the writer's thread, the look for new rows.
-class PullJob final : public store::Job {
+/// One transaction of a puller, and right after its commit, in the same thread, the look for new rows.
+class PullJob final : public CallerJob {
 public:
   PullJob(Core& core, StepJob& step, bool looks, bool restarts)
       : core_(core), step_(step), looks_(looks), restarts_(restarts) {
@@ -46,20 +45,12 @@ public:
     } catch (const std::exception&) {
       unread(Errc::outOfMemory);
     }
-    finished_.release();
+    letGo();
   }
 
-  // In this thread if nobody else wants to commit, as any blocking call.
-  void commit() {
-    if (!core_.writer().commitHere(*this)) {
-      core_.writer().submit(*this);
-    }
-    while (!finished_.try_acquire()) {
-      if (!core_.writer().help()) {
-        finished_.acquire();
-        break;
-      }
-    }
+  /// Throws if nothing could be committed.
+  void carryOut() {
+    commit(core_.writer());
     if (failure_) {
       throw Error(static_cast<Errc>(failure_.value()), "nothing was claimed or settled");
     }
@@ -85,7 +76,6 @@ private:
   const bool looks_;
   const bool restarts_;
   std::error_code failure_;
-  std::binary_semaphore finished_{0};
 };
 
 SendReport reportOf(const FrameResult& result) {
@@ -385,7 +375,7 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   StepJob step(std::exchange(pending_, {}));
   PullJob job(core_, step, look == Look::yes, mustRestart_);
   try {
-    job.commit();
+    job.carryOut();
   } catch (const Error&) {
     undoClaims(step.actions);
     throw;
