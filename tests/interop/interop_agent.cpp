@@ -96,6 +96,7 @@ int serve(std::uint64_t owed) {
   node.agents = {"urn:agent:node"};
   node.secrets = SecretSource::environment("ACKBOX_INTEROP_SECRETS");
   limits.peers.push_back(node);
+  limits.binaryMode = true;
   InboundHandler handler(
       outbox, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, limits);
   boost::asio::thread_pool pool(1);

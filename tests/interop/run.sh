@@ -14,7 +14,14 @@ sed -i "s|'../../proto'|'../proto'|" "$work/interop/peer.mjs"
 cd "$work/interop"
 if ! cmp -s package-lock.json node_modules/.of; then
   # Without scripts: agenium's database is a native module, and what is used of it needs none.
-  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+  if ! npm ci --ignore-scripts --no-audit --no-fund --loglevel=error 2>npm.log; then
+    cat npm.log >&2
+    if grep -qE 'ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT' npm.log; then
+      echo "left out: this test needs the npm registry, which does not answer"
+      exit 77
+    fi
+    exit 1
+  fi
   cp package-lock.json node_modules/.of
 fi
 
