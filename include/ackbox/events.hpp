@@ -60,9 +60,9 @@ enum class PeerResetKind : std::uint8_t {
   peerLost,
   /// The peer has accepted less of a session than it had: its database was restored from a backup.
   peerRestored,
-  /// The peer has accepted of a session what this store never sent, or has seen a later epoch of this store: this file
-  /// was restored from a backup, or is a copy of one that is in use. Nothing goes to the peer any more (it is `held`),
-  /// because it would take new messages for duplicates of others.
+  /// The peer has accepted of a session a message that this store does not know, or has seen a later epoch of this
+  /// store: this file was restored from a backup, or is a copy of one that is in use. Nothing goes to the peer any more
+  /// (it is `held`) but probes, because it would take new messages for duplicates of others. Told once in each run.
   selfRestored,
 };
 
@@ -77,8 +77,8 @@ struct PeerResetEvent {
   std::string storeBefore;
   std::string store;
   /// For `peerRestored`: the session in which it was seen, how far the peer had come in it, and how far it says it has.
-  /// For `selfRestored`: where it was seen, if it was in one session; `accepted` as the peer says, `expected` the
-  /// highest number that this store has sent.
+  /// For `selfRestored`: where it was seen first, if it was in a session; `accepted` as the peer says, `expected` the
+  /// highest number that the peer was known to have of this store.
   std::string session;
   std::uint64_t expected = 0;
   std::uint64_t accepted = 0;

@@ -28,6 +28,9 @@ enum class HealthCheck : std::uint8_t {
   pending,
   oldestAge,
   peerDown,
+  /// This process is short of something, such as memory or descriptors, or something threw in it; no peer's doing, and
+  /// charged to no message. Has no threshold, and is always told. What threw is over when it is told.
+  process,
 };
 
 /// The check's name, as printed: `"failed"`, `"oldestAge"`, …
@@ -43,7 +46,7 @@ struct HealthEvent {
   bool raised = false;
   /// `peerDown`: which one. Otherwise empty.
   std::string peer;
-  /// Messages for `failed` and `pending`, milliseconds for the others.
+  /// Messages for `failed` and `pending`, milliseconds for `oldestAge` and `peerDown`, 1 or 0 for `process`.
   std::uint64_t value = 0;
   std::uint64_t threshold = 0;
   WallTime at{};

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/random.hpp"
@@ -26,14 +27,26 @@ struct HttpSenderOptions {
   /// An idle connection is closed after this. Default 50 s, under the server's 60 s, so that the server's close does
   /// not race a request.
   std::chrono::milliseconds idleTimeout = std::chrono::seconds(50);
+  /// Connections to all peers together, 1 to 65,536; fewer where the process may open fewer descriptors (its soft limit
+  /// when the sender starts, less a quarter of it, 256 at most). Where more are wanted, idle ones are closed, peers
+  /// that have answered last time go first, and each of the others has one connection at a time, which it gives back
+  /// for a while when it is silent. Default 512: half of the usual limit of 1,024, beside a server with as many.
+  std::size_t connectionsMax = 512;
   /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need.
   std::size_t responseBytesMax = 4 * 1024 * 1024;
-  /// Bytes of a response's headers. Default 8 KiB.
+  /// Bytes of a response's headers. 1 KiB to 16 KiB. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;
   /// The `traceparent` header of one attempt, such as a tracer's span for it; called in `asyncSend`. What is no
   /// header's value, or longer than 256 bytes, is not sent; what it throws counts as nothing. Empty (default): that of
   /// the frames, where all of a request have the same.
   std::function<std::string(const SendRequest& request)> traceparent = {};
+  /// How long the secrets of a peer go on when their source cannot be read any more, see `SecretSource`; afterwards
+  /// nothing is sent to it until it can. 0: not at all. At most 1 day. Default 10 minutes: longer than a mistake in a
+  /// file takes to be seen and mended, shorter than a key that leaked should live.
+  std::chrono::milliseconds secretsGrace = std::chrono::minutes(10);
+  /// Told that a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the peer's name and
+  /// a sentence that shows none of them. Called on any thread, also inside `asyncSend`; what it throws is dropped.
+  std::function<void(std::string_view peer, std::string_view what)> onSecretsLost = {};
   /// Time; null: `systemClock()`.
   std::shared_ptr<Clock> clock;
   /// Randomness of the batches' delivery ids; null: `systemRandom()`.
@@ -57,7 +70,8 @@ public:
 
   /// One: a batch may be sent only to a peer that has granted it.
   [[nodiscard]] std::uint32_t initialCredit() const override { return 1; }
-  /// Loads the peers' secrets, and again while it runs, at most once a second, so that a rotation needs no restart.
+  /// Loads the peers' secrets, and again while it runs, at most once a second, so that a rotation or a revocation needs
+  /// no restart. An answer is verified with the secrets of then, also if its request was signed before.
   /// Throws `Error` with `invalidOption`: a secret that cannot be loaded or read, none that could verify an answer,
   /// plain HTTP to another machine that was not allowed by name, or certificates that `https://` to one of them needs.
   void usePeers(std::span<const PeerOptions> peers) override;

@@ -21,7 +21,8 @@ struct InboundPeer {
   bool maySend = true;
   /// Whether it may send ACK events, for messages addressed to it. Default: yes.
   bool mayAck = true;
-  /// The sessions that it may use. Empty (default): any. Frames of others are refused one by one.
+  /// The sessions that it may use. Empty (default): any. Frames of others are refused one by one, and so are frames
+  /// outside sessions, unless an empty name is listed: it stands for them and for the session without a name.
   std::vector<std::string> sessions = {};
 };
 

@@ -29,18 +29,47 @@ struct InboundServerOptions {
   /// Whether to listen without TLS on an address that is not loopback, where anybody on the way reads along. Default:
   /// no.
   bool allowPlainHttp = false;
-  /// Connections at once, each with at most one request, which takes up to `InboundOptions::bodyBytesMax`. A further
-  /// one takes the place of the oldest that has never had a request answered with a success and has none under way;
-  /// while there is none such, it waits in the kernel's backlog. Default 1,024.
+  /// Connections at once, each with at most one request. Fewer where the process may not open as many descriptors: a
+  /// quarter of its soft limit when the server begins, and at most 256, is left to the sender, the database and the
+  /// application; `InboundServer::stats` tells the number that holds. A further connection takes the place of the
+  /// oldest that has never proved whom it is from and has no request under way; while there is none such, it waits in
+  /// the kernel's backlog. The same happens at once when descriptors run out before. A connection is closed behind its
+  /// tenth answer to a request without proof. More than 0. Default 1,024.
   std::size_t connectionsMax = 1024;
-  /// Bytes of a request's headers. Default 8 KiB.
+  /// Bytes of a request's headers; trailers and the extensions of chunks have 48 KiB more. 1 KiB to 16 KiB. Default 8
+  /// KiB.
   std::size_t headerBytesMax = 8 * 1024;
+  /// Bytes of requests that are read or handled, over all connections together; 4 KiB of each connection do not count.
+  /// When there are more, the connection with the largest request is closed, of those that have never proved whom they
+  /// are from; while there is none such, 503. At least twice `InboundOptions::bodyBytesMax`. Default 64 MiB: more than
+  /// 60 of the largest requests, and little beside what an agent has.
+  std::size_t requestBytesMax = 64 * 1024 * 1024;
   /// The TLS handshake of a new connection, which has its place among `connectionsMax` from the start. Default 10 s.
   std::chrono::milliseconds handshakeTimeout = std::chrono::seconds(10);
   /// From the first byte of a request to its last. Default 30 s.
   std::chrono::milliseconds requestTimeout = std::chrono::seconds(30);
+  /// From one piece of an answer that the peer's side takes to the next; the whole has `requestTimeout`. Default 10 s.
+  std::chrono::milliseconds writeTimeout = std::chrono::seconds(10);
   /// Between requests on one connection. Default 60 s.
   std::chrono::milliseconds idleTimeout = std::chrono::seconds(60);
+  /// After this a connection is closed behind the answer to its next request, and the peer makes another: then its
+  /// certificate is verified again, against the files as they are. Default 10 minutes.
+  std::chrono::milliseconds connectionAge = std::chrono::minutes(10);
+};
+
+/// How an `InboundServer` is doing. Totals count since it began.
+struct InboundServerStats {
+  /// Gauge: connections, and how many there may be, see `InboundServerOptions::connectionsMax`.
+  std::size_t connections = 0;
+  std::size_t connectionsMax = 0;
+  /// Gauge: bytes of requests under way, see `InboundServerOptions::requestBytesMax`.
+  std::size_t requestBytes = 0;
+  /// Total: requests that were refused before their handler had them: no HTTP, beyond a limit, for another path.
+  std::uint64_t refused = 0;
+  /// Total: connections that were closed to make room for others. Many are an attack, or too low a limit.
+  std::uint64_t gaveWay = 0;
+  /// Total: connections that were ended by an exception, mostly for want of memory. None of them is anybody else's end.
+  std::uint64_t broken = 0;
 };
 
 /// An HTTP/1.1 server, with or without TLS, that feeds an `InboundHandler`.
@@ -71,6 +100,9 @@ public:
 
   /// `http://address:port/path`, or `https://`.
   [[nodiscard]] std::string url() const;
+
+  /// How it is doing now.
+  [[nodiscard]] InboundServerStats stats() const;
 
   /// Reads the certificates of `InboundServerOptions::tls` now; changed files are noticed without it. Connections that
   /// are open stay as they began.

@@ -113,6 +113,16 @@ struct OutboxOptions {
   std::string tablePrefix = "ackbox_";
   /// Whether to create or migrate the tables. Off: they must be there already.
   bool createSchema = true;
+  /// Whether the file's triggers and views do their work, those of the application in handlers' transactions among
+  /// them. Off: nothing in the file is run, and a statement that takes too long, or makes too much of a little, fails:
+  /// for tools that open files of others. On or off, a trigger on one of the outbox's own tables is refused, functions
+  /// that SQLite does not vouch for are not called by the file (`trusted_schema=OFF`), and no statement can rewrite the
+  /// schema (`SQLITE_DBCONFIG_DEFENSIVE`). Default on: the file is the agent's own.
+  bool trustSchema = true;
+  /// The permissions of a file that is made here, as for `chmod`: 0 to 0777, the owner's reading and writing (0600)
+  /// included. Its log and the sidecar take the same; what is there keeps its own. Default 0600: messages are nobody
+  /// else's to read. 0660 for agents of several users in one group.
+  std::uint32_t fileMode = 0600;
   /// The SQLite VFS to open the file with; empty: the platform's.
   std::string vfs = {};
   /// How long a write may wait for another process's. Default 5 s.
@@ -154,6 +164,8 @@ struct OutboxOptions {
 
   /// See `RetryPolicy`.
   RetryPolicy retry = {};
+  /// The same for peers of profile `webhook`, which `retry` is not for. Default: `webhookRetryPolicy()`, for days.
+  RetryPolicy webhookRetry = webhookRetryPolicy();
   /// See `GapPolicy`. Default: a session goes on past its dead letters.
   GapPolicy gap = GapPolicy::skip;
   /// Exceptions for some sessions. Default: none.

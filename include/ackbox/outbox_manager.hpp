@@ -246,6 +246,27 @@ public:
   /// slices. Returns how many. Throws as `enqueue`.
   std::uint64_t cleanupDone(std::chrono::milliseconds age);
 
+  /// Mends what foreign statements on the file's tables leave behind: counts every gauge anew from the rows, of the
+  /// store, of each peer, session and sender; makes a message a dead letter again that was made pending by an UPDATE
+  /// under a number that its session has passed, as its peer would take it for a repetition (`retry` gives it a new
+  /// one); unblocks a session whose dead letter is none any more. Other processes may have the file open. In one
+  /// transaction, which takes about a second for a million messages; enqueues wait meanwhile.
+  ///
+  /// A negative gauge, and that of a queue that is said to be full with nothing in it, is counted anew without being
+  /// asked. Returns what was mended. Throws as `enqueue`; then nothing was changed.
+  RepairReport repair();
+
+  /// Takes away what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores
+  /// (`sessionorigin`): its sessions, closed stores and single frames, in slices. Sessions with frames in the inbox
+  /// stay.
+  ///
+  /// Mind the effect: what that sender sends again, because it missed the ACK, takes effect again. Forget a sender that
+  /// is gone, a store that is gone, or one of the many that somebody made up with its key; or a closed store whose
+  /// sender came back.
+  ///
+  /// Returns what was taken away. Throws as `enqueue`; slices before the throw are done.
+  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin = {});
+
   /// Says why a message is not moving, in data and in a sentence; nothing when the id is unknown. Include
   /// ackbox/diagnosis.hpp to use it. Costs a bounded look at the rows ahead of it. Throws `Error` as reads fail.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;

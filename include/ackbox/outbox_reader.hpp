@@ -18,7 +18,8 @@
 namespace ackbox {
 
 /// Looks at an outbox file without taking part in it: writes nothing, owns nothing, keeps no writer waiting. For tools
-/// and monitors beside running agents; a file that may only be read will do.
+/// and monitors beside running agents; a file that may only be read will do, also when no agent runs. The file and its
+/// log stay as they are, also where a killed agent left the log behind.
 ///
 /// Each call sees one committed instant. All throw `Error` as reads fail (`databaseBusy`, `databaseCorrupt`, `ioError`,
 /// `databaseError`).
@@ -27,7 +28,7 @@ namespace ackbox {
 class OutboxReader {
 public:
   /// Opens the outbox in `file`, which must be there, with the tables of this version. Of `options` it uses
-  /// `tablePrefix`, `vfs`, `busyTimeout`, `clock` and `retry.horizon`.
+  /// `tablePrefix`, `vfs`, `busyTimeout`, `clock`, `trustSchema` and `retry.horizon`.
   ///
   /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `schemaTooNew`, `schemaMissing`, `notADatabase`,
   /// `databaseCorrupt`, `ioError`, `databaseError`. The file is not changed, whatever happens.
@@ -53,6 +54,10 @@ public:
                                            std::int64_t after = 0) const;
   [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit = 100) const;
   [[nodiscard]] VerifyReport verify() const;
+
+  /// Up to `limit` (1 to 10,000) senders of inbound frames, those that make this file keep most first. Costs by the
+  /// number of senders. Throws `invalidOption` besides.
+  [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit = 100) const;
 
   /// As `OutboxManager::peers`, by what the file says: `isConfigured` and the gauges of a run are not in it, and stay
   /// false and 0.

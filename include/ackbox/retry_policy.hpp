@@ -68,10 +68,17 @@ struct RetryPolicy {
   bool jitter = true;
   /// Charged attempts after the first before the message becomes a dead letter. 0: the first failure is final.
   std::uint32_t maxRetries = 10;
-  /// Age since enqueue at which an undelivered message becomes a dead letter, whatever the cause. 0: never.
-  /// Default: 7 days, longer than a long weekend without its operator.
+  /// Age since enqueue at which an undelivered message becomes a dead letter, whatever the cause. 0: never. By the
+  /// calendar, less what it was moved ahead by while a run looked; and a run (`start`) lasts an hour, or as long as the
+  /// horizon, before it gives up what is older than itself. Default: 7 days, longer than a long weekend without its
+  /// operator.
   std::chrono::milliseconds horizon = std::chrono::hours(24 * 7);
 };
+
+/// The default of `OutboxOptions::webhookRetry`. A webhook says only that it failed, and is often mended by a
+/// deployment, so its messages are tried for days: after 1 s doubling to 60 s, then 2, 5, 10, 15 and every 30 minutes,
+/// without a limit on their number, until the horizon of 7 days. About 700 attempts of a message in that time.
+[[nodiscard]] RetryPolicy webhookRetryPolicy();
 
 /// The delay before attempt `retry` + 1, where `retry` counts charged failures so far (1 for the first). For `custom`
 /// that of the table, which is what stands in for a function that throws.
@@ -108,11 +115,17 @@ struct PeerHealthPolicy {
       std::chrono::milliseconds(250), std::chrono::milliseconds(500), std::chrono::seconds(1),  std::chrono::seconds(2),
       std::chrono::seconds(5),        std::chrono::seconds(15),       std::chrono::seconds(30),
   };
-  /// How often a connection may be lost while a message is alone in flight, before that message is taken to be what
-  /// kills the peer and becomes a dead letter. 0: never. The peer must have answered others in between.
+  /// Lost connections that put the peer down. Each answer makes up for three of them, so a peer that answers a quarter
+  /// of its requests stays up, and a network that loses some is no outage. A refused connection, a timeout, or an
+  /// answer such as 503 puts it down at once all the same. 1 to 1,000; 1: each loss does. Default 8: the requests that
+  /// may be under way together, which a peer that dies loses at once.
+  std::uint32_t lossTolerance = 8;
+  /// How often a connection may be lost while a message is alone in flight, before that message may be taken to be what
+  /// kills the peer, and becomes a dead letter. Between these attempts it waits as its retry policy says, and is
+  /// charged nothing. 0: never a dead letter; it waits all the same.
   std::uint32_t killerThreshold = 5;
-  /// Without an answer to others, how long the losses must go on: a dead peer behind a proxy that accepts connections
-  /// for it looks the same. Default 1 hour.
+  /// How long the losses must go on besides, whatever others are answered meanwhile: a dead peer behind a proxy that
+  /// accepts connections for it looks the same, and a peer that fails may be mended. 0 to 100 years. Default 1 hour.
   std::chrono::milliseconds killerPatience = std::chrono::hours(1);
 };
 

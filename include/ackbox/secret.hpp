@@ -31,8 +31,15 @@ private:
 
 std::ostream& operator<<(std::ostream&, const Secret&) = delete;
 
-/// Where the secrets shared with one peer come from. It is asked again from time to time, so that keys are rotated
-/// without a restart: requests are signed with all that it gives, and verified with any of them.
+/// Where the secrets shared with one peer come from. Requests are signed with all that it gives, and verified with any
+/// of them. It is asked again with the first request after a second, so that keys are rotated and revoked without a
+/// restart. What then counts, and how long after the change at the latest:
+///
+/// - other secrets, fewer, or none: these, after a second. None means nobody.
+/// - nothing that can be read (deleted, no permission, a malformed secret, an exception): those from before, for
+///   `secretsGrace` from when they were last read, and then none.
+///
+/// So put a new file in the old one's place by a rename: one that is read while it is written may be empty.
 ///
 /// Thread-safety: as an `int`; `load` may be called from any thread.
 class SecretSource {
@@ -48,7 +55,8 @@ public:
   /// The words of an environment variable. Read once, now.
   /// Throws `Error` with `invalidOption` if it is not set.
   [[nodiscard]] static SecretSource environment(const std::string& variable);
-  /// Whatever `function` gives, such as a vault's answer; called at each `load`, on any thread. It must be quick.
+  /// Whatever `function` gives, such as a vault's answer; called at each `load`, on any thread. It must be quick, and
+  /// throw where it does not know: an empty list takes all secrets away.
   [[nodiscard]] static SecretSource callback(std::function<std::vector<Secret>()> function);
 
   /// Whether there is a source at all.

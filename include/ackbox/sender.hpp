@@ -108,6 +108,9 @@ enum class RequestOutcome : std::uint8_t {
   /// The endpoint says that it is gone for good (410): the peer is disabled, not even probed, until
   /// `OutboxManager::resume`; charged to no message.
   peerGone,
+  /// This process could not send it, for want of descriptors or memory: no peer's doing, and none is down for it. Tried
+  /// again soon, charged to no message, and told as `HealthCheck::process`.
+  notSent,
 };
 
 [[nodiscard]] std::string_view toString(RequestOutcome outcome) noexcept;

@@ -65,9 +65,22 @@ struct Stats {
   std::uint64_t staleEpochs = 0;
   /// Total: inbound frames refused with code `id-conflict`: the id was used before with other data.
   std::uint64_t idConflicts = 0;
+  /// Total: inbound frames that were put off because their sender was at one of its `InboundLimits`, or at its share of
+  /// the inbox. More than none asks for a look at `OutboxReader::inboundSenders`.
+  std::uint64_t refusedLimits = 0;
+  /// Gauge: what is kept of senders, of their sessions, stores and single frames, takes in the file; reckoned from the
+  /// lengths of their names.
+  std::uint64_t inboundBytes = 0;
+
+  /// Total: how often gauges were counted anew from the rows, because one was negative or a queue that was said to be
+  /// full had no message in it, and by `OutboxManager::repair`. More than none: somebody changes this file's rows by
+  /// hand.
+  std::uint64_t recounts = 0;
 
   /// Gauge: inbound frames that were accepted and wait for their handler, or are being worked on.
   std::uint64_t inbox = 0;
+  /// Gauge: bytes of their data.
+  std::uint64_t inboxBytes = 0;
   /// Total: inbound frames that were put there.
   std::uint64_t deferred = 0;
   /// Total: words of ACK events that named a message addressed to another peer than their source. None of them settled
@@ -143,6 +156,41 @@ struct SessionStats {
   bool inFlight = false;
   /// Its head is not tried before; nothing: it waits for no time.
   std::optional<WallTime> dueAt;
+};
+
+/// What one sender makes this file keep, as `InboundLimits` limits it.
+struct InboundSenderStats {
+  /// Its agent URI.
+  std::string source;
+  /// Gauge: its sessions, of all its stores.
+  std::uint64_t sessions = 0;
+  /// Gauge: its stores.
+  std::uint64_t origins = 0;
+  /// Gauge: frames without a sequence, and last words on deferred frames.
+  std::uint64_t marks = 0;
+  /// Gauge: what these take in the file; reckoned from the lengths of their names.
+  std::uint64_t bytes = 0;
+  /// Gauge: its frames in the inbox, and their bytes of data.
+  std::uint64_t inbox = 0;
+  std::uint64_t inboxBytes = 0;
+};
+
+/// What `OutboxManager::repair` found and mended.
+struct RepairReport {
+  /// How many gauges, and rows, were wrong.
+  std::uint64_t mended = 0;
+  /// The first 100 of them, for people.
+  std::vector<std::string> findings;
+};
+
+/// What a sender made this file keep, and was taken away.
+struct ForgetReport {
+  std::uint64_t sessions = 0;
+  std::uint64_t origins = 0;
+  /// Of frames without a sequence, and last words.
+  std::uint64_t marks = 0;
+  /// Sessions that stay because frames of them wait in the inbox.
+  std::uint64_t kept = 0;
 };
 
 /// Chooses sessions; what is not set does not restrict.

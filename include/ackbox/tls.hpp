@@ -1,12 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 
 namespace ackbox {
 
-/// How a client speaks TLS (1.2 or later). The server's certificate is always verified: its chain, its time by the
-/// sender's clock, and the host's name or address. Files are PEM; changed ones are noticed at the next connection, and
-/// ones that cannot be read then leave what was there before.
+/// How a client speaks TLS (1.2 or later; below 1.3 with forward secrecy and authenticated encryption only). The
+/// server's certificate is always verified: its chain, its time by the sender's clock, and the host's name or address.
+/// Files are PEM; changed ones are noticed at the next connection, and ones that cannot be read then leave what was
+/// there before.
 struct TlsClientOptions {
   /// The authorities that are trusted. Empty (default): the system's.
   std::filesystem::path authorityFile = {};
@@ -14,10 +16,14 @@ struct TlsClientOptions {
   std::filesystem::path certificateFile = {};
   /// Its private key, without a passphrase. Needed with `certificateFile`.
   std::filesystem::path keyFile = {};
+  /// How long `authorityFile` from before is trusted when the files cannot be read any more, counted from when they
+  /// were last found sound; afterwards no server is, until they can. One that holds no certificate any more ends its
+  /// trust at once. 0: not at all. At most 1 day. Default 10 minutes, as `HttpSenderOptions::secretsGrace`.
+  std::chrono::milliseconds authorityGrace = std::chrono::minutes(10);
 };
 
-/// How a server speaks TLS (1.2 or later). Files are PEM; changed ones are noticed at the next connection, and ones
-/// that cannot be read then leave what was there before.
+/// How a server speaks TLS (1.2 or later; below 1.3 with forward secrecy and authenticated encryption only). Files are
+/// PEM; changed ones are noticed at the next connection, and ones that cannot be read then leave what was there before.
 struct TlsServerOptions {
   /// The certificate, with its chain. Empty (default): no TLS.
   std::filesystem::path certificateFile = {};
@@ -26,9 +32,16 @@ struct TlsServerOptions {
   /// The authorities of clients' certificates (mutual TLS); `InboundPeer::byCertificate` then knows a peer by the URIs
   /// in its own. Empty (default): clients are not asked for one.
   std::filesystem::path clientAuthorityFile = {};
+  /// As `TlsClientOptions::authorityGrace`, for `clientAuthorityFile` and the trust in clients. Connections that are
+  /// open stay as they began.
+  std::chrono::milliseconds authorityGrace = std::chrono::minutes(10);
   /// Whether a client without a certificate is turned away in the handshake. Default: yes, where they are asked for
   /// one.
   bool requireClientCertificate = true;
+  /// Lists of revoked client certificates, one of each authority that issues any: a client whose certificate is in its
+  /// authority's list, or whose authority has none here that is in force, is turned away in the handshake. A connection
+  /// that is open ends within `InboundServerOptions::connectionAge`. Empty (default): none is asked for.
+  std::filesystem::path crlFile = {};
 };
 
 }  // namespace ackbox

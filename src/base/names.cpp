@@ -3,6 +3,7 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/events.hpp"
 #include "ackbox/health.hpp"
+#include "ackbox/inbound_handler.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
@@ -127,6 +128,24 @@ std::string_view toString(Hindrance hindrance) noexcept {
   return "unknown";
 }
 
+std::string_view toString(InboundLimit limit) noexcept {
+  switch (limit) {
+    case InboundLimit::sessions:
+      return "sessions";
+    case InboundLimit::origins:
+      return "origins";
+    case InboundLimit::marks:
+      return "marks";
+    case InboundLimit::bytes:
+      return "bytes";
+    case InboundLimit::totalBytes:
+      return "totalBytes";
+    case InboundLimit::inbox:
+      return "inbox";
+  }
+  return "unknown";
+}
+
 std::string_view toString(HealthCheck check) noexcept {
   switch (check) {
     case HealthCheck::failed:
@@ -135,6 +154,8 @@ std::string_view toString(HealthCheck check) noexcept {
       return "pending";
     case HealthCheck::oldestAge:
       return "oldestAge";
+    case HealthCheck::process:
+      return "process";
     case HealthCheck::peerDown:
       return "peerDown";
   }
@@ -155,6 +176,8 @@ std::string_view toString(RequestOutcome outcome) noexcept {
       return "requestRejected";
     case RequestOutcome::cancelled:
       return "cancelled";
+    case RequestOutcome::notSent:
+      return "notSent";
     case RequestOutcome::peerGone:
       return "peerGone";
   }

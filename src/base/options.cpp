@@ -24,6 +24,7 @@ constexpr std::uint32_t kPeerRequestsMax = 64;
 constexpr std::uint32_t kBatchFramesLimit = 256;
 constexpr std::uint32_t kRateFramesMax = 1'000'000;
 constexpr double kFactorMax = 100;
+constexpr std::uint32_t kLossToleranceMax = 1'000;
 
 [[noreturn]] void refuse(std::string_view field, std::string_view problem, std::string_view allowed) {
   throw Error(Errc::invalidOption,
@@ -157,6 +158,10 @@ void validate(const OutboxOptions& options) {
   checkPeers(options.peers);
 
   checkTablePrefix(options.tablePrefix);
+  constexpr std::uint32_t kOwners = 0600;
+  if (options.fileMode > 0777 || (options.fileMode & kOwners) != kOwners) {
+    refuse("fileMode", "is " + std::to_string(options.fileMode), "0600 to 0777 in octal, with 0600 in it");
+  }
   checkDuration("busyTimeout", options.busyTimeout, kNothing, kBusyTimeoutMax);
   checkRange<std::uint32_t>("checkpointPages", options.checkpointPages, 1, std::numeric_limits<std::int32_t>::max());
 
@@ -175,9 +180,12 @@ void validate(const OutboxOptions& options) {
   checkDuration("stopTimeout", options.stopTimeout, kNothing);
 
   checkRetry("retry", options.retry);
+  checkRetry("webhookRetry", options.webhookRetry);
   checkSessionPolicies(options.sessionPolicies);
   // A delay of nothing between probes would be a busy loop against a peer that is down.
   checkDelays("peerHealth.probeDelays", options.peerHealth.probeDelays, kShortest);
+  checkRange<std::uint32_t>("peerHealth.lossTolerance", options.peerHealth.lossTolerance, 1, kLossToleranceMax);
+  checkDuration("peerHealth.killerPatience", options.peerHealth.killerPatience, kNothing);
 }
 
 }  // namespace ackbox

@@ -1,5 +1,7 @@
 #include "base/policies.hpp"
 
+#include <algorithm>
+
 namespace ackbox {
 namespace {
 
@@ -20,6 +22,12 @@ const Policy* nearest(const OutboxOptions& options, std::string_view peer, std::
   return nullptr;
 }
 
+bool isWebhook(const OutboxOptions& options, std::string_view peer) noexcept {
+  return std::ranges::any_of(options.peers, [peer](const PeerOptions& known) {
+    return known.name == peer && known.profile == PeerProfile::webhook;
+  });
+}
+
 }  // namespace
 
 bool fits(std::string_view pattern, std::string_view name) noexcept {
@@ -32,7 +40,7 @@ bool fits(std::string_view pattern, std::string_view name) noexcept {
 const RetryPolicy& retryPolicyOf(const OutboxOptions& options, std::string_view peer,
                                  std::string_view session) noexcept {
   const RetryPolicy* policy = nearest(options, peer, session, &SessionPolicy::retry, &PeerOptions::retry);
-  return policy == nullptr ? options.retry : *policy;
+  return policy == nullptr ? (isWebhook(options, peer) ? options.webhookRetry : options.retry) : *policy;
 }
 
 GapPolicy gapPolicyOf(const OutboxOptions& options, std::string_view peer, std::string_view session) noexcept {

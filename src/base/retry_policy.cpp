@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace ackbox {
 namespace {
@@ -27,6 +28,14 @@ std::chrono::milliseconds boundOf(const RetryPolicy& policy, std::uint32_t retry
 }
 
 }  // namespace
+
+RetryPolicy webhookRetryPolicy() {
+  RetryPolicy policy;
+  policy.delays.insert(policy.delays.end(), {std::chrono::minutes(2), std::chrono::minutes(5), std::chrono::minutes(10),
+                                             std::chrono::minutes(15), std::chrono::minutes(30)});
+  policy.maxRetries = std::numeric_limits<std::uint32_t>::max();
+  return policy;
+}
 
 std::chrono::milliseconds retryDelay(const RetryPolicy& policy, std::uint32_t retry, Random& random) {
   const std::chrono::milliseconds bound = boundOf(policy, retry);

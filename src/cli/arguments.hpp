@@ -34,6 +34,10 @@ struct Arguments {
   std::string type;
   std::uint64_t maxPending = 1'000'000;
 
+  // forget
+  std::string source;
+  std::string origin;
+
   // top
   std::chrono::milliseconds interval = std::chrono::seconds(2);
   std::uint64_t count = 0;

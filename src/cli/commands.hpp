@@ -24,6 +24,9 @@ int pause(Console& console, const Arguments& arguments);
 int resume(Console& console, const Arguments& arguments);
 int unblock(Console& console, const Arguments& arguments);
 int vacuum(Console& console, const Arguments& arguments);
+int senders(Console& console, const Arguments& arguments);
+int forget(Console& console, const Arguments& arguments);
+int repair(Console& console, const Arguments& arguments);
 int enqueue(Console& console, const Arguments& arguments);
 
 }  // namespace ackbox::cli

@@ -116,6 +116,10 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   grammar.addId(grammar.command("show", "Show a message with its data"));
   grammar.addId(grammar.command("explain", "Say why a message is not moving"));
   grammar.command("verify", "Check every invariant of the file");
+  CLI::App& senders =
+      grammar.command("senders", "List whose frames this agent received, and what it keeps of each against repetition");
+  senders.add_option("--limit", arguments.limit, "At most so many; 0: as many as can be, 10000 (default 100)")
+      ->type_name("COUNT");
   CLI::App& exporting = grammar.command("export", "Write messages as JSON lines, which enqueue reads back");
   grammar.addState(exporting);
   grammar.addLane(exporting, "Messages");
@@ -155,6 +159,11 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   grammar.addPeer(unblock);
   unblock.add_option("SESSION", arguments.session, "The session's name")->required()->type_name("");
   grammar.command("vacuum", "Give the file's free pages back to the file system, beside running agents");
+  CLI::App& forget = grammar.command("forget", "Take away what is kept of a sender of frames, or of one of its stores");
+  forget.add_option("SOURCE", arguments.source, "The sender's agent URI")->required()->type_name("");
+  forget.add_option("ORIGIN", arguments.origin, "Only this store of it (sessionorigin)")->type_name("");
+  forget.add_flag("--yes", arguments.yes, "Really forget it");
+  grammar.command("repair", "Count all gauges anew, and mend what changes of rows by hand have left behind");
 }
 
 }  // namespace

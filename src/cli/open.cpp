@@ -11,6 +11,8 @@ OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
   options.random = world.random;
   options.adoptPeers = true;
   options.createSchema = false;
+  // A file may come from anybody.
+  options.trustSchema = false;
   options.maxPending = arguments.maxPending;
   // Both are the agent's own affair, and not in the file.
   options.maxPendingBytes = 0;

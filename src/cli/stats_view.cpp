@@ -63,6 +63,10 @@ JsonLine statsLine(const Stats& stats, const std::vector<std::int64_t>& processe
       .add("refused_forbidden_total", stats.refusedForbidden)
       .add("refused_stale_epoch_total", stats.staleEpochs)
       .add("refused_id_conflict_total", stats.idConflicts)
+      .add("refused_limits_total", stats.refusedLimits)
+      .add("inbox_bytes", stats.inboxBytes)
+      .add("inbound_bytes", stats.inboundBytes)
+      .add("recounts_total", stats.recounts)
       .add("file_bytes", stats.fileBytes)
       .add("free_bytes", stats.freeBytes)
       .add("wal_bytes", stats.walBytes)
@@ -93,10 +97,16 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
           std::to_string(stats.deferred) + " deferred");
   row("inbox", stats.inbox, "waiting for their handlers");
   row("refused",
-      stats.refusedUnauthenticated + stats.refusedForbidden + stats.refusedAcks + stats.staleEpochs + stats.idConflicts,
+      stats.refusedUnauthenticated + stats.refusedForbidden + stats.refusedAcks + stats.staleEpochs +
+          stats.idConflicts + stats.refusedLimits,
       std::to_string(stats.refusedUnauthenticated) + " unauthenticated, " + std::to_string(stats.refusedForbidden) +
           " forbidden, " + countText(stats.refusedAcks, "foreign ACK") + ", " + std::to_string(stats.staleEpochs) +
-          " of restored senders, " + countText(stats.idConflicts, "id conflict"));
+          " of restored senders, " + countText(stats.idConflicts, "id conflict") + ", " +
+          std::to_string(stats.refusedLimits) + " beyond limits");
+  table.add({"senders", bytesText(stats.inboundBytes), "kept against repetition: ackbox senders FILE"});
+  if (stats.recounts != 0) {
+    row("recounts", stats.recounts, "rows were changed by hand: ackbox repair FILE");
+  }
   table.add({"file", bytesText(stats.fileBytes),
              bytesText(stats.freeBytes) + " free, " + bytesText(stats.walBytes) + " in the log"});
   table.add({"processes", std::to_string(processes.size()),

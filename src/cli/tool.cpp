@@ -23,24 +23,17 @@ struct Command {
   int (*run)(Console&, const Arguments&);
 };
 
-constexpr std::array kCommands = std::to_array<Command>({{"stats", stats},
-                                                         {"top", top},
-                                                         {"peers", peers},
-                                                         {"sessions", sessions},
-                                                         {"blocked", blocked},
-                                                         {"list", list},
-                                                         {"show", show},
-                                                         {"explain", explain},
-                                                         {"verify", verify},
-                                                         {"export", exportMessages},
-                                                         {"enqueue", enqueue},
-                                                         {"retry", retry},
-                                                         {"discard", discard},
-                                                         {"mark-failed", markFailed},
-                                                         {"pause", pause},
-                                                         {"resume", resume},
-                                                         {"unblock", unblock},
-                                                         {"vacuum", vacuum}});
+constexpr std::array kCommands = std::to_array<Command>({{"stats", stats},     {"top", top},
+                                                         {"peers", peers},     {"sessions", sessions},
+                                                         {"blocked", blocked}, {"list", list},
+                                                         {"show", show},       {"explain", explain},
+                                                         {"verify", verify},   {"export", exportMessages},
+                                                         {"enqueue", enqueue}, {"retry", retry},
+                                                         {"discard", discard}, {"mark-failed", markFailed},
+                                                         {"pause", pause},     {"resume", resume},
+                                                         {"unblock", unblock}, {"vacuum", vacuum},
+                                                         {"senders", senders}, {"forget", forget},
+                                                         {"repair", repair}});
 
 /// Help and version, or what is wrong with the command line.
 int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseError& problem) {

@@ -8,6 +8,9 @@
 namespace ackbox::delivery {
 namespace {
 
+// Before a peer is tried again that this process had nothing left to reach it with.
+constexpr std::chrono::milliseconds kNotSentPause{250};
+
 constexpr const char* kOutOfSequence = "out-of-sequence";
 
 std::string withNote(const std::string& error, const std::string& note) {
@@ -70,6 +73,12 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
     case RequestOutcome::cancelled:
       body_->giveBack(known, {}, now, actions);
       break;
+    case RequestOutcome::notSent:
+      // If it is memory that is short, less of it helps.
+      known.peer->frameLimit = std::max(1U, static_cast<std::uint32_t>(known.items.size()) / 2);
+      body_->giveBack(known, report.error, now, actions);
+      body_->pausePeer(*known.peer, now.steady + kNotSentPause);
+      break;
   }
   body_->leave(known);
   body_->startRequests(now, actions);
@@ -77,6 +86,10 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
 
 void Machine::Body::settle(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
   Peer& peer = *request.peer;
+  if (isOfLostStore(request, report)) {
+    giveBack(request, "the store that answered is lost", now, actions);
+    return;
+  }
   std::optional<PeerNews> outdated = whetherStale(request, report);
   meet(request, report, now, actions);
   peer.frameLimit = std::min(options.batchFrames, peer.frameLimit * 2);
@@ -97,10 +110,13 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
   forEachSession(request.items, [&](std::size_t first, std::size_t count) {
     const Items items = Items(request.items).subspan(first, count);
     const std::uint64_t predecessor = request.predecessors[run];
-    const std::uint64_t offered = std::max(request.offered[run], predecessor);
+    const std::uint64_t confirmed = std::max(request.confirmed[run], predecessor);
     ++run;
     const SessionWord* word = wordOn(report, first, items, told);
-    if (word == nullptr || !mistrusts(items, offered, *word)) {
+    if (word == nullptr || !mistrusts(items, confirmed, *word)) {
+      if (word != nullptr) {
+        own(peer, items.front().session->key);
+      }
       settleSession(items, results.subspan(first, count), predecessor, word, now, actions);
       if (word != nullptr && word->accepted < predecessor) {
         reportForgotten(request, *items.front().session, predecessor, *word, report, actions);
@@ -109,11 +125,13 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     }
     giveBackSession(items, "the peer's numbers are not this file's", now, actions);
     if (word->isOther) {
-      outdated = selfRestored(peer.key, *items.front().session, offered, word->accepted);
+      outdated = selfRestored(peer.key, *items.front().session, confirmed, word->accepted);
     }
   });
   if (outdated) {
     disown(request, *outdated, now, actions);
+  } else if (!peer.disowned.empty()) {
+    keepDisowned(request, now, actions);
   } else {
     peerAnswered(peer, actions);
   }
@@ -127,6 +145,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
   std::optional<std::chrono::milliseconds> wait;
   const auto waitFor = [&wait](std::chrono::milliseconds delay) { wait = std::max(wait.value_or(delay), delay); };
   bool stopped = false;
+  bool repeated = false;
   bool outOfSequence = false;
   bool reset = false;
   for (std::size_t index = 0; index < items.size(); ++index) {
@@ -149,13 +168,13 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
         break;
       case Outcome::nack: {
         const bool refusedForSequence = result.code == kOutOfSequence;
-        if (outOfSequence || (result.held && stopped)) {
+        if (outOfSequence || (result.held && (stopped || repeated))) {
           // It was not attempted: released as the verdict stands.
         } else if (refusedForSequence && items[index].previousSequence != 0 && !session.sequenceReset) {
           reset = true;
         } else {
           // Also what claims to be held by nothing that we know of: a peer cannot keep a message for ever for free.
-          verdict = chargedVerdict(retryOf(session), row, result, now.wall, random);
+          verdict = chargedVerdict(retryOf(session), row, result, isPastHorizon(session, row, now), now.wall, random);
           decide(session, row, result, now, verdict);
         }
         outOfSequence = outOfSequence || refusedForSequence;
@@ -163,6 +182,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
       }
     }
     stopped = stopped || result.outcome != Outcome::ack;
+    repeated = repeated || result.duplicate;
     session.peer->suspects.clear(row.key);
     if (verdict.transition == Transition::ack || verdict.transition == Transition::defer) {
       standsBy = std::max(standsBy, row.sequence);
@@ -242,6 +262,19 @@ void Machine::Body::giveBackSession(Items items, const std::string& error, const
   wake(session);
 }
 
+void Machine::Body::giveBackLater(const Request& request, const std::string& error, std::chrono::milliseconds delay,
+                                  const Now& now, Actions& actions) {
+  const Request::Item& only = request.items.front();
+  Session& session = *only.session;
+  session.queue.insert(only.row.key);
+  actions.settlements.push_back(settlementOf(session.key, only.row, {}, now.wall));
+  actions.settlements.back().error = error;
+  SessionRelease ended;
+  ended.dueAt = now.wall + delay;
+  release(session, ended, actions);
+  park(session, Phase::backoff, now.steady + delay);
+}
+
 void Machine::Body::failOnly(const Request& request, const char* reason, const std::string& error, const Now& now,
                              Actions& actions) {
   const Request::Item& only = request.items.front();
@@ -314,32 +347,52 @@ void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failu
 }
 
 void Machine::Body::peerAnswered(Peer& peer, Actions& actions) {
-  peer.suspects.answered();
-  peer.isDisowned = false;
   if (peer.health.succeeded() || peer.recordedDown) {
     peer.recordedDown = false;
     actions.peers.push_back(peer.health.record(peer.key));
   }
 }
 
+// A request of many is halved until the one that loses the connection, if it is one, is alone in a request; only then
+// is it a suspect, which the peer's other requests stand back for. So a network that loses connections makes requests
+// smaller for a while, and no more.
 void Machine::Body::connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
   Peer& peer = *request.peer;
+  const Request::Item& only = request.items.front();
+  const auto frames = static_cast<std::uint32_t>(request.items.size());
+  const bool isClosedIn = frames == 1 && only.session->frameLimit == 1;
   for (const Request::Item& item : request.items) {
-    peer.suspects.add(item.row.key);
+    item.session->frameLimit = std::max(1U, frames / 2);
   }
-  const bool wasAlone = request.items.size() == 1 && peer.alone == request.id;
-  if (wasAlone && peer.suspects.strike(request.items.front().row.key, options.peerHealth, now.steady)) {
+  Suspects::Strike strike;
+  if (isClosedIn) {
+    peer.suspects.add(only.row.key);
+    if (peer.alone == request.id) {
+      strike = peer.suspects.strike(only.row.key, options.peerHealth, now.steady);
+    }
+  }
+  if (strike.isKiller) {
     failOnly(request, "peer-killer", report.error, now, actions);
+  } else if (strike.count > 0) {
+    // Uncharged, but no quicker than if it were charged: what kills a peer must not be thrown at it again and again.
+    giveBackLater(request, report.error, boundedWait(retryDelay(retryOf(*only.session), strike.count, random)), now,
+                  actions);
   } else {
     giveBack(request, report.error, now, actions);
   }
-  peerFailed(request, PeerHealth::Failure::unavailable, report, now, actions);
+  if (peer.health.lost(request.epoch, options.peerHealth)) {
+    peerFailed(request, PeerHealth::Failure::unavailable, report, now, actions);
+  }
 }
 
 void Machine::Body::requestRejected(const Request& request, const SendReport& report, const Now& now,
                                     Actions& actions) {
   Peer& peer = *request.peer;
-  peerAnswered(peer, actions);
+  if (peer.disowned.empty()) {
+    peerAnswered(peer, actions);
+  } else {
+    keepDisowned(request, now, actions);
+  }
   const auto frames = static_cast<std::uint32_t>(request.items.size());
   if (frames == 1) {
     failOnly(request, "rejected-request", report.error, now, actions);

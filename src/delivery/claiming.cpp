@@ -11,9 +11,6 @@ namespace {
 // A store that says `notDue` of an instant that has passed here is asked again after this, not at once.
 constexpr std::chrono::milliseconds kAskAgainMin(1);
 
-// What surrounds a frame's data on the wire, generously: types, ids and session names are 256 bytes at most.
-constexpr std::size_t kEnvelopeBytes = 1536;
-
 std::size_t framesOf(std::span<const SessionClaim> claims) {
   std::size_t frames = 0;
   for (const SessionClaim& claim : claims) {
@@ -36,10 +33,7 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
         "a claim is answered for each session asked for, in that order");
   Peer& peer = *known.peer;
   Body::Filling filling;
-  filling.bytesMax = body_->options.batchBytes;
-  if (peer.creditBytes > 0) {
-    filling.bytesMax = std::min<std::uint64_t>(filling.bytesMax, peer.creditBytes);
-  }
+  filling.bytesMax = body_->bytesMax(peer);
   const auto answered = std::exchange(known.asked, nullptr);
   const std::vector<SessionClaim>& asked = *answered;
   for (std::size_t index = 0; index < asked.size(); ++index) {
@@ -69,7 +63,8 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
   body_->startRequests(now, actions);
 }
 
-void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, const Now& now, Actions& actions) {
+void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, const Now& now, Actions& actions,
+                          bool isTooLarge) {
   const auto place = body_->requests.find(request);
   if (place == body_->requests.end() || !place->second.claiming()) {
     return;
@@ -83,8 +78,13 @@ void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, co
   }
   body_->leave(known);
   Peer& peer = *known.peer;
+  const std::size_t frames = framesOf(*known.asked);
   if (peer.bucket.limits()) {
-    peer.bucket.giveBack(framesOf(*known.asked));
+    peer.bucket.giveBack(frames);
+  }
+  if (isTooLarge) {
+    peer.frameLimit = std::max(1U, std::min(peer.frameLimit, static_cast<std::uint32_t>(frames)) / 2);
+    peer.rampRequests = 1;
   }
   body_->pausePeer(peer, now.steady + boundedWait(pause));
   body_->startRequests(now, actions);
@@ -115,13 +115,22 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
       session.phase = Phase::halted;
       halted.insert(session.key);
       return;
+    case ClaimStatus::full:
+      putBack(session, asked.keys);
+      wake(session);
+      return;
     case ClaimStatus::outdated:
       putBack(session, asked.keys);
       wake(session);
-      request.outdated = selfRestored(session.peer->key, session, got.offeredSequence, asked.doubt->sequence);
+      // Asked anew by the next probe: the peer's file may be another by then.
+      session.doubt.reset();
+      request.outdated = selfRestored(session.peer->key, session, got.confirmedSequence, asked.doubt->sequence);
       return;
     case ClaimStatus::claimed:
       break;
+  }
+  if (asked.doubt) {
+    own(*session.peer, session.key);
   }
   session.doubt.reset();
   putBackUnclaimed(session, asked, got);
@@ -136,7 +145,7 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
     wake(session);
   } else {
     request.predecessors.push_back(got.previousSequence);
-    request.offered.push_back(got.offeredSequence);
+    request.confirmed.push_back(got.confirmedSequence);
   }
 }
 
@@ -148,7 +157,7 @@ void Machine::Body::takeRows(Request& request, Session& session, const SessionCl
   std::uint64_t predecessor = got.previousSequence;
   bool cut = false;
   for (const ClaimedRow& row : got.rows) {
-    std::string reason = cut ? std::string() : whyNotSend(retryOf(session), row, now.wall);
+    std::string reason = cut ? std::string() : whyNotSend(row, isPastHorizon(session, row, now), now.wall);
     if (!reason.empty()) {
       session.peer->suspects.clear(row.key);
       const bool blocks = session.policy.gap == GapPolicy::block;
@@ -161,7 +170,7 @@ void Machine::Body::takeRows(Request& request, Session& session, const SessionCl
       continue;
     }
     // Once one row does not fit, none behind it goes: a later, smaller one would overtake.
-    const std::size_t bytes = row.dataBytes + kEnvelopeBytes;
+    const std::uint64_t bytes = wireBytes(row.dataBytes);
     filling.full = filling.full || (!request.items.empty() && filling.bytes + bytes > filling.bytesMax);
     cut = cut || filling.full;
     if (cut) {

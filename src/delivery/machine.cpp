@@ -172,13 +172,16 @@ void Machine::peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t c
 }
 
 void Machine::rowsSeen(std::span<const SessionInfo> sessions, std::span<const RowSeen> rows, const Now& now,
-                       Actions& actions) {
+                       Actions& actions, std::optional<std::int64_t> recalls) {
+  body_->openClock.look(now);
   for (const SessionInfo& session : sessions) {
     body_->introduce(session, now);
   }
   for (const RowSeen& row : rows) {
     body_->see(row, now);
   }
+  // Before the next claim is decided, and after all that were decided without these rows.
+  body_->recalls = recalls.value_or(body_->recalls);
   body_->startRequests(now, actions);
 }
 
@@ -211,6 +214,7 @@ void Machine::recalled(SessionKey session, MessageKey key, const Now& now, Actio
 }
 
 void Machine::tick(const Now& now, Actions& actions) {
+  body_->openClock.look(now);
   while (const auto timer = body_->timers.takeDue(now.steady)) {
     body_->expire(*timer, now, actions);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,8 +23,14 @@ struct Actions {
   struct Claim {
     RequestId request = 0;
     PeerKey peer = 0;
+    /// The most that it may bring, as `wireBytes` counts, so that no more is read than is sent; the first row comes
+    /// whatever its size.
+    std::uint64_t bytesMax = 0;
     /// Never null.
     std::shared_ptr<const std::vector<SessionClaim>> sessions;
+    /// Rows that were put back have been seen up to this number of recalls when this was decided: of a session with
+    /// later ones, older rows may wait than it asks for.
+    std::int64_t recalls = 0;
   };
   /// Send exactly these claimed rows, in this order, then call `answered`.
   struct Send {
@@ -76,6 +83,8 @@ struct MachineOptions {
   std::function<FailureDecision(const Failure&)> onFailure = {};
   /// Whether a peer that the run before left down is taken to be down still, and asked with a probe first.
   bool restoresHealth = true;
+  /// How long a run goes on before it gives up by their age messages that are older than it is.
+  std::chrono::milliseconds horizonGrace = std::chrono::hours(1);
 };
 
 /// A peer's health, for stats and explanations.
@@ -120,8 +129,10 @@ public:
   void ordered(const Halts& halts, const Now& now, Actions& actions);
 
   /// Live rows in key order, and the sessions among them that are new. Sessions of peers never added stay where they
-  /// are. A row that is known already is ignored.
-  void rowsSeen(std::span<const SessionInfo> sessions, std::span<const RowSeen> rows, const Now& now, Actions& actions);
+  /// are. A row that is known already is ignored. `recalls`: with these, all rows that were put back up to that number
+  /// of recalls have been seen; claims say so from now on.
+  void rowsSeen(std::span<const SessionInfo> sessions, std::span<const RowSeen> rows, const Now& now, Actions& actions,
+                std::optional<std::int64_t> recalls = {});
 
   /// The store's answer to `Actions::Claim`, one entry per session asked for, in the order asked. Yields at most one
   /// `Send`; rows past their expiry or horizon are failed instead; rows beyond the batch's bytes are released.
@@ -130,8 +141,10 @@ public:
                Actions& actions);
 
   /// The claim could not be carried out (the database is busy or the disk is full): everything goes back and is tried
-  /// again after `pause`.
-  void claimFailed(RequestId request, std::chrono::milliseconds pause, const Now& now, Actions& actions);
+  /// again after `pause`; `isTooLarge`, as when there was not the memory for it, in smaller requests, which grow again
+  /// with each answer.
+  void claimFailed(RequestId request, std::chrono::milliseconds pause, const Now& now, Actions& actions,
+                   bool isTooLarge = false);
 
   /// The end of a request. `report.results` is trusted only if its size is that of the sent items; otherwise the
   /// answer counts as `peerUnavailable`.

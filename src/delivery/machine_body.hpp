@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "delivery/machine.hpp"
+#include "delivery/open_clock.hpp"
 #include "delivery/peer.hpp"
 #include "delivery/request.hpp"
 #include "delivery/session.hpp"
@@ -44,6 +45,8 @@ struct Machine::Body {
   void startRequests(const Now& now, Actions& actions);
   bool startRequest(Peer& peer, const Now& now, Actions& actions);
   void tidy(Peer& peer);
+  /// See `Actions::Claim`.
+  [[nodiscard]] std::uint64_t bytesMax(const Peer& peer) const;
   [[nodiscard]] std::vector<SessionClaim> assemble(Peer& peer, std::size_t allowed, const Now& now);
   [[nodiscard]] static bool startsWithSuspect(const Session& session);
   void enqueueReady(Session& session);
@@ -85,6 +88,7 @@ struct Machine::Body {
   // --- ordering.cpp: what people ordered.
   void order(const PeerOrders& orders, const Now& now);
   [[nodiscard]] const RetryPolicy& retryOf(const Session& session) const;
+  [[nodiscard]] bool isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now);
 
   // --- answering.cpp: the answer of the peer.
   using Items = std::span<const Request::Item>;
@@ -97,6 +101,9 @@ struct Machine::Body {
   void recallOthers(Session& session, Items items, const Now& now, Actions& actions);
   void giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions);
   void giveBackSession(Items items, const std::string& error, const Now& now, Actions& actions);
+  /// A request of one frame, whose session waits before it is tried again.
+  void giveBackLater(const Request& request, const std::string& error, std::chrono::milliseconds delay, const Now& now,
+                     Actions& actions);
   void failOnly(const Request& request, const char* reason, const std::string& error, const Now& now, Actions& actions);
   void peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
                   Actions& actions);
@@ -105,6 +112,12 @@ struct Machine::Body {
   void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
 
   // --- memory.cpp: whether both sides remember the same.
+  /// The peer is known to know this file, in `session`; 0: in all.
+  static void own(Peer& peer, SessionKey session);
+  /// As `disown`, for what was found before.
+  void keepDisowned(const Request& request, const Now& now, Actions& actions);
+  /// Whether an answer comes from before its store was known to be lost: with the store went what it says it has.
+  [[nodiscard]] static bool isOfLostStore(const Request& request, const SendReport& report);
   /// Takes note of which store has answered; another one than before has lost what was deferred, too.
   void meet(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   /// This file's end of the matter, if the peer has seen a later epoch of it; not yet when a process that shares the
@@ -114,15 +127,16 @@ struct Machine::Body {
   /// that were given in the order of the sessions.
   [[nodiscard]] static const SessionWord* wordOn(const SendReport& report, std::size_t firstItem, Items items,
                                                  std::size_t& told);
-  /// Whether the session's results count for nothing, as the peer has accepted there what we do not know to have sent.
-  /// Where we may only have forgotten it, the next claim is to find out.
-  [[nodiscard]] static bool mistrusts(Items items, std::uint64_t offered, const SessionWord& word);
-  [[nodiscard]] static PeerNews selfRestored(PeerKey peer, const Session& session, std::uint64_t offered,
+  /// Whether the session's results count for nothing yet. They count only where what the peer has accepted last is
+  /// known to be a message of this file: one of the request, or one that it was known to have. Of any other, the next
+  /// claim is to find out.
+  [[nodiscard]] static bool mistrusts(Items items, std::uint64_t confirmed, const SessionWord& word);
+  [[nodiscard]] static PeerNews selfRestored(PeerKey peer, const Session& session, std::uint64_t confirmed,
                                              std::uint64_t accepted);
   /// The peer has less of the session than we know it had.
   static void reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
                               const SessionWord& word, const SendReport& report, Actions& actions);
-  /// The peer knows another file by this one's name: nothing goes there any more.
+  /// The peer knows another file by this one's name: nothing goes there any more, save probes.
   void disown(const Request& request, const PeerNews& found, const Now& now, Actions& actions);
 
   // Constant after construction.
@@ -134,6 +148,7 @@ struct Machine::Body {
   std::unordered_map<PeerKey, Peer> peers;
   std::unordered_map<RequestId, Request> requests;
   Timers timers;
+  OpenClock openClock;
   std::vector<Peer*> touched;
   // Units to be forgotten at the end of the event.
   std::vector<SessionKey> retired;
@@ -141,6 +156,8 @@ struct Machine::Body {
   // In phase `halted`.
   std::set<SessionKey> halted;
   RequestId lastRequest = 0;
+  // See `Actions::Claim::recalls`.
+  std::int64_t recalls = 0;
   bool claiming = true;
   std::size_t claimBudget = std::numeric_limits<std::size_t>::max();
 };

@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* kDisowned =
     "stale-epoch: the peer knows messages of this store that this file does not; the file was restored from a backup, "
-    "or is a copy of one in use. Go on with the newer file, or export what is pending into a new one";
+    "or is a copy of one in use. Go on with the newer file. Without it, pending messages must be sent from a new file: "
+    "those from before the backup may have taken effect, and would again; those enqueued since have not";
 
 }  // namespace
 
@@ -20,6 +21,10 @@ void Machine::peerMet(PeerKey peer, std::string store, std::uint64_t storeEpoch)
   Peer& known = body_->peerOf(peer);
   known.store = std::move(store);
   known.storeEpoch = storeEpoch;
+}
+
+bool Machine::Body::isOfLostStore(const Request& request, const SendReport& report) {
+  return request.id <= request.peer->metAt && !report.store.empty() && report.store != request.peer->store;
 }
 
 void Machine::Body::meet(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
@@ -33,8 +38,11 @@ void Machine::Body::meet(const Request& request, const SendReport& report, const
   if (!peer.store.empty() && report.store != peer.store) {
     news.found = PeerResetKind::peerLost;
     peer.metAt = lastRequest;
+    // The new one has never known another file.
+    peer.disowned.clear();
     for (auto& [key, session] : sessions) {
       if (session.peer == &peer) {
+        session.doubt.reset();
         recallOthers(session, {}, now, actions);
       }
     }
@@ -47,7 +55,17 @@ void Machine::Body::meet(const Request& request, const SendReport& report, const
 std::optional<PeerNews> Machine::Body::whetherStale(const Request& request, const SendReport& report) {
   Peer& peer = *request.peer;
   if (std::none_of(report.results.begin(), report.results.end(), isStale)) {
-    peer.staleAt = 0;
+    // An epoch is seen in sessions only, and of what is taken.
+    bool isAnyTaken = false;
+    for (std::size_t index = 0; index < request.items.size(); ++index) {
+      const Outcome outcome = report.results[index].outcome;
+      isAnyTaken = isAnyTaken ||
+                   (request.items[index].row.sequence != 0 && (outcome == Outcome::ack || outcome == Outcome::defer));
+    }
+    if (isAnyTaken) {
+      peer.staleAt = 0;
+      own(peer, 0);
+    }
     return std::nullopt;
   }
   // A request that begins from now on has the file's epoch as of now: a newer one, if another process opened the file.
@@ -75,26 +93,30 @@ const SessionWord* Machine::Body::wordOn(const SendReport& report, std::size_t f
   return word == report.sessions.end() ? nullptr : &*word;
 }
 
-bool Machine::Body::mistrusts(Items items, std::uint64_t offered, const SessionWord& word) {
+bool Machine::Body::mistrusts(Items items, std::uint64_t confirmed, const SessionWord& word) {
   Session& session = *items.front().session;
   if (word.isOther) {
     return true;
   }
-  if (word.accepted <= std::max(offered, items.back().row.sequence)) {
+  const auto isAccepted = [&word](const Request::Item& item) { return item.row.sequence == word.accepted; };
+  // Of a number alone, without an id, no more can be known than that it was given away.
+  const bool isOfRequest = word.acceptedId.empty() ? word.accepted <= items.back().row.sequence
+                                                   : std::any_of(items.rbegin(), items.rend(), isAccepted);
+  if (word.accepted <= confirmed || isOfRequest) {
     return false;
   }
-  // A power cut may have taken back that it was sent, or this file may never have known it: the store can tell.
+  // Its answer may have been lost, or this file may never have known it: the store can tell.
   session.doubt = AcceptedFrame{word.accepted, word.acceptedId};
   return true;
 }
 
-PeerNews Machine::Body::selfRestored(PeerKey peer, const Session& session, std::uint64_t offered,
+PeerNews Machine::Body::selfRestored(PeerKey peer, const Session& session, std::uint64_t confirmed,
                                      std::uint64_t accepted) {
   PeerNews found;
   found.peer = peer;
   found.found = PeerResetKind::selfRestored;
   found.session = session.key;
-  found.expected = offered;
+  found.expected = confirmed;
   found.accepted = accepted;
   return found;
 }
@@ -117,13 +139,23 @@ void Machine::Body::reportForgotten(const Request& request, const Session& sessi
 }
 
 void Machine::Body::disown(const Request& request, const PeerNews& found, const Now& now, Actions& actions) {
+  // Told once, in however many sessions it shows.
+  if (request.peer->disowned.empty()) {
+    actions.news.push_back(found);
+  }
+  request.peer->disowned.insert(found.session);
+  keepDisowned(request, now, actions);
+}
+
+void Machine::Body::keepDisowned(const Request& request, const Now& now, Actions& actions) {
   SendReport report;
   report.outcome = RequestOutcome::peerRefused;
   report.error = kDisowned;
   peerFailed(request, PeerHealth::Failure::refused, report, now, actions);
-  if (!std::exchange(request.peer->isDisowned, true)) {
-    actions.news.push_back(found);
-  }
+}
+
+void Machine::Body::own(Peer& peer, SessionKey session) {
+  peer.disowned.erase(session);
 }
 
 }  // namespace ackbox::delivery

@@ -54,6 +54,11 @@ const RetryPolicy& Machine::Body::retryOf(const Session& session) const {
   return session.policy.retry == nullptr ? options.retry : *session.policy.retry;
 }
 
+bool Machine::Body::isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now) {
+  openClock.look(now);
+  return horizonPassed(retryOf(session), row, openClock, options.horizonGrace, now);
+}
+
 std::vector<PeerKey> Machine::takeChangedPeers() {
   std::vector<PeerKey> keys;
   keys.reserve(body_->changed.size());

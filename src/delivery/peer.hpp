@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "delivery/peer_health.hpp"
@@ -61,8 +62,9 @@ struct Peer {
   RequestId staleAt = 0;
   /// The newest of the epochs that were refused since.
   std::uint64_t staleEpoch = 0;
-  /// It knows another file than this one under this store's name; told once.
-  bool isDisowned = false;
+  /// Sessions in which it knows another file than this one under this store's name; 0: whatever the session. It stays
+  /// held until none is left, whatever it answers in others.
+  std::set<SessionKey> disowned = {};
   /// In the list of peers to look at before the event ends.
   bool dirty = false;
   /// In the list of peers whose view may have changed.

@@ -8,6 +8,9 @@
 namespace ackbox::delivery {
 namespace {
 
+// Makes a quarter of the requests the share that must be answered.
+constexpr std::uint32_t kLossesPerAnswer = 3;
+
 // Uniform in [bound / 2, bound].
 std::chrono::milliseconds halfJitter(std::chrono::milliseconds bound, Random& random) {
   const auto half = bound.count() / 2;
@@ -24,6 +27,7 @@ bool PeerHealth::failed(std::uint64_t requestEpoch, Failure failure, const std::
     return false;
   }
   ++epoch_;
+  losses_ = 0;
   if (!down_) {
     down_ = true;
     downSince_ = now.wall;
@@ -44,6 +48,13 @@ bool PeerHealth::failed(std::uint64_t requestEpoch, Failure failure, const std::
   probeAt_ = now.steady + wait;
   nextProbeAt_ = now.wall + wait;
   return true;
+}
+
+bool PeerHealth::lost(std::uint64_t requestEpoch, const PeerHealthPolicy& policy) {
+  if (!down_ && requestEpoch == epoch_) {
+    ++losses_;
+  }
+  return down_ || losses_ >= policy.lossTolerance;
 }
 
 void PeerHealth::probeNow(const Now& now) {
@@ -78,6 +89,7 @@ void PeerHealth::restore(const PeerRecord& record, const Now& now) {
 }
 
 bool PeerHealth::succeeded() {
+  losses_ -= std::min(losses_, kLossesPerAnswer);
   if (!down_) {
     return false;
   }

@@ -35,6 +35,9 @@ public:
               std::optional<std::chrono::milliseconds> retryAfter, const PeerHealthPolicy& policy, Random& random,
               const Now& now);
 
+  /// A connection was lost. True when the peer is down, or so many more were lost than answered that it is to be.
+  [[nodiscard]] bool lost(std::uint64_t requestEpoch, const PeerHealthPolicy& policy);
+
   /// Someone says that it is mended: it may be asked at once.
   void probeNow(const Now& now);
   /// Another process found it gone.
@@ -51,6 +54,8 @@ private:
   bool down_ = false;
   PeerHold hold_ = PeerHold::none;
   std::uint32_t failures_ = 0;
+  // Connections lost while it is up, less what answers have made up for.
+  std::uint32_t losses_ = 0;
   std::uint64_t epoch_ = 0;
   SteadyTime probeAt_{};
   WallTime downSince_{};

@@ -30,8 +30,8 @@ struct Request {
   std::vector<Item> items;
   /// Per session of `items`, in their order: the predecessor that the store had on record.
   std::vector<std::uint64_t> predecessors;
-  /// The same: the highest sequence that had been in a request before.
-  std::vector<std::uint64_t> offered;
+  /// The same: the highest sequence that the peer was known to have of this file.
+  std::vector<std::uint64_t> confirmed;
   /// A claim has shown that this file is not the one that the peer knows.
   std::optional<PeerNews> outdated = {};
 

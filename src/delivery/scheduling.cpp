@@ -120,9 +120,17 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   if (peer.bucket.limits()) {
     peer.bucket.take(frames);
   }
-  actions.claims.push_back({.request = request.id, .peer = peer.key, .sessions = request.asked});
+  actions.claims.push_back({.request = request.id,
+                            .peer = peer.key,
+                            .bytesMax = bytesMax(peer),
+                            .sessions = request.asked,
+                            .recalls = recalls});
   requests.emplace(request.id, std::move(request));
   return true;
+}
+
+std::uint64_t Machine::Body::bytesMax(const Peer& peer) const {
+  return peer.creditBytes > 0 ? std::min<std::uint64_t>(options.batchBytes, peer.creditBytes) : options.batchBytes;
 }
 
 // Sees to it that each queue's first session belongs there: messages may have been forgotten, or have come back in

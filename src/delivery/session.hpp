@@ -74,7 +74,7 @@ struct Session {
   std::uint32_t frameLimit = 0;
   /// The peer did not know our predecessor and was offered 0 instead; a second refusal is the message's own.
   bool sequenceReset = false;
-  /// The peer says that it has this, and nobody remembers to have sent it: the next claim finds out.
+  /// The peer says that it has this, and has not shown that it is ours: the next claim finds out.
   std::optional<AcceptedFrame> doubt = {};
 
   [[nodiscard]] bool waits() const noexcept { return phase == Phase::backoff || phase == Phase::foreign; }

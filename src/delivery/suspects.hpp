@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
 
 #include "ackbox/retry_policy.hpp"
@@ -7,10 +8,19 @@
 
 namespace ackbox::delivery {
 
-/// The messages of one peer that were in flight when a connection was lost: one of them may be what kills the peer.
-/// Each goes alone until it was answered. In memory only: a restart forgets, and at worst counts again.
+/// The messages of one peer with which a connection was lost time and again, in ever smaller requests: one of them may
+/// be what kills the peer. Each goes alone until it was answered. In memory only: a restart forgets, and at worst
+/// counts again.
 class Suspects {
 public:
+  /// What is known of one of them.
+  struct Strike {
+    /// Connections lost while it was alone in flight.
+    std::uint32_t count = 0;
+    /// That often, and for so long, that it is the message's doing.
+    bool isKiller = false;
+  };
+
   [[nodiscard]] bool empty() const noexcept { return strikes_.empty(); }
   [[nodiscard]] bool contains(MessageKey key) const { return !strikes_.empty() && strikes_.contains(key); }
 
@@ -21,32 +31,26 @@ public:
     }
   }
 
-  /// The peer answered a request.
-  void answered() noexcept { ++answers_; }
-
-  /// The connection was lost while `key` was alone in flight. True when that has happened `policy.killerThreshold`
-  /// times and is the message's doing: the peer has answered others since the first time, or `killerPatience` is over.
-  /// Without such evidence it may as well be a dead peer behind something that accepts connections for it.
-  bool strike(MessageKey key, const PeerHealthPolicy& policy, SteadyTime now) {
-    Strikes& strikes = strikes_[key];
-    if (strikes.count == 0) {
-      strikes.first = now;
-      strikes.answersAtFirst = answers_;
+  /// The connection was lost while `key` was alone in flight. Answers to others are no evidence against it: what fails
+  /// at one message today may be mended tomorrow, so patience is needed always.
+  [[nodiscard]] Strike strike(MessageKey key, const PeerHealthPolicy& policy, SteadyTime now) {
+    Count& known = strikes_[key];
+    if (known.strikes == 0) {
+      known.first = now;
     }
-    ++strikes.count;
-    const bool evident = answers_ > strikes.answersAtFirst || now - strikes.first >= policy.killerPatience;
-    return policy.killerThreshold > 0 && strikes.count >= policy.killerThreshold && evident;
+    ++known.strikes;
+    const bool isKiller = policy.killerThreshold > 0 && known.strikes >= policy.killerThreshold &&
+                          now - known.first >= policy.killerPatience;
+    return {.count = known.strikes, .isKiller = isKiller};
   }
 
 private:
-  struct Strikes {
-    std::uint32_t count = 0;
-    std::uint64_t answersAtFirst = 0;
+  struct Count {
+    std::uint32_t strikes = 0;
     SteadyTime first{};
   };
 
-  std::unordered_map<MessageKey, Strikes> strikes_;
-  std::uint64_t answers_ = 0;
+  std::unordered_map<MessageKey, Count> strikes_;
 };
 
 }  // namespace ackbox::delivery

@@ -72,7 +72,7 @@ struct RowSeen {
   std::optional<std::uint8_t> priority = {};
 };
 
-/// What a peer says it has accepted last in a session.
+/// What a peer says it has accepted last in a session, which proves that it knows this file if it is a message of it.
 struct AcceptedFrame {
   std::uint64_t sequence = 0;
   /// Its message's id; empty: the peer does not say.
@@ -85,9 +85,14 @@ struct SessionClaim {
   std::vector<MessageKey> keys;
   /// The one among them whose delay has been waited out to its full length on the monotonic clock; 0: none.
   MessageKey waited = 0;
-  /// The peer says that it has accepted this, which nobody remembers to have sent: claim only if it is ours.
+  /// The peer says that it has accepted this, and has not shown that it is ours: claim only if it is.
   std::optional<AcceptedFrame> doubt = {};
 };
+
+/// What a frame with so much data takes on the wire, generously: types, ids and session names are 256 bytes at most.
+[[nodiscard]] constexpr std::uint64_t wireBytes(std::uint64_t dataBytes) noexcept {
+  return dataBytes + 1536;
+}
 
 /// How one session's claim went.
 enum class ClaimStatus : std::uint8_t {
@@ -101,6 +106,8 @@ enum class ClaimStatus : std::uint8_t {
   halted,
   /// What the claim doubts is not ours: this file went back, or is a copy.
   outdated,
+  /// The request has as many bytes as it may have: nothing was claimed, or looked for.
+  full,
 };
 
 /// A claimed row, as much of it as decisions need.
@@ -133,8 +140,8 @@ struct SessionClaimed {
   std::optional<std::uint8_t> priority = {};
   /// The sequence before the first row that the sender stands by.
   std::uint64_t previousSequence = 0;
-  /// The highest sequence that was in a request before this claim, as far as the file remembers.
-  std::uint64_t offeredSequence = 0;
+  /// The highest sequence that the peer is known to have accepted from this file.
+  std::uint64_t confirmedSequence = 0;
   /// Always a prefix of what was asked for once rows that are gone or deferred are left out.
   std::vector<ClaimedRow> rows;
   std::vector<DeferredRow> deferred;
@@ -208,7 +215,7 @@ struct PeerNews {
   std::uint64_t storeEpoch = 0;
   /// Where it was found; 0: in no session.
   SessionKey session = 0;
-  /// In that session: how far the peer was known to be, or we to have sent, and what it says it has accepted.
+  /// In that session: how far the peer was known to be, and what it says it has accepted.
   std::uint64_t expected = 0;
   std::uint64_t accepted = 0;
 };

@@ -91,8 +91,14 @@ bool Machine::Body::rejoinLane(Session& unit) {
   return true;
 }
 
-// A unit that waits does so in its lane.
+// A unit that waits does so in its lane, unless it must go alone: from the lane it would come back in company.
 void Machine::Body::parkUnit(Session& unit, SteadyTime until) {
+  if (!unit.queue.empty() && unit.peer->suspects.contains(unit.queue.front())) {
+    unit.phase = Phase::backoff;
+    unit.wakeAt = until;
+    timers.add({.due = until, .owner = unit.key, .key = 0, .kind = Timers::Kind::session});
+    return;
+  }
   if (!unit.queue.empty()) {
     const MessageKey key = unit.queue.front();
     unit.queue.popFront();

@@ -12,11 +12,6 @@ namespace {
 // Far below where an instant in nanoseconds overflows 64 bits.
 constexpr std::chrono::milliseconds kDelayMax = std::chrono::hours(24 * 365 * 100);
 
-bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, WallTime now) {
-  const WallTime start = std::max(row.enqueuedAt, row.notBefore.value_or(row.enqueuedAt));
-  return retry.horizon.count() > 0 && now - start >= retry.horizon;
-}
-
 std::chrono::milliseconds withinReason(std::chrono::milliseconds delay) {
   return std::clamp(delay, std::chrono::milliseconds(0), kDelayMax);
 }
@@ -46,19 +41,26 @@ std::optional<std::chrono::milliseconds> delayBy(const RetryPolicy& retry, const
 
 }  // namespace
 
-std::string whyNotSend(const RetryPolicy& retry, const ClaimedRow& row, WallTime now) {
+bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, const OpenClock& clock,
+                   std::chrono::milliseconds grace, const Now& now) {
+  const WallTime start = std::max(row.enqueuedAt, row.notBefore.value_or(row.enqueuedAt));
+  return retry.horizon.count() > 0 && clock.age(start, now.wall) >= retry.horizon &&
+         (!clock.isOlder(start) || clock.openFor(now.steady) >= std::min(grace, retry.horizon));
+}
+
+std::string whyNotSend(const ClaimedRow& row, bool isPastHorizon, WallTime now) {
   if (row.expiresAt && *row.expiresAt <= now) {
     return "expired";
   }
-  return horizonPassed(retry, row, now) ? "horizon" : "";
+  return isPastHorizon ? "horizon" : "";
 }
 
-Verdict chargedVerdict(const RetryPolicy& retry, const ClaimedRow& row, const FrameResult& result, WallTime now,
-                       Random& random) {
+Verdict chargedVerdict(const RetryPolicy& retry, const ClaimedRow& row, const FrameResult& result, bool isPastHorizon,
+                       WallTime now, Random& random) {
   if (row.retryCount >= retry.maxRetries) {
     return givenUp("retry-budget");
   }
-  if (horizonPassed(retry, row, now)) {
+  if (isPastHorizon) {
     return givenUp("horizon");
   }
   Verdict verdict;

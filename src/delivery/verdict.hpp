@@ -3,6 +3,7 @@
 #include <string>
 
 #include "delivery/machine.hpp"
+#include "delivery/open_clock.hpp"
 
 namespace ackbox::delivery {
 
@@ -20,12 +21,18 @@ struct Verdict {
   std::string note;
 };
 
+/// Whether a row is older than its policy has patience for. One that was there before this run is not, whatever the
+/// calendar says, until the run has gone on for `grace`, or as long as the horizon: nobody saw the time in between
+/// pass.
+[[nodiscard]] bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, const OpenClock& clock,
+                                 std::chrono::milliseconds grace, const Now& now);
+
 /// Why a claimed row must not be sent any more: `expired`, `horizon`, or empty.
-[[nodiscard]] std::string whyNotSend(const RetryPolicy& retry, const ClaimedRow& row, WallTime now);
+[[nodiscard]] std::string whyNotSend(const ClaimedRow& row, bool isPastHorizon, WallTime now);
 
 /// A nack that is the message's own: tried again later, or given up when budget or horizon is spent.
 [[nodiscard]] Verdict chargedVerdict(const RetryPolicy& retry, const ClaimedRow& row, const FrameResult& result,
-                                     WallTime now, Random& random);
+                                     bool isPastHorizon, WallTime now, Random& random);
 
 /// What `decision` makes of a verdict by policy.
 void apply(const FailureDecision& decision, WallTime now, Verdict& verdict);

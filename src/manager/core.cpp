@@ -126,9 +126,9 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, 
   if (!Senders::suffice(options_.peers, sender_ != nullptr)) {
     throw Error(Errc::noSender, "nothing can be delivered");
   }
-  lastReport_ = {};
   auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, commitsHere);
   engine_ = begun;
+  ++lastRun_;
   return begun;
 }
 
@@ -140,14 +140,15 @@ void Core::runEnded(const StopReport& report) {
     ended->shut();
   }
   engine_.reset();
+  endedRun_ = lastRun_;
   runEnded_.notify_all();
 }
 
-// Only after its run has ended. What was posted to it before may still call subscribers there, who may ask for any
-// lock: none is held while the thread is waited for.
+// What was posted to an ended run's thread before may still call subscribers there, who may ask for any lock: none is
+// held while the thread is waited for. By the end of a wait another run may have begun, whose thread goes on.
 void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
   runEnded_.wait(lock, [this] { return !joining_; });
-  if (!ownThread_.joinable() || ownThread_.get_id() == std::this_thread::get_id()) {
+  if (!engine_.expired() || !ownThread_.joinable() || ownThread_.get_id() == std::this_thread::get_id()) {
     return;
   }
   joining_ = true;
@@ -164,11 +165,13 @@ void Core::start() {
   // One thread runs it, so the run needs no strand. It outlives what this call holds of the run.
   const auto context = std::make_shared<boost::asio::io_context>();
   std::unique_lock lock(mutex_);
-  if (engine_.expired()) {
-    joinOwnThread(lock);
-  }
+  joinOwnThread(lock);
   if (!engine_.expired()) {
     return;
+  }
+  if (ownThread_.joinable()) {
+    // It is this one, in a callback after its run's end: nobody could wait for it here.
+    ownThread_.detach();
   }
   const std::shared_ptr<Engine> begun = adopt(context->get_executor(), RunMode::continuous, true);
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
@@ -177,7 +180,28 @@ void Core::start() {
     guard->reset();
     core->runEnded(report);
   });
-  ownThread_ = std::thread([core = shared_from_this(), context] { context->run(); });
+  ownThread_ = std::thread([core = shared_from_this(), context] { core->serve(*context); });
+}
+
+// What one handler throws takes nothing else with it: the context goes on with the next.
+void Core::serve(boost::asio::io_context& context) noexcept {
+  while (!context.stopped()) {
+    guarded([&context] { context.run(); });
+  }
+}
+
+void Core::complain(const std::string& what) noexcept {
+  try {
+    HealthEvent event;
+    event.check = HealthCheck::process;
+    event.raised = true;
+    event.value = 1;
+    event.at = clock().wallNow();
+    event.sentence = "something threw in this process, which goes on: " + what;
+    events_.health.emit(event);
+  } catch (...) {
+    // There is not even the memory to tell.
+  }
 }
 
 void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
@@ -245,12 +269,14 @@ StopReport Core::stopPull() {
 }
 
 StopReport Core::stopRun() {
-  const Engine* stopped = nullptr;
+  std::uint64_t stopped = 0;
   bool needsThisThread = false;
   withEngine([&](Engine& running) {
     running.stop();
-    stopped = &running;
     needsThisThread = running.needsThisThread();
+    const std::scoped_lock lock(mutex_);
+    // With the gate shared it cannot have ended meanwhile, so it is the last.
+    stopped = lastRun_;
   });
   std::unique_lock lock(mutex_);
   // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
@@ -259,13 +285,9 @@ StopReport Core::stopRun() {
   if (needsThisThread || writer_.runsInThisThread() || !own) {
     return {};
   }
-  if (stopped != nullptr) {
-    runEnded_.wait(lock, [&] { return engine_.lock().get() != stopped; });
-  }
-  const StopReport report = stopped == nullptr ? StopReport{} : lastReport_;
-  if (engine_.expired()) {
-    joinOwnThread(lock);
-  }
+  runEnded_.wait(lock, [&] { return endedRun_ >= stopped; });
+  const StopReport report = stopped != 0 && endedRun_ == stopped ? lastReport_ : StopReport{};
+  joinOwnThread(lock);
   return report;
 }
 
@@ -279,21 +301,25 @@ DrainReport Core::drain(bool untilIdle) {
   std::shared_ptr<Engine> pass;
   {
     std::unique_lock lock(mutex_);
-    if (engine_.expired()) {
-      joinOwnThread(lock);
-    }
+    joinOwnThread(lock);
     pass = adopt(context.get_executor(), untilIdle ? RunMode::untilIdle : RunMode::once, true);
     // Under the lock, so that nobody's stop comes before it.
     pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
   }
   const auto guard = boost::asio::make_work_guard(context);
   while (engine() == pass) {
-    if (!writer_.help()) {
-      context.run_one();
+    try {
+      if (!writer_.help()) {
+        context.run_one();
+      }
+    } catch (...) {
+      // The caller is told; nobody else is to wait for this pass.
+      runEnded({});
+      throw;
     }
   }
   // Let the sender close what it has open.
-  context.poll();
+  guarded([&context] { context.poll(); });
   if (const std::error_code failure = pass->failure()) {
     throw Error(static_cast<Errc>(failure.value()), "the pass ended early; what it had settled stays settled");
   }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -20,6 +22,10 @@
 #include "store/reader.hpp"
 #include "store/store.hpp"
 #include "store/writer.hpp"
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace ackbox::manager {
 
@@ -72,6 +78,20 @@ public:
   void endPull() noexcept;
   /// Wakes the run, if there is one, to look for foreign commits.
   void notify() noexcept;
+  /// Tells subscribers of something that went wrong in this process and is over: a handler of its own, or the user's
+  /// code in it, threw.
+  void complain(const std::string& what) noexcept;
+  /// Calls `work`. What it throws is told of, and ends neither its thread nor the process: the rest goes on.
+  template <typename Work>
+  void guarded(Work&& work) noexcept {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      complain(error.what());
+    } catch (...) {
+      complain("an exception that is no std::exception");
+    }
+  }
   bool ack(std::string_view messageId);
   /// A message was settled outside the run: the run forgets it, and `tell` tells subscribers where the run would.
   void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell);
@@ -107,6 +127,8 @@ private:
   StopReport stopRun();
   StopReport stopPull();
   void joinOwnThread(std::unique_lock<std::mutex>& lock);
+  // Does the work of `context` to its end.
+  void serve(boost::asio::io_context& context) noexcept;
 
   const std::filesystem::path file_;
   const std::shared_ptr<std::shared_mutex> gate_ = std::make_shared<std::shared_mutex>();
@@ -127,9 +149,14 @@ private:
   std::shared_ptr<Sender> sender_;
   // Weak: the run keeps itself alive through its pending work, and ends with its executor at the latest.
   std::weak_ptr<Engine> engine_;
+  // The runs so far, of which the last may be under way, and up to which of them all have ended. Who waits for a run
+  // waits for its number: the next one may have its address.
+  std::uint64_t lastRun_ = 0;
+  std::uint64_t endedRun_ = 0;
   std::thread ownThread_;
   // Somebody waits for what was the own thread.
   bool joining_ = false;
+  // Of `endedRun_`.
   StopReport lastReport_;
   bool pulling_ = false;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "manager/jobs.hpp"
@@ -11,12 +12,40 @@
 
 namespace ackbox::manager {
 
+// A run that gives up does not wait for its senders. A sender that lets go of its word without giving it, such as one
+// in which something threw, has failed at that request, and nobody waits for it.
+struct Engine::Word {
+  Word(std::shared_ptr<std::shared_mutex> gate, std::shared_ptr<Door<Engine>> door, delivery::RequestId request)
+      : link(std::move(gate), std::move(door)), id(request) {}
+  Word(const Word&) = delete;
+  Word& operator=(const Word&) = delete;
+  ~Word() {
+    try {
+      SendReport lost;
+      lost.error = "the sender let go of the request without an answer";
+      give(std::move(lost));
+    } catch (...) {
+      // Without the memory to say so, the request stays under way until the run ends.
+      return;
+    }
+  }
+
+  // The first is heard.
+  void give(SendReport&& report) {
+    link.enter([&report](const Engine&) { return std::move(report); },
+               [request = id](Engine& engine, const SendReport& told) { engine.answered(request, told); });
+  }
+
+  Crossing<Engine> link;
+  const delivery::RequestId id;
+};
+
 Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost::asio::any_io_executor strand,
                RunMode mode, bool commitsHere)
-    : senders_(core->options().peers, std::move(sender)),
-      strand_(std::move(strand)),
+    : strand_(std::move(strand)),
       mode_(mode),
       commitsHere_(commitsHere),
+      senders_(core->options().peers, std::move(sender)),
       core_(std::move(core)),
       adviser_(core_->options()),
       machine_(machineOptions(), core_->random()),
@@ -37,6 +66,10 @@ delivery::MachineOptions Engine::machineOptions() {
   delivery::MachineOptions made = adviser_.machineOptions();
   // Who drains by hand decides himself when to ask again.
   made.restoresHealth = mode_ == RunMode::continuous;
+  if (mode_ != RunMode::continuous) {
+    // A pass has no time to wait in; the next one would have none either.
+    made.horizonGrace = std::chrono::milliseconds(0);
+  }
   return made;
 }
 
@@ -146,7 +179,7 @@ void Engine::beginDone(const std::vector<store::PeerRow>& peers) {
     if (found != configured.end()) {
       peers_.emplace(row.key, row);
       adviser_.addPeer(row.key, row.name);
-      machine_.peerAdded(row.key, found->maxRequests, senders_.of(row.name).initialCredit(), found->rateLimit);
+      machine_.peerAdded(row.key, found->maxRequests, senders_.initialCredit(row.name), found->rateLimit);
       machine_.peerMet(row.key, row.store, row.storeEpoch);
     }
   }
@@ -196,7 +229,7 @@ void Engine::onNews(News&& news, delivery::Actions& actions) {
       halts_ = std::move(rows.halts);
     }
   }
-  machine_.rowsSeen(rows.sessions, rows.rows, now(), actions);
+  machine_.rowsSeen(rows.sessions, rows.rows, now(), actions, rows.recalls);
   if (rows.claimed) {
     onEarlyClaim(std::move(*rows.claimed), rows.epoch, actions);
   }
@@ -266,15 +299,17 @@ void Engine::send(delivery::Actions::Send&& send) {
     refused.outcome = RequestOutcome::cancelled;
   } else {
     try {
-      // A run that gives up does not wait for its senders.
-      auto link = std::make_shared<Crossing<Engine>>(core_->gate(), door_);
-      senders_.of(peer.name).asyncSend(std::move(request), [link, id](SendReport report) {
-        link->enter([&report](const Engine&) { return std::move(report); },
-                    [id](Engine& engine, const SendReport& told) { engine.answered(id, told); });
+      senders_.send(std::move(request), [word = std::make_shared<Word>(core_->gate(), door_, id)](SendReport report) {
+        word->give(std::move(report));
       });
       return;
+    } catch (const std::bad_alloc&) {
+      refused.outcome = RequestOutcome::notSent;
+      refused.error = "not enough memory";
     } catch (const std::exception& error) {
-      refused.error = error.what();
+      refused.error = std::string("the sender threw: ") + error.what();
+    } catch (...) {
+      refused.error = "the sender threw";
     }
   }
   boost::asio::post(strand_, [self = shared_from_this(), id, refused] { self->answered(id, refused); });
@@ -286,12 +321,53 @@ void Engine::answered(delivery::RequestId request, const SendReport& report) {
   if (known.empty()) {
     return;
   }
+  tellOfShortage(report);
   delivery::Actions actions;
   machine_.answered(request, report, now(), actions);
   for (const delivery::MessageKey key : known.mapped().keys) {
     adviser_.settled(key);
   }
   perform(std::move(actions));
+}
+
+// Once when it begins, and once when requests have been answered for a while without it.
+void Engine::tellOfShortage(const SendReport& report) {
+  const bool isShort = report.outcome == RequestOutcome::notSent;
+  const SteadyTime at = now().steady;
+  if (isShort) {
+    shortAt_ = at;
+  }
+  const bool isOver = report.outcome == RequestOutcome::answered && at - shortAt_ >= kShortageOver;
+  if (isShort == isShort_ || (!isShort && !isOver)) {
+    return;
+  }
+  isShort_ = isShort;
+  tellOfProcess(isShort, isShort ? "this process cannot send: " + report.error : "this process can send again");
+}
+
+// Nothing else shows why messages are older by the calendar than by the count of their horizon.
+void Engine::tellOfCalendar() {
+  const delivery::Now at = now();
+  const auto offset =
+      at.wall.time_since_epoch() - std::chrono::floor<std::chrono::milliseconds>(at.steady.time_since_epoch());
+  const auto moved = offset - calendarOffset_.value_or(offset);
+  calendarOffset_ = offset;
+  if (moved >= kCalendarMoved || moved <= -kCalendarMoved) {
+    tellOfProcess(true, "the calendar was moved by " +
+                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(moved).count()) +
+                            " s while this run went on; no message is given up by its age for that");
+  }
+}
+
+void Engine::tellOfProcess(bool isRaised, std::string sentence) {
+  HealthEvent event;
+  event.check = HealthCheck::process;
+  event.raised = isRaised;
+  event.value = isRaised ? 1 : 0;
+  event.threshold = 1;
+  event.at = now().wall;
+  event.sentence = std::move(sentence);
+  core_->events().health.emit(event);
 }
 
 void Engine::wakeLater() {

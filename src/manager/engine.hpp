@@ -85,12 +85,20 @@ private:
   // How long a run holds still after the store refused a transaction.
   static constexpr std::chrono::milliseconds kStorePause{250};
 
+  // Less is a clock that is being corrected.
+  static constexpr std::chrono::milliseconds kCalendarMoved = std::chrono::minutes(1);
+  // How long requests are answered before a shortage is said to be over.
+  static constexpr std::chrono::milliseconds kShortageOver = std::chrono::seconds(10);
+
   struct Request {
     std::vector<store::ClaimedMessage> messages;
     std::uint64_t epoch = 0;
     // Of what was sent.
     std::vector<delivery::MessageKey> keys;
   };
+
+  // What a sender is given to answer with.
+  struct Word;
 
   using Requests = std::unordered_map<delivery::RequestId, Request>;
 
@@ -112,6 +120,10 @@ private:
   void stepDone(const std::shared_ptr<StepJob>& step);
   void stepFailed(StepJob& step);
   void obey(delivery::Actions& actions);
+  void tellOfStore(const std::error_code& error);
+  void tellOfShortage(const SendReport& report);
+  void tellOfCalendar();
+  void tellOfProcess(bool isRaised, std::string sentence);
   void emit(StepJob& step);
   void watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers = {});
   void send(delivery::Actions::Send&& send);
@@ -139,11 +151,11 @@ private:
   void finish();
 
   // Constant after construction.
-  const Senders senders_;
   const boost::asio::any_io_executor strand_;
   const RunMode mode_;
   const bool commitsHere_;
 
+  Senders senders_;
   const std::shared_ptr<Door<Engine>> door_ = std::make_shared<Door<Engine>>();
   NewsQueue news_;
   // Null: the run is woken by a post. Constant after `begin`.
@@ -177,6 +189,13 @@ private:
   bool followsUp_ = false;
   bool pollUnderWay_ = false;
   bool paused_ = false;
+  // The last step could not be committed, and that was told.
+  bool isStoreRefusing_ = false;
+  // Of the calendar over the monotonic clock, at the last poll.
+  std::optional<std::chrono::milliseconds> calendarOffset_;
+  // The process could not send, when last, and that was told.
+  bool isShort_ = false;
+  SteadyTime shortAt_{};
   bool begun_ = false;
   bool discovered_ = false;
   // The last news were not all, and no poll has begun since.

@@ -53,12 +53,24 @@ public:
 
   void asyncSend(SendRequest request, SendHandler handler) override {
     boost::asio::post(pool_, [this, generation = generation_.load(), sent = std::move(request),
-                              done = std::move(handler)] { done(carry(sent, generation)); });
+                              done = std::move(handler)] { done(carryOrFail(sent, generation)); });
   }
 
   void stop() override { ++generation_; }
 
 private:
+  // What the function throws is its frame's failure; what is thrown besides, for want of memory, the request's.
+  [[nodiscard]] SendReport carryOrFail(const SendRequest& request, std::uint64_t generation) const noexcept {
+    try {
+      return carry(request, generation);
+    } catch (...) {
+      sendingFor = nullptr;
+      SendReport failed;
+      failed.outcome = RequestOutcome::notSent;
+      return failed;
+    }
+  }
+
   [[nodiscard]] SendReport carry(const SendRequest& request, std::uint64_t generation) const {
     SendReport report;
     std::set<std::string> failedSessions;

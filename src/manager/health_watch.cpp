@@ -20,6 +20,8 @@ std::string sentenceOf(const HealthEvent& event) {
       return value + " undelivered messages" + limit;
     case HealthCheck::oldestAge:
       return "the oldest undelivered message is " + value + " ms old" + limit + " ms";
+    case HealthCheck::process:
+      break;
     case HealthCheck::peerDown:
       return "peer " + event.peer + (event.raised ? " is unreachable for " + value + " ms" : " answers again") + limit +
              " ms";

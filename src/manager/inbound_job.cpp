@@ -22,6 +22,12 @@ FrameResult resultOf(Outcome outcome, std::string code, std::string detail) {
   return result;
 }
 
+FrameResult held(const char* why) {
+  FrameResult result = resultOf(Outcome::nack, "held", why);
+  result.held = true;
+  return result;
+}
+
 // The frame's own attribute is where it began; the header is the hop that brought it. CloudEvents wants the two to be
 // the same where there is one hop, so a frame without its own began there.
 protocol::DecodedRequest traced(protocol::DecodedRequest decoded, const InboundRequest& request) {
@@ -78,10 +84,12 @@ void InboundJob::run(store::Store& store) {
   sessions_.clear();
   places_.clear();
   stoppedSessions_.clear();
+  repeatedSessions_.clear();
   marks_ = 0;
   deferrals_ = 0;
   gaps_.clear();
   laterWords_.clear();
+  limitsReached_.clear();
   storeId_ = store.origin();
   storeEpoch_ = store.epoch();
   for (std::size_t index = 0; index < decoded_.frames.size(); ++index) {
@@ -106,9 +114,7 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
   }
   const InboundFrame& frame = decoded.frame;
   if (frame.sequence != 0 && stoppedSessions_.contains(nameOf(frame))) {
-    FrameResult held = resultOf(Outcome::nack, "held", "an earlier frame of this session was not taken");
-    held.held = true;
-    return held;
+    return held("an earlier frame of this session was not taken");
   }
   if (!frame.audience.empty() && frame.audience != context_.outbox.agent) {
     return resultOf(Outcome::term, "wrong-audience", "this is not the agent that the frame is for");
@@ -120,6 +126,9 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
   }
   switch (admission.admission) {
     case store::Admission::duplicate:
+      if (frame.sequence != 0) {
+        repeatedSessions_.insert(nameOf(frame));
+      }
       noteProgress(store, frame, admission.accepted, admission.acceptedId);
       return repeat(store, identity);
     case store::Admission::outOfSequence:
@@ -135,17 +144,42 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
       noteProgress(store, frame, admission.accepted, admission.acceptedId);
       return resultOf(Outcome::term, "stale-epoch",
                       "this number was another frame's: the store was restored from a copy");
+    case store::Admission::closedOrigin:
+      store.countRefused(admission.admission);
+      return resultOf(Outcome::term, "closed-origin",
+                      "this store was silent for so long, and another in its place, that its marks were taken away: "
+                      "enqueue anew, or have the receiver forget this store");
     case store::Admission::idConflict:
       store.countRefused(admission.admission);
       return resultOf(Outcome::term, "id-conflict", "this id came before with another type or other data");
     case store::Admission::take:
+      // What was accepted last may be another file's of the same name. The sender is to see it before it is passed.
+      if (frame.previousSequence < admission.accepted && repeatedSessions_.contains(nameOf(frame))) {
+        return held("it follows repeated frames, and not the one that was accepted last");
+      }
       break;
   }
   // After the duplicate check: what took effect in time stays acknowledged however late it is repeated.
   if (frame.expiresAt && *frame.expiresAt <= context_.outbox.clock->wallNow()) {
     return resultOf(Outcome::term, "expired", "the frame's expirytime has passed");
   }
+  if (const auto limit = store.limitReached(identity, context_.limits.limits)) {
+    limitsReached_.push_back({frame.source, *limit});
+    // The sender has no business with the sum over all.
+    const InboundLimit named = *limit == InboundLimit::totalBytes ? InboundLimit::bytes : *limit;
+    return overLimit("limit-" + std::string(toString(named)),
+                     "the receiver keeps as much of this sender as its limit allows: have it raised, or what is not "
+                     "needed any more forgotten");
+  }
   return take(store, index, identity, admission.gap);
+}
+
+// Told to wait for long: a person has to do something, or marks have to grow old.
+FrameResult InboundJob::overLimit(std::string code, std::string detail) {
+  constexpr std::chrono::minutes kPause{1};
+  FrameResult result = resultOf(Outcome::nack, std::move(code), std::move(detail));
+  result.retryAfter = kPause;
+  return result;
 }
 
 // A sender that asks again after its ACK deadline is told how things stand.
@@ -211,8 +245,10 @@ FrameResult InboundJob::takeAckEvent(store::Store& store, const store::InboundId
   if (!results) {
     return resultOf(Outcome::term, "malformed", "data must be {\"results\":[...]} with 1 to 256 results");
   }
+  // Who could be anybody is nobody that a message was addressed to.
+  const std::string_view author = context_.mayAcknowledge ? std::string_view(frame.source) : std::string_view();
   for (protocol::NamedResult& named : *results) {
-    laterWords_.emplace_back(store.applyWord(frame.source, named.id, named.sequence, named.result),
+    laterWords_.emplace_back(store.applyWord(author, named.id, named.sequence, named.result, frame.origin),
                              std::move(named.result));
   }
   store.markAccepted(identity, gap, markLife());
@@ -221,8 +257,9 @@ FrameResult InboundJob::takeAckEvent(store::Store& store, const store::InboundId
 
 FrameResult InboundJob::keepForLater(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
                                      const InboundFrame& frame, bool deferredByHandler) {
-  if (store.inbox().size() >= context_.limits.deferred.framesMax) {
-    return resultOf(Outcome::nack, "inbox-full", "too many deferred frames wait here");
+  if (const auto limit = store.deferralLimitReached(frame, context_.limits)) {
+    limitsReached_.push_back({frame.source, *limit});
+    return resultOf(Outcome::nack, "inbox-full", "too many deferred frames of this sender wait here: try again later");
   }
   store.inbox().add(frame, deferredByHandler);
   store.markAccepted(identity, gap, markLife());
@@ -231,7 +268,8 @@ FrameResult InboundJob::keepForLater(store::Store& store, const store::InboundId
 }
 
 store::MarkLife InboundJob::markLife() const {
-  return {context_.limits.processedRetention, context_.limits.processedRetentionMax};
+  return {context_.limits.processedRetention, context_.limits.processedRetentionMax,
+          context_.limits.limits.originRetention};
 }
 
 void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted,
@@ -262,6 +300,9 @@ void InboundJob::tell() const {
     } catch (...) {
       // Documented: a listener harms nobody.
     }
+  }
+  for (const InboundLimitEvent& event : limitsReached_) {
+    context_.limitReached(event);
   }
   for (const auto& [told, word] : laterWords_) {
     context_.laterWord(told, word);

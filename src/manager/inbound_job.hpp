@@ -27,10 +27,14 @@ public:
     const OutboxOptions& outbox;
     const FrameHandler& handler;
     const InboundOptions& limits;
+    /// Whether ACK events of this request may settle anything.
+    bool mayAcknowledge;
     /// Told of a peer's later word on a message of ours, after the commit.
     std::function<void(const store::Store::LaterWord& told, const FrameResult& word)> laterWord;
     /// Told that frames were put into the inbox, after the commit.
     std::function<void()> deferred;
+    /// Told of frames that were put off for their sender's limits, after the commit.
+    std::function<void(const InboundLimitEvent& event)> limitReached;
   };
 
   InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,
@@ -52,6 +56,7 @@ private:
 
   FrameResult decide(store::Store& store, std::size_t index);
   FrameResult take(store::Store& store, std::size_t index, const store::InboundIdentity& identity, std::uint64_t gap);
+  static FrameResult overLimit(std::string code, std::string detail);
   FrameResult repeat(store::Store& store, const store::InboundIdentity& identity);
   HandlerResult call(store::Store& store, std::size_t index);
   FrameResult takeAckEvent(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
@@ -83,10 +88,13 @@ private:
   // Where a session stands among them.
   std::map<SessionName, std::size_t> places_;
   std::set<SessionName> stoppedSessions_;
+  // Those of which this request has repeated what was accepted before.
+  std::set<SessionName> repeatedSessions_;
   std::size_t marks_ = 0;
   std::size_t deferrals_ = 0;
   std::vector<InboundGap> gaps_;
   std::vector<std::pair<store::Store::LaterWord, FrameResult>> laterWords_;
+  std::vector<InboundLimitEvent> limitsReached_;
   std::string storeId_;
   std::uint64_t storeEpoch_ = 0;
 };

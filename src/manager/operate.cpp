@@ -96,6 +96,25 @@ std::uint64_t OutboxManager::vacuum(std::uint64_t pagesMax) {
   return released;
 }
 
+RepairReport OutboxManager::repair() {
+  return manager::commitBlocking(core_->writer(), true, [](store::Store& store) { return store.repair(); });
+}
+
+ForgetReport OutboxManager::forgetSender(std::string_view source, std::optional<std::string_view> origin) {
+  ForgetReport sum;
+  ForgetReport slice;
+  do {
+    slice = manager::commitBlocking(core_->writer(), true, [source, origin](store::Store& store) {
+      return store.forgetSender(source, origin, kSliceRows);
+    });
+    sum.sessions += slice.sessions;
+    sum.origins += slice.origins;
+    sum.marks += slice.marks;
+    sum.kept = slice.kept;
+  } while (slice.sessions + slice.origins + slice.marks != 0);
+  return sum;
+}
+
 std::uint64_t OutboxManager::cleanupDone(std::chrono::milliseconds age) {
   std::uint64_t deleted = 0;
   std::size_t slice = 0;

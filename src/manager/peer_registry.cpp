@@ -13,6 +13,8 @@ namespace {
 
 // A request that does not say whom it is from is tried with every key there is; with more it must say.
 constexpr std::size_t kKeysTriedMax = 32;
+// What that may cost, as every key is computed with over all of the body: 4 of them over 1 MiB.
+constexpr std::size_t kBytesTriedMax = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t kPeersMax = 10'000;
 
 // Verified with for nobody, so that a name that is unknown takes as long as one that is known. Whether it fits is not
@@ -37,7 +39,7 @@ struct PeerRegistry::Peer {
   std::shared_ptr<protocol::KeyCache> keys;
 };
 
-PeerRegistry::PeerRegistry(const InboundOptions& options, std::shared_ptr<Clock> clock)
+PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self, std::shared_ptr<Clock> clock)
     : clock_(std::move(clock)),
       allowAnonymous_(options.allowAnonymous),
       decoy_(std::array{Secret(std::string(kDecoySecret))}) {
@@ -54,9 +56,20 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::shared_ptr<Clock>
         refuse(index, "agents: '" + agent + "' is empty or somebody's already");
       }
     }
+    // The key signs in both directions: what this agent has sent could be sent back to it, and pass for the peer's.
+    if (peer->options.secrets && contains(peer->options.agents, self)) {
+      refuse(index, "agents: '" + std::string(self) +
+                        "' is this agent itself; give each agent a URI of its own in OutboxOptions::agent");
+    }
     if (peer->options.secrets) {
       try {
-        peer->keys = std::make_shared<protocol::KeyCache>(peer->options.secrets, clock_);
+        peer->keys = std::make_shared<protocol::KeyCache>(
+            peer->options.secrets, clock_, options.secretsGrace,
+            [told = options.onSecretsLost, agent = peer->options.agents.front()](std::string_view what) {
+              if (told) {
+                told(agent, what);
+              }
+            });
       } catch (const Error& error) {
         refuse(index, error.what());
       }
@@ -99,7 +112,7 @@ std::vector<const PeerRegistry::Peer*> PeerRegistry::candidates(const InboundReq
       keys += peer->keys->current()->verifyingKeys();
       found.push_back(peer.get());
     }
-    if (keys > kKeysTriedMax) {
+    if (keys > kKeysTriedMax || keys * request.body.size() > kBytesTriedMax) {
       return {};
     }
   }
@@ -108,7 +121,7 @@ std::vector<const PeerRegistry::Peer*> PeerRegistry::candidates(const InboundReq
 
 std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequest& request) const {
   if (const Peer* const peer = byCertificate(request)) {
-    return Sender{peer, peer->keys ? peer->keys->current() : nullptr};
+    return Sender{peer, peer->keys ? peer->keys->current() : nullptr, true};
   }
   if (allowAnonymous_ && (request.webhookSignature.empty() || peers_.empty())) {
     return Sender{};
@@ -132,6 +145,11 @@ std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequ
   return std::nullopt;
 }
 
+bool PeerRegistry::mayProve(const InboundRequest& head) const {
+  const bool isSigned = !head.webhookSignature.empty() && !head.webhookTimestamp.empty() && !head.webhookId.empty();
+  return isSigned || allowAnonymous_ || byCertificate(head) != nullptr;
+}
+
 void PeerRegistry::attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded) {
   if (request.form != InboundForm::agenium) {
     return;
@@ -140,7 +158,7 @@ void PeerRegistry::attribute(const Sender& sender, const InboundRequest& request
   std::string source;
   if (sender.peer != nullptr) {
     const std::vector<std::string>& agents = sender.peer->options.agents;
-    source = contains(agents, claimed) ? claimed : agents.front();
+    source = sender.byConnection && contains(agents, claimed) ? claimed : agents.front();
   } else {
     const bool isName = !claimed.empty() && protocol::isPlainText(claimed, protocol::kAgentBytesMax);
     source = isName ? claimed : std::string(kAnonymousAgent);
@@ -162,13 +180,14 @@ PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::De
     }
     const InboundPeer& rights = sender.peer->options;
     const bool isAck = frame.type == protocol::kAckEventType;
-    // A frame that was not understood is refused alone, whosever it says it is.
-    if (!member.refusal && (!contains(rights.agents, frame.source) || !(isAck ? rights.mayAck : rights.maySend))) {
+    // Also of a frame that is refused alone: the answer is signed, and its refusal would be a word against the request
+    // that was sent back to this agent.
+    const bool isOwn = contains(rights.agents, frame.source) || (member.refusal && frame.source.empty());
+    if (!isOwn || (!member.refusal && !(isAck ? rights.mayAck : rights.maySend))) {
       return Verdict::forbidden;
     }
-    const bool hasSession = frame.sequence != 0 || !frame.session.empty();
-    if (!member.refusal && !isAck && hasSession && !rights.sessions.empty() &&
-        !contains(rights.sessions, frame.session)) {
+    // One without a session is in the list as an empty name.
+    if (!member.refusal && !isAck && !rights.sessions.empty() && !contains(rights.sessions, frame.session)) {
       FrameResult refusal;
       refusal.outcome = Outcome::term;
       refusal.code = "session-not-allowed";

@@ -22,8 +22,8 @@ namespace ackbox::manager {
 /// Thread-safety: all members may be called from any thread.
 class PeerRegistry {
 public:
-  /// Throws `Error` with `invalidOption`.
-  PeerRegistry(const InboundOptions& options, std::shared_ptr<Clock> clock);
+  /// `self` is this agent's URI. Throws `Error` with `invalidOption`.
+  PeerRegistry(const InboundOptions& options, std::string_view self, std::shared_ptr<Clock> clock);
   ~PeerRegistry();
 
   struct Peer;
@@ -34,13 +34,20 @@ public:
     const Peer* peer = nullptr;
     /// What answers are signed with. Null: they are not.
     std::shared_ptr<const protocol::KeyRing> keys;
+    /// It is known by the connection, which all of the request came on: also what no signature covers is its own.
+    bool byConnection = false;
   };
 
   /// Nothing when the request proves nobody whom it may come from.
   [[nodiscard]] std::optional<Sender> authenticate(const InboundRequest& request) const;
 
-  /// Gives frames in a form that names no source the name of who sent them: what the request says in `outbox-agent`,
-  /// where that is the peer's own, else the peer's first; for an anonymous one what it says, or `urn:ackbox:anonymous`.
+  /// Whether a request with these headers could be authenticated, whatever its body is. Says the same of names that are
+  /// known and of those that are not.
+  [[nodiscard]] bool mayProve(const InboundRequest& head) const;
+
+  /// Gives frames in a form that names no source the name of who sent them: the peer's first. One who is known by the
+  /// connection may choose another of its own in `outbox-agent`; a header of a signed request could be changed, and the
+  /// frame take effect again under the other name. For an anonymous one what it says, or `urn:ackbox:anonymous`.
   static void attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded);
 
   /// What a peer may do with the frames of a request.

@@ -12,12 +12,23 @@ PollThread::PollThread(Clock& clock, std::chrono::milliseconds interval, std::fu
       work_(std::move(work)),
       guard_(context_.get_executor()),
       alarm_(clock.makeAlarm(context_.get_executor())),
-      thread_([this] { context_.run(); }) {}
+      thread_([this] { serve(); }) {}
 
 PollThread::~PollThread() {
   context_.stop();
   thread_.join();
   alarm_.reset();
+}
+
+// What is thrown ends one handler, and neither the thread nor the process.
+void PollThread::serve() noexcept {
+  while (!context_.stopped()) {
+    try {
+      context_.run();
+    } catch (...) {
+      continue;
+    }
+  }
 }
 
 void PollThread::arm() {
@@ -30,8 +41,14 @@ void PollThread::arm() {
 
 void PollThread::wait() {
   alarm_->set(clock_.steadyNow() + interval_, [this] {
-    armed_ = work_();
-    if (armed_) {
+    bool goesOn = true;
+    try {
+      goesOn = work_();
+    } catch (...) {
+      // What could not be done now, for want of memory or of the disk, is tried at the next turn.
+    }
+    armed_ = goesOn;
+    if (goesOn) {
       wait();
     }
   });

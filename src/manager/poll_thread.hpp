@@ -12,6 +12,7 @@
 namespace ackbox::manager {
 
 /// Calls `work` at an interval, on a thread of its own, for as long as it returns true and again whenever it is armed.
+/// To throw is as good as to return true.
 ///
 /// Thread-safety: `arm` may be called from any thread.
 class PollThread {
@@ -25,6 +26,7 @@ public:
   void arm();
 
 private:
+  void serve() noexcept;
   void wait();
 
   // Constant after construction.

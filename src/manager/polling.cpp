@@ -27,6 +27,7 @@ void Engine::poll() {
   }
   pollUnderWay_ = true;
   isBehind_ = false;
+  tellOfCalendar();
   pollsDue_ = std::max(pollsDue_ - 1, 0);
   polledAt_ = now().steady;
   commitDetached(

@@ -288,6 +288,7 @@ void Puller::open() {
   options.batchFrames = 1;
   // Who claims by hand decides himself when to ask again.
   options.restoresHealth = false;
+  options.horizonGrace = std::chrono::milliseconds(0);
   machine_ = std::make_unique<delivery::Machine>(std::move(options), core_.random());
   machine_->setClaiming(false);
   mustRestart_ = true;
@@ -415,6 +416,7 @@ void Puller::undoClaims(delivery::Actions& actions) {
   for (const delivery::Actions::Claim& claim : actions.claims) {
     machine_->claimFailed(claim.request, std::chrono::milliseconds(0), now(), pending_);
   }
+  putInFront(pending_.news, std::move(actions.news));
   putInFront(pending_.settlements, std::move(actions.settlements));
   putInFront(pending_.releases, std::move(actions.releases));
   putInFront(pending_.peers, std::move(actions.peers));
@@ -449,6 +451,7 @@ void Puller::addTaken(StepJob& step, std::vector<Claim>& taken) {
   const auto append = [](auto& target, auto& source) {
     target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
   };
+  append(pending_.news, sends.news);
   append(pending_.settlements, sends.settlements);
   append(pending_.releases, sends.releases);
   append(pending_.peers, sends.peers);

@@ -50,15 +50,41 @@ Sender& Senders::of(std::string_view peer) const {
   return found == own_.end() ? *common_ : *found->second;
 }
 
-void Senders::start(const boost::asio::any_io_executor& executor) const {
-  for (const auto& sender : all_) {
-    sender->start(executor);
+std::uint32_t Senders::initialCredit(std::string_view peer) const noexcept {
+  try {
+    return std::max(of(peer).initialCredit(), 1U);
+  } catch (...) {
+    return 1;
   }
 }
 
-void Senders::stop() const {
+void Senders::send(SendRequest&& request, SendHandler&& handler) {
+  Sender& sender = of(request.peer);
+  if (const auto waits = std::ranges::find(unstarted_, &sender); waits != unstarted_.end()) {
+    sender.start(executor_);
+    unstarted_.erase(waits);
+  }
+  sender.asyncSend(std::move(request), std::move(handler));
+}
+
+void Senders::start(const boost::asio::any_io_executor& executor) {
+  executor_ = executor;
   for (const auto& sender : all_) {
-    sender->stop();
+    try {
+      sender->start(executor);
+    } catch (...) {
+      unstarted_.push_back(sender.get());
+    }
+  }
+}
+
+void Senders::stop() noexcept {
+  for (const auto& sender : all_) {
+    try {
+      sender->stop();
+    } catch (...) {
+      continue;
+    }
   }
 }
 

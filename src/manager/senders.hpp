@@ -15,7 +15,7 @@ namespace ackbox::manager {
 
 /// Who carries whose messages: the senders that peers have of their own, and one for all others.
 ///
-/// Thread-safety: constant after construction; the senders themselves are called by one run at a time.
+/// Thread-safety: `runInThisThread` may be called from any thread, the other members belong to the run's strand.
 class Senders {
 public:
   /// `common` may be null where each peer has its own.
@@ -28,18 +28,28 @@ public:
   /// Whether each peer has one, given whether there is a common one.
   [[nodiscard]] static bool suffice(std::span<const PeerOptions> peers, bool common);
 
-  [[nodiscard]] Sender& of(std::string_view peer) const;
+  /// See `Sender::initialCredit`; at least 1, whatever the sender says or throws.
+  [[nodiscard]] std::uint32_t initialCredit(std::string_view peer) const noexcept;
+  /// Passes the request on to the peer's sender, which is started first if it was not. Throws what the sender throws.
+  void send(SendRequest&& request, SendHandler&& handler);
 
-  void start(const boost::asio::any_io_executor& executor) const;
-  void stop() const;
+  /// What one of them throws concerns its own peers alone: it is started again when there is something to send.
+  void start(const boost::asio::any_io_executor& executor);
+  /// What they throw is dropped: there is nothing more to be done with them.
+  void stop() noexcept;
   /// Whether this thread is in a send function of one of them.
   [[nodiscard]] bool runInThisThread() const noexcept;
 
 private:
+  [[nodiscard]] Sender& of(std::string_view peer) const;
+
   std::shared_ptr<Sender> common_;
   std::vector<std::pair<std::string, Sender*>> own_;
   // Each once.
   std::vector<std::shared_ptr<Sender>> all_;
+  // Owned by the run's strand: those that could not be started, and where they belong.
+  std::vector<Sender*> unstarted_;
+  boost::asio::any_io_executor executor_;
 };
 
 }  // namespace ackbox::manager

@@ -61,7 +61,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
     claims.clear();
     claims.reserve(actions.claims.size());
     for (const delivery::Actions::Claim& claim : actions.claims) {
-      claims.push_back(store.claim(*claim.sessions));
+      claims.push_back(store.claim(*claim.sessions, claim.recalls, claim.bytesMax));
     }
     epoch = store.epoch();
     vitals = store.vitals();

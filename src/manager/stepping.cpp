@@ -94,6 +94,7 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
     stepFailed(*step);
     return;
   }
+  tellOfStore({});
   allowEarlyClaim(*step);
   emit(*step);
   watch(step->vitals, step->actions.peers);
@@ -127,9 +128,11 @@ void Engine::obey(delivery::Actions& actions) {
 void Engine::stepFailed(StepJob& step) {
   delivery::Actions retried = std::move(step.actions);
   delivery::Actions later;
+  const bool isTooLarge = step.error == Errc::outOfMemory;
   for (const delivery::Actions::Claim& claim : retried.claims) {
-    machine_.claimFailed(claim.request, kStorePause, now(), later);
+    machine_.claimFailed(claim.request, kStorePause, now(), later, isTooLarge);
   }
+  tellOfStore(step.error);
   obey(later);
   retried.claims.clear();
   moveTo(retried.news, pending_.news);
@@ -163,6 +166,16 @@ void Engine::emit(StepJob& step) {
     stopReport_.settled += counts.settled();
   }
   announcement.emit(core_->events());
+}
+
+// Once when it begins, by the first reason, and once when it is over: a step is tried again four times a second.
+void Engine::tellOfStore(const std::error_code& error) {
+  if (static_cast<bool>(error) == isStoreRefusing_) {
+    return;
+  }
+  isStoreRefusing_ = static_cast<bool>(error);
+  tellOfProcess(isStoreRefusing_, isStoreRefusing_ ? "the store cannot go on, which is tried again: " + error.message()
+                                                   : "the store goes on again");
 }
 
 // Subscribers may do anything, so they are told when all that was seen is taken in.

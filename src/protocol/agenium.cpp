@@ -91,6 +91,8 @@ DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
   readTimestamp(*members, reader, frame);
   const std::optional<std::string_view> payload = members->find("payload");
   reader.complainIf(!payload, "payload", "is missing");
+  // Whoever signed an event meant it for the other path.
+  reader.complainIf(members->find("specversion").has_value(), "specversion", "belongs to an event of CloudEvents");
   decoded.refusal = reader.refusal();
   if (!decoded.refusal) {
     readPayload(*payload, kind, frameBytesMax, decoded);
@@ -104,12 +106,14 @@ DecodedRequest decodeAgenium(const InboundRequest& request, const InboundOptions
   DecodedRequest decoded;
   // Their agents name no media type.
   if (!request.contentType.empty() && !isJsonMediaType(request.contentType)) {
+    decoded.isRefusedByHeaders = true;
     decoded.problem = problem(415, "Unsupported media type", "send application/json");
     return decoded;
   }
   decoded.problem = bodyProblem(request.body, limits.bodyBytesMax, limits.depthMax);
   if (!decoded.problem) {
     decoded.frames.push_back(decodeOne(trimJson(request.body), limits.frameBytesMax));
+    decoded.isRefusedByHeaders = decoded.frames.front().refusal.has_value();
   }
   return decoded;
 }

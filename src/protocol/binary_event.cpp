@@ -100,6 +100,25 @@ std::string structured(const InboundRequest& request) {
   return text;
 }
 
+/// Whether the body is a request of another mode or form. Its signature says nothing of headers, so with other ones it
+/// would be another event. A batch is known by its first member.
+bool isFrameItself(std::string_view body, std::size_t depthMax) {
+  std::string_view text = trimJson(body);
+  if (text.empty() || (text.front() != '{' && text.front() != '[')) {
+    return false;
+  }
+  const JsonFault fault = findFault(text, depthMax);
+  if (fault != JsonFault::none) {
+    // What is too deep to be looked at may be one.
+    return fault == JsonFault::depth;
+  }
+  if (kindOf(text) == JsonKind::array) {
+    text = ElementReader(text).next().value_or("null");
+  }
+  const std::optional<Members> members = Members::read(text);
+  return members && (members->find("specversion") || (members->find("messageId") && members->find("payload")));
+}
+
 /// Fills in the data; what keeps it from being taken, if anything.
 std::optional<FrameResult> takeData(const InboundRequest& request, bool isJson, std::size_t bytesMax,
                                     InboundFrame& frame) {
@@ -134,12 +153,14 @@ DecodedRequest decodeBinaryEvent(const InboundRequest& request, const InboundOpt
   DecodedRequest decoded;
   const bool isJson = isJsonMediaType(request.contentType);
   if (request.body.size() > limits.bodyBytesMax) {
+    decoded.isRefusedByHeaders = true;
     decoded.problem = bodyTooLarge(limits.bodyBytesMax);
     return decoded;
   }
   if (isJson && !request.body.empty()) {
     decoded.problem = bodyProblem(request.body, limits.bodyBytesMax, limits.depthMax - kEventNesting);
     if (decoded.problem) {
+      decoded.isRefusedByHeaders = true;
       return decoded;
     }
   }
@@ -156,9 +177,13 @@ DecodedRequest decodeBinaryEvent(const InboundRequest& request, const InboundOpt
   if (!member.refusal && member.frame.type == kAckEventType) {
     member.refusal = refusalOf("malformed", "an ACK event must be sent as " + std::string(kMediaTypeFrame));
   }
+  if (!member.refusal && isFrameItself(request.body, limits.depthMax)) {
+    member.refusal = refusalOf("malformed", "the body is a frame itself: send it as " + std::string(kMediaTypeFrame));
+  }
   if (!member.refusal) {
     member.refusal = takeData(request, isJson, limits.frameBytesMax, member.frame);
   }
+  decoded.isRefusedByHeaders = member.refusal.has_value();
   return decoded;
 }
 

@@ -50,12 +50,19 @@ DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions
   if (request.form == InboundForm::agenium) {
     return decodeAgenium(request, limits);
   }
-  if (isBinaryEvent(request)) {
-    return decodeBinaryEvent(request, limits);
-  }
   DecodedRequest decoded;
+  if (isBinaryEvent(request)) {
+    if (limits.binaryMode) {
+      return decodeBinaryEvent(request, limits);
+    }
+    decoded.isRefusedByHeaders = true;
+    decoded.problem = problem(415, "Unsupported media type",
+                              "events in binary mode are not taken here: send application/cloudevents+json");
+    return decoded;
+  }
   decoded.batch = isMediaType(request.contentType, kMediaTypeBatch);
   if (!decoded.batch && !isMediaType(request.contentType, kMediaTypeFrame)) {
+    decoded.isRefusedByHeaders = true;
     decoded.problem = problem(415, "Unsupported media type",
                               "send application/cloudevents+json or application/cloudevents-batch+json");
     return decoded;
@@ -67,6 +74,7 @@ DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions
 
   const std::string_view body = trimJson(request.body);
   if (kindOf(body) != (decoded.batch ? JsonKind::array : JsonKind::object)) {
+    decoded.isRefusedByHeaders = true;
     decoded.problem = problem(400, "Not a frame", decoded.batch ? "a batch is a JSON array" : "a frame is an object");
     return decoded;
   }

@@ -1,5 +1,6 @@
 #include "protocol/key_cache.hpp"
 
+#include <exception>
 #include <utility>
 
 namespace ackbox::protocol {
@@ -9,28 +10,81 @@ constexpr std::chrono::seconds kRefresh{1};
 
 }  // namespace
 
-KeyCache::KeyCache(SecretSource source, std::shared_ptr<Clock> clock)
+KeyCache::KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace, Told told)
     : source_(std::move(source)),
       clock_(std::move(clock)),
+      grace_(grace),
+      told_(std::move(told)),
       ring_(std::make_shared<const KeyRing>(source_.load())),
-      loadedAt_(clock_->steadyNow()) {}
+      askedAt_(clock_->steadyNow()),
+      readAt_(askedAt_) {}
 
 std::shared_ptr<const KeyRing> KeyCache::current() {
-  const std::scoped_lock lock(mutex_);
-  const SteadyTime now = clock_->steadyNow();
-  if (now - loadedAt_ >= kRefresh) {
-    loadedAt_ = now;
+  Ring ring;
+  std::string what;
+  {
+    const std::scoped_lock lock(mutex_);
+    const SteadyTime now = clock_->steadyNow();
+    // The end of the grace is no moment later for the last look at the source.
+    const bool isOver = isFailing_ && !hasEnded_ && now - readAt_ >= grace_;
+    if (now - askedAt_ >= kRefresh || isOver) {
+      askedAt_ = now;
+      what = refresh(now);
+    }
+    ring = ring_;
+  }
+  if (told_ && !what.empty()) {
     try {
-      auto fresh = std::make_shared<const KeyRing>(source_.load());
-      // A file that is empty while it is being written takes no ability away.
-      if (fresh->canSign() >= ring_->canSign() && (fresh->verifyingKeys() > 0) >= (ring_->verifyingKeys() > 0)) {
-        ring_ = std::move(fresh);
-      }
+      told_(what);
     } catch (...) {
-      // Documented: the keys stay as they were.
+      // Documented: a listener harms nobody.
     }
   }
-  return ring_;
+  return ring;
+}
+
+// With mutex_ held, as the others. Returns what is to be told.
+std::string KeyCache::refresh(SteadyTime now) {
+  std::string failure = "an exception of an unknown kind";
+  try {
+    auto fresh = std::make_shared<const KeyRing>(source_.load());
+    readAt_ = now;
+    isFailing_ = false;
+    hasEnded_ = false;
+    return take(std::move(fresh));
+  } catch (const std::exception& error) {
+    failure = error.what();
+  } catch (...) {
+  }
+  return outlast(now, failure);
+}
+
+std::string KeyCache::take(Ring fresh) {
+  const Ring old = std::exchange(ring_, std::move(fresh));
+  if (ring_->verifyingKeys() == 0 && old->verifyingKeys() > 0) {
+    return "the secrets that could verify are gone: nothing of this peer is believed until there is one, whsec_ or "
+           "whpk_";
+  }
+  if (!ring_->canSign() && old->canSign()) {
+    return "the secrets that could sign are gone: nothing to this peer is signed until there is one, whsec_ or whsk_";
+  }
+  return {};
+}
+
+std::string KeyCache::outlast(SteadyTime now, const std::string& failure) {
+  if (now - readAt_ >= grace_) {
+    if (std::exchange(hasEnded_, true)) {
+      return {};
+    }
+    isFailing_ = true;
+    ring_ = std::make_shared<const KeyRing>();
+    return failure + "; the secrets from before have ended: nobody is believed as this peer until they can be read";
+  }
+  if (std::exchange(isFailing_, true)) {
+    return {};
+  }
+  const auto left = std::chrono::ceil<std::chrono::seconds>(grace_ - (now - readAt_));
+  return failure + "; the secrets from before go on for " + std::to_string(left.count()) + " s";
 }
 
 }  // namespace ackbox::protocol

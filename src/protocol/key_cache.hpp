@@ -1,7 +1,11 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/secret.hpp"
@@ -9,26 +13,44 @@
 
 namespace ackbox::protocol {
 
-/// The keys that a source gives, asked for again when a second has passed, so that a rotation needs no restart. What
-/// cannot be loaded or read later leaves the keys as they were.
+/// The keys that a source gives, asked for again when a second has passed, so that a rotation needs no restart and a
+/// key that was taken away is none a second later. A source that gives none takes all of them away. What cannot be
+/// loaded or read leaves them as they were, but not for longer than the grace: counted from when they were last read,
+/// so that the end is known to whoever deleted them, also where nothing came in between.
 ///
 /// Thread-safety: `current` may be called from any thread.
 class KeyCache {
 public:
+  /// Told that keys are lost, or will be: once when a source cannot be read any more, once when its keys have ended,
+  /// and when one that can be read has lost all keys that verify, or all that sign. What it throws is dropped.
+  using Told = std::function<void(std::string_view what)>;
+
   /// Loads at once.
   /// Throws `Error` with `invalidOption` as `SecretSource::load` and `KeyRing` do, and what a callback throws.
-  KeyCache(SecretSource source, std::shared_ptr<Clock> clock);
+  KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace, Told told = {});
 
   [[nodiscard]] std::shared_ptr<const KeyRing> current();
 
 private:
+  using Ring = std::shared_ptr<const KeyRing>;
+
+  [[nodiscard]] std::string refresh(SteadyTime now);
+  [[nodiscard]] std::string take(Ring fresh);
+  [[nodiscard]] std::string outlast(SteadyTime now, const std::string& failure);
+
   const SecretSource source_;
   const std::shared_ptr<Clock> clock_;
+  const std::chrono::milliseconds grace_;
+  const Told told_;
 
   std::mutex mutex_;
   // Guarded by mutex_.
-  std::shared_ptr<const KeyRing> ring_;
-  SteadyTime loadedAt_;
+  Ring ring_;
+  SteadyTime askedAt_;
+  SteadyTime readAt_;
+  // Since when it was told: the source cannot be read, and its keys have ended.
+  bool isFailing_ = false;
+  bool hasEnded_ = false;
 };
 
 }  // namespace ackbox::protocol

@@ -1,5 +1,7 @@
 #include "protocol/problem.hpp"
 
+#include <string>
+
 #include "protocol/json_writer.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
@@ -30,6 +32,18 @@ InboundResponse makeProblem(int status, std::string_view title, std::string_view
 }
 
 }  // namespace
+
+void nameAuthor(std::string_view agent, InboundResponse& response) {
+  if (response.contentType != kMediaTypeProblem || !response.body.ends_with('}')) {
+    return;
+  }
+  std::string member;
+  ObjectWriter document(member);
+  document.text("agent", agent);
+  document.close();
+  response.body.back() = ',';
+  response.body.append(member, 1);
+}
 
 InboundResponse problem(int status, std::string_view title, std::string_view detail) {
   return makeProblem(status, title, detail, {}, 0);

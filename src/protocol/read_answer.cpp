@@ -13,6 +13,11 @@ bool isSuccess(int status) noexcept {
   return status >= 200 && status < 300;
 }
 
+/// The 5xx that speak of the server as a whole, or of what stands before it.
+bool isOutage(int status) noexcept {
+  return status == 502 || status == 503 || status == 504 || status == 507;
+}
+
 /// The outcome of a request whose answer says nothing of its frames.
 RequestOutcome judge(int status) noexcept {
   switch (status) {
@@ -59,12 +64,17 @@ void readProblem(std::string_view contentType, std::string_view body, SendReport
   report.creditBytes = parseCapped(members->find("maxbytes").value_or(""), kCreditBytesMax).value_or(0);
 }
 
-bool problemRepeats(int status, std::string_view contentType, std::string_view body) {
+// Of a problem document that is signed. A request that was sent back to its sender is refused there with the same key.
+bool isPeersProblem(const SendRequest& request, int status, std::string_view contentType, std::string_view body) {
   if (!isMediaType(contentType, kMediaTypeProblem) || findFault(body, kAnswerDepthMax) != JsonFault::none) {
     return false;
   }
-  const std::optional<Members> members = Members::read(trimJson(body));
-  return members && members->find("status").value_or("") == std::to_string(status);
+  std::optional<Members> members = Members::read(trimJson(body));
+  if (!members || members->find("status").value_or("") != std::to_string(status)) {
+    return false;
+  }
+  const std::optional<std::string_view> author = members->text("agent");
+  return !author || *author != request.agent;
 }
 
 }  // namespace
@@ -102,7 +112,7 @@ SendReport readSignedAnswer(const SendRequest& request, std::string_view deliver
   SendReport report = readAnswer(request, delivery, status, contentType, retryAfter, body);
   const bool isForGood =
       report.outcome == RequestOutcome::requestRejected || report.outcome == RequestOutcome::peerGone;
-  if (isForGood && !problemRepeats(status, contentType, body)) {
+  if (isForGood && !isPeersProblem(request, status, contentType, body)) {
     return readUnverifiedAnswer(request, status, retryAfter);
   }
   return report;
@@ -135,16 +145,20 @@ SendReport readWebhookAnswer(int status, std::string_view retryAfter) {
   report.error = "HTTP " + std::to_string(status);
   // Such receivers often say 400 where the signature does not hold: with a wrong secret, one answer must not cost a
   // message that a mended secret would deliver.
-  if (isSuccess(status) || status == 400) {
+  // A 5xx that names no outage is the receiver's failure at this frame: charged, and tried again for as long as the
+  // policy says.
+  const bool isFault = status >= 500 && !isOutage(status);
+  if (isSuccess(status) || status == 400 || isFault) {
     FrameResult result;
-    result.outcome = isSuccess(status) ? Outcome::ack : Outcome::nack;
-    result.code = isSuccess(status) ? "" : "bad-request";
-    result.detail = isSuccess(status) ? "" : report.error;
-    result.retryAfter = isSuccess(status) ? std::nullopt : report.retryAfter;
+    result.outcome = Outcome::ack;
+    if (!isSuccess(status)) {
+      result.outcome = Outcome::nack;
+      result.code = isFault ? "server-error" : "bad-request";
+      result.detail = report.error;
+      result.retryAfter = report.retryAfter;
+    }
     report.outcome = RequestOutcome::answered;
     report.results.push_back(std::move(result));
-  } else if (status == 500) {
-    report.outcome = RequestOutcome::connectionLost;
   }
   return report;
 }

@@ -2,6 +2,7 @@
 
 #include "protocol/json_writer.hpp"
 #include "protocol/limits.hpp"
+#include "protocol/media_type.hpp"
 #include "protocol/text_rules.hpp"
 #include "protocol/wire.hpp"
 
@@ -25,7 +26,52 @@ std::string_view withoutSpaces(std::string_view header) noexcept {
   return header.substr(0, header.find_last_not_of(" \t") + 1);
 }
 
+bool isOctet(std::string_view text) noexcept {
+  const std::optional<std::uint64_t> number = parseCounter(text);
+  return number && *number <= 255;
+}
+
+/// `localhost`, `127.x.x.x` or `[::1]`, with or without a port.
+bool isLoopbackHost(std::string_view host) noexcept {
+  constexpr std::string_view kVersion6 = "[::1]";
+  if (host.starts_with(kVersion6)) {
+    host.remove_prefix(kVersion6.size());
+    return host.empty() || host.front() == ':';
+  }
+  host = host.substr(0, host.find(':'));
+  if (host.size() == 9 && startsWithWord(host, "localhost")) {
+    return true;
+  }
+  if (!host.starts_with("127.")) {
+    return false;
+  }
+  std::size_t octets = 0;
+  while (true) {
+    const std::size_t dot = std::min(host.find('.'), host.size());
+    if (!isOctet(host.substr(0, dot)) || ++octets > 4) {
+      return false;
+    }
+    if (dot == host.size()) {
+      return octets == 4;
+    }
+    host.remove_prefix(dot + 1);
+  }
+}
+
 }  // namespace
+
+std::optional<InboundResponse> anonymousProblem(const InboundRequest& request) {
+  if (request.fromBrowser) {
+    return problem(403, "Forbidden", "an unsigned request of a browser is not taken: sign it, or send no Origin");
+  }
+  if (request.onLoopback && !request.host.empty() && !isLoopbackHost(request.host)) {
+    return problem(403, "Forbidden", "an unsigned request must be for localhost or a loopback address: see its Host");
+  }
+  if (request.contentType.empty()) {
+    return problem(415, "Unsupported media type", "an unsigned request must name its media type");
+  }
+  return std::nullopt;
+}
 
 std::optional<InboundResponse> versionProblem(std::string_view version) {
   const std::string_view given = withoutSpaces(version);

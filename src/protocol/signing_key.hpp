@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,10 +30,14 @@ public:
   [[nodiscard]] virtual bool canSign() const noexcept = 0;
   [[nodiscard]] virtual bool canVerify() const noexcept = 0;
 
+  /// Letters of a signature in base64: no text of another length is one.
+  [[nodiscard]] virtual std::size_t signatureLength() const noexcept = 0;
+  /// Whether both sides write the same signature, so that one computation is enough to judge any number of them.
+  [[nodiscard]] virtual bool isShared() const noexcept = 0;
+
   /// The signature in base64. Precondition: `canSign`.
   [[nodiscard]] virtual std::string sign(const SignedContent& content) const = 0;
-  /// Whether `signature`, in base64, is this key's; takes the same time wherever they differ. Precondition:
-  /// `canVerify`.
+  /// Whether `signature`, in base64, is this key's. Precondition: `canVerify`, and not `isShared`.
   [[nodiscard]] virtual bool verify(const SignedContent& content, std::string_view signature) const = 0;
 };
 

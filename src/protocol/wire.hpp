@@ -55,6 +55,9 @@ struct DecodedRequest {
   std::vector<DecodedFrame> frames;
   bool batch = false;
   std::optional<InboundResponse> problem;
+  /// Set when what is refused is refused for its headers, which no signature covers. The refusal must then not be
+  /// signed: whoever sends a captured request again under other headers would get a word of ours against the true one.
+  bool isRefusedByHeaders = false;
 };
 
 /// Checks media type, size, depth, syntax and count, in this order; however many frames the input has, no more are
@@ -96,8 +99,18 @@ struct NamedResult;
 /// which stands for 1, or ours. A version is a number, and perhaps a dot and a minor number, which is passed over.
 [[nodiscard]] std::optional<InboundResponse> versionProblem(std::string_view version);
 
+/// The refusal of an unsigned request that a web page may have made a browser send: it is a browser's, it has no media
+/// type, which a page could leave out unasked, or it came to a loopback address under another machine's name; nothing
+/// otherwise.
+[[nodiscard]] std::optional<InboundResponse> anonymousProblem(const InboundRequest& request);
+
 /// Whether `text` is a `traceparent` that W3C Trace Context allows, of version 00 or a later one.
 [[nodiscard]] bool isTraceparent(std::string_view text) noexcept;
+
+/// Adds `agent`, who answers, to a problem document that will be signed; does nothing to any other answer. A sender
+/// believes no refusal that names itself: its own request was sent back to it, and refused there with a key that both
+/// sides share.
+void nameAuthor(std::string_view agent, InboundResponse& response);
 
 /// An RFC 9457 problem document.
 [[nodiscard]] InboundResponse problem(int status, std::string_view title, std::string_view detail);
@@ -113,7 +126,7 @@ struct NamedResult;
                                     std::string_view contentType, std::string_view retryAfter, std::string_view body);
 
 /// The same for an answer whose signature was verified. It covers the body and not the status, so a refusal for good
-/// counts only if its problem document repeats the status.
+/// counts only if its problem document repeats the status, and does not name the sender itself as its author.
 [[nodiscard]] SendReport readSignedAnswer(const SendRequest& request, std::string_view delivery, int status,
                                           std::string_view contentType, std::string_view retryAfter,
                                           std::string_view body);
@@ -124,8 +137,7 @@ struct NamedResult;
 [[nodiscard]] SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter);
 
 /// The answer of a receiver of Standard Webhooks to one frame, of which the status is all that counts: any 2xx is its
-/// ACK, a 413 or a 422 gives it up, a 400 is charged to it, and a 500 is the peer's doing until there is evidence that
-/// it is the frame's.
+/// ACK, a 413 or a 422 gives it up, a 400, and a 5xx that names no outage, are charged to it.
 [[nodiscard]] SendReport readWebhookAnswer(int status, std::string_view retryAfter);
 
 }  // namespace ackbox::protocol

@@ -35,8 +35,8 @@ struct SessionRow {
   std::int64_t recall = 0;
 };
 
-/// What a claim need not read: pending rows that were enqueued here and not claimed since, and the rows of sessions
-/// that began or were claimed here.
+/// What a claim need not read: pending rows that were enqueued here and not claimed since, or that an earlier claim
+/// read and had no room for, and the rows of sessions that began or were claimed here.
 ///
 /// Anything may be missing. Whoever changes such a row otherwise than through the reference takes it out of here, and
 /// what the file may contradict is forgotten: after a rollback, or another connection's commit. Thread-safety: none.

@@ -178,13 +178,13 @@ struct InFlight {
   explicit InFlight(Connection& connection)
       : claims(connection), rows(claims, ClaimSet::Table::rows), sessions(claims, ClaimSet::Table::sessions) {}
 
-  /// Hands over what has left flight without its session's release. Before each commit and each nested scope.
-  void flushOffered(SessionStates& states) {
-    for (const auto& [session, sequence] : offered) {
+  /// Hands over what was acknowledged without its session's release. Before each commit and each nested scope.
+  void flushConfirmed(SessionStates& states) {
+    for (const auto& [session, sequence] : confirmed) {
       SessionState& state = states.change(session);
-      state.offeredSequence = std::max(state.offeredSequence, sequence);
+      state.confirmedSequence = std::max(state.confirmedSequence, sequence);
     }
-    offered.clear();
+    confirmed.clear();
   }
   /// Whether this owner has claimed all that is live, which is one message and its session, or nothing.
   [[nodiscard]] bool isLone(std::uint64_t live) {
@@ -210,7 +210,7 @@ struct InFlight {
   void forgetFacts() noexcept {
     facts.clear();
     leaving.clear();
-    offered.clear();
+    confirmed.clear();
   }
 
   ClaimBlocks claims;
@@ -220,9 +220,8 @@ struct InFlight {
   std::unordered_map<delivery::MessageKey, RowFacts> facts;
   /// Rows that are settled and still to be removed.
   std::vector<delivery::MessageKey> leaving;
-  /// The highest sequence that left flight, of sessions whose state does not say so yet: with the claim goes the only
-  /// other trace of it.
-  std::unordered_map<delivery::SessionKey, std::uint64_t> offered;
+  /// The highest sequence that an answer has settled, of sessions whose state does not say so yet.
+  std::unordered_map<delivery::SessionKey, std::uint64_t> confirmed;
 };
 
 }  // namespace ackbox::store

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "store/message_ids.hpp"
+#include "store/vacated_numbers.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -38,23 +40,26 @@ Claims::Claims(Context& context)
     : context_(context),
       selectSession_(context.prepare("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall,peer_id,lane<>0 "
                                      "FROM #sessions WHERE id=?1")),
-      isOurs_(context.prepare(std::string("SELECT 1 FROM #outbox WHERE id=")
-                                  .append(keyOfMessage())
-                                  .append(" AND session_id=?2 AND sequence=?3"))),
+      isOurs_(context.prepare(numberHolder())),
       selectRow_(context.prepare(
           "SELECT state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
           "traceparent,correlation_id,data,not_before_ms,session_id,id_rest FROM #outbox WHERE id=?1")),
       claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")) {}
 
-ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions) {
+ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
+                         std::uint64_t bytesMax) {
   ClaimReply reply;
   reply.sessions.reserve(sessions.size());
-  const WallTime now = context_.clock.wallNow();
+  const Look look{.now = context_.clock.wallNow(), .recalls = recalls, .bytesMax = bytesMax};
   for (const delivery::SessionClaim& wanted : sessions) {
-    if (delivery::isUnit(wanted.session)) {
-      claimUnit(wanted, now, reply);
+    if (reply.isFull) {
+      reply.sessions.emplace_back();
+      reply.sessions.back().session = wanted.session;
+      reply.sessions.back().status = delivery::ClaimStatus::full;
+    } else if (delivery::isUnit(wanted.session)) {
+      claimUnit(wanted, look, reply);
     } else {
-      claimSession(wanted, now, reply);
+      claimSession(wanted, look, reply);
     }
   }
   return reply;
@@ -74,7 +79,7 @@ std::optional<ClaimReply> Claims::claimEarly(std::span<const delivery::RowSeen> 
                                       .keys = {row.key}};
   std::optional<ClaimReply> reply;
   try {
-    reply = claim({&wanted, 1});
+    reply = claim({&wanted, 1}, context_.recallsTold, std::numeric_limits<std::uint64_t>::max());
   } catch (...) {
     leave.settle();
     throw;
@@ -86,7 +91,7 @@ std::optional<ClaimReply> Claims::claimEarly(std::span<const delivery::RowSeen> 
   return reply;
 }
 
-void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply) {
+void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply) {
   delivery::SessionClaimed claimed;
   claimed.session = wanted.session;
   SessionRow* const session = sessionOf(wanted.session);
@@ -98,21 +103,23 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
   const SessionState& state = context_.states.of(wanted.session);
   claimed.dueAt = state.dueAt;
   claimed.previousSequence = state.previousSequence;
-  claimed.offeredSequence = state.offeredSequence;
+  claimed.confirmedSequence = state.confirmedSequence;
   claimed.priority = session->priority;
-  const bool isUntold = session->recall > context_.recallsTold;
+  // The rows that were put back may have been told since this was decided: only what the claim knew of counts.
+  const bool isUntold = session->recall > std::min(look.recalls, context_.recallsTold);
   if (context_.inFlight.sessions.isForeign(wanted.session) || isUntold) {
     claimed.status = delivery::ClaimStatus::busy;
   } else if (session->isHalted) {
     claimed.status = delivery::ClaimStatus::halted;
-  } else if (!isDue(claimed.dueAt, state.isFirm, now)) {
+  } else if (!isDue(claimed.dueAt, state.isFirm, look.now)) {
     claimed.status = delivery::ClaimStatus::notDue;
-  } else if (wanted.doubt && !isOurs(wanted.session, *wanted.doubt)) {
+  } else if (wanted.doubt && wanted.doubt->sequence > claimed.confirmedSequence &&
+             !isOurs(wanted.session, *wanted.doubt)) {
     claimed.status = delivery::ClaimStatus::outdated;
   } else {
     const std::size_t firstMessage = reply.messages.size();
     for (const delivery::MessageKey key : wanted.keys) {
-      claimRow(key, wanted.waited, now, claimed, reply);
+      claimRow(key, wanted.waited, look, claimed, reply);
       if (claimed.status != delivery::ClaimStatus::claimed) {
         break;
       }
@@ -124,9 +131,9 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, WallTime now, Cl
     for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
       reply.messages[index].frame.session = session->name;
     }
-    if (wanted.doubt && wanted.doubt->sequence > claimed.offeredSequence) {
-      claimed.offeredSequence = wanted.doubt->sequence;
-      context_.states.change(wanted.session).offeredSequence = claimed.offeredSequence;
+    if (wanted.doubt && wanted.doubt->sequence > claimed.confirmedSequence) {
+      claimed.confirmedSequence = wanted.doubt->sequence;
+      context_.states.change(wanted.session).confirmedSequence = claimed.confirmedSequence;
     }
     if (claimed.rows.empty()) {
       context_.inFlight.sessions.remove(wanted.session);
@@ -155,8 +162,8 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
   return &context_.claimCache.keep(key, std::move(row));
 }
 
-// What the file does not remember to have sent, but has, was sent before a power cut. A peer that names no id is
-// doubted only where the number was never given away.
+// A message of this file under its number was sent, whatever became of the answer. A peer that names no id is doubted
+// only where the number was never given away.
 bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame) {
   if (frame.id.empty()) {
     return frame.sequence <= context_.tails.lastSequence(session, context_.states.of(session).lastSequence);
@@ -165,16 +172,16 @@ bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame&
 }
 
 // The row's own state and owner are the whole claim: nothing else is shared with other unordered messages.
-void Claims::claimUnit(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply) {
+void Claims::claimUnit(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply) {
   delivery::SessionClaimed claimed;
   claimed.session = wanted.session;
   for (const delivery::MessageKey key : wanted.keys) {
-    claimRow(key, wanted.waited, now, claimed, reply);
+    claimRow(key, wanted.waited, look, claimed, reply);
   }
   reply.sessions.push_back(std::move(claimed));
 }
 
-void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, WallTime now,
+void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look,
                       delivery::SessionClaimed& session, ClaimReply& reply) {
   std::optional<OutboxRow> row = context_.claimCache.take(key);
   if (!row) {
@@ -199,11 +206,19 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Wal
   const bool isHeld = context_.inFlight.rows.holds(key);
   const std::optional<WallTime> until = isHeld ? std::nullopt
                                                : waitsUntil(row->dueAt, frame.enqueuedAt, row->attempt != 0,
-                                                            delivery::isUnit(session.session), key == waited, now);
+                                                            delivery::isUnit(session.session), key == waited, look.now);
   if (until) {
     session.status = delivery::ClaimStatus::notDue;
     session.dueAt = *until;
     session.delayed = key;
+    return;
+  }
+  const std::uint64_t wireBytes = delivery::wireBytes(frame.data.size());
+  if (!reply.messages.empty() && reply.bytes + wireBytes > look.bytesMax) {
+    // The next claim is likely to be of it.
+    reply.isFull = true;
+    session.status = delivery::ClaimStatus::full;
+    context_.claimCache.add(key, std::move(*row));
     return;
   }
   if (isHeld) {
@@ -215,6 +230,7 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Wal
   context_.inFlight.rows.add(key);
   context_.inFlight.facts.insert_or_assign(
       key, RowFacts{row->session, frame.sequence, bytes, row->attempt, frame.enqueuedAt, frame.messageId});
+  reply.bytes += wireBytes;
   session.rows.push_back({.key = key,
                           .sequence = frame.sequence,
                           .attempt = row->attempt + 1,
@@ -258,9 +274,9 @@ void Claims::release(std::span<const delivery::SessionRelease> releases) {
       state.dueAt = released.dueAt;
       state.isFirm = released.isFirm;
       state.previousSequence = released.previousSequence.value_or(state.previousSequence);
-      const auto offered = context_.inFlight.offered.extract(released.session);
-      state.offeredSequence =
-          std::max({state.offeredSequence, offered ? offered.mapped() : 0, released.previousSequence.value_or(0)});
+      const auto confirmed = context_.inFlight.confirmed.extract(released.session);
+      state.confirmedSequence = std::max(
+          {state.confirmedSequence, confirmed ? confirmed.mapped() : 0, released.previousSequence.value_or(0)});
       if (released.head != 0) {
         state.head = released.head;
       }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -16,16 +17,24 @@ class Claims {
 public:
   explicit Claims(Context& context);
 
-  ClaimReply claim(std::span<const delivery::SessionClaim> sessions);
+  /// `recalls` and `bytesMax`: see `delivery::Actions::Claim`.
+  ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls, std::uint64_t bytesMax);
   /// Claims what this transaction has stored, if `leave` allows it. Nothing: nothing is claimed.
   std::optional<ClaimReply> claimEarly(std::span<const delivery::RowSeen> stored, EarlyClaim& leave);
   void release(std::span<const delivery::SessionRelease> releases);
 
 private:
-  void claimSession(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply);
-  void claimUnit(const delivery::SessionClaim& wanted, WallTime now, ClaimReply& reply);
-  void claimRow(delivery::MessageKey key, delivery::MessageKey waited, WallTime now, delivery::SessionClaimed& session,
-                ClaimReply& reply);
+  // Of one claim.
+  struct Look {
+    WallTime now;
+    std::int64_t recalls = 0;
+    std::uint64_t bytesMax = 0;
+  };
+
+  void claimSession(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply);
+  void claimUnit(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply);
+  void claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look,
+                delivery::SessionClaimed& session, ClaimReply& reply);
   /// Null: there is no such session. Valid until the cache's next change.
   [[nodiscard]] SessionRow* sessionOf(delivery::SessionKey key);
   [[nodiscard]] std::optional<OutboxRow> read(delivery::MessageKey key);

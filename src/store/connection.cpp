@@ -1,6 +1,9 @@
 #include "store/connection.hpp"
 
 #include <SQLiteCpp/Exception.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 
@@ -22,12 +25,46 @@ int openFlags(const OutboxOptions& options) {
   return SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options.createSchema ? SQLITE_OPEN_CREATE : 0);
 }
 
+// SQLite would make it readable for everyone. Only where there is nothing yet: to open and close a file that SQLite has
+// open takes its locks away.
+void makeFile(const std::filesystem::path& file, std::uint32_t mode) {
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  if (descriptor < 0) {
+    // It is there, or SQLite tells why it cannot be made.
+    return;
+  }
+  // Whatever the process's mask says.
+  (void)::fchmod(descriptor, mode);
+  close(descriptor);
+}
+
+// A file may come from anybody: what stands in it is data.
+void distrust(sqlite3* connection, bool isTrusted) {
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  if (isTrusted) {
+    return;
+  }
+  // The longest frame, twice, and what surrounds it.
+  constexpr int kBytesMax = 130 << 20U;
+  constexpr int kDepthMax = 100;
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, kBytesMax);
+  sqlite3_limit(connection, SQLITE_LIMIT_EXPR_DEPTH, kDepthMax);
+  sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
+}
+
 }  // namespace
 
 SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOptions& options, int flags) {
+  if ((flags & SQLITE_OPEN_CREATE) != 0 && options.vfs.empty()) {
+    makeFile(file, options.fileMode);
+  }
   try {
     SQLite::Database database(file.string(), flags, static_cast<int>(options.busyTimeout.count()), options.vfs);
     sqlite3_extended_result_codes(database.getHandle(), 1);
+    distrust(database.getHandle(), options.trustSchema);
     return database;
   } catch (const SQLite::Exception& exception) {
     throw Error(errcOf(exception.getExtendedErrorCode()), file.string() + ": " + exception.what());

@@ -11,6 +11,7 @@
 #include "store/connection.hpp"
 #include "store/counters.hpp"
 #include "store/oldest.hpp"
+#include "store/sender_shares.hpp"
 #include "store/session_states.hpp"
 #include "store/tails.hpp"
 
@@ -25,6 +26,7 @@ struct Context {
   Oldest& oldest;
   InFlight& inFlight;
   ClaimCache& claimCache;
+  SenderShares& shares;
   const OutboxOptions& options;
   Clock& clock;
   Random& random;

@@ -37,7 +37,11 @@ constexpr std::array<const char*, kCounterCount> kCounterNames = {"pending",
                                                                   "stale_epochs",
                                                                   "id_conflicts",
                                                                   "last_key",
-                                                                  "tails_key"};
+                                                                  "tails_key",
+                                                                  "refused_limits",
+                                                                  "inbound_bytes",
+                                                                  "inbox_bytes",
+                                                                  "recounts"};
 
 std::string selectText() {
   std::string columns;
@@ -48,8 +52,8 @@ std::string selectText() {
 }
 
 // A bit for each counter, in their order, and one for the latencies.
-using Columns = std::uint32_t;
-static_assert(kCounterCount < 32);
+using Columns = std::uint64_t;
+static_assert(kCounterCount < 63);
 constexpr Columns kLatencies = Columns{1} << kCounterCount;
 constexpr Columns kAllColumns = 2 * kLatencies - 1;
 // Of which statements are kept: few sets of columns make up nearly all commits.
@@ -89,6 +93,13 @@ bool isLive(MessageState state) {
   return state == MessageState::pending || state == MessageState::sending || state == MessageState::sent;
 }
 
+// Only foreign statements make one negative.
+bool hasNegativeGauge(const CounterValues& values) {
+  constexpr Counter kGauges[] = {Counter::pending,  Counter::sent,  Counter::failed,       Counter::pendingBytes,
+                                 Counter::retained, Counter::inbox, Counter::inboundBytes, Counter::inboxBytes};
+  return std::ranges::any_of(kGauges, [&values](Counter gauge) { return values[indexOf(gauge)] < 0; });
+}
+
 // Of a live state.
 Counter gaugeOf(MessageState state) {
   return state == MessageState::sent ? Counter::sent : Counter::pending;
@@ -97,7 +108,10 @@ Counter gaugeOf(MessageState state) {
 }  // namespace
 
 Stats toStats(const CounterValues& values, std::uint64_t sending, const LatencyHistogram& latencies) {
-  const auto at = [&values](Counter counter) { return static_cast<std::uint64_t>(values[indexOf(counter)]); };
+  // Foreign statements may leave a gauge below 0 until it is counted anew.
+  const auto at = [&values](Counter counter) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, values[indexOf(counter)]));
+  };
   Stats stats;
   // More may be claimed than there is.
   stats.sending = std::min(sending, at(Counter::pending));
@@ -133,6 +147,10 @@ Stats toStats(const CounterValues& values, std::uint64_t sending, const LatencyH
   stats.superseded = at(Counter::superseded);
   stats.staleEpochs = at(Counter::staleEpochs);
   stats.idConflicts = at(Counter::idConflicts);
+  stats.refusedLimits = at(Counter::refusedLimits);
+  stats.inboundBytes = at(Counter::inboundBytes);
+  stats.inboxBytes = at(Counter::inboxBytes);
+  stats.recounts = at(Counter::recounts);
   return stats;
 }
 
@@ -161,7 +179,16 @@ std::int64_t Counters::value(Counter counter) {
 }
 
 std::uint64_t Counters::live() {
-  return static_cast<std::uint64_t>(value(Counter::pending) + value(Counter::sent));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, value(Counter::pending) + value(Counter::sent)));
+}
+
+std::uint64_t Counters::liveBytes() {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, value(Counter::pendingBytes)));
+}
+
+std::int64_t Counters::writtenLastKey() {
+  load();
+  return base_[indexOf(Counter::lastKey)];
 }
 
 CounterValues Counters::values() {
@@ -276,6 +303,7 @@ void Counters::writeAll() {
     return;
   }
   base_ = values();
+  isDoubtful_ = isDoubtful_ || hasNegativeGauge(base_);
   Columns changed = 0;
   for (std::size_t index = 0; index < kCounterCount; ++index) {
     changed |= changes_.values[index] != 0 ? Columns{1} << index : 0;
@@ -326,6 +354,7 @@ void Counters::write(Columns changed) {
 void Counters::forget() noexcept {
   changes_ = {};
   loaded_ = false;
+  isDoubtful_ = false;
   peersCount_ = true;
   peers_.clear();
 }
@@ -344,6 +373,7 @@ void Counters::load() {
   encodedLatencies_ = query.text(kCounterCount);
   latencies_ = LatencyHistogram::decode(encodedLatencies_);
   loaded_ = true;
+  isDoubtful_ = isDoubtful_ || hasNegativeGauge(base_);
   count();
 }
 

@@ -51,9 +51,14 @@ enum class Counter : std::uint8_t {
   lastKey,
   /// See `Tails`.
   tailsKey,
+  refusedLimits,
+  /// What all senders' rows take, see `SenderShares`.
+  inboundBytes,
+  inboxBytes,
+  recounts,
 };
 
-inline constexpr std::size_t kCounterCount = 26;
+inline constexpr std::size_t kCounterCount = 30;
 inline constexpr std::size_t kPeerCounterCount = 8;
 using CounterValues = std::array<std::int64_t, kCounterCount>;
 using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
@@ -82,7 +87,11 @@ public:
   [[nodiscard]] std::int64_t value(Counter counter);
   /// Messages in the store's care that are not settled.
   [[nodiscard]] std::uint64_t live();
+  /// Their bytes of data.
+  [[nodiscard]] std::uint64_t liveBytes();
   [[nodiscard]] CounterValues values();
+  /// `lastKey` as the file has it, which grows with each commit that writes it.
+  [[nodiscard]] std::int64_t writtenLastKey();
   /// As it was last written.
   [[nodiscard]] const LatencyHistogram& latencies();
 
@@ -132,6 +141,10 @@ public:
   /// What new rows of `peer` add to its counters in the file.
   [[nodiscard]] PeerCounterValues uncountedOf(delivery::PeerKey peer);
 
+  /// A gauge cannot be true: it is to be counted anew before the commit (`recount`).
+  void doubt() noexcept { isDoubtful_ = true; }
+  [[nodiscard]] bool isDoubtful() const noexcept { return isDoubtful_; }
+
   /// Before a commit: writes the changes, those of sessions apart, unless new rows say them.
   void flush();
   /// The same, but puts nothing off.
@@ -143,7 +156,7 @@ public:
 private:
   void load();
   void count();
-  void write(std::uint32_t changed);
+  void write(std::uint64_t changed);
   [[nodiscard]] delivery::PeerKey peerOf(delivery::SessionKey session);
 
   // Rows that wait to be counted cost each reader a look.
@@ -154,7 +167,7 @@ private:
   Statement select_;
   Statement selectUncounted_;
   // By the columns that each writes.
-  std::map<std::uint32_t, Statement> updates_;
+  std::map<std::uint64_t, Statement> updates_;
   Statement updatePeer_;
   Statement selectPeer_;
   CounterValues base_{};
@@ -165,6 +178,7 @@ private:
   // A session never changes its peer; but one that is rolled back may give its key to another.
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> peers_;
   bool loaded_ = false;
+  bool isDoubtful_ = false;
   // False once it was seen that the file knows one peer, which has no row of its own.
   bool peersCount_ = true;
 };

@@ -47,6 +47,9 @@ NewRows Discovery::take(std::size_t limit) {
       scan(limit, found);
       scannedVersion_ = found.more ? -1 : version;
     }
+    if (caughtUp_ && std::exchange(recallsHanded_, context_.recallsTold) != context_.recallsTold) {
+      found.recalls = context_.recallsTold;
+    }
     return found;
   } catch (...) {
     // What was found is lost with the exception: tell it again next time.
@@ -67,6 +70,7 @@ void Discovery::stop() noexcept {
 void Discovery::restart() noexcept {
   listening_ = true;
   lastTold_ = 0;
+  recallsHanded_ = 0;
   caughtUp_ = false;
   sessions_.clear();
   rescan();

@@ -53,6 +53,8 @@ private:
   std::int64_t scannedVersion_ = -1;
   // See `Context::recallsTold`: what it will be when the backlog has been told.
   std::int64_t recalls_ = 0;
+  // The last that was handed out, since the last restart.
+  std::int64_t recallsHanded_ = 0;
   bool hasScanned_ = false;
   bool listening_ = true;
   // The backlog has been told.

@@ -51,6 +51,11 @@ struct ForeignWriter::Body {
         tails(handle, options.tablePrefix, counters, states),
         covered(handle, options.tablePrefix),
         selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
+        // Looks at no more than that: behind more dead letters, what the gauges say is believed.
+        selectAny(handle,
+                  "SELECT count(*)=256 OR coalesce(sum(state IN (0,2)),0)>0 FROM (SELECT state FROM #outbox WHERE "
+                  "id>=(SELECT oldest_key FROM #counters) ORDER BY id LIMIT 256)",
+                  options.tablePrefix),
         savepoint(handle, "SAVEPOINT #enqueue", options.tablePrefix),
         release(handle, "RELEASE #enqueue", options.tablePrefix),
         rollbackTo(handle, "ROLLBACK TO #enqueue", options.tablePrefix),
@@ -84,6 +89,7 @@ struct ForeignWriter::Body {
   }
 
   EnqueueReceipt store(const Frame& frame, delivery::PeerKey peer);
+  [[nodiscard]] bool isEmpty();
   void undo() noexcept;
 
   sqlite3* const handle;
@@ -100,6 +106,7 @@ struct ForeignWriter::Body {
   CoveredClaims covered;
   UuidGenerator uuids;
   Statement selectPeer;
+  Statement selectAny;
   Statement savepoint;
   Statement release;
   Statement rollbackTo;
@@ -151,8 +158,8 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   tails.catchUp();
   covered.uncover(counters.live());
   const std::vector<Supersedable> leaving = rows.supersedable(peer, frame);
-  if (auto refusal = refuseFull(frame, counters.live(),
-                                static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), leaving, options)) {
+  if (auto refusal = refuseFull(frame, counters.live(), counters.liveBytes(), leaving, options);
+      refusal && !isEmpty()) {
     return *refusal;
   }
   const SessionName name(peer, frame);
@@ -165,7 +172,7 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   const NewRow row(key, frame, id, tail, now);
   rows.insert({&row, 1});
   for (const Supersedable& message : leaving) {
-    rows.remove(message.key);
+    rows.supersede(message);
     counters.leave(message.session, MessageState::pending, 1, message.bytes);
     counters.add(Counter::superseded, 1);
     receipt.supersededId = message.messageId;
@@ -184,6 +191,12 @@ EnqueueReceipt ForeignWriter::Body::store(const Frame& frame, delivery::PeerKey 
   states.flush();
   counters.writeAll();
   return receipt;
+}
+
+// Foreign statements may leave gauges that say otherwise, which the store counts anew when it next writes.
+bool ForeignWriter::Body::isEmpty() {
+  Query query(selectAny);
+  return !query.next() || query.integer(0) == 0;
 }
 
 void ForeignWriter::Body::undo() noexcept {

@@ -15,19 +15,32 @@ constexpr std::string_view kSourceUnknown;
 // A longer gap is counted as this one.
 constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
 
-// Senders whose epoch is kept in memory.
-constexpr std::size_t kEpochsMax = 1'024;
+// Senders' stores that are kept in memory.
+constexpr std::size_t kOriginsMax = 1'024;
+
+// How exact it is kept when a sender's store was last heard of: not a write for each of its frames.
+constexpr std::chrono::milliseconds kSeenStep = std::chrono::hours(24);
+
+// Sessions of closed stores that go for each that is made, and where a sender is at its limit.
+constexpr std::size_t kSweptEach = 4;
+constexpr std::size_t kSweptAtLimit = 256;
 
 // Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
 constexpr std::size_t kSessionsMax = 20'000;
+
+bool isReached(std::int64_t gauge, std::uint64_t most) {
+  return gauge > 0 && static_cast<std::uint64_t>(gauge) >= most;
+}
 
 }  // namespace
 
 InboundMarks::InboundMarks(Context& context)
     : context_(context),
-      selectOrigin_(context.prepare("SELECT epoch FROM #inbound_origins WHERE source=?1 AND origin=?2")),
-      markOrigin_(context.prepare("INSERT INTO #inbound_origins(source,origin,epoch) VALUES(?1,?2,?3) ON "
-                                  "CONFLICT(source,origin) DO UPDATE SET epoch=max(epoch,?3)")),
+      selectOrigin_(
+          context.prepare("SELECT epoch,state,seen_at_ms FROM #inbound_origins WHERE source=?1 AND origin=?2")),
+      markOrigin_(context.prepare(
+          "INSERT INTO #inbound_origins(source,origin,epoch,state,began_at_ms,seen_at_ms) VALUES(?1,?2,?3,0,?4,?4) ON "
+          "CONFLICT(source,origin) DO UPDATE SET epoch=max(epoch,?3), seen_at_ms=?4")),
       selectSession_(context.prepare("SELECT id,accepted_sequence,epoch,accepted_id,accepted_digest FROM "
                                      "#inbound_sessions WHERE source=?1 AND origin=?2 AND session=?3")),
       insertSession_(context.prepare(
@@ -40,7 +53,36 @@ InboundMarks::InboundMarks(Context& context)
       markMessage_(context.prepare("INSERT INTO #processed_messages(id,source,processed_at_ms,keep_until_ms,digest) "
                                    "VALUES(?1,?2,?3,?4,?5) ON CONFLICT(id,source) DO NOTHING")),
       purge_(context.prepare("DELETE FROM #processed_messages WHERE (id,source) IN (SELECT id,source FROM "
-                             "#processed_messages WHERE keep_until_ms<?1 ORDER BY keep_until_ms LIMIT ?2)")) {}
+                             "#processed_messages WHERE keep_until_ms<?1 ORDER BY keep_until_ms LIMIT ?2) "
+                             "RETURNING source,id")),
+      // ?2: silent since before; ?3: who began after it is too new to have taken anybody's place.
+      closeSilent_(context.prepare(
+          "UPDATE #inbound_origins SET state=1 WHERE source=?1 AND origin IN (SELECT origin FROM #inbound_origins "
+          "WHERE "
+          "source=?1 AND state=0 AND seen_at_ms<min(?2,coalesce((SELECT began_at_ms FROM #inbound_origins WHERE "
+          "source=?1 AND began_at_ms<=?3 ORDER BY began_at_ms DESC LIMIT 1),0)-?4) ORDER BY seen_at_ms LIMIT 4)")),
+      selectClosing_(context.prepare("SELECT origin FROM #inbound_origins WHERE source=?1 AND state=1 LIMIT 1")),
+      closeSwept_(context.prepare("UPDATE #inbound_origins SET state=2 WHERE source=?1 AND origin=?2 AND NOT EXISTS("
+                                  "SELECT 1 FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
+      dropSessions_(context.prepare(
+          "DELETE FROM #inbound_sessions WHERE id IN (SELECT s.id FROM #inbound_sessions AS s WHERE s.source=?1 AND "
+          "s.origin=?2 AND NOT EXISTS(SELECT 1 FROM #inbox AS i WHERE i.source=s.source AND i.origin=s.origin AND "
+          "i.session=s.session) LIMIT ?3) RETURNING session")),
+      selectOrigins_(context.prepare("SELECT DISTINCT origin FROM #inbound_sessions WHERE source=?1 AND (?2 IS NULL OR "
+                                     "origin=?2) UNION SELECT origin FROM #inbound_origins WHERE source=?1 AND (?2 IS "
+                                     "NULL OR origin=?2) LIMIT ?3")),
+      dropOrigin_(context.prepare("DELETE FROM #inbound_origins WHERE source=?1 AND origin=?2 AND NOT EXISTS(SELECT 1 "
+                                  "FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
+      dropMarks_(context.prepare("DELETE FROM #processed_messages WHERE source=?1 AND id IN (SELECT id FROM "
+                                 "#processed_messages WHERE source=?1 LIMIT ?2) RETURNING id")),
+      dropWords_(context.prepare(
+          "DELETE FROM #inbox_results WHERE source=?1 AND (?2 IS NULL OR origin=?2) AND "
+          "(frame_id,source,origin,session,"
+          "sequence) IN (SELECT frame_id,source,origin,session,sequence FROM #inbox_results WHERE source=?1 AND (?2 IS "
+          "NULL OR origin=?2) LIMIT ?3) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
+          "coalesce(result,'') AS BLOB)),origin,session,frame_id")),
+      countKept_(context.prepare("SELECT count(*) FROM #inbound_sessions WHERE source=?1 AND (?2 IS NULL OR "
+                                 "origin=?2)")) {}
 
 std::string markId(std::string_view session, std::string_view id) {
   return session.empty() ? std::string(id) : std::string(session).append("\n").append(id);
@@ -61,7 +103,11 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   const Mark& mark = markOf(frame);
   reply.accepted = mark.accepted;
   const bool isOther = mark.acceptedDigest && *mark.acceptedDigest != frame.digest;
-  if (frame.epoch < std::max(epochOf(frame), mark.epoch)) {
+  const Origin& origin = originOf(frame);
+  if (origin.isClosed) {
+    // Before all others: what it had accepted is not known any more, so that anything may be a repetition.
+    reply.admission = Admission::closedOrigin;
+  } else if (frame.epoch < std::max(origin.epoch, mark.epoch)) {
     // Before the comparison of sequences: a restored sender's numbers may name other content.
     reply.admission = Admission::staleEpoch;
   } else if (frame.sequence == reply.accepted && !mark.acceptedId.empty() && mark.acceptedId != frame.id) {
@@ -111,17 +157,162 @@ InboundMarks::Mark& InboundMarks::markOf(const InboundIdentity& frame) {
   return sessions_.emplace(name_, std::move(mark)).first->second;
 }
 
-std::uint64_t& InboundMarks::epochOf(const InboundIdentity& frame) {
-  if (epochs_.size() >= kEpochsMax) {
-    epochs_.clear();
+InboundMarks::Origin& InboundMarks::originOf(const InboundIdentity& frame) {
+  if (origins_.size() >= kOriginsMax) {
+    origins_.clear();
   }
-  const auto origin = std::string_view(name_).substr(0, frame.source.size() + 1 + frame.origin.size());
-  auto place = epochs_.find(origin);
-  if (place == epochs_.end()) {
-    Query query(selectOrigin_, frame.source, frame.origin);
-    place = epochs_.emplace(origin, query.next() ? query.as<std::uint64_t>(0) : 0).first;
+  const auto name = std::string_view(name_).substr(0, frame.source.size() + 1 + frame.origin.size());
+  auto place = origins_.find(name);
+  if (place == origins_.end()) {
+    Origin origin;
+    if (Query query(selectOrigin_, frame.source, frame.origin); query.next()) {
+      origin = {true, query.integer(1) != 0, query.as<std::uint64_t>(0), query.instant(2)};
+    }
+    place = origins_.emplace(name, origin).first;
   }
   return place->second;
+}
+
+void InboundMarks::markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence) {
+  Origin& origin = originOf(frame);
+  const bool isNew = !origin.isKnown;
+  // A clock that was set back would keep it silent.
+  const bool isSeen = isNew || now - origin.seenAt >= kSeenStep || now + kSeenStep < origin.seenAt;
+  if (!isSeen && frame.epoch <= origin.epoch) {
+    return;
+  }
+  Query(markOrigin_, frame.source, frame.origin, frame.epoch, now).run();
+  origin = {true, false, std::max(origin.epoch, frame.epoch), now};
+  if (isNew) {
+    context_.shares.add(frame.source, shareOfOrigin(frame.source, frame.origin));
+  }
+  if (isSeen && silence.count() > 0) {
+    closeSilent(frame.source, now, silence);
+  }
+}
+
+// What came first is told by the order of events, not by the calendar: a clock that leaps ahead makes a store silent
+// for long, but not another one begin after it.
+void InboundMarks::closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence) {
+  const std::size_t closed =
+      Query(closeSilent_, source, now - silence - kSeenStep, now - kSeenStep, kSeenStep.count()).run();
+  if (closed != 0) {
+    origins_.clear();
+  }
+  sweep(source, kSweptEach);
+}
+
+void InboundMarks::sweep(std::string_view source, std::size_t limit) {
+  std::string origin;
+  {
+    Query query(selectClosing_, source);
+    if (!query.next()) {
+      return;
+    }
+    origin = query.text(0);
+  }
+  if (dropSessions(source, origin, limit) < limit) {
+    Query(closeSwept_, source, origin).run();
+  }
+}
+
+std::size_t InboundMarks::dropSessions(std::string_view source, std::string_view origin, std::size_t limit) {
+  std::size_t dropped = 0;
+  for (Query query(dropSessions_, source, origin, limit); query.next(); ++dropped) {
+    const std::string session = query.text(0);
+    context_.shares.add(source, -shareOfSession(source, origin, session));
+    sessions_.erase(std::string(source).append("\n").append(origin).append("\n").append(session));
+  }
+  return dropped;
+}
+
+std::optional<InboundLimit> InboundMarks::limitReached(const InboundIdentity& frame, const InboundLimits& limits) {
+  bool isNewSession = false;
+  bool isNewOrigin = false;
+  if (frame.sequence != 0) {
+    isNewSession = markOf(frame).key == 0;
+    isNewOrigin = !originOf(frame).isKnown;
+    if (!isNewSession && !isNewOrigin) {
+      return std::nullopt;
+    }
+  }
+  const auto look = [&]() -> std::optional<InboundLimit> {
+    const SenderShare& share = context_.shares.of(frame.source);
+    if (isNewSession && isReached(share.sessions, limits.sessionsMax)) {
+      return InboundLimit::sessions;
+    }
+    if (isNewOrigin && isReached(share.origins, limits.originsMax)) {
+      return InboundLimit::origins;
+    }
+    if (frame.sequence == 0 && isReached(share.marks, limits.marksMax)) {
+      return InboundLimit::marks;
+    }
+    return bytesLimitReached(frame.source, limits);
+  };
+  std::optional<InboundLimit> limit = look();
+  if (limit) {
+    // There may be what nobody needs any more.
+    purge(kSweptAtLimit);
+    sweep(frame.source, kSweptAtLimit);
+    limit = look();
+  }
+  if (limit && isNewSession) {
+    // Nothing is kept of sessions that nothing was ever taken of.
+    sessions_.erase(name_);
+  }
+  return limit;
+}
+
+std::optional<InboundLimit> InboundMarks::bytesLimitReached(std::string_view source, const InboundLimits& limits) {
+  if (isReached(context_.shares.of(source).bytes, limits.bytesMax)) {
+    return InboundLimit::bytes;
+  }
+  return isReached(context_.counters.value(Counter::inboundBytes), limits.totalBytesMax)
+             ? std::optional(InboundLimit::totalBytes)
+             : std::nullopt;
+}
+
+std::optional<InboundLimit> InboundMarks::wordLimitReached(std::string_view source, const InboundLimits& limits) {
+  return isReached(context_.shares.of(source).marks, limits.marksMax) ? std::optional(InboundLimit::marks)
+                                                                      : bytesLimitReached(source, limits);
+}
+
+ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<std::string_view> origin,
+                                        std::size_t limit) {
+  ForgetReport report;
+  std::size_t left = limit;
+  std::vector<std::string> origins;
+  for (Query query(selectOrigins_, source, origin, limit); query.next();) {
+    origins.push_back(query.text(0));
+  }
+  for (const std::string& each : origins) {
+    const std::size_t dropped = left == 0 ? 0 : dropSessions(source, each, left);
+    report.sessions += dropped;
+    left -= dropped;
+    if (left != 0 && Query(dropOrigin_, source, each).run() != 0) {
+      context_.shares.add(source, -shareOfOrigin(source, each));
+      ++report.origins;
+      --left;
+    }
+  }
+  if (context_.shares.of(source).marks > 0) {
+    for (Query query(dropWords_, source, origin, left); query.next(); ++report.marks, --left) {
+      context_.shares.add(source,
+                          -shareOfWord(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
+    }
+  }
+  if (!origin && context_.shares.of(source).marks > 0) {
+    for (Query query(dropMarks_, source, left); query.next(); ++report.marks) {
+      context_.shares.add(source, -shareOfMark(source, query.view(0)));
+    }
+  }
+  origins_.clear();
+  if (report.sessions + report.origins + report.marks == 0) {
+    Query query(countKept_, source, origin);
+    query.next();
+    report.kept = query.as<std::uint64_t>(0);
+  }
+  return report;
 }
 
 void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
@@ -132,7 +323,10 @@ void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const M
     const WallTime most = now + life.most;
     const WallTime wished = frame.expiresAt ? std::min(*frame.expiresAt, most) + kClockSkew : WallTime();
     const WallTime keepUntil = std::max(now + life.least, std::min(wished, most));
-    Query(markMessage_, markId(frame.session, frame.id), frame.source, now, keepUntil, frame.digest).run();
+    const std::string id = markId(frame.session, frame.id);
+    if (Query(markMessage_, id, frame.source, now, keepUntil, frame.digest).run() != 0) {
+      context_.shares.add(frame.source, shareOfMark(frame.source, id));
+    }
   } else {
     Mark& mark = markOf(frame);
     mark.accepted = std::max(mark.accepted, frame.sequence);
@@ -145,6 +339,8 @@ void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const M
             mark.acceptedId, mark.acceptedDigest)
           .run();
       mark.key = sqlite3_last_insert_rowid(context_.connection.handle());
+      context_.shares.add(frame.source, shareOfSession(frame.source, frame.origin, frame.session));
+      sweep(frame.source, kSweptEach);
     } else {
       mark.gaps += static_cast<std::int64_t>(gap);
       if (!mark.isChanged) {
@@ -152,10 +348,7 @@ void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const M
         changed_.push_back(&mark);
       }
     }
-    if (std::uint64_t& epoch = epochOf(frame); frame.epoch > epoch) {
-      Query(markOrigin_, frame.source, frame.origin, frame.epoch).run();
-      epoch = frame.epoch;
-    }
+    markOrigin(frame, now, life.silence);
     context_.counters.add(Counter::gaps, static_cast<std::int64_t>(gap));
   }
 }
@@ -177,11 +370,16 @@ void InboundMarks::flush() {
 void InboundMarks::forget() noexcept {
   changed_.clear();
   sessions_.clear();
-  epochs_.clear();
+  origins_.clear();
 }
 
 std::size_t InboundMarks::purge(std::size_t limit) {
-  return Query(purge_, context_.clock.wallNow(), limit).run();
+  std::size_t purged = 0;
+  for (Query query(purge_, context_.clock.wallNow(), limit); query.next(); ++purged) {
+    const std::string source = query.text(0);
+    context_.shares.add(source, -shareOfMark(source, query.view(1)));
+  }
+  return purged;
 }
 
 }  // namespace ackbox::store

@@ -32,6 +32,12 @@ public:
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
   /// Not in a nested scope, which would take the mark back in the file alone.
   void mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
+  /// See `Store::limitReached`.
+  [[nodiscard]] std::optional<InboundLimit> limitReached(const InboundIdentity& frame, const InboundLimits& limits);
+  /// The same for the last word on a frame that is deferred.
+  [[nodiscard]] std::optional<InboundLimit> wordLimitReached(std::string_view source, const InboundLimits& limits);
+  /// See `Store::forgetSender`.
+  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, std::size_t limit);
   /// Before the commit: writes the marks that moved.
   void flush();
   std::size_t purge(std::size_t limit);
@@ -54,8 +60,25 @@ private:
 
   /// Valid until the next call with another frame.
   Mark& markOf(const InboundIdentity& frame);
-  /// The highest epoch seen of the sender's store; 0: none. Only of the frame that `markOf` was asked for last.
-  std::uint64_t& epochOf(const InboundIdentity& frame);
+  /// A sender's store: its row of `#inbound_origins`.
+  struct Origin {
+    bool isKnown = false;
+    bool isClosed = false;
+    /// The highest seen.
+    std::uint64_t epoch = 0;
+    WallTime seenAt;
+  };
+  /// Only of the frame that `markOf` was asked for last. Valid until the next call.
+  Origin& originOf(const InboundIdentity& frame);
+  [[nodiscard]] std::optional<InboundLimit> bytesLimitReached(std::string_view source, const InboundLimits& limits);
+  /// A frame of the store was taken.
+  void markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence);
+  /// Closes a few stores of the sender that were silent for so long after another took their place.
+  void closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence);
+  /// Takes up to `limit` sessions of closed stores away.
+  void sweep(std::string_view source, std::size_t limit);
+  /// Returns how many sessions of one store were taken away; those with frames in the inbox stay.
+  std::size_t dropSessions(std::string_view source, std::string_view origin, std::size_t limit);
 
   Context& context_;
   Statement selectOrigin_;
@@ -66,8 +89,17 @@ private:
   Statement selectMessage_;
   Statement markMessage_;
   Statement purge_;
+  Statement closeSilent_;
+  Statement selectClosing_;
+  Statement closeSwept_;
+  Statement dropSessions_;
+  Statement selectOrigins_;
+  Statement dropOrigin_;
+  Statement dropMarks_;
+  Statement dropWords_;
+  Statement countKept_;
   // Of senders that spoke lately.
-  std::map<std::string, std::uint64_t, std::less<>> epochs_;
+  std::map<std::string, Origin, std::less<>> origins_;
   std::unordered_map<std::string, Mark> sessions_;
   std::vector<Mark*> changed_;
   // Made anew by each look; kept for its room. It begins with the name of the sender's store.

@@ -1,5 +1,7 @@
 #include "store/inbox.hpp"
 
+#include <algorithm>
+
 #include "store/digest.hpp"
 #include "store/inbound_marks.hpp"
 #include "store/peers.hpp"
@@ -60,7 +62,11 @@ Inbox::Inbox(Context& context)
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
       remove_(context.prepare("DELETE FROM #inbox WHERE id=?1")),
-      keepWord_(context.prepare("INSERT OR REPLACE INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
+      dropWord_(
+          context.prepare("DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND session=?4 "
+                          "AND sequence=?5 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
+                          "coalesce(result,'') AS BLOB))")),
+      keepWord_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
                                 "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
       unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
       retry_(context.prepare("UPDATE #inbox SET owner_id=0, retry_count=retry_count+1, due_at_ms=?2, last_error=?3 "
@@ -69,10 +75,27 @@ Inbox::Inbox(Context& context)
       purge_(context.prepare(
           "DELETE FROM #inbox_results WHERE (frame_id,source,origin,session,sequence) IN (SELECT "
           "frame_id,source,origin,session,sequence FROM #inbox_results WHERE keep_until_ms<?1 ORDER BY keep_until_ms "
-          "LIMIT ?2)")) {}
+          "LIMIT ?2) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'') AS BLOB)),"
+          "source,origin,session,frame_id")) {}
 
 std::uint64_t Inbox::size() {
   return static_cast<std::uint64_t>(context_.counters.value(Counter::inbox));
+}
+
+// What one sender has waiting may be as much as is left for all: each of several gets the same share, and one more
+// always finds room.
+bool Inbox::isFull(const InboundFrame& frame, const DeferredOptions& limits) {
+  const auto gauge = [this](Counter counter) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, context_.counters.value(counter)));
+  };
+  const SenderShare& own = context_.shares.of(frame.source);
+  const auto hasNoRoom = [](std::uint64_t all, std::int64_t ownPart, std::uint64_t more, std::uint64_t most) {
+    const std::uint64_t left = all < most ? most - all : 0;
+    // A sender that has nothing here may be longer than its share.
+    return left == 0 || (ownPart > 0 && static_cast<std::uint64_t>(ownPart) + more > left);
+  };
+  return hasNoRoom(gauge(Counter::inbox), own.inbox, 0, limits.framesMax) ||
+         hasNoRoom(gauge(Counter::inboxBytes), own.inboxBytes, frame.data.size(), limits.bytesMax);
 }
 
 void Inbox::add(const InboundFrame& frame, bool deferred) {
@@ -82,7 +105,9 @@ void Inbox::add(const InboundFrame& frame, bool deferred) {
             frame.time, frame.expiresAt, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId},
             Blob{frame.data}, NullIfEmpty{frame.dataContentType})
           .run();
-  context_.counters.add(Counter::inbox, static_cast<std::int64_t>(added));
+  if (added != 0) {
+    context_.shares.add(frame.source, shareOfWaiting(frame.data.size()));
+  }
   context_.counters.add(Counter::deferred, static_cast<std::int64_t>(added));
 }
 
@@ -173,19 +198,30 @@ void Inbox::markDeferred(InboxKey key) {
 
 void Inbox::finish(const InboxRow& row, const FrameResult& word, std::chrono::milliseconds retention) {
   const auto removed = static_cast<std::int64_t>(Query(remove_, row.key).run());
-  context_.counters.add(Counter::inbox, -removed);
   const bool processed = word.outcome == Outcome::ack;
   context_.counters.add(Counter::received, processed ? removed : 0);
   const InboundFrame& frame = row.frame;
+  if (removed != 0) {
+    context_.shares.add(frame.source, -shareOfWaiting(frame.data.size()));
+  }
   if (!processed && frame.sequence == 0) {
     // It did not take effect, and has no number by which a redriven one could be told from a repetition: both are taken
     // anew, as if the handler had refused it at once.
-    Query(unmark_, markId(frame.session, frame.id), frame.source).run();
+    const std::string id = markId(frame.session, frame.id);
+    if (Query(unmark_, id, frame.source).run() != 0) {
+      context_.shares.add(frame.source, -shareOfMark(frame.source, id));
+    }
   } else if (!processed || !word.result.empty()) {
+    const std::string_view detail = truncatedError(word.detail);
+    for (Query query(dropWord_, frame.id, frame.source, frame.origin, frame.session, frame.sequence); query.next();) {
+      context_.shares.add(frame.source,
+                          -shareOfWord(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
+    }
     Query(keepWord_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, word.outcome,
-          NullIfEmpty{word.code}, NullIfEmpty{truncatedError(word.detail)}, NullIfEmpty{word.result},
-          context_.clock.wallNow() + retention)
+          NullIfEmpty{word.code}, NullIfEmpty{detail}, NullIfEmpty{word.result}, context_.clock.wallNow() + retention)
         .run();
+    context_.shares.add(frame.source, shareOfWord(frame.source, frame.origin, frame.session, frame.id,
+                                                  word.code.size() + detail.size() + word.result.size()));
   }
 }
 
@@ -198,7 +234,11 @@ void Inbox::release(InboxKey key) {
 }
 
 void Inbox::purge(std::size_t limit) {
-  Query(purge_, context_.clock.wallNow(), limit).run();
+  for (Query query(purge_, context_.clock.wallNow(), limit); query.next();) {
+    const std::string source = query.text(1);
+    context_.shares.add(source,
+                        -shareOfWord(source, query.view(2), query.view(3), query.view(4), query.as<std::size_t>(0)));
+  }
 }
 
 }  // namespace ackbox::store

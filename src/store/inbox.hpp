@@ -63,6 +63,8 @@ public:
 
   /// O(1), without a statement: what spares an agent that never defers all further questions.
   [[nodiscard]] std::uint64_t size();
+  /// Whether there is no room for a frame of this sender.
+  [[nodiscard]] bool isFull(const InboundFrame& frame, const DeferredOptions& limits);
 
   // --- Receiving.
 
@@ -111,6 +113,7 @@ private:
   Statement holds_;
   Statement markDeferred_;
   Statement remove_;
+  Statement dropWord_;
   Statement keepWord_;
   Statement unmark_;
   Statement retry_;

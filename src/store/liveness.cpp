@@ -1,6 +1,7 @@
 #include "store/liveness.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,7 +31,8 @@ bool isHeld(int descriptor, std::int64_t owner) {
 
 class KernelLiveness final : public Liveness {
 public:
-  explicit KernelLiveness(const std::filesystem::path& sidecar) : sidecar_(sidecar) {}
+  KernelLiveness(const std::filesystem::path& sidecar, const std::filesystem::path& database)
+      : sidecar_(sidecar), database_(database) {}
   ~KernelLiveness() override {
     if (descriptor_ >= 0) {
       close(descriptor_);
@@ -51,14 +53,42 @@ public:
 
 private:
   // Not before the first `hold`, so that a refused open leaves no file behind. Never deleted: another process may be
-  // about to lock the same name.
+  // about to lock the same name. A symbolic link is not followed: whoever may write into the folder would choose which
+  // file is opened, and made, with this process's rights.
   void open() {
     if (descriptor_ >= 0) {
       return;
     }
-    descriptor_ = ::open(sidecar_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    descriptor_ = ::open(sidecar_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
     if (descriptor_ < 0) {
+      if (errno == ELOOP) {
+        throw Error(Errc::cannotOpen, sidecar_.string() + " is a symbolic link, which is not followed: remove it");
+      }
       fail(Errc::cannotOpen, "cannot open");
+    }
+    struct stat own {};
+    if (fstat(descriptor_, &own) != 0 || !S_ISREG(own.st_mode)) {
+      throw Error(Errc::cannotOpen, sidecar_.string() + " is no regular file: remove it");
+    }
+    likeDatabase(own);
+  }
+
+  // Whoever may write the database must be able to lock here: an agent is not shut out because root came first. Asked
+  // for by its path: a descriptor on it, when closed, would take SQLite's locks away.
+  void likeDatabase(const struct stat& own) const {
+    struct stat database {};
+    if (stat(database_.c_str(), &database) != 0) {
+      return;
+    }
+    // Only root may give a file away; for all others it stays theirs.
+    if (own.st_uid != database.st_uid || own.st_gid != database.st_gid) {
+      if (fchown(descriptor_, database.st_uid, database.st_gid) != 0 && own.st_gid != database.st_gid) {
+        (void)!fchown(descriptor_, static_cast<uid_t>(-1), database.st_gid);
+      }
+    }
+    constexpr mode_t kReadWrite = 0666;
+    if ((own.st_mode & kReadWrite) != (database.st_mode & kReadWrite)) {
+      (void)!fchmod(descriptor_, database.st_mode & kReadWrite);
     }
   }
 
@@ -68,13 +98,14 @@ private:
   }
 
   const std::filesystem::path sidecar_;
+  const std::filesystem::path database_;
   int descriptor_ = -1;
 };
 
 }  // namespace
 
-std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar) {
-  return std::make_shared<KernelLiveness>(sidecar);
+std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar, const std::filesystem::path& database) {
+  return std::make_shared<KernelLiveness>(sidecar, database);
 }
 
 std::filesystem::path ownersFile(sqlite3* connection, std::string_view prefix) {
@@ -91,7 +122,7 @@ std::filesystem::path ownersFile(sqlite3* connection, std::string_view prefix) {
 
 bool ownerLives(const std::filesystem::path& sidecar, std::int64_t owner) {
   // Closing it drops no lock: those of the store belong to its own open file description.
-  const int descriptor = ::open(sidecar.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(sidecar.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   const bool lives = isHeld(descriptor, owner);
   if (descriptor >= 0) {
     close(descriptor);

@@ -25,7 +25,9 @@ public:
 
 /// Kernel locks (open file description locks, byte `owner`) on a sidecar file of our own: the kernel drops them when
 /// the process dies, however it dies. Never on SQLite's own files, whose POSIX locks a close would drop.
-[[nodiscard]] std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar);
+/// The sidecar takes the mode, and where this process may give it away, the owner of `database`.
+[[nodiscard]] std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar,
+                                                       const std::filesystem::path& database = {});
 
 /// The sidecar of the connection's file. One for each set of tables, as owners are numbered by them; named after
 /// SQLite's own idea of the path, so that two names of one file (a symbolic link, a relative path) lead to the same

@@ -59,6 +59,11 @@ void Oldest::advance(std::size_t looks) {
   }
 }
 
+bool Oldest::isNoneLive(std::size_t looks) {
+  advance(looks);
+  return !exact_ && !due_;
+}
+
 void Oldest::forget() noexcept {
   exact_ = false;
   settled_ = 0;

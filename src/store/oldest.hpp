@@ -27,6 +27,8 @@ public:
   void advanceIfDue();
   /// Moves on, also past what other processes settled; looks at no more than `looks` rows.
   void advance(std::size_t looks);
+  /// Whether no row is live, as far as `looks` rows tell.
+  [[nodiscard]] bool isNoneLive(std::size_t looks);
   /// When the oldest live row was enqueued, as far as a look has found it.
   [[nodiscard]] std::optional<WallTime> enqueuedAt() const noexcept {
     return exact_ ? std::optional(enqueuedAt_) : std::nullopt;

@@ -49,9 +49,8 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
     context_.inFlight.claims.flush();
   }
   const std::vector<Supersedable> leaving = rows_.supersedable(peer->key, frame);
-  if (auto refusal =
-          refuseFull(frame, counters.live(), static_cast<std::uint64_t>(counters.value(Counter::pendingBytes)), leaving,
-                     context_.options)) {
+  if (auto refusal = refuseFull(frame, counters.live(), counters.liveBytes(), leaving, context_.options);
+      refusal && !isSaidToBeFull()) {
     return *refusal;
   }
   SessionTail& tail = tailOf({peer->key, frame}, frame.priority);
@@ -71,6 +70,20 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   return receipt;
 }
 
+// A queue without a message is not full, whatever the gauges say. They are counted anew before the commit.
+bool Outbox::isSaidToBeFull() {
+  // Of dead letters that lie before the oldest live row; the next refusal goes on behind them.
+  constexpr std::size_t kRowsLookedAt = 256;
+  Counters& counters = context_.counters;
+  if (!counters.isDoubtful()) {
+    flush();
+    if (context_.oldest.isNoneLive(kRowsLookedAt)) {
+      counters.doubt();
+    }
+  }
+  return counters.isDoubtful();
+}
+
 void Outbox::flush() {
   if (gathered_.empty()) {
     return;
@@ -84,7 +97,7 @@ void Outbox::flush() {
 
 void Outbox::supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt) {
   for (const Supersedable& message : messages) {
-    rows_.remove(message.key);
+    rows_.supersede(message);
     static_cast<void>(context_.claimCache.take(message.key));
     context_.counters.leave(message.session, MessageState::pending, 1, message.bytes);
     context_.counters.add(Counter::superseded, 1);
@@ -104,6 +117,7 @@ std::uint64_t Outbox::redrive(const Redrive& letter) {
   SessionTail& tail = letter.sequence == 0 ? unordered : tailOf({letter.peer, letter.sessionName}, kPriorityDefault);
   const SessionTail place = tail.next(tail.priority);
   const delivery::MessageKey newKey = context_.counters.value(Counter::lastKey) + 1;
+  rows_.vacate(letter.key);
   if (Query(redrive_, letter.key, place.lastSequence, context_.clock.wallNow(), newKey).run() == 0) {
     throw Error(Errc::invalidTransition, "only a dead letter is redriven");
   }

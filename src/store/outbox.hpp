@@ -60,6 +60,7 @@ private:
   SessionTail begin(const SessionName& session, std::uint8_t priority);
   void append(delivery::PeerKey peer, SessionTail& tail, const SessionTail& place, const delivery::RowSeen& row,
               std::int64_t bytes);
+  [[nodiscard]] bool isSaidToBeFull();
   void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);
 
   Context& context_;

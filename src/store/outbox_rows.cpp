@@ -48,13 +48,14 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
           connection,
           std::string("SELECT o.id,o.session_id,")
               .append(kMessageId)
-              .append(",o.sequence,length(o.data) FROM #sessions AS s CROSS JOIN #outbox AS o INDEXED BY "
+              .append(",o.sequence,length(o.data),o.attempt>0 FROM #sessions AS s CROSS JOIN #outbox AS o INDEXED BY "
                       "#outbox_supersedable ON o.session_id=s.id WHERE s.peer_id=?1 AND s.name=?2 AND s.lane=0 AND "
                       "o.state=0 AND o.supersede_key=?3 AND ")
               .append(kRowOwner)
               .append(" IS NULL ORDER BY o.id"),
           prefix),
-      remove_(connection, "DELETE FROM #outbox WHERE id=?1", prefix) {}
+      remove_(connection, "DELETE FROM #outbox WHERE id=?1", prefix),
+      vacated_(connection, prefix) {}
 
 std::optional<SessionTail> OutboxRows::findSession(const SessionName& session) {
   Query query(findSession_, session.peer, session.name, session.lane);
@@ -155,9 +156,21 @@ std::vector<Supersedable> OutboxRows::supersedable(delivery::PeerKey peer, const
   }
   Query query(supersedable_, peer, frame.session, frame.supersedeKey);
   while (query.next()) {
-    found.push_back({query.integer(0), query.integer(1), query.text(2), query.as<std::uint64_t>(3), query.integer(4)});
+    found.push_back({query.integer(0), query.integer(1), query.text(2), query.as<std::uint64_t>(3), query.integer(4),
+                     query.integer(5) != 0});
   }
   return found;
+}
+
+void OutboxRows::supersede(const Supersedable& message) {
+  if (message.wasTried) {
+    vacate(message.key);
+  }
+  remove(message.key);
+}
+
+void OutboxRows::vacate(delivery::MessageKey key) {
+  vacated_.leave(key, VacatedNumbers::Unless::untried);
 }
 
 void OutboxRows::remove(delivery::MessageKey key) {
@@ -179,9 +192,9 @@ std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown, co
 
 std::optional<EnqueueReceipt> refuseFull(const Frame& frame, std::uint64_t live, std::uint64_t liveBytes,
                                          const std::vector<Supersedable>& leaving, const OutboxOptions& options) {
-  live -= leaving.size();
+  live -= std::min<std::uint64_t>(live, leaving.size());
   for (const Supersedable& message : leaving) {
-    liveBytes -= static_cast<std::uint64_t>(message.bytes);
+    liveBytes -= std::min(liveBytes, static_cast<std::uint64_t>(message.bytes));
   }
   const auto refuse = [&frame](const char* limit, std::uint64_t value) {
     return EnqueueReceipt{EnqueueStatus::queueFull, frame.id, 0,

@@ -16,6 +16,7 @@
 #include "store/claim_cache.hpp"
 #include "store/message_ids.hpp"
 #include "store/sql.hpp"
+#include "store/vacated_numbers.hpp"
 
 namespace ackbox::store {
 
@@ -55,6 +56,7 @@ struct Supersedable {
   std::string messageId;
   std::uint64_t sequence = 0;
   std::int64_t bytes = 0;
+  bool wasTried = false;
 };
 
 /// A message that is to be stored.
@@ -87,6 +89,10 @@ public:
   /// The pending messages that `frame` would take the place of, oldest first.
   [[nodiscard]] std::vector<Supersedable> supersedable(delivery::PeerKey peer, const Frame& frame);
   void remove(delivery::MessageKey key);
+  /// Removes it for the one that takes its place.
+  void supersede(const Supersedable& message);
+  /// Before the message gets another number.
+  void vacate(delivery::MessageKey key);
 
 private:
   /// The statements for rows of one shape, by how many each of them stores; made when they are first needed.
@@ -117,6 +123,7 @@ private:
   Statement sequenceOf_;
   Statement supersedable_;
   Statement remove_;
+  VacatedNumbers vacated_;
 };
 
 /// The refusal that `frame` meets, whatever the queue: its peer is unknown or it is too large.

@@ -13,7 +13,7 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
       insert_(context.prepare("INSERT INTO #owners(pid,opened_at_ms) VALUES(?1,?2)")),
       selectOthers_(context.prepare("SELECT id FROM #owners WHERE id<>?1")),
       // What its release would have told of a session; that no settle of its claims can come, its rows' numbers say.
-      selectSessions_(context.prepare(std::string("SELECT o.session_id,max(o.sequence),min(o.id) FROM ")
+      selectSessions_(context.prepare(std::string("SELECT o.session_id,min(o.id) FROM ")
                                           .append(kClaimedRows)
                                           .append(" WHERE c.owner_id=?1 AND o.sequence<>0 GROUP BY o.session_id"))),
       returnRows_(context.prepare(std::string("UPDATE #outbox SET attempt=attempt+1 WHERE id IN (SELECT o.id FROM ")
@@ -68,9 +68,7 @@ void Owners::refresh() {
 void Owners::putBack(std::int64_t owner) {
   context_.inFlight.claims.flush();
   for (Query query(selectSessions_, owner); query.next();) {
-    SessionState& state = context_.states.change(query.integer(0));
-    state.offeredSequence = std::max(state.offeredSequence, query.as<std::uint64_t>(1));
-    state.head = query.integer(2);
+    context_.states.change(query.integer(0)).head = query.integer(1);
   }
   Query(returnRows_, owner).run();
   context_.inFlight.claims.removeAll(owner);

@@ -36,8 +36,9 @@ PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters&
   const bool own = query.integer(kFirst + static_cast<int>(kPeerCounterCount)) != 0;
   const auto at = [&](Counter counter) {
     const auto index = static_cast<std::size_t>(counter);
-    return static_cast<std::uint64_t>(own ? query.integer(kFirst + static_cast<int>(index)) + uncounted.at(index)
-                                          : totals.at(index));
+    const std::int64_t value =
+        own ? query.integer(kFirst + static_cast<int>(index)) + uncounted.at(index) : totals.at(index);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, value));
   };
   PeerStats stats;
   stats.peer = query.text(0);
@@ -70,8 +71,8 @@ SessionStats sessionStatsOf(const Query& query) {
   SessionStats stats;
   stats.peer = query.text(0);
   stats.session = query.text(1);
-  stats.live = query.as<std::uint64_t>(2);
-  stats.failed = query.as<std::uint64_t>(3);
+  stats.live = static_cast<std::uint64_t>(std::max<std::int64_t>(0, query.integer(2)));
+  stats.failed = static_cast<std::uint64_t>(std::max<std::int64_t>(0, query.integer(3)));
   stats.lastSequence = query.as<std::uint64_t>(4);
   stats.acceptedSequence = query.as<std::uint64_t>(5);
   stats.inFlight = query.integer(6) != 0 && stats.live != 0;
@@ -91,15 +92,15 @@ OutboxOptions withClock(OutboxOptions options) {
 }  // namespace
 
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options) {
-  SQLite::Database database = openForReading(file, options);
+  const ReadConnection database(file, options, Reading::leavesNoTrace);
   // As if nothing may be created, whatever the options say.
   requireUsable(schemaVersion(database.getHandle(), options.tablePrefix), false);
 }
 
 struct Reader::Body {
-  Body(const std::filesystem::path& file, const OutboxOptions& givenOptions)
+  Body(const std::filesystem::path& file, const OutboxOptions& givenOptions, Reading reading)
       : options(withClock(givenOptions)),
-        database(openForReading(file, options)),
+        database(file, options, reading),
         fileName(sqlite3_db_filename(database.getHandle(), "main")),
         counters(database.getHandle(), options.tablePrefix),
         oldest(database.getHandle(),
@@ -149,6 +150,10 @@ struct Reader::Body {
                           .append(kClaimedRows)
                           .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id GROUP BY s.peer_id"),
                       options.tablePrefix),
+        senders(database.getHandle(),
+                "SELECT source,sessions,origins,marks,bytes,inbox,inbox_bytes FROM #inbound_senders ORDER BY "
+                "bytes+inbox_bytes DESC, source LIMIT ?1",
+                options.tablePrefix),
         owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
         explainer(database.getHandle(), options),
         status(database.getHandle(), options.tablePrefix) {}
@@ -164,7 +169,7 @@ struct Reader::Body {
 
   std::mutex mutex;
   // Guarded by mutex.
-  SQLite::Database database;
+  ReadConnection database;
   const char* const fileName;
   Counters counters;
   Statement oldest;
@@ -177,6 +182,7 @@ struct Reader::Body {
   Statement sessions;
   Statement claims;
   Statement claimsOfPeers;
+  Statement senders;
   Statement owners;
   Explainer explainer;
   StatusReader status;
@@ -186,8 +192,8 @@ struct Reader::Body {
   std::int64_t floorSeen = 0;
 };
 
-Reader::Reader(const std::filesystem::path& file, const OutboxOptions& options)
-    : body_(std::make_unique<Body>(file, options)) {}
+Reader::Reader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading)
+    : body_(std::make_unique<Body>(file, options, reading)) {}
 
 Reader::~Reader() = default;
 
@@ -222,6 +228,10 @@ std::optional<WallTime> Reader::Body::readOldest() {
 std::optional<MessageInfo> Reader::Body::readMessage(std::string_view messageId) {
   Query query(find, messageId);
   return query.next() ? std::optional(infoOf(query)) : std::nullopt;
+}
+
+bool Reader::isImmutable() const noexcept {
+  return body_->database.isImmutable();
 }
 
 Stats Reader::stats() const {
@@ -360,6 +370,18 @@ std::vector<BlockedSession> Reader::blockedSessions(std::size_t limit) const {
   const std::scoped_lock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   return body_->status.blocked(limit);
+}
+
+std::vector<InboundSenderStats> Reader::inboundSenders(std::size_t limit) const {
+  requirePageLimit(limit);
+  const std::scoped_lock lock(body_->mutex);
+  std::vector<InboundSenderStats> senders;
+  for (Query query(body_->senders, limit); query.next();) {
+    senders.push_back({query.text(0), query.as<std::uint64_t>(1), query.as<std::uint64_t>(2),
+                       query.as<std::uint64_t>(3), query.as<std::uint64_t>(4), query.as<std::uint64_t>(5),
+                       query.as<std::uint64_t>(6)});
+  }
+  return senders;
 }
 
 std::optional<Explanation> Reader::explain(std::string_view messageId) const {

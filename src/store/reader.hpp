@@ -14,6 +14,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/stats.hpp"
 #include "store/message_pages.hpp"
+#include "store/snapshot.hpp"
 #include "store/status.hpp"
 
 namespace ackbox::store {
@@ -27,9 +28,11 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
 class Reader {
 public:
   /// The file must have been opened by a `Store` before, or have passed `requireOutbox`.
-  Reader(const std::filesystem::path& file, const OutboxOptions& options);
+  Reader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading = Reading::folds);
   ~Reader();
 
+  /// See `ReadConnection`.
+  [[nodiscard]] bool isImmutable() const noexcept;
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] std::vector<PeerStats> peerStats() const;
   [[nodiscard]] std::optional<SessionStats> sessionStats(std::string_view peer, std::string_view session) const;
@@ -43,6 +46,7 @@ public:
   [[nodiscard]] StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
                                              std::int64_t after) const;
   [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const;
+  [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit) const;
   /// The reasons that the file knows; the sentence is the caller's to write.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
   /// Of the live owners.

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <string>
 
+#include "store/sender_shares.hpp"
 #include "store/sql.hpp"
 
 namespace ackbox::store {
@@ -137,7 +138,7 @@ CREATE TABLE #session_states(  -- what moves of each session
   session_id INTEGER PRIMARY KEY,      -- whose it is
   last_sequence INTEGER NOT NULL,      -- of its newest message, from 1
   previous_sequence INTEGER NOT NULL,  -- of the last message stood by: acked or deferred
-  offered_sequence INTEGER NOT NULL,   -- highest that was ever in a request
+  confirmed_sequence INTEGER NOT NULL,  -- highest that the peer is known to have accepted of this file
   due_at_ms INTEGER NOT NULL,          -- backoff of its head
   due_is_firm INTEGER NOT NULL,        -- 1: due_at_ms stands however far ahead
   live INTEGER NOT NULL,               -- gauge: rows that are not settled
@@ -321,21 +322,45 @@ ALTER TABLE #peers ADD COLUMN reset_at_ms INTEGER NOT NULL DEFAULT 0;        -- 
 ALTER TABLE #peers ADD COLUMN resent INTEGER NOT NULL DEFAULT 0;             -- total: messages sent again for that
 ALTER TABLE #sessions ADD COLUMN recall INTEGER NOT NULL DEFAULT 0;  -- the recalls at which its rows were put back
 ALTER TABLE #meta ADD COLUMN recalls INTEGER NOT NULL DEFAULT 0;     -- how often old rows were put back, by anyone
-UPDATE #session_states SET offered_sequence=max(offered_sequence, rows.offered) FROM (SELECT session_id, max(sequence)
-  AS offered FROM #outbox WHERE attempt>0 GROUP BY session_id) AS rows
-  WHERE rows.session_id=#session_states.session_id;
+CREATE TABLE #vacated_numbers(  -- above confirmed_sequence, left by their messages after they may have been sent
+  session_id INTEGER NOT NULL,  -- whose they are
+  sequence INTEGER NOT NULL,    -- the number
+  message_id TEXT NOT NULL,     -- of the message that had it
+  PRIMARY KEY(session_id, sequence)
+) WITHOUT ROWID;
 -- What an inbound session's newest frame was, and what is known of a sender's store whatever the session.
 ALTER TABLE #inbound_sessions ADD COLUMN accepted_id TEXT NOT NULL DEFAULT ''; -- empty: from before version 3
 ALTER TABLE #inbound_sessions ADD COLUMN accepted_digest INTEGER;              -- of its type and data, see digest.hpp
 ALTER TABLE #processed_messages ADD COLUMN digest INTEGER;                     -- the same; NULL: from before version 3
 CREATE TABLE #inbound_origins(  -- stores of others that frames of sessions came from
-  source TEXT NOT NULL,     -- the sender's agent URI
-  origin TEXT NOT NULL,     -- the sender's store
-  epoch INTEGER NOT NULL,   -- highest seen: a lower one betrays a restored copy
+  source TEXT NOT NULL,           -- the sender's agent URI
+  origin TEXT NOT NULL,           -- the sender's store
+  epoch INTEGER NOT NULL,         -- highest seen: a lower one betrays a restored copy
+  state INTEGER NOT NULL,         -- 0 open, 1 closed and its sessions are being taken away, 2 closed; never renumber
+  began_at_ms INTEGER NOT NULL,   -- when its first frame was accepted
+  seen_at_ms INTEGER NOT NULL,    -- when its newest was, to a day
   PRIMARY KEY(source, origin)
 ) WITHOUT ROWID;
-INSERT INTO #inbound_origins SELECT source, origin, max(epoch) FROM #inbound_sessions WHERE source<>''
-  GROUP BY source, origin;
+-- For whoever closes stores that were silent for long after others took their place.
+CREATE INDEX #inbound_origins_seen ON #inbound_origins(source, seen_at_ms) WHERE state = 0;
+CREATE INDEX #inbound_origins_began ON #inbound_origins(source, began_at_ms);
+CREATE INDEX #inbound_origins_closing ON #inbound_origins(source) WHERE state = 1;
+INSERT INTO #inbound_origins SELECT source, origin, max(epoch), 0, 0, max(updated_at_ms) FROM #inbound_sessions
+  WHERE source<>'' GROUP BY source, origin;
+-- What a sender makes this file keep. Its rows are counted once, when the tables come to this version.
+CREATE TABLE #inbound_senders(  -- what each sender's marks and waiting frames take up
+  source TEXT PRIMARY KEY,       -- the sender's agent URI
+  sessions INTEGER NOT NULL,     -- gauge: its rows of the inbound sessions
+  origins INTEGER NOT NULL,      -- gauge: its rows of the inbound origins
+  marks INTEGER NOT NULL,        -- gauge: its processed messages and last words
+  bytes INTEGER NOT NULL,        -- gauge: what these rows take, reckoned from the lengths of their texts
+  inbox INTEGER NOT NULL,        -- gauge: its rows of the inbox
+  inbox_bytes INTEGER NOT NULL   -- gauge: their data
+) WITHOUT ROWID;
+ALTER TABLE #counters ADD COLUMN refused_limits INTEGER NOT NULL DEFAULT 0;  -- total: inbound frames beyond their sender's limits
+ALTER TABLE #counters ADD COLUMN inbound_bytes INTEGER NOT NULL DEFAULT 0;   -- gauge: bytes of all senders' rows
+ALTER TABLE #counters ADD COLUMN inbox_bytes INTEGER NOT NULL DEFAULT 0;     -- gauge: data of the inbox
+ALTER TABLE #counters ADD COLUMN recounts INTEGER NOT NULL DEFAULT 0;        -- total: how often gauges were counted anew
 ALTER TABLE #counters ADD COLUMN stale_epochs INTEGER NOT NULL DEFAULT 0;  -- total: inbound frames of stores that went back
 ALTER TABLE #counters ADD COLUMN id_conflicts INTEGER NOT NULL DEFAULT 0;  -- total: inbound frames under a used id
 )sql";
@@ -363,11 +388,29 @@ constexpr Table kTables[] = {
     {"inbox_results", 3},
     {"peer_counters", 3},
     {"inbound_origins", 3},
+    {"vacated_numbers", 3},
+    {"inbound_senders", 3},
 };
 
 bool hasTable(sqlite3* connection, const std::string& name) {
-  Statement statement(connection, "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?1", {});
+  // A virtual table would be another's code.
+  Statement statement(
+      connection,
+      "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?1 COLLATE NOCASE AND sql LIKE 'CREATE TABLE %'", {});
   return Query(statement, name).next();
+}
+
+// Nothing of ours has triggers. One would run in every statement, also those of a tool that only opens the file.
+void refuseTriggers(sqlite3* connection, std::string_view prefix) {
+  Statement statement(connection, "SELECT name FROM sqlite_master WHERE type='trigger' AND tbl_name=?1 COLLATE NOCASE",
+                      {});
+  for (const Table& table : kTables) {
+    const std::string name = std::string(prefix) + table.name;
+    if (Query query(statement, name); query.next()) {
+      throw Error(Errc::databaseError, "trigger " + query.text(0) + " on table " + name +
+                                           " is not ackbox's: drop it (DROP TRIGGER), or open another file");
+    }
+  }
 }
 
 }  // namespace
@@ -387,6 +430,7 @@ std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
     throw Error(Errc::databaseCorrupt, "table " + start + "schema is empty");
   }
   const std::int64_t version = query.integer(0);
+  refuseTriggers(connection, prefix);
   for (const Table& table : kTables) {
     // A newer version may have other tables; the caller refuses it for being newer.
     if (version >= table.sinceVersion && version <= currentSchemaVersion() &&
@@ -416,6 +460,7 @@ void migrate(sqlite3* connection, std::string_view prefix, std::int64_t version)
       execute(connection, expand(migration.sql, prefix));
     }
   }
+  recountSenders(connection, prefix);
   Statement statement(connection, "UPDATE #schema SET version=?1", prefix);
   Query(statement, currentSchemaVersion()).run();
 }

@@ -15,7 +15,7 @@ constexpr std::size_t kWrittenTogether = 16;
 
 std::string writeText(std::size_t rows) {
   return "REPLACE INTO "
-         "#session_states(session_id,last_sequence,previous_sequence,offered_sequence,due_at_ms,due_is_firm,"
+         "#session_states(session_id,last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,"
          "live,failed,head_id) VALUES" +
          repeated("(?,?,?,?,?,?,?,?,?)", rows);
 }
@@ -27,10 +27,11 @@ void throwStateMissing(delivery::SessionKey session) {
 }
 
 SessionStates::SessionStates(sqlite3* connection, std::string_view prefix)
-    : select_(connection,
-              "SELECT last_sequence,previous_sequence,offered_sequence,due_at_ms,due_is_firm,live,failed,head_id FROM "
-              "#session_states WHERE session_id=?1",
-              prefix),
+    : select_(
+          connection,
+          "SELECT last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,live,failed,head_id FROM "
+          "#session_states WHERE session_id=?1",
+          prefix),
       write_(connection, writeText(1), prefix),
       writeMany_(connection, writeText(kWrittenTogether), prefix) {}
 
@@ -59,7 +60,7 @@ SessionStates::Entry& SessionStates::entryOf(delivery::SessionKey session) {
   SessionState state;
   state.lastSequence = query.as<std::uint64_t>(0);
   state.previousSequence = query.as<std::uint64_t>(1);
-  state.offeredSequence = query.as<std::uint64_t>(2);
+  state.confirmedSequence = query.as<std::uint64_t>(2);
   state.dueAt = query.instant(3);
   state.isFirm = query.integer(4) != 0;
   state.live = query.integer(5);
@@ -87,7 +88,7 @@ void SessionStates::write(Statement& statement, std::size_t first, std::size_t c
   for (std::size_t place = first; place < first + count; ++place) {
     Entry& entry = entries_.find(changed_[place])->second;
     const SessionState& state = entry.state;
-    query.add(changed_[place], state.lastSequence, state.previousSequence, state.offeredSequence, state.dueAt,
+    query.add(changed_[place], state.lastSequence, state.previousSequence, state.confirmedSequence, state.dueAt,
               state.isFirm, state.live, state.failed, state.head);
     entry.isChanged = false;
   }

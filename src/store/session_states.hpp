@@ -25,8 +25,8 @@ struct SessionState {
   std::uint64_t lastSequence = 0;
   /// Of the last message stood by: acked or deferred.
   std::uint64_t previousSequence = 0;
-  /// The highest that was ever in a request.
-  std::uint64_t offeredSequence = 0;
+  /// The highest that the peer is known to have accepted of this file.
+  std::uint64_t confirmedSequence = 0;
   WallTime dueAt{};
   /// `dueAt` stands however far ahead it is.
   bool isFirm = false;

@@ -53,6 +53,7 @@ bool isSettle(Transition transition) {
 Settles::Settles(Context& context, Orders& orders)
     : context_(context),
       orders_(orders),
+      vacated_(context.connection.handle(), context.connection.prefix()),
       // Asked for before the change, in the same transaction: RETURNING makes a table of its own for each row, which
       // costs three times the rest of a settle.
       find_(context.prepare(std::string("SELECT session_id,sequence,length(data),created_at_ms,")
@@ -69,12 +70,12 @@ Settles::Settles(Context& context, Orders& orders)
           context.prepare(std::string("UPDATE #outbox SET state=?4, attempt=attempt+(?3 IS NOT NULL), due_at_ms=?5, "
                                       "retry_count=retry_count+?6, reason=?7, last_error=coalesce(?8,last_error)") +
                           kGuard)),
-      locate_(context.prepare(
-          std::string("SELECT o.id, o.session_id, o.sequence, ")
-              .append(kRowState)
-              .append(", o.attempt, p.name, s.name, p.agent FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id "
-                      "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=")
-              .append(keyOfMessage()))),
+      locate_(context.prepare(std::string("SELECT o.id, o.session_id, o.sequence, ")
+                                  .append(kRowState)
+                                  .append(", o.attempt, p.name, s.name, p.agent, p.store, p.resets FROM #outbox AS o "
+                                          "JOIN #sessions AS s ON s.id=o.session_id "
+                                          "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=")
+                                  .append(keyOfMessage()))),
       purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
                              "ORDER BY due_at_ms LIMIT ?2)")) {}
 
@@ -115,23 +116,38 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool 
   }
   const Guard guard = guardOf(settlement);
   std::optional<Found> found = find(settlement, guard);
-  if (!found || !write(settlement, guard, next, found->isKnown)) {
+  if (!found) {
+    return std::nullopt;
+  }
+  if (found->facts.sequence != 0) {
+    noteProof(settlement, next, found->facts, isOwn);
+  }
+  if (!write(settlement, guard, next, found->isKnown)) {
     return std::nullopt;
   }
   static_cast<void>(context_.claimCache.take(settlement.key));
   RowFacts& facts = found->facts;
   if (settlement.from == MessageState::sending) {
     context_.inFlight.rows.remove(settlement.key);
-    if (facts.sequence != 0) {
-      std::uint64_t& offered = context_.inFlight.offered[facts.session];
-      offered = std::max(offered, facts.sequence);
-    }
   }
   count(settlement, next, facts);
   if (next == Next::failed) {
     finishFailed(settlement);
   }
   return SettledMessage{settlement.key, facts.session, std::move(facts.messageId), facts.sequence};
+}
+
+// Only an answer that counts says what the peer has. A request proves nothing: its answer may be one that does not.
+void Settles::noteProof(const Settlement& settlement, Next next, const RowFacts& row, bool isOwn) {
+  const bool isAnswer = settlement.transition == Transition::ack || settlement.transition == Transition::defer;
+  if (isOwn && isAnswer && settlement.from == MessageState::sending) {
+    std::uint64_t& confirmed = context_.inFlight.confirmed[row.session];
+    confirmed = std::max(confirmed, row.sequence);
+  } else if ((next == Next::acked || next == Next::gone) &&
+             row.sequence > context_.states.of(row.session).confirmedSequence) {
+    vacated_.leave(settlement.key,
+                   next == Next::acked ? VacatedNumbers::Unless::never : VacatedNumbers::Unless::untried);
+  }
 }
 
 Settles::Guard Settles::guardOf(const Settlement& settlement) {
@@ -274,6 +290,8 @@ std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
   found.peer = query.text(5);
   found.session = query.text(6);
   found.agent = query.text(7);
+  found.store = query.text(8);
+  found.resets = query.integer(9);
   return found;
 }
 
@@ -293,7 +311,7 @@ std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
 }
 
 Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                    const FrameResult& word) {
+                                    const FrameResult& word, std::string_view origin) {
   using Kind = Store::LaterWord::Kind;
   Store::LaterWord reply;
   std::optional<Located> found = locate(messageId);
@@ -304,6 +322,15 @@ Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view mes
   }
   if (found && sequence != 0 && sequence != found->settlement.sequence) {
     // About a number that the message had before it was redriven: its new one is on its way, or has its own word.
+    found.reset();
+  }
+  // The word of a store that is lost, or one from before the peer forgot, comes late: what it is about goes out again,
+  // and what the peer still knows is a duplicate then.
+  const auto isLate = [&] {
+    const bool isOfOther = !origin.empty() && !found->store.empty() && origin != found->store;
+    return isOfOther || (found->resets > 0 && found->settlement.from == MessageState::pending);
+  };
+  if (found && isLate()) {
     found.reset();
   }
   if (found && word.outcome == Outcome::nack && found->settlement.from == MessageState::sent) {
@@ -326,6 +353,13 @@ Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view mes
   if (!who) {
     context_.counters.add(Counter::staleSettles, 1);
     return reply;
+  }
+  if (word.outcome == Outcome::ack && who->sequence != 0) {
+    // No answer may ever tell: the next frame names it all the same, so that a peer that has lost it does not take that
+    // one before.
+    SessionState& state = context_.states.change(who->session);
+    state.previousSequence = std::max(state.previousSequence, who->sequence);
+    state.confirmedSequence = std::max(state.confirmedSequence, who->sequence);
   }
   return {Kind::settled, *who, std::move(found->peer), std::move(found->session)};
 }

@@ -8,6 +8,7 @@
 #include "store/context.hpp"
 #include "store/orders.hpp"
 #include "store/store.hpp"
+#include "store/vacated_numbers.hpp"
 
 namespace ackbox::store {
 
@@ -22,7 +23,7 @@ public:
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
   std::optional<Store::AckedById> ackById(std::string_view messageId);
   Store::LaterWord applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                             const FrameResult& word);
+                             const FrameResult& word, std::string_view origin);
   /// Deletes up to `limit` acknowledged rows whose retention is over by `until`.
   std::size_t purgeAcked(std::size_t limit, WallTime until);
 
@@ -33,6 +34,9 @@ private:
     std::string peer;
     std::string session;
     std::string agent;
+    /// The peer's store, as far as it was told, and how often the peer had forgotten.
+    std::string store;
+    std::int64_t resets = 0;
   };
   std::optional<Located> locate(std::string_view messageId);
   void finishFailed(const delivery::Settlement& settlement);
@@ -58,9 +62,12 @@ private:
   /// Removes what settlements left to be removed together.
   void removeKnown();
   void count(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row);
+  /// What the settlement of an ordered message says of what its peer has.
+  void noteProof(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row, bool isOwn);
 
   Context& context_;
   Orders& orders_;
+  VacatedNumbers vacated_;
   Statement find_;
   Statement remove_;
   Statement removeMany_;

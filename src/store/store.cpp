@@ -1,5 +1,6 @@
 #include "store/store.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "store/owners.hpp"
 #include "store/peer_memory.hpp"
 #include "store/peers.hpp"
+#include "store/recount.hpp"
 #include "store/schema.hpp"
 #include "store/settles.hpp"
 #include "store/transaction.hpp"
@@ -34,8 +36,9 @@ struct Parts {
         tails(connection.handle(), connection.prefix(), counters, states),
         oldest(connection.handle(), connection.prefix(), counters),
         inFlight(connection),
-        context{connection, counters,   states,  tails,          oldest,
-                inFlight,   claimCache, options, *options.clock, *options.random},
+        shares(connection.handle(), connection.prefix(), counters),
+        context{connection, counters, states,  tails,          oldest,         inFlight,
+                claimCache, shares,   options, *options.clock, *options.random},
         peers(context),
         memory(context, peers),
         orders(context),
@@ -56,6 +59,7 @@ struct Parts {
   Oldest oldest;
   InFlight inFlight;
   ClaimCache claimCache;
+  SenderShares shares;
   Context context;
   Peers peers;
   PeerMemory memory;
@@ -113,7 +117,9 @@ struct Store::Body {
   void readMeta();
   void notice(std::int64_t nowRecalled) noexcept;
   void reload();
+  void requireForward(std::uint64_t epochNow);
   void forgetAll() noexcept;
+  RepairReport recount(bool byHand);
   void flushClaims();
 
   // Constant after construction.
@@ -129,6 +135,9 @@ struct Store::Body {
   // The same, and what this transaction makes of it.
   std::int64_t recalls = 0;
   std::optional<std::int64_t> recallsNow;
+  // As of the last commit that was seen: neither ever falls.
+  std::uint64_t epochSeen = 0;
+  std::int64_t lastKeySeen = 0;
 
   /// What a nested scope puts back when it is undone.
   struct Scope {
@@ -155,7 +164,8 @@ Store::Body::Body(const StoreOptions& storeOptions)
   transaction.begin(options.durability == Durability::powerCut);
   try {
     open(storeOptions.liveness ? storeOptions.liveness
-                               : kernelLiveness(store::ownersFile(connection.handle(), connection.prefix())));
+                               : kernelLiveness(store::ownersFile(connection.handle(), connection.prefix()),
+                                                sqlite3_db_filename(connection.handle(), "main")));
     parts->states.flush();
     parts->counters.writeAll();
     transaction.commit();
@@ -191,10 +201,23 @@ void Store::Body::readMeta() {
   {
     Query query(parts->selectMeta);
     query.next();
+    requireForward(query.as<std::uint64_t>(0));
     epoch = query.as<std::uint64_t>(0);
     nowRecalled = query.integer(1);
   }
   notice(nowRecalled);
+}
+
+// What is in memory, and what was told of rows, is of another file when a backup is written over one that is in use.
+void Store::Body::requireForward(std::uint64_t epochNow) {
+  const std::int64_t lastKeyNow = parts->counters.writtenLastKey();
+  if (epochNow < epochSeen || lastKeyNow < lastKeySeen) {
+    throw Error(Errc::databaseError,
+                "the file went back to an earlier state while this process had it open: restart the process, with the "
+                "newer file if there is one");
+  }
+  epochSeen = epochNow;
+  lastKeySeen = lastKeyNow;
 }
 
 // Whoever puts old rows back tells nobody of them.
@@ -216,6 +239,7 @@ void Store::Body::reload() {
   parts->orders.refresh();
   readMeta();
   parts->marks.forget();
+  parts->shares.forget();
 }
 
 void Store::Body::flushClaims() {
@@ -226,7 +250,31 @@ void Store::Body::flushClaims() {
   } else {
     inFlight.claims.flush();
   }
-  inFlight.flushOffered(parts->states);
+  inFlight.flushConfirmed(parts->states);
+}
+
+RepairReport Store::Body::recount(bool byHand) {
+  Parts& all = written();
+  all.tails.writeAll();
+  all.marks.flush();
+  all.shares.flush();
+  all.states.flush();
+  all.counters.writeAll();
+  RepairReport report = store::recount(connection.handle(), connection.prefix(), byHand);
+  all.outbox.forgetSessions();
+  all.counters.forget();
+  all.states.forget();
+  all.tails.forget();
+  all.oldest.forget();
+  all.claimCache.forget();
+  all.marks.forget();
+  all.shares.forget();
+  if (report.mended != 0) {
+    Query query(all.selectMeta);
+    query.next();
+    recallsNow = query.integer(1);
+  }
+  return report;
 }
 
 void Store::Body::forgetAll() noexcept {
@@ -241,6 +289,7 @@ void Store::Body::forgetAll() noexcept {
   parts->inFlight.forget();
   parts->claimCache.forget();
   parts->marks.forget();
+  parts->shares.forget();
 }
 
 Store::Store(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
@@ -279,6 +328,7 @@ void Store::begin(bool durable, bool patient) {
 }
 
 void Store::commit() {
+  std::int64_t lastKey = 0;
   try {
     body_->written();
     if (!shared()) {
@@ -286,16 +336,22 @@ void Store::commit() {
     }
     body_->parts->tails.flush();
     body_->parts->marks.flush();
+    body_->parts->shares.flush();
     body_->parts->outbox.forgetTooMany();
     body_->flushClaims();
     body_->parts->states.flush();
     body_->parts->oldest.advanceIfDue();
     body_->parts->counters.flush();
+    if (body_->parts->counters.isDoubtful()) {
+      body_->recount(false);
+    }
+    lastKey = body_->parts->counters.writtenLastKey();
     body_->transaction.commit();
   } catch (...) {
     rollback();
     throw;
   }
+  body_->lastKeySeen = lastKey;
   body_->parts->inFlight.claims.committed();
   body_->scopes.clear();
   if (body_->claimingEarly) {
@@ -330,7 +386,7 @@ EnqueueReceipt Store::enqueue(const Frame& frame) {
 
 Fill Store::fill() {
   Counters& counters = body_->parts->counters;
-  return {counters.live(), static_cast<std::uint64_t>(counters.value(Counter::pendingBytes))};
+  return {counters.live(), counters.liveBytes()};
 }
 
 std::vector<SupersededMessage> Store::takeSuperseded() {
@@ -338,8 +394,9 @@ std::vector<SupersededMessage> Store::takeSuperseded() {
   return body_->parts->outbox.takeSuperseded();
 }
 
-ClaimReply Store::claim(std::span<const delivery::SessionClaim> sessions) {
-  return body_->written().claims.claim(sessions);
+ClaimReply Store::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
+                        std::uint64_t bytesMax) {
+  return body_->written().claims.claim(sessions, recalls, bytesMax);
 }
 
 std::vector<std::optional<SettledMessage>> Store::settle(std::span<const delivery::Settlement> settlements) {
@@ -369,8 +426,8 @@ std::optional<Store::AckedById> Store::ackById(std::string_view messageId) {
 }
 
 Store::LaterWord Store::applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                  const FrameResult& word) {
-  return body_->written().settles.applyWord(agent, messageId, sequence, word);
+                                  const FrameResult& word, std::string_view origin) {
+  return body_->written().settles.applyWord(agent, messageId, sequence, word, origin);
 }
 
 std::size_t Store::purgeAcked(std::size_t limit) {
@@ -386,13 +443,19 @@ std::size_t Store::purgeAcked(std::size_t limit, std::chrono::milliseconds age) 
                                              body_->options.clock->wallNow() + body_->options.ackedRetention - age);
 }
 
+RepairReport Store::repair() {
+  RepairReport report = body_->recount(true);
+  body_->parts->orders.refresh();
+  return report;
+}
+
 void Store::advanceOldest(std::size_t looks) {
   body_->written().oldest.advance(looks);
 }
 
 Vitals Store::vitals() {
   Counters& counters = body_->parts->counters;
-  return {counters.live(), static_cast<std::uint64_t>(counters.value(Counter::failed)),
+  return {counters.live(), static_cast<std::uint64_t>(std::max<std::int64_t>(0, counters.value(Counter::failed))),
           body_->parts->oldest.enqueuedAt()};
 }
 
@@ -451,11 +514,33 @@ std::size_t Store::purgeProcessed(std::size_t limit) {
   return body_->parts->marks.purge(limit);
 }
 
+std::optional<InboundLimit> Store::limitReached(const InboundIdentity& frame, const InboundLimits& limits) {
+  const auto reached = body_->parts->marks.limitReached(frame, limits);
+  if (reached) {
+    body_->parts->counters.add(Counter::refusedLimits, 1);
+  }
+  return reached;
+}
+
+std::optional<InboundLimit> Store::deferralLimitReached(const InboundFrame& frame, const InboundOptions& limits) {
+  const auto reached = body_->parts->inbox.isFull(frame, limits.deferred)
+                           ? std::optional(InboundLimit::inbox)
+                           : body_->parts->marks.wordLimitReached(frame.source, limits.limits);
+  if (reached) {
+    body_->parts->counters.add(Counter::refusedLimits, 1);
+  }
+  return reached;
+}
+
+ForgetReport Store::forgetSender(std::string_view source, std::optional<std::string_view> origin, std::size_t limit) {
+  return body_->parts->marks.forgetSender(source, origin, limit);
+}
+
 void Store::savepoint() {
   // Handed over now, so that undoing the scope finds in the file what was in flight before.
   InFlight& inFlight = body_->written().inFlight;
   inFlight.claims.flush();
-  inFlight.flushOffered(body_->parts->states);
+  inFlight.flushConfirmed(body_->parts->states);
   body_->transaction.savepoint();
   body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
                            body_->parts->outbox.superseded().size(), body_->parts->tails.mark()});

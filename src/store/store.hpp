@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,9 +12,11 @@
 
 #include "ackbox/events.hpp"
 #include "ackbox/frame.hpp"
+#include "ackbox/inbound_handler.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
+#include "ackbox/stats.hpp"
 #include "delivery/types.hpp"
 
 namespace SQLite {
@@ -60,6 +63,10 @@ struct ClaimedMessage {
 struct ClaimReply {
   std::vector<delivery::SessionClaimed> sessions;
   std::vector<ClaimedMessage> messages;
+  /// Of the messages, as `wireBytes` counts.
+  std::uint64_t bytes = 0;
+  /// The next one would have been too much: nothing behind it was looked at.
+  bool isFull = false;
 };
 
 /// Rows and sessions that the machine has not been told of, in key order.
@@ -73,8 +80,10 @@ struct NewRows {
   /// What was claimed by the commit that stored it, and in which epoch; see `EarlyClaim`.
   std::optional<ClaimReply> claimed = {};
   std::uint64_t epoch = 0;
+  /// With these rows, all that were put back up to this number of recalls have been told; nothing: that is as before.
+  std::optional<std::int64_t> recalls = {};
 
-  [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !halts && !claimed; }
+  [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !halts && !claimed && !recalls; }
 };
 
 /// Who a message was, for the events; from a settlement that was applied.
@@ -136,6 +145,8 @@ enum class Admission : std::uint8_t {
   numberTaken,
   /// Its id was used before with other data.
   idConflict,
+  /// Its sender's store was silent for long after another had taken its place: its marks are gone.
+  closedOrigin,
 };
 
 /// How long the mark of a frame without a sequence is kept.
@@ -144,6 +155,8 @@ struct MarkLife {
   std::chrono::milliseconds least;
   /// At most, whatever expiry the frame claims.
   std::chrono::milliseconds most;
+  /// After which a sender's store that another has taken the place of is closed; 0: never.
+  std::chrono::milliseconds silence{0};
 };
 
 struct AdmissionReply {
@@ -195,7 +208,10 @@ public:
   [[nodiscard]] std::vector<SupersededMessage> takeSuperseded();
 
   /// Claims sessions and rows for this owner, and loads the rows.
-  ClaimReply claim(std::span<const delivery::SessionClaim> sessions);
+  /// Brings no more than `bytesMax`, as `delivery::wireBytes` counts, beyond the first message.
+  ClaimReply claim(std::span<const delivery::SessionClaim> sessions,
+                   std::int64_t recalls = std::numeric_limits<std::int64_t>::max(),
+                   std::uint64_t bytesMax = std::numeric_limits<std::uint64_t>::max());
   /// A run's leave to do so where a message is stored. From any thread.
   [[nodiscard]] EarlyClaim& earlyClaim() noexcept;
 
@@ -234,12 +250,15 @@ public:
   };
   /// `agent` is the URI of the peer whose word it is; only a message addressed to that peer is touched. `sequence` is
   /// the number that the word is about: it does not touch a message that was redriven since. 0: whatever number it has.
+  /// `origin` is the store that it is of: one that the peer has lost is not believed. Empty: it is not known.
   LaterWord applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                      const FrameResult& word);
+                      const FrameResult& word, std::string_view origin = {});
   /// Deletes up to `limit` acknowledged rows whose `ackedRetention` is over; returns how many.
   std::size_t purgeAcked(std::size_t limit);
   /// The same for those that were acknowledged at least `age` ago.
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age);
+  /// See `OutboxManager::repair`. Costs by the number of rows.
+  RepairReport repair();
   /// Looks at no more than `looks` rows for the oldest live one, so that readers need not; see `Oldest`.
   void advanceOldest(std::size_t looks);
   /// In a transaction.
@@ -270,6 +289,15 @@ public:
   void countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden);
   /// Deletes up to `limit` expired marks; returns how many.
   std::size_t purgeProcessed(std::size_t limit);
+  /// What hinders an admitted frame from being marked, as its sender makes the file keep so much already. O(1). Counts
+  /// it as refused.
+  [[nodiscard]] std::optional<InboundLimit> limitReached(const InboundIdentity& frame, const InboundLimits& limits);
+  /// What hinders a frame of this sender from being put into the inbox. O(1). Counts it as refused.
+  [[nodiscard]] std::optional<InboundLimit> deferralLimitReached(const InboundFrame& frame,
+                                                                 const InboundOptions& limits);
+  /// Deletes up to `limit` rows of what is kept of a sender, or of one of its stores. Sessions with frames in the inbox
+  /// stay; when nothing was deleted, `kept` counts them.
+  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, std::size_t limit);
 
   /// Frames that were accepted and wait for their handler.
   [[nodiscard]] Inbox& inbox() noexcept;

@@ -60,6 +60,9 @@ void Tails::moveInto(delivery::SessionKey session, SessionState& state) {
   }
   state.live += gauges.live;
   state.failed += gauges.failed;
+  if (state.live < 0 || state.failed < 0) {
+    counters_.doubt();
+  }
 }
 
 void Tails::flush() {

@@ -1,6 +1,7 @@
 #include "store/verify.hpp"
 
 #include "store/message_ids.hpp"
+#include "store/sender_shares.hpp"
 #include "store/snapshot.hpp"
 #include "store/tails.hpp"
 
@@ -13,8 +14,8 @@ constexpr int kFixedCheckpointVersion = 3'051'003;
 struct Invariant {
   const char* table;
   const char* problem;
-  /// Gives the id of each row at fault. `~` is the message id of `o`, a row of the outbox, and `$` joins, as `t`, what
-  /// the messages say of `m`, a session's state.
+  /// Gives the id of each row at fault. `~` is the message id of `o`, a row of the outbox, `$` joins, as `t`, what
+  /// the messages say of `m`, a session's state, and `@` is a table that counts each sender's rows.
   const char* sql;
 };
 
@@ -91,10 +92,10 @@ constexpr Invariant kInvariants[] = {
     {"session_states", "its predecessor is ahead of its last sequence",
      "SELECT m.session_id FROM #session_states AS m $ WHERE m.previous_sequence>max(m.last_sequence,coalesce("
      "t.last_sequence,0))"},
-    {"session_states", "its predecessor was never sent",
-     "SELECT session_id FROM #session_states WHERE previous_sequence>offered_sequence"},
-    {"session_states", "a number was sent that it has not given away",
-     "SELECT m.session_id FROM #session_states AS m $ WHERE m.offered_sequence>max(m.last_sequence,coalesce("
+    {"session_states", "its predecessor was never accepted",
+     "SELECT session_id FROM #session_states WHERE previous_sequence>confirmed_sequence"},
+    {"session_states", "a number was accepted that it has not given away",
+     "SELECT m.session_id FROM #session_states AS m $ WHERE m.confirmed_sequence>max(m.last_sequence,coalesce("
      "t.last_sequence,0))"},
     {"sessions", "its rows were put back more often than any",
      "SELECT id FROM #sessions WHERE recall>(SELECT recalls FROM #meta)"},
@@ -155,6 +156,20 @@ constexpr Invariant kInvariants[] = {
     {"inbox", "its last word was spoken already",
      "SELECT i.id FROM #inbox AS i JOIN #inbox_results AS r ON r.frame_id=i.frame_id AND r.source=i.source AND "
      "r.origin=i.origin AND r.session=i.session AND r.sequence=i.sequence"},
+    {"inbound_senders", "the gauges are not what its rows say",
+     "SELECT 0 FROM #inbound_senders AS s LEFT JOIN @ AS r ON r.source=s.source WHERE "
+     "s.sessions<>coalesce(r.sessions,0) OR s.origins<>coalesce(r.origins,0) OR s.marks<>coalesce(r.marks,0) OR "
+     "s.bytes<>coalesce(r.bytes,0) OR s.inbox<>coalesce(r.inbox,0) OR s.inbox_bytes<>coalesce(r.inbox_bytes,0)"},
+    {"inbound_senders", "a sender has rows and no gauges",
+     "SELECT 0 FROM @ AS r WHERE r.source NOT IN (SELECT source FROM #inbound_senders)"},
+    {"inbound_origins", "its state is none", "SELECT 0 FROM #inbound_origins WHERE state NOT BETWEEN 0 AND 2"},
+    {"inbound_origins", "it is closed, but keeps sessions",
+     "SELECT 0 FROM #inbound_origins AS o WHERE state=2 AND EXISTS(SELECT 1 FROM #inbound_sessions AS s WHERE "
+     "s.source=o.source AND s.origin=o.origin)"},
+    {"counters", "inbound_bytes is not the sum over the senders",
+     "SELECT id FROM #counters WHERE inbound_bytes<>(SELECT coalesce(sum(bytes),0) FROM #inbound_senders)"},
+    {"counters", "inbox_bytes is not the size of the inbox's data",
+     "SELECT id FROM #counters WHERE inbox_bytes<>(SELECT coalesce(sum(length(CAST(data AS BLOB))),0) FROM #inbox)"},
     {"counters", "pending_bytes is not the size of the live rows' data",
      "SELECT id FROM #counters AS c WHERE pending_bytes<>(SELECT coalesce(sum(length(data)),0) FROM #outbox AS o WHERE "
      "o.id<=c.last_key AND state<3)"},
@@ -164,6 +179,9 @@ void checkInvariant(sqlite3* connection, const std::string& prefix, const Invari
   std::string sql = std::string(invariant.sql) + " LIMIT 100";
   if (const std::size_t place = sql.find('~'); place != std::string::npos) {
     sql.replace(place, 1, kMessageId);
+  }
+  if (const std::size_t place = sql.find('@'); place != std::string::npos) {
+    sql.replace(place, 1, senderRows());
   }
   if (const std::size_t place = sql.find('$'); place != std::string::npos) {
     sql.replace(place, 1, "LEFT JOIN " + std::string(kUnwrittenTails) + " AS t ON t.session_id=m.session_id");
@@ -187,8 +205,16 @@ void checkFile(sqlite3* connection, VerifyReport& report) {
 
 }  // namespace
 
+std::vector<InvariantName> invariantNames() {
+  std::vector<InvariantName> names;
+  for (const Invariant& invariant : kInvariants) {
+    names.push_back({invariant.table, invariant.problem});
+  }
+  return names;
+}
+
 VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& options) {
-  SQLite::Database database = openForReading(file, options);
+  const ReadConnection database(file, options, Reading::leavesNoTrace);
   sqlite3* const connection = database.getHandle();
   VerifyReport report;
   report.sqliteVersion = sqlite3_libversion();

@@ -87,6 +87,7 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
   protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
   const auto timeout = request.timeout;
   const std::string sender = from.process;
+  const std::string agent = request.agent;
   exchanges_.emplace(id, Exchange{std::move(from), to, std::move(request), encoded.webhookId, std::move(handler)});
   if (!known) {
     endLater(id, RequestOutcome::peerRefused, "not a sim:// URL");
@@ -105,6 +106,8 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
   inbound.contentType = std::move(encoded.contentType);
   inbound.body = std::move(encoded.body);
   inbound.webhookId = std::move(encoded.webhookId);
+  // As on connections of mutual TLS, which nobody between the agents can write on.
+  inbound.certificateAgents = {agent};
   if (refused) {
     endLater(id, RequestOutcome::peerUnavailable, "connection refused");
   } else if (cutBefore) {

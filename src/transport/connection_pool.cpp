@@ -38,6 +38,19 @@ void ConnectionPool::give(const std::string& place, std::shared_ptr<Stream> stre
   setAlarm();
 }
 
+bool ConnectionPool::closeOldest() {
+  const auto oldest =
+      std::ranges::min_element(idle_, {}, [](const auto& entry) { return entry.second.front().closeAt; });
+  if (oldest == idle_.end()) {
+    return false;
+  }
+  oldest->second.erase(oldest->second.begin());
+  if (oldest->second.empty()) {
+    idle_.erase(oldest);
+  }
+  return true;
+}
+
 void ConnectionPool::close() {
   closed_ = true;
   alarm_->cancel();

@@ -26,6 +26,9 @@ public:
   /// Keeps a connection on which an exchange ended cleanly.
   void give(const std::string& place, std::shared_ptr<Stream> stream);
 
+  /// Closes the one that was left idle first. False: there is none.
+  bool closeOldest();
+
   /// Closes all, and whatever is given later.
   void close();
 

@@ -1,11 +1,24 @@
 #include "transport/connector.hpp"
 
+#include <boost/system/errc.hpp>
 #include <utility>
+
+#include "transport/connection_budget.hpp"
 
 namespace ackbox::transport {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
+namespace errc = boost::system::errc;
+
+namespace {
+
+bool isOurs(const error_code& error) {
+  return error == errc::too_many_files_open || error == errc::too_many_files_open_in_system ||
+         error == errc::no_buffer_space || error == errc::not_enough_memory;
+}
+
+}  // namespace
 
 Connector::Connector(const asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options)
     : executor_(executor),
@@ -53,7 +66,9 @@ void Connector::resolve(const Url& url) {
         }
         self->alarm_->cancel();
         if (error) {
-          self->error_ = "resolving " + self->authority_ + ": " + error.message();
+          self->failure_.error = "resolving " + self->authority_ + ": " + error.message();
+          // A resolver that can open nothing finds nothing, and says so in many ways.
+          self->failure_.isOurs = isOutOfDescriptors();
         }
         for (const auto& entry : results) {
           self->endpoints_.push_back(entry.endpoint());
@@ -75,7 +90,12 @@ void Connector::tryNext() {
     }
     self->alarm_->cancel();
     if (error) {
-      self->error_ = "connecting to " + self->authority_ + ": " + error.message();
+      self->failure_.error = "connecting to " + self->authority_ + ": " + error.message();
+      if (isOurs(error)) {
+        self->failure_.isOurs = true;
+        self->finish(nullptr);
+        return;
+      }
       self->tryNext();
       return;
     }
@@ -102,7 +122,7 @@ void Connector::onConnected(asio::ip::tcp::socket socket) {
     if (failure.empty()) {
       self->finish(stream);
     } else {
-      self->error_ = "connecting to " + self->authority_ + ": " + failure;
+      self->failure_.error = "connecting to " + self->authority_ + ": " + failure;
       self->tryNext();
     }
   });
@@ -110,7 +130,7 @@ void Connector::onConnected(asio::ip::tcp::socket socket) {
 
 void Connector::finish(std::shared_ptr<Stream> stream) {
   socket_ = nullptr;
-  std::exchange(handler_, nullptr)(std::move(stream), error_);
+  std::exchange(handler_, nullptr)(std::move(stream), failure_);
 }
 
 void Connector::setAlarm(std::chrono::milliseconds timeout, void (Connector::*action)()) {
@@ -122,19 +142,19 @@ void Connector::setAlarm(std::chrono::milliseconds timeout, void (Connector::*ac
 }
 
 void Connector::onResolveTimeout() {
-  error_ = "resolving " + authority_ + ": timed out";
+  failure_.error = "resolving " + authority_ + ": timed out";
   finish(nullptr);
 }
 
 void Connector::onConnectTimeout() {
-  error_ = "connecting to " + authority_ + ": timed out";
+  failure_.error = "connecting to " + authority_ + ": timed out";
   error_code ignored;
   socket_->close(ignored);
   tryNext();
 }
 
 void Connector::onHandshakeTimeout() {
-  error_ = "connecting to " + authority_ + ": the TLS handshake timed out";
+  failure_.error = "connecting to " + authority_ + ": the TLS handshake timed out";
   std::exchange(stream_, nullptr)->close();
   tryNext();
 }

@@ -20,8 +20,16 @@ namespace ackbox::transport {
 /// Thread-safety: none; owned by the strand `executor`, on which the handler is called.
 class Connector : public std::enable_shared_from_this<Connector> {
 public:
-  /// An open connection, or null and a sentence for people.
-  using Handler = std::function<void(std::shared_ptr<Stream> stream, const std::string& error)>;
+  /// Why there is no connection.
+  struct Failure {
+    /// For people.
+    std::string error;
+    /// This process has no descriptor or memory for one: it says nothing of the peer.
+    bool isOurs = false;
+  };
+
+  /// An open connection, or null and what is in the way.
+  using Handler = std::function<void(std::shared_ptr<Stream> stream, const Failure& failure)>;
 
   /// `options.clock` must be set.
   Connector(const boost::asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options);
@@ -59,7 +67,7 @@ private:
   std::shared_ptr<boost::asio::ip::tcp::socket> socket_;
   // The same, once its handshake began.
   std::shared_ptr<Stream> stream_;
-  std::string error_;
+  Failure failure_;
 };
 
 }  // namespace ackbox::transport

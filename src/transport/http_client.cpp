@@ -6,6 +6,7 @@
 #include <boost/asio/strand.hpp>
 #include <utility>
 
+#include "transport/connection_budget.hpp"
 #include "transport/connection_pool.hpp"
 
 namespace ackbox::transport {
@@ -27,7 +28,10 @@ asio::any_io_executor strandOn(const asio::any_io_executor& executor) {
 HttpClient::HttpClient(const asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options)
     : strand_(strandOn(executor)),
       options_(std::move(options)),
-      pool_(std::make_shared<ConnectionPool>(strand_, options_->clock, options_->idleTimeout)) {}
+      pool_(std::make_shared<ConnectionPool>(strand_, options_->clock, options_->idleTimeout)),
+      budget_(std::make_shared<ConnectionBudget>(strand_, options_->clock,
+                                                 connectionsWithinLimit(options_->connectionsMax),
+                                                 [pool = pool_] { return pool->closeOldest(); })) {}
 
 void HttpClient::asyncPost(HttpPost post, HttpHandler handler) {
   asio::dispatch(strand_, [self = shared_from_this(), post = std::move(post), handler = std::move(handler)]() mutable {
@@ -48,7 +52,7 @@ void HttpClient::start(HttpPost post, HttpHandler handler) {
   // destroyed with exchanges under way leaves no cycle.
   const auto place = std::make_shared<std::weak_ptr<HttpExchange>>();
   const std::shared_ptr<HttpExchange> exchange =
-      makeHttpExchange(strand_, options_, pool_, std::move(post),
+      makeHttpExchange(strand_, options_, pool_, budget_, std::move(post),
                        [weak = weak_from_this(), place, handler = std::move(handler)](HttpAnswer answer) {
                          if (const auto self = weak.lock()) {
                            self->exchanges_.erase(place->lock());
@@ -68,6 +72,7 @@ void HttpClient::close() {
   asio::post(strand_, [self = shared_from_this()] {
     self->closed_ = true;
     self->pool_->close();
+    self->budget_->close();
     const auto ending = std::exchange(self->exchanges_, {});
     for (const std::shared_ptr<HttpExchange>& exchange : ending) {
       exchange->cancel();

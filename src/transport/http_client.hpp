@@ -34,6 +34,7 @@ private:
   const std::shared_ptr<const HttpSenderOptions> options_;
   // Owned by the strand.
   const std::shared_ptr<ConnectionPool> pool_;
+  const std::shared_ptr<ConnectionBudget> budget_;
   std::unordered_set<std::shared_ptr<HttpExchange>> exchanges_;
   bool closed_ = false;
 };

@@ -1,16 +1,19 @@
 #include "transport/http_exchange.hpp"
 
+#include <algorithm>
+#include <boost/asio/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/message.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
-#include <optional>
+#include <exception>
+#include <utility>
 
+#include "transport/connection_budget.hpp"
 #include "transport/connection_pool.hpp"
 #include "transport/connector.hpp"
+#include "transport/message_parser.hpp"
 #include "transport/tls_context.hpp"
 
 namespace ackbox::transport {
@@ -35,10 +38,12 @@ bool isLoss(const error_code& error) {
 class Exchange final : public HttpExchange, public std::enable_shared_from_this<Exchange> {
 public:
   Exchange(const boost::asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options,
-           std::shared_ptr<ConnectionPool> pool, HttpPost post, HttpHandler handler)
+           std::shared_ptr<ConnectionPool> pool, std::shared_ptr<ConnectionBudget> budget, HttpPost post,
+           HttpHandler handler)
       : executor_(executor),
         options_(std::move(options)),
         pool_(std::move(pool)),
+        budget_(std::move(budget)),
         url_(std::move(post.url)),
         authority_(url_.authority()),
         tls_(std::move(post.tls)),
@@ -57,37 +62,83 @@ public:
   }
 
   void start() override {
-    alarm_->set(options_->clock->steadyNow() + timeout_, [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) {
-        self->finish(HttpEnd::unavailable,
-                     self->authority_ + ": no answer within " + std::to_string(self->timeout_.count()) + " ms");
-      }
-    });
     if (std::shared_ptr<Stream> idle = pool_->take(place_)) {
+      setAlarm();
       reused_ = true;
       converse(std::move(idle));
     } else {
-      connect();
+      await();
     }
   }
 
   void cancel() override { finish(HttpEnd::cancelled, "the sender was stopped"); }
 
 private:
-  void connect() {
-    reused_ = false;
-    connector_ = std::make_shared<Connector>(executor_, options_);
-    connector_->start(url_, tls_, [weak = weak_from_this()](std::shared_ptr<Stream> stream, const std::string& error) {
-      const auto self = weak.lock();
-      if (!self) {
-        return;
-      }
-      if (stream) {
-        self->converse(std::move(stream));
-      } else {
-        self->finish(HttpEnd::unavailable, error);
+  void setAlarm() {
+    alarm_->set(options_->clock->steadyNow() + timeout_, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->finish(HttpEnd::unavailable,
+                     self->authority_ + ": no answer within " + std::to_string(self->timeout_.count()) + " ms");
       }
     });
+  }
+
+  // Waits for its turn to open a connection. That time is not the peer's.
+  void await() {
+    alarm_->cancel();
+    wish_ = budget_->ask(
+        place_,
+        [weak = weak_from_this()](std::shared_ptr<ConnectionBudget::Slot> slot) {
+          if (const auto self = weak.lock(); self && self->handler_) {
+            self->connect(std::move(slot));
+          }
+        },
+        [weak = weak_from_this()] {
+          if (const auto self = weak.lock(); self && self->handler_) {
+            self->giveWay();
+          }
+        });
+  }
+
+  void connect(std::shared_ptr<ConnectionBudget::Slot> slot) {
+    setAlarm();
+    if (std::shared_ptr<Stream> idle = pool_->take(place_)) {
+      budget_->opened(true);
+      reused_ = true;
+      converse(std::move(idle));
+      return;
+    }
+    reused_ = false;
+    slot_ = std::move(slot);
+    connector_ = std::make_shared<Connector>(executor_, options_);
+    connector_->start(url_, tls_,
+                      [weak = weak_from_this()](std::shared_ptr<Stream> stream, const Connector::Failure& failure) {
+                        if (const auto self = weak.lock()) {
+                          self->onConnected(std::move(stream), failure);
+                        }
+                      });
+  }
+
+  void onConnected(std::shared_ptr<Stream> stream, const Connector::Failure& failure) {
+    const std::shared_ptr<ConnectionBudget::Slot> slot = std::exchange(slot_, nullptr);
+    budget_->opened(stream != nullptr);
+    if (stream) {
+      // The connection's place in the budget is taken for as long as there is the connection, wherever it is kept.
+      Stream* const open = stream.get();
+      converse({open, [kept = std::move(stream), slot](Stream*) mutable { kept = nullptr; }});
+    } else if (failure.isOurs) {
+      budget_->shortage();
+      finish(HttpEnd::shortage, failure.error);
+    } else {
+      finish(HttpEnd::unavailable, failure.error);
+    }
+  }
+
+  // Others wait, and this peer has been silent. It is asked again when it is its turn; should it have read the request,
+  // it recognises the repetition.
+  void giveWay() {
+    leave();
+    await();
   }
 
   // Reading begins together with writing: a peer that refuses a request early answers before it has read it all, and
@@ -98,38 +149,89 @@ private:
     written_ = false;
     interimAnswers_ = 0;
     buffer_.clear();
-    http::async_write(*stream_, request_,
-                      [self = shared_from_this(), stream = stream_](const error_code& error, std::size_t) {
-                        if (stream == self->stream_) {
-                          self->written_ = !error;
-                        }
-                      });
-    read();
+    guard([this] {
+      http::async_write(*stream_, request_,
+                        [self = shared_from_this(), stream = stream_](const error_code& error, std::size_t) {
+                          if (stream == self->stream_) {
+                            self->written_ = !error;
+                          }
+                        });
+      read();
+    });
   }
 
-  void read() {
-    // Each reader has its parser, so that a stale completion cannot find its parser replaced.
-    const auto parser = std::make_shared<Parser>();
-    parser->header_limit(static_cast<std::uint32_t>(options_->headerBytesMax));
-    parser->body_limit(options_->responseBytesMax);
-    http::async_read(*stream_, buffer_, *parser,
-                     [self = shared_from_this(), stream = stream_, parser](const error_code& error, std::size_t) {
-                       if (stream == self->stream_) {
-                         self->onRead(error, *parser);
-                       }
-                     });
+  using Parser = MessageParser<false>;
+
+  // Each answer has its parser, so that a stale completion cannot find its parser replaced.
+  void read() { parse(std::make_shared<Parser>(options_->headerBytesMax, options_->responseBytesMax)); }
+
+  void parse(const std::shared_ptr<Parser>& parser) {
+    error_code error;
+    while (buffer_.size() > 0 && !parser->is_done() && !error) {
+      buffer_.consume(parser->take(buffer_.data(), error));
+    }
+    if (error && error != http::error::need_more) {
+      onRead(error, *parser);
+    } else if (parser->is_done()) {
+      onRead({}, *parser);
+    } else {
+      readMore(parser);
+    }
   }
 
-  using Parser = http::response_parser<http::string_body>;
+  void readMore(const std::shared_ptr<Parser>& parser) {
+    const std::size_t wanted = parser->is_header_done() ? kBodyReadBytes : kFirstReadBytes;
+    const std::size_t size = std::min(wanted, buffer_.max_size() - buffer_.size());
+    if (size == 0) {
+      onRead(http::make_error_code(http::error::buffer_overflow), *parser);
+      return;
+    }
+    stream_->async_read_some(buffer_.prepare(size), [self = shared_from_this(), stream = stream_, parser](
+                                                        const error_code& error, std::size_t taken) {
+      if (stream == self->stream_) {
+        self->guard([&] { self->onBytes(error, taken, parser); });
+      }
+    });
+  }
+
+  void onBytes(const error_code& error, std::size_t size, const std::shared_ptr<Parser>& parser) {
+    buffer_.commit(size);
+    if (!error) {
+      parse(parser);
+    } else if (error != boost::asio::error::eof) {
+      onRead(error, *parser);
+    } else {
+      // An answer without a length ends here.
+      error_code end = http::make_error_code(http::error::end_of_stream);
+      if (parser->got_some()) {
+        parser->put_eof(end);
+      }
+      onRead(end, *parser);
+    }
+  }
+
+  // Whatever one exchange makes somebody throw is its own end, and must not reach the executor, which serves all the
+  // others. What its handler throws is the handler's.
+  template <typename Step>
+  void guard(const Step& step) {
+    try {
+      step();
+    } catch (const std::exception& thrown) {
+      if (!handler_) {
+        throw;
+      }
+      finish(HttpEnd::unavailable, authority_ + ": the exchange could not go on: " + thrown.what());
+    }
+  }
 
   void onRead(const error_code& error, Parser& parser) {
     if (error) {
       onReadError(error, parser);
-    } else if (parser.get().result_int() < 100) {
+    } else if (parser.status() < 100) {
       // Unlike an interim answer it may have been read up to the end of the stream, behind which there is nothing to
       // wait for.
       finish(HttpEnd::unavailable, authority_ + ": not an acceptable HTTP answer: its status is none");
-    } else if (parser.get().result_int() < 200) {
+    } else if (parser.status() < 200) {
       // It announces the real one.
       if (++interimAnswers_ > kInterimAnswersMax) {
         finish(HttpEnd::unavailable, authority_ + ": nothing but interim answers");
@@ -151,7 +253,7 @@ private:
       // The peer closed the idle connection while the request was on its way. Should it have read the request all the
       // same, it recognises the repetition.
       closeStream();
-      connect();
+      await();
       return;
     }
     finish(HttpEnd::connectionLost, authority_ + ": connection lost before the whole answer: " + error.message());
@@ -159,15 +261,14 @@ private:
 
   void onAnswer(Parser& parser) {
     HttpAnswer answer;
-    auto& message = parser.get();
     answer.end = HttpEnd::answered;
-    answer.status = static_cast<int>(message.result_int());
-    answer.contentType = message[http::field::content_type];
-    answer.retryAfter = message[http::field::retry_after];
-    answer.signature.id = message["webhook-id"];
-    answer.signature.timestamp = message["webhook-timestamp"];
-    answer.signature.signature = message["webhook-signature"];
-    answer.body = std::move(message.body());
+    answer.status = parser.status();
+    answer.contentType = parser["content-type"];
+    answer.retryAfter = parser["retry-after"];
+    answer.signature.id = parser["webhook-id"];
+    answer.signature.timestamp = parser["webhook-timestamp"];
+    answer.signature.signature = parser["webhook-signature"];
+    answer.body = std::move(parser.body());
     // Bytes beyond the answer would be taken for the next one.
     if (parser.keep_alive() && written_ && buffer_.size() == 0) {
       pool_->give(place_, std::exchange(stream_, nullptr));
@@ -187,11 +288,25 @@ private:
       return;
     }
     alarm_->cancel();
+    wish_ = nullptr;
+    leave();
+    if (answer.end == HttpEnd::answered) {
+      budget_->answered(place_);
+    } else if (answer.end == HttpEnd::unavailable || answer.end == HttpEnd::connectionLost) {
+      budget_->failed(place_);
+    }
+    std::exchange(handler_, nullptr)(std::move(answer));
+  }
+
+  void leave() {
     if (connector_) {
       connector_->cancel();
     }
+    if (slot_) {
+      budget_->opened(false);
+      slot_ = nullptr;
+    }
     closeStream();
-    std::exchange(handler_, nullptr)(std::move(answer));
   }
 
   // The completions of its operations become stale.
@@ -204,6 +319,7 @@ private:
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<const HttpSenderOptions> options_;
   const std::shared_ptr<ConnectionPool> pool_;
+  const std::shared_ptr<ConnectionBudget> budget_;
   const Url url_;
   const std::string authority_;
   const std::shared_ptr<TlsContext> tls_;
@@ -215,6 +331,9 @@ private:
   // Null after the end.
   HttpHandler handler_;
   http::request<http::string_body> request_;
+  std::shared_ptr<ConnectionBudget::Wish> wish_;
+  // While it connects.
+  std::shared_ptr<ConnectionBudget::Slot> slot_;
   std::shared_ptr<Connector> connector_;
   std::shared_ptr<Stream> stream_;
   bool reused_ = false;
@@ -227,9 +346,11 @@ private:
 
 std::shared_ptr<HttpExchange> makeHttpExchange(const boost::asio::any_io_executor& executor,
                                                std::shared_ptr<const HttpSenderOptions> options,
-                                               std::shared_ptr<ConnectionPool> pool, HttpPost post,
+                                               std::shared_ptr<ConnectionPool> pool,
+                                               std::shared_ptr<ConnectionBudget> budget, HttpPost post,
                                                HttpHandler handler) {
-  return std::make_shared<Exchange>(executor, std::move(options), std::move(pool), std::move(post), std::move(handler));
+  return std::make_shared<Exchange>(executor, std::move(options), std::move(pool), std::move(budget), std::move(post),
+                                    std::move(handler));
 }
 
 }  // namespace ackbox::transport

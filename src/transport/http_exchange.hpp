@@ -15,6 +15,7 @@
 
 namespace ackbox::transport {
 
+class ConnectionBudget;
 class ConnectionPool;
 class TlsContext;
 
@@ -40,6 +41,8 @@ enum class HttpEnd : std::uint8_t {
   connectionLost,
   /// The client was closed first.
   cancelled,
+  /// This process has nothing left to open a connection with.
+  shortage,
 };
 
 /// The answer, or why there is none.
@@ -74,7 +77,8 @@ public:
 /// `options.clock` must be set. Keep the exchange until its end.
 [[nodiscard]] std::shared_ptr<HttpExchange> makeHttpExchange(const boost::asio::any_io_executor& executor,
                                                              std::shared_ptr<const HttpSenderOptions> options,
-                                                             std::shared_ptr<ConnectionPool> pool, HttpPost post,
+                                                             std::shared_ptr<ConnectionPool> pool,
+                                                             std::shared_ptr<ConnectionBudget> budget, HttpPost post,
                                                              HttpHandler handler);
 
 }  // namespace ackbox::transport

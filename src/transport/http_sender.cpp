@@ -9,6 +9,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "ackbox/error.hpp"
@@ -18,12 +19,16 @@
 #include "protocol/signature.hpp"
 #include "protocol/text_rules.hpp"
 #include "protocol/wire.hpp"
+#include "transport/connection_budget.hpp"
 #include "transport/http_client.hpp"
+#include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
 #include "transport/url.hpp"
 
 namespace ackbox {
 namespace {
+
+constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours(24);
 
 constexpr std::string_view kUserAgent = "ackbox/" ACKBOX_VERSION;
 
@@ -38,11 +43,17 @@ std::shared_ptr<const HttpSenderOptions> complete(HttpSenderOptions options) {
   requirePositive(options.connectTimeout, "connectTimeout");
   requirePositive(options.handshakeTimeout, "handshakeTimeout");
   requirePositive(options.idleTimeout, "idleTimeout");
+  if (options.connectionsMax == 0 || options.connectionsMax > 65'536) {
+    throw Error(Errc::invalidOption, "connectionsMax must be from 1 to 65,536");
+  }
   if (options.responseBytesMax == 0 || options.responseBytesMax > std::size_t{64} * 1024 * 1024) {
     throw Error(Errc::invalidOption, "responseBytesMax must be from 1 to 64 MiB");
   }
-  if (options.headerBytesMax < 1024 || options.headerBytesMax > std::size_t{1024} * 1024) {
-    throw Error(Errc::invalidOption, "headerBytesMax must be from 1 KiB to 1 MiB");
+  if (options.headerBytesMax < transport::kHeaderBytesLeast || options.headerBytesMax > transport::kHeaderBytesMost) {
+    throw Error(Errc::invalidOption, "headerBytesMax must be from 1 KiB to 16 KiB");
+  }
+  if (options.secretsGrace.count() < 0 || options.secretsGrace > kSecretsGraceMax) {
+    throw Error(Errc::invalidOption, "secretsGrace must be from 0 to 1 day");
   }
   if (!options.clock) {
     options.clock = systemClock();
@@ -75,22 +86,34 @@ struct Sent {
   std::string delivery;
   PeerProfile profile = PeerProfile::native;
   // Null: nothing is signed.
-  std::shared_ptr<const protocol::KeyRing> keys;
+  std::shared_ptr<protocol::KeyCache> keys;
 };
+
+/// Why nothing may be sent with these keys: no answer would be believed, or no webhook.
+std::string keysProblem(PeerProfile profile, const protocol::KeyRing& keys) {
+  if (profile == PeerProfile::webhook && !keys.canSign()) {
+    return "secrets: none of them can sign a webhook any more; add whsec_ or whsk_";
+  }
+  if (profile == PeerProfile::native && keys.verifyingKeys() == 0) {
+    return "secrets: none of them can verify an answer any more; add whsec_ or whpk_";
+  }
+  return {};
+}
 
 SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime now) {
   const SendRequest& request = sent.request;
   const std::string& delivery = sent.delivery;
-  const protocol::KeyRing* const keys = sent.keys.get();
   if (sent.profile == PeerProfile::webhook) {
     return protocol::readWebhookAnswer(answer.status, answer.retryAfter);
   }
-  if (keys == nullptr) {
+  if (!sent.keys) {
     return protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body);
   }
   // The id tells an answer to this request from one to another, and from a request that is played back to us.
   const bool isForThis = answer.signature.id == std::string(protocol::kAnswerIdPrefix).append(delivery);
-  if (!isForThis || keys->verify(answer.signature, answer.body, now) != protocol::SignatureVerdict::valid) {
+  // The keys of now: one that was taken away meanwhile signs no answer.
+  if (!isForThis ||
+      sent.keys->current()->verify(answer.signature, answer.body, now) != protocol::SignatureVerdict::valid) {
     return protocol::readUnverifiedAnswer(request, answer.status, answer.retryAfter);
   }
   return protocol::readSignedAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter,
@@ -105,10 +128,25 @@ SendReport read(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) 
       return failure(RequestOutcome::peerUnavailable, std::move(answer.error));
     case transport::HttpEnd::connectionLost:
       return failure(RequestOutcome::connectionLost, std::move(answer.error));
+    case transport::HttpEnd::shortage:
+      return failure(RequestOutcome::notSent, std::move(answer.error));
     case transport::HttpEnd::cancelled:
       return failure(RequestOutcome::cancelled, std::move(answer.error));
   }
   return failure(RequestOutcome::peerUnavailable, "unknown end of an exchange");
+}
+
+// Whatever an answer makes its reader throw is the failure of its own request.
+SendReport readOrFail(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) {
+  try {
+    return read(sent, std::move(answer), now);
+  } catch (const std::bad_alloc&) {
+    return failure(RequestOutcome::notSent, "not enough memory to read the answer");
+  } catch (const std::exception& error) {
+    return failure(RequestOutcome::peerUnavailable, std::string("the answer could not be read: ") + error.what());
+  } catch (...) {
+    return failure(RequestOutcome::peerUnavailable, "the answer could not be read");
+  }
 }
 
 }  // namespace
@@ -149,17 +187,20 @@ public:
     if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
       parsed = {.url = std::nullopt, .error = plainRefusal(request.peer)};
     }
+    RequestOutcome refusal = RequestOutcome::peerRefused;
     std::shared_ptr<transport::TlsContext> encryption;
     if (parsed.url && parsed.url->isEncrypted) {
       try {
         encryption = tls();
       } catch (const Error& error) {
         parsed = {.url = std::nullopt, .error = error.what()};
+        // Certificates that cannot be opened now are not certificates that are wrong.
+        refusal = transport::isOutOfDescriptors() ? RequestOutcome::notSent : refusal;
       }
     }
     if (!parsed.url) {
-      client->post([handler = std::move(handler), error = std::move(parsed.error)] {
-        handler(failure(RequestOutcome::peerRefused, error));
+      client->post([handler = std::move(handler), error = std::move(parsed.error), refusal] {
+        handler(failure(refusal, error));
       });
       return;
     }
@@ -169,6 +210,12 @@ public:
       return;
     }
     const std::shared_ptr<const protocol::KeyRing> keys = peer.keys ? peer.keys->current() : nullptr;
+    if (std::string problem = keys ? keysProblem(peer.profile, *keys) : std::string(); !problem.empty()) {
+      client->post([handler = std::move(handler), problem = std::move(problem)] {
+        handler(failure(RequestOutcome::peerUnavailable, problem));
+      });
+      return;
+    }
     std::string delivery = "dlv_" + hexadecimal(options_->random->next()) + hexadecimal(options_->random->next());
     protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
     if (peer.profile == PeerProfile::webhook) {
@@ -180,10 +227,10 @@ public:
     post.headers = headers(encoded, request, keys.get());
     post.body = std::move(encoded.body);
     post.timeout = request.timeout;
-    Sent sent{std::move(request), std::move(encoded.webhookId), peer.profile, keys};
+    Sent sent{std::move(request), std::move(encoded.webhookId), peer.profile, peer.keys};
     client->asyncPost(std::move(post), [sent = std::move(sent), options = options_,
                                         handler = std::move(handler)](transport::HttpAnswer answer) {
-      handler(read(sent, std::move(answer), options->clock->wallNow()));
+      handler(readOrFail(sent, std::move(answer), options->clock->wallNow()));
     });
   }
 
@@ -210,7 +257,13 @@ private:
     if (options.secrets) {
       const std::string field = "peers['" + options.name + "'].";
       try {
-        peer.keys = std::make_shared<protocol::KeyCache>(options.secrets, options_->clock);
+        peer.keys = std::make_shared<protocol::KeyCache>(
+            options.secrets, options_->clock, options_->secretsGrace,
+            [told = options_->onSecretsLost, name = options.name](std::string_view what) {
+              if (told) {
+                told(name, what);
+              }
+            });
       } catch (const Error& error) {
         throw Error(Errc::invalidOption, field + error.what());
       }
@@ -278,7 +331,7 @@ private:
   [[nodiscard]] std::shared_ptr<transport::TlsContext> tls() {
     const std::scoped_lock lock(tlsMutex_);
     if (!tls_) {
-      tls_ = std::make_shared<transport::TlsContext>(options_->tls);
+      tls_ = std::make_shared<transport::TlsContext>(options_->tls, options_->clock);
     }
     return tls_;
   }

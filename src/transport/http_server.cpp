@@ -1,12 +1,18 @@
 #include "transport/http_server.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <chrono>
+#include <exception>
+#include <limits>
 #include <utility>
 
 #include "ackbox/error.hpp"
 #include "transport/http_session.hpp"
+#include "transport/request_budget.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
 
@@ -18,6 +24,9 @@ using boost::system::error_code;
 
 // When descriptors or memory have run out, accepting again at once would only spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};
+// What the database, the sender and the application open, while the server's places are all taken.
+constexpr std::size_t kDescriptorsKept = 256;
+constexpr std::size_t kKeptPart = 4;
 
 void require(bool holds, const char* sentence) {
   if (!holds) {
@@ -33,41 +42,66 @@ std::shared_ptr<const HttpSessionOptions> sessionOptions(const InboundServerOpti
               (options.compatibilityPath.front() == '/' && options.compatibilityPath != options.path),
           "compatibilityPath must begin with '/' and be another than path, or be empty");
   require(options.connectionsMax > 0, "connectionsMax must be above 0");
-  require(options.headerBytesMax >= 1024 && options.headerBytesMax <= std::size_t{1024} * 1024,
-          "headerBytesMax must be from 1 KiB to 1 MiB");
+  require(options.headerBytesMax >= kHeaderBytesLeast && options.headerBytesMax <= kHeaderBytesMost,
+          "headerBytesMax must be from 1 KiB to 16 KiB");
+  require(options.requestBytesMax / 2 >= sink.bodyBytesMax,
+          "requestBytesMax must be at least twice InboundOptions::bodyBytesMax");
   require(options.handshakeTimeout > zero, "handshakeTimeout must be above 0");
   require(options.requestTimeout > zero, "requestTimeout must be above 0");
+  require(options.writeTimeout > zero, "writeTimeout must be above 0");
   require(options.idleTimeout > zero, "idleTimeout must be above 0");
+  require(options.connectionAge > zero, "connectionAge must be above 0");
   HttpSessionOptions made;
   made.path = options.path;
   made.compatibilityPath = options.compatibilityPath;
   made.headerBytesMax = options.headerBytesMax;
+  error_code ignored;
+  made.onLoopback = asio::ip::make_address(options.address, ignored).is_loopback();
   made.handshakeTimeout = options.handshakeTimeout;
   made.requestTimeout = options.requestTimeout;
+  made.writeTimeout = options.writeTimeout;
   made.idleTimeout = options.idleTimeout;
+  made.connectionAge = options.connectionAge;
+  made.budget = std::make_shared<RequestBudget>(options.requestBytesMax);
+  made.totals = std::make_shared<HttpSessionTotals>();
   made.clock = std::move(clock);
   made.sink = std::move(sink);
   return std::make_shared<const HttpSessionOptions>(std::move(made));
 }
 
-std::unique_ptr<TlsContext> makeTls(const TlsServerOptions& options) {
+std::unique_ptr<TlsContext> makeTls(const TlsServerOptions& options, const std::shared_ptr<Clock>& clock) {
   if (options.certificateFile.empty()) {
-    require(options.keyFile.empty() && options.clientAuthorityFile.empty(),
-            "tls.certificateFile must be set where keyFile or clientAuthorityFile is");
+    require(options.keyFile.empty() && options.clientAuthorityFile.empty() && options.crlFile.empty(),
+            "tls.certificateFile must be set where keyFile, clientAuthorityFile or crlFile is");
     return nullptr;
   }
-  return std::make_unique<TlsContext>(options);
+  require(options.crlFile.empty() || !options.clientAuthorityFile.empty(),
+          "tls.clientAuthorityFile must be set where crlFile is");
+  return std::make_unique<TlsContext>(options, clock);
 }
 
 }  // namespace
+
+std::size_t descriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return std::numeric_limits<std::size_t>::max();
+  }
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
+std::size_t connectionsWithin(std::size_t descriptors) {
+  const std::size_t kept = std::min(kDescriptorsKept, descriptors / kKeptPart);
+  return std::max<std::size_t>(descriptors - kept, 1);
+}
 
 HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServerOptions& options, RequestSink sink,
                        std::shared_ptr<Clock> clock, Threads threads)
     : executor_(executor),
       threads_(threads),
-      connectionsMax_(options.connectionsMax),
+      connectionsMax_(std::min(options.connectionsMax, connectionsWithin(descriptorLimit()))),
       sessionOptions_(sessionOptions(options, std::move(sink), std::move(clock))),
-      tls_(makeTls(options.tls)),
+      tls_(makeTls(options.tls, sessionOptions_->clock)),
       acceptor_(makeStrand()),
       alarm_(sessionOptions_->clock->makeAlarm(acceptor_.get_executor())) {
   listen(options);
@@ -114,6 +148,19 @@ void HttpServer::reloadCertificates() {
   }
 }
 
+InboundServerStats HttpServer::stats() const {
+  const HttpSessionTotals& totals = *sessionOptions_->totals;
+  InboundServerStats made;
+  made.connectionsMax = connectionsMax_;
+  made.requestBytes = sessionOptions_->budget->bytes();
+  made.refused = totals.refused;
+  made.gaveWay = totals.gaveWay;
+  made.broken = totals.broken;
+  const std::scoped_lock lock(mutex_);
+  made.connections = sessions_.size();
+  return made;
+}
+
 void HttpServer::start() {
   const std::scoped_lock lock(mutex_);
   accept();
@@ -134,29 +181,43 @@ void HttpServer::stop() {
   asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->alarm_->cancel(); });
 }
 
-// With mutex_ held, as the next three. A session's members only post, so nothing comes back here meanwhile. While
+// With mutex_ held, as the next five. A session's members only post, so nothing comes back here meanwhile. While
 // nobody can give way, those who come wait in the kernel's backlog.
 void HttpServer::accept() {
   if (stopped_ || accepting_ || waiting_ || (sessions_.size() >= connectionsMax_ && !oldestIdler())) {
     return;
   }
   accepting_ = true;
-  acceptor_.async_accept(makeStrand(),
-                         [self = shared_from_this()](const error_code& error, asio::ip::tcp::socket socket) {
-                           const std::scoped_lock lock(self->mutex_);
-                           self->accepting_ = false;
-                           if (self->stopped_) {
-                             return;
-                           }
-                           if (error && error != asio::error::connection_aborted) {
-                             self->pause();
-                             return;
-                           }
-                           if (!error) {
-                             self->waiting_ = std::move(socket);
-                           }
-                           self->admit();
-                         });
+  try {
+    acceptor_.async_accept(makeStrand(),
+                           [self = shared_from_this()](const error_code& error, asio::ip::tcp::socket socket) {
+                             const std::scoped_lock lock(self->mutex_);
+                             self->accepting_ = false;
+                             self->onAccept(error, std::move(socket));
+                           });
+  } catch (const std::exception&) {
+    // Whoever ends next tries it again.
+    accepting_ = false;
+  }
+}
+
+void HttpServer::onAccept(const error_code& error, asio::ip::tcp::socket&& socket) {
+  if (stopped_) {
+    return;
+  }
+  try {
+    if (error && error != asio::error::connection_aborted) {
+      onAcceptError();
+      return;
+    }
+    if (!error) {
+      waiting_ = std::move(socket);
+    }
+    admit();
+  } catch (const std::exception&) {
+    ++sessionOptions_->totals->broken;
+    pause();
+  }
 }
 
 // Called whenever a place may have become free.
@@ -180,19 +241,26 @@ std::shared_ptr<HttpSession> HttpServer::oldestIdler() const {
   return nullptr;
 }
 
+// What cannot be served is dropped, and the server goes on.
 void HttpServer::serve(asio::ip::tcp::socket socket) {
   error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  std::shared_ptr<Stream> stream;
-  try {
-    stream = tls_ ? makeTlsServerStream(std::move(socket), *tls_, sessionOptions_->clock->wallNow())
-                  : makePlainStream(std::move(socket));
-  } catch (const Error&) {
-    // Memory has run out: this connection is dropped, the server goes on.
-    return;
-  }
-  // Weakly, so that a context that is destroyed with connections open leaves no cycle.
   const std::uint64_t number = ++lastSession_;
+  try {
+    const std::shared_ptr<Stream> stream =
+        tls_ ? makeTlsServerStream(std::move(socket), *tls_, sessionOptions_->clock->wallNow())
+             : makePlainStream(std::move(socket));
+    const std::shared_ptr<HttpSession> session = makeHttpSession(stream, sessionOptions_, makeWatcher(number));
+    sessions_.emplace(number, session);
+    session->start();
+  } catch (const std::exception&) {
+    sessions_.erase(number);
+    ++sessionOptions_->totals->broken;
+  }
+}
+
+// Weakly, so that a context that is destroyed with connections open leaves no cycle.
+HttpSessionWatcher HttpServer::makeWatcher(std::uint64_t number) {
   HttpSessionWatcher watcher;
   watcher.ended = [weak = weak_from_this(), number] {
     if (const auto self = weak.lock()) {
@@ -207,9 +275,36 @@ void HttpServer::serve(asio::ip::tcp::socket socket) {
       self->admit();
     }
   };
-  const std::shared_ptr<HttpSession> session = makeHttpSession(std::move(stream), sessionOptions_, std::move(watcher));
-  sessions_.emplace(number, session);
-  session->start();
+  watcher.overdrawn = [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    return self && self->relieve();
+  };
+  return watcher;
+}
+
+// Of those that nobody knows the one with the largest request gives way: what others need to prove who they are is
+// small.
+bool HttpServer::relieve() {
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<HttpSession> largest;
+  for (const auto& [age, session] : sessions_) {
+    if (session->isIdler() && session->bytesHeld() > (largest ? largest->bytesHeld() : 0)) {
+      largest = session;
+    }
+  }
+  if (largest) {
+    largest->giveWay();
+  }
+  return largest != nullptr;
+}
+
+// With mutex_ held. Mostly descriptors have run out, and the oldest idler's is had at once. It may be taken by somebody
+// else, and an idler may have become none: then it is tried again.
+void HttpServer::onAcceptError() {
+  if (const std::shared_ptr<HttpSession> idler = oldestIdler()) {
+    idler->giveWay();
+  }
+  pause();
 }
 
 // On the acceptor's strand, which owns the alarm.

@@ -19,12 +19,20 @@ namespace ackbox::transport {
 class HttpSession;
 class TlsContext;
 struct HttpSessionOptions;
+struct HttpSessionWatcher;
+
+/// How many descriptors this process may have open at once, now.
+[[nodiscard]] std::size_t descriptorLimit();
+
+/// Of so many, how many connections a server may have: a quarter, and at most 256, is left to all others.
+[[nodiscard]] std::size_t connectionsWithin(std::size_t descriptors);
 
 /// How many threads run an executor at once. With one, nothing on it needs a strand.
 enum class Threads : std::uint8_t { one, any };
 
 /// Listens, accepts up to a limit of connections, and keeps account of their sessions. At the limit the oldest
-/// connection that has never been of use gives way to a new one, so that those who only hold places keep nobody out.
+/// connection that has never proved whom it is from gives way to a new one, so that those who only hold places keep
+/// nobody out; so it does when descriptors run out before that, and the one with the largest request when memory does.
 ///
 /// Thread-safety: all members may be called from any thread.
 class HttpServer : public std::enable_shared_from_this<HttpServer> {
@@ -48,6 +56,8 @@ public:
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::string url() const;
+  /// See `InboundServer::stats`.
+  [[nodiscard]] InboundServerStats stats() const;
 
 private:
   using Acceptor = boost::asio::ip::tcp::acceptor;
@@ -55,9 +65,13 @@ private:
   [[nodiscard]] boost::asio::any_io_executor makeStrand() const;
   void listen(const InboundServerOptions& options);
   void accept();
+  void onAccept(const boost::system::error_code& error, boost::asio::ip::tcp::socket&& socket);
   void admit();
   void serve(boost::asio::ip::tcp::socket socket);
+  [[nodiscard]] HttpSessionWatcher makeWatcher(std::uint64_t number);
   [[nodiscard]] std::shared_ptr<HttpSession> oldestIdler() const;
+  bool relieve();
+  void onAcceptError();
   void pause();
 
   // Constant after construction.
@@ -70,7 +84,7 @@ private:
   std::string host_;
   std::uint16_t port_ = 0;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // Guarded by mutex_.
   Acceptor acceptor_;
   // By age.

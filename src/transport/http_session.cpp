@@ -1,25 +1,28 @@
 #include "transport/http_session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
-#include <boost/beast/http/message.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
+#include <boost/beast/http/status.hpp>
+#include <boost/beast/http/verb.hpp>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "transport/message_parser.hpp"
 #include "transport/refusal.hpp"
+#include "transport/request_budget.hpp"
 #include "transport/stream.hpp"
 
 namespace ackbox::transport {
@@ -29,19 +32,52 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-constexpr std::size_t kFirstReadBytes = 4096;
+// Answers without a proof of whom the requests were from, after which a connection is closed.
+constexpr int kRefusalsMax = 10;
 constexpr const char* kOnceOnly[] = {"webhook-id",   "webhook-timestamp", "webhook-signature",
                                      "outbox-agent", "outbox-version",    "content-type"};
-constexpr boost::beast::string_view kEventPrefix = "ce-";
+constexpr std::string_view kEventPrefix = "ce-";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 // How long, and how much of, a refused request is read and thrown away, so that the refusal is not lost to the reset
 // that closing a socket with unread bytes causes.
 constexpr std::chrono::milliseconds kLingerTimeout{1000};
 constexpr std::size_t kLingerBytesMax = std::size_t{16} * 1024 * 1024;
+constexpr std::size_t kDiscardBytes = std::size_t{16} * 1024;
 
 bool isMalformed(const error_code& error) {
   static const boost::system::error_category& category = http::make_error_code(http::error::end_of_stream).category();
   return error.category() == category && error != http::error::end_of_stream && error != http::error::partial_message;
+}
+
+bool isNumber(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
+}
+
+/// The status line and the headers of an answer.
+std::string headOf(const InboundResponse& response, std::size_t bodyBytes, bool keepAlive) {
+  const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response.status)));
+  std::string head = "HTTP/1.1 ";
+  head.append(std::to_string(response.status)).append(" ").append(reason.data(), reason.size()).append("\r\n");
+  const auto add = [&head](std::string_view name, std::string_view value) {
+    head.append(name).append(": ").append(value).append("\r\n");
+  };
+  if (!response.contentType.empty()) {
+    add("Content-Type", response.contentType);
+  }
+  if (response.retryAfterSeconds) {
+    add("Retry-After", std::to_string(*response.retryAfterSeconds));
+  }
+  for (const auto& [name, value] : response.headers) {
+    add(name, value);
+  }
+  if (response.status == 405) {
+    add("Allow", "POST");
+  }
+  if (!keepAlive) {
+    add("Connection", "close");
+  }
+  add("Content-Length", std::to_string(bodyBytes));
+  return head.append("\r\n");
 }
 
 class Session final : public HttpSession, public std::enable_shared_from_this<Session> {
@@ -49,19 +85,24 @@ public:
   Session(std::shared_ptr<Stream> stream, std::shared_ptr<const HttpSessionOptions> options, HttpSessionWatcher watcher)
       : options_(std::move(options)),
         stream_(std::move(stream)),
+        bornAt_(options_->clock->steadyNow()),
         alarm_(options_->clock->makeAlarm(stream_->get_executor())),
         watcher_(std::move(watcher)),
         buffer_(options_->headerBytesMax + kReadAheadBytes) {}
 
+  ~Session() override { hold(0); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
   void start() override {
-    asio::post(stream_->get_executor(), [self = shared_from_this()] { self->shakeHands(); });
+    post([this] { shakeHands(); });
   }
 
   void stop() override {
-    asio::post(stream_->get_executor(), [self = shared_from_this()] {
-      self->stopping_ = true;
-      if (self->phase_ == Phase::idle || self->phase_ == Phase::handshaking) {
-        self->close();
+    post([this] {
+      stopping_ = true;
+      if (phase_ == Phase::idle || phase_ == Phase::handshaking) {
+        close();
       }
     });
   }
@@ -69,20 +110,25 @@ public:
   [[nodiscard]] bool isIdler() const noexcept override { return isIdler_; }
 
   void giveWay() override {
-    asio::post(stream_->get_executor(), [self = shared_from_this()] {
-      if (self->phase_ == Phase::closed) {
+    // What it holds is as good as given back: others are not asked for the same bytes, nor it again.
+    hold(0);
+    post([this] {
+      if (phase_ == Phase::closed) {
         return;
       }
-      if (self->isIdler_) {
-        self->close();
+      if (isIdler_) {
+        ++options_->totals->gaveWay;
+        close();
       } else {
-        self->watcher_.changed();
+        watcher_.changed();
       }
     });
   }
 
+  [[nodiscard]] std::size_t bytesHeld() const noexcept override { return held_; }
+
 private:
-  using Parser = http::request_parser<http::string_body>;
+  using Parser = MessageParser<true>;
 
   enum class Phase : std::uint8_t {
     /// Before the first request, and over at once without TLS.
@@ -96,20 +142,49 @@ private:
     closed,
   };
 
+  // Whatever is thrown in here must not reach the executor, which serves all the others.
+  template <typename Step>
+  void guard(const Step& step) noexcept {
+    try {
+      step();
+    } catch (...) {
+      ++options_->totals->broken;
+      try {
+        close();
+      } catch (...) {
+        // It has told all that it could.
+      }
+    }
+  }
+
+  template <typename Step>
+  void post(Step step) {
+    asio::post(stream_->get_executor(), [self = shared_from_this(), step = std::move(step)] { self->guard(step); });
+  }
+
+  /// `step`, when something has completed.
+  template <typename Step>
+  auto guarded(Step step) {
+    return [self = shared_from_this(), step = std::move(step)](const auto&... results) {
+      self->guard([&] { step(results...); });
+    };
+  }
+
   void shakeHands() {
     phase_ = Phase::handshaking;
     setAlarm(options_->handshakeTimeout);
-    stream_->asyncHandshake([self = shared_from_this()](const std::string& failure) {
-      if (self->phase_ != Phase::handshaking) {
+    stream_->asyncHandshake(guarded([this](const std::string& failure) {
+      if (phase_ != Phase::handshaking) {
         return;
       }
       if (failure.empty()) {
-        self->certificateAgents_ = self->stream_->peerUris();
-        self->awaitRequest();
+        certificateAgents_ = stream_->peerUris();
+        certificateEnd_ = stream_->peerCertificateEnd();
+        awaitRequest();
       } else {
-        self->close();
+        close();
       }
-    });
+    }));
   }
 
   void awaitRequest() {
@@ -123,123 +198,240 @@ private:
     }
     becomeIdler();
     if (buffer_.size() > 0) {
-      readHeader();
+      begin();
       return;
     }
-    // An idle connection keeps nothing of its last exchange.
-    parser_.reset();
-    response_ = {};
+    forget();
     setAlarm(options_->idleTimeout);
     stream_->async_read_some(buffer_.prepare(kFirstReadBytes),
-                             [self = shared_from_this()](const error_code& error, std::size_t size) {
-                               if (error) {
-                                 self->close();
+                             guarded([this](const error_code& error, std::size_t size) {
+                               if (phase_ != Phase::idle) {
                                  return;
                                }
-                               self->buffer_.commit(size);
-                               self->readHeader();
-                             });
+                               if (error) {
+                                 close();
+                                 return;
+                               }
+                               buffer_.commit(size);
+                               begin();
+                             }));
+  }
+
+  // An idle connection keeps nothing of its last exchange.
+  void forget() {
+    parser_.reset();
+    request_ = {};
+    answerHead_ = {};
+    answerBody_ = {};
+    if (buffer_.size() == 0 && buffer_.capacity() > kFirstReadBytes) {
+      buffer_.shrink_to_fit();
+    }
+    hold(0);
+  }
+
+  void begin() {
+    phase_ = Phase::reading;
+    ++requestNumber_;
+    parser_.emplace(options_->headerBytesMax, options_->sink.bodyBytesMax);
+    setAlarm(options_->requestTimeout);
+    readHeader();
   }
 
   void readHeader() {
-    if (phase_ == Phase::closed) {
-      return;
+    if (const error_code error = parse(); error) {
+      onReadError(error);
+    } else if (parser_->is_header_done()) {
+      onHeader();
+    } else {
+      readMore(kFirstReadBytes);
     }
-    phase_ = Phase::reading;
-    ++requestNumber_;
-    parser_.emplace();
-    parser_->header_limit(static_cast<std::uint32_t>(options_->headerBytesMax));
-    parser_->body_limit(options_->sink.bodyBytesMax);
-    setAlarm(options_->requestTimeout);
-    if (const error_code error = parseBuffered(); error || parser_->is_header_done()) {
-      onHeader(error);
-      return;
-    }
-    http::async_read_header(*stream_, buffer_, *parser_,
-                            [self = shared_from_this()](const error_code& error, std::size_t) {
-                              if (self->phase_ == Phase::reading) {
-                                self->onHeader(error);
-                              }
-                            });
   }
 
-  // What is here already, mostly all of the request, needs no turn of the executor.
-  error_code parseBuffered() {
+  void readBody() {
+    if (const error_code error = parse(); error) {
+      onReadError(error);
+    } else if (parser_->is_done()) {
+      handle();
+    } else {
+      const auto left = parser_->content_length_remaining();
+      readMore(left ? static_cast<std::size_t>(std::clamp<std::uint64_t>(*left, kFirstReadBytes, kBodyReadBytes))
+                    : kBodyReadBytes);
+    }
+  }
+
+  // What is here already.
+  error_code parse() {
     error_code error;
     if (buffer_.size() > 0 && !parser_->is_done()) {
-      buffer_.consume(parser_->put(buffer_.data(), error));
+      buffer_.consume(parser_->take(buffer_.data(), error));
     }
     return error == http::error::need_more ? error_code() : error;
   }
 
-  void onHeader(const error_code& error) {
-    if (error) {
-      onReadError(error);
+  void readMore(std::size_t wanted) {
+    const std::size_t size = std::min(wanted, buffer_.max_size() - buffer_.size());
+    if (size == 0) {
+      onReadError(http::make_error_code(http::error::buffer_overflow));
       return;
     }
-    const auto& request = parser_->get();
-    const std::string_view target(request.target().data(), request.target().size());
-    const std::string_view path = target.substr(0, target.find('?'));
-    isCompatible_ = !options_->compatibilityPath.empty() && path == options_->compatibilityPath;
-    if (!isCompatible_ && path != options_->path) {
+    const asio::mutable_buffer space = buffer_.prepare(size);
+    if (!hasRoom()) {
+      refuse(noRoom());
+      return;
+    }
+    stream_->async_read_some(space, guarded([this](const error_code& error, std::size_t read) {
+                               if (phase_ != Phase::reading) {
+                                 return;
+                               }
+                               if (error) {
+                                 // The peer's end in the middle of a request: nobody is there to be told.
+                                 close();
+                                 return;
+                               }
+                               buffer_.commit(read);
+                               if (parser_->is_header_done()) {
+                                 readBody();
+                               } else {
+                                 readHeader();
+                               }
+                             }));
+  }
+
+  /// Whether what it holds now is within the budget, or somebody was asked to give up theirs.
+  bool hasRoom() {
+    hold(parser_->body().capacity() + bufferBytes());
+    return !options_->budget->isOverdrawn() || held_ == 0 || watcher_.overdrawn();
+  }
+
+  // What every connection may have is not counted.
+  [[nodiscard]] std::size_t bufferBytes() const {
+    return buffer_.capacity() > kFirstReadBytes ? buffer_.capacity() : 0;
+  }
+
+  void hold(std::size_t bytes) {
+    if (bytes != held_) {
+      options_->budget->change(held_.exchange(bytes), bytes);
+    }
+  }
+
+  void onHeader() {
+    keepAlive_ = parser_->keep_alive();
+    isHead_ = parser_->method() == http::verb::head;
+    const std::string_view target = parser_->target();
+    isCompatible_ = !options_->compatibilityPath.empty() && target == options_->compatibilityPath;
+    if (certificateEnd_ && options_->clock->wallNow() >= *certificateEnd_) {
+      // It verifies nobody any more, and the handshake of a new connection says so.
+      close();
+    } else if (!isCompatible_ && target != options_->path) {
       refuse(notFound());
-    } else if (request.method() != http::verb::post) {
+    } else if (parser_->method() != http::verb::post) {
       refuse(methodNotAllowed());
-    } else if (request.version() == 11 && request.count(http::field::host) != 1) {
-      refuse(badRequest("There must be one Host header."));
-    } else if (std::ranges::any_of(kOnceOnly, [&](const char* name) { return request.count(name) > 1; })) {
-      // Which one counts is a matter of taste, and somebody before us may have another.
-      refuse(badRequest("A header that identifies the request occurs twice."));
-    } else if (request.count(http::field::transfer_encoding) > 0 && (!parser_->chunked() || request.version() < 11)) {
-      // The parser, or somebody before us, would take it to have no body, and the body for the next request.
-      refuse(badRequest("The only transfer coding that is understood is chunked, in HTTP/1.1."));
-    } else if (const auto coding = request[http::field::content_encoding];
+    } else if (const char* const ambiguity = findAmbiguity(); ambiguity != nullptr) {
+      refuse(badRequest(ambiguity));
+    } else if (const std::string_view coding = (*parser_)["content-encoding"];
                !coding.empty() && !boost::beast::iequals(coding, "identity")) {
       refuse(codedContent());
-    } else if (const auto expect = request[http::field::expect]; expect.empty()) {
-      readBody();
-    } else if (boost::beast::iequals(expect, "100-continue")) {
+    } else if (const std::string_view expected = (*parser_)["expect"];
+               !expected.empty() && !boost::beast::iequals(expected, "100-continue")) {
+      refuse(expectationFailed());
+    } else {
+      takeHead();
+      admitBody(!expected.empty());
+    }
+  }
+
+  /// What the parser, or somebody before us, might take for another request, or for more than one; null: nothing.
+  [[nodiscard]] const char* findAmbiguity() const {
+    const Parser& request = *parser_;
+    const std::size_t hosts = request.count("host");
+    const std::size_t lengths = request.count("content-length");
+    const std::size_t codings = request.count("transfer-encoding");
+    if (hosts > 1 || (hosts == 0 && request.version() == 11)) {
+      return "There must be one Host header.";
+    }
+    if (lengths > 1 || (lengths == 1 && !isNumber(request["content-length"]))) {
+      return "There must be one Content-Length, and one number in it.";
+    }
+    const bool isChunked = codings == 1 && boost::beast::iequals(request["transfer-encoding"], "chunked");
+    if (codings > 0 && (!isChunked || request.version() < 11)) {
+      return "The only transfer coding that is understood is chunked, alone, in HTTP/1.1.";
+    }
+    if (std::ranges::any_of(kOnceOnly, [&](const char* name) { return request.count(name) > 1; })) {
+      return "A header that identifies the request occurs twice.";
+    }
+    return nullptr;
+  }
+
+  // Before the body: what comes behind it changes nothing.
+  void takeHead() {
+    const Parser& parsed = *parser_;
+    request_ = {};
+    request_.contentType = parsed["content-type"];
+    request_.webhookId = parsed["webhook-id"];
+    request_.webhookTimestamp = parsed["webhook-timestamp"];
+    request_.webhookSignature = parsed["webhook-signature"];
+    request_.claimedAgent = parsed["outbox-agent"];
+    request_.version = parsed["outbox-version"];
+    if (parsed.count("traceparent") == 1) {
+      request_.traceparent = parsed["traceparent"];
+    }
+    request_.fromBrowser = parsed.count("origin") > 0 || parsed.count("sec-fetch-site") > 0;
+    request_.onLoopback = options_->onLoopback;
+    request_.host = parsed["host"];
+    request_.certificateAgents = certificateAgents_;
+    request_.form = isCompatible_ ? InboundForm::agenium : InboundForm::cloudEvents;
+    takeEventHeaders();
+  }
+
+  void takeEventHeaders() {
+    for (std::size_t index = 0; index < parser_->fields(); ++index) {
+      const auto [name, value] = parser_->field(index);
+      if (boost::beast::iequals(name.substr(0, kEventPrefix.size()), kEventPrefix)) {
+        std::string attribute(name.substr(kEventPrefix.size()));
+        std::ranges::transform(attribute, attribute.begin(), [](char letter) {
+          return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+        });
+        request_.eventHeaders.emplace_back(std::move(attribute), std::string(value));
+      }
+    }
+  }
+
+  void admitBody(bool isAskedBefore) {
+    worthReading_ = options_->sink.bodyBytesMax;
+    if (options_->sink.worthReading) {
+      worthReading_ = std::min(worthReading_, options_->sink.worthReading(request_));
+      parser_->body_limit(worthReading_);
+    }
+    const auto announced = parser_->content_length();
+    if (announced && *announced > worthReading_) {
+      handleWithoutBody();
+    } else if (isAskedBefore && !parser_->is_done()) {
       sendContinue();
     } else {
-      refuse(expectationFailed());
+      readBody();
     }
   }
 
   void sendContinue() {
-    asio::async_write(*stream_, asio::buffer(kContinue),
-                      [self = shared_from_this()](const error_code& error, std::size_t) {
-                        if (error) {
-                          self->close();
-                        } else if (self->phase_ == Phase::reading) {
-                          self->readBody();
-                        }
-                      });
-  }
-
-  void readBody() {
-    parser_->eager(true);
-    if (const error_code error = parseBuffered(); error || parser_->is_done()) {
-      onBody(error);
-      return;
-    }
-    http::async_read(*stream_, buffer_, *parser_, [self = shared_from_this()](const error_code& error, std::size_t) {
-      if (self->phase_ == Phase::reading) {
-        self->onBody(error);
+    asio::async_write(*stream_, asio::buffer(kContinue), guarded([this](const error_code& error, std::size_t) {
+      if (phase_ != Phase::reading) {
+        return;
       }
-    });
-  }
-
-  void onBody(const error_code& error) {
-    if (error) {
-      onReadError(error);
-    } else {
-      handle();
-    }
+      if (error) {
+        close();
+      } else {
+        readBody();
+      }
+    }));
   }
 
   void onReadError(const error_code& error) {
     if (error == http::error::body_limit) {
-      refuse(bodyTooLarge(options_->sink.bodyBytesMax));
+      if (parser_->is_header_done() && worthReading_ < options_->sink.bodyBytesMax) {
+        handleWithoutBody();
+      } else {
+        refuse(bodyTooLarge(options_->sink.bodyBytesMax));
+      }
     } else if (error == http::error::header_limit || error == http::error::buffer_overflow) {
       refuse(headersTooLarge(options_->headerBytesMax));
     } else if (isMalformed(error)) {
@@ -249,50 +441,36 @@ private:
     }
   }
 
+  // It proves nothing, and so its answer does not depend on its body.
+  void handleWithoutBody() {
+    keepAlive_ = false;
+    parser_->body() = {};
+    handle();
+  }
+
   void handle() {
     phase_ = Phase::handling;
     isIdler_ = false;
     // A handler that never answers must not hold the connection's place for ever.
     setAlarm(options_->requestTimeout);
-    keepAlive_ = parser_->keep_alive();
-    auto& message = parser_->get();
-    InboundRequest request;
-    request.contentType = message[http::field::content_type];
-    request.webhookId = message["webhook-id"];
-    request.webhookTimestamp = message["webhook-timestamp"];
-    request.webhookSignature = message["webhook-signature"];
-    request.claimedAgent = message["outbox-agent"];
-    request.version = message["outbox-version"];
-    if (message.count("traceparent") == 1) {
-      request.traceparent = message["traceparent"];
+    request_.body = std::move(parser_->body());
+    // The handler may have it for longer than the connection.
+    std::shared_ptr<const BudgetShare> share;
+    if (request_.body.size() > kFirstReadBytes) {
+      share = std::make_shared<const BudgetShare>(options_->budget, request_.body.capacity());
     }
-    request.certificateAgents = certificateAgents_;
-    request.form = isCompatible_ ? InboundForm::agenium : InboundForm::cloudEvents;
-    takeEventHeaders(request);
-    request.body = std::move(message.body());
-    RequestSink::Respond respond = [self = shared_from_this(), number = requestNumber_](InboundResponse response) {
+    hold(bufferBytes());
+    RequestSink::Respond respond = [self = shared_from_this(), number = requestNumber_,
+                                    share = std::move(share)](InboundResponse response) {
       asio::dispatch(self->stream_->get_executor(), [self, number, response = std::move(response)]() mutable {
-        self->onResponse(number, std::move(response));
+        self->guard([&] { self->onResponse(number, std::move(response)); });
       });
     };
     try {
-      options_->sink.handle(std::move(request), std::move(respond));
+      options_->sink.handle(std::move(request_), std::move(respond));
     } catch (...) {
       // Whatever it is, it must not reach the executor, which serves all the others.
       refuseOnce();
-    }
-  }
-
-  void takeEventHeaders(InboundRequest& request) const {
-    for (const auto& field : parser_->get()) {
-      const std::string_view name(field.name_string().data(), field.name_string().size());
-      if (boost::beast::iequals(field.name_string().substr(0, kEventPrefix.size()), kEventPrefix)) {
-        std::string attribute(name.substr(kEventPrefix.size()));
-        std::ranges::transform(attribute, attribute.begin(), [](char letter) {
-          return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-        });
-        request.eventHeaders.emplace_back(std::move(attribute), std::string(field.value()));
-      }
     }
   }
 
@@ -304,84 +482,95 @@ private:
   }
 
   void onResponse(std::uint64_t number, InboundResponse&& response) {
-    if (phase_ == Phase::handling && number == requestNumber_) {
-      hasSucceeded_ = hasSucceeded_ || response.status < 300;
-      write(std::move(response), keepAlive_ && !stopping_);
+    if (phase_ != Phase::handling || number != requestNumber_) {
+      return;
     }
+    isKnown_ = isKnown_ || response.authenticated;
+    refusals_ += response.authenticated ? 0 : 1;
+    const bool isOld = options_->clock->steadyNow() - bornAt_ >= options_->connectionAge;
+    write(std::move(response), keepAlive_ && !stopping_ && !isOld && refusals_ < kRefusalsMax);
   }
 
-  void refuse(InboundResponse&& response) { write(std::move(response), false); }
+  void refuse(InboundResponse&& response) {
+    ++options_->totals->refused;
+    write(std::move(response), false);
+  }
 
   void write(InboundResponse&& response, bool keepAlive) {
     phase_ = Phase::writing;
-    setAlarm(options_->requestTimeout);
-    response_ = http::response<http::string_body>(http::int_to_status(static_cast<unsigned>(response.status)), 11);
-    response_.result(static_cast<unsigned>(response.status));
-    if (!response.contentType.empty()) {
-      response_.set(http::field::content_type, response.contentType);
+    if (isHead_) {
+      response.body.clear();
     }
-    if (response.retryAfterSeconds) {
-      response_.set(http::field::retry_after, std::to_string(*response.retryAfterSeconds));
+    answerHead_ = headOf(response, response.body.size(), keepAlive);
+    answerBody_ = std::move(response.body);
+    answerKeepsAlive_ = keepAlive;
+    written_ = 0;
+    writeUntil_ = options_->clock->steadyNow() + options_->requestTimeout;
+    if (!keepAlive) {
+      // Nothing that came for it is needed any more.
+      parser_.reset();
+      buffer_.clear();
+      hold(0);
     }
-    for (const auto& [name, value] : response.headers) {
-      response_.set(name, value);
-    }
-    if (response.status == 405) {
-      response_.set(http::field::allow, "POST");
-    }
-    if (parser_->get().method() != http::verb::head) {
-      response_.body() = std::move(response.body);
-    }
-    response_.keep_alive(keepAlive);
-    response_.prepare_payload();
-    http::async_write(*stream_, response_,
-                      [self = shared_from_this(), keepAlive](const error_code& error, std::size_t) {
-                        if (self->phase_ != Phase::writing) {
-                          return;
-                        }
-                        if (error) {
-                          self->close();
-                        } else if (keepAlive) {
-                          self->awaitRequest();
-                        } else {
-                          self->linger();
-                        }
-                      });
+    writeMore();
+    // Who was refused shall know why: the first piece of the answer is on its way.
+    becomeIdler();
   }
 
-  // Not before the answer is written: who was refused shall know why.
+  void writeMore() {
+    const SteadyTime now = options_->clock->steadyNow();
+    setAlarm(std::min(options_->writeTimeout, std::chrono::ceil<std::chrono::milliseconds>(writeUntil_ - now)));
+    const std::size_t ofHead = std::min(written_, answerHead_.size());
+    const std::array<asio::const_buffer, 2> rest = {asio::buffer(answerHead_) + ofHead,
+                                                    asio::buffer(answerBody_) + (written_ - ofHead)};
+    stream_->async_write_some(rest, guarded([this](const error_code& error, std::size_t size) {
+                                if (phase_ != Phase::writing) {
+                                  return;
+                                }
+                                written_ += size;
+                                if (error) {
+                                  close();
+                                } else if (written_ < answerHead_.size() + answerBody_.size()) {
+                                  writeMore();
+                                } else if (answerKeepsAlive_) {
+                                  awaitRequest();
+                                } else {
+                                  linger();
+                                }
+                              }));
+  }
+
   void becomeIdler() {
-    if (!isIdler_ && !hasSucceeded_) {
+    if (!isIdler_ && !isKnown_) {
       isIdler_ = true;
       watcher_.changed();
     }
   }
 
   void linger() {
-    becomeIdler();
-    buffer_.clear();
+    forget();
     setAlarm(kLingerTimeout);
-    stream_->asyncFinish([self = shared_from_this()] { self->discard(0); });
+    stream_->asyncFinish(guarded([this] { discard(0); }));
   }
 
   void discard(std::size_t discarded) {
     if (phase_ == Phase::closed) {
       return;
     }
-    stream_->asyncDiscardSome(*asio::buffer_sequence_begin(buffer_.prepare(kFirstReadBytes)),
-                              [self = shared_from_this(), discarded](const error_code& error, std::size_t size) {
+    stream_->asyncDiscardSome(buffer_.prepare(kDiscardBytes),
+                              guarded([this, discarded](const error_code& error, std::size_t size) {
                                 if (error || discarded + size > kLingerBytesMax) {
-                                  self->close();
+                                  close();
                                 } else {
-                                  self->discard(discarded + size);
+                                  discard(discarded + size);
                                 }
-                              });
+                              }));
   }
 
   void setAlarm(std::chrono::milliseconds timeout) {
     alarm_->set(options_->clock->steadyNow() + timeout, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
-        self->onTimeout();
+        self->guard([&] { self->onTimeout(); });
       }
     });
   }
@@ -399,6 +588,7 @@ private:
       return;
     }
     phase_ = Phase::closed;
+    hold(0);
     alarm_->cancel();
     stream_->close();
     std::exchange(watcher_, {}).ended();
@@ -407,24 +597,36 @@ private:
   const std::shared_ptr<const HttpSessionOptions> options_;
   // Written on the strand.
   std::atomic<bool> isIdler_ = true;
+  std::atomic<std::size_t> held_ = 0;
 
   // Owned by the strand.
   const std::shared_ptr<Stream> stream_;
+  const SteadyTime bornAt_;
   std::vector<std::string> certificateAgents_;
+  std::optional<WallTime> certificateEnd_;
   const std::unique_ptr<Alarm> alarm_;
   HttpSessionWatcher watcher_;
   Phase phase_ = Phase::handshaking;
   bool stopping_ = false;
-  // A request of it was answered with a success.
-  bool hasSucceeded_ = false;
+  // A request of it has proved whom it is from.
+  bool isKnown_ = false;
+  int refusals_ = 0;
+  // Of the request under way.
   bool keepAlive_ = false;
-  // The request under way came on the compatibility path.
+  bool isHead_ = false;
   bool isCompatible_ = false;
+  std::size_t worthReading_ = 0;
   // Tells a late answer from one to the request under way.
   std::uint64_t requestNumber_ = 0;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  http::response<http::string_body> response_;
+  InboundRequest request_;
+  // The answer, and how much of it was taken.
+  std::string answerHead_;
+  std::string answerBody_;
+  bool answerKeepsAlive_ = false;
+  std::size_t written_ = 0;
+  SteadyTime writeUntil_;
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,7 +13,18 @@
 
 namespace ackbox::transport {
 
+class RequestBudget;
 class Stream;
+
+/// What became of the sessions of one server, since it began.
+struct HttpSessionTotals {
+  /// Requests that were refused before their handler had them.
+  std::atomic<std::uint64_t> refused = 0;
+  /// Connections that were closed to make room for others.
+  std::atomic<std::uint64_t> gaveWay = 0;
+  /// Connections that ended by an exception.
+  std::atomic<std::uint64_t> broken = 0;
+};
 
 /// What the sessions of one server share.
 struct HttpSessionOptions {
@@ -19,16 +32,25 @@ struct HttpSessionOptions {
   std::string path;
   std::string compatibilityPath;
   std::size_t headerBytesMax = 0;
+  /// Whether it listens on a loopback address.
+  bool onLoopback = false;
   std::chrono::milliseconds handshakeTimeout{0};
   /// From a request's first byte to its last; again for its handling, and again for writing the answer.
   std::chrono::milliseconds requestTimeout{0};
+  /// From one piece of an answer that was taken to the next.
+  std::chrono::milliseconds writeTimeout{0};
   std::chrono::milliseconds idleTimeout{0};
+  /// After this a connection is closed behind the answer under way.
+  std::chrono::milliseconds connectionAge{0};
+  std::shared_ptr<RequestBudget> budget;
+  std::shared_ptr<HttpSessionTotals> totals;
   std::shared_ptr<Clock> clock;
   RequestSink sink;
 };
 
 /// One accepted connection: reads a request, has it handled, writes the answer, and so on until it ends. Requests that
-/// the peer sends ahead wait in the socket.
+/// the peer sends ahead wait in the socket. Whatever is thrown by what it calls is the end of this connection, and
+/// reaches nobody else.
 ///
 /// Thread-safety: its members may be called from any thread.
 /// Lifetime: keeps itself alive from `start` to its end.
@@ -41,12 +63,15 @@ public:
   /// Closes the connection when it is idle, else after the answer to the request under way.
   virtual void stop() = 0;
 
-  /// Whether nothing would be lost with it: no request of it was ever answered with a success, and none is being
+  /// Whether it may be closed for the sake of another: no request of it ever proved whom it is from, and none is being
   /// handled.
   [[nodiscard]] virtual bool isIdler() const noexcept = 0;
 
   /// Closes the connection if it is still an idler, else tells the watcher.
   virtual void giveWay() = 0;
+
+  /// Bytes of a request that is being read.
+  [[nodiscard]] virtual std::size_t bytesHeld() const noexcept = 0;
 };
 
 /// Who is told, on a session's strand, what becomes of it. It must not call the session back meanwhile.
@@ -55,6 +80,8 @@ struct HttpSessionWatcher {
   std::function<void()> ended;
   /// It has become an idler, or was asked to give way and is none.
   std::function<void()> changed;
+  /// The budget is overdrawn. Whether an idler was found, maybe this one, that is asked to give way.
+  std::function<bool()> overdrawn;
 };
 
 /// `stream`'s executor must run one thing at a time.

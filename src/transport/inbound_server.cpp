@@ -4,7 +4,6 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,6 +53,12 @@ public:
       pending_.erase(*number);
       throw;
     }
+  }
+
+  /// See `RequestSink::worthReading`.
+  [[nodiscard]] std::size_t worthReading(const InboundRequest& head) {
+    const std::shared_lock lock(handlerMutex_);
+    return handler_ == nullptr ? 0 : handler_->bodyBytesWorthReading(head);
   }
 
   /// Answers for the handler whatever is still under way; when it returns, no session is touched from here any more.
@@ -162,7 +167,7 @@ private:
     while (!context_.stopped()) {
       try {
         context_.run();
-      } catch (const std::exception&) {
+      } catch (...) {
       }
     }
   }
@@ -212,6 +217,7 @@ private:
     RequestSink sink;
     sink.bodyBytesMax = handler.options().bodyBytesMax;
     sink.handle = std::move(handle);
+    sink.worthReading = [gate = gate_](const InboundRequest& head) { return gate->worthReading(head); };
     server_ = std::make_shared<transport::HttpServer>(executor, options, std::move(sink), systemClock(), threads);
     server_->start();
   }
@@ -239,6 +245,10 @@ std::uint16_t InboundServer::port() const noexcept {
 
 std::string InboundServer::url() const {
   return body_->server().url();
+}
+
+InboundServerStats InboundServer::stats() const {
+  return body_->server().stats();
 }
 
 void InboundServer::reloadCertificates() {

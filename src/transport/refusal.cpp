@@ -4,6 +4,7 @@
 #include "protocol/wire.hpp"
 
 namespace ackbox::transport {
+
 InboundResponse badRequest(std::string_view detail) {
   return protocol::problem(400, "Bad request", detail);
 }
@@ -41,6 +42,10 @@ InboundResponse handlerFailed() {
 
 InboundResponse handlerTooSlow() {
   return protocol::unavailable(false, "The request was not handled in time; it may still take effect once.");
+}
+
+InboundResponse noRoom() {
+  return protocol::unavailable(false, "The requests under way take all memory that they may.");
 }
 
 }  // namespace ackbox::transport

@@ -18,5 +18,6 @@ namespace ackbox::transport {
 [[nodiscard]] InboundResponse headersTooLarge(std::uint64_t headerBytesMax);
 [[nodiscard]] InboundResponse handlerFailed();
 [[nodiscard]] InboundResponse handlerTooSlow();
+[[nodiscard]] InboundResponse noRoom();
 
 }  // namespace ackbox::transport

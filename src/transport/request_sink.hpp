@@ -15,6 +15,9 @@ struct RequestSink {
   std::function<void(InboundRequest request, Respond respond)> handle;
   /// Bytes of a body above which a request is refused unread.
   std::size_t bodyBytesMax = 0;
+  /// Bytes of a body that are worth reading, by the headers alone; a request with a larger one is handled without it,
+  /// and its connection closed behind the answer. Empty: `bodyBytesMax` for all.
+  std::function<std::size_t(const InboundRequest& head)> worthReading = {};
 };
 
 }  // namespace ackbox::transport

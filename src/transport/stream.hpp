@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,9 +21,15 @@ namespace ackbox::transport {
 
 class TlsContext;
 
+/// The headers of a request or an answer: what is allowed of the option of either side.
+inline constexpr std::size_t kHeaderBytesLeast = 1024;
+inline constexpr std::size_t kHeaderBytesMost = std::size_t{16} * 1024;
+
 /// What is read ahead of the parser, beyond the headers. The parser's own limits count neither the extensions of a
-/// chunk nor the trailers: without an end to the buffer, one line would fill the memory.
-inline constexpr std::size_t kReadAheadBytes = std::size_t{64} * 1024;
+/// chunk nor the trailers: without an end to the buffer, one line would fill the memory. With the headers it holds no
+/// field whose length would not fit in 16 bits, at which Beast's own containers throw.
+inline constexpr std::size_t kReadAheadBytes = std::size_t{48} * 1024;
+static_assert(kHeaderBytesMost + kReadAheadBytes <= 65'536);
 
 /// A connection, plain or encrypted, behind one type: Beast's parsers are compiled once for both.
 ///
@@ -68,6 +75,8 @@ public:
   [[nodiscard]] virtual bool isQuiet() = 0;
   /// The URIs in the other side's certificate, if one was verified.
   [[nodiscard]] virtual std::vector<std::string> peerUris() const { return {}; }
+  /// When the first of the certificates that verified the other side ends.
+  [[nodiscard]] virtual std::optional<WallTime> peerCertificateEnd() const { return std::nullopt; }
 
   virtual void close() = 0;
 

@@ -2,16 +2,21 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "ackbox/error.hpp"
 
 namespace ackbox::transport {
 namespace {
+
+constexpr std::chrono::milliseconds kGraceMax = std::chrono::hours(24);
 
 std::string opensslReason() {
   std::array<char, 256> text{};
@@ -31,6 +36,10 @@ std::shared_ptr<SSL_CTX> makeContext(const SSL_METHOD* method) {
   ERR_clear_error();
   std::shared_ptr<SSL_CTX> context(SSL_CTX_new(method), SSL_CTX_free);
   if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) {
+    throw Error(Errc::outOfMemory, "TLS could not be set up: " + opensslReason());
+  }
+  // Of TLS 1.2's; 1.3 has no others.
+  if (SSL_CTX_set_cipher_list(context.get(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
     throw Error(Errc::outOfMemory, "TLS could not be set up: " + opensslReason());
   }
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
@@ -79,21 +88,67 @@ std::shared_ptr<SSL_CTX> loadServer(const TlsServerOptions& options) {
                        SSL_VERIFY_PEER | (options.requireClientCertificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
                        nullptr);
   }
+  if (!options.crlFile.empty()) {
+    X509_STORE* const store = SSL_CTX_get_cert_store(context.get());
+    X509_LOOKUP* const lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+    const bool isLoaded =
+        lookup != nullptr && X509_load_crl_file(lookup, options.crlFile.c_str(), X509_FILETYPE_PEM) > 0;
+    require(isLoaded, "tls.crlFile", options.crlFile);
+    require(X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) == 1, "tls.crlFile", options.crlFile);
+  }
   return context;
+}
+
+/// Whether it can be read, and names no authority at all.
+bool isEmptied(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  return stream.is_open() && !stream.bad() && text.find("-----BEGIN") == std::string::npos;
+}
+
+/// The same identity, and nobody who is trusted.
+std::shared_ptr<SSL_CTX> trustingNobody(SSL_CTX* context, const SSL_METHOD* method) {
+  std::shared_ptr<SSL_CTX> made = makeContext(method);
+  STACK_OF(X509)* chain = nullptr;
+  X509* const certificate = SSL_CTX_get0_certificate(context);
+  if (certificate != nullptr &&
+      (SSL_CTX_get0_chain_certs(context, &chain) != 1 || SSL_CTX_use_certificate(made.get(), certificate) != 1 ||
+       SSL_CTX_set1_chain(made.get(), chain) != 1 ||
+       SSL_CTX_use_PrivateKey(made.get(), SSL_CTX_get0_privatekey(context)) != 1)) {
+    throw Error(Errc::outOfMemory, "TLS could not be set up: " + opensslReason());
+  }
+  SSL_CTX_set_options(made.get(), SSL_CTX_get_options(context));
+  SSL_CTX_set_session_cache_mode(made.get(), SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_num_tickets(made.get(), 0);
+  SSL_CTX_set_verify(made.get(), SSL_CTX_get_verify_mode(context), nullptr);
+  return made;
 }
 
 }  // namespace
 
-TlsContext::TlsContext(const TlsClientOptions& options)
+TlsContext::TlsContext(const TlsClientOptions& options, std::shared_ptr<Clock> clock)
     : TlsContext([options] { return loadClient(options); },
-                 {options.authorityFile, options.certificateFile, options.keyFile}) {}
+                 {options.authorityFile, options.certificateFile, options.keyFile},
+                 {options.authorityFile, options.authorityGrace, TLS_client_method}, std::move(clock)) {}
 
-TlsContext::TlsContext(const TlsServerOptions& options)
+TlsContext::TlsContext(const TlsServerOptions& options, std::shared_ptr<Clock> clock)
     : TlsContext([options] { return loadServer(options); },
-                 {options.certificateFile, options.keyFile, options.clientAuthorityFile}) {}
+                 {options.certificateFile, options.keyFile, options.clientAuthorityFile, options.crlFile},
+                 {options.clientAuthorityFile, options.authorityGrace, TLS_server_method}, std::move(clock)) {}
 
-TlsContext::TlsContext(std::function<Shared()> load, std::vector<std::filesystem::path> files)
-    : load_(std::move(load)), files_(std::move(files)), stamps_(stamps()), context_(load_()) {}
+TlsContext::TlsContext(std::function<Shared()> load, std::vector<std::filesystem::path> files, Trust trust,
+                       std::shared_ptr<Clock> clock)
+    : load_(std::move(load)),
+      files_(std::move(files)),
+      trust_(std::move(trust)),
+      clock_(std::move(clock)),
+      stamps_(stamps()),
+      context_(load_()),
+      soundAt_(clock_->steadyNow()) {
+  if (trust_.grace.count() < 0 || trust_.grace > kGraceMax) {
+    throw Error(Errc::invalidOption, "tls.authorityGrace must be from 0 to 1 day");
+  }
+}
 
 // Not the time alone: a file that is put in another's place may be older, and two may be written in one tick.
 TlsContext::Stamps TlsContext::stamps() const {
@@ -114,16 +169,33 @@ TlsContext::Stamps TlsContext::stamps() const {
 // again when they change again, and not before.
 void TlsContext::refresh() {
   Stamps now = stamps();
-  if (now == stamps_) {
+  if (now != stamps_) {
+    stamps_ = std::move(now);
+    try {
+      context_ = load_();
+      ++generation_;
+      isFailing_ = false;
+      hasEnded_ = false;
+    } catch (const Error&) {
+      // Documented: what was there before stays, for the grace.
+      isFailing_ = true;
+    }
+  }
+  if (isFailing_) {
+    outlast();
+  } else {
+    soundAt_ = clock_->steadyNow();
+  }
+}
+
+// With mutex_ held.
+void TlsContext::outlast() {
+  if (trust_.file.empty() || hasEnded_ || (clock_->steadyNow() - soundAt_ < trust_.grace && !isEmptied(trust_.file))) {
     return;
   }
-  stamps_ = std::move(now);
-  try {
-    context_ = load_();
-    ++generation_;
-  } catch (const Error&) {
-    // Documented: what was there before stays.
-  }
+  context_ = trustingNobody(context_.get(), trust_.method());
+  ++generation_;
+  hasEnded_ = true;
 }
 
 ssl_st* TlsContext::makeConnection() {
@@ -142,6 +214,9 @@ void TlsContext::reload() {
   context_ = load_();
   stamps_ = std::move(now);
   ++generation_;
+  soundAt_ = clock_->steadyNow();
+  isFailing_ = false;
+  hasEnded_ = false;
 }
 
 std::uint64_t TlsContext::generation() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -8,22 +9,26 @@
 #include <string>
 #include <vector>
 
+#include "ackbox/clock.hpp"
 #include "ackbox/tls.hpp"
 
 // OpenSSL's own names for its types, so that its headers stop in the sources.
 struct ssl_ctx_st;
+struct ssl_method_st;
 struct ssl_st;
 
 namespace ackbox::transport {
 
-/// Certificates and keys as connections begin with them: read from files, and again when those have changed.
+/// Certificates and keys as connections begin with them: read from files, and again when those have changed. Files that
+/// cannot be read leave what was there before; but trust in authorities ends with the grace, and at once where a file
+/// says that there is none.
 ///
 /// Thread-safety: all members may be called from any thread.
 class TlsContext {
 public:
   /// Throws `Error` with `invalidOption` naming the file that cannot be read or does not fit.
-  explicit TlsContext(const TlsClientOptions& options);
-  explicit TlsContext(const TlsServerOptions& options);
+  explicit TlsContext(const TlsClientOptions& options, std::shared_ptr<Clock> clock = systemClock());
+  explicit TlsContext(const TlsServerOptions& options, std::shared_ptr<Clock> clock = systemClock());
 
   /// What one connection begins with; the caller owns it. Looks at the files first.
   /// Throws `Error` with `outOfMemory`.
@@ -41,18 +46,34 @@ private:
   /// Tells one content of the files from another.
   using Stamps = std::vector<std::string>;
 
-  TlsContext(std::function<Shared()> load, std::vector<std::filesystem::path> files);
+  struct Trust {
+    /// Of authorities; empty: there is no trust to end.
+    std::filesystem::path file;
+    std::chrono::milliseconds grace;
+    /// Of the side that this is.
+    const ssl_method_st* (*method)();
+  };
+
+  TlsContext(std::function<Shared()> load, std::vector<std::filesystem::path> files, Trust trust,
+             std::shared_ptr<Clock> clock);
   [[nodiscard]] Stamps stamps() const;
   void refresh();
+  void outlast();
 
   const std::function<Shared()> load_;
   const std::vector<std::filesystem::path> files_;
+  const Trust trust_;
+  const std::shared_ptr<Clock> clock_;
 
   std::mutex mutex_;
   // Guarded by mutex_.
   Stamps stamps_;
   Shared context_;
   std::uint64_t generation_ = 0;
+  // When the files were last found to be those that it holds.
+  SteadyTime soundAt_;
+  bool isFailing_ = false;
+  bool hasEnded_ = false;
 };
 
 }  // namespace ackbox::transport

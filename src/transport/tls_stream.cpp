@@ -1,9 +1,12 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <chrono>
+#include <ctime>
 #include <utility>
 
 #include "ackbox/error.hpp"
@@ -66,6 +69,19 @@ public:
       }
     }
     return uris;
+  }
+
+  [[nodiscard]] std::optional<WallTime> peerCertificateEnd() const override {
+    std::optional<WallTime> first;
+    const STACK_OF(X509)* const chain = SSL_get0_verified_chain(connection_);
+    for (int index = 0; chain != nullptr && index < sk_X509_num(chain); ++index) {
+      std::tm parts{};
+      // What has no end that can be read has ended.
+      const bool isRead = ASN1_TIME_to_tm(X509_get0_notAfter(sk_X509_value(chain, index)), &parts) == 1;
+      const WallTime end = isRead ? WallTime(std::chrono::seconds(::timegm(&parts))) : WallTime();
+      first = std::min(first.value_or(end), end);
+    }
+    return first;
   }
 
   void close() override {

@@ -1,11 +1,12 @@
 // An agent of the crash test, started over and over on the same file:
 //
-//   crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--defect mark-before-effect]
+//   crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--own-threads] [--defect mark-before-effect]
 //
 // KEYS is a folder with authority.pem, NAME.pem, NAME.key and secret: TLS both ways, each side known to the other by
 // its certificate, and every request and answer signed. --feed: keeps enqueueing numbered frames, each in one
-// transaction with the number reached. --reply: answers every tenth frame of a session. Prints "ready" once it serves;
-// SIGTERM ends it.
+// transaction with the number reached. --reply: answers every tenth frame of a session. --own-threads: delivery and the
+// server run on threads of their own, as the library has it by default, and frames are fed one at a time, so that each
+// step, and each frame's effect, commits on the thread that it came to. Prints "ready" once it serves; SIGTERM ends it.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -47,13 +48,15 @@ struct Settings {
   std::filesystem::path keys;
   bool feeds = false;
   bool replies = false;
+  bool ownThreads = false;
   bool defect = false;
 };
 
 Settings parse(const std::vector<std::string>& words) {
   if (words.size() < 6) {
     throw std::runtime_error(
-        "usage: crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--defect D]");
+        "usage: crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--own-threads] "
+        "[--defect D]");
   }
   Settings settings{words[0], words[1], words[2], static_cast<std::uint16_t>(std::stoi(words[3])), words[4], words[5]};
   for (std::size_t index = 6; index < words.size(); ++index) {
@@ -61,6 +64,8 @@ Settings parse(const std::vector<std::string>& words) {
       settings.feeds = true;
     } else if (words[index] == "--reply") {
       settings.replies = true;
+    } else if (words[index] == "--own-threads") {
+      settings.ownThreads = true;
     } else if (words[index] == "--defect" && index + 1 < words.size() && words[index + 1] == "mark-before-effect") {
       settings.defect = true;
       ++index;
@@ -120,12 +125,14 @@ public:
         peer_(settings.peer),
         connection_(settings.database.string(), SQLite::OPEN_READWRITE, kBusyTimeoutMilliseconds),
         writer_(manager, connection_),
-        timer_(context) {
+        timer_(context),
+        backlog_(settings.ownThreads ? 1 : kBacklog),
+        sliceFrames_(settings.ownThreads ? 1 : kSliceFrames) {
     connection_.exec("CREATE TABLE IF NOT EXISTS fed (reached INTEGER NOT NULL)");
   }
 
   void run() {
-    if (manager_.getStats().pending < kBacklog) {
+    if (manager_.getStats().pending < backlog_) {
       feed();
     }
     timer_.expires_after(milliseconds(1));
@@ -149,7 +156,7 @@ private:
   void feed() {
     SQLite::Transaction transaction(connection_, SQLite::TransactionBehavior::IMMEDIATE);
     std::int64_t reached = connection_.execAndGet("SELECT coalesce(max(reached), 0) FROM fed").getInt64();
-    for (std::int64_t count = 0; count < kSliceFrames; ++count) {
+    for (std::int64_t count = 0; count < sliceFrames_; ++count) {
       const main_job::Entry entry = crash::fedFrame(++reached);
       ackbox::Frame frame;
       frame.peer = peer_;
@@ -170,6 +177,8 @@ private:
   SQLite::Database connection_;
   ackbox::OutboxWriter writer_;
   boost::asio::steady_timer timer_;
+  const std::uint64_t backlog_;
+  const std::int64_t sliceFrames_;
   bool ending_ = false;
 };
 
@@ -186,12 +195,18 @@ void run(const Settings& settings) {
   }
   ackbox::InboundHandler handler(manager, late ? late->handler(replyTo) : main_job::effectsHandler(replyTo),
                                  inboundOptions(settings));
-  ackbox::InboundServer server(context.get_executor(), handler, serverOptions(settings));
-  manager.asyncRun(context.get_executor(), [](const boost::system::error_code& error) {
-    if (error) {
-      throw std::runtime_error("delivery could not begin: " + error.message());
-    }
-  });
+  ackbox::InboundServer server = settings.ownThreads
+                                     ? ackbox::InboundServer(handler, serverOptions(settings))
+                                     : ackbox::InboundServer(context.get_executor(), handler, serverOptions(settings));
+  if (settings.ownThreads) {
+    manager.start();
+  } else {
+    manager.asyncRun(context.get_executor(), [](const boost::system::error_code& error) {
+      if (error) {
+        throw std::runtime_error("delivery could not begin: " + error.message());
+      }
+    });
+  }
   std::optional<Feeder> feeder;
   if (settings.feeds) {
     feeder.emplace(manager, settings, context);

@@ -6,13 +6,17 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "crash_world.hpp"
 
 namespace {
+
+constexpr std::chrono::milliseconds kLongest(60);
 
 std::uint64_t scaled(std::uint64_t kills) {
   const char* const scale = std::getenv("ACKBOX_TEST_SCALE");
@@ -41,14 +45,14 @@ void checkFlow(const main_job::Flow& flow) {
   CHECK(flow.balances());
 }
 
-void killAndCompare(std::uint64_t seed) {
+void killAndCompare(std::uint64_t seed, std::uint64_t kills = 70, std::chrono::milliseconds longest = kLongest,
+                    const std::vector<std::string>& extra = {}) {
   MESSAGE("seed " << seed);
-  constexpr std::uint64_t kKills = 70;
-  crash::CrashWorld world(seed, {});
-  world.killAbout(scaled(kKills));
+  crash::CrashWorld world(seed, {}, extra);
+  world.killAbout(scaled(kills), longest);
   const crash::Outcome outcome = world.settle();
   MESSAGE(told(seed, outcome));
-  CHECK(outcome.killsOfAlice + outcome.killsOfBob >= scaled(kKills));
+  CHECK(outcome.killsOfAlice + outcome.killsOfBob >= scaled(kills));
   checkFlow(outcome.frames);
   checkFlow(outcome.replies);
 }
@@ -65,6 +69,12 @@ TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 20240
 
 TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 987654321)") {
   killAndCompare(987654321);
+}
+
+// The library's default: no executor, and commits on the thread that has the work. Fewer frames fit in a life.
+TEST_CASE(
+    "P2 P3 P4 P5 P6: 40 kills of agents on threads of their own, fed one frame at a time, lose nothing (seed 7)") {
+  killAndCompare(7, 40, 5 * kLongest, {"--own-threads"});
 }
 
 TEST_CASE("P5: the oracle finds the frames that are lost when the mark is committed before the effect") {

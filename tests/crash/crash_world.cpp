@@ -53,7 +53,9 @@ ackbox::OutboxManager openOutbox(const std::filesystem::path& database) {
 
 }  // namespace
 
-CrashWorld::CrashWorld(std::uint64_t seed, std::vector<std::string> bobExtra) : random_(seed) {
+CrashWorld::CrashWorld(std::uint64_t seed, const std::vector<std::string>& bobExtra,
+                       const std::vector<std::string>& extra)
+    : random_(seed) {
   const std::uint16_t alicePort = main_job::freePort(random_);
   std::uint16_t bobPort = main_job::freePort(random_);
   while (bobPort == alicePort) {
@@ -72,6 +74,7 @@ CrashWorld::CrashWorld(std::uint64_t seed, std::vector<std::string> bobExtra) : 
                        std::to_string(port),
                        "https://127.0.0.1:" + std::to_string(peerPort) + "/inbox",
                        keys.string()};
+    agent.arguments.insert(agent.arguments.end(), extra.begin(), extra.end());
   };
   prepare(alice_, "alice", "bob", alicePort, bobPort);
   prepare(bob_, "bob", "alice", bobPort, alicePort);
@@ -106,7 +109,7 @@ void CrashWorld::killAfterUpTo(Agent& agent, milliseconds longest) {
   ++agent.kills;
 }
 
-void CrashWorld::killAbout(std::uint64_t kills) {
+void CrashWorld::killAbout(std::uint64_t kills, milliseconds longest) {
   const std::uint64_t until = alice_.kills + bob_.kills + kills;
   while (alice_.kills + bob_.kills < until) {
     // One kill in five is of both at once.
@@ -118,9 +121,9 @@ void CrashWorld::killAbout(std::uint64_t kills) {
     if (draw != 3 && draw != 4) {
       victims.push_back(&bob_);
     }
-    milliseconds longest(60);
+    milliseconds next = longest;
     for (Agent* victim : victims) {
-      killAfterUpTo(*victim, std::exchange(longest, milliseconds(0)));
+      killAfterUpTo(*victim, std::exchange(next, milliseconds(0)));
     }
     for (Agent* victim : victims) {
       launch(*victim, true);

@@ -27,12 +27,13 @@ struct Outcome {
 /// Everything throws `std::runtime_error` when an agent ends by itself, does not come up, or ends with an error.
 class CrashWorld {
 public:
-  /// `bobExtra` is added to bob's arguments.
-  CrashWorld(std::uint64_t seed, std::vector<std::string> bobExtra);
+  /// `bobExtra` is added to bob's arguments, `extra` to those of both.
+  explicit CrashWorld(std::uint64_t seed, const std::vector<std::string>& bobExtra = {},
+                      const std::vector<std::string>& extra = {});
 
-  /// Kills agents at random instants, singly and together, while frames flow both ways. A few die again while they
-  /// are still recovering.
-  void killAbout(std::uint64_t kills);
+  /// Kills agents at random instants, within `longest` of their being ready, singly and together, while frames flow
+  /// both ways. A few die again while they are still recovering.
+  void killAbout(std::uint64_t kills, std::chrono::milliseconds longest = std::chrono::milliseconds(60));
 
   /// Lets the agents deliver all that is there, ends them, and compares.
   [[nodiscard]] Outcome settle();

@@ -39,13 +39,14 @@ public:
     }
     const std::string delivery = "delivery-" + std::to_string(++deliveries_);
     const protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
-    machine.inbound->asyncHandle({encoded.contentType, encoded.body, encoded.webhookId},
-                                 [sent = std::move(request), delivery, handler = std::move(handler),
-                                  loses = agents_.losesAnswers](const InboundResponse& response) {
-                                   handler(loses ? lost()
-                                                 : protocol::readAnswer(sent, delivery, response.status,
-                                                                        response.contentType, "", response.body));
-                                 });
+    InboundRequest arriving{encoded.contentType, encoded.body, encoded.webhookId};
+    arriving.certificateAgents = {request.agent};
+    machine.inbound->asyncHandle(std::move(arriving), [sent = std::move(request), delivery,
+                                                       handler = std::move(handler),
+                                                       loses = agents_.losesAnswers](const InboundResponse& response) {
+      handler(loses ? lost()
+                    : protocol::readAnswer(sent, delivery, response.status, response.contentType, "", response.body));
+    });
     agents_.turn(to_);
   }
 
@@ -117,7 +118,7 @@ void TwoAgents::turn(Side side) {
 
 InboundOptions TwoAgents::inboundOptions(Side side) {
   InboundOptions made;
-  made.allowAnonymous = true;
+  made.peers = {{.agents = {"urn:agent:alice", "urn:agent:bob"}, .byCertificate = true}};
   made.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(machines_[side].context.get_executor());
   made.deferred.handler = [this, side](DeferredFrame frame) {
     frame.commit(

@@ -23,8 +23,8 @@ for target in "${targets[@]}"; do
   mkdir -p "build/fuzz/corpus/$target"
   log=build/fuzz/$target.log
   echo "== $target, $seconds s"
-  # A pause of the machine is no stall: 60 s.
-  build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=8192 \
+  # A pause of the machine is no stall: 60 s. Inputs may be larger than any buffer of one connection.
+  build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=131072 \
     -print_final_stats=1 -artifact_prefix="build/fuzz/findings/$target-" -dict=tests/fuzz/words.dict \
     "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" >"$log" 2>&1 || status=1
   executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)

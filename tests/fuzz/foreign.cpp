@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     readHeaders(text, request);
   }
   request.body = text;
-  InboundOptions limits;
+  InboundOptions limits{.binaryMode = true};
   if (bytes[0] >= 128) {
     limits.depthMax = 4;
     limits.frameBytesMax = 64;

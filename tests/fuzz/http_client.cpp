@@ -37,7 +37,8 @@ std::shared_ptr<const HttpSenderOptions> clientOptions() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   static Peer peer;
   static const auto options = clientOptions();
-  constexpr std::size_t kInputMax = 32 * 1024;
+  // Beyond all that the client keeps of one answer, and beyond the lengths that fit in 16 bits.
+  constexpr std::size_t kInputMax = std::size_t{128} * 1024;
   const std::string input(fuzz::textOf(bytes, std::min(size, kInputMax)));
   asio::ip::tcp::socket connection(peer.context);
   std::array<char, 4096> request{};
@@ -46,9 +47,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       return;
     }
     connection.async_read_some(asio::buffer(request), [&](const boost::system::error_code&, std::size_t) {
-      boost::system::error_code error;
-      asio::write(connection, asio::buffer(input), error);
-      connection.shutdown(asio::socket_base::shutdown_send, error);
+      asio::async_write(connection, asio::buffer(input), [&](const boost::system::error_code&, std::size_t) {
+        boost::system::error_code ended;
+        connection.shutdown(asio::socket_base::shutdown_send, ended);
+      });
     });
   });
 

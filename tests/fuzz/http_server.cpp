@@ -52,14 +52,16 @@ struct Server {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   static Server here;
-  // What the socket's buffers take without a reader.
-  constexpr std::size_t kInputMax = 32 * 1024;
+  // Beyond all that the server keeps of one connection, and beyond the lengths that fit in 16 bits.
+  constexpr std::size_t kInputMax = std::size_t{128} * 1024;
   const std::string input(fuzz::textOf(bytes, std::min(size, kInputMax)));
   asio::ip::tcp::socket client(here.context);
   client.connect({asio::ip::address_v4::loopback(), here.server->port()});
   boost::system::error_code error;
-  asio::write(client, asio::buffer(input), error);
-  client.shutdown(asio::socket_base::shutdown_send, error);
+  asio::async_write(client, asio::buffer(input), [&client](const boost::system::error_code&, std::size_t) {
+    boost::system::error_code ended;
+    client.shutdown(asio::socket_base::shutdown_send, ended);
+  });
   std::string answer;
   bool ended = false;
   asio::async_read(client, asio::dynamic_buffer(answer),
@@ -70,5 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   }
   fuzz::require(answer.empty() || answer.starts_with("HTTP/1.1 "), "an answer is not HTTP");
   client.set_option(asio::socket_base::linger(true, 0), error);
+  client.close(error);
+  here.context.poll();
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,17 +43,21 @@ TEST_CASE("hostile: both Content-Length and Transfer-Encoding: 400, and what fol
                    "0\r\n\r\n" + inner});
 }
 
-TEST_CASE("hostile: two different Content-Lengths, negative ones, and ones that are no numbers: 400") {
+TEST_CASE("hostile: two Content-Lengths, different or equal, negative ones, and ones that are no numbers: 400") {
   const std::string inner = smuggled();
-  allGet(400, {kHead + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab" + inner,
+  allGet(400, {kHead + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}" + inner,
+               kHead + "Content-Length: 2, 2\r\n\r\n{}" + inner, kHead + "Content-Length: \r\n\r\n" + inner,
+               kHead + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab" + inner,
                kHead + "Content-Length: 1, 2\r\n\r\nab" + inner, kHead + "Content-Length: -5\r\n\r\n" + inner,
                kHead + "Content-Length: +5\r\n\r\nabcde" + inner, kHead + "Content-Length: 0x5\r\n\r\nabcde" + inner,
                kHead + "Content-Length: 99999999999999999999999\r\n\r\n" + inner});
 }
 
-TEST_CASE("hostile: a transfer coding other than chunked, or chunked in HTTP/1.0: 400") {
+TEST_CASE("hostile: a transfer coding other than chunked, or beside it, or chunked in HTTP/1.0: 400") {
   const std::string inner = smuggled();
-  allGet(400, {kHead + "Transfer-Encoding: gzip\r\n\r\n" + inner, kHead + "Transfer-Encoding: xchunked\r\n\r\n" + inner,
+  allGet(400, {kHead + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + inner,
+               kHead + "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner,
+               kHead + "Transfer-Encoding: gzip\r\n\r\n" + inner, kHead + "Transfer-Encoding: xchunked\r\n\r\n" + inner,
                kHead + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + inner,
                "POST /inbox HTTP/1.0\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner});
 }
@@ -73,9 +78,43 @@ TEST_CASE("hostile: a header without a name, with a space in it or without a col
   allGet(400, {kHead + ": b\r\n\r\n", kHead + "Content-Length : 0\r\n\r\n", kHead + "nonsense\r\n\r\n"});
 }
 
-TEST_CASE("hostile: no Host header, or two of them: 400") {
+TEST_CASE("hostile: a header that is folded over lines, which others read otherwise: 400") {
+  std::vector<std::string> attacks;
+  for (const char* fold :
+       {"A: b\r\n c\r\n", "A: b\r\n\tc\r\n", "A:\r\n c\r\n", "A: b\r\n \r\n", "A: b\r\n Content-Length: 5\r\n"}) {
+    attacks.push_back(signedRequest(malloryFrame("a"), "application/cloudevents+json", fold));
+  }
+  allGet(400, attacks);
+}
+
+TEST_CASE("hostile: proof of who one is, in the trailers behind the body: it is none, 401") {
+  const std::string whole = signedRequest(malloryFrame("a"));
+  const std::size_t begin = whole.find("webhook-id:");
+  const std::string proof = whole.substr(begin, whole.find("Content-Length:") - begin);
+  const std::string body = malloryFrame("a");
+  std::ostringstream size;
+  size << std::hex << body.size();
+  const std::string head = kHead + "Content-Type: application/cloudevents+json\r\nTransfer-Encoding: chunked\r\n";
+  const std::string chunks = "\r\n" + size.str() + "\r\n" + body + "\r\n0\r\n";
+  Target bob;
+  RawConnection mallory = bob.connect();
+  // Where it belongs it is believed.
+  mallory.send(head + proof + chunks + "\r\n");
+  CHECK(hasStatus(mallory.receiveMessage(), 200));
+  mallory.send(head + chunks + proof + "\r\n");
+  CHECK(hasStatus(mallory.receiveMessage(), 401));
+  // Nor does a trailer take back what the headers said.
+  const std::string next = signedRequest(malloryFrame("b"));
+  mallory.send(head + proof + chunks + "Connection: close\r\nouTbox-agent: urn:agent:alice\r\n\r\n" + next);
+  CHECK(hasStatus(mallory.receiveMessage(), 200));
+  CHECK(hasStatus(mallory.receiveMessage(), 200));
+  CHECK(bob.mallorys() == 2);
+}
+
+TEST_CASE("hostile: no Host header, or two of them, in whatever version: 400") {
   allGet(400,
-         {"POST /inbox HTTP/1.1\r\nContent-Length: 0\r\n\r\n", kHead + "Host: there\r\nContent-Length: 0\r\n\r\n"});
+         {"POST /inbox HTTP/1.0\r\nHost: here\r\nHost: there\r\nContent-Length: 0\r\n\r\n",
+          "POST /inbox HTTP/1.1\r\nContent-Length: 0\r\n\r\n", kHead + "Host: there\r\nContent-Length: 0\r\n\r\n"});
 }
 
 TEST_CASE("hostile: a header that identifies the request, given twice: 400") {
@@ -108,9 +147,9 @@ TEST_CASE("hostile: HTTP/1.0: one request is served, and the connection closed b
 
 TEST_CASE("hostile: a path by another spelling, a neighbour's, or a whole URL: 404") {
   std::vector<std::string> attacks;
-  for (const char* path :
-       {"/", "/inbox/", "//inbox", "/inbox/../inbox", "/./inbox", "/INBOX", "/%69nbox", "/inbox%00", "/inbox;a",
-        "/inbox/more", "/inboxes", "/../../etc/passwd", "inbox", "*", "http://here/inbox", "http://elsewhere/inbox"}) {
+  for (const char* path : {"/", "/inbox/", "//inbox", "/inbox/../inbox", "/./inbox", "/INBOX", "/%69nbox", "/inbox%00",
+                           "/inbox;a", "/inbox/more", "/inboxes", "/inbox?", "/inbox?a=b", "/inbox#a",
+                           "/../../etc/passwd", "inbox", "*", "http://here/inbox", "http://elsewhere/inbox"}) {
     attacks.push_back("POST " + std::string(path) + " HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n");
   }
   attacks.push_back("POST /" + std::string(4000, 'a') + " HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n");

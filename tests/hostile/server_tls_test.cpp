@@ -53,6 +53,20 @@ TEST_CASE("hostile: TLS 1.1 and 1.0: no handshake; 1.2 and 1.3 are spoken") {
   CHECK(world.bob.servesAlice());
 }
 
+TEST_CASE("hostile: TLS 1.2 without forward secrecy or authenticated encryption: no handshake") {
+  const Secured world;
+  for (const char* ciphers : {"ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384", "ECDHE+AES:!AESGCM:!AESCCM",
+                              "kRSA", "kDHE", "ADH:AECDH", "NULL", "AESCCM"}) {
+    CAPTURE(ciphers);
+    TlsProbe probe(world.bob.port(), TLS1_2_VERSION, ciphers);
+    CHECK_FALSE(probe.shakeHands());
+  }
+  for (const char* ciphers : {"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"}) {
+    TlsProbe probe(world.bob.port(), TLS1_2_VERSION, ciphers);
+    CHECK(probe.shakeHands());
+  }
+}
+
 TEST_CASE("hostile: plain text to a port with TLS, and garbage for a handshake: cut, and nothing is taken") {
   using namespace std::string_literals;
   Secured world;

@@ -26,7 +26,7 @@ SecretSource Target::alicesSecret() {
   return secretOf("whsec_YWxpY2UgYWxpY2UgYWxpY2UgYWxpY2UgYWxpY2UgYWw=");
 }
 
-Target::Target(InboundServerOptions options, TlsClientOptions trusted) : trusted_(std::move(trusted)) {
+Target::Target(InboundServerOptions options, TlsClientOptions trusted, RunsOn runsOn) : trusted_(std::move(trusted)) {
   OutboxOptions outbox;
   outbox.agent = "urn:agent:bob";
   manager_.emplace(OutboxManager::open(directory_.file("bob.db"), outbox));
@@ -40,11 +40,23 @@ Target::Target(InboundServerOptions options, TlsClientOptions trusted) : trusted
         return HandlerResult::ack();
       },
       std::move(inbound));
-  server_.emplace(pool_.get_executor(), *handler_, options);
+  switch (runsOn) {
+    case RunsOn::itself:
+      server_.emplace(*handler_, options);
+      break;
+    case RunsOn::context:
+      context_.emplace();
+      server_.emplace(context_->executor(), *handler_, options);
+      break;
+    case RunsOn::pool:
+      server_.emplace(pool_.get_executor(), *handler_, options);
+      break;
+  }
 }
 
 Target::~Target() {
   server_.reset();
+  context_.reset();
   pool_.join();
 }
 

@@ -12,15 +12,28 @@
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "support/temp_dir.hpp"
+#include "unit/transport/io_thread.hpp"
 #include "unit/transport/raw_peer.hpp"
 
 namespace ackbox::testing {
+
+/// Whose thread a server runs on.
+enum class RunsOn : std::uint8_t {
+  /// Its own: the default.
+  itself,
+  /// The one thread of a context of the application's.
+  context,
+  /// Two threads of a pool of the application's.
+  pool,
+};
+
+inline constexpr RunsOn kEveryRunsOn[] = {RunsOn::context, RunsOn::pool, RunsOn::itself};
 
 /// An agent, bob, that listens to alice, who is honest, and to mallory, who has a key as well and is not. Strangers
 /// have none.
 class Target {
 public:
-  explicit Target(InboundServerOptions options = {}, TlsClientOptions trusted = {});
+  explicit Target(InboundServerOptions options = {}, TlsClientOptions trusted = {}, RunsOn runsOn = RunsOn::itself);
   ~Target();
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
@@ -51,7 +64,9 @@ private:
   std::atomic<int> mallorys_ = 0;
   std::optional<OutboxManager> manager_;
   std::optional<InboundHandler> handler_;
+  // Alice's, and the server's where it runs there.
   boost::asio::thread_pool pool_{2};
+  std::optional<IoThread> context_;
   std::optional<InboundServer> server_;
   int sent_ = 0;
 };

@@ -7,13 +7,15 @@
 
 namespace ackbox::testing {
 
-TlsProbe::TlsProbe(std::uint16_t port, int version)
+TlsProbe::TlsProbe(std::uint16_t port, int version) : TlsProbe(port, version, "ALL") {}
+
+TlsProbe::TlsProbe(std::uint16_t port, int version, const std::string& ciphers)
     : connection_(port), context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free) {
   // Level 0 allows what is out of date.
   SSL_CTX_set_security_level(context_.get(), 0);
   SSL_CTX_set_min_proto_version(context_.get(), version);
   SSL_CTX_set_max_proto_version(context_.get(), version);
-  SSL_CTX_set_cipher_list(context_.get(), "ALL:@SECLEVEL=0");
+  SSL_CTX_set_cipher_list(context_.get(), (ciphers + ":@SECLEVEL=0").c_str());
   stream_.reset(SSL_new(context_.get()), SSL_free);
   SSL_set_fd(stream_.get(), connection_.descriptor());
 }

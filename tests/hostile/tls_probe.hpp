@@ -17,6 +17,8 @@ class TlsProbe {
 public:
   /// `version` as OpenSSL numbers them, such as `TLS1_1_VERSION`.
   TlsProbe(std::uint16_t port, int version);
+  /// The same, with these ciphers alone, as OpenSSL lists them; those of TLS 1.2 and before.
+  TlsProbe(std::uint16_t port, int version, const std::string& ciphers);
 
   /// Whether the server agreed.
   [[nodiscard]] bool shakeHands();

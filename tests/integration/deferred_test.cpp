@@ -43,6 +43,8 @@ TEST_CASE("row 9: ACK events settle deferred messages both ways, in order, once,
     expected.push_back(std::to_string(number));
   }
   until([&] { return pair.alice.live() == 0 && pair.bob.live() == 0; });
+  // Told after the commit that shows.
+  until([&] { return pair.alice.acks().contains(first); });
   for (Agent* agent : {&pair.alice, &pair.bob}) {
     CHECK(agent->heard("s") == expected);
     CHECK(agent->heard("t") == expected);
@@ -78,7 +80,7 @@ TEST_CASE("row 9: where the receiver knows no such peer, the sender's question a
   pair.open();
   const std::string id = pair.alice.say("bob", "s", "slow", "1");
   const std::string rejected = pair.alice.say("bob", "s", "slow", "\"reject\"");
-  until([&] { return pair.alice.live() == 0; });
+  until([&] { return pair.alice.live() == 0 && pair.alice.acks().contains(id); });
   CHECK(pair.bob.heard("s") == std::vector<std::string>{"1"});
   CHECK(pair.alice.resultOf(id) == "{\"by\":\"urn:agent:bob\"}");
   CHECK(pair.alice.manager->find(rejected)->reason == "no-order");

@@ -58,14 +58,18 @@ public:
   Agent& operator=(const Agent&) = delete;
 
   void knows(const std::string& name, const Agent& other, const std::string& agent) {
-    options.peers.push_back({.name = name, .url = other.url(), .agent = agent});
+    options.peers.push_back({.name = name, .url = other.url(), .agent = agent, .secrets = sharedByAll()});
   }
   void open() {
     manager.emplace(OutboxManager::open(file_, options));
     database_.emplace(file_.string(), SQLite::OPEN_READWRITE);
     database_->exec("CREATE TABLE IF NOT EXISTS heard(id INTEGER PRIMARY KEY, session TEXT, data TEXT)");
     InboundOptions inbound;
-    inbound.allowAnonymous = true;
+    for (const char* agent : {"urn:agent:alice", "urn:agent:bob", "urn:agent:eve", "urn:agent:nobody"}) {
+      if (agent != options.agent) {
+        inbound.peers.push_back({.agents = {agent}, .secrets = sharedByAll(), .byCertificate = true});
+      }
+    }
     inbound.deferred.handler = router.deferredHandler();
     handler.emplace(*manager, router.frameHandler(), inbound);
   }
@@ -123,12 +127,14 @@ public:
     const Stats stats = manager->getStats();
     return stats.pending + stats.sending + stats.sent;
   }
+  /// Proved by a certificate of the event's source.
   InboundResponse post(const std::string& body) {
     std::promise<InboundResponse> answer;
     InboundRequest request;
     request.contentType = "application/cloudevents+json";
     request.body = body;
     request.webhookId = "w";
+    request.certificateAgents = {sourceOf(body)};
     handler->asyncHandle(std::move(request), [&](InboundResponse response) { answer.set_value(std::move(response)); });
     return answer.get_future().get();
   }
@@ -139,6 +145,14 @@ public:
   std::optional<InboundHandler> handler;
 
 private:
+  static SecretSource sharedByAll() {
+    return SecretSource::fixed({Secret("whsec_YWxsIGFsbCBhbGwgYWxsIGFsbCBhbGwgYWxsIGFsbCE=")});
+  }
+  static std::string sourceOf(const std::string& event) {
+    const std::string key = R"("source":")";
+    const std::size_t begin = event.find(key) + key.size();
+    return event.substr(begin, event.find('"', begin) - begin);
+  }
   static HandlerResult write(const InboundFrame& frame, InboundTransaction& transaction) {
     SQLite::Statement insert(transaction.database(), "INSERT INTO heard(session, data) VALUES (?, ?)");
     insert.bind(1, frame.session);

@@ -5,10 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <boost/asio/thread_pool.hpp>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -23,36 +21,16 @@
 namespace ackbox {
 namespace {
 
-/// Counts to a target that a test waits for.
-class Countdown {
-public:
-  void add() {
-    const std::scoped_lock lock(mutex_);
-    ++count_;
-    changed_.notify_all();
-  }
-  void waitFor(std::size_t target) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return count_ >= target; });
-  }
-
-private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  std::size_t count_ = 0;
-};
-
 /// An agent that keeps what it hears, in order, in its own file, and answers every tenth frame.
 class Listener {
 public:
   Listener(const std::filesystem::path& file, const std::string& name, std::vector<PeerOptions> peers)
       : manager(OutboxManager::open(file, optionsOf(name, std::move(peers)))),
-        database_(file.string(), SQLite::OPEN_READWRITE) {
+        database_(file.string(), SQLite::OPEN_READWRITE, 10'000) {
     database_.exec("CREATE TABLE IF NOT EXISTS heard(id INTEGER PRIMARY KEY, session TEXT, data TEXT)");
     handler_.emplace(
         manager,
-        [this](const InboundFrame& frame, InboundTransaction& transaction) {
+        [](const InboundFrame& frame, InboundTransaction& transaction) {
           SQLite::Statement insert(transaction.database(), "INSERT INTO heard(session, data) VALUES (?, ?)");
           insert.bind(1, frame.session);
           insert.bind(2, frame.data);
@@ -66,7 +44,6 @@ public:
             reply.correlationId = frame.id;
             transaction.enqueue(reply);
           }
-          heard.add();
           return HandlerResult::ack();
         },
         InboundOptions{.allowAnonymous = true});
@@ -87,6 +64,12 @@ public:
     manager.setSender(std::make_shared<HttpSender>());
     manager.start();
   }
+  /// Until so many frames have taken effect.
+  void awaitHeard(int count) {
+    while (database_.execAndGet("SELECT count(*) FROM heard").getInt() < count) {
+      std::this_thread::yield();
+    }
+  }
   std::map<std::string, std::vector<std::string>> heardBySession() {
     std::map<std::string, std::vector<std::string>> found;
     SQLite::Statement query(database_, "SELECT session, data FROM heard ORDER BY id");
@@ -106,7 +89,6 @@ private:
   }
 
 public:
-  Countdown heard;
   OutboxManager manager;
 
 private:
@@ -147,8 +129,8 @@ TEST_CASE("P4 P5: many sessions over HTTP arrive in order and once, and replies 
       CHECK(alice.manager.enqueue(question("s" + std::to_string(session), number)).isNew());
     }
   }
-  bob.heard.waitFor(kSessions * kPerSession);
-  alice.heard.waitFor(kSessions * kPerSession / 10);
+  bob.awaitHeard(kSessions * kPerSession);
+  alice.awaitHeard(kSessions * kPerSession / 10);
   alice.manager.stop();
   bob.manager.stop();
   for (const auto& [session, data] : bob.heardBySession()) {
@@ -173,13 +155,13 @@ TEST_CASE("P8: a peer that is away and comes back gets everything in order, and 
     alice.manager.enqueue(question("s" + std::to_string(number % 3), number));
   }
   bob.listen(port);
-  bob.heard.waitFor(50);
+  bob.awaitHeard(50);
   bob.hangUp();
   for (int number = 100; number < 200; ++number) {
     alice.manager.enqueue(question("s" + std::to_string(number % 3), number));
   }
   bob.listen(port);
-  bob.heard.waitFor(200);
+  bob.awaitHeard(200);
   while (alice.manager.getStats().acked != 200) {
     std::this_thread::yield();
   }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -166,17 +167,16 @@ public:
     }
     return found;
   }
-  std::vector<PeerResetEvent> resets() {
-    const std::scoped_lock lock(mutex_);
-    return resets_;
-  }
-  std::vector<std::string> gaps() {
-    const std::scoped_lock lock(mutex_);
-    return gaps_;
-  }
+  /// What was told so far; waited for until there is as much, because it is told after the commit that shows.
+  std::vector<PeerResetEvent> resets(std::size_t awaited = 0) { return told(resets_, awaited); }
+  std::vector<std::string> gaps(std::size_t awaited = 0) { return told(gaps_, awaited); }
   std::size_t acks() {
     const std::scoped_lock lock(mutex_);
     return acked_.size();
+  }
+  std::set<std::string> acked() {
+    const std::scoped_lock lock(mutex_);
+    return {acked_.begin(), acked_.end()};
   }
   bool wasAcked(const std::string& id) {
     const std::scoped_lock lock(mutex_);
@@ -200,6 +200,16 @@ public:
   std::optional<InboundHandler> handler;
 
 private:
+  template <typename Told>
+  std::vector<Told> told(const std::vector<Told>& source, std::size_t awaited) {
+    std::vector<Told> copied;
+    until([&] {
+      const std::scoped_lock lock(mutex_);
+      copied = source;
+      return copied.size() >= awaited;
+    });
+    return copied;
+  }
   [[nodiscard]] bool isOpen() const {
     std::error_code gone;
     for (const auto& descriptor : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -80,11 +80,11 @@ TEST_CASE("P3: a backup made while the sender ran is told by what it does not kn
   alice.restore();
   alice.open();
   alice.speak();
-  // Its number is 4, which is another message's at the peer.
+  // Its number is 4, which is another message's at the peer, and 3 the last that the peer is known to have.
   const std::string id = alice.say("s", "40");
   checkHeld(alice, id);
   CHECK(alice.resets().back().session == "s");
-  CHECK(alice.resets().back().expected == 4);
+  CHECK(alice.resets().back().expected == 3);
   CHECK(alice.resets().back().accepted == 6);
   CHECK(bob.heard("s") == "1 2 3 4 5 6");
 }
@@ -131,7 +131,9 @@ TEST_CASE("P3: a copy with a backlog beyond one request is told before any of it
   alice.speak();
   checkHeld(alice, id);
   CHECK(alice.acks() == acked);
-  CHECK(alice.manager->getStats().pending == 298);
+  // It may be probed with one of them.
+  const Stats stats = alice.manager->getStats();
+  CHECK(stats.pending + stats.sending == 298);
   CHECK(bob.manager->getStats().received == 250);
 }
 

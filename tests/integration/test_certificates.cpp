@@ -89,6 +89,31 @@ CertificateFiles TestAuthority::issueSelfSigned(const std::string& name, const C
   return write(name, facts, true);
 }
 
+std::filesystem::path TestAuthority::revoke(const std::vector<CertificateFiles>& revoked, long validUntil) const {
+  const std::unique_ptr<X509_CRL, decltype(&X509_CRL_free)> list(X509_CRL_new(), X509_CRL_free);
+  const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> from(X509_gmtime_adj(nullptr, -7200), ASN1_TIME_free);
+  const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> until(X509_gmtime_adj(nullptr, validUntil),
+                                                                    ASN1_TIME_free);
+  X509_CRL_set_version(list.get(), X509_CRL_VERSION_2);
+  X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(certificate_.get()));
+  X509_CRL_set1_lastUpdate(list.get(), from.get());
+  X509_CRL_set1_nextUpdate(list.get(), until.get());
+  for (const CertificateFiles& files : revoked) {
+    const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new_file(files.certificate.c_str(), "r"), BIO_free);
+    const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free);
+    require(certificate != nullptr, "read");
+    X509_REVOKED* const entry = X509_REVOKED_new();
+    X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(certificate.get()));
+    X509_REVOKED_set_revocationDate(entry, from.get());
+    // The list's from now on.
+    require(X509_CRL_add0_revoked(list.get(), entry) == 1, "revoke");
+  }
+  require(X509_CRL_sign(list.get(), key_.get(), EVP_sha256()) > 0, "sign the list");
+  std::filesystem::path file = directory_ / (name_ + ".crl");
+  writeFile(file, [&list](BIO* bio) { return PEM_write_bio_X509_CRL(bio, list.get()); });
+  return file;
+}
+
 CertificateFiles TestAuthority::write(const std::string& name, const CertificateFacts& facts, bool selfSigned) const {
   const Key key = makeKey();
   const Certificate certificate = makeCertificate(name, key.get(), selfSigned ? nullptr : certificate_.get(),

@@ -38,6 +38,10 @@ public:
   /// The same, signed by its own key and by nobody else.
   CertificateFiles issueSelfSigned(const std::string& name, const CertificateFacts& facts = {}) const;
 
+  /// Writes the list of those that it has revoked, with these certificates in it, into `<its name>.crl`, in place of
+  /// what was there. In force until `validUntil` seconds from now.
+  std::filesystem::path revoke(const std::vector<CertificateFiles>& revoked, long validUntil = 3600) const;
+
 private:
   CertificateFiles write(const std::string& name, const CertificateFacts& facts, bool selfSigned) const;
 

@@ -5,8 +5,10 @@
 #include <doctest/doctest.h>
 
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "integration/test_certificates.hpp"
 #include "support/lone_frame.hpp"
+#include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/transport/raw_peer.hpp"
 
@@ -202,6 +205,59 @@ TEST_CASE("P11: with mutual TLS a client is who its certificate says, and withou
   CHECK(world.manager->getStats().refusedUnauthenticated == 1);
 }
 
+TEST_CASE("P11: a client whose certificate is revoked is turned away, and so is everybody where no list is in force") {
+  InboundOptions inbound;
+  inbound.peers = {{.agents = {"urn:agent:alice"}, .byCertificate = true},
+                   {.agents = {"urn:agent:carol"}, .byCertificate = true}};
+  World world(inbound);
+  const auto issued = [&](const std::string& name) {
+    CertificateFacts facts;
+    facts.names = {"URI:urn:agent:" + name};
+    return world.authority.issue(name, facts);
+  };
+  const CertificateFiles alice = issued("alice");
+  const CertificateFiles carol = issued("carol");
+  const auto isTaken = [&](const CertificateFiles& files, const std::string& agent) {
+    TlsClientOptions client = world.trusting(world.authority);
+    client.certificateFile = files.certificate;
+    client.keyFile = files.key;
+    HttpSenderOptions options;
+    options.tls = client;
+    HttpSender sender(options);
+    sender.start(world.pool.get_executor());
+    SendRequest request = testing::loneFrame(world.server->url(), ++world.sent);
+    request.agent = agent;
+    const SendReport report = testing::sendAndWait(sender, std::move(request));
+    sender.stop();
+    return isAcknowledged(report);
+  };
+  TlsServerOptions tls = serverWith(world.authority.issue("server"));
+  tls.clientAuthorityFile = world.authority.file();
+  tls.crlFile = world.authority.revoke({});
+  world.listen(tls);
+  CHECK(isTaken(alice, "urn:agent:alice"));
+  CHECK(isTaken(carol, "urn:agent:carol"));
+
+  world.authority.revoke({alice});
+  CHECK_FALSE(isTaken(alice, "urn:agent:alice"));
+  CHECK(isTaken(carol, "urn:agent:carol"));
+
+  // What cannot be read takes nothing back.
+  std::ofstream(tls.crlFile, std::ios::trunc) << "damaged";
+  CHECK_FALSE(isTaken(alice, "urn:agent:alice"));
+  CHECK(isTaken(carol, "urn:agent:carol"));
+
+  // A list that is out of force says nothing of anybody.
+  world.authority.revoke({alice}, -60);
+  CHECK_FALSE(isTaken(carol, "urn:agent:carol"));
+
+  const TestAuthority another(world.dir.file(""), "another");
+  tls.crlFile = another.revoke({});
+  world.server.reset();
+  world.listen(tls);
+  CHECK_FALSE(isTaken(carol, "urn:agent:carol"));
+}
+
 TEST_CASE("Certificates are changed under a running server and a running sender, and damaged ones change nothing") {
   World world;
   const TestAuthority next(world.dir.file(""), "next");
@@ -232,11 +288,76 @@ TEST_CASE("Certificates are changed under a running server and a running sender,
   sender.stop();
 }
 
+TEST_CASE(
+    "P11: an authority that is taken away is trusted no more: at once where none is named, else after the grace") {
+  struct Change {
+    const char* what;
+    std::function<void(const std::filesystem::path&)> apply;
+    std::chrono::milliseconds bound;
+  };
+  const auto write = [](const char* text) {
+    return [text](const std::filesystem::path& file) { std::ofstream(file, std::ios::trunc) << text; };
+  };
+  const std::chrono::milliseconds grace = std::chrono::minutes(10);
+  for (const Change& change : {
+           Change{"emptied", write(""), std::chrono::milliseconds(0)},
+           Change{"a comment alone", write("# nobody"), std::chrono::milliseconds(0)},
+           Change{"damaged", write("-----BEGIN CERTIFICATE-----\nAAAA\n"), grace},
+           Change{"deleted", [](const std::filesystem::path& file) { std::filesystem::remove(file); }, grace},
+       }) {
+    CAPTURE(change.what);
+    World world;
+    world.listen(serverWith(world.authority.issue("server")));
+    HttpSenderOptions options;
+    options.clock = std::make_shared<testing::ManualClock>(systemClock()->wallNow());
+    auto& clock = dynamic_cast<testing::ManualClock&>(*options.clock);
+    options.tls.authorityFile = world.dir.file("trusted.pem");
+    std::filesystem::copy_file(world.authority.file(), options.tls.authorityFile);
+    HttpSender sender(options);
+    sender.start(world.pool.get_executor());
+    CHECK(isAcknowledged(world.sendWith(sender)));
+    change.apply(options.tls.authorityFile);
+    if (change.bound.count() > 0) {
+      clock.advance(change.bound - std::chrono::milliseconds(1));
+      CHECK(isAcknowledged(world.sendWith(sender)));
+      clock.advance(std::chrono::milliseconds(1));
+    }
+    CHECK(world.sendWith(sender).outcome == RequestOutcome::peerUnavailable);
+    std::filesystem::copy_file(world.authority.file(), options.tls.authorityFile,
+                               std::filesystem::copy_options::overwrite_existing);
+    CHECK(isAcknowledged(world.sendWith(sender)));
+    sender.stop();
+  }
+  // And of clients.
+  InboundOptions inbound;
+  inbound.peers = {{.agents = {"urn:agent:alice"}, .byCertificate = true}};
+  World world(inbound);
+  TlsServerOptions tls = serverWith(world.authority.issue("server"));
+  tls.clientAuthorityFile = world.dir.file("clients.pem");
+  std::filesystem::copy_file(world.authority.file(), tls.clientAuthorityFile);
+  world.listen(tls);
+  const CertificateFiles alice = world.authority.issue("alice", {.names = {"URI:urn:agent:alice"}});
+  TlsClientOptions client = world.trusting(world.authority);
+  client.certificateFile = alice.certificate;
+  client.keyFile = alice.key;
+  CHECK(isAcknowledged(world.send(client)));
+  write("")(tls.clientAuthorityFile);
+  CHECK_FALSE(isAcknowledged(world.send(client)));
+  for (const auto wrong : {std::chrono::milliseconds(-1), grace * 1000}) {
+    client.authorityGrace = wrong;
+    HttpSenderOptions options;
+    options.tls = client;
+    HttpSender sender(options);
+    CHECK_THROWS_WITH_AS(sender.reloadCertificates(), doctest::Contains("authorityGrace"), Error);
+  }
+}
+
 TEST_CASE("P11: handshakes that never end are cut in time, and others' traffic goes on meanwhile") {
   World world;
   InboundServerOptions options;
   options.tls = serverWith(world.authority.issue("server"));
-  options.handshakeTimeout = std::chrono::milliseconds(200);
+  // Enough for an honest one on a busy machine.
+  options.handshakeTimeout = std::chrono::seconds(2);
   options.connectionsMax = 4;
   world.server.emplace(world.pool.get_executor(), *world.handler, options);
   std::vector<testing::RawConnection> silent;

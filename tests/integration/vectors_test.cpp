@@ -144,6 +144,7 @@ struct Bob {
     options.clock = clockOfVectors();
     manager.emplace(OutboxManager::open(dir.file("bob.db"), options));
     InboundOptions inbound;
+    inbound.binaryMode = true;
     inbound.peers = {{.agents = {"urn:agent:alice"}, .secrets = keysNamed({"whsec", "whsk"})}};
     handler.emplace(
         *manager,

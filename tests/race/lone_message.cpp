@@ -8,7 +8,6 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "ackbox/outbox_manager.hpp"
 #include "race/check.hpp"
@@ -28,8 +27,7 @@ int main() {
   // Guarded by mutex.
   std::string last;
 
-  std::vector<std::thread> threads;
-  threads.emplace_back([&] {
+  std::thread producer([&] {
     for (int number = 0; number < kMessages; ++number) {
       Frame frame;
       frame.session = std::to_string(number % 3);
@@ -48,7 +46,7 @@ int main() {
     }
     isOver = true;
   });
-  threads.emplace_back([&] {
+  std::thread peer([&] {
     while (!isOver) {
       std::string id;
       {
@@ -68,9 +66,8 @@ int main() {
     manager.stop();
     race::check(manager.getStats().sending == 0, "a stopped run leaves nothing claimed");
   }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
+  producer.join();
+  peer.join();
   while (manager.getStats().pending != 0) {
     manager.drainOnce();
   }

@@ -79,12 +79,7 @@ void Agent::subscribe() {
     }
   });
   failed_ = manager_.onFailed([this](const FailedEvent& event) { failed(event); });
-  // Kills and power cuts take no memory that was promised.
-  reset_ = manager_.onPeerReset([&ledger = common_.ledger](const PeerResetEvent& event) {
-    ledger.violated("P3", event.peer + " is said to be " + std::string(toString(event.kind)) + " in session '" +
-                              event.session + "': " + std::to_string(event.expected) + " against " +
-                              std::to_string(event.accepted));
-  });
+  reset_ = manager_.onPeerReset([this](const PeerResetEvent& event) { forgotten(event); });
   retried_ = manager_.onRetry([&ledger = common_.ledger](const RetryEvent& event) {
     // Nobody refuses an ACK event.
     const Entry* const known = ledger.find(event.messageId);
@@ -96,8 +91,30 @@ void Agent::subscribe() {
   });
 }
 
+// Kills and power cuts take no memory that was promised; only accidents to files do, and they are told once.
+void Agent::forgotten(const PeerResetEvent& event) {
+  const auto times = [](const std::map<std::string, std::uint32_t>& accidents, const std::string& agent) {
+    const auto found = accidents.find(agent);
+    return found == accidents.end() ? 0U : found->second;
+  };
+  const std::uint32_t ofPeer = times(common_.putBack, event.peer) + times(common_.lost, event.peer);
+  bool fair = ofPeer > 0;
+  if (event.kind == PeerResetKind::selfRestored) {
+    common_.disowned.insert(place_.agent);
+    fair = times(common_.putBack, place_.agent) > 0 && ++disowned_[event.peer] <= 1 + ofPeer;
+  }
+  if (!fair) {
+    common_.ledger.violated("P3", place_.agent + " is told that " + event.peer + " is " +
+                                      std::string(toString(event.kind)) + " in session '" + event.session + "': " +
+                                      std::to_string(event.expected) + " against " + std::to_string(event.accepted));
+  }
+}
+
 void Agent::failed(const FailedEvent& event) {
-  const Entry* const known = common_.ledger.find(event.messageId);
+  Entry* const known = common_.ledger.find(event.messageId);
+  if (known != nullptr) {
+    known->toldFailed = true;
+  }
   const Entry entry = known == nullptr ? Entry{} : *known;
   const bool spent = entry.deferred || entry.refusals > common_.swarm.outbox.retry.maxRetries;
   const bool fair = (event.reason == "rejected" && entry.rejected) || (event.reason == "retry-budget" && spent) ||
@@ -140,10 +157,12 @@ void Agent::say(const std::string& name, std::uint32_t attempt) {
   }
   const bool waits = wishes.waiting && !entry.notBefore && drawChance(random, 0.5);
   manager_.enqueueThen(frame, waits ? WhenFull::wait : WhenFull::refuse,
-                       [&ledger = common_.ledger, name](const std::error_code& error, const EnqueueReceipt& receipt) {
+                       [&ledger = common_.ledger, &simulation = common_.simulation, name](
+                           const std::error_code& error, const EnqueueReceipt& receipt) {
                          if (!error && receipt.accepted()) {
                            Entry& said = ledger.entries[name];
                            said.confirmed = true;
+                           said.confirmedAt = simulation.now();
                            said.sequence = std::max(said.sequence, receipt.sequence);
                          } else if (!error && receipt.status != EnqueueStatus::queueFull) {
                            ledger.violated("P3", name + " was refused: " + receipt.detail);

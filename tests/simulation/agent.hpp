@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -39,6 +40,7 @@ private:
   [[nodiscard]] FailureDecision decide(const FailureContext& failure);
   void subscribe();
   void failed(const FailedEvent& event);
+  void forgotten(const PeerResetEvent& event);
 
   testing::SimulatedProcess& process_;
   Common& common_;
@@ -48,6 +50,8 @@ private:
   Subscription reset_;
   Subscription failed_;
   Subscription retried_;
+  // Peers that this process was told to know another file.
+  std::map<std::string, std::uint32_t> disowned_;
   std::optional<Inbox> inbox_;
   std::optional<Puller> puller_;
 };

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,11 @@ struct Common {
   testing::Simulation& simulation;
   Watch& watch;
   std::vector<std::string> names;
+  /// How often each agent's file was put back to a copy, and how often it was lost.
+  std::map<std::string, std::uint32_t> putBack;
+  std::map<std::string, std::uint32_t> lost;
+  /// Agents that were told that a peer knows another file than theirs.
+  std::set<std::string> disowned;
   /// Handlers behave from now on.
   bool healed = false;
   /// The deliberate defect: effects are kept in memory and written after the ACK has left.

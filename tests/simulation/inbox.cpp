@@ -40,7 +40,10 @@ Inbox::Inbox(testing::SimulatedProcess& process, Common& common, Place place, Ou
 
 InboundOptions Inbox::options() {
   const Handling& handling = common_.swarm.handling;
-  InboundOptions options{.allowAnonymous = true};
+  InboundOptions options;
+  for (const std::string& name : common_.names) {
+    options.peers.push_back({.agents = {"urn:sim:" + name}, .byCertificate = true});
+  }
   options.processedRetention = kYear;
   options.processedRetentionMax = kYear;
   if (handling.deferred > 0) {

@@ -7,16 +7,10 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/message_page.hpp"
 #include "ackbox/outbox_manager.hpp"
 
 namespace ackbox::simulation {
-
-void createEffects(const std::filesystem::path& file) {
-  SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  database.exec(
-      "CREATE TABLE IF NOT EXISTS effects(at INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT, origin TEXT, session TEXT, "
-      "sequence INTEGER, reply TEXT)");
-}
 
 void Judge::readOutbox(const std::string& agent, const OutboxManager& outbox) {
   std::int64_t after = 0;
@@ -30,6 +24,20 @@ void Judge::readOutbox(const std::string& agent, const OutboxManager& outbox) {
     }
     after = page.next;
   } while (after != 0);
+  for (const MessageState state : {MessageState::pending, MessageState::sending, MessageState::sent}) {
+    MessageFilter filter;
+    filter.state = state;
+    after = 0;
+    do {
+      const MessagePage page = outbox.messages(filter, 1'000, after);
+      for (const MessageInfo& message : page.messages) {
+        if (Entry* const entry = ledger_.find(message.messageId)) {
+          entry->isKept = true;
+        }
+      }
+      after = page.next;
+    } while (after != 0);
+  }
   for (const Finding& finding : outbox.verify().findings) {
     ledger_.violated("P10",
                      agent + ": " + finding.table + " row " + std::to_string(finding.row) + ": " + finding.problem);
@@ -81,7 +89,7 @@ void Judge::compare() {
 
 void Judge::compareOne(const std::string& name, const Entry& entry) {
   const std::uint32_t count = counts_[name];
-  const bool ended = count > 0 || dead_.contains(name) || entry.discarded;
+  const bool ended = hasEnded(name, entry);
   // Outside sessions the id alone tells repetitions, also those by an operator.
   const std::uint32_t most = entry.session.empty() ? 1 : 1 + entry.redrives;
   if (count > most) {
@@ -92,7 +100,8 @@ void Judge::compareOne(const std::string& name, const Entry& entry) {
     ledger_.violated("P3", name + " from " + entry.from + " to " + entry.to + ", session " + entry.session +
                                ", sequence " + std::to_string(entry.sequence) + " was enqueued and is lost");
   }
-  if (entry.acked && count == 0) {
+  // After an accident it may have been put back, and then have ended otherwise.
+  if (entry.acked && count == 0 && !(ledger_.hasAccidents && ended)) {
     ledger_.violated("P5", name + " was acknowledged without an effect");
   }
   if (name.starts_with("re-") && ended && !replies_.contains(name)) {
@@ -109,9 +118,14 @@ bool Judge::isSuperseded(const std::string& name, const Entry& entry) {
     const auto& [otherName, later] = other;
     return otherName != name && later.supersedeKey == entry.supersedeKey && later.session == entry.session &&
            later.from == entry.from && later.to == entry.to &&
-           (later.sequence == 0 || later.sequence > entry.sequence) &&
-           (counts_[otherName] > 0 || dead_.contains(otherName) || later.discarded);
+           (later.sequence == 0 || later.sequence > entry.sequence) && hasEnded(otherName, later);
   });
+}
+
+// In one of the ways in which a message may; or it is kept, and has a reason to wait, or it went with a file.
+bool Judge::hasEnded(const std::string& name, const Entry& entry) {
+  return counts_[name] > 0 || dead_.contains(name) || entry.discarded || entry.isKept || entry.lostWithFile ||
+         entry.mayStayUndone || (ledger_.hasAccidents && entry.toldFailed);
 }
 
 void Judge::digestOf(const std::string& text) {

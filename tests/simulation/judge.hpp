@@ -14,9 +14,6 @@ class OutboxManager;
 
 namespace ackbox::simulation {
 
-/// Makes an agent's table of effects.
-void createEffects(const std::filesystem::path& file);
-
 /// The oracle: compares what every store says at the end with what the world saw.
 class Judge {
 public:
@@ -36,6 +33,7 @@ public:
 private:
   void compareOne(const std::string& name, const Entry& entry);
   [[nodiscard]] bool isSuperseded(const std::string& name, const Entry& entry);
+  [[nodiscard]] bool hasEnded(const std::string& name, const Entry& entry);
   void digestOf(const std::string& text);
 
   Ledger& ledger_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,6 +42,18 @@ struct Entry {
   /// An operator, or its sender's failure function, threw it away.
   bool discarded = false;
   bool acked = false;
+  /// It was told to be a dead letter, which a file that is put back forgets.
+  bool toldFailed = false;
+  /// When the enqueue returned, in true time.
+  std::chrono::nanoseconds confirmedAt{0};
+  /// Its author's file went back to before its enqueue: nobody knows of it any more.
+  bool lostWithFile = false;
+  /// Its effect went with its receiver's file.
+  bool undone = false;
+  /// And its author does not send it again: by policy, or as the peer is held for knowing another file.
+  bool mayStayUndone = false;
+  /// Its author's file still has it: it waits, and has a reason to.
+  bool isKept = false;
 };
 
 /// The name of what a message says: what is said again under one idempotency key has ids `name.1`, `name.2`, …
@@ -52,6 +65,8 @@ struct Entry {
 struct Ledger {
   /// By name, see `nameOf`.
   std::map<std::string, Entry> entries;
+  /// Files were put back or lost.
+  bool hasAccidents = false;
   /// Broken promises, as sentences.
   std::vector<std::string> violations;
 

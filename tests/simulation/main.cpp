@@ -33,6 +33,7 @@ struct Totals {
   std::uint64_t effects = 0;
   std::uint64_t deadLetters = 0;
   std::uint64_t kills = 0;
+  std::uint64_t accidents = 0;
   std::uint64_t requests = 0;
   std::uint64_t broken = 0;
   double virtualHours = 0;
@@ -56,6 +57,7 @@ void judgeWorld(const WorldOptions& options, bool verbose, bool twice, Totals& t
   totals.effects += report.effects;
   totals.deadLetters += report.deadLetters;
   totals.kills += report.kills;
+  totals.accidents += report.accidents;
   totals.requests += report.requests;
   totals.virtualHours += report.seconds / 3'600;
   if (verbose) {
@@ -69,10 +71,11 @@ void judgeWorld(const WorldOptions& options, bool verbose, bool twice, Totals& t
   }
   if (!report.violations.empty()) {
     ++totals.broken;
-    std::printf("seed %llu, %llu messages: %zu violations (again with --seed %llu --messages %llu)\n  %s\n",
+    std::printf("seed %llu, %llu messages: %zu violations (again with --seed %llu --messages %llu%s)\n  %s\n",
                 static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(options.messages),
                 report.violations.size(), static_cast<unsigned long long>(options.seed),
-                static_cast<unsigned long long>(options.messages), report.swarm.c_str());
+                static_cast<unsigned long long>(options.messages), options.accidents ? " --accidents" : "",
+                report.swarm.c_str());
     for (std::size_t index = 0; index < report.violations.size() && index < 10; ++index) {
       std::printf("  %s\n", report.violations[index].c_str());
     }
@@ -98,6 +101,7 @@ int main(int argc, char** argv) {
   app.add_flag("--twice", twice, "Each world again, which must go the same way: the same seed gives the same digest");
   app.add_flag("--until-broken", untilBroken, "Ends after the first world that breaks a promise");
   app.add_option("--messages", options.messages, "Messages said in each world")->capture_default_str();
+  app.add_flag("--accidents", options.accidents, "In every world files are put back to copies and lost");
   app.add_flag("--canary", options.canary, "Plants a defect: effects are written after the ACK. Must be found");
   CLI11_PARSE(app, argc, argv);
   // Nothing here outlives the machine, so its memory will do; who wants another place says so.
@@ -125,12 +129,13 @@ int main(int argc, char** argv) {
   }
   const double took = elapsed();
   std::printf(
-      "%llu worlds, %llu messages, %llu effects, %llu dead letters, %llu kills, %llu requests, %.1f virtual hours "
+      "%llu worlds, %llu messages, %llu effects, %llu dead letters, %llu kills, %llu file accidents, %llu requests, "
+      "%.1f virtual hours "
       "in %.1f s (%.0f messages a second): %llu broken\n",
       static_cast<unsigned long long>(totals.worlds), static_cast<unsigned long long>(totals.messages),
       static_cast<unsigned long long>(totals.effects), static_cast<unsigned long long>(totals.deadLetters),
-      static_cast<unsigned long long>(totals.kills), static_cast<unsigned long long>(totals.requests),
-      totals.virtualHours, took, static_cast<double>(totals.messages) / took,
-      static_cast<unsigned long long>(totals.broken));
+      static_cast<unsigned long long>(totals.kills), static_cast<unsigned long long>(totals.accidents),
+      static_cast<unsigned long long>(totals.requests), totals.virtualHours, took,
+      static_cast<double>(totals.messages) / took, static_cast<unsigned long long>(totals.broken));
   return totals.broken == 0 ? 0 : 1;
 }

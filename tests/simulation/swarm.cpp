@@ -91,9 +91,27 @@ void drawOutbox(Random& random, OutboxOptions& outbox) {
   }
 }
 
+// In such a world nothing is said twice of its own accord: a reply or a repetition that is said anew after the file
+// that knew of it has gone is another message.
+void drawAccidents(Random& random, Swarm& swarm) {
+  swarm.fileAccidents = milliseconds(2'000 + drawBelow(random, 8'000));
+  swarm.sessions = drawOf(random, std::array{1U, 5U, 21U, 40U});
+  swarm.pulls = false;
+  swarm.handling.replies = 0;
+  swarm.wishes.repeated = 0;
+  swarm.outbox.peerReset = drawChance(random, 0.5) ? PeerResetPolicy::resend : PeerResetPolicy::proceed;
+  if (swarm.outbox.peerReset == PeerResetPolicy::resend) {
+    // What is not kept is not sent again.
+    swarm.outbox.ackedRetention = kYear;
+  }
+  if (drawChance(random, 0.5)) {
+    swarm.outbox.peerHealth.probeDelays = {milliseconds(10)};
+  }
+}
+
 }  // namespace
 
-Swarm drawSwarm(Random& random) {
+Swarm drawSwarm(Random& random, bool accidents) {
   Swarm swarm;
   swarm.agents = static_cast<std::uint32_t>(2 + drawBelow(random, 3));
   swarm.sessions = drawOf<std::uint32_t>(random, std::array<std::uint32_t, 4>{1, 3, 10, 40});
@@ -118,6 +136,9 @@ Swarm drawSwarm(Random& random) {
   swarm.handling = drawHandling(random);
   swarm.rateLimit.frames = drawOf(random, std::array{0U, 0U, 100U});
   drawOutbox(random, swarm.outbox);
+  if (accidents) {
+    drawAccidents(random, swarm);
+  }
   return swarm;
 }
 
@@ -129,16 +150,17 @@ std::string Swarm::describe() const {
        << network.answerLost << ", duplicated " << network.duplicated << ", overloaded " << network.overloaded
        << ", captured " << network.captured << ", misdirected " << network.misdirected << ", delay up to "
        << network.delayMax.count() << " ms; kills every " << kills.count() << " ms, partitions " << partitions.count()
-       << ", clock faults " << clockFaults.count() << ", operators " << operators.count() << "; handlers not now "
-       << handling.notNow << ", throw " << handling.thrown << ", reject " << handling.rejected << ", die "
-       << handling.suicide << ", reply " << handling.replies << ", defer " << handling.deferred << ", forget "
-       << handling.forgotten << ", think on " << handling.thinksOn << " up to " << handling.thinkMax.count() << " of "
-       << handling.thinkTimeout.count() << " ms; unordered " << wishes.unordered << ", supersede " << wishes.superseding
-       << ", delay " << wishes.delayed << ", expire " << wishes.expiring << ", repeat " << wishes.repeated << "; batch "
-       << outbox.batchFrames << " frames, " << outbox.batchBytes << " bytes, timeout " << outbox.requestTimeout.count()
-       << " ms, ACK in " << outbox.ackTimeout.count() << " ms, at most " << outbox.maxPending
-       << (outbox.gap == GapPolicy::block ? ", gaps block" : "") << ", decided " << decided << ", limit "
-       << rateLimit.frames;
+       << ", clock faults " << clockFaults.count() << ", operators " << operators.count() << ", file accidents "
+       << fileAccidents.count() << (outbox.peerReset == PeerResetPolicy::resend ? ", resend" : ", proceed")
+       << "; handlers not now " << handling.notNow << ", throw " << handling.thrown << ", reject " << handling.rejected
+       << ", die " << handling.suicide << ", reply " << handling.replies << ", defer " << handling.deferred
+       << ", forget " << handling.forgotten << ", think on " << handling.thinksOn << " up to "
+       << handling.thinkMax.count() << " of " << handling.thinkTimeout.count() << " ms; unordered " << wishes.unordered
+       << ", supersede " << wishes.superseding << ", delay " << wishes.delayed << ", expire " << wishes.expiring
+       << ", repeat " << wishes.repeated << "; batch " << outbox.batchFrames << " frames, " << outbox.batchBytes
+       << " bytes, timeout " << outbox.requestTimeout.count() << " ms, ACK in " << outbox.ackTimeout.count()
+       << " ms, at most " << outbox.maxPending << (outbox.gap == GapPolicy::block ? ", gaps block" : "") << ", decided "
+       << decided << ", limit " << rateLimit.frames;
   return text.str();
 }
 

@@ -62,6 +62,8 @@ struct Swarm {
   std::chrono::milliseconds partitions{0};
   std::chrono::milliseconds clockFaults{0};
   std::chrono::milliseconds operators{0};
+  /// Of an agent's file: copied, put back to the copy, lost.
+  std::chrono::milliseconds fileAccidents{0};
   Wishes wishes;
   Handling handling;
   /// Of the outboxes.
@@ -71,7 +73,8 @@ struct Swarm {
   [[nodiscard]] std::string describe() const;
 };
 
-[[nodiscard]] Swarm drawSwarm(Random& random);
+/// `accidents`: with file accidents.
+[[nodiscard]] Swarm drawSwarm(Random& random, bool accidents);
 
 /// Uniform in [0, 1).
 [[nodiscard]] double drawUnit(Random& random);

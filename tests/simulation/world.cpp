@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/testing/simulation.hpp"
 #include "simulation/agent.hpp"
+#include "simulation/agent_files.hpp"
 #include "simulation/common.hpp"
 #include "simulation/judge.hpp"
 #include "simulation/ledger.hpp"
@@ -35,9 +37,9 @@ public:
   explicit World(const WorldOptions& options)
       : options_(options),
         simulation_(options.seed),
-        swarm_(drawSwarm(simulation_.random())),
+        swarm_(drawSwarm(simulation_.random(), options.accidents)),
         watch_(ledger_, simulation_, swarm_.clockFaults.count() == 0),
-        common_{swarm_, ledger_, simulation_, watch_, {}, false, options.canary},
+        common_{swarm_, ledger_, simulation_, watch_, {}, {}, {}, {}, false, options.canary},
         operators_(common_) {
     for (std::uint32_t index = 0; index < swarm_.agents; ++index) {
       common_.names.push_back("agent" + std::to_string(index));
@@ -68,12 +70,13 @@ public:
 private:
   void addProcess(const std::string& process, const std::string& agent, Agent::Role role) {
     processes_.push_back(process);
+    processesOf_[agent].push_back(process);
     simulation_.add(process, [this, process, agent, role](testing::SimulatedProcess& life) {
-      auto made = std::make_shared<Agent>(life, common_, Place{agent, process}, dir_.file(agent + ".db"), role);
+      auto made = std::make_shared<Agent>(life, common_, Place{agent, process}, files_.of(agent), role);
       agents_[process] = made.get();
       return made;
     });
-    createEffects(dir_.file(agent + ".db"));
+    files_.create(agent);
   }
 
   [[nodiscard]] bool due(std::chrono::milliseconds every, nanoseconds elapsed) {
@@ -115,6 +118,9 @@ private:
       if (due(swarm_.operators, slice)) {
         operate();
       }
+      if (due(swarm_.fileAccidents, slice)) {
+        harmFile();
+      }
       run(slice);
     }
     while (said_ < options_.messages) {
@@ -146,7 +152,11 @@ private:
     if (said_ >= options_.messages || !drawChance(simulation_.random(), 0.2)) {
       return;
     }
-    const std::uint64_t burst = 1 + drawBelow(simulation_.random(), 20);
+    sayMany(process, 20);
+  }
+
+  void sayMany(const std::string& process, std::uint64_t most) {
+    const std::uint64_t burst = 1 + drawBelow(simulation_.random(), most);
     for (std::uint64_t count = 0; count < burst && said_ < options_.messages; ++count) {
       sayNew(process);
     }
@@ -154,14 +164,20 @@ private:
 
   void sayNew(const std::string& process) {
     Random& random = simulation_.random();
+    const std::string to = anyOf(common_.names);
+    const std::uint64_t session = drawBelow(random, swarm_.sessions);
+    sayNew(process, to, drawChance(random, swarm_.wishes.unordered) ? "" : "s" + std::to_string(session));
+  }
+
+  void sayNew(const std::string& process, const std::string& to, const std::string& session) {
+    Random& random = simulation_.random();
     const Wishes& wishes = swarm_.wishes;
     Agent& agent = *agents_.at(process);
     const std::string name = "m" + std::to_string(++said_);
     Entry& entry = ledger_.entries[name];
     entry.from = agent.name();
-    entry.to = anyOf(common_.names);
-    const std::uint64_t session = drawBelow(random, swarm_.sessions);
-    entry.session = drawChance(random, wishes.unordered) ? "" : "s" + std::to_string(session);
+    entry.to = to;
+    entry.session = session;
     entry.saidAt = agent.process().clock().wallNow();
     if (drawChance(random, wishes.superseding) && !entry.session.empty()) {
       entry.supersedeKey = "k" + std::to_string(drawBelow(random, 3));
@@ -201,6 +217,78 @@ private:
       simulation_.kill(name);
     } else {
       simulation_.killAtWrite(name, drawBelow(simulation_.random(), 30));
+    }
+  }
+
+  // As an administrator does it: with all of the agent's processes down, of which there is soon one again that has much
+  // to say.
+  void harmFile() {
+    Random& random = simulation_.random();
+    const std::string& agent = anyOf(common_.names);
+    if (drawChance(random, 0.5)) {
+      files_.backUp(agent);
+      copiedAt_[agent] = simulation_.now();
+      return;
+    }
+    const auto copied = copiedAt_.find(agent);
+    const bool loses = drawChance(random, 0.3);
+    if (!loses && copied == copiedAt_.end()) {
+      return;
+    }
+    for (const std::string& process : processesOf_.at(agent)) {
+      simulation_.kill(process);
+    }
+    const std::set<std::string> undone = loses ? files_.lose(agent) : files_.putBack(agent);
+    note(agent, loses ? nanoseconds(-1) : copied->second, undone);
+    ++(loses ? common_.lost : common_.putBack)[agent];
+    ++report_.accidents;
+    // Each copy is put back once: otherwise a file could go over to a past that it had left before.
+    copiedAt_.erase(agent);
+    common_.watch.releasedAll(agent);
+    const std::string& process = processesOf_.at(agent).front();
+    if (drawChance(random, 0.7)) {
+      simulation_.start(process);
+      sayMany(process, 100);
+    }
+    if (const std::string& other = anyOf(processes_); simulation_.running(other)) {
+      sayMany(other, 50);
+    }
+  }
+
+  // What nobody can be asked for any more.
+  void note(const std::string& agent, nanoseconds since, const std::set<std::string>& undone) {
+    ledger_.hasAccidents = true;
+    for (auto& [name, entry] : ledger_.entries) {
+      if (entry.from == agent && entry.confirmed && entry.confirmedAt >= since) {
+        entry.lostWithFile = true;
+      }
+    }
+    for (const std::string& id : undone) {
+      Entry& entry = ledger_.entries.at(nameOf(id));
+      entry.undone = true;
+      entry.mayStayUndone = swarm_.outbox.peerReset == PeerResetPolicy::proceed || entry.expiresAt.has_value();
+    }
+  }
+
+  // A receiver that was put back is noticed in a session when the session speaks. Whoever dies before it has said so
+  // says it again.
+  void sayLast() {
+    for (const std::string& from : common_.names) {
+      bool isSaid = report_.accidents == 0;
+      for (int attempt = 0; attempt < 10 && !isSaid; ++attempt) {
+        keepRunning();
+        const std::uint64_t before = said_;
+        for (const std::string& to : common_.names) {
+          for (std::uint32_t session = 0; session < swarm_.sessions; ++session) {
+            sayNew(from, to, "s" + std::to_string(session));
+          }
+        }
+        run(1s);
+        isSaid = true;
+        for (std::uint64_t number = before + 1; number <= said_; ++number) {
+          isSaid = isSaid && ledger_.entries.at("m" + std::to_string(number)).confirmed;
+        }
+      }
     }
   }
 
@@ -278,6 +366,7 @@ private:
     for (const std::string& name : processes_) {
       simulation_.process(name).clock().setRate(1);
     }
+    sayLast();
   }
 
   // Whatever still waits, and why that is so.
@@ -285,7 +374,7 @@ private:
     for (const std::string& name : common_.names) {
       OutboxManager& outbox = agents_.at(name)->outbox();
       const Stats stats = outbox.getStats();
-      if (isIdle(stats)) {
+      if (isIdle(stats) || mayWait(name, stats)) {
         continue;
       }
       ledger_.violated("liveness", name + " still has " + std::to_string(stats.pending) + " pending, " +
@@ -299,6 +388,11 @@ private:
         }
       }
     }
+  }
+
+  // Whose file went back waits for its owner's decision, and was told why.
+  [[nodiscard]] bool mayWait(const std::string& agent, const Stats& stats) const {
+    return common_.disowned.contains(agent) && stats.inbox == 0;
   }
 
   [[nodiscard]] static bool isIdle(const Stats& stats) {
@@ -315,13 +409,14 @@ private:
       for (const std::string& name : common_.names) {
         withAgent(name, [&](Agent& agent) {
           operators_.unblock(agent);
-          idle = idle && isIdle(agent.outbox().getStats());
+          const Stats stats = agent.outbox().getStats();
+          idle = idle && (isIdle(stats) || mayWait(name, stats));
         });
         idle = idle && simulation_.running(name);
       }
       if (idle) {
         // Late copies are still on the way.
-        run(1s + 11 * swarm_.network.delayMax);
+        run(1s + 11 * swarm_.network.delayMax + (common_.disowned.empty() ? 0s : 40s));
         keepRunning();
         return;
       }
@@ -338,7 +433,11 @@ private:
       simulation_.kill(name);
     }
     for (const std::string& name : common_.names) {
-      judge.readEffects(name, dir_.file(name + ".db"));
+      judge.readEffects(name, files_.of(name));
+    }
+    for (auto& [name, entry] : ledger_.entries) {
+      // A sender whose file went back sends nothing, and was told so.
+      entry.mayStayUndone = entry.undone && (entry.mayStayUndone || common_.disowned.contains(entry.from));
     }
     judge.compare();
     report_.effects = judge.effects();
@@ -348,6 +447,7 @@ private:
 
   const WorldOptions options_;
   testing::TempDir dir_;
+  const AgentFiles files_{dir_};
   Ledger ledger_;
   testing::Simulation simulation_;
   const Swarm swarm_;
@@ -356,6 +456,9 @@ private:
   Operators operators_;
   std::vector<std::string> processes_;
   std::map<std::string, Agent*> agents_;
+  std::map<std::string, std::vector<std::string>> processesOf_;
+  // Of the agents whose file there is a copy of: since when.
+  std::map<std::string, nanoseconds> copiedAt_;
   struct Repetition {
     std::string name;
     std::string process;

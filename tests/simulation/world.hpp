@@ -11,6 +11,8 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::uint64_t messages = 500;
   bool canary = false;
+  /// Files are put back and lost.
+  bool accidents = false;
   /// Prints what the world does.
   bool verbose = false;
 };
@@ -23,6 +25,7 @@ struct WorldReport {
   std::uint64_t effects = 0;
   std::uint64_t deadLetters = 0;
   std::uint64_t kills = 0;
+  std::uint64_t accidents = 0;
   std::uint64_t requests = 0;
   std::uint64_t steps = 0;
   /// How long the world lived, in its own time.

@@ -89,6 +89,7 @@ TEST_CASE("request outcomes are printed as they are written in the source") {
   CHECK(toString(RequestOutcome::requestRejected) == "requestRejected");
   CHECK(toString(RequestOutcome::cancelled) == "cancelled");
   CHECK(toString(RequestOutcome::peerGone) == "peerGone");
+  CHECK(toString(RequestOutcome::notSent) == "notSent");
 }
 
 TEST_CASE("peer states are printed as they are written in the source") {

@@ -129,6 +129,12 @@ TEST_CASE("the frame, batch and checkpoint limits have ranges") {
 
 TEST_CASE("no limit on pending messages or bytes is valid") {
   checkAccepted([](OutboxOptions& options) { options.maxPending = options.maxPendingBytes = 0; });
+  for (const std::uint32_t mode : {0600U, 0660U, 0777U}) {
+    checkAccepted([mode](OutboxOptions& options) { options.fileMode = mode; });
+  }
+  for (const std::uint32_t mode : {0U, 0400U, 0066U, 01600U}) {
+    checkRefused("fileMode: is ", [mode](OutboxOptions& options) { options.fileMode = mode; });
+  }
 }
 
 TEST_CASE("durations for which nothing means something may be zero, the others may not") {
@@ -156,6 +162,16 @@ TEST_CASE("durations for which nothing means something may be zero, the others m
       1ms);
 }
 
+TEST_CASE("a peer may lose 1 to 1,000 connections before it is down, and a killer's patience may be nothing") {
+  checkAccepted([](OutboxOptions& options) { options.peerHealth.lossTolerance = 1'000; });
+  checkRefused("peerHealth.lossTolerance: is 0", [](OutboxOptions& options) { options.peerHealth.lossTolerance = 0; });
+  checkRefused("peerHealth.lossTolerance: is 1001",
+               [](OutboxOptions& options) { options.peerHealth.lossTolerance = 1'001; });
+  checkDurationRange(
+      "peerHealth.killerPatience", [](OutboxOptions & options) -> auto& { return options.peerHealth.killerPatience; },
+      0ms);
+}
+
 TEST_CASE("a busy timeout fits SQLite's int of milliseconds") {
   constexpr std::chrono::milliseconds kMost{std::numeric_limits<int>::max()};
   checkAccepted([&](OutboxOptions& options) { options.busyTimeout = kMost; });
@@ -164,6 +180,7 @@ TEST_CASE("a busy timeout fits SQLite's int of milliseconds") {
 
 TEST_CASE("the lists of delays must not be empty") {
   checkRefused("retry.delays: is empty", [](OutboxOptions& options) { options.retry.delays.clear(); });
+  checkRefused("webhookRetry.delays: is empty", [](OutboxOptions& options) { options.webhookRetry.delays.clear(); });
   checkRefused("peerHealth.probeDelays: is empty",
                [](OutboxOptions& options) { options.peerHealth.probeDelays.clear(); });
 }
@@ -209,6 +226,12 @@ TEST_CASE("row 8: of the policies that fit a session the nearest counts, field b
   CHECK(retryPolicyOf(options, "bob", "audit").maxRetries == 2);
   CHECK(retryPolicyOf(options, "bob", "pay-2").maxRetries == 3);
   CHECK(retryPolicyOf(options, "carol", "pay-2").maxRetries == 4);
+  options.peers.push_back({.name = "hook", .profile = PeerProfile::webhook});
+  options.webhookRetry.maxRetries = 5;
+  CHECK(retryPolicyOf(options, "hook", "x").maxRetries == 5);
+  CHECK(retryPolicyOf(options, "hook", "pay-2").maxRetries == 4);
+  options.peers.back().retry.emplace().maxRetries = 6;
+  CHECK(retryPolicyOf(options, "hook", "x").maxRetries == 6);
   CHECK((gapPolicyOf(options, "carol", "audit") == GapPolicy::block));
   CHECK((gapPolicyOf(options, "bob", "pay-2") == GapPolicy::skip));
   options.peers[0].gap = GapPolicy::block;

@@ -2,6 +2,7 @@
 // Method: commands on a file with messages in several states and a clock that stands still; the transcripts are
 // compared with golden/. Scripts rely on the --json ones: a key there is never renamed.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
 #include "ackbox/outbox_reader.hpp"
@@ -83,6 +84,28 @@ TEST_CASE("what operators change") {
   stage.play({"discard", "@", "dead-1"});
   stage.play({"verify", "@"});
   stage.checkGolden("changing.txt");
+}
+
+TEST_CASE("what is kept of senders, and what changes by hand leave behind") {
+  ToolStage stage;
+  stage.play({"senders", "@"});
+  SQLite::Database(stage.file(), SQLite::OPEN_READWRITE)
+      .exec(
+          "INSERT INTO ackbox_processed_messages(id,source,processed_at_ms,keep_until_ms) "
+          "VALUES('i','urn:agent:dora',0,1); "
+          "UPDATE ackbox_counters SET pending=pending+7");
+  stage.play({"repair", "@"});
+  stage.play({"repair", "@"});
+  stage.play({"repair", "@", "--json"});
+  stage.play({"senders", "@"});
+  stage.play({"senders", "@", "--json"});
+  stage.play({"stats", "@"});
+  stage.play({"forget", "@", "urn:agent:dora"});
+  stage.play({"forget", "@", "urn:agent:dora", "store-1", "--yes"});
+  stage.play({"forget", "@", "urn:agent:dora", "--yes"});
+  stage.play({"forget", "@", "urn:agent:dora", "--yes", "--json"});
+  stage.play({"verify", "@"});
+  stage.checkGolden("upkeep.txt");
 }
 
 /// Carol stops answering, and a dead letter stops a session of bob's that may have no gaps.

@@ -115,7 +115,9 @@ TEST_CASE("P3: an expired row fails with its reason and is not sent") {
 }
 
 TEST_CASE("P3: a row past the horizon fails with its reason, and the next request is claimed at once") {
-  Claiming stage;
+  MachineOptions options;
+  options.horizonGrace = 0ms;
+  Claiming stage(options);
   const MessageKey old = stage.store(1);
   stage.rows.at(old).enqueuedAt = stage.now.wall - stage.options.retry.horizon;
   stage.tell();
@@ -295,6 +297,70 @@ TEST_CASE("Rows and a session found at the start keep their backoff and their AC
   stage.advance(2s);
   CHECK(stage.onlySend() == Keys{2});
   CHECK(stage.rows.at(2).retryCount == 1);
+}
+
+TEST_CASE("P11: a claim that is full gives the rest back, and all of it goes in its order in further requests") {
+  MachineOptions options;
+  options.batchBytes = 10'000;
+  Stage stage(options);
+  stage.cutsClaims = true;
+  stage.machine->peerAdded(kPeer, 1);
+  for (SessionKey session = 1; session <= 5; ++session) {
+    for (int row = 0; row < 4; ++row) {
+      stage.rows.at(stage.store(session)).dataBytes = 3'000;
+    }
+    const MessageKey lane = stage.storeUnordered();
+    stage.rows.at(lane).dataBytes = 20'000;
+  }
+  stage.tell();
+  std::map<SessionKey, MessageKey> last;
+  while (!stage.sends.empty() || stage.advanceToWake()) {
+    if (stage.sends.empty()) {
+      continue;
+    }
+    std::uint64_t bytes = 0;
+    for (const MessageKey key : stage.onlySend()) {
+      const StoredRow& row = stage.rows.at(key);
+      bytes += wireBytes(row.dataBytes);
+      CHECK(last[row.session] < key);
+      last[row.session] = key;
+    }
+    CHECK((bytes <= options.batchBytes || stage.onlySend().size() == 1));
+    stage.ackAll();
+  }
+  for (const auto& [key, row] : stage.rows) {
+    CHECK((row.state == MessageState::acked));
+    // Nothing was claimed only to be given back.
+    CHECK(row.attempt == 1);
+  }
+}
+
+TEST_CASE("P11: a claim that there was not the memory for is asked for in halves, which grow again with each answer") {
+  Stage stage;
+  stage.holdClaims = true;
+  stage.machine->peerAdded(kPeer, 8);
+  for (int row = 0; row < 64; ++row) {
+    stage.store(1);
+  }
+  stage.tell();
+  std::size_t expected = 64;
+  for (int failure = 0; failure < 10; ++failure) {
+    REQUIRE(stage.pendingClaims.size() == 1);
+    const Actions::Claim made = stage.pendingClaims.front();
+    CHECK(made.sessions->front().keys.size() == expected);
+    expected = std::max<std::size_t>(expected / 2, 1);
+    stage.pendingClaims.pop_front();
+    Actions actions;
+    stage.machine->claimFailed(made.request, 250ms, stage.now, actions, true);
+    stage.perform(std::move(actions));
+    stage.advance(250ms);
+  }
+  stage.holdClaims = false;
+  stage.perform({});
+  for (const std::size_t frames : {1U, 2U, 4U, 8U, 16U, 32U}) {
+    CHECK(stage.onlySend().size() == frames);
+    stage.ackAll();
+  }
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ private:
 
   void holdOrAnswerClaims() {
     stage_.holdClaims = oneIn(4);
+    stage_.cutsClaims = oneIn(2);
     if (stage_.pendingClaims.empty()) {
       return;
     }
@@ -112,7 +113,7 @@ private:
       const RequestId request = stage_.pendingClaims.front().request;
       stage_.pendingClaims.pop_front();
       Actions actions;
-      stage_.machine->claimFailed(request, 50ms, stage_.now, actions);
+      stage_.machine->claimFailed(request, 50ms, stage_.now, actions, oneIn(3));
       stage_.perform(std::move(actions));
     } else {
       stage_.answerClaim();

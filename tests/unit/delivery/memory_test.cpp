@@ -73,15 +73,19 @@ TEST_CASE("P4: another store is told once, and what the old one had deferred goe
   CHECK(stage.rows.at(second).retryCount == 0);
 }
 
-TEST_CASE("An answer that the old store gave, read after one of the new, changes nothing back") {
+TEST_CASE(
+    "P3: an answer that the old store gave, read after one of the new, settles nothing and changes nothing back") {
   Memory stage;
-  stage.enqueue(1);
+  const MessageKey first = stage.enqueue(1);
   stage.enqueue(2);
   REQUIRE(stage.sends.size() == 2);
   // The second request is answered first.
   std::swap(stage.sends[0], stage.sends[1]);
   CHECK(stage.hear(stage.acks(1, "two", 1)).size() == 1);
   CHECK(stage.hear(stage.acks(1, "one", 7)).empty());
+  // It is on its way to the new one.
+  CHECK(stage.state(first) == MessageState::sending);
+  CHECK(stage.rows.at(first).retryCount == 0);
   stage.enqueue(1);
   CHECK(stage.hear(stage.acks(1, "two", 1)).empty());
 }
@@ -153,7 +157,7 @@ TEST_CASE("P3: a number that nobody remembers to have sent is asked about before
     CHECK(doubt->sequence == 9);
     CHECK(doubt->id == "nine");
     if (isOurs) {
-      stage.offered = 9;
+      stage.confirmed = 9;
       stage.answerClaim();
       CHECK(stage.hear(beyond).empty());
       CHECK(stage.state(first) == MessageState::acked);
@@ -175,6 +179,134 @@ TEST_CASE("P3: a number that nobody remembers to have sent is asked about before
       CHECK(stage.machine->requestsInFlight() == 0);
     }
   }
+}
+
+TEST_CASE("P3: a message that is none of the request is asked about, whatever numbers the request has") {
+  // The second was given up before it was sent again, and the file may have gone back: whose second does the peer have?
+  Memory stage(1);
+  stage.holdClaims = true;
+  const MessageKey first = stage.store(1);
+  const MessageKey second = stage.store(1);
+  const MessageKey third = stage.store(1);
+  stage.rows.erase(second);
+  stage.tell();
+  stage.answerClaim();
+  REQUIRE(stage.onlySend() == std::vector<MessageKey>{first, third});
+  SendReport repeated = stage.acks(2, "one");
+  repeated.results[0].duplicate = true;
+  repeated.results[1] = Stage::held();
+  repeated.sessions.push_back({.firstFrame = 0, .accepted = 2, .acceptedId = "two"});
+  SUBCASE("and settles nothing before") {
+    CHECK(stage.hear(repeated).empty());
+    CHECK(stage.state(first) == MessageState::pending);
+    REQUIRE(stage.pendingClaims.size() == 1);
+    REQUIRE(stage.pendingClaims.front().sessions->front().doubt);
+    CHECK(stage.pendingClaims.front().sessions->front().doubt->id == "two");
+  }
+  SUBCASE("unless the peer was known to have it: then what it holds behind a repetition is sent again, uncharged") {
+    stage.sends.clear();
+    Memory other(1);
+    other.confirmed = 2;
+    other.store(1);
+    other.store(1);
+    other.rows.erase(2);
+    other.store(1);
+    other.tell();
+    CHECK(other.hear(repeated).empty());
+    CHECK(other.state(1) == MessageState::acked);
+    CHECK(other.state(3) == MessageState::sending);
+    CHECK(other.rows.at(3).retryCount == 0);
+  }
+  SUBCASE("unless it names no message: of a number alone no more can be known") {
+    repeated.sessions[0].acceptedId.clear();
+    CHECK(stage.hear(repeated).empty());
+    CHECK(stage.state(first) == MessageState::acked);
+  }
+}
+
+TEST_CASE("P3: a peer that knows another file stays held, whatever it answers in other sessions, and it is told once") {
+  Memory stage(4);
+  stage.holdClaims = true;
+  const MessageKey first = stage.store(1);
+  const MessageKey other = stage.store(2);
+  const MessageKey another = stage.store(3);
+  stage.tell();
+  stage.answerClaim();
+  SendReport all = stage.acks(3, "one");
+  all.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
+  CHECK(stage.hear(all).empty());
+  CHECK(stage.state(other) == MessageState::acked);
+  CHECK(stage.state(another) == MessageState::acked);
+  stage.claimStatus[1] = ClaimStatus::outdated;
+  const auto disown = [&] {
+    const Actions::Claim asked = stage.pendingClaims.front();
+    stage.pendingClaims.pop_front();
+    Actions actions;
+    stage.machine->claimed(asked.request, std::vector{stage.claim(asked.sessions->front())}, stage.ownEpoch, stage.now,
+                           actions);
+    std::vector<PeerNews> news = actions.news;
+    stage.perform(std::move(actions));
+    return news.size();
+  };
+  CHECK(disown() == 1);
+  CHECK(stage.isDown());
+  // What the other sessions have to say counts for them alone.
+  const MessageKey later = stage.enqueue(2);
+  stage.claimStatus.clear();
+  const auto probe = [&] {
+    while (stage.pendingClaims.empty()) {
+      REQUIRE(stage.advanceToWake());
+    }
+    stage.answerClaim();
+    REQUIRE(stage.sends.size() == 1);
+    return stage.onlySend().front() == first;
+  };
+  bool wasAsked = false;
+  for (int count = 0; count < 2; ++count) {
+    if (probe()) {
+      // In the session itself it says the same again, and is asked about again.
+      wasAsked = true;
+      SendReport same = stage.acks(1, "one");
+      same.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
+      CHECK(stage.hear(same).empty());
+    } else {
+      CHECK(stage.hear(stage.acks(1, "one")).empty());
+      CHECK(stage.state(later) == MessageState::acked);
+    }
+    CHECK(stage.isDown());
+    CHECK(stage.machine->peer(kPeer)->hold == PeerHold::held);
+  }
+  CHECK(wasAsked);
+  CHECK(stage.state(first) == MessageState::pending);
+  // Its file was put right: the message is taken.
+  while (stage.isDown()) {
+    while (stage.pendingClaims.empty()) {
+      REQUIRE(stage.advanceToWake());
+    }
+    stage.confirmed = 9;
+    stage.answerClaim();
+    SendReport right = stage.acks(1, "one");
+    right.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
+    CHECK(stage.hear(right).empty());
+  }
+  CHECK(stage.state(first) == MessageState::acked);
+}
+
+TEST_CASE("P4: a claim says which recalls the rows that it was decided with have taken in") {
+  Memory stage(1);
+  stage.holdClaims = true;
+  stage.store(1);
+  stage.tell();
+  CHECK(stage.pendingClaims.front().recalls == 0);
+  Actions actions;
+  stage.machine->rowsSeen({}, {}, stage.now, actions, 3);
+  // It was decided before.
+  CHECK(stage.pendingClaims.front().recalls == 0);
+  stage.answerClaim();
+  stage.ackAll();
+  stage.store(1);
+  stage.tell();
+  CHECK(stage.pendingClaims.front().recalls == 3);
 }
 
 TEST_CASE("An epoch that another process has just outdated is forgiven once; refused again, it is the file's") {

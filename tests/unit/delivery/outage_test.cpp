@@ -4,7 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <functional>
 #include <set>
+#include <vector>
 
 #include "delivery/suspects.hpp"
 #include "unit/delivery/stage.hpp"
@@ -215,6 +218,22 @@ TEST_CASE("P8: a cancelled request charges nobody, not even the peer") {
   CHECK(stage.machine->requestsInFlight() == 0);
 }
 
+TEST_CASE("P8: what this process could not send takes no peer down, charges nothing, and is tried again soon") {
+  Outage stage(4);
+  stage.enqueue(1);
+  stage.enqueue(2);
+  stage.failRequest(notSent);
+  CHECK((stage.state(1) == MessageState::pending));
+  CHECK(stage.records.empty());
+  CHECK_FALSE(stage.machine->peer(kPeer)->down);
+  stage.ackAll();
+  CHECK(stage.sends.empty());
+  stage.advance(250ms);
+  CHECK(stage.onlySend() == Keys{1});
+  stage.ackAll();
+  CHECK(stage.charges() == 0);
+}
+
 TEST_CASE("P8: a wall clock that steps by a day during an outage neither stalls nor hurries the probe") {
   for (const auto step : {24h, -24h}) {
     Outage stage;
@@ -258,7 +277,74 @@ TEST_CASE("P8: the message that kills its peer is found among many and dead-lett
   }
   CHECK(stage.rows.at(kKiller).reason == "peer-killer");
   CHECK(stage.charges() == 0);
-  CHECK(losses <= stage.options.peerHealth.killerThreshold + 1);
+  // Ten to close in on it, then at the pace of its retry policy for an hour.
+  CHECK(losses >= stage.options.peerHealth.killerThreshold);
+  CHECK(losses < 250);
+}
+
+TEST_CASE("P8: a killer verdict needs its patience, however many others the peer answers meanwhile") {
+  Outage stage(2);
+  stage.enqueue(1);
+  const SteadyTime began = stage.now.steady;
+  std::size_t answered = 0;
+  while (stage.state(1) != MessageState::failed) {
+    REQUIRE(stage.now.steady - began < 2h);
+    if (stage.sends.empty()) {
+      stage.enqueue(2);
+    }
+    if (stage.sends.empty()) {
+      REQUIRE(stage.advanceToWake());
+    } else if (stage.onlySend() == Keys{1}) {
+      stage.failRequest(connectionLost);
+    } else {
+      stage.ackAll();
+      ++answered;
+      stage.advance(10s);
+    }
+  }
+  CHECK(stage.now.steady - began >= 1h);
+  CHECK(answered > 100);
+  CHECK(stage.rows.at(1).reason == "peer-killer");
+}
+
+TEST_CASE("P8: lost connections that answers make up for leave the peer up, and its sessions go on at once") {
+  Outage stage(1);
+  for (int turn = 0; turn < 50; ++turn) {
+    for (SessionKey session = 1; session <= 60; ++session) {
+      stage.store(session);
+    }
+    stage.tell();
+    stage.failRequest(connectionLost);
+    CHECK(stage.sends.size() == 1);
+    stage.failRequest(connectionLost);
+    CHECK(stage.sends.size() == 1);
+    while (!stage.sends.empty()) {
+      stage.ackAll();
+    }
+  }
+  CHECK(stage.records.empty());
+  CHECK(stage.charges() == 0);
+}
+
+TEST_CASE("P8: a peer that loses connection after connection goes down at the tolerance, and not one earlier") {
+  MachineOptions options;
+  options.peerHealth.lossTolerance = 5;
+  Outage stage(1, options);
+  for (SessionKey session = 1; session <= 600; ++session) {
+    stage.store(session);
+  }
+  stage.tell();
+  for (int loss = 0; loss < 4; ++loss) {
+    stage.failRequest(connectionLost);
+    CHECK_FALSE(stage.machine->peer(kPeer)->down);
+  }
+  stage.failRequest(connectionLost);
+  CHECK(stage.machine->peer(kPeer)->down);
+  CHECK(stage.charges() == 0);
+  stage.advanceToWake();
+  CHECK(stage.sends.size() == 1);
+  stage.failRequest(connectionLost);
+  CHECK(stage.machine->peer(kPeer)->failures == 2);
 }
 
 TEST_CASE("P8: a message alone with a peer that only loses connections is innocent for an hour, then given up") {
@@ -281,6 +367,9 @@ TEST_CASE("P8: suspects go alone, and others' traffic goes on between them") {
   Outage stage(2);
   stage.enqueueTogether(2, 1);
   stage.failRequest(connectionLost);
+  CHECK(stage.onlySend() == Keys{1});
+  stage.failRequest(connectionLost);
+  CHECK(stage.sends.empty());
   stage.enqueue(2);
   stage.enqueue(3);
   std::set<MessageKey> ordinary;
@@ -305,24 +394,52 @@ TEST_CASE("P8: suspects go alone, and others' traffic goes on between them") {
 TEST_CASE("P8: a message is given up at the configured number of lost connections, and not one earlier") {
   PeerHealthPolicy policy;
   policy.killerThreshold = 3;
+  policy.killerPatience = 10s;
   Suspects suspects;
   suspects.add(7);
-  CHECK_FALSE(suspects.strike(7, policy, SteadyTime()));
-  suspects.answered();
-  CHECK_FALSE(suspects.strike(7, policy, SteadyTime()));
-  CHECK(suspects.strike(7, policy, SteadyTime()));
+  CHECK_FALSE(suspects.strike(7, policy, SteadyTime()).isKiller);
+  CHECK_FALSE(suspects.strike(7, policy, SteadyTime(20s)).isKiller);
+  CHECK(suspects.strike(7, policy, SteadyTime(20s)).isKiller);
 }
 
-TEST_CASE("P8: a threshold of 0 takes no message for a killer") {
+TEST_CASE("P8: a message is given up after the configured patience, and not earlier") {
+  PeerHealthPolicy policy;
+  policy.killerThreshold = 2;
+  policy.killerPatience = 10s;
+  Suspects suspects;
+  for (int strike = 0; strike < 100; ++strike) {
+    CHECK_FALSE(suspects.strike(7, policy, SteadyTime(5s + strike * 100ms)).isKiller);
+  }
+  CHECK(suspects.strike(7, policy, SteadyTime(15s)).isKiller);
+}
+
+TEST_CASE("P8: a threshold of 0 takes no message for a killer, which still backs off while others are answered") {
   MachineOptions options;
   options.peerHealth.killerThreshold = 0;
-  Outage stage(1, options);
-  stage.enqueue(1);
-  for (int loss = 0; loss < 30; ++loss) {
-    stage.failRequest(connectionLost);
-    stage.advanceToWake();
+  for (const bool isUnordered : {false, true}) {
+    CAPTURE(isUnordered);
+    Outage stage(1, options);
+    isUnordered ? stage.storeUnordered() : stage.store(1);
+    stage.tell();
+    const SteadyTime began = stage.now.steady;
+    int losses = 0;
+    while (stage.now.steady - began < 24h) {
+      if (stage.sends.empty()) {
+        REQUIRE(stage.advanceToWake());
+      } else if (stage.onlySend() == Keys{1}) {
+        ++losses;
+        stage.failRequest(connectionLost);
+        stage.enqueue(2);
+      } else {
+        stage.ackAll();
+      }
+    }
+    CHECK((stage.state(1) == MessageState::pending || stage.state(1) == MessageState::sending));
+    CHECK(stage.charges() == 0);
+    // Every 30 s on average, not as fast as the peer breaks.
+    CHECK(losses < 24 * 60 * 3);
+    CHECK(losses > 24 * 60);
   }
-  CHECK((stage.state(1) == MessageState::sending));
 }
 
 TEST_CASE("P3: of a request that is rejected as a whole, the frame at fault is closed in on and given up alone") {
@@ -349,6 +466,56 @@ TEST_CASE("P3: of a request that is rejected as a whole, the frame at fault is c
   CHECK(stage.charges() == 0);
   CHECK(rejected < 40);
   CHECK(stage.records.empty());
+}
+
+TEST_CASE("P8: a rejected batch gets smaller until it is taken, however often other sessions are answered meanwhile") {
+  for (const bool isUnordered : {false, true}) {
+    CAPTURE(isUnordered);
+    Outage stage(2);
+    constexpr MessageKey kBad = 1;
+    for (int count = 0; count < 64; ++count) {
+      isUnordered ? stage.storeUnordered() : stage.store(1);
+    }
+    stage.tell();
+    std::vector<std::size_t> rejected;
+    SessionKey other = 2;
+    while (stage.state(kBad) != MessageState::failed && rejected.size() < 20) {
+      // Their answers double what the peer is sent at once.
+      for (int answers = 0; answers < 3; ++answers) {
+        stage.enqueueTogether(1, other++);
+        const Keys keys = Stage::keysOf(stage.sends.front());
+        if (std::ranges::find(keys, kBad) == keys.end()) {
+          stage.ackAll();
+        } else {
+          rejected.push_back(keys.size());
+          stage.failRequest(requestRejected);
+          break;
+        }
+      }
+    }
+    CHECK(stage.rows.at(kBad).reason == "rejected-request");
+    CHECK(rejected.size() <= 8);
+    CHECK(std::ranges::adjacent_find(rejected, std::less_equal()) == rejected.end());
+    CHECK(stage.records.empty());
+  }
+}
+
+TEST_CASE(
+    "row 16: what was in a rejected request goes in half the company, though a larger one is answered meanwhile") {
+  for (const bool isUnordered : {false, true}) {
+    CAPTURE(isUnordered);
+    Outage stage;
+    for (int count = 0; count < 8; ++count) {
+      isUnordered ? stage.storeUnordered() : stage.store(1);
+    }
+    stage.tell();
+    CHECK(stage.onlySend().size() == 8);
+    stage.enqueueTogether(4, 2);
+    stage.failRequest(requestRejected);
+    CHECK(stage.onlySend() == Keys{9, 10, 11, 12});
+    stage.ackAll();
+    CHECK(stage.onlySend() == Keys{1, 2, 3, 4});
+  }
 }
 
 TEST_CASE("A peer's batches are halved by a rejection and doubled by an answer") {

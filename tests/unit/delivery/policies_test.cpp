@@ -68,6 +68,75 @@ TEST_CASE("row 8: a fixed delay repeats until the budget is spent, then the mess
   CHECK(stage.rows.at(1).reason == "retry-budget");
 }
 
+TEST_CASE("P3: a webhook's policy tries a refused message for seven days, in fewer than a thousand attempts") {
+  Policed stage(withRetry(webhookRetryPolicy()));
+  stage.enqueue(1);
+  const SteadyTime began = stage.now.steady;
+  int attempts = 0;
+  while (stage.state(1) != MessageState::failed) {
+    REQUIRE(++attempts < 1'000);
+    stage.nackAndWait();
+    while (stage.sends.empty() && stage.advanceToWake()) {
+    }
+  }
+  CHECK(attempts > 300);
+  CHECK(stage.now.steady - began >= 7 * 24h);
+  CHECK(stage.rows.at(1).reason == "horizon");
+  CHECK(stage.rows.at(1).retryCount > 300);
+}
+
+TEST_CASE("P3: a calendar that is moved ahead by eight days makes no pending message a dead letter") {
+  Policed stage;
+  for (SessionKey session = 1; session <= 591; ++session) {
+    stage.store(session);
+  }
+  stage.tell();
+  stage.failRequest(peerUnavailable);
+  stage.now.wall += 8 * 24h;
+  while (!stage.sends.empty()) {
+    stage.failRequest(peerUnavailable);
+  }
+  // What is enqueued by the new calendar is as old as it says.
+  const MessageKey later = stage.enqueue(1'000);
+  const SteadyTime began = stage.now.steady;
+  std::optional<SteadyTime> firstGivenUp;
+  while (stage.state(later) != MessageState::failed) {
+    REQUIRE(stage.now.steady - began < 8 * 24h);
+    if (stage.sends.empty()) {
+      REQUIRE(stage.advanceToWake());
+    } else {
+      stage.failRequest(peerUnavailable);
+    }
+    if (!firstGivenUp && !stage.settled.empty() && stage.settled.back().reason == "horizon") {
+      firstGivenUp = stage.now.steady;
+    }
+  }
+  REQUIRE(firstGivenUp);
+  CHECK(*firstGivenUp - began >= 7 * 24h - 1min);
+  CHECK(stage.now.steady - began >= 7 * 24h - 1min);
+}
+
+TEST_CASE("P3: a run gives up nothing by its age that is older than the run, until it has gone on for an hour") {
+  Policed stage;
+  const MessageKey old = stage.store(1);
+  stage.rows.at(old).enqueuedAt = stage.now.wall - 8 * 24h;
+  stage.tell();
+  const SteadyTime began = stage.now.steady;
+  int attempts = 0;
+  while (stage.state(old) != MessageState::failed) {
+    REQUIRE(stage.now.steady - began < 2h);
+    if (stage.sends.empty()) {
+      REQUIRE(stage.advanceToWake());
+    } else {
+      ++attempts;
+      stage.failRequest(peerUnavailable);
+    }
+  }
+  CHECK(attempts > 100);
+  CHECK(stage.now.steady - began >= 1h);
+  CHECK(stage.rows.at(old).reason == "horizon");
+}
+
 TEST_CASE("row 8: a retry function is told of the failure, and its nothing gives the message up") {
   std::vector<std::pair<std::uint32_t, std::string>> told;
   RetryPolicy retry;
@@ -460,7 +529,7 @@ TEST_CASE("defect 9: a blocked head has a way on: given up by horizon, its sessi
   Policed stage(options);
   stage.enqueue(1);
   stage.answer({Stage::result(Outcome::nack, "busy")});
-  stage.now.wall += 30min;
+  stage.advance(30min);
   stage.enqueue(1);
   const auto start = stage.now.steady;
   while (stage.state(2) != MessageState::acked) {

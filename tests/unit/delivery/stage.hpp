@@ -110,6 +110,10 @@ struct Stage {
     CHECK(session.unordered == unit);
     SessionClaimed got;
     got.session = asked.session;
+    if (isFull()) {
+      got.status = ClaimStatus::full;
+      return got;
+    }
     if (const auto status = claimStatus.find(home); status != claimStatus.end()) {
       got.status = status->second;
       got.dueAt = now.wall + 100ms;
@@ -122,7 +126,7 @@ struct Stage {
     CHECK_FALSE(session.owned);
     session.owned = !unit;
     got.previousSequence = session.previousSequence;
-    got.offeredSequence = offered;
+    got.confirmedSequence = confirmed;
     if (!unit) {
       got.priority = session.priority;
     }
@@ -147,6 +151,13 @@ struct Stage {
       if (row.state == MessageState::sent) {
         got.deferred.push_back({.key = key, .dueAt = row.dueAt});
       } else if (row.state == MessageState::pending) {
+        if (!takes(row)) {
+          if (got.rows.empty() && got.deferred.empty()) {
+            got.status = ClaimStatus::full;
+            session.owned = false;
+          }
+          break;
+        }
         row.state = MessageState::sending;
         got.rows.push_back({.key = key,
                             .sequence = row.sequence,
@@ -159,6 +170,23 @@ struct Stage {
       }
     }
     return got;
+  }
+
+  // Of the claim under way, as the store: the first row goes whatever its size, and behind one that does not fit none.
+  [[nodiscard]] bool isFull() const { return room && room == 0U; }
+  bool takes(const StoredRow& row) {
+    if (!room) {
+      return true;
+    }
+    const std::uint64_t bytes = wireBytes(row.dataBytes);
+    const bool isFirst = std::exchange(isFirstRow, false);
+    if (bytes > *room && !isFirst) {
+      room = 0;
+      return false;
+    }
+    // At least one: nothing left is not the same as full.
+    room = *room > bytes ? *room - bytes : 1;
+    return true;
   }
 
   void apply(const Settlement& settlement) {
@@ -215,6 +243,8 @@ struct Stage {
     pendingClaims.pop_front();
     std::vector<SessionClaimed> got;
     got.reserve(made.sessions->size());
+    isFirstRow = true;
+    room = cutsClaims ? std::optional(made.bytesMax) : std::nullopt;
     for (const SessionClaim& asked : *made.sessions) {
       got.push_back(claim(asked));
     }
@@ -328,7 +358,7 @@ struct Stage {
   Now now{.steady = SteadyTime(1000h), .wall = WallTime(500'000h)};
 
   /// What the file remembers to have sent, of any session.
-  std::uint64_t offered = 0;
+  std::uint64_t confirmed = 0;
   std::map<MessageKey, StoredRow> rows;
   std::map<SessionKey, StoredSession> sessions;
   std::vector<SessionInfo> newSessions;
@@ -337,6 +367,10 @@ struct Stage {
   /// Sessions that the store refuses to claim.
   std::map<SessionKey, ClaimStatus> claimStatus;
   bool holdClaims = false;
+  /// Claims bring no more than they may. Off: all that was asked for, of which the machine gives back what is too much.
+  bool cutsClaims = false;
+  std::optional<std::uint64_t> room = {};
+  bool isFirstRow = false;
   std::deque<Actions::Claim> pendingClaims;
 
   std::deque<Actions::Send> sends;

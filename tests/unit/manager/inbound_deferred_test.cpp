@@ -76,9 +76,9 @@ struct Receiver {
     frame.commit([frame](InboundTransaction& transaction) { return write(transaction, frame.frame().data); });
   }
 
-  InboundResponse post(const std::vector<OutboundFrame>& frames) {
+  InboundResponse post(const std::vector<OutboundFrame>& frames, const std::string& agent = "urn:agent:alice") {
     SendRequest request;
-    request.agent = "urn:agent:alice";
+    request.agent = agent;
     request.origin = "0123456789abcdef0123456789abcdef";
     request.epoch = 1;
     request.frames = frames;
@@ -88,7 +88,9 @@ struct Receiver {
                          [&](InboundResponse response) { answer.set_value(std::move(response)); });
     return answer.get_future().get();
   }
-  json ask(const std::vector<OutboundFrame>& frames) { return json::parse(post(frames).body); }
+  json ask(const std::vector<OutboundFrame>& frames, const std::string& agent = "urn:agent:alice") {
+    return json::parse(post(frames, agent).body);
+  }
   std::vector<std::string> effects() {
     std::vector<std::string> found;
     SQLite::Statement query(*reader, "SELECT data FROM effects ORDER BY id");
@@ -382,6 +384,136 @@ TEST_CASE("defect 6: a redelivery after more than 7 days in a session is a dupli
     CHECK(word["duplicate"] == true);
   }
   CHECK(bob.effects().size() == 2);
+}
+
+TEST_CASE(
+    "P3 P5: a deferred frame that is repeated after its expiry is told how things stand, before and after its end") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    gate.pass();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.open();
+  OutboundFrame frame = outbound("s", 1);
+  frame.expiresAt = bob.clock->wallNow() + std::chrono::seconds(10);
+  REQUIRE(bob.ask({frame})["results"][0]["outcome"] == "defer");
+  gate.await(1);
+  bob.clock->advance(std::chrono::minutes(1));
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "defer");
+  gate.open();
+  bob.untilEmpty();
+  const json word = bob.ask({frame})["results"][0];
+  CHECK(word["outcome"] == "ack");
+  CHECK(word["duplicate"] == true);
+  CHECK(bob.effects().size() == 1);
+}
+
+TEST_CASE(
+    "P5: while frames wait, a repeat of any of them with other data is a conflict, and its number nobody else's") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    gate.pass();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.open();
+  bob.post({outbound("s", 1), outbound("s", 2), outbound("s", 3)});
+  for (const std::uint64_t sequence : {1U, 2U, 3U}) {
+    CAPTURE(sequence);
+    OutboundFrame other = outbound("s", sequence);
+    CHECK(bob.ask({other})["results"][0]["outcome"] == "defer");
+    other.data = "\"other\"";
+    CHECK(bob.ask({other})["results"][0]["code"] == "id-conflict");
+    other.messageId = "other";
+    CHECK(bob.ask({other})["results"][0]["code"] == "stale-epoch");
+  }
+  gate.open();
+  bob.untilEmpty();
+  CHECK(bob.effects().size() == 3);
+}
+
+TEST_CASE("P4: a frame's successor is not started while its handler still holds the frame, however that has ended") {
+  for (const bool succeeds : {true, false}) {
+    CAPTURE(succeeds);
+    std::mutex mutex;
+    std::vector<std::string> started;
+    std::optional<DeferredFrame> held;
+    Receiver bob([&](DeferredFrame frame) {
+      {
+        const std::scoped_lock lock(mutex);
+        started.push_back(frame.frame().id);
+        if (frame.frame().id == "s-1") {
+          held.emplace(frame);
+        }
+      }
+      frame.finish(succeeds || frame.frame().id != "s-1" ? HandlerResult::ack() : HandlerResult::reject("no"));
+    });
+    const auto startedOf = [&] {
+      const std::scoped_lock lock(mutex);
+      return started;
+    };
+    bob.open();
+    bob.post({outbound("s", 1), outbound("s", 2)});
+    bob.until([&] { return bob.manager->getStats().inbox == 1; });
+    // Claims are made one after the other, and this one's comes after any that the end of the first led to.
+    bob.post({outbound("t", 1)});
+    bob.until([&] { return startedOf().size() == 2; });
+    CHECK(startedOf() == std::vector<std::string>{"s-1", "t-1"});
+    CHECK(bob.reader->execAndGet("SELECT starts FROM ackbox_inbox WHERE frame_id='s-2'").getInt() == 0);
+    held.reset();
+    bob.untilEmpty();
+    CHECK(startedOf().back() == "s-2");
+  }
+}
+
+TEST_CASE("P4: a run that failed is not made again while its handler still holds the frame") {
+  std::mutex mutex;
+  std::size_t runs = 0;
+  std::optional<DeferredFrame> held;
+  Receiver bob([&](DeferredFrame frame) {
+    const std::scoped_lock lock(mutex);
+    if (frame.frame().session == "s" && ++runs == 1) {
+      held.emplace(frame);
+      frame.finish(HandlerResult::notNow("busy"));
+    } else {
+      frame.finish(HandlerResult::ack());
+    }
+  });
+  bob.inbound.deferred.retry.delays = {std::chrono::milliseconds(0)};
+  bob.open();
+  bob.post({outbound("s", 1)});
+  const auto isRetried = [&] {
+    return bob.reader->execAndGet("SELECT count(*) FROM ackbox_inbox WHERE frame_id='s-1' AND retry_count=1")
+               .getInt() == 1;
+  };
+  bob.until(isRetried);
+  bob.clock->advance(std::chrono::minutes(1));
+  bob.post({outbound("t", 1)});
+  bob.until([&] { return bob.manager->getStats().received == 1; });
+  CHECK(bob.reader->execAndGet("SELECT starts FROM ackbox_inbox WHERE frame_id='s-1'").getInt() == 1);
+  {
+    const std::scoped_lock lock(mutex);
+    CHECK(runs == 1);
+    held.reset();
+  }
+  bob.untilEmpty(std::chrono::milliseconds(100));
+  CHECK(runs == 2);
+}
+
+TEST_CASE("a frame that one source has deferred holds up no other source's session of the same name and origin") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    gate.pass();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.open();
+  REQUIRE(bob.ask({outbound("s", 1)})["results"][0]["outcome"] == "defer");
+  gate.await(1);
+  const json ack = bob.ask({outbound("s", 1, "quick")}, "urn:agent:carol");
+  CHECK(ack["results"][0]["outcome"] == "ack");
+  CHECK(ack["sessions"][0]["settled"] == "1");
+  CHECK(bob.ask({outbound("s", 2, "quick")}, "urn:agent:carol")["results"][0]["outcome"] == "ack");
+  gate.open();
+  bob.untilEmpty();
 }
 
 TEST_CASE("without a deferred handler, `defer` is `notNow`; beyond framesMax nothing more is kept") {

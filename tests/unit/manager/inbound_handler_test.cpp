@@ -246,6 +246,62 @@ TEST_CASE("a frame for another agent, or past its expiry, is refused for good") 
   CHECK(bob.calls == 0);
 }
 
+TEST_CASE(
+    "P3 P5: a repeat that comes after its expiry is a duplicate, in a session and outside any, and has no effect") {
+  for (const std::uint64_t sequence : {1U, 0U}) {
+    CAPTURE(sequence);
+    Receiver bob;
+    OutboundFrame frame = outbound(sequence == 0 ? "" : "s", sequence, 0);
+    frame.expiresAt = bob.clock->wallNow() + std::chrono::seconds(10);
+    REQUIRE(bob.post({frame}).status == 200);
+    bob.clock->advance(std::chrono::minutes(1));
+    const json word = json::parse(bob.post({frame}).body)["results"][0];
+    CHECK(word["outcome"] == "ack");
+    CHECK(word["duplicate"] == true);
+    CHECK(bob.calls == 1);
+  }
+}
+
+TEST_CASE("P4: of an expired frame whose predecessor is missing, the missing one is told, and nothing is given up") {
+  Receiver bob;
+  bob.post({outbound("s", 1, 0)});
+  OutboundFrame frame = outbound("s", 3, 2);
+  frame.expiresAt = bob.clock->wallNow() - std::chrono::seconds(1);
+  const json ack = json::parse(bob.post({frame}).body);
+  CHECK(ack["results"][0]["code"] == "out-of-sequence");
+  CHECK(ack["sessions"][0]["accepted"] == "1");
+}
+
+TEST_CASE("P5: a repeat with other data is a conflict, expired or not, and one of an older epoch is no duplicate") {
+  Receiver bob;
+  OutboundFrame frame = outbound("s", 1, 0, "1");
+  frame.expiresAt = bob.clock->wallNow() + std::chrono::seconds(10);
+  bob.post({frame}, "", 5);
+  CHECK(json::parse(bob.post({frame}, "", 4).body)["results"][0]["code"] == "stale-epoch");
+  frame.data = "2";
+  CHECK(json::parse(bob.post({frame}, "", 5).body)["results"][0]["code"] == "id-conflict");
+  bob.clock->advance(std::chrono::minutes(1));
+  CHECK(json::parse(bob.post({frame}, "", 5).body)["results"][0]["code"] == "id-conflict");
+  CHECK(bob.calls == 1);
+}
+
+TEST_CASE("P4: what follows a frame that was refused for its audience or its expiry is held, in its session only") {
+  for (const bool isExpired : {true, false}) {
+    CAPTURE(isExpired);
+    Receiver bob;
+    OutboundFrame refused = outbound("s", 1, 0);
+    if (isExpired) {
+      refused.expiresAt = bob.clock->wallNow();
+    } else {
+      refused.data = "\"reject\"";
+    }
+    const json ack = json::parse(bob.post({refused, outbound("s", 2, 1), outbound("t", 1, 0)}).body);
+    CHECK(ack["results"][0]["outcome"] == "term");
+    CHECK(ack["results"][1]["code"] == "held");
+    CHECK(ack["results"][2]["outcome"] == "ack");
+  }
+}
+
 TEST_CASE("a plain CloudEvents event without a sequence is deduplicated by source and id") {
   Receiver bob;
   const std::string body = R"({"specversion":"1.0","id":"e1","source":"urn:x","type":"t","data":7})";

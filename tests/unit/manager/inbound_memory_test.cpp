@@ -98,6 +98,42 @@ struct Receiver {
   std::optional<InboundHandler> handler;
 };
 
+TEST_CASE("P3: behind repeated frames one is taken only if it follows the frame that was accepted last") {
+  Receiver bob;
+  const auto outcomes = [](const InboundResponse& response) {
+    const json document = json::parse(response.body);
+    std::string found;
+    for (const json& result : document["results"]) {
+      found += (found.empty() ? "" : ", ") + result["outcome"].get<std::string>() +
+               (result.contains("duplicate") ? " duplicate" : "") +
+               (result.contains("code") ? " " + result["code"].get<std::string>() : "");
+    }
+    return found;
+  };
+  bob.post({frameOf("s", 1, "a"), frameOf("s", 2, "b"), frameOf("s", 3, "c")});
+  SUBCASE("the last is missing, which may be another file's: the sender is to see it first") {
+    OutboundFrame fourth = frameOf("s", 4, "d2");
+    fourth.previousSequence = 2;
+    const InboundResponse response = bob.post({frameOf("s", 1, "a2"), frameOf("s", 2, "b2"), fourth});
+    CHECK(outcomes(response) == "ack duplicate, ack duplicate, nack held");
+    CHECK(json::parse(response.body)["sessions"][0]["acceptedid"] == "c");
+    // It has seen it, and passes it all the same.
+    CHECK(outcomes(bob.post({fourth})) == "ack");
+  }
+  SUBCASE("the last is among them") {
+    CHECK(outcomes(bob.post({frameOf("s", 2, "b"), frameOf("s", 3, "c"), frameOf("s", 4, "d")})) ==
+          "ack duplicate, ack duplicate, ack");
+  }
+  SUBCASE("the sender knows that it was accepted") {
+    CHECK(outcomes(bob.post({frameOf("s", 1, "a"), frameOf("s", 4, "d")})) == "ack duplicate, ack");
+  }
+  SUBCASE("the last is among them, and is another file's") {
+    CHECK(outcomes(bob.post({frameOf("s", 2, "b2"), frameOf("s", 3, "c2"), frameOf("s", 4, "d2")})) ==
+          "ack duplicate, term stale-epoch, nack held");
+  }
+  CHECK(bob.heard.size() <= 4);
+}
+
 TEST_CASE("An answer says which store it is of, how often that was opened, and which frame a session stands at") {
   Receiver bob;
   const json first = json::parse(bob.post({frameOf("s", 1, "a"), frameOf("s", 2, "b"), frameOf("t", 1, "c")}).body);

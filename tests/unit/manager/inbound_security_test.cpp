@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -227,6 +230,137 @@ TEST_CASE("P11: anonymous senders are refused unless they are asked for, and the
   CHECK(open.calls == 1);
 }
 
+TEST_CASE("P11: a web page makes nobody's browser speak for it: what browsers send unsigned is refused, and counted") {
+  Receiver open({.allowAnonymous = true});
+  const auto status = [&](const std::function<void(InboundRequest&)>& change) {
+    InboundRequest request = requestFrom("urn:agent:passerby");
+    change(request);
+    return open.post(request).status;
+  };
+  CHECK(status([](InboundRequest& r) { r.fromBrowser = true; }) == 403);
+  CHECK(status([](InboundRequest& r) { r.contentType.clear(); }) == 415);
+  CHECK(status([](InboundRequest& r) {
+          r.contentType.clear();
+          r.form = InboundForm::agenium;
+        }) == 415);
+  for (const char* host :
+       {"evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.1evil",
+        "127.1", "127.0.0.256", "127.0.0.1.1", "[::1]evil", "[::2]", "10.0.0.1", "localhos", ":8080", "127."}) {
+    CAPTURE(host);
+    CHECK(status([&](InboundRequest& r) {
+            r.onLoopback = true;
+            r.host = host;
+          }) == 403);
+  }
+  CHECK(open.calls == 0);
+  open.awaitTotal(&Stats::refusedForbidden, 17);
+  for (const char* host : {"localhost", "LocalHost:8080", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:8080", ""}) {
+    CAPTURE(host);
+    CHECK(status([&](InboundRequest& r) {
+            r.onLoopback = true;
+            r.host = host;
+          }) == 200);
+  }
+  CHECK(status([](InboundRequest& r) { r.host = "bob.example"; }) == 200);
+
+  // A signature is more than any page can make.
+  Receiver closed({.peers = aliceAndCarol()});
+  InboundRequest request = signedWith(kAliceKey, requestFrom("urn:agent:alice"), closed.clock->wallNow());
+  request.fromBrowser = true;
+  request.onLoopback = true;
+  request.host = "alice.example";
+  CHECK(closed.post(request).status == 200);
+}
+
+TEST_CASE("P11: a frame outside sessions is none of a peer that is bound to some, unless an empty name is listed") {
+  const auto fate = [](const std::vector<std::string>& sessions, const std::string& event) {
+    std::vector<InboundPeer> peers = aliceAndCarol();
+    peers[0].sessions = sessions;
+    Receiver bob({.peers = peers});
+    InboundRequest request{"application/cloudevents+json", event, "m1"};
+    const InboundResponse response = bob.post(signedWith(kAliceKey, request, bob.clock->wallNow()));
+    CHECK(bob.calls == (response.status == 200 ? 1 : 0));
+    return response.status;
+  };
+  const std::string outside = R"({"specversion":"1.0","id":"m1","source":"urn:agent:alice","type":"t"})";
+  const std::string nameless = R"({"specversion":"1.0","id":"m1","source":"urn:agent:alice","type":"t",)"
+                               R"("sessionorigin":"o","sessionepoch":"1","sessionseq":"1","sessionprev":"0"})";
+  for (const std::string& event : {outside, nameless}) {
+    CHECK(fate({}, event) == 200);
+    CHECK(fate({"orders"}, event) == 422);
+    CHECK(fate({"orders", ""}, event) == 200);
+  }
+}
+
+TEST_CASE("P11: a mark outlives the signature that it keeps from taking effect twice") {
+  for (const auto& [retention, isAllowed] :
+       {std::pair(std::chrono::milliseconds(1000), false), std::pair(std::chrono::milliseconds(600'999), false),
+        std::pair(std::chrono::milliseconds(601'000), true)}) {
+    CAPTURE(retention.count());
+    InboundOptions options{.peers = aliceAndCarol()};
+    options.processedRetention = retention;
+    if (isAllowed) {
+      CHECK_NOTHROW(Receiver{options});
+    } else {
+      CHECK_THROWS_WITH_AS(Receiver{options}, doctest::Contains("processedRetention: at least 601 s"), Error);
+    }
+  }
+  // Signed by a clock that is ahead, taken at the first moment and again at the last.
+  InboundOptions options{.peers = aliceAndCarol()};
+  options.processedRetention = std::chrono::seconds(601);
+  Receiver bob(options);
+  const WallTime ahead = bob.clock->wallNow() + std::chrono::seconds(300);
+  const auto event = [&](const std::string& id) {
+    return InboundRequest{"application/cloudevents+json",
+                          R"({"specversion":"1.0","id":")" + id + R"(","source":"urn:agent:alice","type":"t"})", id};
+  };
+  const InboundRequest request = signedWith(kAliceKey, event("m1"), ahead);
+  CHECK(bob.post(request).status == 200);
+  bob.clock->advance(std::chrono::milliseconds(600'999));
+  // Marks are purged with those that follow.
+  CHECK(bob.post(signedWith(kAliceKey, event("m2"), bob.clock->wallNow())).status == 200);
+  const json again = json::parse(bob.post(request).body);
+  CHECK(again["results"][0].value("duplicate", false));
+  CHECK(bob.calls == 2);
+}
+
+TEST_CASE("P11: secrets that end while the agent runs end the peer, which is told; a grace out of range is refused") {
+  const testing::TempDir dir;
+  const auto write = [&](const std::string& text) { std::ofstream(dir.file("keys"), std::ios::trunc) << text; };
+  std::vector<std::string> told;
+  const auto options = [&](std::chrono::milliseconds grace) {
+    InboundOptions made;
+    made.peers = {{.agents = {"urn:agent:alice"}, .secrets = SecretSource::file(dir.file("keys"))}};
+    made.secretsGrace = grace;
+    made.onSecretsLost = [&](std::string_view agent, std::string_view what) {
+      told.push_back(std::string(agent) + ": " + std::string(what));
+    };
+    return made;
+  };
+  write(kAliceKey);
+  CHECK_THROWS_WITH_AS(Receiver{options(std::chrono::milliseconds(-1))}, doctest::Contains("secretsGrace"), Error);
+  CHECK_THROWS_WITH_AS(Receiver{options(std::chrono::hours(25))}, doctest::Contains("secretsGrace"), Error);
+  Receiver bob(options(std::chrono::seconds(30)));
+  const auto status = [&] {
+    return bob.post(signedWith(kAliceKey, requestFrom("urn:agent:alice"), bob.clock->wallNow())).status;
+  };
+  CHECK(status() == 200);
+  std::filesystem::remove(dir.file("keys"));
+  bob.clock->advance(std::chrono::seconds(29));
+  CHECK(status() == 200);
+  bob.clock->advance(std::chrono::seconds(1));
+  CHECK(status() == 401);
+  CHECK(told.size() == 2);
+  CHECK((told.empty() || told.front().starts_with("urn:agent:alice: ")));
+  write(kAliceKey);
+  bob.clock->advance(std::chrono::seconds(1));
+  CHECK(status() == 200);
+  write("");
+  bob.clock->advance(std::chrono::seconds(1));
+  CHECK(status() == 401);
+  CHECK(told.size() == 3);
+}
+
 TEST_CASE("A certificate that names a peer is a proof where that was asked for, and nowhere else") {
   std::vector<InboundPeer> peers = aliceAndCarol();
   peers[0].byCertificate = true;
@@ -258,6 +392,18 @@ TEST_CASE("hostile: requests that name nobody: the keys of all peers are tried, 
   CHECK(many.post(signedWith(kCarolKey, request, many.clock->wallNow())).status == 401);
   request.claimedAgent = "urn:agent:carol";
   CHECK(many.post(signedWith(kCarolKey, request, many.clock->wallNow())).status == 200);
+
+  // Eight keys over 600,000 bytes are more work than is done for nobody, and over 400,000 they are not.
+  peers.resize(8);
+  Receiver eight({.peers = peers});
+  for (const auto& [bytes, expected] : {std::pair(std::size_t{600'000}, 401), std::pair(std::size_t{400'000}, 200)}) {
+    request = requestFrom("urn:agent:carol");
+    request.body.insert(request.body.size() - 1, R"(,"unknown":")" + std::string(bytes, 'x') + '"');
+    request.claimedAgent.clear();
+    CHECK(eight.post(signedWith(kCarolKey, request, eight.clock->wallNow())).status == expected);
+    request.claimedAgent = "urn:agent:carol";
+    CHECK(eight.post(signedWith(kCarolKey, request, eight.clock->wallNow())).status == 200);
+  }
 }
 
 TEST_CASE("hostile: a signed body beyond the limit: 413 before its signature costs anything") {

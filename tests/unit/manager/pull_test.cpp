@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "support/manual_clock.hpp"
+#include "support/memory_disk.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
@@ -396,6 +398,33 @@ TEST_CASE("row 16: unordered messages are claimed side by side, a session's one 
   CHECK(box.manager.claim(10).size() == 1);
   CHECK(box.manager.stop().released == 1);
   CHECK(box.manager.verify().findings.empty());
+}
+
+TEST_CASE("P3: what a settle has found out of this file's memory is told, though its first commit failed") {
+  std::atomic<bool> isFull{false};
+  testing::MemoryDisk disk;
+  disk.onCall = [&](testing::DiskCall call, const std::string& path) {
+    return isFull && call == testing::DiskCall::write && path.ends_with("-wal") ? SQLITE_FULL : SQLITE_OK;
+  };
+  OutboxOptions options;
+  options.vfs = disk.name();
+  Outbox box(options);
+  std::vector<PeerResetEvent> told;
+  const Subscription heard = box.manager.onPeerReset([&told](const PeerResetEvent& event) { told.push_back(event); });
+  box.enqueue("s");
+  FrameResult stale;
+  stale.outcome = Outcome::term;
+  stale.code = "stale-epoch";
+  // Once may be a matter of two processes; twice is this file's.
+  box.manager.settle(box.manager.claim(1).at(0), stale);
+  const Claim again = box.manager.claim(1).at(0);
+  isFull = true;
+  CHECK_THROWS_AS(box.manager.settle(again, stale), Error);
+  CHECK(told.empty());
+  isFull = false;
+  box.manager.settle(again, stale);
+  REQUIRE(told.size() == 1);
+  CHECK((told.front().kind == PeerResetKind::selfRestored));
 }
 
 TEST_CASE("row 21: processAll sends until nothing is due, with counts, and leaves what waits") {

@@ -12,6 +12,7 @@
 
 #include "ackbox/async.hpp"
 #include "ackbox/dead_letters.hpp"
+#include "ackbox/pull.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -68,6 +69,51 @@ struct FullBox {
       [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
   OutboxOptions options;
   std::optional<OutboxManager> manager;
+};
+
+/// A full queue, and behind it more enqueues than are tried in one transaction, each refused once.
+struct ManyWaiting {
+  static constexpr std::size_t kWaiting = 250;
+  ManyWaiting() {
+    box.manager.reset();
+    box.options.maxPending = kWaiting;
+    box.options.maxWaiting = kWaiting;
+    box.options.busyTimeout = std::chrono::milliseconds(1);
+    box.manager.emplace(box.open());
+    std::vector<Frame> frames;
+    for (std::size_t stored = 1; stored < kWaiting; ++stored) {
+      frames.push_back(FullBox::frame("stored-" + std::to_string(stored)));
+      // Each in a session of its own, so that all can be claimed at once.
+      frames.back().session = frames.back().id;
+    }
+    box.manager->enqueueBatch(frames);
+    for (std::size_t index = 0; index < kWaiting; ++index) {
+      waiting.push_back(box.wait("w" + std::to_string(index)));
+    }
+    roundTrip();
+  }
+  /// Behind whatever the store's thread was given before.
+  void roundTrip() { CHECK_FALSE(box.manager->ack("nobody")); }
+  /// In one commit, so that no other one gives occasion for an attempt.
+  void makeRoom(std::size_t messages) {
+    std::vector<ClaimResult> results;
+    for (const Claim& claim : box.manager->claim(messages)) {
+      results.push_back({claim.token, {}});
+      results.back().result.outcome = Outcome::ack;
+    }
+    REQUIRE(results.size() == messages);
+    box.manager->settleAll(results);
+    // Each attempt asks for the next one from its own end.
+    for (std::size_t attempt = 0; attempt < 1 + kWaiting / 100; ++attempt) {
+      roundTrip();
+    }
+  }
+  bool isOver(std::size_t index) const {
+    return waiting[index].wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+
+  FullBox box;
+  std::vector<std::future<EnqueueReceipt>> waiting;
 };
 
 TEST_CASE("an enqueue that waits for room is told of a file that cannot be written, as any other is") {
@@ -162,6 +208,74 @@ TEST_CASE("row 11: room that another process made is noticed, without a run in t
     box.clock->advance(box.options.pollInterval);
   }
   CHECK(second.get().isNew());
+}
+
+TEST_CASE("row 11, P3: more enqueues than one transaction tries all end when there is room, in their order") {
+  ManyWaiting box;
+  box.makeRoom(ManyWaiting::kWaiting);
+  for (std::size_t index = 0; index < ManyWaiting::kWaiting; ++index) {
+    REQUIRE(box.isOver(index));
+    // Behind the first, in its session.
+    CHECK(box.waiting[index].get().sequence == 2 + index);
+  }
+}
+
+TEST_CASE("row 11: room for a part of those that wait is given to the first of them, and the others wait on") {
+  ManyWaiting box;
+  constexpr std::size_t kRoom = 130;
+  box.makeRoom(kRoom);
+  for (std::size_t index = 0; index < kRoom; ++index) {
+    REQUIRE(box.isOver(index));
+    CHECK(box.waiting[index].get().isNew());
+  }
+  CHECK_FALSE(box.isOver(kRoom));
+  CHECK_FALSE(box.isOver(ManyWaiting::kWaiting - 1));
+  box.box.manager->stop();
+  for (std::size_t index = kRoom; index < ManyWaiting::kWaiting; ++index) {
+    REQUIRE(box.isOver(index));
+    CHECK(FullBox::errorOf(box.waiting[index]) == Errc::stopped);
+  }
+}
+
+TEST_CASE("row 11, P3: of a file that cannot be written all are told that wait, not only those of one transaction") {
+  ManyWaiting box;
+  {
+    SQLite::Database other(box.box.dir.file("agent.db").string(), SQLite::OPEN_READWRITE);
+    other.exec("BEGIN IMMEDIATE");
+    while (!box.isOver(ManyWaiting::kWaiting - 1)) {
+      box.box.clock->advance(box.box.options.pollInterval);
+      std::this_thread::yield();
+    }
+  }
+  for (std::future<EnqueueReceipt>& one : box.waiting) {
+    CHECK(FullBox::errorOf(one) == Errc::databaseBusy);
+  }
+}
+
+TEST_CASE("row 11: room in bytes alone is noticed, as a smaller message makes it that supersedes a larger one") {
+  FullBox box;
+  box.manager.reset();
+  box.options.maxPending = 0;
+  box.options.maxPendingBytes = 100;
+  box.manager.emplace(box.open());
+  const auto sized = [](const std::string& id, std::size_t bytes, const std::string& supersedeKey) {
+    Frame made = FullBox::frame(id);
+    made.data = "\"" + std::string(bytes - 2, 'x') + "\"";
+    made.supersedeKey = supersedeKey;
+    return made;
+  };
+  CHECK(box.manager->ack("first"));
+  REQUIRE(box.manager->enqueue(sized("large", 90, "latest")).isNew());
+  std::promise<EnqueueReceipt> told;
+  std::future<EnqueueReceipt> waiting = told.get_future();
+  box.manager->enqueueThen(sized("waiting", 50, ""), WhenFull::wait,
+                           [&told](const std::error_code&, const EnqueueReceipt& receipt) { told.set_value(receipt); });
+  CHECK_FALSE(box.manager->ack("nobody"));
+  CHECK(waiting.wait_for(std::chrono::seconds(0)) != std::future_status::ready);
+  REQUIRE(box.manager->enqueue(sized("small", 10, "latest")).isNew());
+  CHECK_FALSE(box.manager->ack("nobody"));
+  REQUIRE(waiting.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+  CHECK(waiting.get().isNew());
 }
 
 TEST_CASE("row 11: asyncEnqueue can wait for room") {

@@ -29,7 +29,11 @@ InboundRequest requestWith(std::string body, std::string contentType = "applicat
   return request;
 }
 
-DecodedFrame taken(const InboundRequest& request, const InboundOptions& limits = {}) {
+InboundOptions binary() {
+  return {.binaryMode = true};
+}
+
+DecodedFrame taken(const InboundRequest& request, const InboundOptions& limits = binary()) {
   const DecodedRequest decoded = decodeRequest(request, limits);
   REQUIRE_FALSE(decoded.problem);
   CHECK_FALSE(decoded.batch);
@@ -37,7 +41,7 @@ DecodedFrame taken(const InboundRequest& request, const InboundOptions& limits =
   return decoded.frames[0];
 }
 
-std::string codeOf(const InboundRequest& request, const InboundOptions& limits = {}) {
+std::string codeOf(const InboundRequest& request, const InboundOptions& limits = binary()) {
   const DecodedFrame member = taken(request, limits);
   if (!member.refusal) {
     return {};
@@ -103,7 +107,7 @@ TEST_CASE("Binary mode: data that is no JSON comes as base64 with its media type
 }
 
 TEST_CASE("Binary mode: limits hold as for a structured event") {
-  InboundOptions limits;
+  InboundOptions limits = binary();
   limits.frameBytesMax = 10;
   CHECK(codeOf(requestWith("\"12345678\""), limits).empty());
   CHECK(codeOf(requestWith("\"123456789\""), limits) == "frame-too-large");
@@ -111,12 +115,12 @@ TEST_CASE("Binary mode: limits hold as for a structured event") {
   CHECK(codeOf(requestWith("1234567", "text/plain"), limits) == "frame-too-large");
   limits.bodyBytesMax = 4;
   CHECK(decodeRequest(requestWith("12345", "text/plain"), limits).problem->status == 413);
-  limits = {};
+  limits = binary();
   limits.depthMax = 3;
   CHECK(codeOf(requestWith("[[1]]"), limits).empty());
   CHECK(decodeRequest(requestWith("[[[1]]]"), limits).problem->status == 400);
-  CHECK(decodeRequest(requestWith("{"), InboundOptions()).problem->status == 400);
-  CHECK(decodeRequest(requestWith("\"\xE4\""), InboundOptions()).problem->status == 400);
+  CHECK(decodeRequest(requestWith("{"), binary()).problem->status == 400);
+  CHECK(decodeRequest(requestWith("\"\xE4\""), binary()).problem->status == 400);
 }
 
 TEST_CASE("P11: Binary mode: what must be inside a signature is not taken from headers") {
@@ -152,8 +156,35 @@ TEST_CASE("Binary mode is what has a specversion among its headers and another m
   InboundRequest structured = requestWith(event, "application/cloudevents+json");
   CHECK(taken(structured).frame.id == "in the body");
   structured.contentType = "Application/CloudEvents+avro";
-  CHECK(decodeRequest(structured, InboundOptions()).problem->status == 415);
+  CHECK(decodeRequest(structured, binary()).problem->status == 415);
   InboundRequest none = requestWith("{}");
   none.eventHeaders.erase(none.eventHeaders.begin());
-  CHECK(decodeRequest(none, InboundOptions()).problem->status == 415);
+  CHECK(decodeRequest(none, binary()).problem->status == 415);
+}
+
+TEST_CASE("P11: Binary mode is taken only where it was asked for") {
+  const DecodedRequest decoded = decodeRequest(requestWith("{}"), InboundOptions());
+  REQUIRE(decoded.problem);
+  CHECK(decoded.problem->status == 415);
+  CHECK(decoded.isRefusedByHeaders);
+}
+
+TEST_CASE("P11: Binary mode: a body that is a frame in another mode or form is no data, whatever type it is given") {
+  const std::string event = R"({"specversion":"1.0","id":"m1","source":"urn:a","type":"t","data":1})";
+  const std::string escaped = R"({"\u0073pecversion":"1.0","id":"m1","source":"urn:a","type":"t"})";
+  const std::string agenium = R"({"version":"1.0","messageId":"m1","type":"EVENT","payload":{}})";
+  for (const std::string& body : {event, " \n" + event, escaped, agenium, "[" + event + "]", "[ " + event + ",1]",
+                                  std::string(65, '[') + std::string(65, ']')}) {
+    CAPTURE(body);
+    for (const char* type : {"application/json", "application/vnd.x+json", "text/plain", "application/x-thing", ""}) {
+      const DecodedRequest decoded = decodeRequest(requestWith(body, type), binary());
+      CHECK(decoded.isRefusedByHeaders);
+      CHECK((decoded.problem || decoded.frames.at(0).refusal));
+    }
+  }
+  for (const char* body : {"{}", "[]", "[1]", R"({"data":{"specversion":"1.0"}})", R"({"messageId":"m1"})", "[text",
+                           R"("specversion")", "{"}) {
+    CAPTURE(body);
+    CHECK(codeOf(requestWith(body, "text/plain")).empty());
+  }
 }

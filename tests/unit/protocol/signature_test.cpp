@@ -8,15 +8,13 @@
 
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "ackbox/error.hpp"
 #include "protocol/base64.hpp"
-#include "protocol/key_cache.hpp"
-#include "support/manual_clock.hpp"
-#include "support/temp_dir.hpp"
 
 using namespace ackbox;
 using namespace ackbox::protocol;
@@ -255,30 +253,99 @@ TEST_CASE("base64 is read in one spelling only") {
   }
 }
 
-TEST_CASE("keys are read anew after a second, and what cannot be read changes nothing") {
-  const testing::TempDir dir;
-  const std::filesystem::path file = dir.file("keys");
-  const auto write = [&](const std::string& text) { std::ofstream(file, std::ios::trunc) << text; };
-  const auto clock = std::make_shared<testing::ManualClock>();
-  write("# of January\n\n  " + sharedKey('a') + " \r\n");
-  KeyCache cache(SecretSource::file(file), clock);
-  const auto verifies = [&](char key) {
-    const SignatureHeaders headers = ringOf({sharedKey(key)}).sign("id", "{}", at(kThen));
-    return cache.current()->verify(headers, "{}", at(kThen)) == SignatureVerdict::valid;
-  };
-  CHECK(verifies('a'));
-  write(sharedKey('a') + "\n" + sharedKey('b'));
-  CHECK_FALSE(verifies('b'));
-  clock->advance(std::chrono::seconds(1));
-  CHECK(verifies('a'));
-  CHECK(verifies('b'));
-  for (const std::string& damage : {std::string(), std::string("whsec_damaged"), std::string(70'000, 'x')}) {
-    write(damage);
-    clock->advance(std::chrono::seconds(1));
-    CHECK(verifies('b'));
+namespace {
+
+/// A key that counts how often something is computed with it over the body.
+class CountingKey final : public SigningKey {
+public:
+  CountingKey(std::shared_ptr<const SigningKey> key, std::size_t& computations)
+      : key_(std::move(key)), computations_(computations) {}
+
+  [[nodiscard]] std::string_view version() const noexcept override { return key_->version(); }
+  [[nodiscard]] bool canSign() const noexcept override { return key_->canSign(); }
+  [[nodiscard]] bool canVerify() const noexcept override { return key_->canVerify(); }
+  [[nodiscard]] std::size_t signatureLength() const noexcept override { return key_->signatureLength(); }
+  [[nodiscard]] bool isShared() const noexcept override { return key_->isShared(); }
+  [[nodiscard]] std::string sign(const SignedContent& content) const override {
+    ++computations_;
+    return key_->sign(content);
   }
-  std::filesystem::remove(file);
-  clock->advance(std::chrono::seconds(1));
-  CHECK(verifies('b'));
-  CHECK_THROWS_WITH_AS(KeyCache(SecretSource::file(file), clock), doctest::Contains("cannot be read"), Error);
+  [[nodiscard]] bool verify(const SignedContent& content, std::string_view signature) const override {
+    ++computations_;
+    return key_->verify(content, signature);
+  }
+
+private:
+  const std::shared_ptr<const SigningKey> key_;
+  std::size_t& computations_;
+};
+
+std::string listOf(std::size_t count, const std::string& signature) {
+  std::string list;
+  for (std::size_t index = 0; index < count; ++index) {
+    list += (index == 0 ? "" : " ") + signature;
+  }
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("hostile: as many signatures as are read, all wrong: the body is gone over once for each shared key") {
+  std::size_t computations = 0;
+  KeyRing::Keys keys;
+  for (char fill = 'a'; fill < 'a' + 16; ++fill) {
+    keys.push_back(std::make_shared<CountingKey>(parseSigningKey(Secret(sharedKey(fill))), computations));
+  }
+  const KeyRing ring(keys);
+  Message message = goldenMessage("request", "v1");
+  struct Attack {
+    const char* what;
+    std::string list;
+    SignatureVerdict expected;
+    std::size_t computations;
+  };
+  const std::string wrong = "v1," + std::string(43, 'A') + "=";
+  for (const Attack& attack : {
+           Attack{"sixteen that look right", listOf(16, wrong), SignatureVerdict::mismatch, 16},
+           Attack{"one too many", listOf(17, wrong), SignatureVerdict::malformed, 0},
+           Attack{"sixteen too short", listOf(16, wrong.substr(0, 46)), SignatureVerdict::mismatch, 0},
+           Attack{"sixteen too long", listOf(16, wrong + "="), SignatureVerdict::mismatch, 0},
+           Attack{"of another version", listOf(4, "v1a," + std::string(88, 'A')), SignatureVerdict::mismatch, 0},
+       }) {
+    CAPTURE(attack.what);
+    computations = 0;
+    message.headers.signature = attack.list;
+    CHECK(verify(ring, message) == attack.expected);
+    CHECK(computations == attack.computations);
+  }
+  // The right one is found wherever it stands, by the key that it is of.
+  const SignatureHeaders right = ringOf({sharedKey('p')}).sign(message.headers.id, message.body, at(kThen));
+  computations = 0;
+  message.headers.signature = listOf(15, wrong) + " " + right.signature;
+  CHECK(verify(ring, message) == SignatureVerdict::valid);
+  CHECK(computations == 16);
+}
+
+TEST_CASE("hostile: signatures that cost a computation each: above 4 malformed, and never more than 16 computations") {
+  std::size_t computations = 0;
+  const auto ringWith = [&](std::size_t count) {
+    KeyRing::Keys keys;
+    for (std::size_t index = 0; index < count; ++index) {
+      keys.push_back(std::make_shared<CountingKey>(parseSigningKey(Secret(golden("whpk"))), computations));
+    }
+    return KeyRing(keys);
+  };
+  Message message = goldenMessage("request", "v1a");
+  const std::string right = message.headers.signature;
+  const std::string wrong = "v1a," + std::string(86, 'A') + "==";
+  message.headers.signature = listOf(4, wrong);
+  CHECK(verify(ringWith(16), message) == SignatureVerdict::mismatch);
+  CHECK(computations == 16);
+  computations = 0;
+  message.headers.signature = listOf(5, wrong);
+  CHECK(verify(ringWith(1), message) == SignatureVerdict::malformed);
+  CHECK(computations == 0);
+  message.headers.signature = listOf(3, wrong) + " " + right;
+  CHECK(verify(ringWith(4), message) == SignatureVerdict::valid);
+  CHECK(computations == 4);
 }

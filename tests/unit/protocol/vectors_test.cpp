@@ -133,7 +133,7 @@ InboundRequest receivedAs(const std::string& body) {
 }
 
 InboundFrame frameIn(const std::string& body) {
-  const DecodedRequest decoded = decodeRequest(receivedAs(body), InboundOptions());
+  const DecodedRequest decoded = decodeRequest(receivedAs(body), InboundOptions{.binaryMode = true});
   REQUIRE_FALSE(decoded.problem);
   REQUIRE(decoded.frames.size() == 1);
   REQUIRE_FALSE(decoded.frames[0].refusal);

@@ -49,15 +49,29 @@ TEST_CASE("P8: a webhook's other statuses hold, disable or pause the peer, or ar
       CHECK((outcomeOf(status) == RequestOutcome::peerRefused));
     }
   }
-  CHECK((outcomeOf(500) == RequestOutcome::connectionLost));
-  for (int status = 501; status < 600; ++status) {
-    CHECK((outcomeOf(status) == RequestOutcome::peerUnavailable));
+}
+
+TEST_CASE(
+    "P3: a webhook's 5xx that names no outage is charged to the frame, and no status but 413 and 422 gives it up") {
+  const std::set<int> outages{502, 503, 504, 507};
+  for (int status = 500; status < 600; ++status) {
+    CAPTURE(status);
+    if (outages.contains(status)) {
+      CHECK((outcomeOf(status) == RequestOutcome::peerUnavailable));
+      continue;
+    }
+    const SendReport report = readWebhookAnswer(status, "");
+    REQUIRE((report.outcome == RequestOutcome::answered));
+    CHECK((report.results.at(0).outcome == Outcome::nack));
+    CHECK(report.results[0].code == "server-error");
+    CHECK(report.results[0].detail == "HTTP " + std::to_string(status));
   }
 }
 
 TEST_CASE("A webhook's Retry-After is heard, where it is about the peer and where it is about the frame") {
   CHECK((readWebhookAnswer(429, " 7 ").retryAfter == std::chrono::seconds(7)));
   CHECK((readWebhookAnswer(503, "86400").retryAfter == std::chrono::hours(1)));
+  CHECK((readWebhookAnswer(500, "9").results.at(0).retryAfter == std::chrono::seconds(9)));
   CHECK((readWebhookAnswer(400, "9").results.at(0).retryAfter == std::chrono::seconds(9)));
   CHECK((readWebhookAnswer(503, "Fri, 31 Dec 2027 23:59:59 GMT").retryAfter == std::nullopt));
   CHECK((readWebhookAnswer(204, "9").results.at(0).retryAfter == std::nullopt));

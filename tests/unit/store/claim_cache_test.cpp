@@ -6,6 +6,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -147,7 +148,7 @@ TEST_CASE("a session that is known obeys what was ordered since, and tells what 
   SUBCASE("acknowledged") {
     const store::ClaimReply second = claimOf(*store, row);
     CHECK(second.sessions.front().previousSequence == 1);
-    CHECK(second.sessions.front().offeredSequence == 1);
+    CHECK(second.sessions.front().confirmedSequence == 1);
     CHECK(second.sessions.front().priority == 7);
   }
   SUBCASE("paused and resumed") {
@@ -185,7 +186,7 @@ TEST_CASE("a session that is known obeys what was ordered since, and tells what 
   }
 }
 
-TEST_CASE("what left flight without a release, or with its owner's death, is remembered as offered") {
+TEST_CASE("what an answer has settled is remembered as the peer's, and not what left flight with its owner's death") {
   StoreWorld world;
   SUBCASE("settled, and released later") {
     const auto store = world.open();
@@ -196,7 +197,7 @@ TEST_CASE("what left flight without a release, or with its owner's death, is rem
     release.session = first.sessions.front().session;
     inTransaction(*store, [&] { store->release({&release, 1}); });
     enqueueOne(*store, frameOf("s"));
-    CHECK(claimNew(*store).sessions.front().offeredSequence == 1);
+    CHECK(claimNew(*store).sessions.front().confirmedSequence == 1);
   }
   SUBCASE("its owner died") {
     world.lives = std::make_shared<Lives>();
@@ -210,7 +211,7 @@ TEST_CASE("what left flight without a release, or with its owner's death, is rem
     REQUIRE(inTransaction(*store, [&] { return store->buryDeadOwners(); }) == 1);
     const store::ClaimReply reply = claimOf(*store, row);
     CHECK(reply.sessions.front().status == ClaimStatus::claimed);
-    CHECK(reply.sessions.front().offeredSequence == 1);
+    CHECK(reply.sessions.front().confirmedSequence == 0);
   }
   SUBCASE("its owner died when the first of two was settled: the other is the head") {
     world.lives = std::make_shared<Lives>();
@@ -300,6 +301,37 @@ TEST_CASE("rows in flight that foreign statements took away stop one transaction
     CHECK_FALSE(settled[0]);
     CHECK(settled[1]);
   });
+}
+
+TEST_CASE("P11: a claim brings no more bytes than it may, and what it has read beyond is claimed next without a read") {
+  constexpr std::int64_t kAnyRecall = std::numeric_limits<std::int64_t>::max();
+  const StoreWorld world;
+  auto store = world.open();
+  const std::string data = "\"" + std::string(100'000, 'x') + "\"";
+  for (int row = 0; row < 40; ++row) {
+    enqueueOne(*store, frameOf(row < 20 ? "a" : "b", data));
+  }
+  store = nullptr;
+  store = world.open();
+  std::vector<delivery::SessionClaim> asked;
+  for (const delivery::RowSeen& row : store->takeNewRows(100).rows) {
+    if (asked.empty() || asked.back().session != row.session) {
+      asked.push_back({.session = row.session, .keys = {}});
+    }
+    asked.back().keys.push_back(row.key);
+  }
+  REQUIRE(asked.size() == 2);
+  const store::ClaimReply reply = inTransaction(*store, [&] { return store->claim(asked, kAnyRecall, 500'000); });
+  CHECK(reply.messages.size() == 4);
+  CHECK(reply.bytes <= 500'000);
+  REQUIRE(reply.sessions.size() == 2);
+  CHECK(reply.sessions[0].status == ClaimStatus::claimed);
+  CHECK(reply.sessions[0].rows.size() == 4);
+  CHECK(reply.sessions[1].status == ClaimStatus::full);
+  CHECK(reply.sessions[1].rows.empty());
+  // The other session is free, and the first row goes whatever its size.
+  const std::vector<delivery::SessionClaim> second{asked[1]};
+  CHECK(inTransaction(*store, [&] { return store->claim(second, kAnyRecall, 1); }).messages.size() == 1);
 }
 
 }  // namespace ackbox::testing

@@ -331,7 +331,7 @@ TEST_CASE("a message that its own process claims twice is settled by the later c
   CHECK(settleOne(*store, settlementOf(later, delivery::Transition::ack)));
 }
 
-TEST_CASE("P7: what a dead owner had offered is remembered, whether it was settled or still in flight") {
+TEST_CASE("P3: that a dead owner had something in flight does not say that the peer has it, its own word does") {
   StoreWorld world;
   world.lives = std::make_shared<Lives>();
   const auto reader = world.open();
@@ -345,16 +345,18 @@ TEST_CASE("P7: what a dead owner had offered is remembered, whether it was settl
   // The second is acknowledged by a word of its own, with no release; the others stay in flight.
   const std::string second = reply.messages.at(1).frame.messageId;
   REQUIRE(inTransaction(*reader, [&] { return reader->ackById(second); }));
-  const auto offered = [&] {
-    return reader->database().execAndGet("SELECT offered_sequence FROM ackbox_session_states").getInt64();
+  const auto confirmed = [&] {
+    return reader->database().execAndGet("SELECT confirmed_sequence FROM ackbox_session_states").getInt64();
   };
-  CHECK(offered() == 2);
+  CHECK(confirmed() == 0);
   world.lives->erase(dying->owner());
   CHECK(inTransaction(*reader, [&] { return reader->buryDeadOwners(); }) == 1);
-  CHECK(offered() == 3);
-  const store::ClaimReply again = claimNew(*reader);
+  CHECK(confirmed() == 0);
+  delivery::SessionClaim more = claimOf(reader->takeNewRows(10));
+  more.doubt = delivery::AcceptedFrame{2, second};
+  const store::ClaimReply again = claimWith(*reader, more);
   REQUIRE(again.sessions.size() == 1);
   CHECK(again.sessions.front().rows.size() == 3);
-  CHECK(again.sessions.front().offeredSequence == 3);
+  CHECK(again.sessions.front().confirmedSequence == 2);
   CHECK(again.sessions.front().rows.front().attempt == 2);
 }

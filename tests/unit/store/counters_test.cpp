@@ -9,6 +9,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "store/dead_letters.hpp"
+#include "store/orders.hpp"
 #include "store/reader.hpp"
 #include "store/verify.hpp"
 #include "store_world.hpp"
@@ -208,4 +209,113 @@ TEST_CASE("row 10, defect 7: totals survive a reopening, and the oldest row that
   CHECK(stats.acked == 1);
   // The second row was claimed too; closing put it back.
   CHECK(stats.pending == 1);
+}
+
+TEST_CASE("P9: what is counted of a session whose key had been another peer's, undone since, is its own peer's") {
+  StoreWorld world;
+  world.options.peers = {{.name = "undone"}, {.name = "kept"}};
+  const auto store = world.open();
+  const auto to = [](const char* peer, const char* id) {
+    Frame frame = frameOf(peer, "{}", id);
+    frame.peer = peer;
+    return frame;
+  };
+  store->begin(false);
+  SUBCASE("a scope is undone") {
+    store->savepoint();
+    REQUIRE(store->enqueue(to("undone", "a")).isNew());
+    REQUIRE(store->ackById("a"));
+    store->rollbackToSavepoint();
+  }
+  SUBCASE("all is rolled back") {
+    REQUIRE(store->enqueue(to("undone", "a")).isNew());
+    REQUIRE(store->ackById("a"));
+    store->rollback();
+    store->begin(false);
+  }
+  // Makes the session without an enqueue, and with the key that was given back.
+  REQUIRE(store->orders().pauseSession("kept", "kept"));
+  REQUIRE(store->enqueue(to("kept", "b")).isNew());
+  REQUIRE(store->enqueue(to("kept", "c")).isNew());
+  REQUIRE(store->ackById("b"));
+  store->commit();
+  CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_sessions").getInt() == 1);
+  const store::Reader reader(world.file, world.options);
+  for (const PeerStats& peer : reader.peerStats()) {
+    CAPTURE(peer.peer);
+    const std::uint64_t factor = peer.peer == "kept" ? 1 : 0;
+    CHECK(peer.enqueued == 2 * factor);
+    CHECK(peer.acked == factor);
+    CHECK(peer.pending == factor);
+  }
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("P2 P4: an undone scope leaves nothing of its messages behind where their keys and numbers are given again") {
+  StoreWorld world;
+  world.options.peers = {{.name = "undone"}, {.name = "kept"}};
+  const auto store = world.open();
+  const auto to = [](const char* peer, const char* session, const char* data) {
+    Frame frame = frameOf(session, data);
+    frame.peer = peer;
+    return frame;
+  };
+  inTransaction(*store, [&] {
+    store->savepoint();
+    REQUIRE(store->enqueue(to("undone", "of the scope", "\"undone\"")).isNew());
+    bool isSettled = false;
+    SUBCASE("written out") {
+      static_cast<void>(store->deadLetters());
+    }
+    SUBCASE("claimed and settled, so that every part of the store has heard of it") {
+      const delivery::SessionClaim claim{1, {1}};
+      const store::ClaimReply reply = store->claim({&claim, 1});
+      REQUIRE(reply.messages.size() == 1);
+      const delivery::Settlement settlement = settlementOf(reply, Transition::fail);
+      REQUIRE(store->settle({&settlement, 1}).front());
+      isSettled = true;
+    }
+    CHECK(store->vitals().live == (isSettled ? 0 : 1));
+    store->rollbackToSavepoint();
+    CHECK(store->vitals().live == 0);
+    CHECK(store->vitals().failed == 0);
+    REQUIRE(store->enqueue(to("kept", "kept", "\"kept\"")).sequence == 1);
+  });
+  const store::Reader reader(world.file, world.options);
+  CHECK(reader.stats().oldestPendingAt == world.clock->wallNow());
+  CHECK(reader.stats().failed == 0);
+  CHECK(reader.stats().failedTotal == 0);
+  const store::NewRows fresh = store->takeNewRows(10);
+  REQUIRE(fresh.rows.size() == 1);
+  CHECK(store->sessionName(fresh.rows.front().session) == "kept");
+  const delivery::SessionClaim claim{fresh.rows.front().session, {fresh.rows.front().key}};
+  const store::ClaimReply reply = inTransaction(*store, [&] { return store->claim({&claim, 1}); });
+  REQUIRE(reply.messages.size() == 1);
+  CHECK(reply.messages.front().frame.data == "\"kept\"");
+  CHECK(reply.messages.front().frame.session == "kept");
+  CHECK(reply.sessions.front().rows.front().attempt == 1);
+  CHECK(reply.sessions.front().previousSequence == 0);
+  CHECK(reply.sessions.front().confirmedSequence == 0);
+  REQUIRE(settleOne(*store, settlementOf(reply, Transition::ack)));
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("row 10: the oldest message that waits is the same after an undone scope in which it was settled") {
+  StoreWorld world;
+  const auto store = world.open();
+  const WallTime first = world.clock->wallNow();
+  enqueueOne(*store, frameOf("s", "{}", "a"));
+  world.clock->advance(std::chrono::seconds(1));
+  enqueueOne(*store, frameOf("s", "{}", "b"));
+  store->begin(false);
+  store->savepoint();
+  REQUIRE(store->ackById("a"));
+  store->advanceOldest(10);
+  CHECK(store->vitals().oldestAt == first + std::chrono::seconds(1));
+  store->rollbackToSavepoint();
+  CHECK(store->vitals().oldestAt.value_or(first) == first);
+  store->advanceOldest(10);
+  CHECK(store->vitals().oldestAt == first);
+  store->commit();
+  CHECK(store::Reader(world.file, world.options).stats().oldestPendingAt == first);
 }

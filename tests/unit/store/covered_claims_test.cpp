@@ -421,7 +421,7 @@ TEST_CASE("P7: of a dead owner's, only what was in flight was tried") {
   CHECK(other->database().execAndGet("SELECT attempt FROM ackbox_outbox WHERE state=4").getInt() == 1);
   const store::ClaimReply again = claimNew(*other);
   REQUIRE(again.messages.size() == 1);
-  CHECK(again.sessions.front().offeredSequence == 2);
+  CHECK(again.sessions.front().confirmedSequence == 0);
 }
 
 TEST_CASE("P1: what a rollback undoes of a covered claim is undone, and the next one is as good") {

@@ -7,6 +7,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "store/reader.hpp"
 #include "store/verify.hpp"
 #include "store_world.hpp"
@@ -151,6 +155,122 @@ TEST_CASE("a slice looks at so many dead letters, changes those chosen, and says
   CHECK(failed.find("d")->sequence == 6);
   CHECK(failed.find("b")->state == MessageState::failed);
   CHECK(failed.clean());
+}
+
+TEST_CASE("a bulk change goes on past slices in which nothing was chosen, and past one that ends with the work") {
+  for (const Transition transition : {Transition::redrive, Transition::discard}) {
+    Failed failed({{"a", "t"}, {"b", "t"}, {"c", "t"}, {"d", "t"}, {"e", "s"}, {"f", "s"}});
+    store::DeadLetterSlice slice;
+    slice.filter.session = "s";
+    std::size_t changed = 0;
+    std::size_t slices = 0;
+    for (bool more = true; more; ++slices) {
+      REQUIRE(slices < 10);
+      const store::SliceReport report = failed.slice(slice, transition);
+      slice = report.next;
+      changed += report.changed;
+      more = report.more;
+    }
+    CHECK(changed == 2);
+    for (const char* untouched : {"a", "b", "c", "d"}) {
+      CHECK(failed.find(untouched)->state == MessageState::failed);
+    }
+    for (const char* chosen : {"e", "f"}) {
+      const auto found = failed.find(chosen);
+      CHECK(found.has_value() == (transition == Transition::redrive));
+      CHECK((!found || found->state == MessageState::pending));
+    }
+    CHECK(failed.clean());
+  }
+}
+
+TEST_CASE("a bulk change ends though what it redrives fails again under its eyes, and takes each dead letter once") {
+  Failed failed({{"a", "s"}, {"b", "s"}, {"c", "s"}});
+  std::size_t changed = 0;
+  store::SliceReport report;
+  do {
+    report = failed.slice(report.next, Transition::redrive);
+    changed += report.changed;
+    REQUIRE(changed < 10);
+    for (const char* id : {"a", "b", "c"}) {
+      static_cast<void>(failed.change(id, Transition::fail));
+    }
+  } while (report.more);
+  CHECK(changed == 3);
+  CHECK(failed.clean());
+}
+
+TEST_CASE("row 23: what is claimed in this very transaction is in flight for a change by hand, too") {
+  StoreWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s", "{}", "a"));
+  enqueueOne(*store, frameOf("t", "{}", "b"));
+  const store::NewRows fresh = store->takeNewRows(10);
+  inTransaction(*store, [&] {
+    const delivery::SessionClaim claim{fresh.rows.front().session, {fresh.rows.front().key}};
+    REQUIRE(store->claim({&claim, 1}).messages.size() == 1);
+    CHECK(store->deadLetters().change("a", Transition::fail, {}).receipt.refusal == Errc::invalidTransition);
+    CHECK(store->deadLetters().change("b", Transition::fail, {}).receipt.done());
+  });
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("export: a filter chooses the same rows in pages as without them, on both sides of what one page looks at") {
+  constexpr std::size_t kRows = store::kPageLooks + 3;
+  // The neighbours of the border, and the ends.
+  const std::vector<std::size_t> chosen{1, store::kPageLooks - 1, store::kPageLooks, store::kPageLooks + 1, kRows};
+  StoreWorld world;
+  const auto store = world.open();
+  inTransaction(*store, [&] {
+    for (std::size_t row = 1; row <= kRows; ++row) {
+      const bool isChosen = std::ranges::find(chosen, row) != chosen.end();
+      REQUIRE(store->enqueue(frameOf(isChosen ? "chosen" : "other", "{}", "m" + std::to_string(row))).isNew());
+    }
+  });
+  const store::Reader reader(world.file, world.options);
+  const auto idsOf = [&](const auto& readPage, std::size_t limit) {
+    std::vector<std::size_t> ids;
+    std::int64_t after = 0;
+    std::size_t pages = 0;
+    do {
+      const auto page = readPage(limit, after);
+      for (const auto& message : page.messages) {
+        if constexpr (requires { message.messageId; }) {
+          ids.push_back(std::stoul(message.messageId.substr(1)));
+        } else {
+          ids.push_back(std::stoul(message.info.messageId.substr(1)));
+        }
+      }
+      after = page.next;
+      REQUIRE(++pages < 10);
+    } while (after != 0);
+    return ids;
+  };
+  MessageFilter filter;
+  filter.session = "chosen";
+  DeadLetterFilter deadFilter;
+  deadFilter.session = "chosen";
+  for (const bool failed : {false, true}) {
+    CAPTURE(failed);
+    if (failed) {
+      SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("UPDATE ackbox_outbox SET state=4");
+      filter.state = MessageState::failed;
+    }
+    for (const std::size_t limit : {std::size_t{1}, std::size_t{2}, store::kPageLooks}) {
+      CAPTURE(limit);
+      CHECK(idsOf([&](auto most, auto after) { return reader.messages(filter, most, after); }, limit) == chosen);
+      CHECK(idsOf([&](auto most, auto after) { return reader.storedMessages(filter, most, after); }, limit) == chosen);
+      if (failed) {
+        CHECK(idsOf([&](auto most, auto after) { return reader.deadLetters(deadFilter, most, after); }, limit) ==
+              chosen);
+        CHECK(idsOf([&](auto most, auto after) { return reader.storedDeadLetters(deadFilter, most, after); }, limit) ==
+              chosen);
+      }
+    }
+  }
+  filter = {};
+  CHECK(idsOf([&](auto most, auto after) { return reader.messages(filter, most, after); }, store::kPageLooks).size() ==
+        kRows);
 }
 
 TEST_CASE("a discarded dead letter is gone, and its id is free again") {

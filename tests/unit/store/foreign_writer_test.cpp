@@ -11,6 +11,7 @@
 
 #include "ackbox/error.hpp"
 #include "store/reader.hpp"
+#include "store/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -90,6 +91,79 @@ TEST_CASE("P4: the store and the application's connection number one session tog
     fixture.connection.exec("COMMIT");
   }
   CHECK(fixture.stats().pending == 10);
+}
+
+TEST_CASE("P2 P4: between two enqueues of the application the store may settle, and nothing of that is overwritten") {
+  Fixture fixture;
+  store::Store& store = *fixture.store;
+  const auto enqueueForeign = [&](const std::string& session) {
+    fixture.connection.exec("BEGIN");
+    const EnqueueReceipt receipt = fixture.writer->enqueue(frameOf(session));
+    fixture.connection.exec("COMMIT");
+    return receipt;
+  };
+  std::uint64_t before = 0;
+  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) {
+    CHECK(enqueueForeign("s").sequence == sequence);
+    const store::ClaimReply reply = claimNew(store);
+    REQUIRE(reply.sessions.size() == 1);
+    CHECK(reply.sessions.front().previousSequence == before);
+    CHECK(reply.sessions.front().confirmedSequence == before);
+    const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack);
+    delivery::SessionRelease release{settlement.session, {}, sequence};
+    release.dueAt = fixture.world.clock->wallNow() - std::chrono::milliseconds(sequence);
+    inTransaction(store, [&] {
+      REQUIRE(store.settle({&settlement, 1}).front());
+      store.release({&release, 1});
+    });
+    CHECK(fixture.stats().pending == 0);
+    CHECK(fixture.stats().acked == sequence);
+    CHECK(store.database().execAndGet("SELECT live FROM ackbox_session_states").getInt() == 0);
+    before = sequence;
+  }
+  CHECK(store::verify(fixture.world.file, fixture.world.options).clean());
+}
+
+TEST_CASE("P4: an application's enqueue learns of what others put into its session and into the queue meanwhile") {
+  Fixture fixture;
+  fixture.world.options.maxPending = 4;
+  fixture.bind();
+  const auto enqueueForeign = [&] {
+    fixture.connection.exec("BEGIN");
+    const EnqueueReceipt receipt = fixture.writer->enqueue(frameOf("s"));
+    fixture.connection.exec("COMMIT");
+    return receipt;
+  };
+  CHECK(enqueueForeign().sequence == 1);
+  CHECK(enqueueOne(*fixture.store, frameOf("s")).sequence == 2);
+  CHECK(enqueueOne(*fixture.store, frameOf("s")).sequence == 3);
+  CHECK(enqueueForeign().sequence == 4);
+  CHECK(enqueueForeign().status == EnqueueStatus::queueFull);
+  REQUIRE(settleOne(*fixture.store, settlementOf(claimNew(*fixture.store), delivery::Transition::ack)));
+  CHECK(enqueueForeign().sequence == 5);
+  CHECK(store::verify(fixture.world.file, fixture.world.options).clean());
+}
+
+TEST_CASE("P2: two applications and a store take turns in one session, each undoing what it likes") {
+  Fixture fixture;
+  SQLite::Database second(fixture.world.file.string(), SQLite::OPEN_READWRITE);
+  store::ForeignWriter other(second, fixture.world.options, {});
+  const auto enqueue = [&](SQLite::Database& connection, store::ForeignWriter& writer, const char* end) {
+    connection.exec("BEGIN IMMEDIATE");
+    const std::uint64_t sequence = writer.enqueue(frameOf("s")).sequence;
+    connection.exec(end);
+    return sequence;
+  };
+  for (std::uint64_t sequence = 1; sequence <= 9; sequence += 3) {
+    CHECK(enqueue(fixture.connection, *fixture.writer, "ROLLBACK") == sequence);
+    CHECK(enqueue(second, other, "COMMIT") == sequence);
+    CHECK(enqueue(second, other, "ROLLBACK") == sequence + 1);
+    CHECK(enqueue(fixture.connection, *fixture.writer, "COMMIT") == sequence + 1);
+    CHECK(enqueueOne(*fixture.store, frameOf("s")).sequence == sequence + 2);
+  }
+  CHECK(fixture.stats().pending == 9);
+  CHECK(claimNew(*fixture.store).messages.size() == 9);
+  CHECK(store::verify(fixture.world.file, fixture.world.options).clean());
 }
 
 TEST_CASE("a refused or repeated frame leaves the transaction as it was") {

@@ -81,6 +81,40 @@ TEST_CASE("row 17: a message that is still in the store keeps its key, however o
   CHECK(enqueueOne(*store, keyed("k")).messageId == first.messageId);
 }
 
+TEST_CASE("row 17: a repetition long after the retention stores nothing while its message is there, in any state") {
+  StoreWorld world;
+  world.options.idempotencyRetention = 10min;
+  world.options.ackedRetention = 1'000h;
+  const auto store = world.open();
+  SQLite::Database connection(world.file.string(), SQLite::OPEN_READWRITE);
+  store::ForeignWriter writer(connection, world.options, {});
+  const auto repeat = [&](const std::string& key) {
+    const EnqueueReceipt inStore = enqueueOne(*store, keyed(key));
+    connection.exec("BEGIN IMMEDIATE");
+    const EnqueueReceipt inTheCallers = writer.enqueue(keyed(key));
+    connection.exec("COMMIT");
+    CHECK(inStore.messageId == inTheCallers.messageId);
+    return inStore;
+  };
+  std::vector<EnqueueReceipt> receipts;
+  for (const char* key : {"acked", "sent", "failed", "pending"}) {
+    receipts.push_back(enqueueOne(*store, keyed(key, key)));
+  }
+  const store::ClaimReply reply = claimNew(*store);
+  settleOne(*store, settlementOf(reply, delivery::Transition::ack, 0));
+  settleOne(*store, settlementOf(reply, delivery::Transition::defer, 1));
+  settleOne(*store, settlementOf(reply, delivery::Transition::fail, 2));
+  // Nothing purges meanwhile: a key that is over is still in the file.
+  world.clock->advance(100h);
+  for (std::size_t index = 0; const char* key : {"acked", "sent", "failed", "pending"}) {
+    CAPTURE(key);
+    const EnqueueReceipt again = repeat(key);
+    CHECK(again.status == EnqueueStatus::duplicate);
+    CHECK(again.messageId == receipts[index].messageId);
+    CHECK(again.sequence == receipts[index++].sequence);
+  }
+}
+
 TEST_CASE("row 17: keys that are over are purged in small slices by those that come") {
   StoreWorld world;
   world.options.idempotencyRetention = 10min;

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "store/reader.hpp"
+#include "store/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -305,4 +306,99 @@ TEST_CASE("P6: a mark that another process moved is seen") {
   CHECK(offer(*one, frame(2, 1)).admission == Admission::duplicate);
   CHECK(offer(*one, frame(3, 2)).admission == Admission::take);
   CHECK(offer(*other, frame(3, 2)).admission == Admission::duplicate);
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds kDay = std::chrono::hours(24);
+constexpr store::MarkLife kClosingLife{kRetention, 10 * kRetention, 180 * kDay};
+
+/// A frame of a session of `origin`.
+Admission speak(store::Store& store, std::string_view origin, std::uint64_t sequence, std::string_view session = "s") {
+  InboundIdentity identity = frame(sequence, sequence - 1);
+  identity.origin = origin;
+  identity.session = session;
+  return inTransaction(store, [&] {
+    const auto reply = store.admit(identity);
+    if (reply.admission == Admission::take) {
+      store.markProcessed(identity, reply.gap, kClosingLife);
+    }
+    return reply.admission;
+  });
+}
+
+std::int64_t countIn(const StoreWorld& world, const std::string& what) {
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READWRITE);
+  return database.execAndGet("SELECT count(*) FROM " + what).getInt64();
+}
+
+}  // namespace
+
+TEST_CASE("P6: a store that was silent for long after another began is closed, and nothing of it takes effect again") {
+  StoreWorld world;
+  const auto store = world.open();
+  CHECK(speak(*store, "old", 1) == Admission::take);
+  CHECK(speak(*store, "old", 1, "t") == Admission::take);
+  world.clock->advance(2 * kDay);
+  CHECK(speak(*store, "new", 1) == Admission::take);
+  world.clock->advance(179 * kDay);
+  CHECK(speak(*store, "new", 2) == Admission::take);
+  CHECK(speak(*store, "old", 1) == Admission::duplicate);
+  world.clock->advance(3 * kDay);
+  CHECK(speak(*store, "new", 3) == Admission::take);
+  CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='old'") == 0);
+  CHECK(countIn(world, "ackbox_inbound_origins WHERE origin='old' AND state=2") == 1);
+  // Neither a repetition nor a next one: what was accepted is not known any more.
+  CHECK(speak(*store, "old", 1) == Admission::closedOrigin);
+  CHECK(speak(*store, "old", 2) == Admission::closedOrigin);
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("P6: a store that nobody took the place of is never closed, however long it is silent") {
+  StoreWorld world;
+  const auto store = world.open();
+  CHECK(speak(*store, "first", 1) == Admission::take);
+  world.clock->advance(4'000 * kDay);
+  // It began just now: whether it takes the place of the other is not known yet.
+  CHECK(speak(*store, "second", 1) == Admission::take);
+  CHECK(speak(*store, "first", 1) == Admission::duplicate);
+  CHECK(speak(*store, "first", 2) == Admission::take);
+}
+
+TEST_CASE("P6: two stores of one sender that speak in turns stay open when the clock leaps ahead") {
+  StoreWorld world;
+  const auto store = world.open();
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+    CHECK(speak(*store, "a", sequence) == Admission::take);
+    CHECK(speak(*store, "b", sequence) == Admission::take);
+    world.clock->advance(2 * kDay);
+  }
+  world.clock->advance(1'000 * kDay);
+  CHECK(speak(*store, "c", 1) == Admission::take);
+  CHECK(speak(*store, "a", 4) == Admission::take);
+  CHECK(speak(*store, "b", 4) == Admission::take);
+}
+
+TEST_CASE("P9: the sessions of a closed store go in small slices, and a sender at its limit waits for none of them") {
+  StoreWorld world;
+  const auto store = world.open();
+  for (int session = 0; session < 20; ++session) {
+    speak(*store, "old", 1, "s" + std::to_string(session));
+  }
+  world.clock->advance(2 * kDay);
+  speak(*store, "new", 1);
+  world.clock->advance(200 * kDay);
+  speak(*store, "new", 2);
+  CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='old'") == 16);
+  InboundLimits limits;
+  limits.sessionsMax = 10;
+  InboundIdentity fresh = frame(1, 0);
+  fresh.origin = "new";
+  fresh.session = "another";
+  CHECK_FALSE(inTransaction(*store, [&] {
+    CHECK(store->admit(fresh).admission == Admission::take);
+    return store->limitReached(fresh, limits);
+  }));
+  CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='old'") == 0);
+  CHECK(store::verify(world.file, world.options).clean());
 }

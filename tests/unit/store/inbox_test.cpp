@@ -185,6 +185,42 @@ TEST_CASE("P3: a retry that a wrong clock put far ahead is due once the calendar
   CHECK(claim(*store, 1).kind == Kind::taken);
 }
 
+TEST_CASE("what waits, and the word that is kept, are one sender's: another source, origin or session has none of it") {
+  StoreWorld world;
+  const auto store = world.open();
+  accept(*store, inboundFrame(1));
+  accept(*store, inboundFrame(2));
+  const store::InboxClaim taken = claim(*store, 1);
+  inTransaction(*store, [&] { store->inbox().finish(taken.row, wordOf(Outcome::term, "rejected"), kRetention); });
+  const auto look = [&](const InboundFrame& waiting) {
+    InboundFrame ended = waiting;
+    ended.sequence = 1;
+    ended.id = "s-1";
+    return inTransaction(*store, [&] {
+      std::string found;
+      found += store->inbox().firstWaiting(waiting) ? "waits " : "";
+      found += store->inbox().wordOn(identityOf(waiting)) ? "told " : "";
+      found += store->inbox().wordOn(identityOf(ended)) ? "kept " : "";
+      store::InboundIdentity other = identityOf(waiting);
+      other.id = "another";
+      found += store->inbox().compare(other) == store::Admission::numberTaken ? "taken" : "";
+      return found;
+    });
+  };
+  InboundFrame frame = inboundFrame(2);
+  CHECK(look(frame) == "waits told kept taken");
+  SUBCASE("source") {
+    frame.source = "urn:other";
+  }
+  SUBCASE("origin") {
+    frame.origin = "other";
+  }
+  SUBCASE("session") {
+    frame.session = "other";
+  }
+  CHECK(look(frame).empty());
+}
+
 TEST_CASE("a sender that asks is told that its frame waits, then the last word, for as long as that is kept") {
   StoreWorld world;
   const auto store = world.open();

@@ -4,6 +4,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include "ackbox/peer_status.hpp"
 #include "store/dead_letters.hpp"
 #include "store/reader.hpp"
 #include "store/verify.hpp"
@@ -85,4 +86,124 @@ TEST_CASE("P5: a late word about the number before a redrive does not touch the 
   CHECK(later(1, Outcome::term).kind == Kind::ignored);
   CHECK(later(1, Outcome::nack).kind == Kind::ignored);
   CHECK(later(2, Outcome::ack).kind == Kind::settled);
+}
+
+TEST_CASE("P4: a later word that gives a message up blocks its session where the policy says so, and nowhere else") {
+  StoreWorld world;
+  world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
+  world.options.sessionPolicies = {{.session = "strict", .gap = GapPolicy::block}};
+  const auto store = world.open();
+  const auto blocked = [&] { return store::Reader(world.file, world.options).blockedSessions(10); };
+  FrameResult word;
+  word.outcome = Outcome::term;
+  for (const char* session : {"strict", "loose"}) {
+    CAPTURE(session);
+    Frame frame = frameOf(session, "{}", std::string(session) + "-1");
+    frame.peer = "bob";
+    REQUIRE(enqueueOne(*store, frame).isNew());
+    frame.id = std::string(session) + "-2";
+    REQUIRE(enqueueOne(*store, frame).isNew());
+    const store::NewRows fresh = store->takeNewRows(100);
+    const delivery::SessionClaim first{fresh.rows[0].session, {fresh.rows[0].key}};
+    const auto reply = inTransaction(*store, [&] { return store->claim({&first, 1}); });
+    REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::defer)));
+    const delivery::SessionRelease release{first.session, {}, 1};
+    inTransaction(*store, [&] { store->release({&release, 1}); });
+    inTransaction(*store, [&] { return store->applyWord("urn:bob", std::string(session) + "-1", 1, word); });
+    const delivery::SessionClaim second{fresh.rows[1].session, {fresh.rows[1].key}};
+    const auto next = inTransaction(*store, [&] { return store->claim({&second, 1}); });
+    CHECK((next.sessions.at(0).status ==
+           (session == std::string("strict") ? delivery::ClaimStatus::halted : delivery::ClaimStatus::claimed)));
+  }
+  REQUIRE(blocked().size() == 1);
+  CHECK(blocked().front().session == "strict");
+  CHECK(blocked().front().messageId == "strict-1");
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("P4: a later ACK, or a word that is not taken, blocks nothing") {
+  StoreWorld world;
+  world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
+  world.options.gap = GapPolicy::block;
+  const auto store = world.open();
+  Frame frame = frameOf("s", "{}", "m");
+  frame.peer = "bob";
+  REQUIRE(enqueueOne(*store, frame).isNew());
+  const auto later = [&](const char* agent, std::uint64_t sequence, Outcome outcome) {
+    FrameResult word;
+    word.outcome = outcome;
+    return inTransaction(*store, [&] { return store->applyWord(agent, "m", sequence, word).kind; });
+  };
+  using Kind = store::Store::LaterWord::Kind;
+  CHECK(later("urn:eve", 1, Outcome::term) == Kind::refused);
+  CHECK(later("urn:bob", 2, Outcome::term) == Kind::ignored);
+  CHECK(later("urn:bob", 1, Outcome::ack) == Kind::settled);
+  CHECK(store::Reader(world.file, world.options).blockedSessions(10).empty());
+}
+
+TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what a forgetful peer is sent again") {
+  StoreWorld world;
+  world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
+  const auto store = world.open();
+  using Kind = store::Store::LaterWord::Kind;
+  Frame frame = frameOf("s", "{}", "m");
+  frame.peer = "bob";
+  REQUIRE(enqueueOne(*store, frame).isNew());
+  const auto hear = [&](std::optional<PeerResetKind> found, const char* name) {
+    delivery::PeerNews news;
+    news.peer = 1;
+    for (const store::PeerRow& peer : store->peers()) {
+      news.peer = peer.name == "bob" ? peer.key : news.peer;
+    }
+    news.found = found;
+    news.store = name;
+    news.storeEpoch = 1;
+    inTransaction(*store, [&] { static_cast<void>(store->hear(news)); });
+  };
+  const auto later = [&](const char* origin) {
+    FrameResult word;
+    word.outcome = Outcome::ack;
+    return inTransaction(*store, [&] { return store->applyWord("urn:bob", "m", 0, word, origin); }).kind;
+  };
+  hear(std::nullopt, "one");
+  const store::NewRows fresh = store->takeNewRows(100);
+  const delivery::SessionClaim claim{fresh.rows[0].session, {fresh.rows[0].key}};
+  const auto reply = inTransaction(*store, [&] { return store->claim({&claim, 1}); });
+  SUBCASE("lost while it was deferred") {
+    REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::defer)));
+    hear(PeerResetKind::peerLost, "two");
+    CHECK(later("one") == Kind::ignored);
+    CHECK(later("two") == Kind::settled);
+  }
+  SUBCASE("it goes out again") {
+    hear(PeerResetKind::peerLost, "two");
+    REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::release)));
+    CHECK(later("two") == Kind::ignored);
+    CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_outbox WHERE state=0").getInt() == 1);
+  }
+  SUBCASE("nothing was lost: in whatever state it is") {
+    REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::release)));
+    CHECK(later("one") == Kind::settled);
+  }
+}
+
+TEST_CASE("P4: what a word of its own has acknowledged is named as the next frame's predecessor") {
+  StoreWorld world;
+  world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
+  const auto store = world.open();
+  for (const char* id : {"first", "second"}) {
+    Frame frame = frameOf("s", "{}", id);
+    frame.peer = "bob";
+    REQUIRE(enqueueOne(*store, frame).isNew());
+  }
+  const store::NewRows fresh = store->takeNewRows(100);
+  FrameResult word;
+  word.outcome = Outcome::ack;
+  REQUIRE(inTransaction(*store, [&] { return store->applyWord("urn:bob", "first", 0, word); }).kind ==
+          store::Store::LaterWord::Kind::settled);
+  const delivery::SessionClaim claim{fresh.rows[1].session, {fresh.rows[1].key}};
+  const auto reply = inTransaction(*store, [&] { return store->claim({&claim, 1}); });
+  CHECK(reply.sessions.front().previousSequence == 1);
+  CHECK(reply.sessions.front().confirmedSequence == 1);
+  CHECK(store::verify(world.file, world.options).clean());
 }

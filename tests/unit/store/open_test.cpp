@@ -2,6 +2,7 @@
 // gets its tables, in one step, under any prefix.
 // Method: write each kind of file by hand, open it, compare error and bytes; inspect what a good open made.
 
+#include <SQLiteCpp/Backup.h>
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
@@ -217,4 +218,63 @@ TEST_CASE("a file of version 1 is refused when nothing may be created, and else 
     CHECK(peer.sending == 0);
   }
   CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("P3: a backup written over a file that is in use is told to whoever has it open, until it is opened again") {
+  StoreWorld world;
+  auto store = world.open();
+  const auto copy = world.directory.file("copy.db");
+  const auto deliver = [&] {
+    enqueueOne(*store, frameOf("s"));
+    settleOne(*store, settlementOf(claimNew(*store), delivery::Transition::ack));
+  };
+  const auto writeOver = [&](const std::filesystem::path& from) {
+    SQLite::Database source(from.string(), SQLite::OPEN_READONLY);
+    SQLite::Database target(world.file.string(), SQLite::OPEN_READWRITE);
+    SQLite::Backup backup(target, source);
+    while (backup.executeStep(-1) != SQLITE_DONE) {
+    }
+  };
+  const auto toldOf = [&] {
+    try {
+      enqueueOne(*store, frameOf("s"));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  SUBCASE("by the numbers that it has given since") {
+    deliver();
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("VACUUM INTO '" + copy.string() + "'");
+    deliver();
+  }
+  SUBCASE("by how often it was opened") {
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("VACUUM INTO '" + copy.string() + "'");
+    store.reset();
+    store = world.open();
+  }
+  CHECK(toldOf().empty());
+  writeOver(copy);
+  for (int count = 0; count < 3; ++count) {
+    CHECK(toldOf().find("went back to an earlier state") != std::string::npos);
+  }
+  store.reset();
+  store = world.open();
+  CHECK(toldOf().empty());
+  CHECK(store::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("a backup that is the file as it is, written over it, changes nothing") {
+  StoreWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s"));
+  settleOne(*store, settlementOf(claimNew(*store), delivery::Transition::ack));
+  const auto copy = world.directory.file("copy.db");
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("VACUUM INTO '" + copy.string() + "'");
+  {
+    SQLite::Database source(copy.string(), SQLite::OPEN_READONLY);
+    SQLite::Database target(world.file.string(), SQLite::OPEN_READWRITE);
+    SQLite::Backup(target, source).executeStep(-1);
+  }
+  CHECK(enqueueOne(*store, frameOf("s")).sequence == 2);
 }

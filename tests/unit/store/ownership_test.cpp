@@ -72,6 +72,47 @@ TEST_CASE("row 14, P7: the rows of a dead owner are put back without a charge, a
   CHECK(reader.stats().sending == 1);
 }
 
+TEST_CASE("row 14: of a row that its holder claims twice, only the second claim settles it, once") {
+  StoreWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s"));
+  const auto first = claimNew(*store);
+  const auto second = claim(*store, wantedOf(first));
+  REQUIRE(second.sessions.at(0).rows.size() == 1);
+  CHECK(second.sessions.at(0).rows.at(0).attempt == 2);
+  const store::Reader reader(world.file, world.options);
+  for (const Transition late : {Transition::ack, Transition::fail, Transition::retry, Transition::release}) {
+    CHECK_FALSE(settleOne(*store, settlementOf(first, late)));
+    CHECK(reader.stats().sending == 1);
+  }
+  CHECK(reader.stats().staleSettles == 4);
+  CHECK(settleOne(*store, settlementOf(second, Transition::ack)));
+  CHECK_FALSE(settleOne(*store, settlementOf(second, Transition::ack)));
+  CHECK(reader.stats().acked == 1);
+}
+
+TEST_CASE("row 14: the numbers of claims go on over a release, a retry and a restart") {
+  StoreWorld world;
+  auto store = world.open();
+  enqueueOne(*store, frameOf("s"));
+  auto reply = claimNew(*store);
+  const auto wanted = wantedOf(reply);
+  std::uint32_t attempt = 1;
+  for (const Transition transition : {Transition::release, Transition::retry, Transition::release}) {
+    CHECK(reply.sessions.at(0).rows.at(0).attempt == attempt++);
+    const auto late = settlementOf(reply, Transition::ack);
+    REQUIRE(settleOne(*store, settlementOf(reply, transition)));
+    reply = claim(*store, wanted);
+    CHECK_FALSE(settleOne(*store, late));
+  }
+  const auto beforeTheRestart = settlementOf(reply, Transition::ack);
+  store.reset();
+  store = world.open();
+  reply = claim(*store, wanted);
+  CHECK_FALSE(settleOne(*store, beforeTheRestart));
+  CHECK(settleOne(*store, settlementOf(reply, Transition::ack)));
+}
+
 TEST_CASE("defect 2, P7: opening puts back what a dead process was sending") {
   StoreWorld world;
   world.lives = std::make_shared<Lives>();

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
+#include "store/dead_letters.hpp"
 #include "store/reader.hpp"
 #include "store/verify.hpp"
 #include "store_world.hpp"
@@ -184,7 +185,7 @@ TEST_CASE("What has expired is not put back, and what is put back begins its hor
   CHECK(reply.sessions[0].rows[0].sequence == 2);
 }
 
-TEST_CASE("P3: a claim finds out whether a number that nobody remembers to have sent is ours") {
+TEST_CASE("P3: a claim finds out whether the message that a peer has accepted last is ours") {
   Kept world;
   const auto store = world.open();
   const std::string id = enqueueOne(*store, frameOf("s", "1")).messageId;
@@ -206,10 +207,175 @@ TEST_CASE("P3: a claim finds out whether a number that nobody remembers to have 
     const auto reply = inTransaction(*store, [&] { return store->claim({&wanted, 1}); });
     CHECK(reply.sessions[0].status == doubt.expected);
     if (doubt.expected == ClaimStatus::claimed) {
-      CHECK(reply.sessions[0].offeredSequence == 1);
+      CHECK(reply.sessions[0].confirmedSequence == 1);
       settleOne(*store, settlementOf(reply, Transition::release));
       const delivery::SessionRelease release{.session = rows[0].session, .dueAt = {}, .previousSequence = {}};
       inTransaction(*store, [&] { store->release({&release, 1}); });
     }
   }
+}
+
+TEST_CASE("P4: a claim that was decided before the rows that were put back were taken in claims nothing of them") {
+  Kept world;
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  Kept::deliver(*store, frameOf("s", "1"));
+  enqueueOne(*store, frameOf("s", "2"));
+  const auto later = store->takeNewRows(100);
+  REQUIRE(later.rows.size() == 1);
+  const delivery::SessionClaim decided{later.rows[0].session, {later.rows[0].key}};
+  REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
+  // The writer's thread has read them, and who decides has not seen them yet.
+  const auto told = store->takeNewRows(100);
+  REQUIRE(told.rows.size() == 2);
+  REQUIRE(told.recalls);
+  const auto claimWith = [&](const delivery::SessionClaim& wanted, std::int64_t recalls) {
+    return inTransaction(*store, [&] { return store->claim({&wanted, 1}, recalls); }).sessions.at(0).status;
+  };
+  CHECK(claimWith(decided, *told.recalls - 1) == ClaimStatus::busy);
+  const delivery::SessionClaim all{later.rows[0].session, {told.rows[0].key, told.rows[1].key}};
+  CHECK(claimWith(all, *told.recalls) == ClaimStatus::claimed);
+}
+
+TEST_CASE("P4: that rows put back were told is told, however many there are, once to each run") {
+  Kept world;
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  CHECK_FALSE(store->takeNewRows(100).recalls);
+  for (int count = 0; count < 4; ++count) {
+    Kept::deliver(*store, frameOf("s", "1"));
+  }
+  REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
+  // The last slice has no row any more: it tells all the same.
+  auto told = store->takeNewRows(2);
+  CHECK_FALSE(told.recalls);
+  told = store->takeNewRows(2);
+  CHECK_FALSE(told.recalls);
+  told = store->takeNewRows(2);
+  CHECK(told.rows.empty());
+  CHECK_FALSE(told.empty());
+  REQUIRE(told.recalls);
+  const std::int64_t recalls = *told.recalls;
+  CHECK_FALSE(store->takeNewRows(2).recalls);
+  store->restartDiscovery();
+  CHECK(store->takeNewRows(100).recalls == recalls);
+}
+
+TEST_CASE("P3: a number that its message has left is known as ours, until the peer is known to have later ones") {
+  StoreWorld world;
+  const auto store = world.open();
+  const std::string first = enqueueOne(*store, frameOf("s", "1")).messageId;
+  Frame state = frameOf("s", "2");
+  state.supersedeKey = "k";
+  const auto knows = [&](std::uint64_t sequence, const std::string& messageId) {
+    SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+    SQLite::Statement query(database, "SELECT count(*) FROM ackbox_vacated_numbers WHERE sequence=? AND message_id=?");
+    query.bind(1, static_cast<std::int64_t>(sequence));
+    query.bind(2, messageId);
+    query.executeStep();
+    return query.getColumn(0).getInt() == 1;
+  };
+  const auto reply = claimNew(*store);
+  SUBCASE("by a redrive") {
+    settleOne(*store, settlementOf(reply, Transition::fail));
+    REQUIRE(inTransaction(*store, [&] {
+              return store->deadLetters().change(first, Transition::redrive, {});
+            }).receipt.done());
+    CHECK(knows(1, first));
+  }
+  SUBCASE("thrown away") {
+    settleOne(*store, settlementOf(reply, Transition::fail));
+    REQUIRE(inTransaction(*store, [&] {
+              return store->deadLetters().change(first, Transition::discard, {});
+            }).receipt.done());
+    CHECK(knows(1, first));
+  }
+  SUBCASE("acknowledged by a word of its own") {
+    REQUIRE(inTransaction(*store, [&] { return store->ackById(first); }));
+    CHECK(knows(1, first));
+  }
+  SUBCASE("superseded after it was sent") {
+    const std::string tried = enqueueOne(*store, state).messageId;
+    const auto second = claimNew(*store);
+    settleOne(*store, settlementOf(second, Transition::release));
+    enqueueOne(*store, state);
+    CHECK(knows(2, tried));
+    CHECK_FALSE(knows(1, first));
+  }
+  SUBCASE("superseded before it was sent: nobody can have it") {
+    const std::string untried = enqueueOne(*store, state).messageId;
+    enqueueOne(*store, state);
+    CHECK_FALSE(knows(2, untried));
+  }
+  SUBCASE("an answer has acknowledged it") {
+    settleOne(*store, settlementOf(reply, Transition::ack));
+    CHECK_FALSE(knows(1, first));
+  }
+}
+
+TEST_CASE(
+    "P3 P9: of a session the highest numbers that were left are kept, so many that a crowd of them costs little") {
+  StoreWorld world;
+  const auto store = world.open();
+  for (int count = 0; count < 200; ++count) {
+    enqueueOne(*store, frameOf("s", "1"));
+    settleOne(*store, settlementOf(claimNew(*store), Transition::fail));
+  }
+  delivery::MessageKey key = 0;
+  for (int count = 0; count < 200; ++count) {
+    delivery::Settlement discard;
+    discard.key = ++key;
+    discard.session = 1;
+    discard.from = MessageState::failed;
+    discard.transition = Transition::discard;
+    settleOne(*store, discard);
+  }
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+  CHECK(database.execAndGet("SELECT count(*) FROM ackbox_vacated_numbers").getInt() == 64);
+  CHECK(database.execAndGet("SELECT max(sequence) FROM ackbox_vacated_numbers").getInt() == 200);
+}
+
+TEST_CASE("P3: what was in a request is not known to be the peer's: only an answer that counts says so") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const std::string id = enqueueOne(*store, frameOf("s", "1")).messageId;
+  const auto confirmed = [&] {
+    return store->database().execAndGet("SELECT confirmed_sequence FROM ackbox_session_states").getInt64();
+  };
+  const auto end = [&](const store::ClaimReply& reply, Transition transition) {
+    inTransaction(*store, [&] {
+      const delivery::Settlement settlement = settlementOf(reply, transition);
+      static_cast<void>(store->settle({&settlement, 1}));
+      const delivery::SessionRelease release{.session = settlement.session, .dueAt = {}, .previousSequence = {}};
+      store->release({&release, 1});
+    });
+  };
+  const store::ClaimReply first = claimNew(*store);
+  const delivery::SessionClaim again{first.sessions[0].session, {first.sessions[0].rows[0].key}};
+  end(first, Transition::release);
+  CHECK(confirmed() == 0);
+  end(inTransaction(*store, [&] { return store->claim({&again, 1}); }), Transition::retry);
+  CHECK(confirmed() == 0);
+  end(inTransaction(*store, [&] { return store->claim({&again, 1}); }), Transition::ack);
+  CHECK(confirmed() == 1);
+}
+
+TEST_CASE("P4: what a claim doubts is ours if another process has settled it, or later ones, meanwhile") {
+  StoreWorld world;
+  const auto store = world.open();
+  const auto other = world.open();
+  const std::string id = enqueueOne(*store, frameOf("s", "1")).messageId;
+  const auto first = claimNew(*other);
+  enqueueOne(*store, frameOf("s", "2"));
+  inTransaction(*other, [&] {
+    const delivery::Settlement settlement = settlementOf(first, Transition::ack);
+    static_cast<void>(other->settle({&settlement, 1}));
+    const delivery::SessionRelease release{.session = settlement.session, .dueAt = {}, .previousSequence = 1};
+    other->release({&release, 1});
+  });
+  // Its row is gone.
+  const auto rows = store->takeNewRows(100).rows;
+  delivery::SessionClaim wanted{rows.back().session, {rows.back().key}};
+  wanted.doubt = delivery::AcceptedFrame{1, id};
+  CHECK(inTransaction(*store, [&] { return store->claim({&wanted, 1}); }).sessions[0].status == ClaimStatus::claimed);
 }

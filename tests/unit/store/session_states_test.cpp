@@ -64,7 +64,7 @@ TEST_CASE("however many sessions a commit changes, each is written") {
     inTransaction(*store, [&] { finish(*store, reply); });
     CHECK(numberOf(world,
                    "SELECT count(*) FROM ackbox_session_states WHERE last_sequence=1 AND previous_sequence=1 AND "
-                   "offered_sequence=1 AND live=0 AND failed=0 AND due_at_ms=session_id AND due_is_firm=0") ==
+                   "confirmed_sequence=1 AND live=0 AND failed=0 AND due_at_ms=session_id AND due_is_firm=0") ==
           static_cast<std::int64_t>(sessions));
     CHECK(findingsOf(world).empty());
   }
@@ -127,7 +127,7 @@ TEST_CASE("what another store moved is read anew") {
   static_cast<void>(store->takeNewRows(10));
   const store::ClaimReply third = claimOneEach(*store, 1);
   CHECK(third.sessions.front().previousSequence == 2);
-  CHECK(third.sessions.front().offeredSequence == 2);
+  CHECK(third.sessions.front().confirmedSequence == 2);
   CHECK(third.messages.front().frame.sequence == 3);
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("what moved in the commit in which its peer is found to have forgotten
   });
   CHECK(numberOf(world,
                  "SELECT count(*) FROM ackbox_session_states WHERE last_sequence=1 AND previous_sequence=0 AND "
-                 "offered_sequence=1 AND live=0 AND due_at_ms=session_id") == 1);
+                 "confirmed_sequence=1 AND live=0 AND due_at_ms=session_id") == 1);
   CHECK(findingsOf(world).empty());
 }
 
@@ -188,8 +188,8 @@ TEST_CASE("the hint at a session's first live message stays where that message s
   });
   const std::string head = "SELECT head_id FROM ackbox_session_states";
   CHECK(numberOf(world, head) == 1);
-  // It was sent, whatever became of it.
-  CHECK(numberOf(world, "SELECT offered_sequence FROM ackbox_session_states") == 1);
+  // It was sent, and nothing says that it has arrived.
+  CHECK(numberOf(world, "SELECT confirmed_sequence FROM ackbox_session_states") == 0);
   enqueueOne(*store, frameOf("s0"));
   store = nullptr;
   CHECK(numberOf(world, "SELECT live FROM ackbox_session_states") == 2);
@@ -222,7 +222,7 @@ TEST_CASE("a session that is paused before its first message has a state") {
   CHECK(findingsOf(world).empty());
 }
 
-TEST_CASE("who opens the file writes what a dead owner had offered in the commit that takes its claims away") {
+TEST_CASE("who opens the file takes a dead owner's claims away, and nothing says that its peer has what they are of") {
   StoreWorld world;
   world.lives = std::make_shared<Lives>();
   const auto dead = world.open();
@@ -230,7 +230,8 @@ TEST_CASE("who opens the file writes what a dead owner had offered in the commit
   world.lives->erase(dead->owner());
   const auto store = world.open();
   CHECK(numberOf(world, "SELECT count(*) FROM ackbox_claims") == 0);
-  CHECK(numberOf(world, "SELECT offered_sequence FROM ackbox_session_states") == 1);
+  CHECK(numberOf(world, "SELECT head_id FROM ackbox_session_states") == 1);
+  CHECK(numberOf(world, "SELECT confirmed_sequence FROM ackbox_session_states") == 0);
 }
 
 }  // namespace ackbox::testing

@@ -7,7 +7,9 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -19,6 +21,9 @@ using namespace ackbox;
 using namespace ackbox::testing;
 
 namespace {
+
+// For a writer that has stalled.
+constexpr std::chrono::seconds kPatience{20};
 
 class NotingJob final : public store::Job {
 public:
@@ -163,8 +168,10 @@ TEST_CASE("closing finishes what is queued and refuses what comes later") {
 TEST_CASE("a lone job may commit in its caller's thread, but not past what is queued, nor after a crowd") {
   Fixture fixture;
   std::thread::id ranIn;
-  NotingJob lone("lone", fixture.log, [&ranIn](store::Store& store) {
+  NotingJob lone("lone", fixture.log, [&](store::Store& store) {
     ranIn = std::this_thread::get_id();
+    // It could not wait for itself.
+    CHECK(fixture.writer->runsInThisThread());
     enqueueInto(store);
   });
   REQUIRE(fixture.writer->commitHere(lone));
@@ -251,6 +258,28 @@ TEST_CASE("whom a commit's news wakes finds the writer free, and is woken before
   writer->submit(second);
   REQUIRE(writer->runOnce());
   CHECK(log == "bad! first told runs second told ");
+}
+
+TEST_CASE(
+    "P3: a job that comes while another is committed in its caller's thread is done when that is, by the writer") {
+  Fixture fixture;
+  fixture.writer->startThread();
+  std::promise<std::thread::id> ran;
+  NotingJob late("late", fixture.log, [&ran](store::Store& store) {
+    enqueueInto(store);
+    ran.set_value(std::this_thread::get_id());
+  });
+  NotingJob lone("lone", fixture.log, [&](store::Store& store) {
+    enqueueInto(store);
+    fixture.writer->submit(late);
+  });
+  REQUIRE(fixture.writer->commitHere(lone));
+  std::future<std::thread::id> told = ran.get_future();
+  REQUIRE(told.wait_for(kPatience) == std::future_status::ready);
+  CHECK(told.get() != std::this_thread::get_id());
+  fixture.writer->close();
+  CHECK(fixture.log == "lone late ");
+  CHECK(fixture.pending() == 2);
 }
 
 TEST_CASE("a job that asks for a commit from inside a commit is sent to the queue") {

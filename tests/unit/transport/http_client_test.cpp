@@ -12,6 +12,7 @@
 #include <future>
 #include <thread>
 
+#include "transport/connection_budget.hpp"
 #include "transport/connection_pool.hpp"
 #include "transport/http_exchange.hpp"
 #include "transport/stream.hpp"
@@ -400,6 +401,8 @@ TEST_CASE("a request leaves in one write, with all headers that a sender gives i
   auto options = std::make_shared<HttpSenderOptions>();
   options->clock = systemClock();
   const auto pool = std::make_shared<ConnectionPool>(context.get_executor(), options->clock, kPatience);
+  const auto budget =
+      std::make_shared<ConnectionBudget>(context.get_executor(), options->clock, 1, [] { return false; });
   const auto stream = std::make_shared<CountingStream>(context.get_executor());
   HttpPost post;
   post.url = parseUrl("http://127.0.0.1:9/inbox").url.value();
@@ -411,7 +414,7 @@ TEST_CASE("a request leaves in one write, with all headers that a sender gives i
   post.timeout = kPatience;
   pool->give(post.url.authority(), stream);
   std::optional<HttpAnswer> ended;
-  const auto exchange = makeHttpExchange(context.get_executor(), options, pool, std::move(post),
+  const auto exchange = makeHttpExchange(context.get_executor(), options, pool, budget, std::move(post),
                                          [&ended](HttpAnswer given) { ended = std::move(given); });
   exchange->start();
   while (!stream->written.ends_with("bbb") && context.run_one() != 0) {

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <future>
 #include <memory>
@@ -399,6 +400,46 @@ TEST_CASE("hostile: a refusal for good that is not signed: costs a frame an atte
   CHECK(exchange(forged.bytes()).outcome == RequestOutcome::peerRefused);
 }
 
+TEST_CASE(
+    "P11: a secret that is taken away while a request is under way signs no answer to it, and no further request") {
+  for (const PeerProfile profile : {PeerProfile::native, PeerProfile::webhook}) {
+    const auto clock = std::make_shared<testing::ManualClock>(kNow);
+    std::atomic<bool> isGone = false;
+    RawServer peer({[&](RawConnection& connection) {
+      connection.receiveMessage();
+      isGone = true;
+      clock->advance(std::chrono::seconds(1));
+      connection.send(SignedAnswer().bytes());
+    }});
+    std::vector<std::string> told;
+    testing::IoThread io;
+    HttpSenderOptions options;
+    options.clock = clock;
+    options.onSecretsLost = [&](std::string_view name, std::string_view what) {
+      told.push_back(std::string(name) + ": " + std::string(what));
+    };
+    HttpSender sender(options);
+    PeerOptions bob;
+    bob.name = "bob";
+    bob.profile = profile;
+    bob.secrets = SecretSource::callback(
+        [&] { return isGone ? std::vector<Secret>() : std::vector{Secret(std::string(kSecret))}; });
+    sender.usePeers({&bob, 1});
+    sender.start(io.executor());
+    const SendReport first = begin(sender, requestTo(peer.url(), 1)).get();
+    const bool isBelieved = first.outcome == RequestOutcome::answered && first.results.at(0).outcome == Outcome::ack;
+    // A webhook's answer is not signed at all.
+    CHECK(isBelieved == (profile == PeerProfile::webhook));
+    // The peer takes one connection only: what was sent to it would be lost, and not merely held back.
+    const SendReport second = begin(sender, requestTo(peer.url(), 1)).get();
+    CHECK(second.outcome == RequestOutcome::peerUnavailable);
+    CHECK(second.error.find("any more; add whs") != std::string::npos);
+    sender.stop();
+    CHECK(told.size() == 1);
+    CHECK((told.empty() || told.front().starts_with("bob: ")));
+  }
+}
+
 TEST_CASE("P11: secrets that are none, or could verify no answer, and plain HTTP to another machine are refused") {
   HttpSender sender;
   const auto refusal = [&](const PeerOptions& peer) -> std::string {
@@ -414,6 +455,11 @@ TEST_CASE("P11: secrets that are none, or could verify no answer, and plain HTTP
   const std::string malformed = refusal(bobWith({"whsec_SecretLetters"}));
   CHECK(malformed.find("peers['bob']") != std::string::npos);
   CHECK(malformed.find("Letters") == std::string::npos);
+  for (const auto grace : {std::chrono::milliseconds(-1), std::chrono::milliseconds(std::chrono::hours(24)) * 2}) {
+    HttpSenderOptions options;
+    options.secretsGrace = grace;
+    CHECK_THROWS_WITH_AS(HttpSender{options}, doctest::Contains("secretsGrace"), Error);
+  }
   CHECK(refusal(bobWith({})).find("whpk_") != std::string::npos);
   CHECK(refusal(bobWith({"whsk_nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A="})).find("whpk_") != std::string::npos);
 

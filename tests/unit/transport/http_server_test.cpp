@@ -6,13 +6,19 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "ackbox/error.hpp"
 #include "unit/transport/io_thread.hpp"
@@ -36,6 +42,7 @@ InboundResponse echo(const InboundRequest& request) {
   InboundResponse response;
   response.contentType = "application/json";
   response.body = request.body;
+  response.authenticated = true;
   return response;
 }
 
@@ -315,6 +322,58 @@ TEST_CASE("P11: dripping bytes does not stretch a request's time") {
   CHECK(peer.receiveAll().empty());
 }
 
+TEST_CASE("P11: a request's time goes on behind a header that came in pieces") {
+  InboundServerOptions options;
+  options.requestTimeout = kShort;
+  Server server(options);
+  // Several, as the server may read both pieces at once.
+  std::vector<RawConnection> peers;
+  for (int number = 0; number < 20; ++number) {
+    peers.push_back(server.connect());
+    peers.back().send("POST /inbox HTTP/1.1\r\nHost: here\r\n");
+    peers.back().awaitDelivery();
+  }
+  for (RawConnection& peer : peers) {
+    peer.send("Content-Length: 10\r\n\r\n12345");
+  }
+  for (RawConnection& peer : peers) {
+    REQUIRE(peer.receiveAll().empty());
+  }
+}
+
+TEST_CASE("P11: bodies that arrive at once have as many give way as the bytes of all demand, not one a turn") {
+  constexpr std::size_t kBody = std::size_t{256} * 1024;
+  boost::asio::io_context context;
+  const auto runAll = [&context] {
+    for (int quiet = 0; quiet<1000; quiet = context.poll()> 0 ? 0 : quiet + 1) {
+      context.restart();
+      std::this_thread::yield();
+    }
+  };
+  InboundServerOptions options;
+  options.requestBytesMax = 2 * kBody;
+  const auto server = std::make_shared<HttpServer>(
+      context.get_executor(), options,
+      RequestSink{.handle = [](const InboundRequest&, const RequestSink::Respond&) {}, .bodyBytesMax = kBody},
+      systemClock(), Threads::one);
+  server->start();
+  std::vector<RawConnection> peers;
+  for (int number = 0; number < 32; ++number) {
+    peers.emplace_back(server->port());
+  }
+  runAll();
+  const std::string request = post(std::string(kBody, ' '));
+  for (RawConnection& peer : peers) {
+    peer.send(std::string_view(request).substr(0, request.size() - 1));
+  }
+  runAll();
+  const auto held = std::ranges::count_if(
+      peers, [](const RawConnection& peer) { return !peer.hasNewsWithin(std::chrono::milliseconds(0)); });
+  CHECK(held <= 2);
+  server->stop();
+  runAll();
+}
+
 TEST_CASE("A handler that does not answer in time is answered for, and its late answer goes nowhere") {
   InboundServerOptions options;
   options.requestTimeout = kShort;
@@ -427,6 +486,17 @@ TEST_CASE("A request that has only begun when the server is stopped is still ans
   CHECK(peer.receiveAll().ends_with("\r\n\r\n1"));
 }
 
+TEST_CASE("Of the descriptors that a process may have, a server leaves a quarter, and at most 256, to the others") {
+  CHECK(connectionsWithin(1024) == 768);
+  CHECK(connectionsWithin(100'000) == 100'000 - 256);
+  CHECK(connectionsWithin(64) == 48);
+  CHECK(connectionsWithin(0) == 1);
+  Server server({.connectionsMax = 2});
+  CHECK(server.server->stats().connectionsMax == 2);
+  Server unlimited({.connectionsMax = std::numeric_limits<std::size_t>::max()});
+  CHECK(unlimited.server->stats().connectionsMax == connectionsWithin(descriptorLimit()));
+}
+
 TEST_CASE("A server that cannot listen says so") {
   Server first;
   InboundServerOptions taken;
@@ -444,6 +514,11 @@ TEST_CASE("A server that cannot listen says so") {
   CHECK((code({.address = "localhost"}) == Errc::invalidOption));
   CHECK((code({.path = "inbox"}) == Errc::invalidOption));
   CHECK((code({.connectionsMax = 0}) == Errc::invalidOption));
+  CHECK((code({.headerBytesMax = 1023}) == Errc::invalidOption));
+  CHECK((code({.headerBytesMax = 16 * 1024 + 1}) == Errc::invalidOption));
+  CHECK((code({.requestBytesMax = 2 * kBodyBytesMax - 1}) == Errc::invalidOption));
+  CHECK((code({.writeTimeout = std::chrono::milliseconds(0)}) == Errc::invalidOption));
+  CHECK((code({.connectionAge = std::chrono::milliseconds(0)}) == Errc::invalidOption));
   CHECK((code({.idleTimeout = std::chrono::seconds(0)}) == Errc::invalidOption));
 }
 

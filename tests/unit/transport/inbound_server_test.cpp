@@ -31,7 +31,7 @@ namespace {
 using testing::RawConnection;
 
 std::string post(const std::string& id, const std::string& type, const std::string& body) {
-  return "POST /inbox HTTP/1.1\r\nHost: here\r\nContent-Type: application/" + type + "\r\nwebhook-id: " + id +
+  return "POST /inbox HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/" + type + "\r\nwebhook-id: " + id +
          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
@@ -79,6 +79,37 @@ TEST_CASE("A request that is still handled when server and executor are gone end
     mayEnd.count_down();
   }
   CHECK(manager.getStats().received == 1);
+}
+
+TEST_CASE("P11: an unsigned request that a web page may have made a browser send is refused, on either kind of path") {
+  const testing::TempDir directory;
+  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
+  InboundHandler handler(manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
+                         {.allowAnonymous = true});
+  InboundServerOptions options;
+  options.compatibilityPath = "/message";
+  InboundServer server(handler, options);
+  const auto statusOf = [&](std::string request, const std::string& what, const std::string& with) {
+    const std::size_t at = request.find(what);
+    REQUIRE(at != std::string::npos);
+    request.replace(at, what.size(), with);
+    RawConnection peer(server.port());
+    peer.send(request);
+    return peer.receiveMessage().substr(9, 3);
+  };
+  const std::string host = "Host: localhost\r\n";
+  CHECK(statusOf(frame("a"), host, host + "Origin: null\r\n") == "403");
+  CHECK(statusOf(frame("a"), host, host + "Origin: http://localhost\r\n") == "403");
+  CHECK(statusOf(frame("a"), host, host + "Sec-Fetch-Site: same-origin\r\n") == "403");
+  CHECK(statusOf(frame("a"), host, "Host: rebound.example:80\r\n") == "403");
+  const std::string untyped = R"({"version":"1.0","messageId":"a","type":"EVENT","timestamp":1,"sessionId":"",)"
+                              R"("payload":{"event":"said"}})";
+  const std::string head = "POST /message HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string length = "Content-Length: " + std::to_string(untyped.size()) + "\r\n\r\n" + untyped;
+  CHECK(statusOf(head + length, host, host) == "415");
+  CHECK(manager.getStats().received == 0);
+  CHECK(statusOf(frame("a"), host, "Host: 127.0.0.1:" + std::to_string(server.port()) + "\r\n") == "200");
+  CHECK(statusOf(head + "Content-Type: application/json\r\n" + length, host, host) == "200");
 }
 
 TEST_CASE(
@@ -265,7 +296,7 @@ TEST_CASE("A server's own thread waits for no other connection's lock on the fil
   foreign.exec("BEGIN IMMEDIATE");
   peer.send(frame("a"));
   // Behind it, as the thread takes them in order.
-  other.send("GET /inbox HTTP/1.1\r\nHost: here\r\n\r\n");
+  other.send("GET /inbox HTTP/1.1\r\nHost: localhost\r\n\r\n");
   CHECK(other.receiveMessage().starts_with("HTTP/1.1 405 "));
   CHECK(manager.getStats().received == 0);
   foreign.exec("ROLLBACK");
@@ -298,7 +329,7 @@ TEST_CASE("A server of its own thread that goes answers what is under way with 5
     begun.wait();
     // Whoever gets its answer was taken before it, as all come on one thread.
     peers.push_back(std::make_unique<RawConnection>(port));
-    peers.back()->send("GET /inbox HTTP/1.1\r\nHost: here\r\n\r\n");
+    peers.back()->send("GET /inbox HTTP/1.1\r\nHost: localhost\r\n\r\n");
     REQUIRE(peers.back()->receiveMessage().starts_with("HTTP/1.1 405 "));
     peers.pop_back();
     server.reset();

@@ -119,6 +119,22 @@ void RawConnection::sendWhileTaken(std::string_view bytes) {
   }
 }
 
+bool RawConnection::sendSome(std::string_view bytes) {
+  constexpr int kSettleMs = 1000;
+  while (!bytes.empty()) {
+    pollfd waited{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+    if (::poll(&waited, 1, kSettleMs) != 1) {
+      return false;
+    }
+    const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) {
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
 bool RawConnection::receiveSome() {
   std::array<char, 4096> piece{};
   awaitEvent(descriptor_, POLLIN);

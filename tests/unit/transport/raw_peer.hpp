@@ -30,6 +30,8 @@ public:
   void awaitDelivery() const;
   /// As `send`, but the other side may close before it has taken everything.
   void sendWhileTaken(std::string_view bytes);
+  /// As much of it as the connection takes without a second's pause; whether it took all of it, and was not closed.
+  [[nodiscard]] bool sendSome(std::string_view bytes);
   /// Everything up to and including the first `marker`; what came after it is kept for the next call.
   std::string receiveUntil(std::string_view marker);
   /// Exactly this many bytes.

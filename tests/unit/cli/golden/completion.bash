@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify export enqueue retry discard mark-failed pause resume unblock vacuum completion man --version -h --help' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders export enqueue retry discard mark-failed pause resume unblock vacuum forget repair completion man --version -h --help' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -36,6 +36,9 @@ _ackbox() {
     'explain --busy-timeout') return ;;
     'verify --prefix') return ;;
     'verify --busy-timeout') return ;;
+    'senders --prefix') return ;;
+    'senders --busy-timeout') return ;;
+    'senders --limit') return ;;
     'export --prefix') return ;;
     'export --busy-timeout') return ;;
     'export --state') words='pending sending sent acked failed' ;;
@@ -73,6 +76,10 @@ _ackbox() {
     'unblock --busy-timeout') return ;;
     'vacuum --prefix') return ;;
     'vacuum --busy-timeout') return ;;
+    'forget --prefix') return ;;
+    'forget --busy-timeout') return ;;
+    'repair --prefix') return ;;
+    'repair --busy-timeout') return ;;
   esac
   if [[ -z $words ]]; then
     case "${COMP_WORDS[1]}" in
@@ -85,6 +92,7 @@ _ackbox() {
       show) words='-h --help --json --prefix --busy-timeout' ;;
       explain) words='-h --help --json --prefix --busy-timeout' ;;
       verify) words='-h --help --json --prefix --busy-timeout' ;;
+      senders) words='-h --help --json --prefix --busy-timeout --limit' ;;
       export) words='-h --help --json --prefix --busy-timeout --state --peer --session' ;;
       enqueue) words='-h --help --json --prefix --busy-timeout --input --peer --session --type --max-pending' ;;
       retry) words='-h --help --json --prefix --busy-timeout --peer --session --reason --older-than --all' ;;
@@ -94,6 +102,8 @@ _ackbox() {
       resume) words='-h --help --json --prefix --busy-timeout --session' ;;
       unblock) words='-h --help --json --prefix --busy-timeout' ;;
       vacuum) words='-h --help --json --prefix --busy-timeout' ;;
+      forget) words='-h --help --json --prefix --busy-timeout --yes' ;;
+      repair) words='-h --help --json --prefix --busy-timeout' ;;
       completion) words='-h --help bash zsh fish' ;;
       man) words='-h --help' ;;
     esac

@@ -66,6 +66,13 @@ complete -c ackbox -n '__fish_seen_subcommand_from verify' -l help -d 'Print thi
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n __fish_use_subcommand -a senders -d 'List whose frames this agent received, and what it keeps of each against repetition'
+complete -c ackbox -n '__fish_seen_subcommand_from senders' -F
+complete -c ackbox -n '__fish_seen_subcommand_from senders' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from senders' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from senders' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from senders' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from senders' -l limit -d 'At most so many; 0: as many as can be, 10000 (default 100)' -x
 complete -c ackbox -n __fish_use_subcommand -a export -d 'Write messages as JSON lines, which enqueue reads back'
 complete -c ackbox -n '__fish_seen_subcommand_from export' -F
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l help -d 'Print this help'
@@ -142,6 +149,19 @@ complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l help -d 'Print thi
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n __fish_use_subcommand -a forget -d 'Take away what is kept of a sender of frames, or of one of its stores'
+complete -c ackbox -n '__fish_seen_subcommand_from forget' -F
+complete -c ackbox -n '__fish_seen_subcommand_from forget' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from forget' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from forget' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from forget' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from forget' -l yes -d 'Really forget it'
+complete -c ackbox -n __fish_use_subcommand -a repair -d 'Count all gauges anew, and mend what changes of rows by hand have left behind'
+complete -c ackbox -n '__fish_seen_subcommand_from repair' -F
+complete -c ackbox -n '__fish_seen_subcommand_from repair' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from repair' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from repair' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from repair' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n __fish_use_subcommand -a completion -d 'Print a completion script for a shell'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'

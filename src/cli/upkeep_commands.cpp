@@ -1,0 +1,104 @@
+// What the file keeps of others, and what is mended in it: `senders`, `forget`, `repair`.
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/open.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+constexpr std::size_t kSendersMax = 10'000;
+
+JsonLine senderLine(const InboundSenderStats& sender) {
+  JsonLine line;
+  line.add("source", sender.source)
+      .add("sessions", sender.sessions)
+      .add("origins", sender.origins)
+      .add("marks", sender.marks)
+      .add("bytes", sender.bytes)
+      .add("inbox", sender.inbox)
+      .add("inbox_bytes", sender.inboxBytes);
+  return line;
+}
+
+Table senderTable(const std::vector<InboundSenderStats>& senders) {
+  using Align = Table::Align;
+  Table table({{"SENDER", Align::left},
+               {"SESSIONS", Align::right},
+               {"STORES", Align::right},
+               {"FRAMES", Align::right},
+               {"KEPT", Align::right},
+               {"WAITING", Align::right},
+               {"DATA", Align::right}});
+  for (const InboundSenderStats& sender : senders) {
+    table.add({sender.source, std::to_string(sender.sessions), std::to_string(sender.origins),
+               std::to_string(sender.marks), bytesText(sender.bytes), std::to_string(sender.inbox),
+               bytesText(sender.inboxBytes)});
+  }
+  return table;
+}
+
+std::optional<std::string_view> originOf(const Arguments& arguments) {
+  return arguments.origin.empty() ? std::nullopt : std::optional<std::string_view>(arguments.origin);
+}
+
+}  // namespace
+
+int senders(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const std::vector<InboundSenderStats> found = reader.inboundSenders(
+      arguments.limit == 0 || arguments.limit > kSendersMax ? kSendersMax : static_cast<std::size_t>(arguments.limit));
+  if (console.json()) {
+    for (const InboundSenderStats& sender : found) {
+      console.line(senderLine(sender));
+    }
+  } else if (!found.empty()) {
+    console.table(senderTable(found));
+  }
+  return found.empty() ? kNothing : kDone;
+}
+
+int forget(Console& console, const Arguments& arguments) {
+  if (!arguments.yes) {
+    return console.fail(kNothing,
+                        "what this sender sends again, because it missed the answer, would take effect again; say "
+                        "--yes to forget it");
+  }
+  OutboxManager manager = openToChange(console.world(), arguments);
+  const ForgetReport report = manager.forgetSender(arguments.source, originOf(arguments));
+  if (console.json()) {
+    console.line(JsonLine()
+                     .add("sessions", report.sessions)
+                     .add("origins", report.origins)
+                     .add("marks", report.marks)
+                     .add("kept", report.kept));
+  } else {
+    console.say(countText(report.sessions, "session") + ", " + countText(report.origins, "store") + " and " +
+                countText(report.marks, "single frame") + " forgotten");
+    if (report.kept != 0) {
+      console.remark(countText(report.kept, "session") + " stay: frames of them wait for their handler");
+    }
+  }
+  return report.sessions + report.origins + report.marks == 0 ? kNothing : kDone;
+}
+
+int repair(Console& console, const Arguments& arguments) {
+  OutboxManager manager = openToChange(console.world(), arguments);
+  const RepairReport report = manager.repair();
+  if (console.json()) {
+    std::string findings;
+    for (const std::string& finding : report.findings) {
+      findings += (findings.empty() ? "" : ",") + jsonText(finding);
+    }
+    console.line(JsonLine().add("mended", report.mended).raw("findings", "[" + findings + "]"));
+    return kDone;
+  }
+  for (const std::string& finding : report.findings) {
+    console.say(finding);
+  }
+  console.say(report.mended == 0 ? "nothing was wrong" : std::to_string(report.mended) + " mended");
+  return kDone;
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include "delivery/types.hpp"
+
+namespace ackbox::delivery {
+
+/// How old a message is, by the time that really passed while somebody looked. Where the calendar moves and the
+/// monotonic clock does not, as when it is set, or after a suspension, what it skips makes no message older that was
+/// there before.
+class OpenClock {
+public:
+  /// Notes where the calendar stands; at each event.
+  void look(const Now& now) {
+    const auto offset = offsetOf(now);
+    if (!isStarted_) {
+      isStarted_ = true;
+      startedAt_ = now.steady;
+      startedWall_ = now.wall;
+      offset_ = offset;
+      return;
+    }
+    const auto moved = offset - offset_;
+    if (moved < kMovedMin && moved > -kMovedMin) {
+      return;
+    }
+    offset_ = offset;
+    if (moved > std::chrono::milliseconds(0)) {
+      if (jumps_.size() == kJumpsMax) {
+        // Of the oldest two, the later one's instant excuses more messages.
+        jumps_[1].by += jumps_[0].by;
+        jumps_.erase(jumps_.begin());
+      }
+      jumps_.push_back({.to = now.wall, .by = moved});
+    }
+  }
+
+  [[nodiscard]] std::chrono::milliseconds age(WallTime since, WallTime now) const {
+    auto age = now - since;
+    for (const Jump& jump : jumps_) {
+      if (since < jump.to - jump.by + kMovedMin) {
+        age -= jump.by;
+      }
+    }
+    return age;
+  }
+
+  [[nodiscard]] bool isOlder(WallTime since) const { return since < startedWall_; }
+
+  /// Since the first look.
+  [[nodiscard]] std::chrono::milliseconds openFor(SteadyTime now) const {
+    return std::chrono::floor<std::chrono::milliseconds>(now - startedAt_);
+  }
+
+private:
+  struct Jump {
+    WallTime to;
+    std::chrono::milliseconds by;
+  };
+
+  // Less is a clock that is being corrected.
+  static constexpr std::chrono::milliseconds kMovedMin = std::chrono::minutes(1);
+  static constexpr std::size_t kJumpsMax = 32;
+
+  static std::chrono::milliseconds offsetOf(const Now& now) {
+    return now.wall.time_since_epoch() - std::chrono::floor<std::chrono::milliseconds>(now.steady.time_since_epoch());
+  }
+
+  bool isStarted_ = false;
+  SteadyTime startedAt_{};
+  WallTime startedWall_{};
+  std::chrono::milliseconds offset_{0};
+  std::vector<Jump> jumps_;
+};
+
+}  // namespace ackbox::delivery

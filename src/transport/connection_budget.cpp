@@ -1,0 +1,252 @@
+#include "transport/connection_budget.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+
+namespace ackbox::transport {
+namespace {
+
+// How long a place that has not answered yet may be silent while others wait; doubled by each silence, up to a minute.
+constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(1);
+constexpr std::uint32_t kDoublingsMax = 6;
+
+// Between looks for descriptors that have become free elsewhere in the process.
+constexpr std::chrono::milliseconds kShortagePause{250};
+
+// For the store's files, and for what else the process has open.
+constexpr std::size_t kDescriptorsKept = 256;
+constexpr std::size_t kKeptPart = 4;
+
+}  // namespace
+
+ConnectionBudget::Slot::~Slot() {
+  if (const std::shared_ptr<ConnectionBudget> budget = budget_.lock()) {
+    budget->gone(*this);
+  }
+}
+
+ConnectionBudget::ConnectionBudget(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock,
+                                   std::size_t connections, std::function<bool()> evictIdle)
+    : executor_(executor),
+      clock_(std::move(clock)),
+      max_(std::max<std::size_t>(connections, 1)),
+      unprovenMax_(std::max<std::size_t>(max_ - max_ / 4, 1)),
+      evictIdle_(std::move(evictIdle)),
+      alarm_(clock_->makeAlarm(executor)) {}
+
+std::shared_ptr<ConnectionBudget::Wish> ConnectionBudget::ask(const std::string& place, Grant grant, GiveWay giveWay) {
+  auto wish = std::make_shared<Wish>(Wish{std::move(grant), std::move(giveWay)});
+  Place& known = placeOf(place);
+  known.waiting.push_back(wish);
+  queue(known);
+  look();
+  return wish;
+}
+
+void ConnectionBudget::answered(const std::string& place) {
+  Place& known = placeOf(place);
+  if (!known.isLive) {
+    unqueue(known);
+    known.isLive = true;
+    known.silences = 0;
+    prove(known);
+    queue(known);
+  }
+  look();
+}
+
+void ConnectionBudget::failed(const std::string& place) {
+  Place& known = placeOf(place);
+  unqueue(known);
+  known.isLive = false;
+  ++known.silences;
+  queue(known);
+  look();
+}
+
+void ConnectionBudget::opened(bool isOpen) {
+  opening_ -= std::min<std::size_t>(opening_, 1);
+  if (isOpen && window_ <= max_) {
+    window_ *= 2;
+  }
+  look();
+}
+
+void ConnectionBudget::shortage() {
+  window_ = 1;
+  pausedUntil_ = clock_->steadyNow() + kShortagePause;
+  (void)evictIdle_();
+  look();
+}
+
+void ConnectionBudget::look() {
+  if (closed_ || turns_.empty() || std::exchange(isLooking_, true)) {
+    return;
+  }
+  boost::asio::post(executor_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->isLooking_ = false;
+      self->settle();
+    }
+  });
+}
+
+void ConnectionBudget::close() {
+  closed_ = true;
+  alarm_->cancel();
+  turns_.clear();
+}
+
+ConnectionBudget::Place& ConnectionBudget::placeOf(const std::string& name) {
+  Place& place = places_[name];
+  if (place.name.empty()) {
+    place.name = name;
+  }
+  return place;
+}
+
+// Live ones first, then those that were silent least often, each in the order of their coming.
+ConnectionBudget::Turn ConnectionBudget::turnOf(Place& place) {
+  return {!place.isLive, place.silences, place.turn, &place};
+}
+
+void ConnectionBudget::queue(Place& place) {
+  const bool mayHaveMore = place.isLive || place.slot == nullptr;
+  if (place.turn == 0 && !place.waiting.empty() && mayHaveMore && !closed_) {
+    place.turn = ++lastTurn_;
+    turns_.insert(turnOf(place));
+  }
+}
+
+void ConnectionBudget::unqueue(Place& place) {
+  if (place.turn != 0) {
+    turns_.erase(turnOf(place));
+    place.turn = 0;
+  }
+}
+
+void ConnectionBudget::settle() {
+  while (!closed_ && !turns_.empty() && opening_ < window_ && clock_->steadyNow() >= pausedUntil_) {
+    Place& place = *std::get<Place*>(*turns_.begin());
+    unqueue(place);
+    std::shared_ptr<Wish> wish;
+    while (!wish && !place.waiting.empty()) {
+      wish = place.waiting.front().lock();
+      place.waiting.pop_front();
+    }
+    if (!wish) {
+      continue;
+    }
+    const bool isFull = used_ >= max_ && !evictIdle_();
+    if (isFull || (!place.isLive && unproven_.size() >= unprovenMax_)) {
+      place.waiting.push_front(wish);
+      queue(place);
+      makeRoom();
+      break;
+    }
+    grant(place, wish);
+    queue(place);
+  }
+  setAlarm();
+}
+
+void ConnectionBudget::grant(Place& place, const std::shared_ptr<Wish>& wish) {
+  const auto slot = std::make_shared<Slot>(weak_from_this(), place, wish);
+  ++used_;
+  ++opening_;
+  if (!place.isLive) {
+    place.slot = slot.get();
+    slot->isUnproven_ = true;
+    slot->givesWayAt_ = clock_->steadyNow() + kPatience * (1U << std::min(place.silences, kDoublingsMax));
+    unproven_.emplace(slot->givesWayAt_, slot.get());
+  }
+  wish->grant(slot);
+}
+
+void ConnectionBudget::gone(Slot& slot) noexcept {
+  --used_;
+  if (slot.isUnproven_) {
+    unproven_.erase({slot.givesWayAt_, &slot});
+    slot.place_.slot = nullptr;
+  }
+  try {
+    queue(slot.place_);
+    look();
+  } catch (...) {
+    // The next look finds it.
+    return;
+  }
+}
+
+void ConnectionBudget::prove(Place& place) {
+  if (Slot* const slot = std::exchange(place.slot, nullptr)) {
+    unproven_.erase({slot->givesWayAt_, slot});
+    slot->isUnproven_ = false;
+  }
+}
+
+// Those whose patience is over give way, as many as wait.
+void ConnectionBudget::makeRoom() {
+  const SteadyTime now = clock_->steadyNow();
+  for (std::size_t wanted = turns_.size(); wanted > 0 && !unproven_.empty(); --wanted) {
+    Slot& oldest = *unproven_.begin()->second;
+    if (oldest.givesWayAt_ > now) {
+      return;
+    }
+    prove(oldest.place_);
+    Place& place = oldest.place_;
+    unqueue(place);
+    ++place.silences;
+    if (const std::shared_ptr<Wish> wish = oldest.wish_.lock()) {
+      wish->giveWay();
+    }
+    queue(place);
+  }
+}
+
+void ConnectionBudget::setAlarm() {
+  if (closed_ || turns_.empty()) {
+    alarm_->cancel();
+    return;
+  }
+  const SteadyTime now = clock_->steadyNow();
+  // Those whose patience is over already have given way, or will when an opening connection tells.
+  const auto next = std::ranges::find_if(unproven_, [now](const auto& entry) { return entry.first > now; });
+  const SteadyTime due = now < pausedUntil_ ? pausedUntil_ : next == unproven_.end() ? SteadyTime() : next->first;
+  if (due == SteadyTime()) {
+    // Who gives a connection back tells.
+    alarm_->cancel();
+    return;
+  }
+  alarm_->set(due, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->settle();
+    }
+  });
+}
+
+std::size_t connectionsWithinLimit(std::size_t connections) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return connections;
+  }
+  const auto descriptors = static_cast<std::size_t>(limit.rlim_cur);
+  const std::size_t kept = std::min(kDescriptorsKept, descriptors / kKeptPart);
+  return std::clamp<std::size_t>(descriptors - kept, 1, connections);
+}
+
+bool isOutOfDescriptors() noexcept {
+  const int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+  }
+  ::close(descriptor);
+  return false;
+}
+
+}  // namespace ackbox::transport

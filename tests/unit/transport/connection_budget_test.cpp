@@ -1,0 +1,199 @@
+// Goal: connections are shared out so that peers that answer never wait for those that do not, and none waits for ever.
+// Method: the budget on an executor that the test turns by hand, and a clock that stands still; places that hold what
+// they are granted.
+
+#include "transport/connection_budget.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <map>
+#include <vector>
+
+#include "support/manual_clock.hpp"
+
+namespace ackbox::transport {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct World {
+  explicit World(std::size_t connections)
+      : budget(std::make_shared<ConnectionBudget>(context.get_executor(), clock, connections, [this] {
+          const bool evicts = idle > 0;
+          idle -= evicts ? 1 : 0;
+          evicted += evicts ? 1 : 0;
+          if (evicts) {
+            idleSlots.pop_back();
+          }
+          return evicts;
+        })) {}
+
+  void turn() {
+    context.restart();
+    context.poll();
+  }
+  void ask(const std::string& place) {
+    wishes.push_back(budget->ask(
+        place,
+        [this, place](std::shared_ptr<ConnectionBudget::Slot> slot) {
+          granted.push_back(place);
+          held.emplace(place, std::move(slot));
+          if (opensAtOnce) {
+            budget->opened(true);
+          }
+        },
+        [this, place] {
+          gaveWay.push_back(place);
+          held.erase(held.find(place));
+          ask(place);
+        }));
+    turn();
+  }
+  void giveBack(const std::string& place) {
+    held.erase(held.find(place));
+    turn();
+  }
+  void answer(const std::string& place) {
+    budget->answered(place);
+    giveBack(place);
+  }
+  void advance(std::chrono::milliseconds by) {
+    clock->advance(by);
+    turn();
+  }
+
+  boost::asio::io_context context;
+  std::shared_ptr<testing::ManualClock> clock = std::make_shared<testing::ManualClock>();
+  int idle = 0;
+  int evicted = 0;
+  bool opensAtOnce = true;
+  std::vector<std::shared_ptr<ConnectionBudget::Slot>> idleSlots;
+  std::shared_ptr<ConnectionBudget> budget;
+  std::vector<std::shared_ptr<ConnectionBudget::Wish>> wishes;
+  std::vector<std::string> granted;
+  std::vector<std::string> gaveWay;
+  std::multimap<std::string, std::shared_ptr<ConnectionBudget::Slot>> held;
+};
+
+using Places = std::vector<std::string>;
+
+TEST_CASE("P11: a quarter of the connections is for places that have answered, which go first") {
+  World world(8);
+  world.ask("live");
+  world.answer("live");
+  for (int mute = 0; mute < 20; ++mute) {
+    world.ask("mute " + std::to_string(mute));
+  }
+  CHECK(world.held.size() == 6);
+  world.ask("live");
+  world.ask("live");
+  CHECK(world.held.count("live") == 2);
+  CHECK(world.budget->used() == 8);
+  world.ask("live");
+  CHECK(world.held.count("live") == 2);
+  world.giveBack("mute 0");
+  CHECK(world.held.count("live") == 3);
+}
+
+TEST_CASE("P11: a place that has not answered has one connection at a time") {
+  World world(8);
+  world.ask("new");
+  world.ask("new");
+  CHECK(world.granted == Places{"new"});
+  world.answer("new");
+  CHECK(world.granted == Places{"new", "new"});
+}
+
+TEST_CASE("P11: whoever is silent gives way when others wait, each time after twice as long, and is asked again last") {
+  World world(1);
+  world.ask("mute");
+  world.advance(10min);
+  CHECK(world.gaveWay.empty());
+  world.ask("other");
+  world.advance(0ms);
+  CHECK(world.gaveWay == Places{"mute"});
+  CHECK(world.granted == Places{"mute", "other"});
+  world.answer("other");
+  CHECK(world.granted == Places{"mute", "other", "mute"});
+  world.ask("third");
+  world.advance(1'999ms);
+  CHECK(world.gaveWay.size() == 1);
+  world.advance(1ms);
+  CHECK(world.gaveWay == Places{"mute", "mute"});
+  CHECK(world.granted.back() == "third");
+}
+
+TEST_CASE("P11: of many mute places all are heard in turn, and a place that answers is not kept waiting by them") {
+  World world(4);
+  for (int mute = 0; mute < 100; ++mute) {
+    world.ask("mute " + std::to_string(mute));
+  }
+  world.ask("live");
+  int seconds = 0;
+  while (world.held.count("live") == 0) {
+    REQUIRE(++seconds < 60);
+    world.advance(1s);
+  }
+  // Three at a time, a second each, before anybody's second turn.
+  CHECK(seconds <= 34);
+  world.answer("live");
+  for (int turn = 0; turn < 20; ++turn) {
+    world.ask("live");
+    REQUIRE(world.held.count("live") == 1);
+    world.giveBack("live");
+    world.advance(1s);
+  }
+}
+
+TEST_CASE("P11: an idle connection gives way to whoever wants one") {
+  World world(1);
+  world.ask("first");
+  world.answer("first");
+  world.ask("first");
+  REQUIRE(world.held.size() == 1);
+  world.idleSlots.push_back(world.held.find("first")->second);
+  world.held.clear();
+  world.idle = 1;
+  world.ask("second");
+  CHECK(world.evicted == 1);
+  CHECK(world.granted.back() == "second");
+  CHECK(world.budget->used() == 1);
+}
+
+TEST_CASE("P11: after a shortage nothing is granted for a moment, then one at a time until one opens") {
+  World world(100);
+  world.opensAtOnce = false;
+  world.budget->shortage();
+  for (int place = 0; place < 10; ++place) {
+    world.ask(std::to_string(place));
+  }
+  CHECK(world.granted.empty());
+  world.advance(249ms);
+  CHECK(world.granted.empty());
+  world.advance(1ms);
+  CHECK(world.granted.size() == 1);
+  world.budget->opened(true);
+  world.turn();
+  CHECK(world.granted.size() == 3);
+  world.budget->shortage();
+  world.budget->opened(false);
+  world.budget->opened(false);
+  world.turn();
+  CHECK(world.granted.size() == 3);
+  world.advance(250ms);
+  CHECK(world.granted.size() == 4);
+}
+
+TEST_CASE("a wish that is let go of is not granted, and its turn is the next one's") {
+  World world(1);
+  world.ask("first");
+  world.ask("second");
+  world.ask("third");
+  world.wishes[1] = nullptr;
+  world.answer("first");
+  CHECK(world.granted == Places{"first", "third"});
+}
+
+}  // namespace
+}  // namespace ackbox::transport

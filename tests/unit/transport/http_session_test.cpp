@@ -1,0 +1,377 @@
+// Goal: a connection ends by nothing but its own doing, gives way exactly while nobody knows whom it is from, and keeps
+// its times by the clock it is given. Method: a session on a stream in the test's hands, which says what is read, takes
+// as much of what is written as the test allows, and throws where it is told to; an executor that the test runs, and a
+// clock by hand.
+
+#include "transport/http_session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "support/manual_clock.hpp"
+#include "transport/request_budget.hpp"
+#include "transport/stream.hpp"
+
+namespace ackbox::transport {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+class ScriptedStream final : public Stream {
+public:
+  explicit ScriptedStream(asio::io_context& context) : context_(context) {}
+
+  executor_type get_executor() override { return context_.get_executor(); }
+  void asyncHandshake(std::function<void(std::string)> done) override { done({}); }
+  void asyncFinish(std::function<void()> done) override { asio::post(context_, std::move(done)); }
+  void asyncDiscardSome(asio::mutable_buffer buffer, Transferred done) override { readSome(buffer, std::move(done)); }
+  bool isQuiet() override { return true; }
+  std::optional<WallTime> peerCertificateEnd() const override { return certificateEnd; }
+  void close() override {
+    isClosed = true;
+    complete(reading_, asio::error::operation_aborted, 0);
+    complete(writing_, asio::error::operation_aborted, 0);
+  }
+
+  /// What the peer says next.
+  void say(std::string_view bytes) {
+    REQUIRE(reading_);
+    const std::size_t size = asio::buffer_copy(space_, asio::buffer(bytes));
+    REQUIRE(size == bytes.size());
+    complete(reading_, {}, size);
+    context_.restart();
+    context_.poll();
+  }
+  /// The peer takes some of what is being written.
+  void take(std::size_t bytes) {
+    REQUIRE(writing_);
+    complete(writing_, {}, bytes);
+    context_.restart();
+    context_.poll();
+  }
+  [[nodiscard]] bool isReading() const { return reading_.has_value(); }
+  [[nodiscard]] bool isWriting() const { return writing_.has_value(); }
+
+  bool throwsWhenRead = false;
+  /// Else writes wait for `take`.
+  bool takesAll = true;
+  bool isClosed = false;
+  std::string written;
+  std::optional<WallTime> certificateEnd;
+
+protected:
+  void readSome(asio::mutable_buffer buffer, Transferred done) override {
+    if (throwsWhenRead) {
+      throw std::length_error("too long");
+    }
+    space_ = buffer;
+    reading_.emplace(std::move(done));
+  }
+  void writeSome(const ConstBuffers& buffers, std::size_t count, Transferred done) override {
+    std::size_t size = 0;
+    written.clear();
+    for (std::size_t place = 0; place < count; ++place) {
+      const asio::const_buffer& buffer = buffers.at(place);
+      written.append(static_cast<const char*>(buffer.data()), buffer.size());
+      size += buffer.size();
+    }
+    writing_.emplace(std::move(done));
+    if (takesAll) {
+      complete(writing_, {}, size);
+    }
+  }
+
+private:
+  void complete(std::optional<Transferred>& pending, const Error& error, std::size_t size) {
+    if (pending) {
+      asio::post(context_, [done = std::move(*pending), error, size]() mutable { std::move(done)(error, size); });
+      pending.reset();
+    }
+  }
+
+  asio::io_context& context_;
+  asio::mutable_buffer space_;
+  // Boost 1.81 cannot assign a handler to another.
+  std::optional<Transferred> reading_;
+  std::optional<Transferred> writing_;
+};
+
+struct Stage {
+  Stage() : stream(std::make_shared<ScriptedStream>(context)), options(std::make_shared<HttpSessionOptions>()) {
+    options->path = "/inbox";
+    options->headerBytesMax = 8192;
+    options->handshakeTimeout = seconds(10);
+    options->requestTimeout = seconds(30);
+    options->writeTimeout = seconds(10);
+    options->idleTimeout = seconds(60);
+    options->connectionAge = minutes(10);
+    options->budget = std::make_shared<RequestBudget>(std::size_t{100} * 1024);
+    options->totals = std::make_shared<HttpSessionTotals>();
+    options->clock = clock;
+    options->sink.bodyBytesMax = std::size_t{1024} * 1024;
+    options->sink.handle = [this](InboundRequest request, RequestSink::Respond respond) {
+      asked = std::move(request);
+      answer = std::move(respond);
+      if (throwsWhenAsked) {
+        throw std::length_error("too long");
+      }
+    };
+  }
+  ~Stage() {
+    answer = nullptr;
+    // What waits for the stream keeps it, and the session.
+    stream->close();
+    run();
+  }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  void begin() {
+    HttpSessionWatcher watcher;
+    watcher.ended = [this] { ++ended; };
+    watcher.changed = [this] { ++changed; };
+    watcher.overdrawn = [this] {
+      ++overdrawn;
+      return isSomebodyFound;
+    };
+    session = makeHttpSession(stream, options, std::move(watcher));
+    session->start();
+    run();
+  }
+  void run() {
+    context.restart();
+    context.poll();
+  }
+  void wait(milliseconds time) {
+    clock->advance(time);
+    run();
+  }
+  void respond(bool authenticated, std::string body = "{}") {
+    InboundResponse response;
+    response.status = authenticated ? 200 : 401;
+    response.authenticated = authenticated;
+    response.body = std::move(body);
+    REQUIRE(answer);
+    std::exchange(answer, nullptr)(std::move(response));
+    run();
+  }
+  [[nodiscard]] bool hasClosed() const { return stream->isClosed && ended == 1; }
+
+  asio::io_context context;
+  std::shared_ptr<testing::ManualClock> clock = std::make_shared<testing::ManualClock>();
+  std::shared_ptr<ScriptedStream> stream;
+  std::shared_ptr<HttpSessionOptions> options;
+  std::shared_ptr<HttpSession> session;
+  InboundRequest asked;
+  RequestSink::Respond answer;
+  bool throwsWhenAsked = false;
+  bool isSomebodyFound = true;
+  int ended = 0;
+  int changed = 0;
+  int overdrawn = 0;
+};
+
+std::string request(const std::string& body = "{}", const std::string& headers = {}) {
+  return "POST /inbox HTTP/1.1\r\nHost: here\r\n" + headers + "Content-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+TEST_CASE("P11: what a stream, a handler or the judge of a header throws ends its own connection, and is counted") {
+  {
+    Stage stage;
+    stage.stream->throwsWhenRead = true;
+    stage.begin();
+    CHECK(stage.hasClosed());
+    CHECK(stage.options->totals->broken == 1);
+  }
+  {
+    Stage stage;
+    stage.begin();
+    stage.stream->throwsWhenRead = true;
+    stage.stream->say("POST /inbox HTTP/1.1\r\n");
+    CHECK(stage.hasClosed());
+    CHECK(stage.options->totals->broken == 1);
+  }
+  {
+    Stage stage;
+    stage.options->sink.worthReading = [](const InboundRequest&) -> std::size_t { throw std::length_error("long"); };
+    stage.begin();
+    stage.stream->say(request());
+    CHECK(stage.hasClosed());
+    CHECK(stage.options->totals->broken == 1);
+  }
+  Stage stage;
+  stage.throwsWhenAsked = true;
+  stage.begin();
+  stage.stream->say(request());
+  CHECK(stage.stream->written.starts_with("HTTP/1.1 500 "));
+}
+
+TEST_CASE("P11: a connection gives way until a request has proved whom it is from, also while it takes its refusal") {
+  Stage stage;
+  stage.stream->takesAll = false;
+  stage.begin();
+  CHECK(stage.session->isIdler());
+  stage.stream->say(request());
+  // Somebody is at work for it, and it may prove itself.
+  CHECK_FALSE(stage.session->isIdler());
+  stage.session->giveWay();
+  stage.run();
+  CHECK_FALSE(stage.stream->isClosed);
+  CHECK(stage.changed == 1);
+  stage.respond(false);
+  CHECK(stage.stream->isWriting());
+  CHECK(stage.session->isIdler());
+  CHECK(stage.changed == 2);
+  stage.session->giveWay();
+  stage.run();
+  CHECK(stage.hasClosed());
+  CHECK(stage.options->totals->gaveWay == 1);
+}
+
+TEST_CASE("P11: a connection that has proved whom it is from does not give way, whatever it does next") {
+  Stage stage;
+  stage.begin();
+  stage.stream->say(request());
+  stage.respond(true);
+  CHECK_FALSE(stage.session->isIdler());
+  stage.stream->say(request());
+  stage.respond(false);
+  CHECK_FALSE(stage.session->isIdler());
+  stage.session->giveWay();
+  stage.run();
+  CHECK_FALSE(stage.stream->isClosed);
+}
+
+TEST_CASE("P11: an answer that is taken by drops is given up where no drop comes, and when its whole time is over") {
+  Stage stalled;
+  stalled.stream->takesAll = false;
+  stalled.begin();
+  stalled.stream->say(request());
+  stalled.respond(true, std::string(1000, 'x'));
+  stalled.wait(seconds(9));
+  stalled.stream->take(1);
+  stalled.wait(seconds(9));
+  CHECK_FALSE(stalled.stream->isClosed);
+  stalled.wait(seconds(1));
+  CHECK(stalled.hasClosed());
+
+  Stage slow;
+  slow.stream->takesAll = false;
+  slow.begin();
+  slow.stream->say(request());
+  slow.respond(true, std::string(1000, 'x'));
+  for (int count = 0; count < 3; ++count) {
+    slow.wait(seconds(9));
+    CHECK_FALSE(slow.stream->isClosed);
+    slow.stream->take(1);
+  }
+  slow.wait(seconds(3));
+  CHECK(slow.hasClosed());
+}
+
+TEST_CASE("P11: the tenth answer without proof is a connection's last") {
+  Stage stage;
+  stage.begin();
+  for (int count = 1; count <= 10; ++count) {
+    CHECK_FALSE(stage.stream->isClosed);
+    stage.stream->say(request());
+    stage.respond(false);
+    CHECK((stage.stream->written.find("Connection: close\r\n") != std::string::npos) == (count == 10));
+  }
+}
+
+TEST_CASE("P11: a connection that has lived its time is closed behind the next answer") {
+  Stage stage;
+  stage.options->connectionAge = minutes(1);
+  stage.begin();
+  const auto isLast = [&] {
+    stage.stream->say(request());
+    stage.respond(true);
+    return stage.stream->written.find("Connection: close\r\n") != std::string::npos;
+  };
+  CHECK_FALSE(isLast());
+  stage.wait(seconds(59));
+  CHECK_FALSE(isLast());
+  stage.wait(seconds(1));
+  CHECK(isLast());
+}
+
+TEST_CASE("P11: a connection whose certificate has ended meanwhile asks for nothing more") {
+  Stage stage;
+  stage.stream->certificateEnd = stage.clock->wallNow() + seconds(30);
+  stage.begin();
+  stage.stream->say(request());
+  stage.respond(true);
+  CHECK(stage.stream->written.starts_with("HTTP/1.1 200 "));
+  stage.wait(seconds(30));
+  stage.stream->say(request());
+  CHECK(stage.hasClosed());
+  CHECK_FALSE(stage.answer);
+}
+
+TEST_CASE("P11: a request's bytes count for as long as it is read, and handled, and an overdrawn budget is told") {
+  Stage stage;
+  stage.begin();
+  const std::string piece(4000, 'x');
+  stage.stream->say("POST /inbox HTTP/1.1\r\nHost: here\r\nContent-Length: 200000\r\n\r\n");
+  for (int count = 0; count < 10; ++count) {
+    stage.stream->say(piece);
+  }
+  CHECK(stage.session->bytesHeld() >= 40'000);
+  CHECK(stage.options->budget->bytes() == stage.session->bytesHeld());
+  CHECK(stage.overdrawn == 0);
+  for (int count = 10; count < 40; ++count) {
+    stage.stream->say(piece);
+  }
+  CHECK(stage.overdrawn > 0);
+  for (int count = 40; count < 50; ++count) {
+    stage.stream->say(piece);
+  }
+  CHECK(stage.asked.body.size() == 200'000);
+  CHECK(stage.session->bytesHeld() < 40'000);
+  CHECK(stage.options->budget->bytes() >= 200'000);
+  stage.respond(true);
+  CHECK(stage.options->budget->bytes() == 0);
+}
+
+TEST_CASE("P11: where nobody can give way, a request beyond the budget gets a 503, and its bytes are given back") {
+  Stage stage;
+  stage.isSomebodyFound = false;
+  stage.begin();
+  stage.options->budget->change(0, std::size_t{100} * 1024);
+  stage.stream->say("POST /inbox HTTP/1.1\r\nHost: here\r\nContent-Length: 200000\r\n\r\n");
+  CHECK(stage.stream->written.starts_with("HTTP/1.1 503 "));
+  CHECK(stage.stream->written.find("Retry-After: ") != std::string::npos);
+  CHECK(stage.options->budget->bytes() == std::size_t{100} * 1024);
+}
+
+TEST_CASE("P11: a body that is not worth reading is judged without it, and its connection closed behind the answer") {
+  for (const std::string& body :
+       {std::string("Content-Length: 5000\r\n\r\n"),
+        "Transfer-Encoding: chunked\r\n\r\n800\r\n" + std::string(2048, 'x') + "\r\n800\r\n"}) {
+    Stage stage;
+    stage.options->sink.worthReading = [](const InboundRequest& head) -> std::size_t {
+      CHECK(head.claimedAgent == "urn:agent:alice");
+      return 4000;
+    };
+    stage.begin();
+    stage.stream->say("POST /inbox HTTP/1.1\r\nHost: here\r\noutbox-agent: urn:agent:alice\r\n" + body);
+    CHECK(stage.asked.claimedAgent == "urn:agent:alice");
+    CHECK(stage.asked.body.empty());
+    stage.respond(false);
+    CHECK(stage.stream->written.find("Connection: close\r\n") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace ackbox::transport
