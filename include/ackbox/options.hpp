@@ -28,14 +28,20 @@ enum class Durability : std::uint8_t {
 
 /// What becomes of messages that a peer had acknowledged, when it turns out to have lost its database, or to have been
 /// restored from a backup (`OutboxManager::onPeerReset`).
+///
+/// How it is noticed: a new database by the identity that each answer carries; one that was restored by a session, of
+/// which the peer has less than it had acknowledged since the backup, at that session's next message. A peer that was
+/// restored and had acknowledged only messages without a session since its backup looks like one that was restarted,
+/// and neither policy comes into force.
+///
+/// What the peer had deferred, and no longer knows, is sent again in either case.
 enum class PeerResetPolicy : std::uint8_t {
   /// The sessions go on from what the peer has; what it forgot is a gap that it sees. The default: its effects outside
   /// its file still stand, and nobody but its owner knows how it was mended.
   proceed,
   /// The acknowledged messages that are still kept (`OutboxOptions::ackedRetention`) and have not expired are sent
-  /// again
-  /// first, in their order and under their numbers; of those that the peer still knows it says that they are
-  /// duplicates.
+  /// again first, in their order and under their numbers, of all sessions and of none; of those that the peer still
+  /// knows it says that they are duplicates.
   resend,
 };
 

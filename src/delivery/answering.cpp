@@ -20,6 +20,16 @@ std::string withNote(const std::string& error, const std::string& note) {
   return error.empty() ? note : error + "; " + note;
 }
 
+// What an answer settles was claimed with what the request knew.
+void stamp(const Request& request, std::size_t settlements, std::size_t releases, Actions& actions) {
+  for (Settlement& settlement : std::span(actions.settlements).subspan(settlements)) {
+    settlement.recalls = request.recalls;
+  }
+  for (SessionRelease& release : std::span(actions.releases).subspan(releases)) {
+    release.recalls = request.recalls;
+  }
+}
+
 // Calls `visit(first, count)` for each run of items of one session.
 template <typename Visit>
 void forEachSession(std::span<const Request::Item> items, Visit visit) {
@@ -43,6 +53,8 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
   }
   const Request known = std::move(place->second);
   body_->requests.erase(place);
+  const std::size_t settlements = actions.settlements.size();
+  const std::size_t releases = actions.releases.size();
   switch (report.outcome) {
     case RequestOutcome::answered:
       if (report.results.size() == known.items.size()) {
@@ -80,6 +92,7 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
       body_->pausePeer(*known.peer, now.steady + kNotSentPause);
       break;
   }
+  stamp(known, settlements, releases, actions);
   body_->leave(known);
   body_->startRequests(now, actions);
 }
@@ -91,7 +104,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     return;
   }
   std::optional<PeerNews> outdated = whetherStale(request, report);
-  meet(request, report, now, actions);
+  meet(request, report, actions);
   peer.frameLimit = std::min(options.batchFrames, peer.frameLimit * 2);
   peer.rampRequests = std::min(peer.maxRequests, peer.rampRequests) * 2;
   if (report.creditFrames > 0) {
@@ -121,6 +134,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
       if (word != nullptr && word->accepted < predecessor) {
         reportForgotten(request, *items.front().session, predecessor, *word, report, actions);
       }
+      items.front().session->restoresSeen = peer.restores;
       return;
     }
     giveBackSession(items, "the peer's numbers are not this file's", now, actions);
@@ -170,7 +184,8 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
         const bool refusedForSequence = result.code == kOutOfSequence;
         if (outOfSequence || (result.held && (stopped || repeated))) {
           // It was not attempted: released as the verdict stands.
-        } else if (refusedForSequence && items[index].previousSequence != 0 && !session.sequenceReset) {
+        } else if (refusedForSequence && items[index].previousSequence != 0 &&
+                   (hasForgotten || !session.sequenceReset)) {
           reset = true;
         } else {
           // Also what claims to be held by nothing that we know of: a peer cannot keep a message for ever for free.
@@ -208,11 +223,10 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
   SessionRelease ended;
   if (hasForgotten) {
     ended.previousSequence = word->accepted;
-    recallOthers(session, items, now, actions);
   } else if (reset) {
     // It does not say what it knows, so nothing is claimed of it.
     ended.previousSequence = 0;
-    recallOthers(session, items, now, actions);
+    recallDeferred(session, items, now, actions);
   } else if (standsBy > predecessor) {
     ended.previousSequence = standsBy;
   }
@@ -227,8 +241,8 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
 }
 
 // A peer that does not know our predecessor has lost what it deferred, too; with a later frame accepted it would call
-// those duplicates.
-void Machine::Body::recallOthers(Session& session, Items items, const Now& now, Actions& actions) {
+// those duplicates. Where it says what it knows, the store puts them back, for whichever process waits for them.
+void Machine::Body::recallDeferred(Session& session, Items items, const Now& now, Actions& actions) {
   std::vector<MessageKey> others;
   for (const auto& deferred : session.deferred) {
     const MessageKey key = deferred.first;

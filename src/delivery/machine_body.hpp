@@ -98,7 +98,7 @@ struct Machine::Body {
   /// The user's word on a failure, if there is one, in place of what the policies say.
   void decide(const Session& session, const ClaimedRow& row, const FrameResult& result, const Now& now,
               Verdict& verdict) const;
-  void recallOthers(Session& session, Items items, const Now& now, Actions& actions);
+  void recallDeferred(Session& session, Items items, const Now& now, Actions& actions);
   void giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions);
   void giveBackSession(Items items, const std::string& error, const Now& now, Actions& actions);
   /// A request of one frame, whose session waits before it is tried again.
@@ -119,7 +119,7 @@ struct Machine::Body {
   /// Whether an answer comes from before its store was known to be lost: with the store went what it says it has.
   [[nodiscard]] static bool isOfLostStore(const Request& request, const SendReport& report);
   /// Takes note of which store has answered; another one than before has lost what was deferred, too.
-  void meet(const Request& request, const SendReport& report, const Now& now, Actions& actions);
+  void meet(const Request& request, const SendReport& report, Actions& actions);
   /// This file's end of the matter, if the peer has seen a later epoch of it; not yet when a process that shares the
   /// file may just have made the request's epoch the older one.
   [[nodiscard]] std::optional<PeerNews> whetherStale(const Request& request, const SendReport& report);

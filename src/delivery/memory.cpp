@@ -27,7 +27,7 @@ bool Machine::Body::isOfLostStore(const Request& request, const SendReport& repo
   return request.id <= request.peer->metAt && !report.store.empty() && report.store != request.peer->store;
 }
 
-void Machine::Body::meet(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
+void Machine::Body::meet(const Request& request, const SendReport& report, Actions& actions) {
   Peer& peer = *request.peer;
   const bool isKnown = report.store == peer.store && report.storeEpoch <= peer.storeEpoch;
   // An answer that the old store gave may come after one of the new.
@@ -43,7 +43,6 @@ void Machine::Body::meet(const Request& request, const SendReport& report, const
     for (auto& [key, session] : sessions) {
       if (session.peer == &peer) {
         session.doubt.reset();
-        recallOthers(session, {}, now, actions);
       }
     }
   }
@@ -135,6 +134,9 @@ void Machine::Body::reportForgotten(const Request& request, const Session& sessi
   news.session = session.key;
   news.expected = predecessor;
   news.accepted = word.accepted;
+  // What a session had before the peer went back, it may tell long after the others.
+  news.isFresh = session.restoresSeen == request.peer->restores;
+  request.peer->restores += news.isFresh ? 1 : 0;
   actions.news.push_back(std::move(news));
 }
 

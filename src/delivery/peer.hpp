@@ -58,6 +58,8 @@ struct Peer {
   std::uint64_t storeEpoch = 0;
   /// Requests up to this one began before its store was known to be another.
   RequestId metAt = 0;
+  /// How often this run has told that it went back to a backup.
+  std::uint32_t restores = 0;
   /// Requests up to this one may carry an epoch that another process has outdated meanwhile; 0: none was refused.
   RequestId staleAt = 0;
   /// The newest of the epochs that were refused since.

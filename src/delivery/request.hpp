@@ -16,6 +16,8 @@ struct Request {
   std::uint64_t epoch = 0;
   /// This store's, as of the claim.
   std::uint64_t ownEpoch = 0;
+  /// See `Settlement::recalls`.
+  std::int64_t recalls = 0;
 
   /// What the claim asked for; null once it was answered.
   std::shared_ptr<const std::vector<SessionClaim>> asked;

@@ -103,6 +103,7 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   request.id = ++lastRequest;
   request.peer = &peer;
   request.epoch = peer.health.epoch();
+  request.recalls = recalls;
   request.asked =
       std::make_shared<const std::vector<SessionClaim>>(goesAlone ? takeSuspect(peer) : assemble(peer, allowed, now));
   peer.ordinarySinceSuspect = goesAlone ? 0 : peer.ordinarySinceSuspect + 1;

@@ -72,10 +72,13 @@ struct Session {
   MessageKey highestKey = 0;
   /// Frames in a request with this session's, after such a request was rejected as a whole; 0: no such limit.
   std::uint32_t frameLimit = 0;
-  /// The peer did not know our predecessor and was offered 0 instead; a second refusal is the message's own.
+  /// The peer did not know our predecessor and was offered 0, or what it has; a second refusal is the message's own,
+  /// unless it says that it has forgotten more.
   bool sequenceReset = false;
   /// The peer says that it has this, and has not shown that it is ours: the next claim finds out.
   std::optional<AcceptedFrame> doubt = {};
+  /// `Peer::restores` when the peer last told how far it has come here.
+  std::uint32_t restoresSeen = 0;
 
   [[nodiscard]] bool waits() const noexcept { return phase == Phase::backoff || phase == Phase::foreign; }
 };

@@ -4,6 +4,7 @@
 // this layer, beside `transition.hpp`, that the store may include.
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -170,11 +171,16 @@ struct Settlement {
   std::uint32_t retryCount = 0;
   bool duplicate = false;
   std::string result;
+  /// The recalls that were known when the row was claimed. If its session's rows were put back since, the peer has
+  /// forgotten what it said: an `ack` or `defer` then only gives the row back.
+  std::int64_t recalls = std::numeric_limits<std::int64_t>::max();
 };
 
 /// The end of a session's claim.
 struct SessionRelease {
   SessionKey session = 0;
+  /// As above: if rows were put back since, neither `previousSequence` nor `head` counts.
+  std::int64_t recalls = std::numeric_limits<std::int64_t>::max();
   /// The session's next attempt; default: at once.
   WallTime dueAt{};
   /// The new predecessor on the wire, when it changed.
@@ -218,6 +224,8 @@ struct PeerNews {
   /// In that session: how far the peer was known to be, and what it says it has accepted.
   std::uint64_t expected = 0;
   std::uint64_t accepted = 0;
+  /// For `peerRestored`: nothing that this run has told before explains it.
+  bool isFresh = false;
 };
 
 /// What people have ordered for a peer, and how the file last knew it.

@@ -269,15 +269,19 @@ void Claims::release(std::span<const delivery::SessionRelease> releases) {
   for (const delivery::SessionRelease& released : releases) {
     if (context_.inFlight.sessions.holds(released.session)) {
       SessionState& state = context_.states.change(released.session);
+      const bool isRecalled =
+          released.recalls < context_.recallsMade && sessionOf(released.session)->recall > released.recalls;
       // What was enqueued and settled rides in the one write of the state.
       context_.tails.moveInto(released.session, state);
       state.dueAt = released.dueAt;
       state.isFirm = released.isFirm;
-      state.previousSequence = released.previousSequence.value_or(state.previousSequence);
+      if (!isRecalled) {
+        state.previousSequence = released.previousSequence.value_or(state.previousSequence);
+      }
       const auto confirmed = context_.inFlight.confirmed.extract(released.session);
       state.confirmedSequence = std::max(
           {state.confirmedSequence, confirmed ? confirmed.mapped() : 0, released.previousSequence.value_or(0)});
-      if (released.head != 0) {
+      if (released.head != 0 && !isRecalled) {
         state.head = released.head;
       }
       context_.inFlight.sessions.remove(released.session);

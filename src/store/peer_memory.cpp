@@ -15,6 +15,13 @@ constexpr const char* kKept =
     " FROM #outbox INDEXED BY #outbox_acked WHERE state=3 AND attempt>0 AND coalesce(expires_at_ms>?4,1) AND "
     "session_id IN (SELECT id FROM #sessions WHERE peer_id=?1) AND (?2=0 OR (session_id=?2 AND sequence>?3))";
 
+// What peer ?1 has deferred, in its session ?2, or 0: in all.
+constexpr const char* kDeferred =
+    " FROM #outbox WHERE state=2 AND session_id IN (SELECT id FROM #sessions WHERE peer_id=?1) AND (?2=0 OR "
+    "session_id=?2)";
+
+constexpr const char* kGrouped = "SELECT session_id,count(*),sum(length(data)),min(id),min(sequence)";
+
 }  // namespace
 
 PeerMemory::PeerMemory(Context& context, Peers& peers)
@@ -25,22 +32,24 @@ PeerMemory::PeerMemory(Context& context, Peers& peers)
       selectPeer_(context.prepare("SELECT store,resent_store_epoch FROM #peers WHERE id=?1")),
       lose_(context.prepare("UPDATE #peers SET store=?2, store_epoch=?3, resent_store_epoch=?3, resets=resets+1, "
                             "reset_at_ms=?4 WHERE id=?1")),
-      recallSessions_(context.prepare("UPDATE #sessions SET recall=?2 WHERE peer_id=?1 AND lane=0")),
+      recallSessions_(context.prepare("UPDATE #sessions SET recall=?2 WHERE peer_id=?1")),
       loseStates_(context.prepare("UPDATE #session_states SET previous_sequence=0 WHERE session_id IN (SELECT id FROM "
                                   "#sessions WHERE peer_id=?1 AND lane=0)")),
       restore_(context.prepare("UPDATE #peers SET resent_store_epoch=?2, resets=resets+1, reset_at_ms=?3 WHERE id=?1")),
-      recallSession_(context.prepare("UPDATE #sessions SET recall=max(recall,?2) WHERE id=?1")),
+      recallSession_(context.prepare("UPDATE #sessions SET recall=?2 WHERE id=?1")),
       selectSession_(context.prepare("SELECT name FROM #sessions WHERE id=?1")),
       countRecall_(context.prepare("UPDATE #meta SET recalls=recalls+1, orders=orders+1")),
       selectRecalls_(context.prepare("SELECT recalls FROM #meta")),
-      selectKept_(context.prepare(std::string("SELECT session_id,count(*),sum(length(data)),min(id),min(sequence)") +
-                                  kKept + " GROUP BY session_id")),
-      putBack_(context.prepare(std::string("UPDATE #outbox SET state=0, due_at_ms=0, not_before_ms=?4 WHERE id IN "
-                                           "(SELECT id") +
-                               kKept + ")")),
+      selectKept_(context.prepare(std::string(kGrouped) + kKept + " GROUP BY session_id")),
+      putBackKept_(context.prepare(std::string("UPDATE #outbox SET state=0, due_at_ms=0, not_before_ms=?4 WHERE id IN "
+                                               "(SELECT id") +
+                                   kKept + ")")),
+      selectDeferred_(context.prepare(std::string(kGrouped) + kDeferred + " GROUP BY session_id")),
+      putBackDeferred_(context.prepare(std::string("UPDATE #outbox SET state=0, due_at_ms=0 WHERE id IN (SELECT id") +
+                                       kDeferred + ")")),
       countResent_(context.prepare("UPDATE #peers SET resent=resent+?2 WHERE id=?1")) {}
 
-std::optional<PeerResetEvent> PeerMemory::hear(const delivery::PeerNews& news, bool isShared) {
+std::optional<PeerResetEvent> PeerMemory::hear(const delivery::PeerNews& news) {
   if (!news.found) {
     Query(meet_, news.peer, news.store, news.storeEpoch).run();
     return std::nullopt;
@@ -61,7 +70,7 @@ std::optional<PeerResetEvent> PeerMemory::hear(const delivery::PeerNews& news, b
     case PeerResetKind::peerLost:
       return noteLost(news, event) ? std::optional(event) : std::nullopt;
     case PeerResetKind::peerRestored:
-      noteRestored(news, isShared, event);
+      noteRestored(news, event);
       break;
     case PeerResetKind::selfRestored:
       break;
@@ -83,64 +92,90 @@ bool PeerMemory::noteLost(const delivery::PeerNews& news, PeerResetEvent& event)
   context_.states.flush();
   Query(loseStates_, news.peer).run();
   context_.states.forget();
+  putBackDeferred(news.peer, 0);
   if (peerResetPolicyOf(context_.options, event.peer) == PeerResetPolicy::resend) {
     event.resent = resend(news.peer, 0, 0);
   }
   return true;
 }
 
-// Where the peer says how often its store was opened, all that is kept goes out again once, as sessions that say
-// nothing may have been forgotten, too; whatever the peer still knows is a duplicate.
-void PeerMemory::noteRestored(const delivery::PeerNews& news, bool isShared, PeerResetEvent& event) {
+// All that is kept goes out again, as sessions that say nothing may have been forgotten, too; whatever the peer still
+// knows is a duplicate. Once for each time that it went back: further sessions in which the same shows bring their own.
+void PeerMemory::noteRestored(const delivery::PeerNews& news, PeerResetEvent& event) {
   std::uint64_t resentAt = 0;
   if (Query query(selectPeer_, news.peer); query.next()) {
     resentAt = query.as<std::uint64_t>(1);
   }
   const bool resends = peerResetPolicyOf(context_.options, event.peer) == PeerResetPolicy::resend;
-  const bool isWhole = resends && news.storeEpoch != 0 && news.storeEpoch != resentAt;
+  const bool isWhole = resends && (news.isFresh || news.storeEpoch != resentAt);
   Query(restore_, news.peer, isWhole ? news.storeEpoch : resentAt, context_.clock.wallNow()).run();
-  // Of what it deferred and forgot, too, another process may still think that it waits there.
-  const bool mayBeMisread = isShared && context_.counters.value(Counter::sent) > 0;
-  Query(recallSession_, news.session, mayBeMisread ? recalled() : 0).run();
   std::uint64_t& previous = context_.states.change(news.session).previousSequence;
   previous = std::min(previous, news.accepted);
+  if (isWhole) {
+    // What is under way was claimed before: its answers may be from the time that the peer has forgotten.
+    Query(recallSessions_, news.peer, recalled()).run();
+  }
+  putBackDeferred(news.peer, isWhole ? 0 : news.session);
   if (resends) {
     event.resent = isWhole ? resend(news.peer, 0, 0) : resend(news.peer, news.session, news.accepted);
   }
 }
 
 std::uint64_t PeerMemory::resend(delivery::PeerKey peer, delivery::SessionKey session, std::uint64_t accepted) {
-  struct Kept {
-    delivery::SessionKey session;
-    std::int64_t rows;
-    std::int64_t bytes;
-    delivery::MessageKey first;
-    std::uint64_t firstSequence;
-  };
   const WallTime now = context_.clock.wallNow();
-  std::vector<Kept> all;
-  for (Query query(selectKept_, peer, session, accepted, now); query.next();) {
-    all.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.as<std::uint64_t>(4)});
-  }
-  if (all.empty()) {
+  const std::vector<Returned> returned = read(Query(selectKept_, peer, session, accepted, now));
+  if (returned.empty()) {
     return 0;
   }
-  Query(putBack_, peer, session, accepted, now).run();
-  const std::int64_t recall = recalled();
-  std::int64_t rows = 0;
-  for (const Kept& kept : all) {
-    context_.counters.leave(kept.session, MessageState::acked, kept.rows, kept.bytes);
-    context_.counters.enter(kept.session, MessageState::pending, kept.rows, kept.bytes);
-    context_.oldest.returned(kept.first);
-    Query(recallSession_, kept.session, recall).run();
-    SessionState& state = context_.states.change(kept.session);
-    state.head = kept.first;
-    // In a lane all numbers are 0.
-    state.previousSequence = std::min(state.previousSequence, std::max<std::uint64_t>(kept.firstSequence, 1) - 1);
-    rows += kept.rows;
-  }
+  Query(putBackKept_, peer, session, accepted, now).run();
+  const std::int64_t rows = note(returned, MessageState::acked);
   Query(countResent_, peer, rows).run();
   return static_cast<std::uint64_t>(rows);
+}
+
+// The peer has forgotten these with the rest. Whoever waits for them, here or in another process, is told of them anew.
+void PeerMemory::putBackDeferred(delivery::PeerKey peer, delivery::SessionKey session) {
+  if (context_.counters.value(Counter::sent) == 0) {
+    return;
+  }
+  const std::vector<Returned> returned = read(Query(selectDeferred_, peer, session));
+  if (!returned.empty()) {
+    Query(putBackDeferred_, peer, session).run();
+    note(returned, MessageState::sent);
+  }
+}
+
+std::vector<PeerMemory::Returned> PeerMemory::read(Query&& query) {
+  std::vector<Returned> all;
+  while (query.next()) {
+    all.push_back({query.integer(0), query.integer(1), query.integer(2), query.integer(3), query.as<std::uint64_t>(4)});
+  }
+  return all;
+}
+
+std::int64_t PeerMemory::note(const std::vector<Returned>& returned, MessageState from) {
+  const std::int64_t recall = recalled();
+  std::int64_t rows = 0;
+  for (const Returned& one : returned) {
+    context_.counters.leave(one.session, from, one.rows, one.bytes);
+    context_.counters.enter(one.session, MessageState::pending, one.rows, one.bytes);
+    context_.oldest.returned(one.first);
+    Query(recallSession_, one.session, recall).run();
+    SessionState& state = context_.states.change(one.session);
+    state.head = state.head == 0 ? one.first : std::min(state.head, one.first);
+    // In a lane all numbers are 0.
+    state.previousSequence = std::min(state.previousSequence, std::max<std::uint64_t>(one.firstSequence, 1) - 1);
+    rows += one.rows;
+  }
+  return rows;
+}
+
+void PeerMemory::recall(const std::set<delivery::SessionKey>& sessions) {
+  const std::int64_t recall = recalled();
+  for (const delivery::SessionKey session : sessions) {
+    Query(recallSession_, session, recall).run();
+    context_.claimCache.forget(session);
+  }
 }
 
 std::int64_t PeerMemory::recalled() {

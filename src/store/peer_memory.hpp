@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "ackbox/events.hpp"
 #include "store/context.hpp"
@@ -18,17 +20,31 @@ class PeerMemory {
 public:
   PeerMemory(Context& context, Peers& peers);
 
-  /// `isShared`: other processes have the file open, and must read anew what waits before they claim it.
-  std::optional<PeerResetEvent> hear(const delivery::PeerNews& news, bool isShared);
+  std::optional<PeerResetEvent> hear(const delivery::PeerNews& news);
+  /// Rows of these sessions wait again: whoever has not been told may not claim them.
+  void recall(const std::set<delivery::SessionKey>& sessions);
   /// How often rows were put back, by any process. Whoever has not read the rows since may not claim the sessions.
   [[nodiscard]] std::int64_t recalls();
 
 private:
   bool noteLost(const delivery::PeerNews& news, PeerResetEvent& event);
-  void noteRestored(const delivery::PeerNews& news, bool isShared, PeerResetEvent& event);
+  void noteRestored(const delivery::PeerNews& news, PeerResetEvent& event);
   /// Puts back the retained rows of `peer`, or only those of its `session` above `accepted`; how many.
   std::uint64_t resend(delivery::PeerKey peer, delivery::SessionKey session, std::uint64_t accepted);
+  void putBackDeferred(delivery::PeerKey peer, delivery::SessionKey session);
   [[nodiscard]] std::int64_t recalled();
+
+  /// Rows of one session that wait again.
+  struct Returned {
+    delivery::SessionKey session = 0;
+    std::int64_t rows = 0;
+    std::int64_t bytes = 0;
+    delivery::MessageKey first = 0;
+    std::uint64_t firstSequence = 0;
+  };
+  [[nodiscard]] static std::vector<Returned> read(Query&& query);
+  /// How many they are.
+  std::int64_t note(const std::vector<Returned>& returned, MessageState from);
 
   Context& context_;
   Peers& peers_;
@@ -43,7 +59,9 @@ private:
   Statement countRecall_;
   Statement selectRecalls_;
   Statement selectKept_;
-  Statement putBack_;
+  Statement putBackKept_;
+  Statement selectDeferred_;
+  Statement putBackDeferred_;
   Statement countResent_;
 };
 

@@ -76,6 +76,7 @@ Settles::Settles(Context& context, Orders& orders)
                                           "JOIN #sessions AS s ON s.id=o.session_id "
                                           "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=")
                                   .append(keyOfMessage()))),
+      selectRecall_(context.prepare("SELECT recall FROM #sessions WHERE id=?1")),
       purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
                              "ORDER BY due_at_ms LIMIT ?2)")) {}
 
@@ -105,6 +106,16 @@ bool Settles::isInState(const Settlement& settlement, bool isOwn) {
   }
 }
 
+// The answer came from before the peer forgot: what it says of the row is forgotten, too.
+bool Settles::isForgotten(const Settlement& settlement, delivery::SessionKey session) {
+  if (settlement.recalls >= context_.recallsMade ||
+      (settlement.transition != Transition::ack && settlement.transition != Transition::defer)) {
+    return false;
+  }
+  Query query(selectRecall_, session);
+  return query.next() && query.integer(0) > settlement.recalls;
+}
+
 std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool isOwn) {
   const Next next = delivery::next(settlement.from, settlement.transition);
   if (next == Next::illegal || !isSettle(settlement.transition)) {
@@ -117,6 +128,13 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool 
   const Guard guard = guardOf(settlement);
   std::optional<Found> found = find(settlement, guard);
   if (!found) {
+    return std::nullopt;
+  }
+  if (isForgotten(settlement, found->facts.session)) {
+    Settlement release = settlement;
+    release.transition = Transition::release;
+    static_cast<void>(apply(release, isOwn));
+    returned_.insert(found->facts.session);
     return std::nullopt;
   }
   if (found->facts.sequence != 0) {
@@ -354,9 +372,9 @@ Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view mes
     context_.counters.add(Counter::staleSettles, 1);
     return reply;
   }
-  if (word.outcome == Outcome::ack && who->sequence != 0) {
+  if (word.outcome == Outcome::ack && who->sequence != 0 && found->settlement.attempt > 0) {
     // No answer may ever tell: the next frame names it all the same, so that a peer that has lost it does not take that
-    // one before.
+    // one before. What this file never sent was sent by one that is lost: those before it are still to be sent.
     SessionState& state = context_.states.change(who->session);
     state.previousSequence = std::max(state.previousSequence, who->sequence);
     state.confirmedSequence = std::max(state.confirmedSequence, who->sequence);

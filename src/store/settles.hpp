@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "delivery/transition.hpp"
@@ -21,6 +23,8 @@ public:
   Settles(Context& context, Orders& orders);
 
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
+  /// Sessions of which rows were given back since the last call, because the peer has forgotten what it said of them.
+  [[nodiscard]] std::set<delivery::SessionKey> takeReturned() { return std::exchange(returned_, {}); }
   std::optional<Store::AckedById> ackById(std::string_view messageId);
   Store::LaterWord applyWord(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
                              const FrameResult& word, std::string_view origin);
@@ -41,6 +45,7 @@ private:
   std::optional<Located> locate(std::string_view messageId);
   void finishFailed(const delivery::Settlement& settlement);
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
+  [[nodiscard]] bool isForgotten(const delivery::Settlement& settlement, delivery::SessionKey session);
   [[nodiscard]] bool isInState(const delivery::Settlement& settlement, bool isOwn);
 
   /// What the row itself must say, besides the claim.
@@ -68,6 +73,7 @@ private:
   Context& context_;
   Orders& orders_;
   VacatedNumbers vacated_;
+  std::set<delivery::SessionKey> returned_;
   Statement find_;
   Statement remove_;
   Statement removeMany_;
@@ -75,6 +81,7 @@ private:
   Statement keepAcked_;
   Statement update_;
   Statement locate_;
+  Statement selectRecall_;
   Statement purge_;
 };
 

@@ -205,6 +205,7 @@ void Store::Body::readMeta() {
     epoch = query.as<std::uint64_t>(0);
     nowRecalled = query.integer(1);
   }
+  parts->context.recallsMade = nowRecalled;
   notice(nowRecalled);
 }
 
@@ -400,7 +401,14 @@ ClaimReply Store::claim(std::span<const delivery::SessionClaim> sessions, std::i
 }
 
 std::vector<std::optional<SettledMessage>> Store::settle(std::span<const delivery::Settlement> settlements) {
-  return body_->written().settles.settle(settlements);
+  Parts& parts = body_->written();
+  std::vector<std::optional<SettledMessage>> settled = parts.settles.settle(settlements);
+  if (const std::set<delivery::SessionKey> returned = parts.settles.takeReturned(); !returned.empty()) {
+    // Whoever has decided what comes next took them for settled.
+    parts.memory.recall(returned);
+    body_->recallsNow = parts.memory.recalls();
+  }
+  return settled;
 }
 
 EarlyClaim& Store::earlyClaim() noexcept {
@@ -416,7 +424,7 @@ void Store::recordPeer(const delivery::PeerRecord& record) {
 }
 
 std::optional<PeerResetEvent> Store::hear(const delivery::PeerNews& news) {
-  std::optional<PeerResetEvent> event = body_->written().memory.hear(news, shared());
+  std::optional<PeerResetEvent> event = body_->written().memory.hear(news);
   body_->recallsNow = body_->parts->memory.recalls();
   return event;
 }

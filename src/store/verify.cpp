@@ -59,10 +59,12 @@ constexpr Invariant kInvariants[] = {
     {"outbox", "its sequence does not rise in its session",
      "SELECT id FROM (SELECT id,sequence,lag(sequence,1,0) OVER (PARTITION BY session_id ORDER BY id) AS earlier "
      "FROM #outbox WHERE sequence<>0) WHERE sequence<=earlier"},
-    // A message that was tried may be sent again from behind the predecessor, after its ACK deadline.
+    // A message that was tried may be sent again from behind the predecessor, after its ACK deadline. Of one that is
+    // being sent, a later one of its request may have its ACK event before the answer.
     {"outbox", "it was never tried, but its session's predecessor has passed it",
      "SELECT o.id FROM #outbox AS o JOIN #session_states AS m ON m.session_id=o.session_id WHERE o.state=0 AND "
-     "o.attempt=0 AND o.sequence<>0 AND o.sequence<=m.previous_sequence"},
+     "o.attempt=0 AND o.sequence<>0 AND o.sequence<=m.previous_sequence AND NOT EXISTS(SELECT 1 FROM #claims WHERE "
+     "block=o.id>>6 AND bits>>(o.id&63)&1)"},
     {"outbox", "it is unordered but has a sequence, or is ordered and has none",
      "SELECT o.id FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE (s.lane<>0)<>(o.sequence=0)"},
     {"outbox", "it is unordered but could be superseded",

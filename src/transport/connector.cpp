@@ -1,6 +1,7 @@
 #include "transport/connector.hpp"
 
 #include <boost/system/errc.hpp>
+#include <exception>
 #include <utility>
 
 #include "transport/connection_budget.hpp"
@@ -25,6 +26,21 @@ Connector::Connector(const asio::any_io_executor& executor, std::shared_ptr<cons
       options_(std::move(options)),
       alarm_(options_->clock->makeAlarm(executor)),
       resolver_(executor) {}
+
+template <typename Step>
+void Connector::guard(const Step& step) {
+  try {
+    step();
+  } catch (const std::exception& thrown) {
+    if (!handler_) {
+      // The handler's own.
+      throw;
+    }
+    Handler handler = std::move(handler_);
+    cancel();
+    handler(nullptr, {.error = "connecting to " + authority_ + ": " + thrown.what(), .isOurs = true});
+  }
+}
 
 void Connector::start(const Url& url, std::shared_ptr<TlsContext> tls, Handler handler) {
   tls_ = std::move(tls);
@@ -61,20 +77,23 @@ void Connector::resolve(const Url& url) {
   resolver_.async_resolve(
       url.host, std::to_string(url.port), asio::ip::resolver_base::numeric_service,
       [self = shared_from_this()](const error_code& error, const asio::ip::tcp::resolver::results_type& results) {
-        if (!self->handler_) {
-          return;
+        if (self->handler_) {
+          self->guard([&] { self->onResolved(error, results); });
         }
-        self->alarm_->cancel();
-        if (error) {
-          self->failure_.error = "resolving " + self->authority_ + ": " + error.message();
-          // A resolver that can open nothing finds nothing, and says so in many ways.
-          self->failure_.isOurs = isOutOfDescriptors();
-        }
-        for (const auto& entry : results) {
-          self->endpoints_.push_back(entry.endpoint());
-        }
-        self->tryNext();
       });
+}
+
+void Connector::onResolved(const error_code& error, const asio::ip::tcp::resolver::results_type& results) {
+  alarm_->cancel();
+  if (error) {
+    failure_.error = "resolving " + authority_ + ": " + error.message();
+    // A resolver that can open nothing finds nothing, and says so in many ways.
+    failure_.isOurs = isOutOfDescriptors();
+  }
+  for (const auto& entry : results) {
+    endpoints_.push_back(entry.endpoint());
+  }
+  tryNext();
 }
 
 void Connector::tryNext() {
@@ -85,28 +104,27 @@ void Connector::tryNext() {
   socket_ = std::make_shared<asio::ip::tcp::socket>(executor_);
   setAlarm(options_->connectTimeout, &Connector::onConnectTimeout);
   socket_->async_connect(endpoints_[next_++], [self = shared_from_this(), socket = socket_](const error_code& error) {
-    if (!self->handler_ || socket != self->socket_) {
-      return;
+    if (self->handler_ && socket == self->socket_) {
+      self->guard([&] { self->onConnected(error); });
     }
-    self->alarm_->cancel();
-    if (error) {
-      self->failure_.error = "connecting to " + self->authority_ + ": " + error.message();
-      if (isOurs(error)) {
-        self->failure_.isOurs = true;
-        self->finish(nullptr);
-        return;
-      }
-      self->tryNext();
-      return;
-    }
-    error_code ignored;
-    socket->set_option(asio::ip::tcp::no_delay(true), ignored);
-    self->socket_ = nullptr;
-    self->onConnected(std::move(*socket));
   });
 }
 
-void Connector::onConnected(asio::ip::tcp::socket socket) {
+void Connector::onConnected(const error_code& error) {
+  alarm_->cancel();
+  if (error) {
+    failure_.error = "connecting to " + authority_ + ": " + error.message();
+    if (isOurs(error)) {
+      failure_.isOurs = true;
+      finish(nullptr);
+      return;
+    }
+    tryNext();
+    return;
+  }
+  asio::ip::tcp::socket socket = std::move(*std::exchange(socket_, nullptr));
+  error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   if (!tls_) {
     finish(makePlainStream(std::move(socket)));
     return;
@@ -114,18 +132,21 @@ void Connector::onConnected(asio::ip::tcp::socket socket) {
   stream_ = makeTlsClientStream(std::move(socket), *tls_, host_, options_->clock->wallNow());
   setAlarm(options_->handshakeTimeout, &Connector::onHandshakeTimeout);
   stream_->asyncHandshake([self = shared_from_this(), stream = stream_](const std::string& failure) {
-    if (!self->handler_ || stream != self->stream_) {
-      return;
-    }
-    self->alarm_->cancel();
-    self->stream_ = nullptr;
-    if (failure.empty()) {
-      self->finish(stream);
-    } else {
-      self->failure_.error = "connecting to " + self->authority_ + ": " + failure;
-      self->tryNext();
+    if (self->handler_ && stream == self->stream_) {
+      self->guard([&] { self->onHandshake(failure); });
     }
   });
+}
+
+void Connector::onHandshake(const std::string& failure) {
+  alarm_->cancel();
+  std::shared_ptr<Stream> stream = std::exchange(stream_, nullptr);
+  if (failure.empty()) {
+    finish(std::move(stream));
+  } else {
+    failure_.error = "connecting to " + authority_ + ": " + failure;
+    tryNext();
+  }
 }
 
 void Connector::finish(std::shared_ptr<Stream> stream) {
@@ -136,7 +157,7 @@ void Connector::finish(std::shared_ptr<Stream> stream) {
 void Connector::setAlarm(std::chrono::milliseconds timeout, void (Connector::*action)()) {
   alarm_->set(options_->clock->steadyNow() + timeout, [weak = weak_from_this(), action] {
     if (const auto self = weak.lock(); self && self->handler_) {
-      (self.get()->*action)();
+      self->guard([&] { (self.get()->*action)(); });
     }
   });
 }

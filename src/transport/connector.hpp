@@ -43,9 +43,15 @@ public:
 private:
   using Endpoint = boost::asio::ip::tcp::endpoint;
 
+  /// Runs `step`; what that throws is the end of this attempt, and must not reach the executor, which serves all
+  /// others.
+  template <typename Step>
+  void guard(const Step& step);
   void resolve(const Url& url);
   void tryNext();
-  void onConnected(boost::asio::ip::tcp::socket socket);
+  void onResolved(const boost::system::error_code& error, const boost::asio::ip::tcp::resolver::results_type& results);
+  void onConnected(const boost::system::error_code& error);
+  void onHandshake(const std::string& failure);
   void finish(std::shared_ptr<Stream> stream);
   void setAlarm(std::chrono::milliseconds timeout, void (Connector::*action)());
   void onResolveTimeout();

@@ -84,7 +84,7 @@ void settleBatch(store::Writer& writer, const store::ClaimReply& reply) {
       settlement.transition = delivery::Transition::ack;
     }
     if (!session.rows.empty()) {
-      releases.push_back({session.session, {}, session.rows.back().sequence});
+      releases.push_back({.session = session.session, .dueAt = {}, .previousSequence = session.rows.back().sequence});
     }
   }
   std::size_t applied = 0;

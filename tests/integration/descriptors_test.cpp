@@ -26,13 +26,6 @@
 #include "transport/http_server.hpp"
 #include "unit/transport/io_thread.hpp"
 
-// UndefinedBehaviorSanitizer opens a pipe to see whether the memory behind a pointer may be read. Without a descriptor
-// it cannot, and reports a sound object as one of another type.
-extern "C" const char* __ubsan_default_suppressions();
-extern "C" const char* __ubsan_default_suppressions() {
-  return "vptr_check:*\nvptr:*\n";
-}
-
 namespace ackbox {
 namespace {
 

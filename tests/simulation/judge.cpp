@@ -101,7 +101,7 @@ void Judge::compareOne(const std::string& name, const Entry& entry) {
                                ", sequence " + std::to_string(entry.sequence) + " was enqueued and is lost");
   }
   // After an accident it may have been put back, and then have ended otherwise.
-  if (entry.acked && count == 0 && !(ledger_.hasAccidents && ended)) {
+  if (entry.acked && count == 0 && !(ledger_.hasAccidents && (ended || isSuperseded(name, entry)))) {
     ledger_.violated("P5", name + " was acknowledged without an effect");
   }
   if (name.starts_with("re-") && ended && !replies_.contains(name)) {

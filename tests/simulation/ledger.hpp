@@ -42,6 +42,8 @@ struct Entry {
   /// An operator, or its sender's failure function, threw it away.
   bool discarded = false;
   bool acked = false;
+  /// When its author was last answered that it was taken, in true time, if its author's file still knows that.
+  std::optional<std::chrono::nanoseconds> answeredAt;
   /// It was told to be a dead letter, which a file that is put back forgets.
   bool toldFailed = false;
   /// When the enqueue returned, in true time.

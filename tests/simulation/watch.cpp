@@ -33,8 +33,12 @@ public:
       watch_.ended(place_.process, lanes);
       for (std::size_t index = 0; index < report.results.size() && index < ids.size(); ++index) {
         Entry* const entry = watch_.ledger_.find(ids[index]);
-        if (entry != nullptr && report.results[index].outcome == Outcome::defer) {
-          entry->deferred = true;
+        if (entry != nullptr) {
+          const Outcome outcome = report.results[index].outcome;
+          entry->deferred = entry->deferred || outcome == Outcome::defer;
+          if (outcome == Outcome::ack || outcome == Outcome::defer) {
+            entry->answeredAt = watch_.simulation_.now();
+          }
         }
       }
       told(std::move(report));

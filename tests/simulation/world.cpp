@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -169,9 +170,8 @@ private:
     sayNew(process, to, drawChance(random, swarm_.wishes.unordered) ? "" : "s" + std::to_string(session));
   }
 
-  void sayNew(const std::string& process, const std::string& to, const std::string& session) {
-    Random& random = simulation_.random();
-    const Wishes& wishes = swarm_.wishes;
+  // The name of one more message, which has no wishes yet.
+  std::string nameNext(const std::string& process, const std::string& to, const std::string& session) {
     Agent& agent = *agents_.at(process);
     const std::string name = "m" + std::to_string(++said_);
     Entry& entry = ledger_.entries[name];
@@ -179,6 +179,15 @@ private:
     entry.to = to;
     entry.session = session;
     entry.saidAt = agent.process().clock().wallNow();
+    return name;
+  }
+
+  void sayNew(const std::string& process, const std::string& to, const std::string& session) {
+    Random& random = simulation_.random();
+    const Wishes& wishes = swarm_.wishes;
+    Agent& agent = *agents_.at(process);
+    const std::string name = nameNext(process, to, session);
+    Entry& entry = ledger_.entries.at(name);
     if (drawChance(random, wishes.superseding) && !entry.session.empty()) {
       entry.supersedeKey = "k" + std::to_string(drawBelow(random, 3));
     }
@@ -239,7 +248,7 @@ private:
       simulation_.kill(process);
     }
     const std::set<std::string> undone = loses ? files_.lose(agent) : files_.putBack(agent);
-    note(agent, loses ? nanoseconds(-1) : copied->second, undone);
+    note(agent, loses ? std::nullopt : std::optional(copied->second), undone);
     ++(loses ? common_.lost : common_.putBack)[agent];
     ++report_.accidents;
     // Each copy is put back once: otherwise a file could go over to a past that it had left before.
@@ -255,18 +264,34 @@ private:
     }
   }
 
-  // What nobody can be asked for any more.
-  void note(const std::string& agent, nanoseconds since, const std::set<std::string>& undone) {
+  // What nobody can be asked for any more. `since`: when the copy was made; nothing: the file was lost.
+  void note(const std::string& agent, std::optional<nanoseconds> since, const std::set<std::string>& undone) {
     ledger_.hasAccidents = true;
     for (auto& [name, entry] : ledger_.entries) {
-      if (entry.from == agent && entry.confirmed && entry.confirmedAt >= since) {
+      if (entry.from == agent && (!since || !entry.confirmed || entry.confirmedAt >= *since)) {
         entry.lostWithFile = true;
+      }
+      if (entry.from == agent && entry.answeredAt && (!since || *entry.answeredAt >= *since)) {
+        entry.answeredAt.reset();
+      }
+      // Its author's file may no longer know by what it would be noticed.
+      if (entry.from == agent && entry.undone && entry.session.empty()) {
+        entry.mayStayUndone = true;
+      }
+    }
+    // A file that went back is told by a session that it has forgotten something of, a new one by its identity.
+    std::set<std::string> noticing;
+    for (const std::string& id : undone) {
+      const Entry& entry = ledger_.entries.at(nameOf(id));
+      if (entry.answeredAt && (!since || (!entry.session.empty() && *entry.answeredAt >= *since))) {
+        noticing.insert(entry.from);
       }
     }
     for (const std::string& id : undone) {
       Entry& entry = ledger_.entries.at(nameOf(id));
       entry.undone = true;
-      entry.mayStayUndone = swarm_.outbox.peerReset == PeerResetPolicy::proceed || entry.expiresAt.has_value();
+      entry.mayStayUndone = swarm_.outbox.peerReset == PeerResetPolicy::proceed || entry.expiresAt ||
+                            (entry.session.empty() && !noticing.contains(entry.from));
     }
   }
 
@@ -274,21 +299,25 @@ private:
   // says it again.
   void sayLast() {
     for (const std::string& from : common_.names) {
-      bool isSaid = report_.accidents == 0;
-      for (int attempt = 0; attempt < 10 && !isSaid; ++attempt) {
-        keepRunning();
-        const std::uint64_t before = said_;
-        for (const std::string& to : common_.names) {
-          for (std::uint32_t session = 0; session < swarm_.sessions; ++session) {
-            sayNew(from, to, "s" + std::to_string(session));
-          }
-        }
-        run(1s);
-        isSaid = true;
-        for (std::uint64_t number = before + 1; number <= said_; ++number) {
-          isSaid = isSaid && ledger_.entries.at("m" + std::to_string(number)).confirmed;
+      for (const std::string& to : common_.names) {
+        for (std::uint32_t session = 0; session < swarm_.sessions && report_.accidents > 0; ++session) {
+          sayUntilStored(from, to, "s" + std::to_string(session));
         }
       }
+    }
+  }
+
+  // Without a wish, which might keep it from being sent. A full queue has room when something was delivered.
+  void sayUntilStored(const std::string& from, const std::string& to, const std::string& session) {
+    for (int attempt = 0; attempt < 1'000; ++attempt) {
+      keepRunning();
+      const std::string name = nameNext(from, to, session);
+      agents_.at(from)->say(name, 0);
+      run(1ms);
+      if (ledger_.entries.at(name).confirmed) {
+        return;
+      }
+      run(100ms);
     }
   }
 

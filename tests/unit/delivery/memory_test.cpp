@@ -34,6 +34,12 @@ struct Memory : Stage {
     perform(std::move(actions));
     return news;
   }
+  /// What the store does with what a peer has deferred and forgotten: it tells the row anew, as waiting.
+  void putBack(MessageKey key) {
+    rows.at(key).state = MessageState::pending;
+    newRows.push_back({.key = key, .session = rows.at(key).session, .state = MessageState::pending, .dueAt = {}});
+    tell();
+  }
   bool isDown() { return machine->peer(kPeer)->down; }
 };
 
@@ -64,11 +70,16 @@ TEST_CASE("P4: another store is told once, and what the old one had deferred goe
   SendReport refused = stage.acks(1, "two", 1);
   refused.results[0] = Stage::result(Outcome::nack, "out-of-sequence");
   refused.sessions.push_back({.firstFrame = 0, .accepted = 0});
+  // As long as the machine has not been told what was put back.
+  stage.claimStatus[1] = ClaimStatus::busy;
   const auto news = stage.hear(refused);
   REQUIRE(news.size() == 1);
   CHECK(news[0].found == PeerResetKind::peerLost);
   CHECK(news[0].store == "two");
   CHECK(stage.releases.back().previousSequence == 0);
+  stage.putBack(first);
+  stage.claimStatus.clear();
+  REQUIRE(stage.advanceToWake());
   CHECK(stage.onlySend() == std::vector<MessageKey>{first, second});
   CHECK(stage.rows.at(second).retryCount == 0);
 }
@@ -110,6 +121,60 @@ TEST_CASE("P4: a peer with less than it had is told with both numbers, and the s
   CHECK(stage.state(fourth) == MessageState::sending);
   CHECK(stage.rows.at(fourth).retryCount == 0);
   CHECK_FALSE(stage.isDown());
+}
+
+TEST_CASE("P3: that a peer went back is fresh news where a session had spoken since the last time, and told as such") {
+  Memory stage(1);
+  const auto deliver = [&stage](SessionKey session) {
+    stage.enqueue(session);
+    SendReport taken = stage.acks(1, "one");
+    const std::uint64_t sequence = stage.rows.at(stage.sends.front().items.front().key).sequence;
+    taken.sessions.push_back({.firstFrame = 0, .accepted = sequence});
+    CHECK(stage.hear(taken).empty());
+  };
+  const auto forgetsAll = [&stage](SessionKey session) {
+    stage.enqueue(session);
+    SendReport refused = stage.acks(1, "one");
+    refused.results[0] = Stage::result(Outcome::nack, "out-of-sequence");
+    refused.sessions.push_back({.firstFrame = 0, .accepted = 0});
+    const auto news = stage.hear(refused);
+    REQUIRE(news.size() == 1);
+    REQUIRE(stage.sends.size() == 1);
+    SendReport taken = stage.acks(1, "one");
+    taken.sessions.push_back(
+        {.firstFrame = 0, .accepted = stage.rows.at(stage.sends.front().items.front().key).sequence});
+    CHECK(stage.hear(taken).empty());
+    return news[0].isFresh;
+  };
+  for (const SessionKey session : {1, 2, 3}) {
+    deliver(session);
+  }
+  CHECK(forgetsAll(1));
+  // The same shows in another session.
+  CHECK_FALSE(forgetsAll(2));
+  // It has spoken since.
+  CHECK(forgetsAll(2));
+  CHECK_FALSE(forgetsAll(1));
+  CHECK_FALSE(forgetsAll(3));
+  CHECK(forgetsAll(3));
+}
+
+TEST_CASE(
+    "P8: a refusal for its sequence is charged to no message as long as the peer says that it has forgotten more") {
+  Memory stage(1);
+  for (int count = 0; count < 3; ++count) {
+    stage.enqueue(1);
+    CHECK(stage.hear(stage.acks(1, "one")).empty());
+  }
+  const MessageKey fourth = stage.enqueue(1);
+  for (const std::uint64_t accepted : {2U, 1U}) {
+    SendReport refused = stage.acks(1, "one");
+    refused.results[0] = Stage::result(Outcome::nack, "out-of-sequence");
+    refused.sessions.push_back({.firstFrame = 0, .accepted = accepted});
+    CHECK(stage.hear(refused).size() == 1);
+    CHECK(stage.rows.at(fourth).retryCount == 0);
+    REQUIRE(stage.sends.size() == 1);
+  }
 }
 
 TEST_CASE("P3: a number that the peer had taken for another message counts for nothing, and the peer is held") {
@@ -388,6 +453,7 @@ TEST_CASE("P4: what a lost store had deferred goes again in every session, thoug
   CHECK(stage.hear(defer).empty());
   stage.enqueue(2);
   CHECK(stage.hear(stage.acks(1, "two", 1)).size() == 1);
+  stage.putBack(first);
   CHECK(stage.onlySend() == std::vector<MessageKey>{first});
 }
 

@@ -39,7 +39,8 @@ struct Failed {
         settlement.reason = "rejected";
         REQUIRE(settleOne(*store, settlement));
       }
-      const delivery::SessionRelease release{reply.sessions[session].session, {}, {}};
+      const delivery::SessionRelease release{
+          .session = reply.sessions[session].session, .dueAt = {}, .previousSequence = {}};
       inTransaction(*store, [&] { store->release({&release, 1}); });
     }
   }

@@ -110,7 +110,7 @@ TEST_CASE("P2 P4: between two enqueues of the application the store may settle, 
     CHECK(reply.sessions.front().previousSequence == before);
     CHECK(reply.sessions.front().confirmedSequence == before);
     const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack);
-    delivery::SessionRelease release{settlement.session, {}, sequence};
+    delivery::SessionRelease release{.session = settlement.session, .dueAt = {}, .previousSequence = sequence};
     release.dueAt = fixture.world.clock->wallNow() - std::chrono::milliseconds(sequence);
     inTransaction(store, [&] {
       REQUIRE(store.settle({&settlement, 1}).front());

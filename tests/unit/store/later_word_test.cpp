@@ -107,7 +107,7 @@ TEST_CASE("P4: a later word that gives a message up blocks its session where the
     const delivery::SessionClaim first{fresh.rows[0].session, {fresh.rows[0].key}};
     const auto reply = inTransaction(*store, [&] { return store->claim({&first, 1}); });
     REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::defer)));
-    const delivery::SessionRelease release{first.session, {}, 1};
+    const delivery::SessionRelease release{.session = first.session, .dueAt = {}, .previousSequence = 1};
     inTransaction(*store, [&] { store->release({&release, 1}); });
     inTransaction(*store, [&] { return store->applyWord("urn:bob", std::string(session) + "-1", 1, word); });
     const delivery::SessionClaim second{fresh.rows[1].session, {fresh.rows[1].key}};

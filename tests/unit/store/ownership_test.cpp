@@ -149,7 +149,7 @@ TEST_CASE("a backoff set by one process holds in the other, until it is due or t
   const auto reply = claimNew(*first);
   auto retry = settlementOf(reply, Transition::retry);
   const WallTime dueAt = world.clock->wallNow() + std::chrono::seconds(5);
-  const delivery::SessionRelease released{retry.session, dueAt, {}};
+  const delivery::SessionRelease released{.session = retry.session, .dueAt = dueAt, .previousSequence = {}};
   inTransaction(*first, [&] {
     first->settle({&retry, 1});
     first->release({&released, 1});
@@ -174,7 +174,8 @@ TEST_CASE("row 18: an instant that was chosen stands in the other process, howev
   enqueueOne(*first, frameOf("s"));
   const auto reply = claimNew(*first);
   auto retry = settlementOf(reply, Transition::retry);
-  delivery::SessionRelease released{retry.session, world.clock->wallNow() + std::chrono::hours(50), {}};
+  delivery::SessionRelease released{
+      .session = retry.session, .dueAt = world.clock->wallNow() + std::chrono::hours(50), .previousSequence = {}};
   released.isFirm = true;
   inTransaction(*first, [&] {
     first->settle({&retry, 1});
@@ -196,7 +197,7 @@ TEST_CASE(
   auto deferred = settlementOf(reply, Transition::defer);
   deferred.dueAt = world.clock->wallNow() + std::chrono::seconds(60);
   const std::vector<delivery::Settlement> settlements{deferred, settlementOf(reply, Transition::ack, 0, 1)};
-  const delivery::SessionRelease released{deferred.session, {}, 2};
+  const delivery::SessionRelease released{.session = deferred.session, .dueAt = {}, .previousSequence = 2};
   inTransaction(*store, [&] {
     store->settle(settlements);
     store->release({&released, 1});

@@ -5,6 +5,8 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "ackbox/diagnosis.hpp"
 #include "store/dead_letters.hpp"
 #include "store/reader.hpp"
@@ -36,7 +38,7 @@ struct Kept : StoreWorld {
   }
   static std::optional<PeerResetEvent> hear(store::Store& store, PeerResetKind kind, const std::string& peerStore,
                                             delivery::SessionKey session = 0, std::uint64_t accepted = 0,
-                                            std::uint64_t epoch = 1) {
+                                            std::uint64_t epoch = 1, bool isFresh = false) {
     delivery::PeerNews news;
     news.peer = store.peers().front().key;
     news.found = kind;
@@ -45,6 +47,7 @@ struct Kept : StoreWorld {
     news.session = session;
     news.expected = 9;
     news.accepted = accepted;
+    news.isFresh = isFresh;
     return inTransaction(store, [&] { return store.hear(news); });
   }
   static void meet(store::Store& store, const std::string& peerStore) {
@@ -259,6 +262,130 @@ TEST_CASE("P4: that rows put back were told is told, however many there are, onc
   CHECK_FALSE(store->takeNewRows(2).recalls);
   store->restartDiscovery();
   CHECK(store->takeNewRows(100).recalls == recalls);
+}
+
+TEST_CASE(
+    "P4: what a peer had deferred waits again when the peer has forgotten it, whatever the policy, and goes first") {
+  Kept world(PeerResetPolicy::proceed);
+  const auto store = world.open();
+  const auto other = world.open();
+  Kept::meet(*store, "one");
+  enqueueOne(*store, frameOf("s", "1"));
+  enqueueOne(*store, frameOf("", "1"));
+  const auto reply = claimNew(*store);
+  for (std::size_t index = 0; index < 2; ++index) {
+    auto deferred = settlementOf(reply, Transition::defer, index);
+    deferred.dueAt = world.clock->wallNow() + std::chrono::minutes(1);
+    REQUIRE(settleOne(*store, deferred));
+  }
+  const delivery::SessionRelease release{.session = reply.sessions[0].session, .previousSequence = 1};
+  inTransaction(*store, [&] { store->release({&release, 1}); });
+  const store::Reader reader(world.file, world.options);
+  REQUIRE(reader.stats().sent == 2);
+  REQUIRE(other->takeNewRows(100).rows.size() == 2);
+  std::uint64_t expected = 0;
+  SUBCASE("it has another store") {
+    REQUIRE(Kept::hear(*other, PeerResetKind::peerLost, "two"));
+    expected = 2;
+  }
+  SUBCASE("it went back, and a session shows it") {
+    REQUIRE(Kept::hear(*other, PeerResetKind::peerRestored, "one", reply.sessions[0].session, 0));
+    // What it says of this session says nothing of others.
+    expected = 1;
+  }
+  CHECK(reader.stats().pending == expected);
+  CHECK(reader.stats().sent == 2 - expected);
+  CHECK(world.findings().empty());
+  // Whoever waits for their ACK events is told, too.
+  const auto told = store->takeNewRows(100);
+  CHECK(std::ranges::count(told.rows, MessageState::pending, &delivery::RowSeen::state) ==
+        static_cast<std::ptrdiff_t>(expected));
+  CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
+}
+
+TEST_CASE("P3 P5: an answer to what was claimed before the peer forgot gives the row back, and nothing passes it") {
+  Kept world;
+  const auto store = world.open();
+  const auto other = world.open();
+  Kept::meet(*store, "one");
+  enqueueOne(*store, frameOf("s", "1"));
+  const auto rows = store->takeNewRows(100).rows;
+  const auto reply = Kept::claim(*store, rows.at(0).session, {rows.at(0).key});
+  enqueueOne(*store, frameOf("s", "2"));
+  const auto later = store->takeNewRows(100).rows;
+  REQUIRE(Kept::hear(*other, PeerResetKind::peerLost, "two"));
+  // The machine is told while its request is under way, and takes the answer for what it was.
+  const auto told = store->takeNewRows(100);
+  REQUIRE(told.recalls);
+  auto acked = settlementOf(reply, Transition::ack);
+  acked.recalls = *told.recalls - 1;
+  SUBCASE("acknowledged") {
+    acked.transition = Transition::ack;
+  }
+  SUBCASE("deferred") {
+    acked.transition = Transition::defer;
+  }
+  const delivery::SessionRelease release{
+      .session = acked.session, .recalls = acked.recalls, .dueAt = {}, .previousSequence = 1};
+  const delivery::SessionClaim next{later.at(0).session, {later.at(0).key}};
+  const auto claimed = inTransaction(*store, [&] {
+    CHECK_FALSE(store->settle({&acked, 1}).front());
+    store->release({&release, 1});
+    return store->claim({&next, 1}, *told.recalls);
+  });
+  CHECK(claimed.sessions[0].status == ClaimStatus::busy);
+  const store::Reader reader(world.file, world.options);
+  CHECK(reader.stats().pending == 2);
+  CHECK(reader.stats().acked == 0);
+  CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
+  CHECK(world.findings().empty());
+  const auto again = store->takeNewRows(100);
+  REQUIRE(again.rows.size() == 2);
+  REQUIRE(again.recalls);
+  auto both = Kept::claim(*store, rows.at(0).session, {again.rows[0].key, again.rows[1].key});
+  REQUIRE(both.messages.size() == 2);
+  // An answer to this claim counts.
+  auto counts = settlementOf(both, Transition::ack);
+  counts.recalls = *again.recalls;
+  CHECK(settleOne(*store, counts));
+}
+
+TEST_CASE("A peer that went back again is sent all that is kept again, also where its store's epoch is the same") {
+  Kept world;
+  const auto store = world.open();
+  for (const char* session : {"s", ""}) {
+    Kept::deliver(*store, frameOf(session, "1"));
+  }
+  Kept::meet(*store, "one");
+  const auto deliverAll = [&] {
+    const auto reply = claimNew(*store);
+    for (std::size_t index = 0; index < reply.sessions.size(); ++index) {
+      settleOne(*store, settlementOf(reply, Transition::ack, index));
+      const delivery::SessionRelease release{.session = reply.sessions[index].session, .previousSequence = {}};
+      inTransaction(*store, [&] { store->release({&release, 1}); });
+    }
+  };
+  CHECK(Kept::hear(*store, PeerResetKind::peerRestored, "one", 1, 0, 5)->resent == 2);
+  deliverAll();
+  // Another session in which the same shows.
+  CHECK(Kept::hear(*store, PeerResetKind::peerRestored, "one", 1, 0, 5)->resent == 1);
+  deliverAll();
+  CHECK(Kept::hear(*store, PeerResetKind::peerRestored, "one", 1, 0, 5, true)->resent == 2);
+  CHECK(world.findings().empty());
+}
+
+TEST_CASE("P10: the word on a message that this file never sent does not pass those before it") {
+  Kept world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s", "1"));
+  const std::string second = enqueueOne(*store, frameOf("s", "2")).messageId;
+  FrameResult word;
+  word.outcome = Outcome::ack;
+  const auto reply = inTransaction(*store, [&] { return store->applyWord("", second, 2, word, ""); });
+  CHECK(reply.kind == store::Store::LaterWord::Kind::settled);
+  const store::Reader reader(world.file, world.options);
+  CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
+  CHECK(world.findings().empty());
 }
 
 TEST_CASE("P3: a number that its message has left is known as ours, until the peer is known to have later ones") {

@@ -143,7 +143,7 @@ TEST_CASE("a retry is charged and keeps its error and due time; a release is fre
   CHECK(row.now()->dueAt == row.settlement.dueAt);
   CHECK(row.stats().totalRetries == 1);
 
-  const delivery::SessionRelease released{row.settlement.session, {}, {}};
+  const delivery::SessionRelease released{.session = row.settlement.session, .dueAt = {}, .previousSequence = {}};
   inTransaction(*row.store, [&] { row.store->release({&released, 1}); });
   const delivery::SessionClaim claim{row.settlement.session, {row.settlement.key}};
   row.reply = inTransaction(*row.store, [&] { return row.store->claim({&claim, 1}); });

@@ -31,7 +31,7 @@ struct StatsWorld : StoreWorld {
           settlement.reason = "test";
           store.settle({&settlement, 1});
         }
-        releases.push_back({reply.sessions[session].session, {}, {}});
+        releases.push_back({.session = reply.sessions[session].session, .dueAt = {}, .previousSequence = {}});
       }
       store.release(releases);
     });
