@@ -35,7 +35,8 @@ struct Context {
   /// Rows that were put back (`PeerMemory::recalls`) have been told up to this time: sessions of later ones must not be
   /// claimed yet.
   std::int64_t recallsTold = 0;
-  /// How often rows were put back, by anyone, as far as this process has seen.
+  /// How often rows were put back, by anyone, in transactions that were committed before the present one: what came
+  /// with the news of a reset is the peer's word from after it.
   std::int64_t recallsMade = 0;
 
   [[nodiscard]] Statement prepare(std::string_view sql) const { return connection.prepare(sql); }

@@ -205,7 +205,6 @@ void Store::Body::readMeta() {
     epoch = query.as<std::uint64_t>(0);
     nowRecalled = query.integer(1);
   }
-  parts->context.recallsMade = nowRecalled;
   notice(nowRecalled);
 }
 
@@ -223,6 +222,7 @@ void Store::Body::requireForward(std::uint64_t epochNow) {
 
 // Whoever puts old rows back tells nobody of them.
 void Store::Body::notice(std::int64_t nowRecalled) noexcept {
+  parts->context.recallsMade = nowRecalled;
   if (std::exchange(recalls, nowRecalled) != nowRecalled) {
     parts->discovery.retell(nowRecalled);
   }

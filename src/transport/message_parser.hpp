@@ -23,8 +23,8 @@ inline constexpr std::size_t kBodyReadBytes = std::size_t{32} * 1024;
 /// headers said of it. The body grows with what has come of it, whatever was announced.
 ///
 /// Throws nothing but `std::bad_alloc`.
-template <bool isRequest>
-class MessageParser final : public boost::beast::http::basic_parser<isRequest> {
+template <bool IsRequest>
+class MessageParser final : public boost::beast::http::basic_parser<IsRequest> {
 public:
   using Error = boost::system::error_code;
 
