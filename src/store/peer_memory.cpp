@@ -37,6 +37,7 @@ PeerMemory::PeerMemory(Context& context, Peers& peers)
                                   "#sessions WHERE peer_id=?1 AND lane=0)")),
       restore_(context.prepare("UPDATE #peers SET resent_store_epoch=?2, resets=resets+1, reset_at_ms=?3 WHERE id=?1")),
       recallSession_(context.prepare("UPDATE #sessions SET recall=?2 WHERE id=?1")),
+      recallOrdered_(context.prepare("UPDATE #sessions SET recall=?2 WHERE id=?1 AND lane=0")),
       selectSession_(context.prepare("SELECT name FROM #sessions WHERE id=?1")),
       countRecall_(context.prepare("UPDATE #meta SET recalls=recalls+1, orders=orders+1")),
       selectRecalls_(context.prepare("SELECT recalls FROM #meta")),
@@ -170,10 +171,13 @@ std::int64_t PeerMemory::note(const std::vector<Returned>& returned, MessageStat
   return rows;
 }
 
+// Unordered rows have nothing that could pass them. Their session keeps the number of its reset: by a later one,
+// answers to the others' requests, which were claimed after the reset, would count for nothing as well, and so on
+// without end.
 void PeerMemory::recall(const std::set<delivery::SessionKey>& sessions) {
   const std::int64_t recall = recalled();
   for (const delivery::SessionKey session : sessions) {
-    Query(recallSession_, session, recall).run();
+    Query(recallOrdered_, session, recall).run();
     context_.claimCache.forget(session);
   }
 }

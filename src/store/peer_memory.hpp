@@ -55,6 +55,7 @@ private:
   Statement loseStates_;
   Statement restore_;
   Statement recallSession_;
+  Statement recallOrdered_;
   Statement selectSession_;
   Statement countRecall_;
   Statement selectRecalls_;

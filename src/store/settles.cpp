@@ -76,6 +76,7 @@ Settles::Settles(Context& context, Orders& orders)
                                           "JOIN #sessions AS s ON s.id=o.session_id "
                                           "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=")
                                   .append(keyOfMessage()))),
+      noteSent_(context.prepare("UPDATE #outbox SET attempt=1 WHERE id=?1 AND attempt=0")),
       selectRecall_(context.prepare("SELECT recall FROM #sessions WHERE id=?1")),
       purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
                              "ORDER BY due_at_ms LIMIT ?2)")) {}
@@ -372,7 +373,12 @@ Store::LaterWord Settles::applyWord(std::string_view agent, std::string_view mes
     context_.counters.add(Counter::staleSettles, 1);
     return reply;
   }
-  if (word.outcome == Outcome::ack && who->sequence != 0 && found->settlement.attempt > 0) {
+  const bool wasSent = found->settlement.attempt > 0;
+  if (word.outcome == Outcome::ack && !wasSent) {
+    // By a file that was lost: what the peer has of it, it may forget.
+    Query(noteSent_, found->settlement.key).run();
+  }
+  if (word.outcome == Outcome::ack && who->sequence != 0 && wasSent) {
     // No answer may ever tell: the next frame names it all the same, so that a peer that has lost it does not take that
     // one before. What this file never sent was sent by one that is lost: those before it are still to be sent.
     SessionState& state = context_.states.change(who->session);

@@ -81,6 +81,7 @@ private:
   Statement keepAcked_;
   Statement update_;
   Statement locate_;
+  Statement noteSent_;
   Statement selectRecall_;
   Statement purge_;
 };

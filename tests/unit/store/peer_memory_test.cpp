@@ -399,6 +399,49 @@ TEST_CASE("P10: the word on a message that this file never sent does not pass th
   CHECK(world.findings().empty());
 }
 
+TEST_CASE("P3: what this file never sent, but its peer has acknowledged, is put back when the peer forgets it") {
+  Kept world;
+  world.options.peers = {{.name = "default", .agent = "urn:bob"}};
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  const std::string first = enqueueOne(*store, frameOf("s", "1")).messageId;
+  const std::string second = enqueueOne(*store, frameOf("s", "2")).messageId;
+  FrameResult word;
+  word.outcome = Outcome::ack;
+  // The word is on what the file sent before it was put back to a backup.
+  inTransaction(*store, [&] { return store->applyWord("urn:bob", first, 1, word); });
+  inTransaction(*store, [&] { return store->ackById(second); });
+  const auto event = Kept::hear(*store, PeerResetKind::peerLost, "two");
+  REQUIRE(event);
+  // The other one was settled by hand, and nobody else ever had it.
+  CHECK(event->resent == 1);
+  CHECK(world.findings().empty());
+}
+
+TEST_CASE("P3: unordered messages whose answers came after a reset are settled, also beside one that is given back") {
+  Kept world;
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  for (const char* data : {"1", "2"}) {
+    enqueueOne(*store, frameOf("", data));
+  }
+  const auto rows = store->takeNewRows(100).rows;
+  REQUIRE(rows.size() == 2);
+  const auto claimOf = [&](std::size_t index) {
+    return Kept::claim(*store, delivery::unitOf(rows[index].key), {rows[index].key});
+  };
+  auto before = settlementOf(claimOf(0), Transition::ack);
+  before.recalls = 0;
+  REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
+  const auto told = store->takeNewRows(100);
+  REQUIRE(told.recalls);
+  auto after = settlementOf(claimOf(1), Transition::ack);
+  after.recalls = *told.recalls;
+  CHECK_FALSE(settleOne(*store, before));
+  CHECK(settleOne(*store, after));
+  CHECK(world.findings().empty());
+}
+
 TEST_CASE("P3: a number that its message has left is known as ours, until the peer is known to have later ones") {
   StoreWorld world;
   const auto store = world.open();
