@@ -101,7 +101,8 @@ void Agent::forgotten(const PeerResetEvent& event) {
   bool fair = ofPeer > 0;
   if (event.kind == PeerResetKind::selfRestored) {
     common_.disowned.insert(place_.agent);
-    fair = times(common_.putBack, place_.agent) > 0 && ++disowned_[event.peer] <= 1 + ofPeer;
+    // In one session after the other: a frame of the first may expire, and the next one be taken.
+    fair = times(common_.putBack, place_.agent) > 0 && ++disowned_[{event.peer, event.session}] <= 1 + ofPeer;
   }
   if (!fair) {
     common_.ledger.violated("P3", place_.agent + " is told that " + event.peer + " is " +

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "ackbox/outbox_manager.hpp"
 #include "simulation/common.hpp"
@@ -50,8 +51,8 @@ private:
   Subscription reset_;
   Subscription failed_;
   Subscription retried_;
-  // Peers that this process was told to know another file.
-  std::map<std::string, std::uint32_t> disowned_;
+  // How often this process was told, of a peer and a session, that they know another file.
+  std::map<std::pair<std::string, std::string>, std::uint32_t> disowned_;
   std::optional<Inbox> inbox_;
   std::optional<Puller> puller_;
 };
