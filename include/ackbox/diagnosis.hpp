@@ -12,7 +12,7 @@
 namespace ackbox {
 
 /// Why a message is not moving. Each stands for one fact; several may hold at once.
-enum class Hindrance : std::uint8_t {
+enum class BlockReason : std::uint8_t {
   /// It is acknowledged; the row is kept until `until`.
   acknowledged,
   /// It was given up at `until`; `detail` is the reason.
@@ -60,11 +60,11 @@ enum class Hindrance : std::uint8_t {
 };
 
 /// The hindrance's name, as printed: `"behind"`, `"peerDown"`, …
-[[nodiscard]] std::string_view toString(Hindrance hindrance) noexcept;
+[[nodiscard]] std::string_view toString(BlockReason hindrance) noexcept;
 
 /// One link in the chain of reasons. Fields that the hindrance does not name are empty.
 struct Reason {
-  Hindrance hindrance = Hindrance::notRunning;
+  BlockReason hindrance = BlockReason::notRunning;
   WallTime until{};
   WallTime since{};
   std::uint64_t sequence = 0;

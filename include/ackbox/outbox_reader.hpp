@@ -63,7 +63,7 @@ public:
   /// false and 0.
   [[nodiscard]] std::vector<PeerStatus> peers() const;
 
-  /// As `OutboxManager::explain`, by what the file says. `Hindrance::notRunning` stands for: no process has the file
+  /// As `OutboxManager::explain`, by what the file says. `BlockReason::notRunning` stands for: no process has the file
   /// open as a manager, so that nobody can deliver it.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
 

@@ -82,47 +82,47 @@ std::string_view toString(Outcome outcome) noexcept {
   return "unknown";
 }
 
-std::string_view toString(Hindrance hindrance) noexcept {
+std::string_view toString(BlockReason hindrance) noexcept {
   switch (hindrance) {
-    case Hindrance::acknowledged:
+    case BlockReason::acknowledged:
       return "acknowledged";
-    case Hindrance::deadLetter:
+    case BlockReason::deadLetter:
       return "deadLetter";
-    case Hindrance::awaitsAck:
+    case BlockReason::awaitsAck:
       return "awaitsAck";
-    case Hindrance::inFlight:
+    case BlockReason::inFlight:
       return "inFlight";
-    case Hindrance::ownerDead:
+    case BlockReason::ownerDead:
       return "ownerDead";
-    case Hindrance::expired:
+    case BlockReason::expired:
       return "expired";
-    case Hindrance::pastHorizon:
+    case BlockReason::pastHorizon:
       return "pastHorizon";
-    case Hindrance::notBefore:
+    case BlockReason::notBefore:
       return "notBefore";
-    case Hindrance::behind:
+    case BlockReason::behind:
       return "behind";
-    case Hindrance::sessionInFlight:
+    case BlockReason::sessionInFlight:
       return "sessionInFlight";
-    case Hindrance::backoff:
+    case BlockReason::backoff:
       return "backoff";
-    case Hindrance::peerDown:
+    case BlockReason::peerDown:
       return "peerDown";
-    case Hindrance::peerNotConfigured:
+    case BlockReason::peerNotConfigured:
       return "peerNotConfigured";
-    case Hindrance::notRunning:
+    case BlockReason::notRunning:
       return "notRunning";
-    case Hindrance::sessionBlocked:
+    case BlockReason::sessionBlocked:
       return "sessionBlocked";
-    case Hindrance::sessionPaused:
+    case BlockReason::sessionPaused:
       return "sessionPaused";
-    case Hindrance::peerPaused:
+    case BlockReason::peerPaused:
       return "peerPaused";
-    case Hindrance::peerHeld:
+    case BlockReason::peerHeld:
       return "peerHeld";
-    case Hindrance::peerDisabled:
+    case BlockReason::peerDisabled:
       return "peerDisabled";
-    case Hindrance::rateLimited:
+    case BlockReason::rateLimited:
       return "rateLimited";
   }
   return "unknown";

@@ -1,4 +1,4 @@
-// What an operator stops and lets go on: `pause`, `resume`, `unblock`. Agents on the file obey within their poll
+// What an operator stops and lets go on: `pause`, `resume`, `unblock`. Agents on the file applyHolds within their poll
 // intervals.
 
 #include "cli/commands.hpp"

@@ -103,7 +103,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     giveBack(request, "the store that answered is lost", now, actions);
     return;
   }
-  std::optional<PeerNews> outdated = whetherStale(request, report);
+  std::optional<PeerIdentity> outdated = whetherStale(request, report);
   meet(request, report, actions);
   peer.frameLimit = std::min(options.batchFrames, peer.frameLimit * 2);
   peer.rampRequests = std::min(peer.maxRequests, peer.rampRequests) * 2;

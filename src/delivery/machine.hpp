@@ -45,7 +45,7 @@ struct Actions {
   };
 
   /// Before the settlements: those that follow may build on what it puts back.
-  std::vector<PeerNews> news;
+  std::vector<PeerIdentity> news;
   std::vector<Settlement> settlements;
   std::vector<SessionRelease> releases;
   std::vector<PeerRecord> peers;
@@ -122,11 +122,11 @@ public:
                  const RateLimit& rateLimit = {});
 
   /// What the file knows of the peer's own store.
-  void peerMet(PeerKey peer, std::string store, std::uint64_t storeEpoch);
+  void peerKnown(PeerKey peer, std::string store, std::uint64_t storeEpoch);
 
   /// The standing orders, as of now: peers stop or go on, sessions that were refused as halted and are not named any
   /// more go on.
-  void ordered(const Halts& halts, const Now& now, Actions& actions);
+  void applyHolds(const HoldSnapshot& holds, const Now& now, Actions& actions);
 
   /// Live rows in key order, and the sessions among them that are new. Sessions of peers never added stay where they
   /// are. A row that is known already is ignored. `recalls`: with these, all rows that were put back up to that number

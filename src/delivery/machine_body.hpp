@@ -86,7 +86,7 @@ struct Machine::Body {
   void putBack(Session& session, std::span<const MessageKey> keys);
 
   // --- ordering.cpp: what people ordered.
-  void order(const PeerOrders& orders, const Now& now);
+  void applyHold(const PeerHolds& held, const Now& now);
   [[nodiscard]] const RetryPolicy& retryOf(const Session& session) const;
   [[nodiscard]] bool isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now);
 
@@ -122,7 +122,7 @@ struct Machine::Body {
   void meet(const Request& request, const SendReport& report, Actions& actions);
   /// This file's end of the matter, if the peer has seen a later epoch of it; not yet when a process that shares the
   /// file may just have made the request's epoch the older one.
-  [[nodiscard]] std::optional<PeerNews> whetherStale(const Request& request, const SendReport& report);
+  [[nodiscard]] std::optional<PeerIdentity> whetherStale(const Request& request, const SendReport& report);
   /// The peer's word on the session that `items` are of; null: it gave none. `told` counts the words from the first on
   /// that were given in the order of the sessions.
   [[nodiscard]] static const SessionWord* wordOn(const SendReport& report, std::size_t firstItem, Items items,
@@ -131,13 +131,13 @@ struct Machine::Body {
   /// known to be a message of this file: one of the request, or one that it was known to have. Of any other, the next
   /// claim is to find out.
   [[nodiscard]] static bool mistrusts(Items items, std::uint64_t confirmed, const SessionWord& word);
-  [[nodiscard]] static PeerNews selfRestored(PeerKey peer, const Session& session, std::uint64_t confirmed,
-                                             std::uint64_t accepted);
+  [[nodiscard]] static PeerIdentity selfRestored(PeerKey peer, const Session& session, std::uint64_t confirmed,
+                                                 std::uint64_t accepted);
   /// The peer has less of the session than we know it had.
   static void reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
                               const SessionWord& word, const SendReport& report, Actions& actions);
   /// The peer knows another file by this one's name: nothing goes there any more, save probes.
-  void disown(const Request& request, const PeerNews& found, const Now& now, Actions& actions);
+  void disown(const Request& request, const PeerIdentity& found, const Now& now, Actions& actions);
 
   // Constant after construction.
   const MachineOptions options;

@@ -40,7 +40,7 @@ struct Peer {
   bool recordedDown = false;
   /// Someone ordered a pause.
   bool isPaused = false;
-  /// Orders have been seen, with this many resumes.
+  /// Holds have been seen, with this many resumes.
   bool hasOrders = false;
   /// The orders had it as disabled.
   bool sawDisabled = false;

@@ -35,7 +35,7 @@ struct Request {
   /// The same: the highest sequence that the peer was known to have of this file.
   std::vector<std::uint64_t> confirmed;
   /// A claim has shown that this file is not the one that the peer knows.
-  std::optional<PeerNews> outdated = {};
+  std::optional<PeerIdentity> outdated = {};
 
   [[nodiscard]] bool claiming() const noexcept { return items.empty(); }
 };

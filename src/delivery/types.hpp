@@ -103,7 +103,7 @@ enum class ClaimStatus : std::uint8_t {
   busy,
   /// Its head is in backoff until `dueAt`, set by another process, or is not to be sent before it.
   notDue,
-  /// It is paused, or a dead letter blocks it: `Halts` will not name it any more when it may go on.
+  /// It is paused, or a dead letter blocks it: `HoldSnapshot` will not name it any more when it may go on.
   halted,
   /// What the claim doubts is not ours: this file went back, or is a copy.
   outdated,
@@ -212,7 +212,7 @@ struct PeerRecord {
 };
 
 /// What an answer has shown of a peer's memory, or of ours.
-struct PeerNews {
+struct PeerIdentity {
   PeerKey peer = 0;
   /// What was found; nothing: the peer has only said who it is, for the first time or after it was opened again.
   std::optional<PeerResetKind> found = {};
@@ -229,7 +229,7 @@ struct PeerNews {
 };
 
 /// What people have ordered for a peer, and how the file last knew it.
-struct PeerOrders {
+struct PeerHolds {
   PeerRecord record;
   bool isPaused = false;
   /// Counts `resume`s: when it grows, the peer is probed at once.
@@ -237,8 +237,8 @@ struct PeerOrders {
 };
 
 /// The standing orders at one instant: all peers, and every session that must not be claimed.
-struct Halts {
-  std::vector<PeerOrders> peers;
+struct HoldSnapshot {
+  std::vector<PeerHolds> peers;
   /// Paused or blocked, in key order.
   std::vector<SessionKey> sessions;
 };

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
-#include "store/sql.hpp"
-#include "store/store.hpp"
+#include "sqlite/statement.hpp"
+#include "store/sqlite/store.hpp"
 
 namespace ackbox::store {
 namespace {

@@ -39,8 +39,8 @@ ConnectionBudget::ConnectionBudget(const boost::asio::any_io_executor& executor,
       evictIdle_(std::move(evictIdle)),
       alarm_(clock_->makeAlarm(executor)) {}
 
-std::shared_ptr<ConnectionBudget::Wish> ConnectionBudget::ask(const std::string& place, Grant grant, GiveWay giveWay) {
-  auto wish = std::make_shared<Wish>(Wish{std::move(grant), std::move(giveWay)});
+std::shared_ptr<ConnectionBudget::Wish> ConnectionBudget::ask(const std::string& place, Grant grant, GiveWay evict) {
+  auto wish = std::make_shared<Wish>(Wish{std::move(grant), std::move(evict)});
   Place& known = placeOf(place);
   known.waiting.push_back(wish);
   queue(known);
@@ -203,7 +203,7 @@ void ConnectionBudget::makeRoom() {
     unqueue(place);
     ++place.silences;
     if (const std::shared_ptr<Wish> wish = oldest.wish_.lock()) {
-      wish->giveWay();
+      wish->evict();
     }
     queue(place);
   }

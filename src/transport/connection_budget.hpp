@@ -34,14 +34,14 @@ public:
   /// What asks; to let go of it is to want nothing any more.
   struct Wish {
     Grant grant;
-    GiveWay giveWay;
+    GiveWay evict;
   };
 
   /// `evictIdle` closes a connection that nobody uses; false: there is none.
   ConnectionBudget(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock, std::size_t connections,
                    std::function<bool()> evictIdle);
 
-  [[nodiscard]] std::shared_ptr<Wish> ask(const std::string& place, Grant grant, GiveWay giveWay);
+  [[nodiscard]] std::shared_ptr<Wish> ask(const std::string& place, Grant grant, GiveWay evict);
   /// The place has answered a request, or has not.
   void answered(const std::string& place);
   void failed(const std::string& place);

@@ -95,7 +95,7 @@ private:
         },
         [weak = weak_from_this()] {
           if (const auto self = weak.lock(); self && self->handler_) {
-            self->giveWay();
+            self->evict();
           }
         });
   }
@@ -136,7 +136,7 @@ private:
 
   // Others wait, and this peer has been silent. It is asked again when it is its turn; should it have read the request,
   // it recognises the repetition.
-  void giveWay() {
+  void evict() {
     leave();
     await();
   }

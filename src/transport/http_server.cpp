@@ -226,7 +226,7 @@ void HttpServer::admit() {
     if (sessions_.size() < connectionsMax_) {
       serve(*std::exchange(waiting_, std::nullopt));
     } else if (const std::shared_ptr<HttpSession> idler = oldestIdler()) {
-      idler->giveWay();
+      idler->evict();
     }
   }
   accept();
@@ -293,7 +293,7 @@ bool HttpServer::relieve() {
     }
   }
   if (largest) {
-    largest->giveWay();
+    largest->evict();
   }
   return largest != nullptr;
 }
@@ -302,7 +302,7 @@ bool HttpServer::relieve() {
 // else, and an idler may have become none: then it is tried again.
 void HttpServer::onAcceptError() {
   if (const std::shared_ptr<HttpSession> idler = oldestIdler()) {
-    idler->giveWay();
+    idler->evict();
   }
   pause();
 }

@@ -109,7 +109,7 @@ public:
 
   [[nodiscard]] bool isIdler() const noexcept override { return isIdler_; }
 
-  void giveWay() override {
+  void evict() override {
     // What it holds is as good as given back: others are not asked for the same bytes, nor it again.
     hold(0);
     post([this] {

@@ -68,7 +68,7 @@ public:
   [[nodiscard]] virtual bool isIdler() const noexcept = 0;
 
   /// Closes the connection if it is still an idler, else tells the watcher.
-  virtual void giveWay() = 0;
+  virtual void evict() = 0;
 
   /// Bytes of a request that is being read.
   [[nodiscard]] virtual std::size_t bytesHeld() const noexcept = 0;

@@ -14,7 +14,7 @@
 #include "bench/raw_baseline.hpp"
 #include "bench/scratch.hpp"
 #include "bench/workload.hpp"
-#include "store/store.hpp"
+#include "store/sqlite/store.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::bench {

@@ -62,15 +62,15 @@ void Watch::died(const std::string& process) {
 }
 
 void Watch::halted(const std::string& agent, const std::string& peer, const std::string& session, std::uint64_t after) {
-  halts_[laneOf(agent, peer, session)] = {simulation_.now(), after};
+  holds_[laneOf(agent, peer, session)] = {simulation_.now(), after};
 }
 
 void Watch::released(const std::string& agent, const std::string& peer, const std::string& session) {
-  halts_.erase(laneOf(agent, peer, session));
+  holds_.erase(laneOf(agent, peer, session));
 }
 
 void Watch::releasedAll(const std::string& agent) {
-  std::erase_if(halts_, [&](const auto& entry) { return entry.first.starts_with(agent + '\n'); });
+  std::erase_if(holds_, [&](const auto& entry) { return entry.first.starts_with(agent + '\n'); });
 }
 
 void Watch::left(const Place& place, const Clock& clock, const SendRequest& request, std::vector<std::string>& lanes) {
@@ -98,8 +98,8 @@ void Watch::judgeFrame(const std::string& agent, const Clock& clock, const std::
   if (frame.expiresAt && *frame.expiresAt <= wall) {
     ledger_.violated("P3", frame.messageId + " was sent after it had expired");
   }
-  if (const auto halt = halts_.find(laneOf(agent, peer, frame.session));
-      halt != halts_.end() && simulation_.now() > halt->second.since && frame.sequence > halt->second.after) {
+  if (const auto halt = holds_.find(laneOf(agent, peer, frame.session));
+      halt != holds_.end() && simulation_.now() > halt->second.since && frame.sequence > halt->second.after) {
     ledger_.violated("P4", frame.messageId + " of " + agent + ", session " + frame.session +
                                ", was sent although its session is halted");
   }

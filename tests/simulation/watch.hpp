@@ -50,7 +50,7 @@ private:
   const bool steadyCalendars_;
   /// Which process has a request with frames of this lane under way.
   std::map<std::string, std::string> lanes_;
-  std::map<std::string, Halt> halts_;
+  std::map<std::string, Halt> holds_;
 };
 
 }  // namespace ackbox::simulation

@@ -60,25 +60,25 @@ TEST_CASE("outcomes have the names of the wire protocol") {
 }
 
 TEST_CASE("hindrances are printed as they are written in the source") {
-  CHECK(toString(Hindrance::acknowledged) == "acknowledged");
-  CHECK(toString(Hindrance::deadLetter) == "deadLetter");
-  CHECK(toString(Hindrance::awaitsAck) == "awaitsAck");
-  CHECK(toString(Hindrance::inFlight) == "inFlight");
-  CHECK(toString(Hindrance::ownerDead) == "ownerDead");
-  CHECK(toString(Hindrance::expired) == "expired");
-  CHECK(toString(Hindrance::pastHorizon) == "pastHorizon");
-  CHECK(toString(Hindrance::behind) == "behind");
-  CHECK(toString(Hindrance::sessionInFlight) == "sessionInFlight");
-  CHECK(toString(Hindrance::backoff) == "backoff");
-  CHECK(toString(Hindrance::peerDown) == "peerDown");
-  CHECK(toString(Hindrance::peerNotConfigured) == "peerNotConfigured");
-  CHECK(toString(Hindrance::notRunning) == "notRunning");
-  CHECK(toString(Hindrance::sessionBlocked) == "sessionBlocked");
-  CHECK(toString(Hindrance::sessionPaused) == "sessionPaused");
-  CHECK(toString(Hindrance::peerPaused) == "peerPaused");
-  CHECK(toString(Hindrance::peerHeld) == "peerHeld");
-  CHECK(toString(Hindrance::peerDisabled) == "peerDisabled");
-  CHECK(toString(Hindrance::rateLimited) == "rateLimited");
+  CHECK(toString(BlockReason::acknowledged) == "acknowledged");
+  CHECK(toString(BlockReason::deadLetter) == "deadLetter");
+  CHECK(toString(BlockReason::awaitsAck) == "awaitsAck");
+  CHECK(toString(BlockReason::inFlight) == "inFlight");
+  CHECK(toString(BlockReason::ownerDead) == "ownerDead");
+  CHECK(toString(BlockReason::expired) == "expired");
+  CHECK(toString(BlockReason::pastHorizon) == "pastHorizon");
+  CHECK(toString(BlockReason::behind) == "behind");
+  CHECK(toString(BlockReason::sessionInFlight) == "sessionInFlight");
+  CHECK(toString(BlockReason::backoff) == "backoff");
+  CHECK(toString(BlockReason::peerDown) == "peerDown");
+  CHECK(toString(BlockReason::peerNotConfigured) == "peerNotConfigured");
+  CHECK(toString(BlockReason::notRunning) == "notRunning");
+  CHECK(toString(BlockReason::sessionBlocked) == "sessionBlocked");
+  CHECK(toString(BlockReason::sessionPaused) == "sessionPaused");
+  CHECK(toString(BlockReason::peerPaused) == "peerPaused");
+  CHECK(toString(BlockReason::peerHeld) == "peerHeld");
+  CHECK(toString(BlockReason::peerDisabled) == "peerDisabled");
+  CHECK(toString(BlockReason::rateLimited) == "rateLimited");
 }
 
 TEST_CASE("request outcomes are printed as they are written in the source") {

@@ -365,7 +365,7 @@ TEST_CASE("row 11: frames that were claimed but did not go give their tokens bac
 TEST_CASE("row 11: a paused peer is sent nothing; requests under way are settled; it goes on where it stood") {
   Policed stage;
   stage.enqueue(1);
-  stage.orders.isPaused = true;
+  stage.held.isPaused = true;
   stage.order();
   stage.enqueue(1);
   stage.enqueue(2);
@@ -374,7 +374,7 @@ TEST_CASE("row 11: a paused peer is sent nothing; requests under way are settled
   CHECK(stage.sends.empty());
   CHECK((stage.state(1) == MessageState::acked));
   CHECK(stage.machine->peer(kPeer)->isPaused);
-  stage.orders.isPaused = false;
+  stage.held.isPaused = false;
   stage.order();
   CHECK_FALSE(stage.sends.empty());
 }
@@ -386,7 +386,7 @@ TEST_CASE("row 11: resuming a peer that is held probes it at once") {
   stage.failRequest(peerRefused);
   CHECK((stage.machine->peer(kPeer)->hold == PeerHold::held));
   CHECK(stage.sends.empty());
-  ++stage.orders.resumes;
+  ++stage.held.resumes;
   stage.order();
   CHECK(stage.onlySend() == Keys{1});
   stage.order();
@@ -406,13 +406,13 @@ TEST_CASE("row 11: a peer that is gone is not probed until it is resumed, also a
   CHECK(stage.sends.empty());
 
   Policed next;
-  next.orders.record = stage.records.back();
+  next.held.record = stage.records.back();
   next.order();
   next.enqueue(1);
   next.advance(24h);
   CHECK(next.sends.empty());
-  next.orders.record.hold = PeerHold::held;
-  ++next.orders.resumes;
+  next.held.record.hold = PeerHold::held;
+  ++next.held.resumes;
   next.order();
   CHECK(next.onlySend() == Keys{1});
   next.ackAll();
@@ -421,7 +421,7 @@ TEST_CASE("row 11: a peer that is gone is not probed until it is resumed, also a
 
 TEST_CASE("row 12: a run that finds its peer recorded as down begins with one probe, and says when it is back") {
   Policed stage;
-  stage.orders.record = {.peer = kPeer, .down = true, .failures = 9, .error = "refused"};
+  stage.held.record = {.peer = kPeer, .down = true, .failures = 9, .error = "refused"};
   stage.order();
   for (SessionKey session = 1; session <= 300; ++session) {
     stage.store(session);
@@ -438,7 +438,7 @@ TEST_CASE(
   MachineOptions options;
   options.restoresHealth = false;
   Policed stage(options);
-  stage.orders.record = {.peer = kPeer, .down = true, .failures = 9, .error = "refused"};
+  stage.held.record = {.peer = kPeer, .down = true, .failures = 9, .error = "refused"};
   stage.order();
   stage.enqueue(1);
   stage.ackAll();

@@ -255,15 +255,15 @@ struct Stage {
 
   /// Tells the machine the standing orders and which sessions are blocked.
   void order() {
-    Halts halts;
-    halts.peers.push_back(orders);
+    HoldSnapshot all;
+    all.peers.push_back(held);
     for (const auto& [key, session] : sessions) {
       if (session.blockedBy != 0) {
-        halts.sessions.push_back(key);
+        all.sessions.push_back(key);
       }
     }
     Actions actions;
-    machine->ordered(halts, now, actions);
+    machine->applyHolds(all, now, actions);
     perform(std::move(actions));
   }
 
@@ -379,7 +379,7 @@ struct Stage {
   std::vector<PeerRecord> records;
   /// Of sessions that are stored after it was said.
   std::map<SessionKey, LanePolicy> policies;
-  PeerOrders orders{.record = {.peer = kPeer, .error = {}}};
+  PeerHolds held{.record = {.peer = kPeer, .error = {}}};
   std::size_t claimsMade = 0;
   std::size_t staleSettles = 0;
 };

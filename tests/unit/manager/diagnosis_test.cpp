@@ -43,8 +43,8 @@ struct Outbox {
   void answerWith(Outcome outcome) {
     sender->setScript([outcome](const SendRequest& request) { return ScriptedSender::all(request, outcome, "no"); });
   }
-  std::vector<Hindrance> hindrances(const std::string& id) {
-    std::vector<Hindrance> found;
+  std::vector<BlockReason> hindrances(const std::string& id) {
+    std::vector<BlockReason> found;
     for (const Reason& reason : explain(id).reasons) {
       found.push_back(reason.hindrance);
     }
@@ -64,8 +64,8 @@ struct Outbox {
   OutboxManager manager;
 };
 
-using enum Hindrance;
-using Chain = std::vector<Hindrance>;
+using enum BlockReason;
+using Chain = std::vector<BlockReason>;
 
 TEST_CASE("P10: an unknown id has no explanation; a fresh message waits only for a run") {
   Outbox box;

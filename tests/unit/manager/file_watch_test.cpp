@@ -1,7 +1,7 @@
 // Goal: what another process commits is sent at once, without a poll; and the watch tells once each time it is armed.
 // Method: a real file; and two managers on one, whose polls are an hour apart.
 
-#include "manager/file_watch.hpp"
+#include "manager/run/file_watch.hpp"
 
 #include <doctest/doctest.h>
 

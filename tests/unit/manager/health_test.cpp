@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ackbox/dead_letters.hpp"
-#include "manager/health_watch.hpp"
+#include "manager/run/health_watch.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"

@@ -99,8 +99,8 @@ OutboxOptions blocking() {
   return options;
 }
 
-std::vector<Hindrance> hindrances(const OutboxManager& manager, const std::string& id) {
-  std::vector<Hindrance> found;
+std::vector<BlockReason> hindrances(const OutboxManager& manager, const std::string& id) {
+  std::vector<BlockReason> found;
   const std::optional<Explanation> explanation = manager.explain(id);
   REQUIRE(explanation);
   for (const Reason& reason : explanation->reasons) {
@@ -109,7 +109,7 @@ std::vector<Hindrance> hindrances(const OutboxManager& manager, const std::strin
   return found;
 }
 
-bool has(const std::vector<Hindrance>& found, Hindrance wanted) {
+bool has(const std::vector<BlockReason>& found, BlockReason wanted) {
   return std::find(found.begin(), found.end(), wanted) != found.end();
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("P4: a blocked session stops in the file, for every manager and over a
     CHECK(blocked[0].reason == "no");
     CHECK(blocked[0].waiting == 2);
     CHECK(blocked[0].since == world.clock->wallNow());
-    CHECK(has(hindrances(manager, "d"), Hindrance::sessionBlocked));
+    CHECK(has(hindrances(manager, "d"), BlockReason::sessionBlocked));
     CHECK(manager.explain("c")->sentence.find("sequence 2 of its session became a dead letter") != std::string::npos);
     CHECK(manager.verify().clean());
   }
@@ -250,7 +250,7 @@ TEST_CASE("row 11: a pause of a session or a peer is kept over a restart, obeyed
     World::enqueue(manager, "t", "b");
     manager.drainOnce();
     CHECK(world.sent() == Ids{"b"});
-    CHECK(has(hindrances(manager, "a"), Hindrance::sessionPaused));
+    CHECK(has(hindrances(manager, "a"), BlockReason::sessionPaused));
     CHECK(manager.pause("default"));
     CHECK_FALSE(manager.pause("default"));
     World::enqueue(manager, "t", "c");
@@ -258,7 +258,7 @@ TEST_CASE("row 11: a pause of a session or a peer is kept over a restart, obeyed
   OutboxManager manager = world.open();
   manager.drainOnce();
   CHECK(world.sent() == Ids{"b"});
-  CHECK(has(hindrances(manager, "c"), Hindrance::peerPaused));
+  CHECK(has(hindrances(manager, "c"), BlockReason::peerPaused));
   REQUIRE(manager.peers().size() == 1);
   CHECK((manager.peers()[0].state == PeerState::paused));
   CHECK(manager.peers()[0].since == world.clock->wallNow());
@@ -322,15 +322,15 @@ TEST_CASE("row 11: the circuit is visible: up, down, held, disabled, and up agai
   CHECK(status().since == world.clock->wallNow());
   CHECK(status().nextProbeAt > world.clock->wallNow());
   CHECK(status().lastError == "as scripted");
-  CHECK(has(hindrances(manager, "a"), Hindrance::peerDown));
+  CHECK(has(hindrances(manager, "a"), BlockReason::peerDown));
   world.fail(RequestOutcome::peerRefused);
   manager.drainOnce();
   CHECK((status().state == PeerState::held));
-  CHECK(has(hindrances(manager, "a"), Hindrance::peerHeld));
+  CHECK(has(hindrances(manager, "a"), BlockReason::peerHeld));
   world.fail(RequestOutcome::peerGone);
   manager.drainOnce();
   CHECK((status().state == PeerState::disabled));
-  CHECK(has(hindrances(manager, "a"), Hindrance::peerDisabled));
+  CHECK(has(hindrances(manager, "a"), BlockReason::peerDisabled));
   world.ackAll();
   const std::size_t requests = world.sender->requests();
   world.clock->advance(24h);
@@ -370,7 +370,7 @@ TEST_CASE("row 11: what a rate limit holds back is explained by the manager that
   World::enqueue(manager, "s", "b");
   manager.start();
   world.sender->waitForFrames(1);
-  while (!has(hindrances(manager, "b"), Hindrance::rateLimited)) {
+  while (!has(hindrances(manager, "b"), BlockReason::rateLimited)) {
     std::this_thread::yield();
   }
   CHECK(manager.peers()[0].rateLimitedUntil == world.clock->wallNow() + 1min);

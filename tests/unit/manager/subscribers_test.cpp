@@ -1,7 +1,7 @@
 // Goal: one subscriber can neither harm another nor be called after it left.
 // Method: the list alone, called from one or two threads.
 
-#include "manager/subscribers.hpp"
+#include "manager/run/subscribers.hpp"
 
 #include <doctest/doctest.h>
 

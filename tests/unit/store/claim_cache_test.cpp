@@ -1,7 +1,7 @@
 // Goal: a claim out of memory says what the file says: the same frame, and nothing of a row or a session that was
 // changed meanwhile, whoever changed it. Method: each way in which what is remembered becomes wrong.
 
-#include "store/claim_cache.hpp"
+#include "store/sqlite/cache/claim_cache.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "store/orders.hpp"
+#include "store/sqlite/peers/holds.hpp"
 #include "store_world.hpp"
 
 namespace ackbox::testing {
@@ -174,7 +174,7 @@ TEST_CASE("a session that is known obeys what was ordered since, and tells what 
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::notDue);
   }
   SUBCASE("forgotten by its peer") {
-    delivery::PeerNews news;
+    delivery::PeerIdentity news;
     news.peer = store->peers().front().key;
     news.session = session;
     news.store = "another";

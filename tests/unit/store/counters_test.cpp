@@ -8,10 +8,10 @@
 #include <map>
 
 #include "ackbox/diagnosis.hpp"
-#include "store/dead_letters.hpp"
-#include "store/orders.hpp"
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/outbound/dead_letters.hpp"
+#include "store/sqlite/peers/holds.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

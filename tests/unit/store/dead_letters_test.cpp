@@ -2,7 +2,7 @@
 // a bounded number of dead letters and at nothing else.
 // Method: stores with dead letters made by settles; slices of two rows; the verifier as the judge of the counters.
 
-#include "store/dead_letters.hpp"
+#include "store/sqlite/outbound/dead_letters.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

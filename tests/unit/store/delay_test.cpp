@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "unit/store/store_world.hpp"
 
 namespace ackbox {
@@ -110,7 +110,7 @@ TEST_CASE("explain and find say that a message is not to be sent yet") {
   const auto explanation = reader.explain(world.receipt.messageId);
   REQUIRE(explanation);
   REQUIRE_FALSE(explanation->reasons.empty());
-  CHECK(explanation->reasons[0].hindrance == Hindrance::notBefore);
+  CHECK(explanation->reasons[0].hindrance == BlockReason::notBefore);
   CHECK(explanation->reasons[0].until == world.row.dueAt);
   CHECK(reader.find(world.receipt.messageId)->dueAt == world.row.dueAt);
 }
@@ -129,7 +129,7 @@ TEST_CASE("an unordered row in backoff is not given out, and explained so") {
   CHECK(claim().sessions.at(0).status == ClaimStatus::notDue);
   const auto explanation = store::Reader(world.file, world.options).explain(receipt.messageId);
   REQUIRE(explanation->reasons.size() == 1);
-  CHECK(explanation->reasons[0].hindrance == Hindrance::backoff);
+  CHECK(explanation->reasons[0].hindrance == BlockReason::backoff);
   CHECK(explanation->reasons[0].detail == "busy");
   // A calendar set back by more than any backoff: the row is due.
   world.clock->step(-24h);

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "store/orders.hpp"
+#include "store/sqlite/peers/holds.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -88,7 +88,7 @@ TEST_CASE("row 11: a row is told together with the orders that came before it, a
   const auto theirs = world.open();
   const std::string peer = ours->peers()[0].name;
   ours->takeNewRows(10);
-  CHECK_FALSE(ours->takeNewRows(10).halts);
+  CHECK_FALSE(ours->takeNewRows(10).holds);
   theirs->begin(true);
   theirs->orders().pausePeer(peer);
   theirs->commit();
@@ -98,10 +98,10 @@ TEST_CASE("row 11: a row is told together with the orders that came before it, a
   inTransaction(*ours, [] {});
   const auto news = ours->takeNewRows(10);
   CHECK(keysOf(news) == Keys{1});
-  REQUIRE(news.halts);
-  REQUIRE(news.halts->peers.size() == 1);
-  CHECK(news.halts->peers[0].isPaused);
-  CHECK_FALSE(ours->takeNewRows(10).halts);
+  REQUIRE(news.holds);
+  REQUIRE(news.holds->peers.size() == 1);
+  CHECK(news.holds->peers[0].isPaused);
+  CHECK_FALSE(ours->takeNewRows(10).holds);
 }
 
 TEST_CASE("the backlog comes in chunks, and own commits in between are neither lost nor told twice") {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "counting_vfs.hpp"
-#include "store/checkpointer.hpp"
+#include "sqlite/checkpointer.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
-#include "store/reader.hpp"
-#include "store/uuid.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/schema/uuid.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
-#include "store/foreign_writer.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/outbound/application_writer.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "unit/store/store_world.hpp"
 
 namespace ackbox {
@@ -87,7 +87,7 @@ TEST_CASE("row 17: a repetition long after the retention stores nothing while it
   world.options.ackedRetention = 1'000h;
   const auto store = world.open();
   SQLite::Database connection(world.file.string(), SQLite::OPEN_READWRITE);
-  store::ForeignWriter writer(connection, world.options, {});
+  store::ApplicationWriter writer(connection, world.options, {});
   const auto repeat = [&](const std::string& key) {
     const EnqueueReceipt inStore = enqueueOne(*store, keyed(key));
     connection.exec("BEGIN IMMEDIATE");
@@ -149,7 +149,7 @@ TEST_CASE("row 17: in the caller's transaction the key commits or rolls back wit
   StoreWorld world;
   const auto store = world.open();
   SQLite::Database connection(world.file.string(), SQLite::OPEN_READWRITE);
-  store::ForeignWriter writer(connection, world.options, {});
+  store::ApplicationWriter writer(connection, world.options, {});
   connection.exec("BEGIN IMMEDIATE");
   CHECK(writer.enqueue(keyed("k")).isNew());
   CHECK_FALSE(writer.enqueue(keyed("k")).isNew());

@@ -2,13 +2,13 @@
 // last word kept where a sender may need it.
 // Method: two stores on one file; frames added, claimed and completed by hand; lives in the test's hands.
 
-#include "store/inbox.hpp"
+#include "store/sqlite/inbound/inbox.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

@@ -1,7 +1,7 @@
 // Goal: what the histogram says of a duration is as near as it promises, and comes back from its bytes unchanged.
 // Method: record every kind of magnitude, compare quantiles with the sorted durations; feed it bytes that are not its.
 
-#include "store/latency_histogram.hpp"
+#include "store/sqlite/outbound/latency_histogram.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,9 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/peer_status.hpp"
-#include "store/dead_letters.hpp"
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/outbound/dead_letters.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -17,12 +17,12 @@ TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in 
   StoreWorld world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}, {.name = "eve", .agent = "urn:eve"}, {.name = "mute"}};
   const auto store = world.open();
-  using Kind = store::Store::LaterWord::Kind;
+  using Kind = store::Store::AckEventOutcome::Kind;
   const auto later = [&](const char* agent, const std::string& id, Outcome outcome, std::string code = {}) {
     FrameResult word;
     word.outcome = outcome;
     word.code = std::move(code);
-    return inTransaction(*store, [&] { return store->applyWord(agent, id, 0, word); });
+    return inTransaction(*store, [&] { return store->applyAckEvent(agent, id, 0, word); });
   };
   for (const char* id : {"pending", "sending", "sent", "term", "again"}) {
     Frame frame = frameOf(id, "{}", id);
@@ -73,11 +73,11 @@ TEST_CASE("P5: a late word about the number before a redrive does not touch the 
   Frame frame = frameOf("s", "{}", "m");
   frame.peer = "bob";
   REQUIRE(enqueueOne(*store, frame).isNew());
-  using Kind = store::Store::LaterWord::Kind;
+  using Kind = store::Store::AckEventOutcome::Kind;
   const auto later = [&](std::uint64_t sequence, Outcome outcome) {
     FrameResult word;
     word.outcome = outcome;
-    return inTransaction(*store, [&] { return store->applyWord("urn:bob", "m", sequence, word); });
+    return inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", "m", sequence, word); });
   };
   CHECK(later(1, Outcome::term).kind == Kind::settled);
   const auto redriven =
@@ -109,7 +109,7 @@ TEST_CASE("P4: a later word that gives a message up blocks its session where the
     REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::defer)));
     const delivery::SessionRelease release{.session = first.session, .dueAt = {}, .previousSequence = 1};
     inTransaction(*store, [&] { store->release({&release, 1}); });
-    inTransaction(*store, [&] { return store->applyWord("urn:bob", std::string(session) + "-1", 1, word); });
+    inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", std::string(session) + "-1", 1, word); });
     const delivery::SessionClaim second{fresh.rows[1].session, {fresh.rows[1].key}};
     const auto next = inTransaction(*store, [&] { return store->claim({&second, 1}); });
     CHECK((next.sessions.at(0).status ==
@@ -132,9 +132,9 @@ TEST_CASE("P4: a later ACK, or a word that is not taken, blocks nothing") {
   const auto later = [&](const char* agent, std::uint64_t sequence, Outcome outcome) {
     FrameResult word;
     word.outcome = outcome;
-    return inTransaction(*store, [&] { return store->applyWord(agent, "m", sequence, word).kind; });
+    return inTransaction(*store, [&] { return store->applyAckEvent(agent, "m", sequence, word).kind; });
   };
-  using Kind = store::Store::LaterWord::Kind;
+  using Kind = store::Store::AckEventOutcome::Kind;
   CHECK(later("urn:eve", 1, Outcome::term) == Kind::refused);
   CHECK(later("urn:bob", 2, Outcome::term) == Kind::ignored);
   CHECK(later("urn:bob", 1, Outcome::ack) == Kind::settled);
@@ -145,12 +145,12 @@ TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what
   StoreWorld world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
   const auto store = world.open();
-  using Kind = store::Store::LaterWord::Kind;
+  using Kind = store::Store::AckEventOutcome::Kind;
   Frame frame = frameOf("s", "{}", "m");
   frame.peer = "bob";
   REQUIRE(enqueueOne(*store, frame).isNew());
   const auto hear = [&](std::optional<PeerResetKind> found, const char* name) {
-    delivery::PeerNews news;
+    delivery::PeerIdentity news;
     news.peer = 1;
     for (const store::PeerRow& peer : store->peers()) {
       news.peer = peer.name == "bob" ? peer.key : news.peer;
@@ -163,7 +163,7 @@ TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what
   const auto later = [&](const char* origin) {
     FrameResult word;
     word.outcome = Outcome::ack;
-    return inTransaction(*store, [&] { return store->applyWord("urn:bob", "m", 0, word, origin); }).kind;
+    return inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", "m", 0, word, origin); }).kind;
   };
   hear(std::nullopt, "one");
   const store::NewRows fresh = store->takeNewRows(100);
@@ -206,8 +206,8 @@ TEST_CASE("P4: what a word of its own has acknowledged is named as the next fram
   inTransaction(*store, [&] { store->release({&release, 1}); });
   FrameResult word;
   word.outcome = Outcome::ack;
-  REQUIRE(inTransaction(*store, [&] { return store->applyWord("urn:bob", "first", 0, word); }).kind ==
-          store::Store::LaterWord::Kind::settled);
+  REQUIRE(inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", "first", 0, word); }).kind ==
+          store::Store::AckEventOutcome::Kind::settled);
   const delivery::SessionClaim claim{fresh.rows[1].session, {fresh.rows[1].key}};
   const auto reply = inTransaction(*store, [&] { return store->claim({&claim, 1}); });
   CHECK(reply.sessions.front().previousSequence == 1);

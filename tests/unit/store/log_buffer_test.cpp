@@ -10,7 +10,7 @@
 #include <random>
 #include <string>
 
-#include "store/log_buffer.hpp"
+#include "sqlite/wal/log_buffer.hpp"
 
 using ackbox::store::LogBuffer;
 

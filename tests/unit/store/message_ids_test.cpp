@@ -1,7 +1,7 @@
 // Goal: a message is found by its id, and no id is another's, though only few ids are in an index. Method: an id at
 // each place where it may stand, and the moves between them.
 
-#include "store/message_ids.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "store/dead_letters.hpp"
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/outbound/dead_letters.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 namespace ackbox::testing {

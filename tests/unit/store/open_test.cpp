@@ -14,9 +14,9 @@
 #include "ackbox/error.hpp"
 #include "counting_vfs.hpp"
 #include "schema_version_1.hpp"
-#include "store/reader.hpp"
-#include "store/schema.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
+#include "store/sqlite/schema/schema.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

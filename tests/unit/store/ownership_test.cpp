@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "delivery/types.hpp"
-#include "store/reader.hpp"
+#include "store/sqlite/read/reader.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

@@ -2,17 +2,17 @@
 // message is never full, and `repair` makes every gauge true again, also beside a running agent. Method: rows and
 // gauges changed by SQL behind a store's back; `verify` judges.
 
-#include "store/recount.hpp"
+#include "store/sqlite/schema/recount.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "store/foreign_writer.hpp"
-#include "store/inbox.hpp"
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/inbound/inbox.hpp"
+#include "store/sqlite/outbound/application_writer.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -114,7 +114,7 @@ TEST_CASE("an application's own connection enqueues to a queue without a message
   change(world, "DELETE FROM ackbox_outbox");
   {
     SQLite::Database application(world.file.string(), SQLite::OPEN_READWRITE);
-    store::ForeignWriter writer(application, world.options, {});
+    store::ApplicationWriter writer(application, world.options, {});
     application.exec("BEGIN IMMEDIATE");
     CHECK(writer.enqueue(frameOf("s")).status == EnqueueStatus::stored);
     application.exec("COMMIT");

@@ -2,7 +2,7 @@
 // it ever says anything else than it would say if each change were written at once. Method: as many sessions as the
 // ways of writing tell apart, and each way in which memory and file could part.
 
-#include "store/session_states.hpp"
+#include "store/sqlite/cache/session_states.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "store/orders.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/peers/holds.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 namespace ackbox::testing {
@@ -161,7 +161,7 @@ TEST_CASE("what moved in the commit in which its peer is found to have forgotten
   const store::ClaimReply reply = claimOneEach(*store, 1);
   inTransaction(*store, [&] {
     finish(*store, reply);
-    delivery::PeerNews news;
+    delivery::PeerIdentity news;
     news.peer = store->peers().front().key;
     news.session = reply.sessions.front().session;
     news.store = "another";

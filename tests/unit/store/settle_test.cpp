@@ -9,8 +9,8 @@
 
 #include "ackbox/error.hpp"
 #include "delivery/transition.hpp"
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

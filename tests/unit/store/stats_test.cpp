@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

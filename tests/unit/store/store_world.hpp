@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "store/liveness.hpp"
-#include "store/store.hpp"
+#include "store/sqlite/peers/liveness.hpp"
+#include "store/sqlite/store.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 

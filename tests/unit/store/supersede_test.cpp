@@ -5,9 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
-#include "store/foreign_writer.hpp"
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/outbound/application_writer.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "unit/store/store_world.hpp"
 
 namespace ackbox {
@@ -128,7 +128,7 @@ TEST_CASE("in the caller's transaction the replacement commits or rolls back wit
   const auto store = world.open();
   const EnqueueReceipt first = enqueueOne(*store, latest("k"));
   SQLite::Database connection(world.file.string(), SQLite::OPEN_READWRITE);
-  store::ForeignWriter writer(connection, world.options, {});
+  store::ApplicationWriter writer(connection, world.options, {});
   const store::Reader reader(world.file, world.options);
   connection.exec("BEGIN IMMEDIATE");
   CHECK(writer.enqueue(latest("k")).supersededId == first.messageId);

@@ -5,9 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
-#include "store/dead_letters.hpp"
-#include "store/reader.hpp"
-#include "store/verify.hpp"
+#include "store/sqlite/outbound/dead_letters.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "unit/store/store_world.hpp"
 
 namespace ackbox {

@@ -1,7 +1,7 @@
 // Goal: P10: verify finds each broken invariant and names table and row; a file that the store wrote has none.
 // Method: a file with a message in every state, and a table of statements that break one invariant each.
 
-#include "store/verify.hpp"
+#include "store/sqlite/read/verify.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "store/message_ids.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

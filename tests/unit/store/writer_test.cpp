@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
-#include "store/reader.hpp"
+#include "store/sqlite/read/reader.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

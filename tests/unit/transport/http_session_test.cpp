@@ -224,7 +224,7 @@ TEST_CASE("P11: a connection gives way until a request has proved whom it is fro
   stage.stream->say(request());
   // Somebody is at work for it, and it may prove itself.
   CHECK_FALSE(stage.session->isIdler());
-  stage.session->giveWay();
+  stage.session->evict();
   stage.run();
   CHECK_FALSE(stage.stream->isClosed);
   CHECK(stage.changed == 1);
@@ -232,7 +232,7 @@ TEST_CASE("P11: a connection gives way until a request has proved whom it is fro
   CHECK(stage.stream->isWriting());
   CHECK(stage.session->isIdler());
   CHECK(stage.changed == 2);
-  stage.session->giveWay();
+  stage.session->evict();
   stage.run();
   CHECK(stage.hasClosed());
   CHECK(stage.options->totals->gaveWay == 1);
@@ -247,7 +247,7 @@ TEST_CASE("P11: a connection that has proved whom it is from does not give way, 
   stage.stream->say(request());
   stage.respond(false);
   CHECK_FALSE(stage.session->isIdler());
-  stage.session->giveWay();
+  stage.session->evict();
   stage.run();
   CHECK_FALSE(stage.stream->isClosed);
 }

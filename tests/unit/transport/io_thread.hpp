@@ -16,7 +16,7 @@ public:
 
   [[nodiscard]] boost::asio::io_context::executor_type executor() { return context_.get_executor(); }
 
-  /// Returns when there is nothing left to run: what leaves an operation pending makes the test hang and fail.
+  /// Returns when there is nothing left to run: what leaves an operation pending makes the test open and fail.
   void finish() {
     work_.reset();
     if (thread_.joinable()) {

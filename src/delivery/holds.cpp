@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <vector>
+
+#include "delivery/machine_body.hpp"
+
+namespace ackbox::delivery {
+
+void Machine::applyHolds(const HoldSnapshot& holds, const Now& now, Actions& actions) {
+  for (const PeerHolds& held : holds.peers) {
+    body_->applyHold(held, now);
+  }
+  std::vector<SessionKey> free;
+  std::set_difference(body_->halted.begin(), body_->halted.end(), holds.sessions.begin(), holds.sessions.end(),
+                      std::back_inserter(free));
+  for (const SessionKey session : free) {
+    body_->halted.erase(session);
+    body_->wake(body_->sessions.at(session));
+  }
+  body_->startRequests(now, actions);
+}
+
+void Machine::Body::applyHold(const PeerHolds& held, const Now& now) {
+  const auto place = peers.find(held.record.peer);
+  if (place == peers.end()) {
+    return;
+  }
+  Peer& peer = place->second;
+  const bool isFirst = !peer.hasOrders;
+  const bool isResumed = !isFirst && held.resumes > peer.resumes;
+  peer.hasOrders = true;
+  peer.resumes = held.resumes;
+  peer.isPaused = held.isPaused;
+  if (isFirst && held.record.down) {
+    peer.recordedDown = true;
+    if (options.restoresHealth) {
+      peer.health.restore(held.record, now);
+      peer.rampRequests = 1;
+      peer.frameLimit = 1;
+    }
+  }
+  const bool isDisabled = held.record.hold == PeerHold::disabled;
+  // What another process was told counts here as well: that the peer is gone, and that it answers again.
+  if (isResumed || (peer.sawDisabled && !isDisabled && peer.health.hold() == PeerHold::disabled)) {
+    peer.health.probeNow(now);
+  }
+  if (isDisabled && peer.health.hold() != PeerHold::disabled) {
+    peer.health.disable(held.record);
+  }
+  peer.sawDisabled = isDisabled;
+  touch(peer);
+}
+
+const RetryPolicy& Machine::Body::retryOf(const Session& session) const {
+  return session.policy.retry == nullptr ? options.retry : *session.policy.retry;
+}
+
+bool Machine::Body::isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now) {
+  openClock.look(now);
+  return horizonPassed(retryOf(session), row, openClock, options.horizonGrace, now);
+}
+
+std::vector<PeerKey> Machine::takeChangedPeers() {
+  std::vector<PeerKey> keys;
+  keys.reserve(body_->changed.size());
+  for (Peer* peer : body_->changed) {
+    peer->isChanged = false;
+    keys.push_back(peer->key);
+  }
+  body_->changed.clear();
+  return keys;
+}
+
+}  // namespace ackbox::delivery

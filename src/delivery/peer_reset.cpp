@@ -1,0 +1,163 @@
+// Whether the peer and this store remember the same. Each answer tells which store gave it and how far that has come in
+// each session of the request. Less than it had: the peer has forgotten. More than we ever sent: we have.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "delivery/machine_body.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+constexpr const char* kDisowned =
+    "stale-epoch: the peer knows messages of this store that this file does not; the file was restored from a backup, "
+    "or is a copy of one in use. Go on with the newer file. Without it, pending messages must be sent from a new file: "
+    "those from before the backup may have taken effect, and would again; those enqueued since have not";
+
+}  // namespace
+
+void Machine::peerKnown(PeerKey peer, std::string store, std::uint64_t storeEpoch) {
+  Peer& known = body_->peerOf(peer);
+  known.store = std::move(store);
+  known.storeEpoch = storeEpoch;
+}
+
+bool Machine::Body::isOfLostStore(const Request& request, const SendReport& report) {
+  return request.id <= request.peer->metAt && !report.store.empty() && report.store != request.peer->store;
+}
+
+void Machine::Body::meet(const Request& request, const SendReport& report, Actions& actions) {
+  Peer& peer = *request.peer;
+  const bool isKnown = report.store == peer.store && report.storeEpoch <= peer.storeEpoch;
+  // An answer that the old store gave may come after one of the new.
+  if (report.store.empty() || isKnown || request.id <= peer.metAt) {
+    return;
+  }
+  PeerIdentity news{.peer = peer.key, .store = report.store, .storeEpoch = report.storeEpoch};
+  if (!peer.store.empty() && report.store != peer.store) {
+    news.found = PeerResetKind::peerLost;
+    peer.metAt = lastRequest;
+    // The new one has never known another file.
+    peer.disowned.clear();
+    for (auto& [key, session] : sessions) {
+      if (session.peer == &peer) {
+        session.doubt.reset();
+      }
+    }
+  }
+  peer.store = report.store;
+  peer.storeEpoch = report.storeEpoch;
+  actions.news.push_back(std::move(news));
+}
+
+std::optional<PeerIdentity> Machine::Body::whetherStale(const Request& request, const SendReport& report) {
+  Peer& peer = *request.peer;
+  if (std::none_of(report.results.begin(), report.results.end(), isStale)) {
+    // An epoch is seen in sessions only, and of what is taken.
+    bool isAnyTaken = false;
+    for (std::size_t index = 0; index < request.items.size(); ++index) {
+      const Outcome outcome = report.results[index].outcome;
+      isAnyTaken = isAnyTaken ||
+                   (request.items[index].row.sequence != 0 && (outcome == Outcome::ack || outcome == Outcome::defer));
+    }
+    if (isAnyTaken) {
+      peer.staleAt = 0;
+      own(peer, 0);
+    }
+    return std::nullopt;
+  }
+  // A request that begins from now on has the file's epoch as of now: a newer one, if another process opened the file.
+  if (peer.staleAt == 0 || request.id <= peer.staleAt || request.ownEpoch > peer.staleEpoch) {
+    peer.staleAt = std::max(peer.staleAt, lastRequest);
+    peer.staleEpoch = std::max(peer.staleEpoch, request.ownEpoch);
+    return std::nullopt;
+  }
+  PeerIdentity found;
+  found.peer = peer.key;
+  found.found = PeerResetKind::selfRestored;
+  return found;
+}
+
+const SessionWord* Machine::Body::wordOn(const SendReport& report, std::size_t firstItem, Items items,
+                                         std::size_t& told) {
+  if (isUnit(items.front().session->key)) {
+    return nullptr;
+  }
+  if (told < report.sessions.size() && report.sessions[told].firstFrame == firstItem) {
+    return &report.sessions[told++];
+  }
+  const auto word = std::find_if(report.sessions.begin(), report.sessions.end(),
+                                 [&](const SessionWord& one) { return one.firstFrame == firstItem; });
+  return word == report.sessions.end() ? nullptr : &*word;
+}
+
+bool Machine::Body::mistrusts(Items items, std::uint64_t confirmed, const SessionWord& word) {
+  Session& session = *items.front().session;
+  if (word.isOther) {
+    return true;
+  }
+  const auto isAccepted = [&word](const Request::Item& item) { return item.row.sequence == word.accepted; };
+  // Of a number alone, without an id, no more can be known than that it was given away.
+  const bool isOfRequest = word.acceptedId.empty() ? word.accepted <= items.back().row.sequence
+                                                   : std::any_of(items.rbegin(), items.rend(), isAccepted);
+  if (word.accepted <= confirmed || isOfRequest) {
+    return false;
+  }
+  // Its answer may have been lost, or this file may never have known it: the store can tell.
+  session.doubt = AcceptedFrame{word.accepted, word.acceptedId};
+  return true;
+}
+
+PeerIdentity Machine::Body::selfRestored(PeerKey peer, const Session& session, std::uint64_t confirmed,
+                                         std::uint64_t accepted) {
+  PeerIdentity found;
+  found.peer = peer;
+  found.found = PeerResetKind::selfRestored;
+  found.session = session.key;
+  found.expected = confirmed;
+  found.accepted = accepted;
+  return found;
+}
+
+void Machine::Body::reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
+                                    const SessionWord& word, const SendReport& report, Actions& actions) {
+  // All of the peer's sessions begin anew when its store is another; that was told.
+  if (request.id <= request.peer->metAt) {
+    return;
+  }
+  PeerIdentity news;
+  news.peer = request.peer->key;
+  news.found = PeerResetKind::peerRestored;
+  news.store = report.store;
+  news.storeEpoch = report.storeEpoch;
+  news.session = session.key;
+  news.expected = predecessor;
+  news.accepted = word.accepted;
+  // What a session had before the peer went back, it may tell long after the others.
+  news.isFresh = session.restoresSeen == request.peer->restores;
+  request.peer->restores += news.isFresh ? 1 : 0;
+  actions.news.push_back(std::move(news));
+}
+
+void Machine::Body::disown(const Request& request, const PeerIdentity& found, const Now& now, Actions& actions) {
+  // Told once, in however many sessions it shows.
+  if (request.peer->disowned.empty()) {
+    actions.news.push_back(found);
+  }
+  request.peer->disowned.insert(found.session);
+  keepDisowned(request, now, actions);
+}
+
+void Machine::Body::keepDisowned(const Request& request, const Now& now, Actions& actions) {
+  SendReport report;
+  report.outcome = RequestOutcome::peerRefused;
+  report.error = kDisowned;
+  peerFailed(request, PeerHealth::Failure::refused, report, now, actions);
+}
+
+void Machine::Body::own(Peer& peer, SessionKey session) {
+  peer.disowned.erase(session);
+}
+
+}  // namespace ackbox::delivery

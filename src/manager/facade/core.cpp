@@ -1,0 +1,435 @@
+#include "manager/facade/core.hpp"
+
+#include <algorithm>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <exception>
+#include <utility>
+
+#include "manager/facade/jobs.hpp"
+#include "manager/run/engine.hpp"
+#include "manager/run/puller.hpp"
+#include "manager/run/senders.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+OutboxOptions completed(OutboxOptions options) {
+  validate(options);
+  if (!options.clock) {
+    options.clock = systemClock();
+  }
+  if (!options.random) {
+    options.random = systemRandom();
+  }
+  if (options.peers.empty() && !options.adoptPeers) {
+    options.peers.emplace_back();
+  }
+  Senders::introduceOwn(options.peers);
+  return options;
+}
+
+// With the peers that the store took over from the file.
+OutboxOptions withPeersOf(const store::Store& store, OutboxOptions options) {
+  for (const store::PeerRow& row : store.peers()) {
+    const auto given = [&](const PeerOptions& peer) { return peer.name == row.name; };
+    if (std::none_of(options.peers.begin(), options.peers.end(), given)) {
+      PeerOptions& peer = options.peers.emplace_back();
+      peer.name = row.name;
+      peer.url = row.url;
+      peer.agent = row.agent;
+      peer.maxRequests = row.maxRequests;
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+Core::Core(const std::filesystem::path& file, OutboxOptions options)
+    : file_(std::filesystem::absolute(file)),
+      store_({file, options, nullptr}),
+      options_(withPeersOf(store_, std::move(options))),
+      origin_(store_.origin()),
+      logFile_(store_.logFile()),
+      ownersFile_(store_.ownersFile()),
+      reader_(file, options_),
+      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock)),
+      puller_(std::make_unique<Puller>(*this)),
+      waiters_(writer_, options_),
+      writer_(store_, [this](store::Store& store) { return afterCommit(store); }) {
+  if (options_.storeExecutor) {
+    writer_.runOn(options_.storeExecutor);
+  } else {
+    writer_.startThread();
+  }
+}
+
+Core::~Core() {
+  waiters_.close();
+  // A run holds the core, so none is left; its thread may be the one that lets go of the core.
+  if (ownThread_.joinable()) {
+    if (ownThread_.get_id() == std::this_thread::get_id()) {
+      ownThread_.detach();
+    } else {
+      ownThread_.join();
+    }
+  }
+}
+
+std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
+  return {new Core(file, completed(std::move(options))), [](Core* core) {
+            // The core joins its writer's thread, so a last reference dropped there is passed to another one.
+            if (!core->writer().runsInThisThread()) {
+              delete core;
+            } else if (const auto post = core->options().storeExecutor) {
+              post([core] { delete core; });
+            } else {
+              std::thread([core] { delete core; }).detach();
+            }
+          }};
+}
+
+void Core::setSender(std::shared_ptr<Sender> sender) {
+  if (sender) {
+    Senders::introduce(options_.peers, *sender);
+  }
+  const std::scoped_lock lock(mutex_);
+  sender_ = std::move(sender);
+}
+
+std::shared_ptr<Engine> Core::engine() const {
+  const std::scoped_lock lock(mutex_);
+  return engine_.lock();
+}
+
+template <typename Use>
+bool Core::withEngine(Use&& use) {
+  const std::shared_lock lock(*gate_);
+  const std::shared_ptr<Engine> running = engine();
+  if (running) {
+    use(*running);
+  }
+  return running != nullptr;
+}
+
+std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, RunMode mode, bool commitsHere) {
+  if (!engine_.expired()) {
+    throw Error(Errc::alreadyRunning, "a run is under way");
+  }
+  if (pulling_) {
+    throw Error(Errc::alreadyRunning, "messages are being claimed");
+  }
+  if (!Senders::suffice(options_.peers, sender_ != nullptr)) {
+    throw Error(Errc::noSender, "nothing can be delivered");
+  }
+  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, commitsHere);
+  engine_ = begun;
+  ++lastRun_;
+  return begun;
+}
+
+void Core::runEnded(const StopReport& report) {
+  // With the gate held: whoever found the engine before has let go of it, and nobody finds it any more.
+  const std::scoped_lock lock(*gate_, mutex_);
+  lastReport_ = report;
+  if (const std::shared_ptr<Engine> ended = engine_.lock()) {
+    ended->shut();
+  }
+  engine_.reset();
+  endedRun_ = lastRun_;
+  runEnded_.notify_all();
+}
+
+// What was posted to an ended run's thread before may still call subscribers there, who may ask for any lock: none is
+// held while the thread is waited for. By the end of a wait another run may have begun, whose thread goes on.
+void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
+  runEnded_.wait(lock, [this] { return !joining_; });
+  if (!engine_.expired() || !ownThread_.joinable() || ownThread_.get_id() == std::this_thread::get_id()) {
+    return;
+  }
+  joining_ = true;
+  std::thread ended = std::move(ownThread_);
+  lock.unlock();
+  ended.join();
+  lock.lock();
+  joining_ = false;
+  runEnded_.notify_all();
+}
+
+void Core::start() {
+  yieldToRun();
+  // One thread runs it, so the run needs no strand. It outlives what this call holds of the run.
+  const auto context = std::make_shared<boost::asio::io_context>();
+  std::unique_lock lock(mutex_);
+  joinOwnThread(lock);
+  if (!engine_.expired()) {
+    return;
+  }
+  if (ownThread_.joinable()) {
+    // It is this one, in a callback after its run's end: nobody could wait for it here.
+    ownThread_.detach();
+  }
+  const std::shared_ptr<Engine> begun = adopt(context->get_executor(), RunMode::continuous, true);
+  auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
+      context->get_executor());
+  begun->begin([core = shared_from_this(), guard](const StopReport& report) {
+    guard->reset();
+    core->runEnded(report);
+  });
+  ownThread_ = std::thread([core = shared_from_this(), context] { core->serve(*context); });
+}
+
+// What one handler throws takes nothing else with it: the context goes on with the next.
+void Core::serve(boost::asio::io_context& context) noexcept {
+  while (!context.stopped()) {
+    guarded([&context] { context.run(); });
+  }
+}
+
+void Core::complain(const std::string& what) noexcept {
+  try {
+    HealthEvent event;
+    event.check = HealthCheck::process;
+    event.raised = true;
+    event.value = 1;
+    event.at = clock().wallNow();
+    event.sentence = "something threw in this process, which goes on: " + what;
+    events_.health.emit(event);
+  } catch (...) {
+    // There is not even the memory to tell.
+  }
+}
+
+void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
+  std::error_code refused;
+  try {
+    yieldToRun();
+    const std::scoped_lock lock(*gate_, mutex_);
+    adopt(boost::asio::make_strand(executor), RunMode::continuous, false)
+        ->begin([core = shared_from_this(), executor, call = handler](const StopReport& report) {
+          core->runEnded(report);
+          boost::asio::dispatch(executor, [call] { call({}); });
+        });
+  } catch (const Error& error) {
+    refused = error.code();
+  }
+  if (refused) {
+    boost::asio::post(executor, [call = std::move(handler), refused] { call(refused); });
+  }
+}
+
+void Core::beginPull() {
+  const std::scoped_lock lock(mutex_);
+  if (!engine_.expired()) {
+    throw Error(Errc::alreadyRunning, "a run is under way");
+  }
+  pulling_ = true;
+}
+
+void Core::endPull() noexcept {
+  const std::scoped_lock lock(mutex_);
+  pulling_ = false;
+}
+
+// Not on the writer's thread, which those who claim wait for.
+void Core::yieldToRun() {
+  if (!writer_.runsInThisThread()) {
+    puller_->yieldToRun();
+  }
+}
+
+StopReport Core::stop() {
+  waiters_.cancel();
+  StopReport report = stopPull();
+  const StopReport ofRun = stopRun();
+  report.abandonedRequests += ofRun.abandonedRequests;
+  report.released += ofRun.released;
+  report.settled += ofRun.settled;
+  return report;
+}
+
+StopReport Core::stopPull() {
+  if (!writer_.runsInThisThread()) {
+    return puller_->stop();
+  }
+  const bool pulling = [this] {
+    const std::scoped_lock lock(mutex_);
+    return pulling_;
+  }();
+  if (pulling && options_.storeExecutor) {
+    options_.storeExecutor([core = shared_from_this()] { core->puller_->stop(); });
+  } else if (pulling) {
+    std::thread([core = shared_from_this()] { core->puller_->stop(); }).detach();
+  }
+  return {};
+}
+
+StopReport Core::stopRun() {
+  std::uint64_t stopped = 0;
+  bool needsThisThread = false;
+  withEngine([&](Engine& running) {
+    running.stop();
+    needsThisThread = running.needsThisThread();
+    const std::scoped_lock lock(mutex_);
+    // With the gate shared it cannot have ended meanwhile, so it is the last.
+    stopped = lastRun_;
+  });
+  std::unique_lock lock(mutex_);
+  // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
+  // completion tells.
+  const bool own = ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id();
+  if (needsThisThread || writer_.runsInThisThread() || !own) {
+    return {};
+  }
+  runEnded_.wait(lock, [&] { return endedRun_ >= stopped; });
+  const StopReport report = stopped != 0 && endedRun_ == stopped ? lastReport_ : StopReport{};
+  joinOwnThread(lock);
+  return report;
+}
+
+DrainReport Core::drain(bool untilIdle) {
+  if (writer_.runsInThisThread()) {
+    throw Error(Errc::wouldDeadlock, "nothing was drained");
+  }
+  yieldToRun();
+  // Of this pass alone: while this thread is still busy with its end, another may begin the next.
+  boost::asio::io_context context;
+  std::shared_ptr<Engine> pass;
+  {
+    std::unique_lock lock(mutex_);
+    joinOwnThread(lock);
+    pass = adopt(context.get_executor(), untilIdle ? RunMode::untilIdle : RunMode::once, true);
+    // Under the lock, so that nobody's stop comes before it.
+    pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
+  }
+  const auto guard = boost::asio::make_work_guard(context);
+  while (engine() == pass) {
+    try {
+      if (!writer_.help()) {
+        context.run_one();
+      }
+    } catch (...) {
+      // The caller is told; nobody else is to wait for this pass.
+      runEnded({});
+      throw;
+    }
+  }
+  // Let the sender close what it has open.
+  guarded([&context] { context.poll(); });
+  if (const std::error_code failure = pass->failure()) {
+    throw Error(static_cast<Errc>(failure.value()), "the pass ended early; what it had settled stays settled");
+  }
+  return pass->drained();
+}
+
+void Core::notify() noexcept {
+  withEngine([](Engine& running) { running.lookForCommits(); });
+}
+
+bool Core::ack(std::string_view messageId) {
+  auto settled = commitBlocking(writer_, false, [&](store::Store& store) { return store.ackById(messageId); });
+  if (!settled) {
+    return false;
+  }
+  AckedEvent event;
+  event.messageId = settled->message.messageId;
+  event.sequence = settled->message.sequence;
+  event.peer = settled->peer;
+  event.session = settled->session;
+  settledOutside(settled->message, [event](EventHub& events) { events.acked.emit(event); });
+  return true;
+}
+
+void Core::laterWord(const store::Store::AckEventOutcome& told, const FrameResult& word) {
+  using Kind = store::Store::AckEventOutcome::Kind;
+  if (told.kind == Kind::recalled) {
+    withEngine([&](Engine& running) { running.recalledOutside(told.message.session, told.message.key); });
+    return;
+  }
+  if (told.kind != Kind::settled) {
+    return;
+  }
+  const MessageEvent base{told.message.messageId, told.peer, told.session, told.message.sequence};
+  if (word.outcome == Outcome::ack) {
+    settledOutside(told.message, [event = AckedEvent{base, word.duplicate, word.result}](EventHub& events) {
+      events.acked.emit(event);
+    });
+  } else {
+    FailedEvent event{base, word.code.empty() ? "rejected" : word.code, word.detail.empty() ? word.code : word.detail};
+    settledOutside(told.message, [failed = std::move(event)](EventHub& events) { events.failed.emit(failed); });
+  }
+}
+
+Stats Core::stats() const {
+  const RefusalCounts::Values unwritten = refusals_->unwritten();
+  Stats stats = reader_.stats();
+  stats.refusedUnauthenticated += unwritten.unauthenticated;
+  stats.refusedForbidden += unwritten.forbidden;
+  return stats;
+}
+
+bool Core::running() const {
+  const std::scoped_lock lock(mutex_);
+  return !engine_.expired();
+}
+
+void Core::settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell) {
+  // Nothing holds the core any more when the last commits of its end are told of.
+  const std::shared_ptr<Core> self = weak_from_this().lock();
+  const bool heard =
+      self && withEngine([&](Engine& running) { running.settledOutside(self, message.session, message.key, tell); });
+  if (!heard) {
+    puller_->settledOutside(message.session, message.key);
+    tell(events_);
+  }
+}
+
+void Core::tellSuperseded(store::Store& store) {
+  for (const store::SupersededMessage& superseded : store.takeSuperseded()) {
+    SupersededEvent event;
+    event.messageId = superseded.message.messageId;
+    event.peer = superseded.peer;
+    event.session = superseded.session;
+    event.sequence = superseded.message.sequence;
+    event.supersededById = superseded.byMessageId;
+    event.supersededBySequence = superseded.bySequence;
+    settledOutside(superseded.message, [event](EventHub& events) { events.superseded.emit(event); });
+  }
+}
+
+// The run is woken when the store is free: its first step is a transaction, which would wait for the end of this one.
+store::Writer::Tell Core::afterCommit(store::Store& store) {
+  using Tell = store::Writer::Tell;
+  tellSuperseded(store);
+  waiters_.committed(store);
+  struct Listener {
+    // Held until the run is woken, so that it does not end before. Let go of after the run.
+    std::shared_lock<std::shared_mutex> gate;
+    std::shared_ptr<Engine> run;
+  };
+  Listener found{std::shared_lock(*gate_), engine()};
+  if (!found.run) {
+    store.stopDiscovery();
+    return {};
+  }
+  try {
+    const auto listener = std::make_shared<Listener>(std::move(found));
+    Tell wake = [listener] {
+      try {
+        listener->run->wake();
+      } catch (const std::exception&) {
+        // Its next poll takes in what is queued.
+      }
+    };
+    return listener->run->hear([this] { return takeNews(); }) ? std::move(wake) : Tell();
+  } catch (const std::exception&) {
+    // They are committed; the run's next poll reads them, or learns why it cannot.
+    return {};
+  }
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,175 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "ackbox/options.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "manager/facade/room_waiters.hpp"
+#include "manager/inbound/refusal_counts.hpp"
+#include "manager/run/commit_queue.hpp"
+#include "manager/run/peer_board.hpp"
+#include "manager/run/subscribers.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/store.hpp"
+#include "store/writer.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace ackbox::manager {
+
+/// How long a run goes on.
+enum class RunMode : std::uint8_t {
+  /// Until `stop`.
+  continuous,
+  /// One pass over what is due, then it ends by itself.
+  once,
+  /// Until nothing is due and nothing is under way, then it ends by itself.
+  untilIdle,
+};
+
+class Engine;
+class Puller;
+
+/// What the facades share: the store behind its writer, the reader, the subscribers, and the one run that may be
+/// delivering.
+///
+/// Thread-safety: all members may be called from any thread.
+class Core : public std::enable_shared_from_this<Core> {
+public:
+  /// `options` are valid and complete, see `makeCore`.
+  Core(const std::filesystem::path& file, OutboxOptions options);
+  ~Core();
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
+  [[nodiscard]] const OutboxOptions& options() const noexcept { return options_; }
+  [[nodiscard]] Clock& clock() const noexcept { return *options_.clock; }
+  [[nodiscard]] Random& random() const noexcept { return *options_.random; }
+  [[nodiscard]] store::Writer& writer() noexcept { return writer_; }
+  [[nodiscard]] const store::Reader& reader() const noexcept { return reader_; }
+  [[nodiscard]] RoomWaiters& waiters() noexcept { return waiters_; }
+  [[nodiscard]] Stats stats() const;
+  [[nodiscard]] EventHub& events() noexcept { return events_; }
+  [[nodiscard]] PeerBoard& peerBoard() noexcept { return peerBoard_; }
+  [[nodiscard]] RefusalCounts& refusals() noexcept { return *refusals_; }
+  [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
+
+  void setSender(std::shared_ptr<Sender> sender);
+  void start();
+  void run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
+  StopReport stop();
+  DrainReport drain(bool untilIdle);
+  [[nodiscard]] Puller& puller() noexcept { return *puller_; }
+  /// From then on no run begins. Throws `alreadyRunning` while one is under way.
+  void beginPull();
+  void endPull() noexcept;
+  /// Wakes the run, if there is one, to look for foreign commits.
+  void notify() noexcept;
+  /// Tells subscribers of something that went wrong in this process and is over: a handler of its own, or the user's
+  /// code in it, threw.
+  void complain(const std::string& what) noexcept;
+  /// Calls `work`. What it throws is told of, and ends neither its thread nor the process: the rest goes on.
+  template <typename Work>
+  void guarded(Work&& work) noexcept {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      complain(error.what());
+    } catch (...) {
+      complain("an exception that is no std::exception");
+    }
+  }
+  bool ack(std::string_view messageId);
+  /// A message was settled outside the run: the run forgets it, and `tell` tells subscribers where the run would.
+  void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell);
+  /// A peer's later word was committed: events and the run follow it.
+  void laterWord(const store::Store::AckEventOutcome& told, const FrameResult& word);
+  /// Whether a run is under way; asked without a reference to it, which could outstay it.
+  [[nodiscard]] bool running() const;
+
+  /// What lets the store claim a message for the run.
+  /// On the writer's thread, between transactions: rows that the run has not been told of.
+  [[nodiscard]] News takeNews() { return {store_.takeNewRows(kNewsChunk), store_.shared()}; }
+  [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
+  [[nodiscard]] const std::filesystem::path& ownersFile() const noexcept { return ownersFile_; }
+  /// See `RunHandoff`: shared by all but a run's end. Taken before mutex_ where both are.
+  [[nodiscard]] const std::shared_ptr<std::shared_mutex>& gate() const noexcept { return gate_; }
+
+private:
+  // Rows told at a time, so that a large backlog neither blocks the writer nor delays the first send.
+  static constexpr std::size_t kNewsChunk = 4096;
+
+  // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender. Call with mutex_ held.
+  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, RunMode mode, bool commitsHere);
+  void runEnded(const StopReport& report);
+  [[nodiscard]] store::Writer::Tell afterCommit(store::Store& store);
+  void tellSuperseded(store::Store& store);
+  [[nodiscard]] std::shared_ptr<Engine> engine() const;
+  /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
+  template <typename Use>
+  bool withEngine(Use&& use);
+  /// Without claims outstanding, a run may take over from the puller.
+  void yieldToRun();
+  StopReport stopRun();
+  StopReport stopPull();
+  void joinOwnThread(std::unique_lock<std::mutex>& lock);
+  // Does the work of `context` to its end.
+  void serve(boost::asio::io_context& context) noexcept;
+
+  const std::filesystem::path file_;
+  const std::shared_ptr<std::shared_mutex> gate_ = std::make_shared<std::shared_mutex>();
+  store::Store store_;
+  // With the peers that were taken over from the file.
+  const OutboxOptions options_;
+  const std::string origin_;
+  const std::filesystem::path logFile_;
+  const std::filesystem::path ownersFile_;
+  store::Reader reader_;
+  EventHub events_;
+  PeerBoard peerBoard_;
+  const std::shared_ptr<RefusalCounts> refusals_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable runEnded_;
+  // Guarded by mutex_.
+  std::shared_ptr<Sender> sender_;
+  // Weak: the run keeps itself alive through its pending work, and ends with its executor at the latest.
+  std::weak_ptr<Engine> engine_;
+  // The runs so far, of which the last may be under way, and up to which of them all have ended. Who waits for a run
+  // waits for its number: the next one may have its address.
+  std::uint64_t lastRun_ = 0;
+  std::uint64_t endedRun_ = 0;
+  std::thread ownThread_;
+  // Somebody waits for what was the own thread.
+  bool joining_ = false;
+  // Of `endedRun_`.
+  StopReport lastReport_;
+  bool pulling_ = false;
+
+  // Before writer_: none of its jobs is left when it ends.
+  const std::unique_ptr<Puller> puller_;
+
+  // Before writer_, which ends its attempt.
+  RoomWaiters waiters_;
+
+  // Last: its thread ends before anything that its jobs touch.
+  store::Writer writer_;
+};
+
+/// A core that may be let go of anywhere, even on its own writer's thread.
+[[nodiscard]] std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options);
+
+}  // namespace ackbox::manager

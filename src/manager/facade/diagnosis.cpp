@@ -1,0 +1,148 @@
+// The members of OutboxManager that explain and verify, and the sentence of an explanation.
+
+#include "ackbox/diagnosis.hpp"
+
+#include "ackbox/peer_status.hpp"
+#include "manager/facade/core.hpp"
+#include "manager/facade/sentence.hpp"
+#include "protocol/timestamp.hpp"
+#include "store/sqlite/read/verify.hpp"
+
+namespace ackbox {
+namespace {
+
+std::string processText(const Reason& reason) {
+  return reason.processId == 0 ? "an unknown process" : "process " + std::to_string(reason.processId);
+}
+
+std::string quoted(const std::string& detail) {
+  return detail.empty() ? std::string() : " (" + detail + ")";
+}
+
+std::string times(std::uint32_t count) {
+  return count == 1 ? "once" : std::to_string(count) + " times";
+}
+
+// `in 12 s`; what is over comes at once.
+std::string countdown(WallTime until, WallTime now) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - now).count();
+  return seconds > 0 ? "in " + std::to_string(seconds) + " s" : "now";
+}
+
+std::string behindText(const Reason& reason) {
+  if (reason.sequence == 0) {
+    return "others of its session may go before it, too far ahead to look for";
+  }
+  const std::string sequence = std::to_string(reason.sequence);
+  std::string text = "it waits behind " + sequence;
+  if (reason.retryCount != 0) {
+    text += "; " + sequence + " failed " + times(reason.retryCount);
+    text += reason.detail.empty() ? "" : ", last " + reason.detail;
+  }
+  return text;
+}
+
+std::string clause(const Reason& reason, const std::string& peer, WallTime now) {
+  const std::string until = protocol::formatTimestamp(reason.until);
+  switch (reason.hindrance) {
+    case BlockReason::acknowledged:
+      return "it was acknowledged, and its row is kept until " + until;
+    case BlockReason::deadLetter:
+      return "it was given up" + (reason.until == WallTime{} ? std::string() : " at " + until) + " with reason " +
+             reason.detail + "; retry or discard it";
+    case BlockReason::awaitsAck:
+      return "the peer has it and will acknowledge; it is sent again at " + until;
+    case BlockReason::inFlight:
+      return processText(reason) + " is sending it";
+    case BlockReason::ownerDead:
+      return processText(reason) + " died with it or its session in flight; the next look of a live one puts it back";
+    case BlockReason::expired:
+      return "it expired at " + until + " and fails when its turn comes";
+    case BlockReason::pastHorizon:
+      return "its horizon ended at " + until + " and it fails when its turn comes";
+    case BlockReason::notBefore:
+      return "it is not to be sent before " + until;
+    case BlockReason::behind:
+      return behindText(reason);
+    case BlockReason::sessionInFlight:
+      return processText(reason) + " has its session in flight";
+    case BlockReason::backoff:
+      return "it tries again " + countdown(reason.until, now) + ", at " + until + quoted(reason.detail);
+    case BlockReason::peerDown:
+      return "peer " + peer + " down since " + protocol::formatTimestamp(reason.since) + ", next probe " +
+             countdown(reason.until, now) + quoted(reason.detail);
+    case BlockReason::peerNotConfigured:
+      return "this process was not given the peer";
+    case BlockReason::notRunning:
+      break;
+    case BlockReason::sessionBlocked:
+      return "sequence " + std::to_string(reason.sequence) + " of its session became a dead letter at " + until +
+             " with reason " + reason.detail + " and blocks it; unblock the session, or redrive or discard that one";
+    case BlockReason::sessionPaused:
+      return "its session was paused at " + until + "; resume it";
+    case BlockReason::peerPaused:
+      return "the peer was paused at " + until + "; resume it";
+    case BlockReason::peerHeld:
+      return "the peer refuses us" + quoted(reason.detail) + " and is asked again at " + until +
+             "; mend that and resume the peer";
+    case BlockReason::peerDisabled:
+      return "the peer says that it is gone" + quoted(reason.detail) + "; mend its URL and resume the peer";
+    case BlockReason::rateLimited:
+      return "the peer's rate limit lets nothing go before " + until;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string manager::sentenceOf(const Explanation& explanation, std::string_view notRunning, WallTime now) {
+  const MessageInfo& message = explanation.message;
+  std::string sentence = "Message " + message.messageId + ", ";
+  if (message.sequence == 0) {
+    sentence += "unordered,";
+  } else {
+    sentence += "sequence " + std::to_string(message.sequence) + " of session " + message.session;
+  }
+  sentence.append(" to peer ").append(message.peer).append(", is ").append(toString(message.state)).append(": ");
+  if (explanation.reasons.empty()) {
+    return sentence + "nothing hinders it, it goes at the next claim.";
+  }
+  const char* separator = "";
+  for (const Reason& reason : explanation.reasons) {
+    sentence.append(separator);
+    if (reason.hindrance == BlockReason::notRunning) {
+      sentence.append(notRunning);
+    } else {
+      sentence.append(clause(reason, message.peer, now));
+    }
+    separator = "; ";
+  }
+  return sentence + '.';
+}
+
+std::optional<Explanation> OutboxManager::explain(std::string_view messageId) const {
+  std::optional<Explanation> explanation = core_->reader().explain(messageId);
+  if (!explanation) {
+    return std::nullopt;
+  }
+  if (explanation->message.state == MessageState::pending && !core_->running()) {
+    explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
+  }
+  if (explanation->message.state == MessageState::pending) {
+    for (const PeerStatus& peer : peers()) {
+      if (peer.name == explanation->message.peer && peer.rateLimitedUntil > core_->clock().wallNow()) {
+        explanation->reasons.push_back(
+            {.hindrance = BlockReason::rateLimited, .until = peer.rateLimitedUntil, .detail = {}});
+      }
+    }
+  }
+  explanation->sentence =
+      manager::sentenceOf(*explanation, "no run is under way in this process", core_->clock().wallNow());
+  return explanation;
+}
+
+VerifyReport OutboxManager::verify() const {
+  return store::verify(core_->file(), core_->options());
+}
+
+}  // namespace ackbox

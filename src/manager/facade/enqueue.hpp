@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/frame.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/receipt.hpp"
+#include "protocol/wire.hpp"
+#include "store/sqlite/store.hpp"
+
+namespace ackbox::manager {
+
+/// The checks that need no store, in the caller's thread: a receipt that is `stored` if the frame may go on.
+inline EnqueueReceipt checkFrame(const Frame& frame, const OutboxOptions& options) {
+  EnqueueReceipt receipt;
+  receipt.messageId = frame.id;
+  if (frame.data.size() > options.frameBytesMax) {
+    receipt.status = EnqueueStatus::frameTooLarge;
+    receipt.detail = "data has " + std::to_string(frame.data.size()) + " bytes; frameBytesMax allows " +
+                     std::to_string(options.frameBytesMax);
+  } else if (std::optional<std::string> problem = protocol::frameProblem(frame)) {
+    receipt.status = EnqueueStatus::invalidFrame;
+    receipt.detail = std::move(*problem);
+  }
+  return receipt;
+}
+
+inline std::vector<EnqueueReceipt> checkFrames(std::span<const Frame> frames, const OutboxOptions& options) {
+  std::vector<EnqueueReceipt> receipts;
+  receipts.reserve(frames.size());
+  for (const Frame& frame : frames) {
+    receipts.push_back(checkFrame(frame, options));
+  }
+  return receipts;
+}
+
+inline bool nothingToStore(std::span<const EnqueueReceipt> checked) {
+  return std::none_of(checked.begin(), checked.end(), [](const EnqueueReceipt& one) { return one.accepted(); });
+}
+
+/// Stores the frames that passed `checkFrames`; the others keep their refusal. May run again from the start.
+inline std::vector<EnqueueReceipt> storeFrames(store::Store& store, std::span<const Frame> frames,
+                                               std::span<const EnqueueReceipt> checked) {
+  std::vector<EnqueueReceipt> receipts(checked.begin(), checked.end());
+  for (std::size_t index = 0; index < frames.size(); ++index) {
+    if (checked[index].accepted()) {
+      receipts[index] = store.enqueue(frames[index]);
+    }
+  }
+  return receipts;
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,285 @@
+#include "ackbox/inbound_handler.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "ackbox/outbox_manager.hpp"
+#include "manager/facade/core.hpp"
+#include "manager/inbound/inbound_job.hpp"
+#include "manager/inbound/inbound_runner.hpp"
+#include "manager/inbound/peer_registry.hpp"
+#include "protocol/problem.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox {
+namespace {
+
+// More than all attributes of a frame can need.
+constexpr std::size_t kEnvelopeBytes = 4096;
+// Of a body that cannot be accepted: it is read, rather than cut off, so that the answer finds its way.
+constexpr std::size_t kUnprovenBodyBytes = 4096;
+// A request that was signed by a clock ahead is taken before its time and after it; both are cut to whole seconds.
+constexpr std::chrono::milliseconds kRetentionMin = 2 * protocol::kSignatureTolerance + std::chrono::seconds(1);
+constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours(24);
+
+void require(bool holds, const char* field) {
+  if (!holds) {
+    throw Error(Errc::invalidOption, std::string("InboundOptions::") + field);
+  }
+}
+
+void validateInbound(const InboundOptions& options) {
+  require(options.batchFramesMax >= 1 && options.batchFramesMax <= 256, "batchFramesMax: 1 to 256");
+  require(options.frameBytesMax >= 1, "frameBytesMax: at least 1");
+  require(options.bodyBytesMax >= options.frameBytesMax + kEnvelopeBytes,
+          "bodyBytesMax: at least frameBytesMax and 4 KiB for what surrounds the data");
+  require(options.depthMax >= 2 && options.depthMax <= 1000, "depthMax: 2 to 1000");
+  require(options.processedRetention >= kRetentionMin,
+          "processedRetention: at least 601 s, as a signed request is taken for twice 300 s by the clocks' tolerance");
+  require(options.secretsGrace.count() >= 0 && options.secretsGrace <= kSecretsGraceMax, "secretsGrace: 0 to 1 day");
+  require(options.processedRetentionMax >= options.processedRetention,
+          "processedRetentionMax: at least processedRetention");
+  const DeferredOptions& deferred = options.deferred;
+  require(deferred.concurrency >= 1 && deferred.concurrency <= 256, "deferred.concurrency: 1 to 256");
+  require(deferred.timeout.count() >= 1, "deferred.timeout: at least 1 ms");
+  require(!deferred.retry.delays.empty(), "deferred.retry.delays: at least one delay");
+  require(deferred.framesMax >= 1, "deferred.framesMax: at least 1");
+  require(deferred.bytesMax >= 1, "deferred.bytesMax: at least 1");
+  const InboundLimits& limits = options.limits;
+  require(limits.sessionsMax >= 1, "limits.sessionsMax: at least 1");
+  require(limits.originsMax >= 1, "limits.originsMax: at least 1");
+  require(limits.marksMax >= 1, "limits.marksMax: at least 1");
+  require(limits.bytesMax >= 1, "limits.bytesMax: at least 1");
+  require(limits.totalBytesMax >= limits.bytesMax, "limits.totalBytesMax: at least limits.bytesMax");
+  require(limits.originRetention.count() >= 0, "limits.originRetention: 0 or more");
+}
+
+}  // namespace
+
+class InboundHandler::Body {
+public:
+  Body(std::shared_ptr<manager::Core> core, FrameHandler handler, InboundOptions options)
+      : core_(std::move(core)),
+        handler_(std::move(handler)),
+        options_(std::move(options)),
+        registry_(options_, core_->options().agent, core_->options().clock) {
+    if (options_.deferred.handler) {
+      runner_ = std::make_shared<manager::InboundRunner>(core_, handler_, options_);
+      runner_->begin();
+    }
+  }
+
+  // Jobs under way use this object.
+  ~Body() {
+    while (core_->writer().help()) {
+    }
+    {
+      std::unique_lock lock(mutex_);
+      idle_.wait(lock, [this] { return underWay_ == 0; });
+    }
+    if (runner_) {
+      runner_->close();
+    }
+    core_->refusals().flush();
+  }
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  void handle(InboundRequest request, std::function<void(InboundResponse)> respond, HandlerThread thread) {
+    // Before its signature is computed over it.
+    if (request.body.size() > options_.bodyBytesMax) {
+      respond(protocol::bodyTooLarge(options_.bodyBytesMax));
+      return;
+    }
+    // Another version may sign otherwise.
+    if (std::optional<InboundResponse> refusal = protocol::versionProblem(request.version)) {
+      respond(*std::move(refusal));
+      return;
+    }
+    std::optional<PeerRegistry::Sender> sender = registry_.authenticate(request);
+    if (!sender) {
+      refuseUnauthenticated(respond);
+      return;
+    }
+    if (sender->peer == nullptr) {
+      if (std::optional<InboundResponse> refusal = protocol::anonymousProblem(request)) {
+        core_->refusals().add({.forbidden = 1});
+        respond(*std::move(refusal));
+        return;
+      }
+    }
+    respond = vouching(std::move(respond));
+    protocol::DecodedRequest decoded = protocol::decodeRequest(request, options_);
+    if (sender->keys && sender->keys->canSign() && !decoded.isRefusedByHeaders) {
+      respond = signing(std::move(respond), std::move(sender->keys), request.webhookId);
+    }
+    if (decoded.problem) {
+      respond(std::move(*decoded.problem));
+      return;
+    }
+    PeerRegistry::attribute(*sender, request, decoded);
+    if (!mayGoOn(*sender, decoded, respond)) {
+      return;
+    }
+    const bool mayRunHere = thread == HandlerThread::caller && decoded.frames.size() == 1;
+    const bool mayAcknowledge = sender->peer != nullptr;
+    auto job = std::make_unique<manager::InboundJob>(context(mayAcknowledge), std::move(request), std::move(decoded),
+                                                     std::move(respond), [this] { ended(); });
+    {
+      const std::scoped_lock lock(mutex_);
+      ++underWay_;
+    }
+    manager::InboundJob& submitted = *job.release();
+    if (!mayRunHere || !core_->writer().commitHere(submitted, store::WhenLocked::leave)) {
+      core_->writer().submit(submitted);
+    }
+  }
+
+  [[nodiscard]] std::size_t bodyBytesWorthReading(const InboundRequest& head) const {
+    return registry_.mayProve(head) ? options_.bodyBytesMax : std::min(kUnprovenBodyBytes, options_.bodyBytesMax);
+  }
+
+  [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
+
+private:
+  using PeerRegistry = manager::PeerRegistry;
+  using Respond = std::function<void(InboundResponse)>;
+
+  [[nodiscard]] manager::InboundJob::Context context(bool mayAcknowledge) {
+    return {
+        core_->options(),
+        handler_,
+        options_,
+        mayAcknowledge,
+        [this](const store::Store::AckEventOutcome& told, const FrameResult& word) { core_->laterWord(told, word); },
+        [this] {
+          if (runner_) {
+            runner_->lookForCommits();
+          }
+        },
+        [this](const InboundLimitEvent& event) { tellLimit(event); }};
+  }
+
+  // A sender at a limit may send a thousand frames a second.
+  void tellLimit(const InboundLimitEvent& event) {
+    constexpr std::chrono::minutes kBetween{1};
+    constexpr std::size_t kRememberedMax = 1'024;
+    if (!options_.onLimit) {
+      return;
+    }
+    const SteadyTime now = core_->options().clock->steadyNow();
+    {
+      const std::scoped_lock lock(mutex_);
+      if (limitsTold_.size() >= kRememberedMax) {
+        std::erase_if(limitsTold_, [now, kBetween](const auto& told) { return now - told.second >= kBetween; });
+      }
+      const auto place = limitsTold_.find({event.source, event.limit});
+      if (place != limitsTold_.end() ? now - place->second < kBetween : limitsTold_.size() >= kRememberedMax) {
+        return;
+      }
+      limitsTold_.insert_or_assign({event.source, event.limit}, now);
+    }
+    try {
+      options_.onLimit(event);
+    } catch (...) {
+      // Documented: a listener harms nobody.
+    }
+  }
+
+  /// Marks answers to somebody who was let in. An anonymous one may still be refused for the name that a frame gives.
+  [[nodiscard]] static Respond vouching(Respond respond) {
+    return [respond = std::move(respond)](InboundResponse response) {
+      response.authenticated = response.status != 401;
+      respond(std::move(response));
+    };
+  }
+
+  /// Answers in the peer's form: signed under an id that no request has.
+  [[nodiscard]] Respond signing(Respond respond, std::shared_ptr<const protocol::KeyRing> keys,
+                                std::string_view webhookId) const {
+    return [respond = std::move(respond), keys = std::move(keys), clock = core_->options().clock,
+            agent = core_->options().agent,
+            id = std::string(protocol::kAnswerIdPrefix).append(webhookId)](InboundResponse response) {
+      protocol::nameAuthor(agent, response);
+      protocol::SignatureHeaders headers = keys->sign(id, response.body, clock->wallNow());
+      response.headers.emplace_back("webhook-id", std::move(headers.id));
+      response.headers.emplace_back("webhook-timestamp", std::move(headers.timestamp));
+      response.headers.emplace_back("webhook-signature", std::move(headers.signature));
+      respond(std::move(response));
+    };
+  }
+
+  // The same words whatever was wrong: who may not come in learns nothing.
+  void refuseUnauthenticated(const Respond& respond) {
+    core_->refusals().add({.unauthenticated = 1});
+    InboundResponse response = protocol::problem(401, "Unauthorized", "");
+    response.headers.emplace_back("www-authenticate", "StandardWebhooks");
+    respond(std::move(response));
+  }
+
+  bool mayGoOn(const PeerRegistry::Sender& sender, protocol::DecodedRequest& decoded, const Respond& respond) {
+    std::size_t refusedFrames = 0;
+    const PeerRegistry::Verdict verdict = registry_.authorise(sender, decoded, refusedFrames);
+    if (refusedFrames > 0) {
+      core_->refusals().add({.forbidden = refusedFrames});
+    }
+    switch (verdict) {
+      case PeerRegistry::Verdict::allowed:
+        return true;
+      case PeerRegistry::Verdict::unauthenticated:
+        refuseUnauthenticated(respond);
+        return false;
+      case PeerRegistry::Verdict::forbidden:
+        break;
+    }
+    core_->refusals().add({.forbidden = 1});
+    respond(protocol::problem(403, "Forbidden", "a frame's source or kind is not for this sender to use"));
+    return false;
+  }
+
+  void ended() {
+    const std::scoped_lock lock(mutex_);
+    --underWay_;
+    idle_.notify_all();
+  }
+
+  const std::shared_ptr<manager::Core> core_;
+  const FrameHandler handler_;
+  const InboundOptions options_;
+  const PeerRegistry registry_;
+  // Null when no handler of this process defers.
+  std::shared_ptr<manager::InboundRunner> runner_;
+
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  // Guarded by mutex_.
+  std::size_t underWay_ = 0;
+  std::map<std::pair<std::string, InboundLimit>, SteadyTime> limitsTold_;
+};
+
+InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
+  validateInbound(options);
+  require(static_cast<bool>(handler), "handler: not empty");
+  body_ = std::make_shared<Body>(manager.core_, std::move(handler), std::move(options));
+}
+InboundHandler::InboundHandler(InboundHandler&&) noexcept = default;
+InboundHandler& InboundHandler::operator=(InboundHandler&&) noexcept = default;
+InboundHandler::~InboundHandler() = default;
+
+void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond,
+                                 HandlerThread thread) {
+  body_->handle(std::move(request), std::move(respond), thread);
+}
+
+std::size_t InboundHandler::bodyBytesWorthReading(const InboundRequest& head) const {
+  return body_->bodyBytesWorthReading(head);
+}
+
+const InboundOptions& InboundHandler::options() const noexcept {
+  return body_->options();
+}
+
+}  // namespace ackbox

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <semaphore>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "store/sqlite/store.hpp"
+#include "store/writer.hpp"
+
+namespace ackbox::manager {
+
+/// A job that lives on its caller's stack.
+class CallerJob : public store::Job {
+public:
+  /// Returns when the job is done: in this thread if nobody else wants to commit, otherwise by the writer.
+  void commit(store::Writer& writer) {
+    if (writer.commitHere(*this)) {
+      return;
+    }
+    isElsewhere_ = true;
+    writer.submit(*this);
+    while (!finished_.try_acquire()) {
+      if (!writer.help()) {
+        finished_.acquire();
+        return;
+      }
+    }
+  }
+
+protected:
+  /// The last that `done` does: the caller may go on, and the job be gone.
+  void letGo() noexcept {
+    if (isElsewhere_) {
+      finished_.release();
+    }
+  }
+
+private:
+  // Done in its caller's thread, it needs no system call to say so.
+  bool isElsewhere_ = false;
+  std::binary_semaphore finished_{0};
+};
+
+/// Keeps what `work` returned in its transaction.
+template <typename Work>
+class BlockingJob final : public CallerJob {
+public:
+  using Result = std::invoke_result_t<Work&, store::Store&>;
+
+  BlockingJob(bool mustSync, Work work) : work_(std::move(work)) {
+    durable = mustSync;
+    awaited = true;
+  }
+
+  void run(store::Store& store) override { result_ = work_(store); }
+  void done(const std::error_code& error) noexcept override {
+    error_ = error;
+    letGo();
+  }
+
+  /// After the commit. Throws if there can be none.
+  [[nodiscard]] Result take() {
+    if (error_) {
+      throw Error(static_cast<Errc>(error_.value()), "nothing was stored");
+    }
+    return std::move(result_);
+  }
+
+private:
+  Work work_;
+  Result result_{};
+  std::error_code error_;
+};
+
+/// Runs `work` in the writer's next group commit and returns its result. Throws `Error`.
+template <typename Work>
+auto commitBlocking(store::Writer& writer, bool mustSync, Work work) {
+  if (writer.runsInThisThread()) {
+    throw Error(Errc::wouldDeadlock, "nothing was stored");
+  }
+  BlockingJob<Work> job(mustSync, std::move(work));
+  job.commit(writer);
+  return job.take();
+}
+
+/// A job that owns itself: `work` runs in the transaction, `finished(error, result)` after it, on the writer's thread.
+template <typename Work, typename Finished>
+class DetachedJob final : public store::Job {
+public:
+  using Result = std::invoke_result_t<Work&, store::Store&>;
+
+  DetachedJob(bool mustSync, Work work, Finished finished) : work_(std::move(work)), finished_(std::move(finished)) {
+    durable = mustSync;
+  }
+
+  void run(store::Store& store) override { result_ = work_(store); }
+  void done(const std::error_code& error) noexcept override {
+    const std::unique_ptr<DetachedJob> self(this);
+    finished_(error, std::move(result_));
+  }
+
+private:
+  Work work_;
+  Finished finished_;
+  Result result_{};
+};
+
+template <typename Work, typename Finished>
+void commitDetached(store::Writer& writer, bool mustSync, Work work, Finished finished) {
+  auto job = std::make_unique<DetachedJob<Work, Finished>>(mustSync, std::move(work), std::move(finished));
+  writer.submit(*job.release());
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,129 @@
+// The operator's members of OutboxManager: what is changed by hand.
+
+#include <algorithm>
+#include <utility>
+
+#include "ackbox/dead_letters.hpp"
+#include "manager/facade/core.hpp"
+#include "manager/facade/jobs.hpp"
+#include "store/sqlite/outbound/dead_letters.hpp"
+
+namespace ackbox {
+namespace {
+
+// Rows changed in one transaction: the write lock is free again after a few milliseconds.
+constexpr std::size_t kSliceRows = 500;
+// The same for pages.
+constexpr std::uint64_t kSlicePages = 64;
+
+store::HandChange changeOne(manager::Core& core, std::string_view messageId, delivery::Transition transition,
+                            std::string_view reason = {}) {
+  return manager::commitBlocking(core.writer(), true, [&](store::Store& store) {
+    return store.deadLetters().change(messageId, transition, reason);
+  });
+}
+
+std::uint64_t changeAll(manager::Core& core, const DeadLetterFilter& filter, delivery::Transition transition) {
+  std::uint64_t changed = 0;
+  store::SliceReport report;
+  report.next.filter = filter;
+  do {
+    report = manager::commitBlocking(core.writer(), true, [&, slice = report.next](store::Store& store) {
+      return store.deadLetters().change(slice, transition, kSliceRows);
+    });
+    changed += report.changed;
+  } while (report.more);
+  return changed;
+}
+
+}  // namespace
+
+ChangeReceipt OutboxManager::retry(std::string_view messageId) {
+  return changeOne(*core_, messageId, delivery::Transition::redrive).receipt;
+}
+
+std::uint64_t OutboxManager::retryFailed(const DeadLetterFilter& filter) {
+  return changeAll(*core_, filter, delivery::Transition::redrive);
+}
+
+std::uint64_t OutboxManager::reconcileFailed(std::uint32_t maxRetries) {
+  if (maxRetries == 0) {
+    return 0;
+  }
+  DeadLetterFilter filter;
+  filter.retriesBelow = maxRetries;
+  return retryFailed(filter);
+}
+
+ChangeReceipt OutboxManager::discard(std::string_view messageId) {
+  return changeOne(*core_, messageId, delivery::Transition::discard).receipt;
+}
+
+std::uint64_t OutboxManager::discardFailed(const DeadLetterFilter& filter) {
+  return changeAll(*core_, filter, delivery::Transition::discard);
+}
+
+ChangeReceipt OutboxManager::markFailed(std::string_view messageId, std::string_view reason) {
+  store::HandChange change = changeOne(*core_, messageId, delivery::Transition::fail, reason);
+  if (change.receipt.done()) {
+    FailedEvent event;
+    event.messageId = messageId;
+    event.peer = std::move(change.peer);
+    event.session = std::move(change.session);
+    event.sequence = change.receipt.sequence;
+    event.reason = std::move(change.reason);
+    event.error = std::move(change.lastError);
+    core_->settledOutside(change.message, [event](manager::EventHub& events) { events.failed.emit(event); });
+  }
+  return change.receipt;
+}
+
+DeadLetterPage OutboxManager::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
+  return core_->reader().deadLetters(filter, limit, after);
+}
+
+std::uint64_t OutboxManager::vacuum(std::uint64_t pagesMax) {
+  std::uint64_t released = 0;
+  std::uint64_t slice = 0;
+  std::uint64_t wanted = 0;
+  do {
+    wanted = pagesMax == 0 ? kSlicePages : std::min<std::uint64_t>(kSlicePages, pagesMax - released);
+    slice = manager::commitBlocking(core_->writer(), false, [wanted](store::Store& store) {
+      return static_cast<std::uint64_t>(store.vacuum(static_cast<std::size_t>(wanted)));
+    });
+    released += slice;
+  } while (slice != 0 && slice == wanted);
+  return released;
+}
+
+RepairReport OutboxManager::repair() {
+  return manager::commitBlocking(core_->writer(), true, [](store::Store& store) { return store.repair(); });
+}
+
+ForgetReport OutboxManager::forgetSender(std::string_view source, std::optional<std::string_view> origin) {
+  ForgetReport sum;
+  ForgetReport slice;
+  do {
+    slice = manager::commitBlocking(core_->writer(), true, [source, origin](store::Store& store) {
+      return store.forgetSender(source, origin, kSliceRows);
+    });
+    sum.sessions += slice.sessions;
+    sum.origins += slice.origins;
+    sum.marks += slice.marks;
+    sum.kept = slice.kept;
+  } while (slice.sessions + slice.origins + slice.marks != 0);
+  return sum;
+}
+
+std::uint64_t OutboxManager::cleanupDone(std::chrono::milliseconds age) {
+  std::uint64_t deleted = 0;
+  std::size_t slice = 0;
+  do {
+    slice = manager::commitBlocking(core_->writer(), true,
+                                    [age](store::Store& store) { return store.purgeAcked(kSliceRows, age); });
+    deleted += slice;
+  } while (slice == kSliceRows);
+  return deleted;
+}
+
+}  // namespace ackbox

@@ -1,0 +1,176 @@
+#include "ackbox/outbox_manager.hpp"
+
+#include <utility>
+
+#include "ackbox/message_page.hpp"
+#include "manager/facade/core.hpp"
+#include "manager/facade/enqueue.hpp"
+#include "manager/facade/function_sender.hpp"
+#include "manager/facade/jobs.hpp"
+
+namespace ackbox {
+
+OutboxManager OutboxManager::open(const std::filesystem::path& file, OutboxOptions options) {
+  return OutboxManager(manager::makeCore(file, std::move(options)));
+}
+
+OutboxManager::OutboxManager(std::shared_ptr<manager::Core> core) : core_(std::move(core)) {}
+OutboxManager::OutboxManager(OutboxManager&&) noexcept = default;
+
+OutboxManager& OutboxManager::operator=(OutboxManager&& other) noexcept {
+  if (this != &other) {
+    OutboxManager ending(std::move(*this));
+    core_ = std::move(other.core_);
+  }
+  return *this;
+}
+
+OutboxManager::~OutboxManager() {
+  if (core_) {
+    core_->stop();
+  }
+}
+
+EnqueueReceipt OutboxManager::enqueue(Frame frame) {
+  return std::move(enqueueBatch(std::span<const Frame>(&frame, 1)).front());
+}
+
+EnqueueReceipt OutboxManager::enqueue(std::string session, std::string type, std::string data) {
+  Frame frame;
+  const auto& peers = core_->options().peers;
+  frame.peer = peers.size() == 1 ? peers.front().name : "default";
+  frame.session = std::move(session);
+  frame.type = std::move(type);
+  frame.data = std::move(data);
+  return enqueue(std::move(frame));
+}
+
+std::vector<EnqueueReceipt> OutboxManager::enqueueBatch(std::span<const Frame> frames) {
+  std::vector<EnqueueReceipt> receipts = manager::checkFrames(frames, core_->options());
+  if (manager::nothingToStore(receipts)) {
+    return receipts;
+  }
+  return manager::commitBlocking(core_->writer(), true,
+                                 [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
+}
+
+void OutboxManager::enqueueThen(Frame frame, std::function<void(std::error_code, EnqueueReceipt)> handler) {
+  enqueueThen(std::move(frame), WhenFull::refuse, std::move(handler));
+}
+
+void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
+                                std::function<void(std::error_code, EnqueueReceipt)> handler) {
+  EnqueueReceipt refusal = manager::checkFrame(frame, core_->options());
+  if (!refusal.accepted()) {
+    handler({}, std::move(refusal));
+    return;
+  }
+  if (whenFull == WhenFull::wait) {
+    core_->waiters().enqueue(std::move(frame), std::move(handler));
+    return;
+  }
+  manager::commitDetached(
+      core_->writer(), true, [toStore = std::move(frame)](store::Store& store) { return store.enqueue(toStore); },
+      [call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
+        call(error, std::move(receipt));
+      });
+}
+
+bool OutboxManager::ack(std::string_view messageId) {
+  return core_->ack(messageId);
+}
+
+std::optional<MessageInfo> OutboxManager::find(std::string_view messageId) const {
+  return core_->reader().find(messageId);
+}
+
+std::optional<Frame> OutboxManager::frame(std::string_view messageId) const {
+  return core_->reader().frame(messageId);
+}
+
+MessagePage OutboxManager::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+  return core_->reader().messages(filter, limit, after);
+}
+
+Stats OutboxManager::getStats() const {
+  return core_->stats();
+}
+
+std::vector<PeerStats> OutboxManager::peerStats() const {
+  return core_->reader().peerStats();
+}
+
+std::optional<SessionStats> OutboxManager::sessionStats(std::string_view peer, std::string_view session) const {
+  return core_->reader().sessionStats(peer, session);
+}
+
+SessionPage OutboxManager::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
+  return core_->reader().sessions(filter, limit, after);
+}
+
+void OutboxManager::setSender(std::shared_ptr<Sender> sender) {
+  core_->setSender(std::move(sender));
+}
+
+void OutboxManager::setSendFunction(SendFunction function) {
+  core_->setSender(manager::makeFunctionSender(std::move(function)));
+}
+
+void OutboxManager::start() {
+  core_->start();
+}
+
+StopReport OutboxManager::stop() {
+  return core_->stop();
+}
+
+void OutboxManager::runThen(const boost::asio::any_io_executor& executor,
+                            std::function<void(std::error_code)> handler) {
+  core_->run(executor, std::move(handler));
+}
+
+DrainReport OutboxManager::drainOnce() {
+  return core_->drain(false);
+}
+
+DrainReport OutboxManager::processAll() {
+  return core_->drain(true);
+}
+
+void OutboxManager::notify() {
+  core_->notify();
+}
+
+Subscription OutboxManager::onSent(std::function<void(const SentEvent&)> callback) {
+  return core_->events().sent.add(std::move(callback));
+}
+
+Subscription OutboxManager::onAcked(std::function<void(const AckedEvent&)> callback) {
+  return core_->events().acked.add(std::move(callback));
+}
+
+Subscription OutboxManager::onFailed(std::function<void(const FailedEvent&)> callback) {
+  return core_->events().failed.add(std::move(callback));
+}
+
+Subscription OutboxManager::onRetry(std::function<void(const RetryEvent&)> callback) {
+  return core_->events().retry.add(std::move(callback));
+}
+
+Subscription OutboxManager::onSuperseded(std::function<void(const SupersededEvent&)> callback) {
+  return core_->events().superseded.add(std::move(callback));
+}
+
+Subscription OutboxManager::onHealth(std::function<void(const HealthEvent&)> callback) {
+  return core_->events().health.add(std::move(callback));
+}
+
+Subscription OutboxManager::onPeerReset(std::function<void(const PeerResetEvent&)> callback) {
+  return core_->events().peerReset.add(std::move(callback));
+}
+
+std::string OutboxManager::origin() const {
+  return core_->origin();
+}
+
+}  // namespace ackbox

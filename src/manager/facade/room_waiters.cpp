@@ -1,0 +1,190 @@
+#include "manager/facade/room_waiters.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "ackbox/error.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+// Tried in one transaction, so that others get a turn.
+constexpr std::size_t kTriedMax = 100;
+
+}  // namespace
+
+RoomWaiters::RoomWaiters(store::Writer& writer, const OutboxOptions& options)
+    : writer_(writer), options_(options), attempt_(*this) {}
+
+RoomWaiters::~RoomWaiters() = default;
+
+void RoomWaiters::enqueue(Frame frame, Handler handler) {
+  EnqueueReceipt refusal{EnqueueStatus::queueFull, frame.id, 0, {}};
+  std::error_code error;
+  bool attempt = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (closed_) {
+      error = make_error_code(Errc::stopped);
+    } else if (options_.maxPendingBytes != 0 && frame.data.size() > options_.maxPendingBytes) {
+      refusal.detail = "maxPendingBytes = " + std::to_string(options_.maxPendingBytes) +
+                       " never has room for it: make the frame smaller";
+    } else if (waiting_.size() >= options_.maxWaiting) {
+      refusal.detail =
+          "maxWaiting = " + std::to_string(options_.maxWaiting) + " enqueues wait for room already: try again later";
+    } else {
+      waiting_.push_back(std::make_unique<Waiter>(Waiter{std::move(frame), std::move(handler)}));
+      // Behind one that was refused there is nothing to try before there is room.
+      attempt = !refusedAt_ && beginAttempt();
+      handler = nullptr;
+    }
+  }
+  if (handler) {
+    handler(error, error ? EnqueueReceipt{} : std::move(refusal));
+  } else if (attempt) {
+    writer_.submit(attempt_);
+  }
+}
+
+bool RoomWaiters::beginAttempt() {
+  return !waiting_.empty() && !closed_ && !std::exchange(attemptUnderWay_, true);
+}
+
+void RoomWaiters::run(store::Store& store) {
+  std::vector<Waiter*> tried;
+  {
+    const std::scoped_lock lock(mutex_);
+    // Those that came since a failed run join; none has left.
+    tried_ = std::min(waiting_.size(), kTriedMax);
+    for (std::size_t index = 0; index < tried_; ++index) {
+      tried.push_back(waiting_[index].get());
+    }
+    refusedAt_.reset();
+  }
+  receipts_.clear();
+  for (const Waiter* waiter : tried) {
+    EnqueueReceipt receipt = store.enqueue(waiter->frame);
+    if (receipt.status == EnqueueStatus::queueFull) {
+      const std::scoped_lock lock(mutex_);
+      refusedAt_ = store.fill();
+      return;
+    }
+    receipts_.push_back(std::move(receipt));
+  }
+}
+
+void RoomWaiters::done(const std::error_code& error) noexcept {
+  std::vector<Answer> answers;
+  bool again = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    // A transaction that did not even begin has tried nobody: who would have been tried is told, as any other enqueue
+    // would be. To try again at once would go on for as long as the disk fails.
+    const std::size_t failed = tried_ > 0 ? tried_ : std::min(waiting_.size(), kTriedMax);
+    const std::size_t answered = error ? failed : receipts_.size();
+    for (std::size_t index = 0; index < answered; ++index) {
+      answers.push_back(
+          {std::move(waiting_.front()->handler), error, error ? EnqueueReceipt{} : std::move(receipts_[index])});
+      waiting_.pop_front();
+    }
+    if (std::exchange(cancelTried_, false)) {
+      // Those behind them came after the cancellation, and wait on.
+      for (std::size_t index = answered; index < tried_; ++index) {
+        answers.push_back({std::move(waiting_.front()->handler), make_error_code(Errc::stopped), {}});
+        waiting_.pop_front();
+      }
+      refusedAt_.reset();
+    }
+    tried_ = 0;
+    attemptUnderWay_ = false;
+    if (waiting_.empty() || error) {
+      refusedAt_.reset();
+    }
+    again = !refusedAt_ && beginAttempt();
+    if (refusedAt_ && !closed_ && !options_.storeExecutor) {
+      if (!poll_) {
+        // What another process settles makes no commit here.
+        poll_ = std::make_unique<PollThread>(*options_.clock, options_.pollInterval, [this] {
+          bool attempt = false;
+          bool goOn = false;
+          {
+            const std::scoped_lock held(mutex_);
+            goOn = !waiting_.empty() && !closed_;
+            attempt = beginAttempt();
+          }
+          if (attempt) {
+            writer_.submit(attempt_);
+          }
+          return goOn;
+        });
+      }
+      poll_->arm();
+    }
+  }
+  tell(std::move(answers));
+  if (again) {
+    writer_.submit(attempt_);
+  }
+}
+
+void RoomWaiters::committed(store::Store& store) noexcept {
+  bool attempt = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!refusedAt_) {
+      return;
+    }
+    try {
+      const store::Fill fill = store.fill();
+      attempt = (fill.rows < refusedAt_->rows || fill.bytes < refusedAt_->bytes) && beginAttempt();
+    } catch (const std::exception&) {
+      // The poll asks again.
+    }
+  }
+  if (attempt) {
+    writer_.submit(attempt_);
+  }
+}
+
+std::vector<RoomWaiters::Answer> RoomWaiters::takeFrom(std::size_t first, const std::error_code& error) {
+  std::vector<Answer> taken;
+  for (std::size_t index = first; index < waiting_.size(); ++index) {
+    taken.push_back({std::move(waiting_[index]->handler), error, {}});
+  }
+  waiting_.resize(first);
+  return taken;
+}
+
+void RoomWaiters::cancel() noexcept {
+  std::vector<Answer> cancelled;
+  {
+    const std::scoped_lock lock(mutex_);
+    // What is being tried is told by the attempt, which may have stored it.
+    cancelTried_ = tried_ > 0;
+    cancelled = takeFrom(tried_, make_error_code(Errc::stopped));
+    if (waiting_.empty()) {
+      refusedAt_.reset();
+    }
+  }
+  tell(std::move(cancelled));
+}
+
+void RoomWaiters::close() noexcept {
+  std::unique_ptr<PollThread> ended;
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+    ended = std::move(poll_);
+  }
+  ended.reset();
+  cancel();
+}
+
+void RoomWaiters::tell(std::vector<Answer> answers) noexcept {
+  for (Answer& answer : answers) {
+    answer.handler(answer.error, std::move(answer.receipt));
+  }
+}
+
+}  // namespace ackbox::manager

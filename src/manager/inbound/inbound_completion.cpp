@@ -1,0 +1,113 @@
+#include "manager/inbound/inbound_completion.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "delivery/due.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+// Words dropped per completion: faster than they are made.
+constexpr std::size_t kPurgedWords = 4;
+
+}  // namespace
+
+InboundCompletion::InboundCompletion(const ScopeContext& context, std::shared_ptr<const store::InboxRow> row,
+                                     DeferredEffects effects, Kind kind, Ended ended)
+    : context_(context), row_(std::move(row)), effects_(std::move(effects)), kind_(kind), ended_(std::move(ended)) {
+  durable = true;
+}
+
+void InboundCompletion::run(store::Store& store) {
+  end_ = {};
+  store::Inbox& inbox = store.inbox();
+  if (!inbox.holds(row_->key, row_->starts)) {
+    end_.kind = InboxEnd::Kind::lost;
+    return;
+  }
+  HandlerResult answer = decide(store);
+  if (answer.outcome == Outcome::defer && kind_.mayDefer) {
+    inbox.markDeferred(row_->key);
+    end_.kind = InboxEnd::Kind::deferred;
+    return;
+  }
+  FrameResult word = toFrameResult(std::move(answer), context_.inbound);
+  if (word.outcome == Outcome::ack || word.outcome == Outcome::term) {
+    finish(store, word);
+  } else if (kind_.interrupted) {
+    inbox.release(row_->key);
+    end_.kind = InboxEnd::Kind::released;
+  } else {
+    fail(store, word);
+  }
+  inbox.purge(kPurgedWords);
+}
+
+HandlerResult InboundCompletion::decide(store::Store& store) {
+  if (offended_) {
+    return handlerFailed(context_.inbound, row_->frame, "the handler ended its transaction");
+  }
+  try {
+    return callInScope(store, context_, row_->frame, effects_);
+  } catch (const Error& error) {
+    offended_ = error.code() == Errc::handlerEndedTransaction;
+    throw;
+  }
+}
+
+void InboundCompletion::fail(store::Store& store, FrameResult& word) {
+  const RetryPolicy& retry = context_.inbound.deferred.retry;
+  const WallTime now = context_.outbox.clock->wallNow();
+  const bool late = retry.horizon.count() > 0 && now - row_->acceptedAt >= retry.horizon;
+  if (late || row_->retryCount >= retry.maxRetries) {
+    word.outcome = Outcome::term;
+    word.detail = word.detail.empty() ? word.code : word.detail;
+    word.code = late ? "horizon" : "retry-budget";
+    finish(store, word);
+    return;
+  }
+  const auto wish = delivery::boundedWait(word.retryAfter.value_or(std::chrono::milliseconds(0)));
+  end_.kind = InboxEnd::Kind::retried;
+  end_.dueAt = now + std::max(retryDelay(retry, row_->retryCount + 1, *context_.outbox.random), wish);
+  store.inbox().retry(row_->key, end_.dueAt, word.detail.empty() ? word.code : word.detail);
+}
+
+void InboundCompletion::finish(store::Store& store, const FrameResult& word) {
+  store.inbox().finish(*row_, word, context_.inbound.processedRetention);
+  tellSender(store, word);
+  end_.kind = InboxEnd::Kind::finished;
+}
+
+// Never to an address that a frame names. A sender that is no peer of ours, or an outbox that is full, costs nothing
+// but time: the sender asks again at its deadline.
+void InboundCompletion::tellSender(store::Store& store, const FrameResult& word) const {
+  const std::vector<PeerOptions>& peers = context_.outbox.peers;
+  const auto sender = std::find_if(peers.begin(), peers.end(), [&](const PeerOptions& peer) {
+    return !peer.agent.empty() && peer.agent == row_->frame.source;
+  });
+  if (sender == peers.end()) {
+    return;
+  }
+  Frame event;
+  event.peer = sender->name;
+  event.session = protocol::kAckEventType;
+  event.type = protocol::kAckEventType;
+  event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, word, true);
+  if (store.enqueue(event).status == EnqueueStatus::frameTooLarge) {
+    event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, word, false);
+    store.enqueue(event);
+  }
+}
+
+void InboundCompletion::done(const std::error_code& error) noexcept {
+  const std::unique_ptr<InboundCompletion> self(this);
+  if (error) {
+    end_ = {};
+  }
+  ended_(end_);
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "ackbox/deferred_frame.hpp"
+#include "manager/inbound/inbound_scope.hpp"
+#include "store/sqlite/inbound/inbox.hpp"
+#include "store/writer.hpp"
+
+namespace ackbox::manager {
+
+/// How a run of a frame from the inbox ended in the file.
+struct InboxEnd {
+  enum class Kind : std::uint8_t {
+    /// The row is gone; its sender is told.
+    finished,
+    /// Charged; to be run again from `dueAt` on.
+    retried,
+    /// Free again, uncharged.
+    released,
+    /// Its handler saw it for the first time and deferred it.
+    deferred,
+    /// The row is another claim's by now: nothing was changed.
+    lost,
+    /// Nothing could be committed.
+    failed,
+  };
+  Kind kind = Kind::failed;
+  WallTime dueAt;
+};
+
+/// The brief commit at a run's end: the handler's writes, the end of the row and the ACK event commit together (P5).
+class InboundCompletion final : public store::Job {
+public:
+  using Ended = std::function<void(const InboxEnd&)>;
+
+  /// `mayDefer`: the effects are a `FrameHandler`'s first look. `interrupted`: a `notNow` is no failure of the run.
+  struct Kind {
+    bool mayDefer = false;
+    bool interrupted = false;
+  };
+
+  InboundCompletion(const ScopeContext& context, std::shared_ptr<const store::InboxRow> row, DeferredEffects effects,
+                    Kind kind, Ended ended);
+
+  void run(store::Store& store) override;
+  /// Tells how it ended, and destroys the job.
+  void done(const std::error_code& error) noexcept override;
+
+private:
+  HandlerResult decide(store::Store& store);
+  void fail(store::Store& store, FrameResult& word);
+  void finish(store::Store& store, const FrameResult& word);
+  void tellSender(store::Store& store, const FrameResult& word) const;
+
+  const ScopeContext context_;
+  const std::shared_ptr<const store::InboxRow> row_;
+  const DeferredEffects effects_;
+  const Kind kind_;
+  const Ended ended_;
+  bool offended_ = false;
+  InboxEnd end_;
+};
+
+}  // namespace ackbox::manager

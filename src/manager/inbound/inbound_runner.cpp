@@ -1,0 +1,470 @@
+#include "manager/inbound/inbound_runner.hpp"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <utility>
+
+#include "delivery/due.hpp"
+#include "manager/facade/jobs.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+// Rows told at a time, so that a large inbox does not hold the writer up.
+constexpr std::size_t kRowsPerPoll = 1'000;
+
+// How long a lane holds still after the store refused a transaction.
+constexpr std::chrono::milliseconds kStoreRetryPause{250};
+
+std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& options) {
+  // One more than handlers can occupy, for the timers.
+  return options.executor ? nullptr : std::make_unique<boost::asio::thread_pool>(options.concurrency + 1);
+}
+
+// The longest that a failed run can have been told to wait: by its policy, or by its handler.
+std::chrono::milliseconds waitMaxOf(const RetryPolicy& retry) {
+  std::chrono::milliseconds longest = *std::ranges::max_element(retry.delays);
+  if (retry.backoff == Backoff::exponential) {
+    longest = retry.cap;
+  } else if (retry.backoff == Backoff::fixed) {
+    longest = retry.base;
+  }
+  return std::max(longest, delivery::kWaitMax);
+}
+
+}  // namespace
+
+InboundRunner::InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, InboundOptions options)
+    : core_(std::move(core)),
+      handler_(std::move(handler)),
+      options_(std::move(options)),
+      pool_(ownThreads(options_.deferred)),
+      executor_(pool_ ? boost::asio::any_io_executor(pool_->get_executor()) : *options_.deferred.executor),
+      strand_(boost::asio::make_strand(executor_)),
+      alarm_(core_->clock().makeAlarm(strand_)) {}
+
+InboundRunner::~InboundRunner() = default;
+
+template <typename Change>
+void InboundRunner::act(Change&& change) {
+  Todo todo;
+  {
+    const std::scoped_lock lock(mutex_);
+    change(todo);
+    if (!closing_) {
+      claim(todo);
+      arm();
+    }
+    changed_.notify_all();
+  }
+  for (const auto& each : todo) {
+    each();
+  }
+}
+
+void InboundRunner::begin() {
+  act([this](Todo& todo) { poll(todo); });
+}
+
+void InboundRunner::lookForCommits() {
+  act([this](Todo& todo) { poll(todo); });
+}
+
+// Own rows and those of other processes are found alike: by keys above the last one seen.
+void InboundRunner::poll(Todo& todo) {
+  if (closing_) {
+    return;
+  }
+  if (pollUnderWay_) {
+    pollAgain_ = true;
+    return;
+  }
+  pollUnderWay_ = true;
+  pollAgain_ = false;
+  ++jobs_;
+  todo.emplace_back([self = shared_from_this(), after = seen_] {
+    struct Found {
+      std::vector<store::InboxPlace> rows;
+      bool shared = false;
+    };
+    commitDetached(
+        self->core_->writer(), false,
+        [after](store::Store& store) {
+          if (store.anyOwnerDead()) {
+            store.buryDeadOwners();
+          }
+          return Found{store.inbox().rowsAfter(after, kRowsPerPoll), store.shared()};
+        },
+        [self](const std::error_code& error, Found found) {
+          self->act([&](Todo& later) { self->polled(error, std::move(found.rows), found.shared, later); });
+        });
+  });
+}
+
+void InboundRunner::polled(const std::error_code& error, std::vector<store::InboxPlace> rows, bool shared, Todo& todo) {
+  --jobs_;
+  pollUnderWay_ = false;
+  for (store::InboxPlace& row : rows) {
+    seen_ = row.key;
+    Lane& lane = lanes_[row.lane];
+    lane.keys.push_back(row.key);
+    if (lane.keys.size() == 1) {
+      ready_.push_back(std::move(row.lane));
+    }
+  }
+  const OutboxOptions& outbox = core_->options();
+  const auto interval = shared ? outbox.sharedPollInterval : outbox.pollInterval;
+  nextPoll_ = core_->clock().steadyNow() + (error ? kStoreRetryPause : interval);
+  if (!error && (pollAgain_ || rows.size() == kRowsPerPoll)) {
+    poll(todo);
+  }
+}
+
+void InboundRunner::claim(Todo& todo) {
+  std::vector<Claimed> wanted;
+  while (!claimUnderWay_ && slots_ < options_.deferred.concurrency && !ready_.empty()) {
+    wanted.push_back({ready_.front(), lanes_.at(ready_.front()).keys.front(), {}});
+    ready_.pop_front();
+    ++slots_;
+  }
+  if (wanted.empty()) {
+    return;
+  }
+  claimUnderWay_ = true;
+  ++jobs_;
+  todo.emplace_back([self = shared_from_this(), asked = std::move(wanted)]() mutable {
+    auto claims = std::make_shared<std::vector<Claimed>>(std::move(asked));
+    commitDetached(
+        self->core_->writer(), false,
+        [claims, waitMax = waitMaxOf(self->options_.deferred.retry)](store::Store& store) {
+          for (Claimed& one : *claims) {
+            one.reply = store.inbox().claim(one.key, waitMax);
+          }
+          return 0;
+        },
+        [self, claims](const std::error_code& error, int) {
+          self->act([&](Todo& later) { self->claimed(error, std::move(*claims), later); });
+        });
+  });
+}
+
+void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) {
+  using Kind = store::InboxClaim::Kind;
+  --jobs_;
+  claimUnderWay_ = false;
+  for (Claimed& one : claims) {
+    if (!error && one.reply.kind == Kind::taken) {
+      taken(one.lane, std::move(one.reply.row), todo);
+      continue;
+    }
+    --slots_;
+    if (error) {
+      park(one.lane, kStoreRetryPause);
+    } else if (one.reply.kind == Kind::gone) {
+      advance(one.lane, {.kind = InboxEnd::Kind::finished, .dueAt = {}});
+    } else if (one.reply.kind == Kind::busy) {
+      park(one.lane, core_->options().sharedPollInterval);
+    } else {
+      advance(one.lane, {.kind = InboxEnd::Kind::retried, .dueAt = one.reply.dueAt});
+    }
+  }
+}
+
+void InboundRunner::taken(const std::string& lane, store::InboxRow row, Todo& todo) {
+  const auto shared = std::make_shared<const store::InboxRow>(std::move(row));
+  if (closing_) {
+    // It stays this store's in the file until that is closed, or the next handler of this process claims it.
+    --slots_;
+    todo.emplace_back([self = shared_from_this(), key = shared->key] {
+      commitDetached(
+          self->core_->writer(), false,
+          [key](store::Store& store) {
+            store.inbox().release(key);
+            return 0;
+          },
+          [](const std::error_code&, int) {});
+    });
+  } else if (shared->deferred) {
+    start(lane, shared, todo);
+  } else {
+    firstLook(lane, shared, todo);
+  }
+}
+
+// A frame that waited behind a deferred one: its handler may take it at once, as it would have on arrival.
+void InboundRunner::firstLook(const std::string& lane, const Row& row, Todo& todo) {
+  ++jobs_;
+  todo.emplace_back([self = shared_from_this(), lane, row] {
+    self->submit(
+        row, [self, row](InboundTransaction& transaction) { return self->handler_(row->frame, transaction); },
+        {.mayDefer = true, .interrupted = false},
+        [self, lane, row](const InboxEnd& end) {
+          self->act([&](Todo& later) {
+            --self->jobs_;
+            if (end.kind == InboxEnd::Kind::deferred && !self->closing_) {
+              self->start(lane, row, later);
+              return;
+            }
+            --self->slots_;
+            self->advance(lane, end);
+          });
+        });
+  });
+}
+
+void InboundRunner::start(const std::string& lane, const Row& row, Todo& todo) {
+  auto run = std::make_shared<InboxRun>(++lastRun_, lane, row);
+  active_.emplace(run->id, Active{run, false, false, std::nullopt, false});
+  todo.emplace_back([self = shared_from_this(), run] {
+    boost::asio::post(self->executor_, [self, run, handle = std::make_shared<DeferredFrame::Body>(self, run)] {
+      // The handle is held here too, so that an exception is the run's end before the loss of the handle is.
+      self->callHandler(DeferredFrame(handle), run);
+    });
+  });
+}
+
+void InboundRunner::callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) {
+  if (!progress(*run)) {
+    return;
+  }
+  std::string what = "an exception of an unknown type";
+  try {
+    options_.deferred.handler(std::move(frame));
+    return;
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+    // Said above.
+  }
+  complete(run, [self = shared_from_this(), run, what](InboundTransaction&) {
+    return handlerFailed(self->options_, run->row->frame, what.c_str());
+  });
+}
+
+bool InboundRunner::progress(InboxRun& run) {
+  if (run.stopRequested) {
+    return false;
+  }
+  run.deadline = core_->clock().steadyNow() + options_.deferred.timeout;
+  act([](Todo&) {});
+  return true;
+}
+
+bool InboundRunner::complete(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (closed_ || run->answered.exchange(true)) {
+      return false;
+    }
+    ++jobs_;
+  }
+  submitRun(run, std::move(effects));
+  return true;
+}
+
+void InboundRunner::dropped(const std::shared_ptr<InboxRun>& run) {
+  act([&](Todo& todo) {
+    const auto place = active_.find(run->id);
+    if (place == active_.end()) {
+      return;
+    }
+    --slots_;
+    place->second.dropped = true;
+    if (!closed_ && !run->answered.exchange(true)) {
+      failLater(run, "the handler ended without an answer", todo);
+    } else {
+      advanceIfOver(run->id);
+    }
+  });
+}
+
+void InboundRunner::failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo) {
+  ++jobs_;
+  todo.emplace_back([self = shared_from_this(), run, problem] {
+    self->submitRun(run, [self, run, problem](InboundTransaction&) {
+      return run->interrupted() ? HandlerResult::notNow() : handlerFailed(self->options_, run->row->frame, problem);
+    });
+  });
+}
+
+// A run that was asked to stop by a shutdown is not at fault for what it left undone.
+void InboundRunner::submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) {
+  submit(run->row, std::move(effects), {.mayDefer = false, .interrupted = run->interrupted()},
+         [self = shared_from_this(), run](const InboxEnd& end) {
+           self->act([&](Todo&) {
+             --self->jobs_;
+             if (const auto place = self->active_.find(run->id); place != self->active_.end()) {
+               place->second.end = end;
+               self->advanceIfOver(run->id);
+             }
+           });
+         });
+}
+
+void InboundRunner::submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
+                           std::function<void(const InboxEnd&)> ended) {
+  auto job = std::make_unique<InboundCompletion>(ScopeContext{core_->options(), options_}, row, std::move(effects),
+                                                 kind, std::move(ended));
+  core_->writer().submit(*job.release());
+}
+
+// One at a time per session: the next one starts when this one is settled and its handler has let go of it, or has
+// outlived its deadline.
+void InboundRunner::advanceIfOver(std::uint64_t id) {
+  const auto place = active_.find(id);
+  Active& active = place->second;
+  if (!active.end) {
+    return;
+  }
+  if (!active.advanced && (active.dropped || active.expired)) {
+    active.advanced = true;
+    advance(active.run->lane, *active.end);
+  }
+  if (active.dropped) {
+    active_.erase(place);
+  }
+}
+
+void InboundRunner::advance(const std::string& lane, const InboxEnd& end) {
+  const auto place = lanes_.find(lane);
+  switch (end.kind) {
+    case InboxEnd::Kind::finished:
+      place->second.keys.pop_front();
+      if (place->second.keys.empty()) {
+        lanes_.erase(place);
+      } else {
+        ready_.push_back(lane);
+      }
+      return;
+    case InboxEnd::Kind::retried: {
+      const auto wait = delivery::boundedWait(end.dueAt - core_->clock().wallNow());
+      park(lane, wait);
+      return;
+    }
+    case InboxEnd::Kind::lost:
+      park(lane, core_->options().sharedPollInterval);
+      return;
+    case InboxEnd::Kind::released:
+    case InboxEnd::Kind::deferred:
+    case InboxEnd::Kind::failed:
+      park(lane, kStoreRetryPause);
+      return;
+  }
+}
+
+void InboundRunner::park(const std::string& lane, std::chrono::milliseconds wait) {
+  parked_.emplace(core_->clock().steadyNow() + wait, lane);
+}
+
+void InboundRunner::onWake() {
+  act([this](Todo& todo) {
+    armedFor_ = SteadyTime::max();
+    const SteadyTime now = core_->clock().steadyNow();
+    while (!parked_.empty() && parked_.begin()->first <= now) {
+      ready_.push_back(std::move(parked_.begin()->second));
+      parked_.erase(parked_.begin());
+    }
+    expire(now, todo);
+    if (now >= nextPoll_) {
+      poll(todo);
+    }
+  });
+}
+
+void InboundRunner::expire(SteadyTime now, Todo& todo) {
+  for (auto& [id, active] : active_) {
+    if (active.run->deadline.load() <= now && !active.run->answered.exchange(true)) {
+      active.expired = true;
+      active.run->expired = true;
+      active.run->stopRequested = true;
+      failLater(active.run, "the handler's deadline has passed", todo);
+    }
+  }
+}
+
+void InboundRunner::arm() {
+  SteadyTime wake = pollUnderWay_ ? SteadyTime::max() : nextPoll_;
+  if (!parked_.empty()) {
+    wake = std::min(wake, parked_.begin()->first);
+  }
+  for (const auto& [id, active] : active_) {
+    wake = active.run->answered ? wake : std::min(wake, active.run->deadline.load());
+  }
+  if (wake >= armedFor_) {
+    return;
+  }
+  armedFor_ = wake;
+  boost::asio::post(strand_, [self = shared_from_this(), wake] {
+    if (self->alarm_) {
+      self->alarm_->set(wake, [weak = self->weak_from_this()] {
+        if (const auto awake = weak.lock()) {
+          awake->onWake();
+        }
+      });
+    }
+  });
+}
+
+void InboundRunner::close() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closing_ = true;
+    for (auto& [id, active] : active_) {
+      active.run->stopRequested = true;
+    }
+  }
+  boost::asio::post(strand_, [self = shared_from_this()] { self->alarm_.reset(); });
+  awaitQuiet();
+  freeRows();
+  if (pool_) {
+    pool_->join();
+  }
+}
+
+// Runs on a caller's executor may need the thread that waits here, so only those on own threads are waited for; a
+// handle that was kept beyond its handler, no longer than a stop may last.
+void InboundRunner::awaitQuiet() {
+  constexpr std::chrono::milliseconds kGlance{10};
+  const SteadyTime patience = core_->clock().steadyNow() + core_->options().stopTimeout;
+  const auto quiet = [&] {
+    const bool waitsForRuns = pool_ && core_->clock().steadyNow() < patience;
+    const bool runs =
+        std::any_of(active_.begin(), active_.end(), [](const auto& one) { return !one.second.run->answered; });
+    return jobs_ == 0 && !(waitsForRuns && runs);
+  };
+  while (true) {
+    while (core_->writer().help()) {
+    }
+    std::unique_lock lock(mutex_);
+    // In glances: the writer's work may be the waiter's to do.
+    if (changed_.wait_for(lock, kGlance, quiet)) {
+      closed_ = true;
+      return;
+    }
+  }
+}
+
+void InboundRunner::freeRows() {
+  std::vector<store::InboxKey> keys;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, active] : active_) {
+      keys.push_back(active.run->row->key);
+    }
+  }
+  try {
+    // Without keys as well: what the writer has done for the runner is destroyed by then, and nothing of it outlives
+    // the executor, which may end when its handler has.
+    commitBlocking(core_->writer(), false, [&](store::Store& store) {
+      for (const store::InboxKey key : keys) {
+        store.inbox().release(key);
+      }
+      return 0;
+    });
+  } catch (const Error&) {
+    // They are free when the file is closed, or when the next process to open it finds this one gone.
+  }
+}
+
+}  // namespace ackbox::manager

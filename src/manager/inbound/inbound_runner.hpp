@@ -1,0 +1,176 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ackbox/deferred_frame.hpp"
+#include "manager/facade/core.hpp"
+#include "manager/inbound/inbound_completion.hpp"
+
+namespace ackbox::manager {
+
+class InboundRunner;
+
+/// One run of a deferred handler: what its handle and the runner share.
+struct InboxRun {
+  InboxRun(std::uint64_t number, std::string itsLane, std::shared_ptr<const store::InboxRow> itsRow)
+      : id(number), lane(std::move(itsLane)), row(std::move(itsRow)) {}
+
+  const std::uint64_t id;
+  const std::string lane;
+  const std::shared_ptr<const store::InboxRow> row;
+  /// Somebody has decided its end: the handler, its deadline, or the handle's death.
+  std::atomic<bool> answered{false};
+  std::atomic<bool> stopRequested{false};
+  /// It was its deadline.
+  std::atomic<bool> expired{false};
+  /// Of the steady clock; the end of time until the handler has begun.
+  std::atomic<SteadyTime> deadline{SteadyTime::max()};
+
+  /// A shutdown asked it to stop: what it leaves undone is not its fault.
+  [[nodiscard]] bool interrupted() const noexcept { return stopRequested && !expired; }
+};
+
+}  // namespace ackbox::manager
+
+namespace ackbox {
+
+/// The last of these to go ends the run.
+class DeferredFrame::Body {
+public:
+  Body(std::weak_ptr<manager::InboundRunner> itsRunner, std::shared_ptr<manager::InboxRun> itsRun)
+      : runner(std::move(itsRunner)), run(std::move(itsRun)) {}
+  ~Body();
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  const std::weak_ptr<manager::InboundRunner> runner;
+  const std::shared_ptr<manager::InboxRun> run;
+};
+
+}  // namespace ackbox
+
+namespace ackbox::manager {
+
+/// Works the inbox off: frames of a session one after the other, sessions in parallel, each row claimed for this
+/// process first and completed in a brief commit.
+///
+/// Thread-safety: all members may be called from any thread.
+class InboundRunner : public std::enable_shared_from_this<InboundRunner> {
+public:
+  /// `handler` looks at frames that waited unseen behind a deferred one.
+  InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, InboundOptions options);
+  ~InboundRunner();
+  InboundRunner(const InboundRunner&) = delete;
+  InboundRunner& operator=(const InboundRunner&) = delete;
+
+  void begin();
+  /// Rows may have been put into the inbox.
+  void lookForCommits();
+  /// Starts nothing more, asks runs to stop, waits for those on own threads, frees the rows of the others.
+  void close();
+
+  // For a run's handle.
+  bool complete(const std::shared_ptr<InboxRun>& run, DeferredEffects effects);
+  bool progress(InboxRun& run);
+  void dropped(const std::shared_ptr<InboxRun>& run);
+
+private:
+  using Row = std::shared_ptr<const store::InboxRow>;
+
+  struct Lane {
+    std::deque<store::InboxKey> keys;
+  };
+  struct Active {
+    std::shared_ptr<InboxRun> run;
+    /// The handler's code and handles are gone.
+    bool dropped = false;
+    /// The deadline decided its end.
+    bool expired = false;
+    std::optional<InboxEnd> end;
+    /// Its lane has gone on.
+    bool advanced = false;
+  };
+  struct Claimed {
+    std::string lane;
+    store::InboxKey key = 0;
+    store::InboxClaim reply;
+  };
+  /// What is to be done once the mutex is free.
+  using Todo = std::vector<std::function<void()>>;
+
+  /// Calls `change(todo)` with the mutex held, starts what may start, then does what was left to do.
+  template <typename Change>
+  void act(Change&& change);
+
+  void poll(Todo& todo);
+  void polled(const std::error_code& error, std::vector<store::InboxPlace> rows, bool shared, Todo& todo);
+  void claim(Todo& todo);
+  void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo);
+  void taken(const std::string& lane, store::InboxRow row, Todo& todo);
+  void firstLook(const std::string& lane, const Row& row, Todo& todo);
+  void start(const std::string& lane, const Row& row, Todo& todo);
+  void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run);
+  /// The run's end is not its handler's word: charged with `problem`, unless it was interrupted.
+  void failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo);
+  void expire(SteadyTime now, Todo& todo);
+  void submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
+              std::function<void(const InboxEnd&)> ended);
+  void submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects);
+  void advanceIfOver(std::uint64_t id);
+  void awaitQuiet();
+  void freeRows();
+  void advance(const std::string& lane, const InboxEnd& end);
+  void park(const std::string& lane, std::chrono::milliseconds wait);
+  void onWake();
+  void arm();
+
+  // Constant after construction.
+  const std::shared_ptr<Core> core_;
+  const FrameHandler handler_;
+  const InboundOptions options_;
+  // Null with the user's executor.
+  const std::unique_ptr<boost::asio::thread_pool> pool_;
+  const boost::asio::any_io_executor executor_;
+  const boost::asio::strand<boost::asio::any_io_executor> strand_;
+
+  // Used on strand_ only.
+  std::unique_ptr<Alarm> alarm_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::unordered_map<std::string, Lane> lanes_;
+  // Lanes whose head may be claimed.
+  std::deque<std::string> ready_;
+  std::multimap<SteadyTime, std::string> parked_;
+  std::unordered_map<std::uint64_t, Active> active_;
+  std::uint64_t lastRun_ = 0;
+  // Claims, first looks and runs under way: at most `concurrency`.
+  std::size_t slots_ = 0;
+  // The writer's jobs that will come back here.
+  std::size_t jobs_ = 0;
+  store::InboxKey seen_ = 0;
+  SteadyTime nextPoll_{};
+  SteadyTime armedFor_ = SteadyTime::max();
+  bool pollUnderWay_ = false;
+  bool pollAgain_ = false;
+  bool claimUnderWay_ = false;
+  bool closing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace ackbox::manager

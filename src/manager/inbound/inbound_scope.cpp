@@ -1,0 +1,80 @@
+#include "manager/inbound/inbound_scope.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "manager/facade/enqueue.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+class Transaction final : public InboundTransaction {
+public:
+  Transaction(store::Store& store, const OutboxOptions& options) : store_(store), options_(options) {}
+
+  [[nodiscard]] SQLite::Database& database() override { return store_.database(); }
+
+  EnqueueReceipt enqueue(const Frame& frame) override {
+    EnqueueReceipt refusal = checkFrame(frame, options_);
+    return refusal.accepted() ? store_.enqueue(frame) : refusal;
+  }
+
+private:
+  store::Store& store_;
+  const OutboxOptions& options_;
+};
+
+}  // namespace
+
+HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
+                          const std::function<HandlerResult(InboundTransaction&)>& effects) {
+  store.savepoint();
+  Transaction transaction(store, context.outbox);
+  store.guardTransaction(true);
+  HandlerResult answer;
+  try {
+    answer = effects(transaction);
+  } catch (const std::exception& error) {
+    answer = handlerFailed(context.inbound, frame, error.what());
+  } catch (...) {
+    answer = handlerFailed(context.inbound, frame, "an exception of an unknown type");
+  }
+  store.guardTransaction(false);
+  if (store.transactionLost()) {
+    throw Error(Errc::handlerEndedTransaction, "handling a frame of type " + frame.type);
+  }
+  if (answer.outcome == Outcome::ack) {
+    store.releaseSavepoint();
+  } else {
+    store.rollbackToSavepoint();
+  }
+  return answer;
+}
+
+HandlerResult handlerFailed(const InboundOptions& options, const InboundFrame& frame, const char* what) {
+  try {
+    if (options.onHandlerError) {
+      options.onHandlerError(frame, what);
+    }
+  } catch (...) {
+    // Documented: a listener harms nobody.
+  }
+  HandlerResult answer = HandlerResult::notNow("the handler failed");
+  answer.code = "handler-error";
+  return answer;
+}
+
+FrameResult toFrameResult(HandlerResult answer, const InboundOptions& options) {
+  FrameResult result;
+  result.outcome = answer.outcome;
+  result.code = std::move(answer.code);
+  result.detail = std::move(answer.detail);
+  result.retryAfter = answer.retryAfter;
+  if (answer.outcome == Outcome::ack && protocol::isValidJson(answer.result, options.depthMax)) {
+    result.result = std::move(answer.result);
+  }
+  return result;
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/options.hpp"
+#include "store/sqlite/store.hpp"
+
+namespace ackbox::manager {
+
+/// What a handler's call needs of its surroundings. Both outlive it.
+struct ScopeContext {
+  const OutboxOptions& outbox;
+  const InboundOptions& inbound;
+};
+
+/// Calls `effects` in a scope of its own inside the open transaction: what it wrote stays only with an `ack`. What it
+/// throws is `notNow` with code `handler-error`, and told to `onHandlerError`; the peer does not learn it.
+///
+/// Throws `Error` with `handlerEndedTransaction`: the transaction is lost, and the same call must not be made again.
+[[nodiscard]] HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
+                                        const std::function<HandlerResult(InboundTransaction&)>& effects);
+
+/// A handler threw, or ended without an answer: tells `onHandlerError` and makes the answer that the peer gets.
+[[nodiscard]] HandlerResult handlerFailed(const InboundOptions& options, const InboundFrame& frame, const char* what);
+
+/// The answer as it travels; a `result` that is no JSON is left out.
+[[nodiscard]] FrameResult toFrameResult(HandlerResult answer, const InboundOptions& options);
+
+}  // namespace ackbox::manager

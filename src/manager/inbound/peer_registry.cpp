@@ -1,0 +1,201 @@
+#include "manager/inbound/peer_registry.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/text_rules.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+// A request that does not say whom it is from is tried with every key there is; with more it must say.
+constexpr std::size_t kKeysTriedMax = 32;
+// What that may cost, as every key is computed with over all of the body: 4 of them over 1 MiB.
+constexpr std::size_t kBytesTriedMax = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t kPeersMax = 10'000;
+
+// Verified with for nobody, so that a name that is unknown takes as long as one that is known. Whether it fits is not
+// asked, so that everybody may know it.
+constexpr std::string_view kDecoySecret = "whsec_ZGVjb3kgZGVjb3kgZGVjb3kgZGVjb3kgZGVjb3k=";
+
+constexpr std::string_view kAnonymousAgent = "urn:ackbox:anonymous";
+
+[[noreturn]] void refuse(std::size_t index, const std::string& why) {
+  throw Error(Errc::invalidOption, "InboundOptions::peers[" + std::to_string(index) + "]." + why);
+}
+
+bool contains(const std::vector<std::string>& list, std::string_view wanted) {
+  return std::ranges::find(list, wanted) != list.end();
+}
+
+}  // namespace
+
+struct PeerRegistry::Peer {
+  InboundPeer options;
+  // Null: known by certificate alone.
+  std::shared_ptr<protocol::KeyCache> keys;
+};
+
+PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self, std::shared_ptr<Clock> clock)
+    : clock_(std::move(clock)),
+      allowAnonymous_(options.allowAnonymous),
+      decoy_(std::array{Secret(std::string(kDecoySecret))}) {
+  if (options.peers.size() > kPeersMax) {
+    throw Error(Errc::invalidOption, "InboundOptions::peers: at most 10,000");
+  }
+  for (std::size_t index = 0; index < options.peers.size(); ++index) {
+    auto peer = std::make_unique<Peer>(Peer{options.peers[index], nullptr});
+    if (peer->options.agents.empty()) {
+      refuse(index, "agents: at least one");
+    }
+    for (const std::string& agent : peer->options.agents) {
+      if (agent.empty() || !byAgent_.emplace(agent, peer.get()).second) {
+        refuse(index, "agents: '" + agent + "' is empty or somebody's already");
+      }
+    }
+    // The key signs in both directions: what this agent has sent could be sent back to it, and pass for the peer's.
+    if (peer->options.secrets && contains(peer->options.agents, self)) {
+      refuse(index, "agents: '" + std::string(self) +
+                        "' is this agent itself; give each agent a URI of its own in OutboxOptions::agent");
+    }
+    if (peer->options.secrets) {
+      try {
+        peer->keys = std::make_shared<protocol::KeyCache>(
+            peer->options.secrets, clock_, options.secretsGrace,
+            [told = options.onSecretsLost, agent = peer->options.agents.front()](std::string_view what) {
+              if (told) {
+                told(agent, what);
+              }
+            });
+      } catch (const Error& error) {
+        refuse(index, error.what());
+      }
+      if (peer->keys->current()->verifyingKeys() == 0) {
+        refuse(index, "secrets: none of them can verify a request; add whsec_ or whpk_");
+      }
+    } else if (!peer->options.byCertificate) {
+      refuse(index, "secrets: there is no way to know this peer; give it secrets, or byCertificate");
+    }
+    peers_.push_back(std::move(peer));
+  }
+}
+
+PeerRegistry::~PeerRegistry() = default;
+
+const PeerRegistry::Peer* PeerRegistry::byCertificate(const InboundRequest& request) const {
+  for (const std::string& agent : request.certificateAgents) {
+    const auto found = byAgent_.find(agent);
+    if (found != byAgent_.end() && found->second->options.byCertificate) {
+      return found->second;
+    }
+  }
+  return nullptr;
+}
+
+// The claim is not signed and need not be: it only chooses the keys, and the frames' source is held against their
+// owner.
+std::vector<const PeerRegistry::Peer*> PeerRegistry::candidates(const InboundRequest& request) const {
+  std::vector<const Peer*> found;
+  if (!request.claimedAgent.empty()) {
+    const auto named = byAgent_.find(request.claimedAgent);
+    if (named != byAgent_.end() && named->second->keys) {
+      found.push_back(named->second);
+    }
+    return found;
+  }
+  std::size_t keys = 0;
+  for (const auto& peer : peers_) {
+    if (peer->keys) {
+      keys += peer->keys->current()->verifyingKeys();
+      found.push_back(peer.get());
+    }
+    if (keys > kKeysTriedMax || keys * request.body.size() > kBytesTriedMax) {
+      return {};
+    }
+  }
+  return found;
+}
+
+std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequest& request) const {
+  if (const Peer* const peer = byCertificate(request)) {
+    return Sender{peer, peer->keys ? peer->keys->current() : nullptr, true};
+  }
+  if (allowAnonymous_ && (request.webhookSignature.empty() || peers_.empty())) {
+    return Sender{};
+  }
+  // What was signed as an answer is none of our requests.
+  if (request.webhookId.starts_with(protocol::kAnswerIdPrefix)) {
+    return std::nullopt;
+  }
+  const protocol::SignatureHeaders headers{request.webhookId, request.webhookTimestamp, request.webhookSignature};
+  const WallTime now = clock_->wallNow();
+  const std::vector<const Peer*> known = candidates(request);
+  for (const Peer* const peer : known) {
+    std::shared_ptr<const protocol::KeyRing> keys = peer->keys->current();
+    if (keys->verify(headers, request.body, now) == protocol::SignatureVerdict::valid) {
+      return Sender{peer, std::move(keys)};
+    }
+  }
+  if (known.empty()) {
+    (void)decoy_.verify(headers, request.body, now);
+  }
+  return std::nullopt;
+}
+
+bool PeerRegistry::mayProve(const InboundRequest& head) const {
+  const bool isSigned = !head.webhookSignature.empty() && !head.webhookTimestamp.empty() && !head.webhookId.empty();
+  return isSigned || allowAnonymous_ || byCertificate(head) != nullptr;
+}
+
+void PeerRegistry::attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded) {
+  if (request.form != InboundForm::agenium) {
+    return;
+  }
+  const std::string& claimed = request.claimedAgent;
+  std::string source;
+  if (sender.peer != nullptr) {
+    const std::vector<std::string>& agents = sender.peer->options.agents;
+    source = sender.byConnection && contains(agents, claimed) ? claimed : agents.front();
+  } else {
+    const bool isName = !claimed.empty() && protocol::isPlainText(claimed, protocol::kAgentBytesMax);
+    source = isName ? claimed : std::string(kAnonymousAgent);
+  }
+  for (protocol::DecodedFrame& member : decoded.frames) {
+    member.frame.source = source;
+  }
+}
+
+PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::DecodedRequest& request,
+                                              std::size_t& refusedFrames) const {
+  for (protocol::DecodedFrame& member : request.frames) {
+    const InboundFrame& frame = member.frame;
+    if (sender.peer == nullptr) {
+      if (byAgent_.contains(frame.source)) {
+        return Verdict::unauthenticated;
+      }
+      continue;
+    }
+    const InboundPeer& rights = sender.peer->options;
+    const bool isAck = frame.type == protocol::kAckEventType;
+    // Also of a frame that is refused alone: the answer is signed, and its refusal would be a word against the request
+    // that was sent back to this agent.
+    const bool isOwn = contains(rights.agents, frame.source) || (member.refusal && frame.source.empty());
+    if (!isOwn || (!member.refusal && !(isAck ? rights.mayAck : rights.maySend))) {
+      return Verdict::forbidden;
+    }
+    // One without a session is in the list as an empty name.
+    if (!member.refusal && !isAck && !rights.sessions.empty() && !contains(rights.sessions, frame.session)) {
+      FrameResult refusal;
+      refusal.outcome = Outcome::term;
+      refusal.code = "session-not-allowed";
+      member.refusal = std::move(refusal);
+      ++refusedFrames;
+    }
+  }
+  return Verdict::allowed;
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "ackbox/options.hpp"
+#include "delivery/machine.hpp"
+
+namespace ackbox::manager {
+
+/// Between a machine, which knows keys, and the user's policies, which know names: tells the machine the policies of
+/// its sessions, and asks the user's failure function in his words. Keeps names only where there is such a function.
+///
+/// Thread-safety: none; belongs to the machine's strand.
+class PolicyLookup {
+public:
+  /// `options` must outlive it, and it must outlive the machine that has its options.
+  explicit PolicyLookup(const OutboxOptions& options) : options_(options) {}
+  PolicyLookup(const PolicyLookup&) = delete;
+  PolicyLookup& operator=(const PolicyLookup&) = delete;
+
+  [[nodiscard]] delivery::MachineOptions machineOptions();
+
+  /// Before the sessions of the peer.
+  void addPeer(delivery::PeerKey peer, std::string_view name);
+  /// Fills in the sessions' policies.
+  void introduce(std::span<delivery::SessionInfo> sessions);
+  /// The message goes out; `settled` when the machine has been told what came of it.
+  void sending(delivery::MessageKey key, const OutboundFrame& frame);
+  void settled(delivery::MessageKey key);
+
+private:
+  struct Named {
+    std::string id;
+    std::string type;
+  };
+  struct Lane {
+    delivery::PeerKey peer;
+    std::string session;
+  };
+
+  [[nodiscard]] FailureDecision decide(const delivery::Failure& failure) const;
+  [[nodiscard]] std::string_view peerName(delivery::PeerKey peer) const;
+
+  const OutboxOptions& options_;
+  std::unordered_map<delivery::PeerKey, std::string> peers_;
+  std::unordered_map<delivery::SessionKey, Lane> lanes_;
+  std::unordered_map<delivery::MessageKey, Named> messages_;
+};
+
+}  // namespace ackbox::manager

@@ -1,0 +1,506 @@
+#include "manager/run/puller.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "manager/facade/core.hpp"
+#include "manager/facade/jobs.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+// As many as anyone can deliver before the next claim; a bound on one transaction.
+constexpr std::size_t kClaimsMax = 10'000;
+// Outstanding claims are the caller's business, not the peer's.
+constexpr std::uint32_t kRequestsMax = 1U << 30U;
+
+/// One transaction of a puller, and right after its commit, in the same thread, the look for new rows.
+class PullJob final : public CallerJob {
+public:
+  PullJob(Core& core, StepJob& step, bool looks, bool restarts)
+      : core_(core), step_(step), looks_(looks), restarts_(restarts) {
+    durable = step.durable;
+  }
+
+  void run(store::Store& store) override {
+    if (restarts_) {
+      store.restartDiscovery();
+    }
+    buried = looks_ && store.anyOwnerDead() ? store.buryDeadOwners() : 0;
+    step_.run(store);
+    owner = store.owner();
+    peers.assign(store.peers().begin(), store.peers().end());
+  }
+
+  void done(const std::error_code& error) noexcept override {
+    failure_ = error;
+    try {
+      if (!error && looks_) {
+        news = core_.takeNews().rows;
+      }
+    } catch (const Error& failed) {
+      unread(static_cast<Errc>(failed.code().value()));
+    } catch (const std::exception&) {
+      unread(Errc::outOfMemory);
+    }
+    letGo();
+  }
+
+  /// Throws if nothing could be committed.
+  void carryOut() {
+    commit(core_.writer());
+    if (failure_) {
+      throw Error(static_cast<Errc>(failure_.value()), "nothing was claimed or settled");
+    }
+  }
+
+  store::NewRows news;
+  /// Why there are no news, although the transaction was committed.
+  std::optional<Errc> unreadFor;
+  std::vector<store::PeerRow> peers;
+  std::int64_t owner = 0;
+  std::uint64_t buried = 0;
+
+private:
+  // What was committed stands; the rows are told the next time.
+  void unread(Errc why) {
+    news = {};
+    news.more = true;
+    unreadFor = why;
+  }
+
+  Core& core_;
+  StepJob& step_;
+  const bool looks_;
+  const bool restarts_;
+  std::error_code failure_;
+};
+
+SendReport reportOf(const FrameResult& result) {
+  SendReport report;
+  report.outcome = RequestOutcome::answered;
+  report.results.push_back(result);
+  return report;
+}
+
+template <typename Item>
+void putInFront(std::vector<Item>& target, std::vector<Item>&& front) {
+  target.insert(target.begin(), std::make_move_iterator(front.begin()), std::make_move_iterator(front.end()));
+}
+
+}  // namespace
+
+Puller::Puller(Core& core) : core_(core) {}
+
+template <typename Work>
+auto Puller::alone(Work work) {
+  if (core_.writer().runsInThisThread()) {
+    throw Error(Errc::wouldDeadlock, "nothing was claimed or settled");
+  }
+  try {
+    auto result = [&] {
+      const std::scoped_lock lock(mutex_);
+      return work();
+    }();
+    announce();
+    return result;
+  } catch (...) {
+    announce();
+    throw;
+  }
+}
+
+std::vector<Claim> Puller::claim(std::size_t limit) {
+  return alone([&] {
+    std::vector<Claim> taken;
+    const std::size_t wanted = std::min(limit, kClaimsMax);
+    if (wanted == 0) {
+      return taken;
+    }
+    open();
+    try {
+      for (bool look = true; taken.size() < wanted;) {
+        machine_->setClaiming(true);
+        machine_->setClaimBudget(wanted - taken.size());
+        machine_->tick(now(), pending_);
+        machine_->setClaiming(false);
+        if (!look && pending_.claims.empty()) {
+          break;
+        }
+        // The rest of a large backlog is read when what is known of it does not suffice.
+        const bool suffices = moreUnread_ && pending_.claims.size() >= wanted - taken.size();
+        look = commit(suffices ? Look::no : Look::yes, taken);
+      }
+      commitDecided();
+    } catch (const Error&) {
+      // What was claimed is the caller's already; the next call meets the error again.
+      if (taken.empty()) {
+        throw;
+      }
+    }
+    return taken;
+  });
+}
+
+std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
+  return alone([&] {
+    std::vector<Standing> standings;
+    standings.reserve(results.size());
+    std::unordered_set<Number> seen;
+    for (const ClaimResult& result : results) {
+      standings.push_back(standingOf(result.token));
+      if (standings.back() != Standing::late && !seen.insert(result.token.number).second) {
+        throw Error(Errc::invalidTransition, "a claim stands twice in one call");
+      }
+    }
+    // Each of them is a request's whole answer, which makes room for itself alone.
+    pending_.settlements.reserve(pending_.settlements.size() + results.size());
+    pending_.releases.reserve(pending_.releases.size() + results.size());
+    for (std::size_t index = 0; index < results.size(); ++index) {
+      if (standings[index] == Standing::outstanding) {
+        decide(results[index].token.number, reportOf(results[index].result));
+      }
+    }
+    commitDecided();
+    std::vector<SettleStatus> statuses;
+    statuses.reserve(results.size());
+    for (std::size_t index = 0; index < results.size(); ++index) {
+      statuses.push_back(standings[index] == Standing::late ? SettleStatus::late
+                                                            : statusOf(results[index].token.number));
+    }
+    return statuses;
+  });
+}
+
+SettleStatus Puller::release(const ClaimToken& token, std::string_view peerError) {
+  return alone([&] {
+    const Standing standing = standingOf(token);
+    if (standing == Standing::late) {
+      return SettleStatus::late;
+    }
+    if (standing == Standing::outstanding) {
+      SendReport report;
+      report.outcome = peerError.empty() ? RequestOutcome::cancelled : RequestOutcome::peerUnavailable;
+      report.error = peerError;
+      decide(token.number, report);
+    }
+    commitDecided();
+    return statusOf(token.number);
+  });
+}
+
+RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
+  return alone([&] {
+    RecoverReport report;
+    if (!machine_) {
+      // A run may be under way, and is the one that looks for rows.
+      report.deadOwners = commitBlocking(
+          core_.writer(), false, [](store::Store& store) { return store.anyOwnerDead() ? store.buryDeadOwners() : 0; });
+      return report;
+    }
+    std::vector<Number> stuck;
+    for (const auto& [number, claimed] : outstanding_) {
+      if (now().steady - claimed.since >= threshold) {
+        stuck.push_back(number);
+      }
+    }
+    // Claims are numbered in their order, so that the events come in it.
+    std::sort(stuck.begin(), stuck.end());
+    FrameResult result;
+    result.outcome = Outcome::nack;
+    result.code = "stuck";
+    result.detail = "claimed and not settled for " + std::to_string(threshold.count()) + " ms";
+    for (const Number number : stuck) {
+      decide(number, reportOf(result));
+      recovered_.insert(number);
+    }
+    buried_ = 0;
+    std::vector<Claim> none;
+    commit(Look::yes, none);
+    report.deadOwners = buried_;
+    for (const Number number : stuck) {
+      report.claims += statusOf(number) == SettleStatus::settled ? 1U : 0U;
+    }
+    return report;
+  });
+}
+
+void Puller::yieldToRun() {
+  alone([this] {
+    if (!machine_) {
+      return true;
+    }
+    if (!outstanding_.empty()) {
+      throw Error(Errc::alreadyRunning, std::to_string(outstanding_.size()) +
+                                            " claims are not settled: settle or release them, or call stop");
+    }
+    commitDecided();
+    close();
+    return true;
+  });
+}
+
+StopReport Puller::stop() {
+  return alone([this] {
+    StopReport report;
+    if (!machine_) {
+      return report;
+    }
+    std::vector<Number> claimed;
+    for (const auto& entry : outstanding_) {
+      claimed.push_back(entry.first);
+    }
+    SendReport cancelled;
+    cancelled.outcome = RequestOutcome::cancelled;
+    for (const Number number : claimed) {
+      decide(number, cancelled);
+    }
+    try {
+      commitDecided();
+      for (const Number number : claimed) {
+        report.released += statusOf(number) == SettleStatus::settled ? 1U : 0U;
+      }
+    } catch (const Error&) {
+      // They stay claimed in the file, by an owner that claims them again, or gives them back when it closes the file.
+    }
+    close();
+    return report;
+  });
+}
+
+void Puller::settledOutside(delivery::SessionKey session, delivery::MessageKey key) {
+  const std::scoped_lock lock(settledMutex_);
+  if (listening_) {
+    settled_.emplace_back(session, key);
+  }
+}
+
+void Puller::open() {
+  if (machine_) {
+    return;
+  }
+  core_.beginPull();
+  // The guard of a request is its claim's, so there is one message in each.
+  policies_ = std::make_unique<PolicyLookup>(core_.options());
+  delivery::MachineOptions options = policies_->machineOptions();
+  options.batchFrames = 1;
+  // Who claims by hand decides himself when to ask again.
+  options.restoresHealth = false;
+  options.horizonGrace = std::chrono::milliseconds(0);
+  machine_ = std::make_unique<delivery::Machine>(std::move(options), core_.random());
+  machine_->setClaiming(false);
+  mustRestart_ = true;
+  moreUnread_ = false;
+  const std::scoped_lock lock(settledMutex_);
+  listening_ = true;
+}
+
+void Puller::close() noexcept {
+  machine_.reset();
+  policies_.reset();
+  peers_.clear();
+  sessionPeers_.clear();
+  outstanding_.clear();
+  decided_.clear();
+  recovered_.clear();
+  pending_ = {};
+  firstNumber_ = lastNumber_ + 1;
+  {
+    const std::scoped_lock lock(settledMutex_);
+    listening_ = false;
+    settled_.clear();
+  }
+  core_.endPull();
+}
+
+delivery::Now Puller::now() const {
+  return {core_.clock().steadyNow(), core_.clock().wallNow()};
+}
+
+void Puller::forgetSettled() {
+  std::vector<std::pair<delivery::SessionKey, delivery::MessageKey>> settled;
+  {
+    const std::scoped_lock lock(settledMutex_);
+    settled.swap(settled_);
+  }
+  for (const auto& [session, key] : settled) {
+    machine_->forget(session, key);
+  }
+}
+
+Puller::Standing Puller::standingOf(const ClaimToken& token) const {
+  if (outstanding_.contains(token.number) && token.owner == owner_) {
+    return Standing::outstanding;
+  }
+  // Another open file's, or one that was taken back: its caller could not know.
+  if (token.owner != owner_ || (token.number < firstNumber_ && token.number > 0) || recovered_.contains(token.number)) {
+    return Standing::late;
+  }
+  if (decided_.contains(token.number)) {
+    return Standing::decided;
+  }
+  throw Error(Errc::invalidTransition, token.number > lastNumber_ || token.number == 0
+                                           ? "no such claim was given out"
+                                           : "the claim was settled or released before");
+}
+
+void Puller::decide(Number number, const SendReport& report) {
+  const auto place = outstanding_.find(number);
+  const Outstanding claimed = place->second;
+  outstanding_.erase(place);
+  decided_.emplace(number, std::pair(claimed.key, std::nullopt));
+  machine_->answered(claimed.request, report, now(), pending_);
+  policies_->settled(claimed.key);
+}
+
+SettleStatus Puller::statusOf(Number number) {
+  const auto place = decided_.find(number);
+  const SettleStatus status =
+      place == decided_.end() ? SettleStatus::late : place->second.second.value_or(SettleStatus::late);
+  if (place != decided_.end()) {
+    decided_.erase(place);
+  }
+  return status;
+}
+
+void Puller::commitDecided() {
+  if (machine_ && !(pending_.settlements.empty() && pending_.releases.empty() && pending_.peers.empty())) {
+    std::vector<Claim> none;
+    commit(Look::no, none);
+  }
+}
+
+bool Puller::commit(Look look, std::vector<Claim>& taken) {
+  StepJob step(std::exchange(pending_, {}));
+  PullJob job(core_, step, look == Look::yes, mustRestart_);
+  try {
+    job.carryOut();
+  } catch (const Error&) {
+    undoClaims(step.actions);
+    throw;
+  }
+  mustRestart_ = false;
+  owner_ = job.owner;
+  buried_ += job.buried;
+  keepStatuses(step);
+  addPeers(job.peers);
+  addTaken(step, taken);
+  for (const delivery::SessionInfo& session : job.news.sessions) {
+    sessionPeers_.insert_or_assign(session.key, session.peer);
+  }
+  policies_->introduce(job.news.sessions);
+  if (job.news.holds) {
+    machine_->applyHolds(*job.news.holds, now(), pending_);
+  }
+  machine_->rowsSeen(job.news.sessions, job.news.rows, now(), pending_);
+  forgetSettled();
+  StepEvents announcement(step, [this](delivery::SessionKey session) {
+    const auto sessionPeer = sessionPeers_.find(session);
+    const auto peer = sessionPeer == sessionPeers_.end() ? peers_.end() : peers_.find(sessionPeer->second);
+    return peer == peers_.end() ? std::string() : peer->second.name;
+  });
+  const std::scoped_lock lock(announceMutex_);
+  announcements_.push_back(std::move(announcement));
+  moreUnread_ = look == Look::yes ? job.news.more : moreUnread_;
+  if (job.unreadFor) {
+    // To look again at once would go on for as long as the disk fails.
+    throw Error(*job.unreadFor, "new messages could not be looked for");
+  }
+  return moreUnread_ || !job.news.rows.empty();
+}
+
+// What was decided stays decided and goes with the next transaction; claims are the machine's to decide anew.
+void Puller::undoClaims(delivery::Actions& actions) {
+  for (const delivery::Actions::Claim& claim : actions.claims) {
+    machine_->claimFailed(claim.request, std::chrono::milliseconds(0), now(), pending_);
+  }
+  putInFront(pending_.news, std::move(actions.news));
+  putInFront(pending_.settlements, std::move(actions.settlements));
+  putInFront(pending_.releases, std::move(actions.releases));
+  putInFront(pending_.peers, std::move(actions.peers));
+}
+
+void Puller::addTaken(StepJob& step, std::vector<Claim>& taken) {
+  if (taken.empty()) {
+    taken.reserve(step.claims.size());
+  }
+  delivery::Actions sends;
+  for (std::size_t index = 0; index < step.claims.size(); ++index) {
+    const delivery::RequestId request = step.actions.claims[index].request;
+    store::ClaimReply reply = std::move(step.claims[index]);
+    machine_->claimed(request, reply.sessions, step.epoch, now(), sends);
+    if (sends.sends.empty()) {
+      continue;
+    }
+    const delivery::Actions::Send send = std::move(sends.sends.back());
+    sends.sends.clear();
+    const delivery::Actions::Send::Item& item = send.items.front();
+    const auto message = std::find_if(reply.messages.begin(), reply.messages.end(),
+                                      [&](const store::ClaimedMessage& one) { return one.key == item.key; });
+    Claim& claim = taken.emplace_back();
+    claim.token = {++lastNumber_, owner_, reply.sessions.front().rows.front().attempt};
+    const auto peer = peers_.find(send.peer);
+    claim.peer = peer == peers_.end() ? std::string() : peer->second.name;
+    policies_->sending(item.key, message->frame);
+    claim.frame = std::move(message->frame);
+    claim.frame.previousSequence = item.previousSequence;
+    outstanding_.emplace(lastNumber_, Outstanding{request, item.key, now().steady});
+  }
+  const auto append = [](auto& target, auto& source) {
+    target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
+  };
+  append(pending_.news, sends.news);
+  append(pending_.settlements, sends.settlements);
+  append(pending_.releases, sends.releases);
+  append(pending_.peers, sends.peers);
+}
+
+void Puller::addPeers(std::span<const store::PeerRow> peers) {
+  for (const store::PeerRow& row : peers) {
+    const auto& configured = core_.options().peers;
+    const auto ours = std::find_if(configured.begin(), configured.end(),
+                                   [&](const PeerOptions& peer) { return peer.name == row.name; });
+    if (ours != configured.end() && peers_.try_emplace(row.key, row).second) {
+      policies_->addPeer(row.key, row.name);
+      machine_->peerAdded(row.key, kRequestsMax, 1, ours->rateLimit);
+    }
+  }
+}
+
+void Puller::keepStatuses(const StepJob& step) {
+  if (decided_.empty()) {
+    return;
+  }
+  std::unordered_map<delivery::MessageKey, bool> applied;
+  for (std::size_t index = 0; index < step.settled.size(); ++index) {
+    applied.insert_or_assign(step.actions.settlements[index].key, step.settled[index].has_value());
+  }
+  for (auto& [number, decided] : decided_) {
+    const auto place = applied.find(decided.first);
+    if (!decided.second && place != applied.end()) {
+      decided.second = place->second ? SettleStatus::settled : SettleStatus::late;
+    }
+  }
+}
+
+// One thread at a time, in the order of the commits; a callback that claims or settles finds its own events told by
+// the call that it came from.
+void Puller::announce() {
+  std::unique_lock lock(announceMutex_);
+  if (announcing_) {
+    return;
+  }
+  announcing_ = true;
+  while (!announcements_.empty()) {
+    StepEvents next = std::move(announcements_.front());
+    announcements_.pop_front();
+    lock.unlock();
+    next.emit(core_.events());
+    lock.lock();
+  }
+  announcing_ = false;
+}
+
+}  // namespace ackbox::manager

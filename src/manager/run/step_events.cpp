@@ -1,0 +1,75 @@
+#include "manager/run/step_events.hpp"
+
+#include <utility>
+
+namespace ackbox::manager {
+
+StepEvents::StepEvents(StepJob& step, const PeerName& peerName) : resets_(std::move(step.resets)) {
+  told_.reserve(step.settled.size());
+  for (std::size_t index = 0; index < step.settled.size(); ++index) {
+    if (!step.settled[index]) {
+      continue;
+    }
+    delivery::Settlement& settlement = step.actions.settlements[index];
+    switch (settlement.transition) {
+      case delivery::Transition::ack:
+        ++counts_.acked;
+        break;
+      case delivery::Transition::defer:
+        ++counts_.deferred;
+        break;
+      case delivery::Transition::retry:
+        ++counts_.retried;
+        break;
+      case delivery::Transition::fail:
+        ++counts_.failed;
+        break;
+      case delivery::Transition::release:
+        ++counts_.released;
+        continue;
+      case delivery::Transition::claim:
+      case delivery::Transition::redrive:
+      case delivery::Transition::discard:
+      case delivery::Transition::resend:
+        continue;
+    }
+    told_.push_back({{std::move(step.settled[index]->messageId), peerName(step.settled[index]->session),
+                      std::move(step.sessionNames[index]), step.settled[index]->sequence},
+                     std::move(settlement)});
+  }
+}
+
+void StepEvents::emit(EventHub& events) {
+  for (const PeerResetEvent& reset : resets_) {
+    events.peerReset.emit(reset);
+  }
+  for (Told& one : told_) {
+    delivery::Settlement& settlement = one.settlement;
+    switch (settlement.transition) {
+      case delivery::Transition::ack:
+        if (settlement.from == MessageState::sending) {
+          events.sent.emit({one.message});
+        }
+        events.acked.emit({std::move(one.message), settlement.duplicate, std::move(settlement.result)});
+        break;
+      case delivery::Transition::defer:
+        events.sent.emit({std::move(one.message)});
+        break;
+      case delivery::Transition::retry:
+        events.retry.emit(
+            {std::move(one.message), settlement.retryCount, settlement.dueAt, std::move(settlement.error)});
+        break;
+      case delivery::Transition::fail:
+        events.failed.emit({std::move(one.message), std::move(settlement.reason), std::move(settlement.error)});
+        break;
+      case delivery::Transition::claim:
+      case delivery::Transition::release:
+      case delivery::Transition::redrive:
+      case delivery::Transition::discard:
+      case delivery::Transition::resend:
+        break;
+    }
+  }
+}
+
+}  // namespace ackbox::manager

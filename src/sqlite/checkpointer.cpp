@@ -1,0 +1,72 @@
+#include "sqlite/checkpointer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ackbox::store {
+namespace {
+
+// How long one checkpoint may hold up the writer while it waits for another writer or for a reader.
+constexpr int kPatienceMilliseconds = 20;
+// Where the WAL is this many times too long, readers are made to let go of it.
+constexpr std::uint32_t kRestartFactor = 4;
+
+}  // namespace
+
+Checkpointer::Checkpointer(sqlite3* connection, std::uint32_t checkpointPages, int busyTimeoutMilliseconds)
+    : connection_(connection),
+      checkpointPages_(std::max(checkpointPages, 1U)),
+      busyTimeoutMilliseconds_(busyTimeoutMilliseconds),
+      duePages_(checkpointPages_) {
+  sqlite3_wal_hook(connection_, &Checkpointer::onCommit, this);
+}
+
+Checkpointer::~Checkpointer() {
+  sqlite3_wal_hook(connection_, nullptr, nullptr);
+}
+
+void Checkpointer::checkpointIfDue() noexcept {
+  if (pages_ < checkpointPages_) {
+    // The log was begun anew.
+    duePages_ = checkpointPages_;
+  }
+  int mode = pages_ >= kRestartFactor * checkpointPages_ ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_FULL;
+  if (requested_) {
+    mode = SQLITE_CHECKPOINT_TRUNCATE;
+  } else if (pages_ < duePages_) {
+    return;
+  }
+  patience_ = requested_ ? 0 : kPatienceMilliseconds;
+  requested_ = false;
+  sqlite3_busy_handler(connection_, &Checkpointer::onBusy, this);
+  incomplete_ = sqlite3_wal_checkpoint_v2(connection_, "main", mode, nullptr, nullptr) != SQLITE_OK;
+  sqlite3_busy_timeout(connection_, busyTimeoutMilliseconds_);
+  // When it went well, the next write begins the log anew and the count starts from there. When a reader or a writer
+  // was in the way, look again a while later, not at each commit.
+  duePages_ = pages_ + std::max(checkpointPages_ / 4, 1U);
+}
+
+void Checkpointer::retry() noexcept {
+  requested_ = requested_ || incomplete_;
+}
+
+int Checkpointer::onCommit(void* self, sqlite3* /*connection*/, const char* database, int pages) {
+  if (std::strcmp(database, "main") == 0) {
+    static_cast<Checkpointer*>(self)->pages_ = static_cast<std::uint32_t>(pages);
+  }
+  return SQLITE_OK;
+}
+
+int Checkpointer::onBusy(void* self, int count) {
+  auto& checkpointer = *static_cast<Checkpointer*>(self);
+  if (count < checkpointer.patience_) {
+    sqlite3_sleep(1);
+    return 1;
+  }
+  // Giving up on the writer lock, SQLite would go on with a passive checkpoint, the very thing to avoid: it is
+  // interrupted before its first page instead.
+  sqlite3_interrupt(checkpointer.connection_);
+  return 0;
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,150 @@
+#include "sqlite/connection.hpp"
+
+#include <SQLiteCpp/Exception.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace ackbox::store {
+namespace {
+
+constexpr int kSynchronousNormal = 1;
+constexpr int kSynchronousFull = 2;
+
+// Of a log that has reached its checkpoint.
+std::int64_t logBytes(sqlite3* connection, const OutboxOptions& options) {
+  constexpr std::int64_t kFrameHeaderBytes = 24;
+  return options.checkpointPages * (std::stoll(scalar(connection, "PRAGMA page_size")) + kFrameHeaderBytes);
+}
+
+int openFlags(const OutboxOptions& options) {
+  return SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options.createSchema ? SQLITE_OPEN_CREATE : 0);
+}
+
+// SQLite would make it readable for everyone. Only where there is nothing yet: to open and close a file that SQLite has
+// open takes its locks away.
+void makeFile(const std::filesystem::path& file, std::uint32_t mode) {
+  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  if (descriptor < 0) {
+    // It is there, or SQLite tells why it cannot be made.
+    return;
+  }
+  // Whatever the process's mask says.
+  (void)::fchmod(descriptor, mode);
+  close(descriptor);
+}
+
+// A file may come from anybody: what stands in it is data.
+void distrust(sqlite3* connection, bool isTrusted) {
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  if (isTrusted) {
+    return;
+  }
+  // The longest frame, twice, and what surrounds it.
+  constexpr int kBytesMax = 130 << 20U;
+  constexpr int kDepthMax = 100;
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, kBytesMax);
+  sqlite3_limit(connection, SQLITE_LIMIT_EXPR_DEPTH, kDepthMax);
+  sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
+}
+
+}  // namespace
+
+SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOptions& options, int flags) {
+  if ((flags & SQLITE_OPEN_CREATE) != 0 && options.vfs.empty()) {
+    makeFile(file, options.fileMode);
+  }
+  try {
+    SQLite::Database database(file.string(), flags, static_cast<int>(options.busyTimeout.count()), options.vfs);
+    sqlite3_extended_result_codes(database.getHandle(), 1);
+    distrust(database.getHandle(), options.trustSchema);
+    return database;
+  } catch (const SQLite::Exception& exception) {
+    throw Error(errcOf(exception.getExtendedErrorCode()), file.string() + ": " + exception.what());
+  }
+}
+
+std::string scalar(sqlite3* connection, std::string_view sql) {
+  Statement statement(connection, sql, {});
+  Query query(statement);
+  return query.next() ? query.text(0) : std::string();
+}
+
+Connection::Connection(const std::filesystem::path& file, const OutboxOptions& options, const Inspect& inspect)
+    : database_(openDatabase(file, options, openFlags(options))), prefix_(options.tablePrefix) {
+  if (sqlite3_db_readonly(handle(), "main") == 1) {
+    throw Error(Errc::databaseReadOnly, database_.getFilename());
+  }
+  inspect(handle());
+  enterWalMode(options);
+  // Every connection that we open leaves checkpoints to the store: hazard of SQLite before 3.51.3, where a passive
+  // checkpoint may race another connection's commit.
+  execute(handle(), "PRAGMA wal_autocheckpoint=0");
+  // A log that a long reader made grow is cut when it begins anew. Twice what it normally reaches, so that in normal
+  // times it keeps its blocks.
+  execute(handle(), "PRAGMA journal_size_limit=" + std::to_string(2 * logBytes(handle(), options)));
+  // SQLite 3.40 (3.53 no longer) mends the wrong checksums of the log when a savepoint is undone in a transaction that
+  // has outgrown the cache: it and the commits after it are lost when the log is recovered. So none outgrows it.
+  execute(handle(), "PRAGMA cache_spill=OFF");
+  execute(handle(), "PRAGMA temp_store=MEMORY");
+  execute(handle(), "PRAGMA secure_delete=OFF");
+  execute(handle(), "PRAGMA foreign_keys=OFF");
+  setFullSync(options.durability == Durability::powerCut);
+  // A look at the file, so that the log is open.
+  (void)scalar(handle(), "PRAGMA schema_version");
+  log_.emplace(handle());
+}
+
+void Connection::enterWalMode(const OutboxOptions& options) {
+  if (options.createSchema && scalar(handle(), "PRAGMA page_count") == "0") {
+    execute(handle(), "PRAGMA auto_vacuum=INCREMENTAL");
+  }
+  // SQLite does not call the busy handler where two processes convert a fresh file at once; so wait here.
+  for (std::chrono::milliseconds waited{0};; ++waited) {
+    try {
+      const std::string mode = scalar(handle(), "PRAGMA journal_mode=WAL");
+      if (mode != "wal") {
+        throw Error(Errc::databaseError, "the file cannot use a write-ahead log; its journal mode stays " + mode);
+      }
+      return;
+    } catch (const Error& error) {
+      if (error.code() != Errc::databaseBusy || waited >= options.busyTimeout) {
+        throw;
+      }
+      sqlite3_sleep(1);
+    }
+  }
+}
+
+void Connection::setFullSync(bool full) {
+  if (synchronous_ == kSynchronousFull && log_ && log_->syncCommits(full)) {
+    return;
+  }
+  const int wanted = full ? kSynchronousFull : kSynchronousNormal;
+  if (wanted == synchronous_) {
+    return;
+  }
+  // The pragma acts when it is prepared, so a kept statement would do nothing on its second run; and inside a
+  // transaction it is ignored. Believe only what is read back.
+  execute(handle(), full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+  if (scalar(handle(), "PRAGMA synchronous") != std::to_string(wanted)) {
+    synchronous_ = 0;
+    throw Error(Errc::databaseError, "SQLite did not take the synchronous level");
+  }
+  synchronous_ = wanted;
+}
+
+void Connection::doubtSync() noexcept {
+  synchronous_ = 0;
+  if (log_) {
+    // What SQLite is told from now on holds by itself.
+    log_->syncCommits(true);
+  }
+}
+
+}  // namespace ackbox::store

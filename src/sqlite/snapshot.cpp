@@ -1,0 +1,68 @@
+#include "sqlite/snapshot.hpp"
+
+#include <string>
+
+#include "sqlite/connection.hpp"
+
+namespace ackbox::store {
+namespace {
+
+// A path as an SQLite URI has it.
+std::string uriOf(const std::filesystem::path& file) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string uri = "file:";
+  for (const char character : std::filesystem::absolute(file).string()) {
+    if (character == '%' || character == '?' || character == '#') {
+      const auto byte = static_cast<unsigned char>(character);
+      uri.append("%").append(1, kDigits[byte >> 4U]).append(1, kDigits[byte & 15U]);
+    } else {
+      uri += character;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+SQLite::Database openToRead(const std::filesystem::path& file, const OutboxOptions& options, bool& isImmutable) {
+  SQLite::Database database = openDatabase(file, options, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX);
+  try {
+    // A look at the file: where SQLite may make no log beside it, it cannot read.
+    (void)scalar(database.getHandle(), "PRAGMA schema_version");
+    return database;
+  } catch (const Error& error) {
+    // Whether there is a log is known of the platform's files only: past one, an immutable file is an old one.
+    if ((error.code() != Errc::databaseReadOnly && error.code() != Errc::cannotOpen) || !options.vfs.empty() ||
+        hasLog(file)) {
+      throw;
+    }
+  }
+  isImmutable = true;
+  return openDatabase(uriOf(file), options, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX);
+}
+
+}  // namespace
+
+bool hasLog(const std::filesystem::path& file) {
+  std::error_code absent;
+  const std::uintmax_t bytes = std::filesystem::file_size(file.string() + "-wal", absent);
+  return !absent && bytes != 0;
+}
+
+ReadConnection::ReadConnection(const std::filesystem::path& file, const OutboxOptions& options, Reading reading)
+    : reading_(reading), database_(openToRead(file, options, isImmutable_)) {
+  execute(getHandle(), "PRAGMA query_only=ON");
+  execute(getHandle(), "PRAGMA wal_autocheckpoint=0");
+  if (reading_ == Reading::leavesNoTrace) {
+    sqlite3_db_config(getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  }
+}
+
+// An empty log, which this connection may have made, goes with it: nothing is folded by that.
+ReadConnection::~ReadConnection() {
+  std::error_code absent;
+  const char* const log = sqlite3_filename_wal(sqlite3_db_filename(getHandle(), "main"));
+  if (reading_ == Reading::leavesNoTrace && !isImmutable_ && std::filesystem::file_size(log, absent) == 0 && !absent) {
+    sqlite3_db_config(getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  }
+}
+
+}  // namespace ackbox::store

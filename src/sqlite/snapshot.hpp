@@ -1,0 +1,58 @@
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <filesystem>
+
+#include "ackbox/options.hpp"
+#include "sqlite/statement.hpp"
+
+namespace ackbox::store {
+
+/// What a reader leaves behind when it is the last to close a file.
+enum class Reading : std::uint8_t {
+  /// The log is folded into the file and goes: for a reader of the process that owns the log.
+  folds,
+  /// The file and its log as they were, also where a killed process left the log behind: for who only looks.
+  leavesNoTrace,
+};
+
+/// A connection of its own for reading, so that no reader waits for the writer. Read-write, so that it can take part in
+/// the log's locks; `query_only` keeps it from writing.
+///
+/// Where nothing may be written, and nobody has left a log, it reads the file alone, as it stands
+/// (`isImmutable`): then it must be opened anew once there is a log.
+class ReadConnection {
+public:
+  ReadConnection(const std::filesystem::path& file, const OutboxOptions& options, Reading reading);
+  ~ReadConnection();
+  ReadConnection(const ReadConnection&) = delete;
+  ReadConnection& operator=(const ReadConnection&) = delete;
+
+  [[nodiscard]] sqlite3* getHandle() const noexcept { return database_.getHandle(); }
+  [[nodiscard]] bool isImmutable() const noexcept { return isImmutable_; }
+
+private:
+  bool isImmutable_ = false;
+  const Reading reading_;
+  SQLite::Database database_;
+};
+
+/// Whether there is a log with anything in it beside the connection's file.
+[[nodiscard]] bool hasLog(const std::filesystem::path& file);
+
+/// One snapshot for several statements.
+class Snapshot {
+public:
+  explicit Snapshot(sqlite3* connection) : connection_(connection) { execute(connection, "BEGIN"); }
+  ~Snapshot() { sqlite3_exec(connection_, "ROLLBACK", nullptr, nullptr, nullptr); }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+private:
+  sqlite3* connection_;
+};
+
+}  // namespace ackbox::store

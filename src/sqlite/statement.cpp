@@ -1,0 +1,162 @@
+#include "sqlite/statement.hpp"
+
+#include <SQLiteCpp/Exception.h>
+
+#include <new>
+
+namespace ackbox::store {
+
+Errc errcOf(int extendedCode) noexcept {
+  if (extendedCode == SQLITE_IOERR_NOMEM) {
+    return Errc::outOfMemory;
+  }
+  if (extendedCode == SQLITE_CONSTRAINT_COMMITHOOK) {
+    return Errc::handlerEndedTransaction;
+  }
+  switch (extendedCode & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    // So long was the way into the log's shared memory barred.
+    case SQLITE_PROTOCOL:
+      return Errc::databaseBusy;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return Errc::databaseReadOnly;
+    case SQLITE_FULL:
+      return Errc::diskFull;
+    case SQLITE_IOERR:
+      return Errc::ioError;
+    case SQLITE_NOTADB:
+      return Errc::notADatabase;
+    case SQLITE_CORRUPT:
+      return Errc::databaseCorrupt;
+    case SQLITE_CANTOPEN:
+      return Errc::cannotOpen;
+    case SQLITE_NOMEM:
+      return Errc::outOfMemory;
+    default:
+      return Errc::databaseError;
+  }
+}
+
+void throwSqlite(sqlite3* connection, std::string_view doing) {
+  const int code = sqlite3_extended_errcode(connection);
+  throw Error(errcOf(code),
+              std::string(doing) + ": " + sqlite3_errmsg(connection) + " (SQLite code " + std::to_string(code) + ")");
+}
+
+std::error_code errorOf(const std::exception_ptr& failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.code();
+  } catch (const SQLite::Exception& exception) {
+    return errcOf(exception.getExtendedErrorCode());
+  } catch (const std::bad_alloc&) {
+    return Errc::outOfMemory;
+  } catch (...) {
+    return Errc::databaseError;
+  }
+}
+
+std::string expand(std::string_view sql, std::string_view prefix) {
+  std::string expanded;
+  expanded.reserve(sql.size() + 4 * prefix.size());
+  for (const char character : sql) {
+    if (character == '#') {
+      expanded += prefix;
+    } else {
+      expanded += character;
+    }
+  }
+  return expanded;
+}
+
+std::string repeated(std::string_view item, std::size_t count) {
+  std::string list;
+  list.reserve(count * (item.size() + 1));
+  for (std::size_t place = 0; place < count; ++place) {
+    list.append(place == 0 ? "" : ",").append(item);
+  }
+  return list;
+}
+
+void execute(sqlite3* connection, const std::string& sql) {
+  if (sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    throwSqlite(connection, sql);
+  }
+}
+
+Statement::Statement(sqlite3* connection, std::string_view sql, std::string_view prefix) {
+  const std::string text = expand(sql, prefix);
+  if (sqlite3_prepare_v3(connection, text.c_str(), static_cast<int>(text.size()) + 1, SQLITE_PREPARE_PERSISTENT,
+                         &handle_, nullptr) != SQLITE_OK) {
+    throwSqlite(connection, text);
+  }
+}
+
+Query::~Query() {
+  sqlite3_reset(handle_);
+}
+
+bool Query::next() {
+  const int code = sqlite3_step(handle_);
+  if (code == SQLITE_ROW) {
+    return true;
+  }
+  if (code != SQLITE_DONE) {
+    throwSqlite(sqlite3_db_handle(handle_), sqlite3_sql(handle_));
+  }
+  return false;
+}
+
+std::size_t Query::run() {
+  while (next()) {
+  }
+  return static_cast<std::size_t>(sqlite3_changes(sqlite3_db_handle(handle_)));
+}
+
+bool Query::isNull(int column) const noexcept {
+  return sqlite3_column_type(handle_, column) == SQLITE_NULL;
+}
+
+std::int64_t Query::integer(int column) const noexcept {
+  return sqlite3_column_int64(handle_, column);
+}
+
+std::string_view Query::view(int column) const {
+  const void* bytes = sqlite3_column_blob(handle_, column);
+  const int size = sqlite3_column_bytes(handle_, column);
+  return bytes == nullptr ? std::string_view()
+                          : std::string_view(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
+}
+
+void Query::bind(int index, std::string_view text) {
+  // A null pointer would bind NULL where empty text is meant.
+  check(sqlite3_bind_text64(handle_, index, text.empty() ? "" : text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8));
+}
+
+void Query::bind(int index, Blob blob) {
+  check(sqlite3_bind_blob64(handle_, index, blob.bytes.empty() ? "" : blob.bytes.data(), blob.bytes.size(),
+                            SQLITE_STATIC));
+}
+
+void Query::bind(int index, NullIfEmpty text) {
+  if (text.text.empty()) {
+    check(sqlite3_bind_null(handle_, index));
+  } else {
+    bind(index, text.text);
+  }
+}
+
+void Query::bindInteger(int index, std::int64_t value) {
+  check(sqlite3_bind_int64(handle_, index, value));
+}
+
+void Query::check(int code) const {
+  if (code != SQLITE_OK) {
+    throwSqlite(sqlite3_db_handle(handle_), sqlite3_sql(handle_));
+  }
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,116 @@
+#include "sqlite/transaction.hpp"
+
+#include <utility>
+
+namespace ackbox::store {
+
+Transaction::Transaction(Connection& connection)
+    : connection_(connection),
+      begin_(connection.prepare("BEGIN IMMEDIATE")),
+      commit_(connection.prepare("COMMIT")),
+      rollback_(connection.prepare("ROLLBACK")),
+      savepoint_(connection.prepare("SAVEPOINT #scope")),
+      releaseSavepoint_(connection.prepare("RELEASE #scope")),
+      rollbackTo_(connection.prepare("ROLLBACK TO #scope")),
+      dataVersion_(connection.prepare("PRAGMA data_version")) {
+  sqlite3_commit_hook(connection_.handle(), &Transaction::onCommit, this);
+  sqlite3_rollback_hook(connection_.handle(), &Transaction::onRollback, this);
+}
+
+Transaction::~Transaction() {
+  sqlite3_commit_hook(connection_.handle(), nullptr, nullptr);
+  sqlite3_rollback_hook(connection_.handle(), nullptr, nullptr);
+}
+
+bool Transaction::begin(bool fullSync) {
+  // One that could not even be rolled back, for want of memory.
+  if (sqlite3_get_autocommit(connection_.handle()) == 0) {
+    Query(rollback_).run();
+  }
+  if (std::exchange(lost_, false)) {
+    // Who ended the last one may have changed the settings behind it.
+    connection_.doubtSync();
+  }
+  connection_.setFullSync(fullSync);
+  Query(begin_).run();
+  open_ = true;
+  guarded_ = false;
+  try {
+    const std::int64_t version = dataVersion();
+    const bool changed = std::exchange(isDoubtful_, false) || version != seenVersion_;
+    seenVersion_ = version;
+    return changed;
+  } catch (...) {
+    rollback();
+    throw;
+  }
+}
+
+void Transaction::commit() {
+  requireOwn();
+  Query(commit_).run();
+  open_ = false;
+}
+
+void Transaction::rollback() noexcept {
+  guarded_ = false;
+  open_ = false;
+  if (sqlite3_get_autocommit(connection_.handle()) == 0) {
+    try {
+      Query(rollback_).run();
+    } catch (const Error&) {
+      // An I/O error there leaves nothing to undo. Without the memory to run it, the next transaction begins with it.
+    }
+  }
+}
+
+void Transaction::savepoint() {
+  requireOwn();
+  Query(savepoint_).run();
+}
+
+void Transaction::releaseSavepoint() {
+  requireOwn();
+  Query(releaseSavepoint_).run();
+}
+
+void Transaction::rollbackToSavepoint() {
+  requireOwn();
+  Query(rollbackTo_).run();
+  Query(releaseSavepoint_).run();
+}
+
+void Transaction::guard(bool on) noexcept {
+  guarded_ = on;
+}
+
+bool Transaction::lost() const noexcept {
+  return lost_ || (open_ && sqlite3_get_autocommit(connection_.handle()) != 0);
+}
+
+std::int64_t Transaction::dataVersion() {
+  Query query(dataVersion_);
+  query.next();
+  return query.integer(0);
+}
+
+int Transaction::onCommit(void* self) {
+  auto& transaction = *static_cast<Transaction*>(self);
+  transaction.lost_ = transaction.lost_ || transaction.guarded_;
+  // Vetoed: SQLite turns the COMMIT into a ROLLBACK.
+  return transaction.guarded_ ? 1 : 0;
+}
+
+void Transaction::onRollback(void* self) {
+  auto& transaction = *static_cast<Transaction*>(self);
+  // Even a handler that begins a new transaction afterwards does not hide it.
+  transaction.lost_ = transaction.lost_ || transaction.guarded_;
+}
+
+void Transaction::requireOwn() const {
+  if (lost()) {
+    throw Error(Errc::handlerEndedTransaction, "the transaction was ended by foreign code");
+  }
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sqlite/connection.hpp"
+
+namespace ackbox::store {
+
+/// Gives free pages back, a few at a time. Only in files that we made, with incremental vacuum from their first page:
+/// an application's file is never converted.
+///
+/// All in a transaction; the file shrinks at the checkpoint that follows. Thread-safety: none.
+class Vacuum {
+public:
+  explicit Vacuum(const Connection& connection);
+
+  /// Gives back up to `pages`; returns how many.
+  std::size_t release(std::size_t pages);
+  /// Gives back one slice when far more is free than the next messages will use. Returns whether more is to be done.
+  bool releaseIfMany();
+
+private:
+  [[nodiscard]] std::size_t freePages();
+
+  sqlite3* const connection_;
+  const bool possible_;
+  Statement pages_;
+};
+
+}  // namespace ackbox::store

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "delivery/types.hpp"
+#include "sqlite/connection.hpp"
+#include "sqlite/statement.hpp"
+#include "store/sqlite/cache/session_states.hpp"
+
+namespace ackbox::store {
+
+// SQL on `o` (#outbox) and `s` (#sessions): who has claimed the row; NULL: nobody. On the store's own connection,
+// `ClaimBits::flush` comes first.
+inline constexpr std::string_view kRowOwner =
+    "(SELECT owner_id FROM #claims WHERE o.state=0 AND block=o.id>>6 AND bits>>(o.id&63)&1)";
+inline constexpr std::string_view kSessionOwner =
+    "(SELECT owner_id FROM #claims WHERE block=~(s.id>>6) AND bits>>(s.id&63)&1)";
+/// SQL: the `MessageState` of `o`. The column says PENDING of what is SENDING.
+inline constexpr std::string_view kRowState =
+    "iif(o.state=0 AND EXISTS(SELECT 1 FROM #claims WHERE block=o.id>>6 AND bits>>(o.id&63)&1),1,o.state)";
+/// SQL behind FROM: the claimed rows as `o`, and by `c.owner_id` whose they are.
+inline constexpr std::string_view kClaimedRows =
+    "#claims AS c CROSS JOIN #outbox AS o ON c.block>=0 AND o.id BETWEEN c.block<<6 AND (c.block<<6)+63 AND "
+    "c.bits>>(o.id&63)&1 AND +o.state=0";
+
+/// What owners have claimed of both tables: a bit for each id, 64 neighbours to a row of the file, so that a claim of a
+/// batch writes a row or two and leaves the batch's own rows alone. The blocks of messages count up from 0, those of
+/// sessions down from -1, so that a message and its session stand on one page.
+///
+/// All claims, those of other owners too, are kept in memory. `flush` writes what this owner has changed, exactly. All
+/// in a transaction. Thread-safety: none.
+class ClaimBits {
+public:
+  /// Where an id's bit stands.
+  struct Place {
+    std::int64_t block = 0;
+    std::uint64_t bit = 0;
+  };
+
+  explicit ClaimBits(Connection& connection);
+  void setOwner(std::int64_t owner) noexcept { owner_ = owner; }
+
+  /// Whether this owner has claimed it.
+  [[nodiscard]] bool holds(Place place);
+  /// Whether another one has.
+  [[nodiscard]] bool isForeign(Place place);
+
+  void add(Place place);
+  /// Whoever has claimed it.
+  void remove(Place place);
+  /// Takes all of an owner's claims away.
+  void removeAll(std::int64_t owner);
+
+  /// Writes what has changed, so that SQL sees it.
+  void flush();
+
+  /// What was claimed and given back since the last commit is so for good. After `flush`.
+  void committed() noexcept;
+  /// Back to the last commit. The file may say otherwise by now: after a rollback, or another connection's commit.
+  void forget() noexcept;
+  /// To exactly what the file says: for where it was told by `flush`, and what came since is undone.
+  void restore();
+
+private:
+  struct Block {
+    std::uint64_t bits = 0;
+    // As of the last commit.
+    std::uint64_t kept = 0;
+    // What the file says.
+    std::uint64_t written = 0;
+    // It may differ from one of these, and is listed.
+    bool isChanged = false;
+  };
+  using Blocks = std::map<std::int64_t, Block>;
+
+  void load();
+  void erase(Blocks::iterator first, Blocks::iterator end);
+  void write(std::vector<std::int64_t>& blocks);
+  void write(Statement& statement, std::size_t together, std::vector<std::int64_t>& blocks);
+  Block& change(std::int64_t number);
+  void list(std::int64_t number, Block& block);
+
+  std::int64_t owner_ = 0;
+  Statement select_;
+  Statement write_;
+  Statement writeMany_;
+  Statement erase_;
+  Statement removeForeign_;
+  Statement eraseForeign_;
+  Statement removeAll_;
+  bool loaded_ = false;
+  // In order, so that neighbours that are done with go together. Kept when the file is read again, as others add
+  // nothing to it; what is missing there they have taken away.
+  Blocks own_;
+  std::vector<std::int64_t> changed_;
+  std::unordered_map<std::int64_t, std::uint64_t> foreign_;
+};
+
+/// The ids of one table among the claims.
+class ClaimSet {
+public:
+  enum class Table : std::uint8_t { rows, sessions };
+
+  ClaimSet(ClaimBits& blocks, Table table) noexcept : blocks_(blocks), table_(table) {}
+
+  /// Whether this owner has claimed `id`.
+  [[nodiscard]] bool holds(std::int64_t id) { return blocks_.holds(placeOf(id)); }
+  /// Whether another one has.
+  [[nodiscard]] bool isForeign(std::int64_t id) { return blocks_.isForeign(placeOf(id)); }
+
+  void add(std::int64_t id) { blocks_.add(placeOf(id)); }
+  /// Whoever has claimed it.
+  void remove(std::int64_t id) { blocks_.remove(placeOf(id)); }
+
+private:
+  [[nodiscard]] ClaimBits::Place placeOf(std::int64_t id) const noexcept;
+
+  ClaimBits& blocks_;
+  const Table table_;
+};
+
+/// What of a row does not change as long as it is in flight.
+struct RowFacts {
+  delivery::SessionKey session = 0;
+  std::uint64_t sequence = 0;
+  std::int64_t bytes = 0;
+  /// Claims before the one that it is in flight with.
+  std::int64_t attempt = 0;
+  WallTime enqueuedAt{};
+  std::string messageId;
+};
+
+/// Who has what in flight.
+struct InFlight {
+  explicit InFlight(Connection& connection)
+      : claims(connection), rows(claims, ClaimSet::Table::rows), sessions(claims, ClaimSet::Table::sessions) {}
+
+  /// Hands over what was acknowledged without its session's release. Before each commit and each nested scope.
+  void flushConfirmed(SessionStates& states) {
+    for (const auto& [session, sequence] : confirmed) {
+      SessionState& state = states.change(session);
+      state.confirmedSequence = std::max(state.confirmedSequence, sequence);
+    }
+    confirmed.clear();
+  }
+  void forget() noexcept {
+    claims.forget();
+    forgetFacts();
+  }
+  /// Back to where a nested scope was begun.
+  void restore() {
+    claims.restore();
+    forgetFacts();
+  }
+  void forgetFacts() noexcept {
+    facts.clear();
+    leaving.clear();
+    confirmed.clear();
+  }
+
+  ClaimBits claims;
+  ClaimSet rows;
+  ClaimSet sessions;
+  /// Of rows that this owner claimed: what its settle need not read again. A row may be missing here.
+  std::unordered_map<delivery::MessageKey, RowFacts> facts;
+  /// Rows that are settled and still to be removed.
+  std::vector<delivery::MessageKey> leaving;
+  /// The highest sequence that an answer has settled, of sessions whose state does not say so yet.
+  std::unordered_map<delivery::SessionKey, std::uint64_t> confirmed;
+};
+
+}  // namespace ackbox::store

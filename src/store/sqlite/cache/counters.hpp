@@ -1,0 +1,187 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ackbox/message.hpp"
+#include "ackbox/stats.hpp"
+#include "delivery/types.hpp"
+#include "sqlite/statement.hpp"
+#include "store/sqlite/outbound/latency_histogram.hpp"
+
+namespace ackbox::store {
+
+/// One column of the counters row each, in the order of `kCounterNames`. The first `kPeerCounterCount` are kept for
+/// each peer as well.
+enum class Counter : std::uint8_t {
+  /// Those that are being sent as well: which of them, the claims say.
+  pending,
+  sent,
+  failed,
+  pendingBytes,
+  enqueued,
+  acked,
+  failedTotal,
+  totalRetries,
+  staleSettles,
+  received,
+  duplicates,
+  gaps,
+  inbox,
+  deferred,
+  refusedAcks,
+  refusedUnauthenticated,
+  refusedForbidden,
+  retained,
+  ackLatency,
+  lastAckedAt,
+  /// See `Oldest`.
+  oldestKey,
+  superseded,
+  staleEpochs,
+  idConflicts,
+  /// The highest id that a row was given, of those that are counted.
+  lastKey,
+  /// See `LazySessionRows`.
+  tailsKey,
+  refusedLimits,
+  /// What all senders' rows take, see `SenderShares`.
+  inboundBytes,
+  inboxBytes,
+  recounts,
+};
+
+inline constexpr std::size_t kCounterCount = 30;
+inline constexpr std::size_t kPeerCounterCount = 8;
+using CounterValues = std::array<std::int64_t, kCounterCount>;
+using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
+
+/// `sending` of the pending ones are being sent.
+[[nodiscard]] Stats toStats(const CounterValues& values, std::uint64_t sending, const LatencyHistogram& latencies);
+
+/// The columns of `#peer_counters` behind its key, in the order of `Counter`, with commas.
+[[nodiscard]] std::string peerCounterColumns();
+
+/// The counters row and each peer's counters: changes gather in memory and are written once per commit, the row as
+/// values, which the write lock keeps true, and the peers' as differences. Those of sessions' gauges gather here as
+/// well, for `LazySessionRows` to write.
+///
+/// A new row says by itself that it is to be counted, by an id above `Counter::lastKey`, so a commit of enqueues alone
+/// leaves the counters' row as it is until `kUncountedMax` rows are waiting, and so does one of claims, which no
+/// counter tells of. Whoever reads the row adds them, and any other commit writes it: no row goes, or changes its
+/// state, before it was counted, and no id is given twice.
+///
+/// Thread-safety: that of the connection.
+class Counters {
+public:
+  Counters(sqlite3* connection, std::string_view prefix);
+
+  /// Including the changes that are not written yet.
+  [[nodiscard]] std::int64_t value(Counter counter);
+  /// Messages in the store's care that are not settled.
+  [[nodiscard]] std::uint64_t live();
+  /// Their bytes of data.
+  [[nodiscard]] std::uint64_t liveBytes();
+  [[nodiscard]] CounterValues values();
+  /// `lastKey` as the file has it, which grows with each commit that writes it.
+  [[nodiscard]] std::int64_t writtenLastKey();
+  /// As it was last written.
+  [[nodiscard]] const LatencyHistogram& latencies();
+
+  /// A counter of the store alone.
+  void add(Counter counter, std::int64_t difference);
+  /// The same, but it need not be written before something else is.
+  void note(Counter counter, std::int64_t difference);
+  /// One that is kept for the session's peer as well.
+  void add(delivery::SessionKey session, Counter counter, std::int64_t difference);
+  /// Rows of a session leave or enter `state`; live rows carry their bytes with them. ACKED rows enter only if they are
+  /// kept.
+  void leave(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
+  void enter(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
+  /// A pending row to `peer` was enqueued under the next key, behind the tail of a session, whose gauges
+  /// `LazySessionRows` keeps.
+  void append(delivery::PeerKey peer, std::int64_t bytes);
+  /// The session was made just now.
+  void begun(delivery::SessionKey session, delivery::PeerKey peer) { peers_.insert_or_assign(session, peer); }
+  /// A live row more in a lane, where its gauge is no matter of `LazySessionRows`.
+  void addLive(delivery::SessionKey lane) { ++changes_.sessions[lane].live; }
+  /// A row changes its state from one live state to another, which is no matter of its session's gauges.
+  void move(delivery::SessionKey session, MessageState from, MessageState to);
+  /// A message was acknowledged now that was enqueued then.
+  void acknowledged(WallTime enqueuedAt, WallTime now);
+
+  /// A session's gauges that changed, handed over to whoever writes that session's state.
+  struct SessionChange {
+    std::int64_t live = 0;
+    std::int64_t failed = 0;
+  };
+  [[nodiscard]] std::vector<delivery::SessionKey> changedSessions() const;
+  [[nodiscard]] SessionChange takeSession(delivery::SessionKey session);
+
+  /// What has gathered, to be put back by `restore` when a nested scope is undone.
+  struct Changes {
+    CounterValues values{};
+    std::map<delivery::PeerKey, PeerCounterValues> peers;
+    std::map<delivery::SessionKey, SessionChange> sessions;
+    std::vector<std::chrono::milliseconds> latencies;
+    /// Enqueued rows that are not counted in the file.
+    std::int64_t uncounted = 0;
+    /// There is more than they say.
+    bool isUrgent = false;
+  };
+  [[nodiscard]] const Changes& changes() const noexcept { return changes_; }
+  void restore(const Changes& changes);
+
+  /// What new rows of `peer` add to its counters in the file.
+  [[nodiscard]] PeerCounterValues uncountedOf(delivery::PeerKey peer);
+
+  /// A gauge cannot be true: it is to be counted anew before the commit (`recount`).
+  void doubt() noexcept { isDoubtful_ = true; }
+  [[nodiscard]] bool isDoubtful() const noexcept { return isDoubtful_; }
+
+  /// Before a commit: writes the changes, those of sessions apart, unless new rows say them.
+  void flush();
+  /// The same, but puts nothing off.
+  void writeAll();
+  /// Forgets the changes and what was read: after a rollback, or another connection's commit. What follows reads the
+  /// row before it changes anything.
+  void forget() noexcept;
+
+private:
+  void load();
+  void count();
+  void write(std::uint64_t changed);
+  [[nodiscard]] delivery::PeerKey peerOf(delivery::SessionKey session);
+
+  // Rows that wait to be counted cost each reader a look.
+  static constexpr std::int64_t kUncountedMax = 64;
+
+  sqlite3* const connection_;
+  const std::string prefix_;
+  Statement select_;
+  Statement selectUncounted_;
+  // By the columns that each writes.
+  std::map<std::uint64_t, Statement> updates_;
+  Statement updatePeer_;
+  Statement selectPeer_;
+  CounterValues base_{};
+  LatencyHistogram latencies_;
+  // The same as its column has it.
+  std::string encodedLatencies_;
+  Changes changes_;
+  // A session never changes its peer; but one that is rolled back may give its key to another.
+  std::unordered_map<delivery::SessionKey, delivery::PeerKey> peers_;
+  bool loaded_ = false;
+  bool isDoubtful_ = false;
+  // False once it was seen that the file knows one peer, which has no row of its own.
+  bool peersCount_ = true;
+};
+
+}  // namespace ackbox::store

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "delivery/types.hpp"
+#include "sqlite/statement.hpp"
+#include "store/sqlite/cache/counters.hpp"
+
+namespace ackbox::store {
+
+/// Keeps `Counter::oldestKey`: no live row has a smaller key. Dead letters and retained rows that lie in front of the
+/// oldest live row are so passed once, in small steps, and not by each reader.
+///
+/// Only what a peer forgot becomes live again under its old key, and `returned` tells of it: a redrive makes a new row.
+///
+/// All in a transaction. Thread-safety: none.
+class Oldest {
+public:
+  Oldest(sqlite3* connection, std::string_view prefix, Counters& counters);
+
+  /// The row with this key is not live any more.
+  void settled(delivery::MessageKey key);
+  /// The row with this key, and perhaps later ones, is live again.
+  void returned(delivery::MessageKey key);
+  /// Moves on if the oldest row was settled; looks at a bounded number of rows.
+  void advanceIfDue();
+  /// Moves on, also past what other processes settled; looks at no more than `looks` rows.
+  void advance(std::size_t looks);
+  /// Whether no row is live, as far as `looks` rows tell.
+  [[nodiscard]] bool isNoneLive(std::size_t looks);
+  /// When the oldest live row was enqueued, as far as a look has found it.
+  [[nodiscard]] std::optional<WallTime> enqueuedAt() const noexcept {
+    return exact_ ? std::optional(enqueuedAt_) : std::nullopt;
+  }
+  /// What was known is in doubt: after a rollback, or another connection's commit.
+  void forget() noexcept;
+
+private:
+  // Then there is nothing to look at.
+  [[nodiscard]] bool isOutboxEmpty();
+
+  Counters& counters_;
+  Statement scan_;
+  // The row with the counter's key is there and live.
+  bool exact_ = false;
+  WallTime enqueuedAt_{};
+  bool due_ = false;
+  std::size_t settled_ = 0;
+};
+
+}  // namespace ackbox::store

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sqlite/statement.hpp"
+#include "store/sqlite/cache/counters.hpp"
+
+namespace ackbox::store {
+
+/// What one sender makes the file keep, or what a row adds to that.
+struct SenderShare {
+  std::int64_t sessions = 0;
+  std::int64_t origins = 0;
+  std::int64_t marks = 0;
+  std::int64_t bytes = 0;
+  std::int64_t inbox = 0;
+  std::int64_t inboxBytes = 0;
+
+  SenderShare& operator+=(const SenderShare& other) noexcept;
+  [[nodiscard]] SenderShare operator-() const noexcept;
+  bool operator==(const SenderShare&) const = default;
+};
+
+// What each kind of row counts for. `bytes` is reckoned: the texts of a key, which stand in an index as well, count
+// twice, and the rest by its usual size. `senderRows` reckons alike.
+[[nodiscard]] SenderShare shareOfSession(std::string_view source, std::string_view origin, std::string_view session);
+[[nodiscard]] SenderShare shareOfOrigin(std::string_view source, std::string_view origin);
+[[nodiscard]] SenderShare shareOfMark(std::string_view source, std::string_view id);
+/// `texts`: the bytes of what the word says.
+[[nodiscard]] SenderShare shareOfWord(std::string_view source, std::string_view origin, std::string_view session,
+                                      std::string_view frameId, std::size_t texts);
+[[nodiscard]] SenderShare shareOfWaiting(std::size_t dataBytes);
+
+/// A table of `source,sessions,origins,marks,bytes,inbox,inbox_bytes` that is counted from all rows: for `verify` and
+/// for who counts anew.
+[[nodiscard]] std::string senderRows();
+
+/// Writes `#inbound_senders` and its totals anew. In the caller's transaction; costs by the number of rows.
+void recountSenders(sqlite3* connection, std::string_view prefix);
+
+/// The rows of `#inbound_senders`: changes gather in memory and are written once a commit. A frame of a session that is
+/// known changes none.
+///
+/// All in a transaction, and never in a nested scope. Thread-safety: none.
+class SenderShares {
+public:
+  SenderShares(sqlite3* connection, std::string_view prefix, Counters& counters);
+
+  [[nodiscard]] const SenderShare& of(std::string_view source) { return entryOf(source)->second.share; }
+  void add(std::string_view source, const SenderShare& difference);
+  /// Before the commit, and before the counters are written.
+  void flush();
+  /// What was read is in doubt: after a rollback, or another connection's commit.
+  void forget() noexcept;
+
+private:
+  struct Entry {
+    SenderShare share;
+    bool isChanged = false;
+  };
+
+  using Entries = std::map<std::string, Entry, std::less<>>;
+
+  /// Valid until `flush` or `forget`.
+  Entries::iterator entryOf(std::string_view source);
+
+  Counters& counters_;
+  Statement select_;
+  Statement write_;
+  Statement remove_;
+  Entries entries_;
+  // Where these entries stand.
+  std::vector<Entries::iterator> changed_;
+};
+
+}  // namespace ackbox::store

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "delivery/types.hpp"
+#include "sqlite/statement.hpp"
+
+namespace ackbox::store {
+
+/// SQL: gives the session with the key ?1 a state, if it has none.
+inline constexpr std::string_view kInsertState = "INSERT OR IGNORE INTO #session_states VALUES(?1,0,0,0,0,0,0,0,0)";
+
+/// Throws `databaseCorrupt`.
+[[noreturn]] void throwStateMissing(delivery::SessionKey session);
+
+/// What moves of a session: its row of `#session_states`.
+struct SessionState {
+  /// Of its newest message that is written here; `LazySessionRows` knows of later ones.
+  std::uint64_t lastSequence = 0;
+  /// Of the last message stood by: acked or deferred.
+  std::uint64_t previousSequence = 0;
+  /// The highest that the peer is known to have accepted of this file.
+  std::uint64_t confirmedSequence = 0;
+  WallTime dueAt{};
+  /// `dueAt` stands however far ahead it is.
+  bool isFirm = false;
+  std::int64_t live = 0;
+  std::int64_t failed = 0;
+  /// Its first live row when last seen; a hint.
+  delivery::MessageKey head = 0;
+};
+
+/// Keeps sessions' states in memory and writes what has changed once a commit, several rows to a statement: most
+/// messages change one, and a statement for each was a sixth of what a message takes the sender.
+///
+/// All in a transaction, and never in a nested scope: undoing one takes nothing back here. Whoever changes the rows by
+/// SQL calls `flush` first and `forget` afterwards. Thread-safety: none.
+class SessionStates {
+public:
+  SessionStates(sqlite3* connection, std::string_view prefix);
+
+  /// Valid until `flush`. Throws `databaseCorrupt` when the session has no row.
+  [[nodiscard]] const SessionState& of(delivery::SessionKey session) { return entryOf(session).state; }
+  /// The same, to be changed before `flush`.
+  [[nodiscard]] SessionState& change(delivery::SessionKey session);
+  /// The session's row was made just now, by `kInsertState`. Even in a nested scope: when that is undone, what is
+  /// remembered is true of whichever session has the key next.
+  void begun(delivery::SessionKey session) { entries_.try_emplace(session); }
+  /// Null: it is not in memory, so its row is all there is. Even in a nested scope.
+  [[nodiscard]] const SessionState* known(delivery::SessionKey session) const;
+
+  /// Before the commit: writes what has changed.
+  void flush();
+  /// What was read is in doubt: after a rollback, or another connection's commit.
+  void forget() noexcept;
+
+private:
+  struct Entry {
+    SessionState state;
+    bool isChanged = false;
+  };
+
+  Entry& entryOf(delivery::SessionKey session);
+  void write(Statement& statement, std::size_t first, std::size_t count);
+
+  Statement select_;
+  Statement write_;
+  Statement writeMany_;
+  std::unordered_map<delivery::SessionKey, Entry> entries_;
+  std::vector<delivery::SessionKey> changed_;
+};
+
+}  // namespace ackbox::store

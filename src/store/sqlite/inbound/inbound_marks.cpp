@@ -1,0 +1,385 @@
+#include "store/sqlite/inbound/inbound_marks.hpp"
+
+#include <algorithm>
+
+namespace ackbox::store {
+namespace {
+
+// The tolerance between two hosts' clocks, as for signatures.
+constexpr std::chrono::milliseconds kClockSkew = std::chrono::seconds(300);
+
+// Marks of files from before version 3, which did not say whose they are, hold for whoever continues them. They are not
+// taken away from anyone by that: each source gets a mark of its own as it goes on.
+constexpr std::string_view kSourceUnknown;
+
+// A longer gap is counted as this one.
+constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
+
+// Senders' stores that are kept in memory.
+constexpr std::size_t kOriginsMax = 1'024;
+
+// How exact it is kept when a sender's store was last heard of: not a write for each of its frames.
+constexpr std::chrono::milliseconds kSeenStep = std::chrono::hours(24);
+
+// Sessions of closed stores that go for each that is made, and where a sender is at its limit.
+constexpr std::size_t kSweptEach = 4;
+constexpr std::size_t kSweptAtLimit = 256;
+
+// Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
+constexpr std::size_t kSessionsMax = 20'000;
+
+bool isReached(std::int64_t gauge, std::uint64_t most) {
+  return gauge > 0 && static_cast<std::uint64_t>(gauge) >= most;
+}
+
+}  // namespace
+
+InboundMarks::InboundMarks(Context& context)
+    : context_(context),
+      selectOrigin_(
+          context.prepare("SELECT epoch,state,seen_at_ms FROM #inbound_origins WHERE source=?1 AND origin=?2")),
+      markOrigin_(context.prepare(
+          "INSERT INTO #inbound_origins(source,origin,epoch,state,began_at_ms,seen_at_ms) VALUES(?1,?2,?3,0,?4,?4) ON "
+          "CONFLICT(source,origin) DO UPDATE SET epoch=max(epoch,?3), seen_at_ms=?4")),
+      selectSession_(context.prepare("SELECT id,accepted_sequence,epoch,accepted_id,accepted_digest FROM "
+                                     "#inbound_sessions WHERE source=?1 AND origin=?2 AND session=?3")),
+      insertSession_(context.prepare(
+          "INSERT INTO #inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms,accepted_id,"
+          "accepted_digest) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")),
+      updateSession_(context.prepare("UPDATE #inbound_sessions SET accepted_sequence=?2, epoch=?3, gaps=gaps+?4, "
+                                     "updated_at_ms=?5, accepted_id=?6, "
+                                     "accepted_digest=?7 WHERE id=?1")),
+      selectMessage_(context.prepare("SELECT digest FROM #processed_messages WHERE id=?1 AND source=?2")),
+      markMessage_(context.prepare("INSERT INTO #processed_messages(id,source,processed_at_ms,keep_until_ms,digest) "
+                                   "VALUES(?1,?2,?3,?4,?5) ON CONFLICT(id,source) DO NOTHING")),
+      purge_(context.prepare("DELETE FROM #processed_messages WHERE (id,source) IN (SELECT id,source FROM "
+                             "#processed_messages WHERE keep_until_ms<?1 ORDER BY keep_until_ms LIMIT ?2) "
+                             "RETURNING source,id")),
+      // ?2: silent since before; ?3: who began after it is too new to have taken anybody's place.
+      closeSilent_(context.prepare(
+          "UPDATE #inbound_origins SET state=1 WHERE source=?1 AND origin IN (SELECT origin FROM #inbound_origins "
+          "WHERE "
+          "source=?1 AND state=0 AND seen_at_ms<min(?2,coalesce((SELECT began_at_ms FROM #inbound_origins WHERE "
+          "source=?1 AND began_at_ms<=?3 ORDER BY began_at_ms DESC LIMIT 1),0)-?4) ORDER BY seen_at_ms LIMIT 4)")),
+      selectClosing_(context.prepare("SELECT origin FROM #inbound_origins WHERE source=?1 AND state=1 LIMIT 1")),
+      closeSwept_(context.prepare("UPDATE #inbound_origins SET state=2 WHERE source=?1 AND origin=?2 AND NOT EXISTS("
+                                  "SELECT 1 FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
+      dropSessions_(context.prepare(
+          "DELETE FROM #inbound_sessions WHERE id IN (SELECT s.id FROM #inbound_sessions AS s WHERE s.source=?1 AND "
+          "s.origin=?2 AND NOT EXISTS(SELECT 1 FROM #inbox AS i WHERE i.source=s.source AND i.origin=s.origin AND "
+          "i.session=s.session) LIMIT ?3) RETURNING session")),
+      selectOrigins_(context.prepare("SELECT DISTINCT origin FROM #inbound_sessions WHERE source=?1 AND (?2 IS NULL OR "
+                                     "origin=?2) UNION SELECT origin FROM #inbound_origins WHERE source=?1 AND (?2 IS "
+                                     "NULL OR origin=?2) LIMIT ?3")),
+      dropOrigin_(context.prepare("DELETE FROM #inbound_origins WHERE source=?1 AND origin=?2 AND NOT EXISTS(SELECT 1 "
+                                  "FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
+      dropMarks_(context.prepare("DELETE FROM #processed_messages WHERE source=?1 AND id IN (SELECT id FROM "
+                                 "#processed_messages WHERE source=?1 LIMIT ?2) RETURNING id")),
+      dropWords_(context.prepare(
+          "DELETE FROM #inbox_results WHERE source=?1 AND (?2 IS NULL OR origin=?2) AND "
+          "(frame_id,source,origin,session,"
+          "sequence) IN (SELECT frame_id,source,origin,session,sequence FROM #inbox_results WHERE source=?1 AND (?2 IS "
+          "NULL OR origin=?2) LIMIT ?3) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
+          "coalesce(result,'') AS BLOB)),origin,session,frame_id")),
+      countKept_(context.prepare("SELECT count(*) FROM #inbound_sessions WHERE source=?1 AND (?2 IS NULL OR "
+                                 "origin=?2)")) {}
+
+std::string markId(std::string_view session, std::string_view id) {
+  return session.empty() ? std::string(id) : std::string(session).append("\n").append(id);
+}
+
+AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
+  AdmissionReply reply;
+  if (frame.sequence == 0) {
+    // Kept while the query looks at it.
+    const std::string id = markId(frame.session, frame.id);
+    Query query(selectMessage_, id, frame.source);
+    if (query.next()) {
+      const bool isOther = !query.isNull(0) && query.as<std::uint64_t>(0) != frame.digest;
+      reply.admission = isOther ? Admission::idConflict : Admission::duplicate;
+    }
+    return reply;
+  }
+  const Mark& mark = markOf(frame);
+  reply.accepted = mark.accepted;
+  const bool isOther = mark.acceptedDigest && *mark.acceptedDigest != frame.digest;
+  const Origin& origin = originOf(frame);
+  if (origin.isClosed) {
+    // Before all others: what it had accepted is not known any more, so that anything may be a repetition.
+    reply.admission = Admission::closedOrigin;
+  } else if (frame.epoch < std::max(origin.epoch, mark.epoch)) {
+    // Before the comparison of sequences: a restored sender's numbers may name other content.
+    reply.admission = Admission::staleEpoch;
+  } else if (frame.sequence == reply.accepted && !mark.acceptedId.empty() && mark.acceptedId != frame.id) {
+    reply.admission = Admission::numberTaken;
+  } else if (frame.sequence == reply.accepted && isOther) {
+    reply.admission = Admission::idConflict;
+  } else if (frame.sequence <= reply.accepted) {
+    reply.admission = Admission::duplicate;
+  } else if (frame.previousSequence > reply.accepted) {
+    reply.admission = Admission::outOfSequence;
+  } else {
+    // A peer may claim any number; sums of the capped value stay within 64 bits.
+    reply.gap = std::min(frame.sequence - reply.accepted - 1, kGapMax);
+  }
+  if (reply.admission != Admission::take) {
+    reply.acceptedId = mark.acceptedId;
+    if (mark.key == 0) {
+      // Nothing is kept of sessions that nothing was ever taken of.
+      sessions_.erase(name_);
+    }
+  }
+  return reply;
+}
+
+InboundMarks::Mark& InboundMarks::markOf(const InboundIdentity& frame) {
+  // No name has control characters, so newlines keep them apart.
+  name_.assign(frame.source).append("\n").append(frame.origin).append("\n").append(frame.session);
+  if (const auto known = sessions_.find(name_); known != sessions_.end()) {
+    return known->second;
+  }
+  if (sessions_.size() >= kSessionsMax) {
+    flush();
+    sessions_.clear();
+  }
+  Mark mark;
+  for (const bool isOwn : {true, false}) {
+    Query query(selectSession_, isOwn ? frame.source : kSourceUnknown, frame.origin, frame.session);
+    if (query.next()) {
+      mark.key = isOwn ? query.integer(0) : 0;
+      mark.accepted = query.as<std::uint64_t>(1);
+      mark.epoch = query.as<std::uint64_t>(2);
+      mark.acceptedId = query.text(3);
+      mark.acceptedDigest = query.isNull(4) ? std::nullopt : std::optional(query.as<std::uint64_t>(4));
+      break;
+    }
+  }
+  return sessions_.emplace(name_, std::move(mark)).first->second;
+}
+
+InboundMarks::Origin& InboundMarks::originOf(const InboundIdentity& frame) {
+  if (origins_.size() >= kOriginsMax) {
+    origins_.clear();
+  }
+  const auto name = std::string_view(name_).substr(0, frame.source.size() + 1 + frame.origin.size());
+  auto place = origins_.find(name);
+  if (place == origins_.end()) {
+    Origin origin;
+    if (Query query(selectOrigin_, frame.source, frame.origin); query.next()) {
+      origin = {true, query.integer(1) != 0, query.as<std::uint64_t>(0), query.instant(2)};
+    }
+    place = origins_.emplace(name, origin).first;
+  }
+  return place->second;
+}
+
+void InboundMarks::markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence) {
+  Origin& origin = originOf(frame);
+  const bool isNew = !origin.isKnown;
+  // A clock that was set back would keep it silent.
+  const bool isSeen = isNew || now - origin.seenAt >= kSeenStep || now + kSeenStep < origin.seenAt;
+  if (!isSeen && frame.epoch <= origin.epoch) {
+    return;
+  }
+  Query(markOrigin_, frame.source, frame.origin, frame.epoch, now).run();
+  origin = {true, false, std::max(origin.epoch, frame.epoch), now};
+  if (isNew) {
+    context_.shares.add(frame.source, shareOfOrigin(frame.source, frame.origin));
+  }
+  if (isSeen && silence.count() > 0) {
+    closeSilent(frame.source, now, silence);
+  }
+}
+
+// What came first is told by the order of events, not by the calendar: a clock that leaps ahead makes a store silent
+// for long, but not another one begin after it.
+void InboundMarks::closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence) {
+  const std::size_t closed =
+      Query(closeSilent_, source, now - silence - kSeenStep, now - kSeenStep, kSeenStep.count()).run();
+  if (closed != 0) {
+    origins_.clear();
+  }
+  sweep(source, kSweptEach);
+}
+
+void InboundMarks::sweep(std::string_view source, std::size_t limit) {
+  std::string origin;
+  {
+    Query query(selectClosing_, source);
+    if (!query.next()) {
+      return;
+    }
+    origin = query.text(0);
+  }
+  if (dropSessions(source, origin, limit) < limit) {
+    Query(closeSwept_, source, origin).run();
+  }
+}
+
+std::size_t InboundMarks::dropSessions(std::string_view source, std::string_view origin, std::size_t limit) {
+  std::size_t dropped = 0;
+  for (Query query(dropSessions_, source, origin, limit); query.next(); ++dropped) {
+    const std::string session = query.text(0);
+    context_.shares.add(source, -shareOfSession(source, origin, session));
+    sessions_.erase(std::string(source).append("\n").append(origin).append("\n").append(session));
+  }
+  return dropped;
+}
+
+std::optional<InboundLimit> InboundMarks::limitReached(const InboundIdentity& frame, const InboundLimits& limits) {
+  bool isNewSession = false;
+  bool isNewOrigin = false;
+  if (frame.sequence != 0) {
+    isNewSession = markOf(frame).key == 0;
+    isNewOrigin = !originOf(frame).isKnown;
+    if (!isNewSession && !isNewOrigin) {
+      return std::nullopt;
+    }
+  }
+  const auto look = [&]() -> std::optional<InboundLimit> {
+    const SenderShare& share = context_.shares.of(frame.source);
+    if (isNewSession && isReached(share.sessions, limits.sessionsMax)) {
+      return InboundLimit::sessions;
+    }
+    if (isNewOrigin && isReached(share.origins, limits.originsMax)) {
+      return InboundLimit::origins;
+    }
+    if (frame.sequence == 0 && isReached(share.marks, limits.marksMax)) {
+      return InboundLimit::marks;
+    }
+    return bytesLimitReached(frame.source, limits);
+  };
+  std::optional<InboundLimit> limit = look();
+  if (limit) {
+    // There may be what nobody needs any more.
+    purge(kSweptAtLimit);
+    sweep(frame.source, kSweptAtLimit);
+    limit = look();
+  }
+  if (limit && isNewSession) {
+    // Nothing is kept of sessions that nothing was ever taken of.
+    sessions_.erase(name_);
+  }
+  return limit;
+}
+
+std::optional<InboundLimit> InboundMarks::bytesLimitReached(std::string_view source, const InboundLimits& limits) {
+  if (isReached(context_.shares.of(source).bytes, limits.bytesMax)) {
+    return InboundLimit::bytes;
+  }
+  return isReached(context_.counters.value(Counter::inboundBytes), limits.totalBytesMax)
+             ? std::optional(InboundLimit::totalBytes)
+             : std::nullopt;
+}
+
+std::optional<InboundLimit> InboundMarks::wordLimitReached(std::string_view source, const InboundLimits& limits) {
+  return isReached(context_.shares.of(source).marks, limits.marksMax) ? std::optional(InboundLimit::marks)
+                                                                      : bytesLimitReached(source, limits);
+}
+
+ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<std::string_view> origin,
+                                        std::size_t limit) {
+  ForgetReport report;
+  std::size_t left = limit;
+  std::vector<std::string> origins;
+  for (Query query(selectOrigins_, source, origin, limit); query.next();) {
+    origins.push_back(query.text(0));
+  }
+  for (const std::string& each : origins) {
+    const std::size_t dropped = left == 0 ? 0 : dropSessions(source, each, left);
+    report.sessions += dropped;
+    left -= dropped;
+    if (left != 0 && Query(dropOrigin_, source, each).run() != 0) {
+      context_.shares.add(source, -shareOfOrigin(source, each));
+      ++report.origins;
+      --left;
+    }
+  }
+  if (context_.shares.of(source).marks > 0) {
+    for (Query query(dropWords_, source, origin, left); query.next(); ++report.marks, --left) {
+      context_.shares.add(source,
+                          -shareOfWord(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
+    }
+  }
+  if (!origin && context_.shares.of(source).marks > 0) {
+    for (Query query(dropMarks_, source, left); query.next(); ++report.marks) {
+      context_.shares.add(source, -shareOfMark(source, query.view(0)));
+    }
+  }
+  origins_.clear();
+  if (report.sessions + report.origins + report.marks == 0) {
+    Query query(countKept_, source, origin);
+    query.next();
+    report.kept = query.as<std::uint64_t>(0);
+  }
+  return report;
+}
+
+void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
+  const WallTime now = context_.clock.wallNow();
+  if (frame.sequence == 0) {
+    // An expired frame is refused, so a purged id cannot come back, unless its expiry lies beyond the most that is
+    // kept. Compared first: an expiry at the end of time has no room for the skew.
+    const WallTime most = now + life.most;
+    const WallTime wished = frame.expiresAt ? std::min(*frame.expiresAt, most) + kClockSkew : WallTime();
+    const WallTime keepUntil = std::max(now + life.least, std::min(wished, most));
+    const std::string id = markId(frame.session, frame.id);
+    if (Query(markMessage_, id, frame.source, now, keepUntil, frame.digest).run() != 0) {
+      context_.shares.add(frame.source, shareOfMark(frame.source, id));
+    }
+  } else {
+    Mark& mark = markOf(frame);
+    mark.accepted = std::max(mark.accepted, frame.sequence);
+    mark.epoch = std::max(mark.epoch, frame.epoch);
+    mark.acceptedId = frame.id;
+    mark.acceptedDigest = frame.digest;
+    mark.updatedAt = now;
+    if (mark.key == 0) {
+      Query(insertSession_, frame.source, frame.origin, frame.session, mark.accepted, mark.epoch, gap, now,
+            mark.acceptedId, mark.acceptedDigest)
+          .run();
+      mark.key = sqlite3_last_insert_rowid(context_.connection.handle());
+      context_.shares.add(frame.source, shareOfSession(frame.source, frame.origin, frame.session));
+      sweep(frame.source, kSweptEach);
+    } else {
+      mark.gaps += static_cast<std::int64_t>(gap);
+      if (!mark.isChanged) {
+        mark.isChanged = true;
+        changed_.push_back(&mark);
+      }
+    }
+    markOrigin(frame, now, life.silence);
+    context_.counters.add(Counter::gaps, static_cast<std::int64_t>(gap));
+  }
+}
+
+void InboundMarks::flush() {
+  for (Mark* const mark : changed_) {
+    Query update(updateSession_, mark->key, mark->accepted, mark->epoch, mark->gaps, mark->updatedAt, mark->acceptedId,
+                 mark->acceptedDigest);
+    if (update.run() != 1) {
+      // Frames that are not marked would take effect again.
+      throw Error(Errc::databaseCorrupt, "an inbound session's mark was taken away by foreign statements");
+    }
+    mark->isChanged = false;
+    mark->gaps = 0;
+  }
+  changed_.clear();
+}
+
+void InboundMarks::forget() noexcept {
+  changed_.clear();
+  sessions_.clear();
+  origins_.clear();
+}
+
+std::size_t InboundMarks::purge(std::size_t limit) {
+  std::size_t purged = 0;
+  for (Query query(purge_, context_.clock.wallNow(), limit); query.next(); ++purged) {
+    const std::string source = query.text(0);
+    context_.shares.add(source, -shareOfMark(source, query.view(1)));
+  }
+  return purged;
+}
+
+}  // namespace ackbox::store

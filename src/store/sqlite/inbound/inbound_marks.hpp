@@ -1,0 +1,109 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "store/sqlite/context.hpp"
+#include "store/sqlite/store.hpp"
+
+namespace ackbox::store {
+
+/// What stands for a frame without a sequence in its mark. AGENIUM's ids are unique in their session only; no name has
+/// control characters, so a newline keeps the two apart.
+[[nodiscard]] std::string markId(std::string_view session, std::string_view id);
+
+/// What was processed: a high-water mark per inbound session, for ever (P6), and a mark per frame outside any session,
+/// for a while.
+///
+/// Sessions' marks are kept in memory, and written once a commit however many frames moved them.
+///
+/// All in a transaction. Thread-safety: none.
+class InboundMarks {
+public:
+  explicit InboundMarks(Context& context);
+
+  [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
+  /// Not in a nested scope, which would take the mark back in the file alone.
+  void mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
+  /// See `Store::limitReached`.
+  [[nodiscard]] std::optional<InboundLimit> limitReached(const InboundIdentity& frame, const InboundLimits& limits);
+  /// The same for the last word on a frame that is deferred.
+  [[nodiscard]] std::optional<InboundLimit> wordLimitReached(std::string_view source, const InboundLimits& limits);
+  /// See `Store::forgetSender`.
+  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, std::size_t limit);
+  /// Before the commit: writes the marks that moved.
+  void flush();
+  std::size_t purge(std::size_t limit);
+  /// What was remembered is in doubt: after a rollback, or another connection's commit.
+  void forget() noexcept;
+
+private:
+  struct Mark {
+    /// Of its row; 0: it has none.
+    std::int64_t key = 0;
+    std::uint64_t accepted = 0;
+    std::uint64_t epoch = 0;
+    std::string acceptedId;
+    std::optional<std::uint64_t> acceptedDigest;
+    // What the row does not say yet.
+    bool isChanged = false;
+    std::int64_t gaps = 0;
+    WallTime updatedAt;
+  };
+
+  /// Valid until the next call with another frame.
+  Mark& markOf(const InboundIdentity& frame);
+  /// A sender's store: its row of `#inbound_origins`.
+  struct Origin {
+    bool isKnown = false;
+    bool isClosed = false;
+    /// The highest seen.
+    std::uint64_t epoch = 0;
+    WallTime seenAt;
+  };
+  /// Only of the frame that `markOf` was asked for last. Valid until the next call.
+  Origin& originOf(const InboundIdentity& frame);
+  [[nodiscard]] std::optional<InboundLimit> bytesLimitReached(std::string_view source, const InboundLimits& limits);
+  /// A frame of the store was taken.
+  void markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence);
+  /// Closes a few stores of the sender that were silent for so long after another took their place.
+  void closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence);
+  /// Takes up to `limit` sessions of closed stores away.
+  void sweep(std::string_view source, std::size_t limit);
+  /// Returns how many sessions of one store were taken away; those with frames in the inbox stay.
+  std::size_t dropSessions(std::string_view source, std::string_view origin, std::size_t limit);
+
+  Context& context_;
+  Statement selectOrigin_;
+  Statement markOrigin_;
+  Statement selectSession_;
+  Statement insertSession_;
+  Statement updateSession_;
+  Statement selectMessage_;
+  Statement markMessage_;
+  Statement purge_;
+  Statement closeSilent_;
+  Statement selectClosing_;
+  Statement closeSwept_;
+  Statement dropSessions_;
+  Statement selectOrigins_;
+  Statement dropOrigin_;
+  Statement dropMarks_;
+  Statement dropWords_;
+  Statement countKept_;
+  // Of senders that spoke lately.
+  std::map<std::string, Origin, std::less<>> origins_;
+  std::unordered_map<std::string, Mark> sessions_;
+  std::vector<Mark*> changed_;
+  // Made anew by each look; kept for its room. It begins with the name of the sender's store.
+  std::string name_;
+};
+
+}  // namespace ackbox::store

@@ -1,0 +1,244 @@
+#include "store/sqlite/inbound/inbox.hpp"
+
+#include <algorithm>
+
+#include "store/sqlite/inbound/digest.hpp"
+#include "store/sqlite/inbound/inbound_marks.hpp"
+#include "store/sqlite/peers/peers.hpp"
+
+namespace ackbox::store {
+namespace {
+
+InboxRow readRow(const Query& query) {
+  InboxRow row;
+  row.key = query.integer(0);
+  row.starts = query.as<std::uint32_t>(1);
+  row.retryCount = query.as<std::uint32_t>(2);
+  row.deferred = query.integer(3) != 0;
+  row.acceptedAt = query.instant(4);
+  InboundFrame& frame = row.frame;
+  frame.origin = query.text(5);
+  frame.session = query.text(6);
+  frame.sequence = query.as<std::uint64_t>(7);
+  frame.id = query.text(8);
+  frame.source = query.text(9);
+  frame.epoch = query.as<std::uint64_t>(10);
+  frame.previousSequence = query.as<std::uint64_t>(11);
+  frame.type = query.text(12);
+  frame.audience = query.text(13);
+  frame.time = query.optionalInstant(14);
+  frame.expiresAt = query.optionalInstant(15);
+  frame.traceparent = query.text(16);
+  frame.correlationId = query.text(17);
+  frame.data = query.text(18);
+  frame.dataContentType = query.text(21);
+  return row;
+}
+
+}  // namespace
+
+Inbox::Inbox(Context& context)
+    : context_(context),
+      insert_(context.prepare(
+          "INSERT INTO #inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,accepted_at_ms,"
+          "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type) "
+          "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17) ON CONFLICT DO NOTHING")),
+      selectFirst_(context.prepare("SELECT sequence FROM #inbox WHERE source=?1 AND origin=?2 AND session=?3 AND "
+                                   "sequence>0 ORDER BY sequence LIMIT 1")),
+      selectWaiting_(context.prepare(
+          "SELECT 1 FROM #inbox WHERE origin=?1 AND session=?2 AND sequence=?3 AND frame_id=?4 AND source=?5")),
+      selectNumber_(context.prepare("SELECT frame_id,type,data FROM #inbox WHERE source=?1 AND origin=?2 AND "
+                                    "session=?3 AND sequence=?4")),
+      selectWord_(context.prepare("SELECT outcome,code,detail,result FROM #inbox_results WHERE frame_id=?4 AND "
+                                  "source=?5 AND origin=?1 AND session=?2 AND sequence=?3")),
+      selectAfter_(
+          context.prepare("SELECT id,source,origin,session,sequence FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
+      selectRow_(context.prepare(
+          "SELECT id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,source,epoch,"
+          "previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,owner_id,due_at_ms,"
+          "data_content_type "
+          "FROM #inbox WHERE id=?1")),
+      claim_(context.prepare("UPDATE #inbox SET owner_id=?2, starts=starts+1 WHERE id=?1")),
+      holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
+      markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
+      remove_(context.prepare("DELETE FROM #inbox WHERE id=?1")),
+      dropWord_(
+          context.prepare("DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND session=?4 "
+                          "AND sequence=?5 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
+                          "coalesce(result,'') AS BLOB))")),
+      keepWord_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
+                                "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
+      unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
+      retry_(context.prepare("UPDATE #inbox SET owner_id=0, retry_count=retry_count+1, due_at_ms=?2, last_error=?3 "
+                             "WHERE id=?1")),
+      release_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE id=?1 AND owner_id=?2")),
+      purge_(context.prepare(
+          "DELETE FROM #inbox_results WHERE (frame_id,source,origin,session,sequence) IN (SELECT "
+          "frame_id,source,origin,session,sequence FROM #inbox_results WHERE keep_until_ms<?1 ORDER BY keep_until_ms "
+          "LIMIT ?2) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'') AS BLOB)),"
+          "source,origin,session,frame_id")) {}
+
+std::uint64_t Inbox::size() {
+  return static_cast<std::uint64_t>(context_.counters.value(Counter::inbox));
+}
+
+// What one sender has waiting may be as much as is left for all: each of several gets the same share, and one more
+// always finds room.
+bool Inbox::isFull(const InboundFrame& frame, const DeferredOptions& limits) {
+  const auto gauge = [this](Counter counter) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, context_.counters.value(counter)));
+  };
+  const SenderShare& own = context_.shares.of(frame.source);
+  const auto hasNoRoom = [](std::uint64_t all, std::int64_t ownPart, std::uint64_t more, std::uint64_t most) {
+    const std::uint64_t left = all < most ? most - all : 0;
+    // A sender that has nothing here may be longer than its share.
+    return left == 0 || (ownPart > 0 && static_cast<std::uint64_t>(ownPart) + more > left);
+  };
+  return hasNoRoom(gauge(Counter::inbox), own.inbox, 0, limits.framesMax) ||
+         hasNoRoom(gauge(Counter::inboxBytes), own.inboxBytes, frame.data.size(), limits.bytesMax);
+}
+
+void Inbox::add(const InboundFrame& frame, bool deferred) {
+  const std::size_t added =
+      Query(insert_, frame.origin, frame.session, frame.sequence, frame.id, frame.source, frame.epoch,
+            frame.previousSequence, deferred, context_.clock.wallNow(), frame.type, NullIfEmpty{frame.audience},
+            frame.time, frame.expiresAt, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId},
+            Blob{frame.data}, NullIfEmpty{frame.dataContentType})
+          .run();
+  if (added != 0) {
+    context_.shares.add(frame.source, shareOfWaiting(frame.data.size()));
+  }
+  context_.counters.add(Counter::deferred, static_cast<std::int64_t>(added));
+}
+
+std::optional<std::uint64_t> Inbox::firstWaiting(const InboundFrame& frame) {
+  Query query(selectFirst_, frame.source, frame.origin, frame.session);
+  return query.next() ? std::optional(query.as<std::uint64_t>(0)) : std::nullopt;
+}
+
+std::optional<FrameResult> Inbox::wordOn(const InboundIdentity& frame) {
+  FrameResult word;
+  if (size() > 0) {
+    Query query(selectWaiting_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
+    if (query.next()) {
+      word.outcome = Outcome::defer;
+      return word;
+    }
+  }
+  Query query(selectWord_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  word.outcome = query.as<Outcome>(0);
+  word.code = query.text(1);
+  word.detail = query.text(2);
+  word.result = query.text(3);
+  return word;
+}
+
+Admission Inbox::compare(const InboundIdentity& frame) {
+  if (size() == 0 || frame.sequence == 0) {
+    return Admission::duplicate;
+  }
+  Query query(selectNumber_, frame.source, frame.origin, frame.session, frame.sequence);
+  if (!query.next()) {
+    return Admission::duplicate;
+  }
+  if (query.view(0) != frame.id) {
+    return Admission::numberTaken;
+  }
+  return digestOf(query.view(1), query.view(2)) == frame.digest ? Admission::duplicate : Admission::idConflict;
+}
+
+std::vector<InboxPlace> Inbox::rowsAfter(InboxKey after, std::size_t limit) {
+  std::vector<InboxPlace> rows;
+  Query query(selectAfter_, after, limit);
+  while (query.next()) {
+    // No name has control characters, so newlines keep them apart.
+    rows.push_back({query.integer(0), query.integer(4) != 0
+                                          ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3)
+                                          : query.text(0)});
+  }
+  return rows;
+}
+
+InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
+  InboxClaim reply;
+  {
+    Query query(selectRow_, key);
+    if (!query.next()) {
+      return reply;
+    }
+    const std::int64_t owner = query.integer(19);
+    reply.dueAt = query.instant(20);
+    if (owner != 0 && owner != context_.owner) {
+      reply.kind = InboxClaim::Kind::busy;
+      return reply;
+    }
+    const WallTime now = context_.clock.wallNow();
+    if (reply.dueAt > now && reply.dueAt <= now + waitMax) {
+      reply.kind = InboxClaim::Kind::notDue;
+      return reply;
+    }
+    reply.row = readRow(query);
+  }
+  Query(claim_, key, context_.owner).run();
+  ++reply.row.starts;
+  reply.kind = InboxClaim::Kind::taken;
+  return reply;
+}
+
+bool Inbox::holds(InboxKey key, std::uint32_t starts) {
+  return Query(holds_, key, context_.owner, starts).next();
+}
+
+void Inbox::markDeferred(InboxKey key) {
+  Query(markDeferred_, key).run();
+}
+
+void Inbox::finish(const InboxRow& row, const FrameResult& word, std::chrono::milliseconds retention) {
+  const auto removed = static_cast<std::int64_t>(Query(remove_, row.key).run());
+  const bool processed = word.outcome == Outcome::ack;
+  context_.counters.add(Counter::received, processed ? removed : 0);
+  const InboundFrame& frame = row.frame;
+  if (removed != 0) {
+    context_.shares.add(frame.source, -shareOfWaiting(frame.data.size()));
+  }
+  if (!processed && frame.sequence == 0) {
+    // It did not take effect, and has no number by which a redriven one could be told from a repetition: both are taken
+    // anew, as if the handler had refused it at once.
+    const std::string id = markId(frame.session, frame.id);
+    if (Query(unmark_, id, frame.source).run() != 0) {
+      context_.shares.add(frame.source, -shareOfMark(frame.source, id));
+    }
+  } else if (!processed || !word.result.empty()) {
+    const std::string_view detail = truncatedError(word.detail);
+    for (Query query(dropWord_, frame.id, frame.source, frame.origin, frame.session, frame.sequence); query.next();) {
+      context_.shares.add(frame.source,
+                          -shareOfWord(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
+    }
+    Query(keepWord_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, word.outcome,
+          NullIfEmpty{word.code}, NullIfEmpty{detail}, NullIfEmpty{word.result}, context_.clock.wallNow() + retention)
+        .run();
+    context_.shares.add(frame.source, shareOfWord(frame.source, frame.origin, frame.session, frame.id,
+                                                  word.code.size() + detail.size() + word.result.size()));
+  }
+}
+
+void Inbox::retry(InboxKey key, WallTime dueAt, std::string_view error) {
+  Query(retry_, key, dueAt, NullIfEmpty{truncatedError(error)}).run();
+}
+
+void Inbox::release(InboxKey key) {
+  Query(release_, key, context_.owner).run();
+}
+
+void Inbox::purge(std::size_t limit) {
+  for (Query query(purge_, context_.clock.wallNow(), limit); query.next();) {
+    const std::string source = query.text(1);
+    context_.shares.add(source,
+                        -shareOfWord(source, query.view(2), query.view(3), query.view(4), query.as<std::size_t>(0)));
+  }
+}
+
+}  // namespace ackbox::store

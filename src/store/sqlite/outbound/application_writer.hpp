@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "ackbox/frame.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/receipt.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace ackbox::store {
+
+/// Enqueues on a connection and in a transaction that are not ours: no caches, counters updated row by row.
+///
+/// Thread-safety: that of the connection. Lifetime: ends before the connection.
+class ApplicationWriter {
+public:
+  /// Turns the connection's automatic checkpoints off; `committed` is called after each of its commits, inside the
+  /// commit, and must only set a flag or post. Throws `Error`: `notDurable`, `schemaMissing`, `databaseError`.
+  ApplicationWriter(SQLite::Database& connection, const OutboxOptions& options, std::function<void()> committed);
+  ~ApplicationWriter();
+
+  /// As `OutboxWriter::enqueue`.
+  EnqueueReceipt enqueue(const Frame& frame);
+
+private:
+  struct Body;
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace ackbox::store

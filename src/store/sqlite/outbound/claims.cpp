@@ -1,0 +1,266 @@
+#include "store/sqlite/outbound/claims.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/outbound/vacated_numbers.hpp"
+
+namespace ackbox::store {
+namespace {
+
+// No delay is longer, not even one that a peer asks for, unless it was chosen so and is marked as firm. What is due
+// later than that was written by a clock that has been set back since: it is due.
+constexpr std::chrono::milliseconds kDelayMax = std::chrono::hours(1);
+
+bool isDue(WallTime dueAt, bool isFirm, WallTime now) {
+  return dueAt <= now || (!isFirm && dueAt > now + kDelayMax);
+}
+
+// Until when a pending row waits; nothing: it may go. A session's backoff is its session's, so of an ordered row only
+// the delay counts that it was enqueued with; an unordered one keeps its backoff itself.
+std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool wasTried, bool unordered, bool waited,
+                                   WallTime now) {
+  if (dueAt <= now || (wasTried && (!unordered || isDue(dueAt, false, now)))) {
+    return std::nullopt;
+  }
+  if (wasTried || enqueuedAt <= now) {
+    return dueAt;
+  }
+  // The calendar stands before the enqueue: it has been set back, and says nothing of how much of the delay is over.
+  return waited ? std::nullopt : std::optional(now + (dueAt - enqueuedAt));
+}
+
+}  // namespace
+
+Claims::Claims(Context& context)
+    : context_(context),
+      selectSession_(context.prepare("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall,peer_id,lane<>0 "
+                                     "FROM #sessions WHERE id=?1")),
+      isOurs_(context.prepare(numberHolder())),
+      selectRow_(context.prepare(
+          "SELECT state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
+          "traceparent,correlation_id,data,not_before_ms,session_id,id_rest FROM #outbox WHERE id=?1")),
+      claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")) {}
+
+ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
+                         std::uint64_t bytesMax) {
+  ClaimReply reply;
+  reply.sessions.reserve(sessions.size());
+  const Look look{.now = context_.clock.wallNow(), .recalls = recalls, .bytesMax = bytesMax};
+  for (const delivery::SessionClaim& wanted : sessions) {
+    if (reply.isFull) {
+      reply.sessions.emplace_back();
+      reply.sessions.back().session = wanted.session;
+      reply.sessions.back().status = delivery::ClaimStatus::full;
+    } else if (delivery::isUnit(wanted.session)) {
+      claimUnit(wanted, look, reply);
+    } else {
+      claimSession(wanted, look, reply);
+    }
+  }
+  return reply;
+}
+
+void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply) {
+  delivery::SessionClaimed claimed;
+  claimed.session = wanted.session;
+  SessionRow* const session = sessionOf(wanted.session);
+  if (session == nullptr) {
+    // Nobody can hold what is not there; its rows are gone as well.
+    reply.sessions.push_back(std::move(claimed));
+    return;
+  }
+  const SessionState& state = context_.states.of(wanted.session);
+  claimed.dueAt = state.dueAt;
+  claimed.previousSequence = state.previousSequence;
+  claimed.confirmedSequence = state.confirmedSequence;
+  claimed.priority = session->priority;
+  // The rows that were put back may have been told since this was decided: only what the claim knew of counts.
+  const bool isUntold = session->recall > std::min(look.recalls, context_.recallsTold);
+  if (context_.inFlight.sessions.isForeign(wanted.session) || isUntold) {
+    claimed.status = delivery::ClaimStatus::busy;
+  } else if (session->isHalted) {
+    claimed.status = delivery::ClaimStatus::halted;
+  } else if (!isDue(claimed.dueAt, state.isFirm, look.now)) {
+    claimed.status = delivery::ClaimStatus::notDue;
+  } else if (wanted.doubt && wanted.doubt->sequence > claimed.confirmedSequence &&
+             !isOurs(wanted.session, *wanted.doubt)) {
+    claimed.status = delivery::ClaimStatus::outdated;
+  } else {
+    const std::size_t firstMessage = reply.messages.size();
+    for (const delivery::MessageKey key : wanted.keys) {
+      claimRow(key, wanted.waited, look, claimed, reply);
+      if (claimed.status != delivery::ClaimStatus::claimed) {
+        break;
+      }
+    }
+    if (!claimed.rows.empty() || !claimed.deferred.empty()) {
+      // The rows before the one that is taken, or waits, are a prefix all the same.
+      claimed.status = delivery::ClaimStatus::claimed;
+    }
+    for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
+      reply.messages[index].frame.session = session->name;
+    }
+    if (wanted.doubt && wanted.doubt->sequence > claimed.confirmedSequence) {
+      claimed.confirmedSequence = wanted.doubt->sequence;
+      context_.states.change(wanted.session).confirmedSequence = claimed.confirmedSequence;
+    }
+    if (claimed.rows.empty()) {
+      context_.inFlight.sessions.remove(wanted.session);
+    } else {
+      context_.inFlight.sessions.add(wanted.session);
+    }
+  }
+  reply.sessions.push_back(std::move(claimed));
+}
+
+SessionRow* Claims::sessionOf(delivery::SessionKey key) {
+  if (SessionRow* known = context_.claimCache.session(key)) {
+    return known;
+  }
+  Query query(selectSession_, key);
+  if (!query.next()) {
+    return nullptr;
+  }
+  SessionRow row;
+  row.name = query.text(0);
+  row.priority = query.as<std::uint8_t>(1);
+  row.isHalted = query.integer(2) != 0;
+  row.recall = query.integer(3);
+  row.peer = query.integer(4);
+  row.isLane = query.integer(5) != 0;
+  return &context_.claimCache.keep(key, std::move(row));
+}
+
+// A message of this file under its number was sent, whatever became of the answer. A peer that names no id is doubted
+// only where the number was never given away.
+bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame) {
+  if (frame.id.empty()) {
+    return frame.sequence <= context_.tails.lastSequence(session, context_.states.of(session).lastSequence);
+  }
+  return Query(isOurs_, frame.id, session, frame.sequence).next();
+}
+
+// The row's own state and owner are the whole claim: nothing else is shared with other unordered messages.
+void Claims::claimUnit(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply) {
+  delivery::SessionClaimed claimed;
+  claimed.session = wanted.session;
+  for (const delivery::MessageKey key : wanted.keys) {
+    claimRow(key, wanted.waited, look, claimed, reply);
+  }
+  reply.sessions.push_back(std::move(claimed));
+}
+
+void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look,
+                      delivery::SessionClaimed& session, ClaimReply& reply) {
+  std::optional<OutboxRow> row = context_.claimCache.take(key);
+  if (!row) {
+    row = read(key);
+  }
+  if (!row) {
+    return;
+  }
+  if (row->state == MessageState::sent) {
+    session.deferred.push_back({key, row->dueAt});
+    return;
+  }
+  if (row->state != MessageState::pending) {
+    return;
+  }
+  if (context_.inFlight.rows.isForeign(key)) {
+    // Its owner lives, or it would have been buried: never robbed, whatever is known of the session.
+    session.status = delivery::ClaimStatus::busy;
+    return;
+  }
+  OutboundFrame& frame = row->frame;
+  const bool isHeld = context_.inFlight.rows.holds(key);
+  const std::optional<WallTime> until = isHeld ? std::nullopt
+                                               : waitsUntil(row->dueAt, frame.enqueuedAt, row->attempt != 0,
+                                                            delivery::isUnit(session.session), key == waited, look.now);
+  if (until) {
+    session.status = delivery::ClaimStatus::notDue;
+    session.dueAt = *until;
+    session.delayed = key;
+    return;
+  }
+  const std::uint64_t wireBytes = delivery::wireBytes(frame.data.size());
+  if (!reply.messages.empty() && reply.bytes + wireBytes > look.bytesMax) {
+    // The next claim is likely to be of it.
+    reply.isFull = true;
+    session.status = delivery::ClaimStatus::full;
+    context_.claimCache.add(key, std::move(*row));
+    return;
+  }
+  if (isHeld) {
+    // The number that the earlier claim has becomes stale.
+    Query(claimAgain_, key).run();
+    ++row->attempt;
+  }
+  const auto bytes = static_cast<std::int64_t>(frame.data.size());
+  context_.inFlight.rows.add(key);
+  context_.inFlight.facts.insert_or_assign(
+      key, RowFacts{row->session, frame.sequence, bytes, row->attempt, frame.enqueuedAt, frame.messageId});
+  reply.bytes += wireBytes;
+  session.rows.push_back({.key = key,
+                          .sequence = frame.sequence,
+                          .attempt = row->attempt + 1,
+                          .retryCount = frame.retryCount,
+                          .dataBytes = static_cast<std::uint32_t>(bytes),
+                          .enqueuedAt = frame.enqueuedAt,
+                          .expiresAt = frame.expiresAt,
+                          .notBefore = row->notBefore});
+  reply.messages.push_back({session.session, key, std::move(frame)});
+}
+
+std::optional<OutboxRow> Claims::read(delivery::MessageKey key) {
+  Query query(selectRow_, key);
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  OutboxRow row;
+  row.state = query.as<MessageState>(0);
+  row.frame.sequence = query.as<std::uint64_t>(1);
+  row.attempt = query.as<std::uint32_t>(2);
+  row.frame.retryCount = query.as<std::uint32_t>(3);
+  row.frame.enqueuedAt = query.instant(4);
+  row.dueAt = query.instant(5);
+  row.frame.expiresAt = query.optionalInstant(6);
+  row.frame.messageId = query.isNull(7) ? messageIdOf(key, row.frame.enqueuedAt, query.integer(14)) : query.text(7);
+  row.frame.type = query.text(8);
+  row.frame.traceparent = query.text(9);
+  row.frame.correlationId = query.text(10);
+  row.frame.data = query.text(11);
+  row.notBefore = query.optionalInstant(12);
+  row.session = query.integer(13);
+  return row;
+}
+
+void Claims::release(std::span<const delivery::SessionRelease> releases) {
+  for (const delivery::SessionRelease& released : releases) {
+    if (context_.inFlight.sessions.holds(released.session)) {
+      SessionState& state = context_.states.change(released.session);
+      const bool isRecalled =
+          released.recalls < context_.recallsMade && sessionOf(released.session)->recall > released.recalls;
+      // What was enqueued and settled rides in the one write of the state.
+      context_.tails.moveInto(released.session, state);
+      state.dueAt = released.dueAt;
+      state.isFirm = released.isFirm;
+      if (!isRecalled) {
+        state.previousSequence = released.previousSequence.value_or(state.previousSequence);
+      }
+      const auto confirmed = context_.inFlight.confirmed.extract(released.session);
+      state.confirmedSequence = std::max(
+          {state.confirmedSequence, confirmed ? confirmed.mapped() : 0, released.previousSequence.value_or(0)});
+      if (released.head != 0 && !isRecalled) {
+        state.head = released.head;
+      }
+      context_.inFlight.sessions.remove(released.session);
+    }
+  }
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "store/sqlite/context.hpp"
+#include "store/sqlite/store.hpp"
+
+namespace ackbox::store {
+
+/// Takes sessions and their head rows for this owner, and gives sessions back.
+///
+/// All in a transaction. Thread-safety: none.
+class Claims {
+public:
+  explicit Claims(Context& context);
+
+  /// `recalls` and `bytesMax`: see `delivery::Actions::Claim`.
+  ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls, std::uint64_t bytesMax);
+  void release(std::span<const delivery::SessionRelease> releases);
+
+private:
+  // Of one claim.
+  struct Look {
+    WallTime now;
+    std::int64_t recalls = 0;
+    std::uint64_t bytesMax = 0;
+  };
+
+  void claimSession(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply);
+  void claimUnit(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply);
+  void claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look,
+                delivery::SessionClaimed& session, ClaimReply& reply);
+  /// Null: there is no such session. Valid until the cache's next change.
+  [[nodiscard]] SessionRow* sessionOf(delivery::SessionKey key);
+  [[nodiscard]] std::optional<OutboxRow> read(delivery::MessageKey key);
+  [[nodiscard]] bool isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame);
+
+  Context& context_;
+  Statement selectSession_;
+  Statement isOurs_;
+  Statement selectRow_;
+  Statement claimAgain_;
+};
+
+}  // namespace ackbox::store

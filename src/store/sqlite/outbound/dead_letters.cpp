@@ -1,0 +1,131 @@
+#include "store/sqlite/outbound/dead_letters.hpp"
+
+#include <vector>
+
+#include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/peers/peers.hpp"
+
+namespace ackbox::store {
+
+using delivery::Next;
+using delivery::Transition;
+
+DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Holds& holds)
+    : context_(context),
+      outbox_(outbox),
+      settles_(settles),
+      holds_(holds),
+      locate_(context.prepare(
+          std::string("SELECT o.id,o.session_id,p.id,s.name,")
+              .append(kRowState)
+              .append(",o.sequence,p.name,o.last_error FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN "
+                      "#peers AS p ON p.id=s.peer_id WHERE o.id=")
+              .append(keyOfMessage()))),
+      highest_(context.prepare("SELECT max(id) FROM #outbox")),
+      choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence"))) {}
+
+HandChange DeadLetters::change(std::string_view messageId, Transition transition, std::string_view reason) {
+  HandChange made;
+  Place place{};
+  context_.inFlight.claims.flush();
+  {
+    Query query(locate_, messageId);
+    if (!query.next()) {
+      made.receipt.refusal = Errc::unknownMessage;
+      return made;
+    }
+    place = {query.integer(0), query.integer(1), query.integer(2), query.text(3), query.as<std::uint64_t>(5)};
+    made.receipt.state = query.as<MessageState>(4);
+    made.receipt.sequence = query.as<std::uint64_t>(5);
+    made.message = {place.key, place.session, std::string(messageId), made.receipt.sequence};
+    made.peer = query.text(6);
+    made.session = place.sessionName;
+    made.lastError = query.text(7);
+  }
+  // What is in flight is its owner's to settle, though the table lets that owner fail it.
+  const bool inFlight = made.receipt.state == MessageState::sending;
+  if (inFlight || delivery::next(made.receipt.state, transition) == Next::illegal) {
+    made.receipt.refusal = Errc::invalidTransition;
+  } else if (transition == Transition::redrive) {
+    made.receipt.sequence = redrive(place);
+  } else {
+    // A dead letter always says why.
+    made.reason = reason.empty() ? std::string_view("marked-failed") : truncatedError(reason);
+    // The guard cannot fail: the state was read in this transaction.
+    static_cast<void>(settle(place, made.receipt.state, transition, made.reason));
+  }
+  return made;
+}
+
+SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transition, std::size_t looks) {
+  SliceReport report;
+  report.next = slice;
+  if (slice.until == 0) {
+    Query query(highest_);
+    query.next();
+    report.next.until = query.integer(0);
+  }
+  std::vector<Place> chosen;
+  std::size_t looked = 0;
+  {
+    const DeadLetterFilter& filter = slice.filter;
+    Query query(choose_, slice.after, report.next.until, looks, filter.peer, filter.session, filter.reason,
+                failedBefore(filter, context_.clock.wallNow()), filter.retriesBelow, filter.error);
+    for (; query.next(); ++looked) {
+      report.next.after = query.integer(0);
+      if (query.integer(5) != 0) {
+        chosen.push_back(
+            {query.integer(0), query.integer(1), query.integer(2), query.text(3), query.as<std::uint64_t>(4)});
+      }
+    }
+  }
+  for (const Place& place : chosen) {
+    if (transition == Transition::redrive) {
+      static_cast<void>(redrive(place));
+    } else {
+      static_cast<void>(settle(place, MessageState::failed, transition, {}));
+    }
+  }
+  report.changed = chosen.size();
+  report.more = looked == looks;
+  return report;
+}
+
+std::uint64_t DeadLetters::redrive(const Place& place) {
+  holds_.release(place.session, place.key);
+  return outbox_.redrive({.key = place.key,
+                          .session = place.session,
+                          .peer = place.peer,
+                          .sessionName = place.sessionName,
+                          .sequence = place.sequence});
+}
+
+std::optional<SettledMessage> DeadLetters::settle(const Place& place, MessageState from, Transition transition,
+                                                  std::string_view reason) {
+  if (transition == Transition::discard) {
+    holds_.release(place.session, place.key);
+  }
+  delivery::Settlement settlement;
+  settlement.key = place.key;
+  settlement.session = place.session;
+  settlement.from = from;
+  settlement.transition = transition;
+  settlement.reason = reason;
+  return settles_.settle({&settlement, 1}).front();
+}
+
+std::string deadLetterSelect(std::string_view columns) {
+  // Without the hint and the order of the joins, the planner may walk the whole table by its key.
+  return "SELECT " + std::string(columns) +
+         ",(?4 IS NULL OR p.name=?4) AND (?5 IS NULL OR s.name=?5) AND (?6 IS NULL OR o.reason=?6) AND "
+         "o.due_at_ms<=?7 AND (?8=0 OR o.retry_count<?8) AND (?9 IS NULL OR instr(o.last_error,?9)>0) FROM #outbox AS "
+         "o INDEXED BY #outbox_failed CROSS JOIN "
+         "#sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.state=4 AND o.id>?1 AND "
+         "o.id<=?2 ORDER BY o.id LIMIT ?3";
+}
+
+WallTime failedBefore(const DeadLetterFilter& filter, WallTime now) {
+  return filter.olderThan.count() > 0 ? now - filter.olderThan : WallTime::max();
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ackbox/dead_letters.hpp"
+#include "store/sqlite/context.hpp"
+#include "store/sqlite/outbound/outbox.hpp"
+#include "store/sqlite/outbound/settles.hpp"
+#include "store/sqlite/peers/holds.hpp"
+#include "store/sqlite/store.hpp"
+
+namespace ackbox::store {
+
+/// Which dead letters to look at next, and which of those to change.
+struct DeadLetterSlice {
+  DeadLetterFilter filter;
+  /// Above this key.
+  delivery::MessageKey after = 0;
+  /// Up to this key; 0: the highest there is.
+  delivery::MessageKey until = 0;
+};
+
+/// What came of one slice.
+struct SliceReport {
+  std::uint64_t changed = 0;
+  /// The slice that follows.
+  DeadLetterSlice next;
+  /// False: there is none.
+  bool more = false;
+};
+
+/// A change by hand, with what its event needs.
+struct HandChange {
+  ChangeReceipt receipt;
+  SettledMessage message;
+  std::string peer;
+  std::string session;
+  /// As it was stored.
+  std::string reason;
+  std::string lastError;
+};
+
+/// The operator's changes: redrive and discard of dead letters, and making them.
+///
+/// All in a transaction, which must be durable for a redrive: a sequence that a power cut takes back after the peer has
+/// seen it would make the next message with that number a duplicate. Thread-safety: none.
+class DeadLetters {
+public:
+  DeadLetters(Context& context, Outbox& outbox, Settles& settles, Holds& holds);
+
+  /// `redrive`, `discard` or `fail` of the message with this id.
+  [[nodiscard]] HandChange change(std::string_view messageId, delivery::Transition transition, std::string_view reason);
+  /// `redrive` or `discard` of those that the slice chooses among the next `looks` dead letters.
+  [[nodiscard]] SliceReport change(const DeadLetterSlice& slice, delivery::Transition transition, std::size_t looks);
+
+private:
+  struct Place {
+    delivery::MessageKey key;
+    delivery::SessionKey session;
+    delivery::PeerKey peer;
+    std::string sessionName;
+    std::uint64_t sequence;
+  };
+  [[nodiscard]] std::uint64_t redrive(const Place& place);
+  [[nodiscard]] std::optional<SettledMessage> settle(const Place& place, MessageState from,
+                                                     delivery::Transition transition, std::string_view reason);
+
+  Context& context_;
+  Outbox& outbox_;
+  Settles& settles_;
+  Holds& holds_;
+  Statement locate_;
+  Statement highest_;
+  Statement choose_;
+};
+
+/// SELECT of `columns` from `o` (#outbox), `s` (#sessions) and `p` (#peers), and last whether the filter chooses the
+/// row. Looks at dead letters only, in key order. Parameters: above which key, up to which, how many to look at; then
+/// the filter's peer, session and reason, `failedBefore`, its retries and its error.
+[[nodiscard]] std::string deadLetterSelect(std::string_view columns);
+
+/// The instant at which a row must have failed to be chosen; the far future when any will do.
+[[nodiscard]] WallTime failedBefore(const DeadLetterFilter& filter, WallTime now);
+
+}  // namespace ackbox::store

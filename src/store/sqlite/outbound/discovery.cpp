@@ -1,0 +1,183 @@
+#include "store/sqlite/outbound/discovery.hpp"
+
+#include <new>
+#include <utility>
+
+namespace ackbox::store {
+namespace {
+
+// Where nobody asks for rows (a manager that was not started), memory is not spent on them: they are in the file.
+constexpr std::size_t kPublishedRowsMax = 100'000;
+
+}  // namespace
+
+Discovery::Discovery(Context& context, Transaction& transaction)
+    : context_(context),
+      transaction_(transaction),
+      scan_(context.prepare("SELECT id,session_id,state,due_at_ms FROM #outbox WHERE id>?1 ORDER BY id LIMIT ?2")),
+      selectSession_(context.prepare("SELECT s.peer_id,s.name,m.due_at_ms,s.priority,s.lane FROM #sessions AS s JOIN "
+                                     "#session_states AS m ON m.session_id=s.id WHERE s.id=?1")) {}
+
+void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
+  if (!listening_) {
+    return;
+  }
+  try {
+    if (published_.size() + rows.size() <= kPublishedRowsMax) {
+      published_.insert(published_.end(), rows.begin(), rows.end());
+      return;
+    }
+  } catch (const std::bad_alloc&) {
+    // They are committed, and the file knows them.
+  }
+  rescan();
+}
+
+NewRows Discovery::take(std::size_t limit) {
+  NewRows found;
+  const delivery::MessageKey before = lastTold_;
+  try {
+    // Before the rows: a commit that came between is seen now and looked for once more. To ask the file would be two
+    // locks for each commit of ours.
+    const std::int64_t version = transaction_.seenVersion();
+    hasScanned_ = version != scannedVersion_ || !(published_.empty() || published_.front().key == lastTold_ + 1);
+    if (!hasScanned_) {
+      takePublished(limit, found);
+    } else {
+      scan(limit, found);
+      scannedVersion_ = found.more ? -1 : version;
+    }
+    if (caughtUp_ && std::exchange(recallsHanded_, context_.recallsTold) != context_.recallsTold) {
+      found.recalls = context_.recallsTold;
+    }
+    return found;
+  } catch (...) {
+    // What was found is lost with the exception: tell it again next time.
+    for (const delivery::SessionInfo& session : found.sessions) {
+      sessions_.erase(session.key);
+    }
+    lastTold_ = before;
+    rescan();
+    throw;
+  }
+}
+
+void Discovery::stop() noexcept {
+  listening_ = false;
+  rescan();
+}
+
+void Discovery::restart() noexcept {
+  listening_ = true;
+  lastTold_ = 0;
+  recallsHanded_ = 0;
+  caughtUp_ = false;
+  sessions_.clear();
+  rescan();
+}
+
+// Sessions that are known stay known.
+void Discovery::retell(std::int64_t recalls) noexcept {
+  recalls_ = recalls;
+  lastTold_ = 0;
+  caughtUp_ = false;
+  rescan();
+}
+
+const std::string& Discovery::sessionName(delivery::SessionKey key) const {
+  static const std::string unknown;
+  const auto known = sessions_.find(key);
+  return known == sessions_.end() ? unknown : known->second;
+}
+
+void Discovery::takePublished(std::size_t limit, NewRows& found) {
+  while (!published_.empty() && found.rows.size() < limit && published_.front().key == lastTold_ + 1) {
+    const delivery::RowSeen row = published_.front();
+    introduce(row.session, found);
+    found.rows.push_back(row);
+    published_.pop_front();
+    lastTold_ = row.key;
+  }
+  found.more = !published_.empty();
+}
+
+void Discovery::scan(std::size_t limit, NewRows& found) {
+  std::size_t examined = 0;
+  std::unordered_map<delivery::SessionKey, std::uint8_t> priorities;
+  delivery::MessageKey last = lastTold_;
+  Query query(scan_, lastTold_, limit);
+  for (; query.next(); ++examined) {
+    last = query.integer(0);
+    delivery::RowSeen row{last, query.integer(1), query.as<MessageState>(2), query.instant(3), {}};
+    if (row.state == MessageState::acked || row.state == MessageState::failed) {
+      continue;
+    }
+    if (row.state != MessageState::sent) {
+      row.state = MessageState::pending;
+    }
+    if (!introduce(row.session, found) && caughtUp_) {
+      // Other connections' enqueues may have changed it. Not asked while the backlog is read, where each session is
+      // introduced with the latest.
+      row.priority = priorityOf(row.session, priorities);
+    }
+    found.rows.push_back(row);
+  }
+  lastTold_ = last;
+  found.more = examined == limit;
+  if (!found.more) {
+    caughtUp_ = true;
+    context_.recallsTold = recalls_;
+  }
+  while (!published_.empty() && published_.front().key <= lastTold_) {
+    published_.pop_front();
+  }
+}
+
+void Discovery::rescan() noexcept {
+  published_.clear();
+  scannedVersion_ = -1;
+}
+
+bool Discovery::introduce(delivery::SessionKey key, NewRows& found) {
+  if (sessions_.contains(key)) {
+    return false;
+  }
+  const SessionRow* const row = context_.claimCache.session(key);
+  const SessionState* const state = context_.states.known(key);
+  delivery::SessionInfo info = row != nullptr && state != nullptr ? delivery::SessionInfo{.key = key,
+                                                                                          .peer = row->peer,
+                                                                                          .dueAt = state->dueAt,
+                                                                                          .priority = row->priority,
+                                                                                          .unordered = row->isLane,
+                                                                                          .name = row->name}
+                                                                  : read(key);
+  sessions_.emplace(key, info.name);
+  found.sessions.push_back(std::move(info));
+  return true;
+}
+
+delivery::SessionInfo Discovery::read(delivery::SessionKey key) {
+  Query query(selectSession_, key);
+  if (!query.next()) {
+    throw Error(Errc::databaseCorrupt, "session " + std::to_string(key) + " of an outbox row is missing");
+  }
+  return {.key = key,
+          .peer = query.integer(0),
+          .dueAt = query.instant(2),
+          .priority = query.as<std::uint8_t>(3),
+          .unordered = query.integer(4) != 0,
+          .name = query.text(1)};
+}
+
+std::uint8_t Discovery::priorityOf(delivery::SessionKey key,
+                                   std::unordered_map<delivery::SessionKey, std::uint8_t>& read) {
+  const auto [place, isNew] = read.try_emplace(key, kPriorityDefault);
+  if (isNew) {
+    if (Query query(selectSession_, key); query.next()) {
+      place->second = query.as<std::uint8_t>(3);
+    }
+  }
+  return place->second;
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/frame.hpp"
+#include "ackbox/random.hpp"
+#include "delivery/types.hpp"
+#include "store/sqlite/schema/uuid.hpp"
+
+namespace ackbox::store {
+
+// How a row keeps its message's id, and how a message is found by it. An id of our own making ends in the key of its
+// row and begins with the instant of its enqueue (`UuidGenerator`): the row itself is the index, and keeps of the id
+// only the rest, 6 bytes instead of 36. Ids of which that is not true are kept as text and are in an index: the
+// caller's, and those of redriven messages, whose rows are new. An index of all ids took a seventh of a row's life.
+
+/// A message's id, and how its row keeps it.
+struct MessageId {
+  std::string text;
+  /// What the row's key and instant do not say of it; nullopt: the row keeps the text.
+  std::optional<std::int64_t> rest = {};
+};
+
+/// The frame's own, or else one made for the row with `key`, which is enqueued at `now`.
+[[nodiscard]] MessageId messageIdFor(const Frame& frame, UuidGenerator& uuids, Random& random, WallTime now,
+                                     delivery::MessageKey key);
+
+/// The id of which a row keeps `rest`.
+[[nodiscard]] std::string messageIdOf(delivery::MessageKey key, WallTime enqueuedAt, std::int64_t rest);
+
+/// SQL: the message id of `o` (#outbox).
+inline constexpr std::string_view kMessageId =
+    "coalesce(o.message_id,printf('%08x-%04x-7%03x-%04x-%02x%010d',o.created_at_ms+(o.id_rest>>34)>>16,"
+    "o.created_at_ms+(o.id_rest>>34)&65535,o.id_rest>>22&4095,32768|(o.id_rest>>8&16383),o.id_rest&255,o.id))";
+
+/// SQL: the key of the message whose id is ?1; NULL: there is none.
+[[nodiscard]] std::string keyOfMessage();
+
+}  // namespace ackbox::store

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/frame.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/receipt.hpp"
+#include "delivery/types.hpp"
+#include "sqlite/statement.hpp"
+#include "store/sqlite/cache/claim_cache.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/outbound/vacated_numbers.hpp"
+
+namespace ackbox::store {
+
+/// Where a session's row is found: by its name, or as a peer's lane of unordered messages of one priority.
+struct SessionName {
+  delivery::PeerKey peer = 0;
+  std::string_view name;
+  /// As the column: 0 for a session.
+  std::uint8_t lane = 0;
+
+  /// The session, or the lane, that `frame` goes to.
+  SessionName(delivery::PeerKey peerKey, const Frame& frame)
+      : peer(peerKey),
+        name(frame.session),
+        lane(frame.session.empty() ? static_cast<std::uint8_t>(frame.priority + 1) : std::uint8_t{0}) {}
+  SessionName(delivery::PeerKey peerKey, std::string_view sessionName) : peer(peerKey), name(sessionName) {}
+};
+
+/// A session as enqueues need it. For what its state may not say yet, see `LazySessionRows`.
+struct SessionTail {
+  delivery::SessionKey key = 0;
+  /// Stays 0 in a lane.
+  std::uint64_t lastSequence = 0;
+  std::uint8_t priority = kPriorityDefault;
+  bool unordered = false;
+
+  /// The place behind it, for a message of this priority.
+  [[nodiscard]] SessionTail next(std::uint8_t messagePriority) const noexcept {
+    return unordered ? *this : SessionTail{key, lastSequence + 1, messagePriority, false};
+  }
+};
+
+/// A pending message that another one takes the place of.
+struct Supersedable {
+  delivery::MessageKey key = 0;
+  delivery::SessionKey session = 0;
+  std::string messageId;
+  std::uint64_t sequence = 0;
+  std::int64_t bytes = 0;
+  bool wasTried = false;
+};
+
+/// A message that is to be stored.
+struct NewRow {
+  delivery::MessageKey key = 0;
+  OutboxRow row;
+  std::optional<std::int64_t> idRest;
+  std::string supersedeKey;
+
+  NewRow(delivery::MessageKey newKey, const Frame& frame, const MessageId& id, const SessionTail& place, WallTime now);
+};
+
+/// The statements of an enqueue, the same on our connection and on an application's.
+class OutboxRows {
+public:
+  OutboxRows(sqlite3* connection, std::string_view prefix);
+
+  [[nodiscard]] std::optional<SessionTail> findSession(const SessionName& session);
+  [[nodiscard]] SessionTail insertSession(const SessionName& session, std::uint8_t priority);
+  void updatePriority(const SessionTail& tail);
+
+  /// As many rows share a statement at most: three quarters of what a statement for each costs with 8, a little less
+  /// with 32.
+  static constexpr std::size_t kTogether = 32;
+  /// Stores pending rows. Their message ids are free: of our own making, or `repetitionOf` has found none.
+  void insert(std::span<const NewRow> rows);
+  /// The answer to `frame` when its own id is that of a message that is still there.
+  [[nodiscard]] std::optional<EnqueueReceipt> repetitionOf(const Frame& frame);
+
+  /// The pending messages that `frame` would take the place of, oldest first.
+  [[nodiscard]] std::vector<Supersedable> supersedable(delivery::PeerKey peer, const Frame& frame);
+  void remove(delivery::MessageKey key);
+  /// Removes it for the one that takes its place.
+  void supersede(const Supersedable& message);
+  /// Before the message gets another number.
+  void vacate(delivery::MessageKey key);
+
+private:
+  /// The statements for rows of one shape, by how many each of them stores; made when they are first needed.
+  class Inserts {
+  public:
+    Inserts(sqlite3* connection, std::string_view columns, std::string_view values, std::string_view prefix);
+    /// `bind` adds a row's values to a query.
+    template <typename Bind>
+    void run(std::span<const NewRow> rows, const Bind& bind);
+
+  private:
+    [[nodiscard]] Statement& storing(std::size_t rows);
+
+    sqlite3* const connection_;
+    const std::string columns_;
+    const std::string values_;
+    const std::string prefix_;
+    std::map<std::size_t, Statement> statements_;
+  };
+
+  sqlite3* const connection_;
+  Statement findSession_;
+  Statement insertSession_;
+  Statement insertState_;
+  Statement updatePriority_;
+  Inserts plain_;
+  Inserts full_;
+  Statement sequenceOf_;
+  Statement supersedable_;
+  Statement remove_;
+  VacatedNumbers vacated_;
+};
+
+/// The refusal that `frame` meets, whatever the queue: its peer is unknown or it is too large.
+[[nodiscard]] std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown,
+                                                        const OutboxOptions& options);
+
+/// The refusal of a full queue, which `leaving` messages are about to leave.
+[[nodiscard]] std::optional<EnqueueReceipt> refuseFull(const Frame& frame, std::uint64_t live, std::uint64_t liveBytes,
+                                                       const std::vector<Supersedable>& leaving,
+                                                       const OutboxOptions& options);
+
+}  // namespace ackbox::store

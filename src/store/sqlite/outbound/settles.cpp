@@ -1,0 +1,398 @@
+#include "store/sqlite/outbound/settles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/policies.hpp"
+#include "delivery/transition.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/peers/peers.hpp"
+
+namespace ackbox::store {
+namespace {
+
+using delivery::Next;
+using delivery::Settlement;
+using delivery::Transition;
+
+// ?1 key, ?2 state expected, ?3 claims before this one; NULL: any number.
+constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?3 IS NULL OR attempt=?3)";
+
+// Rows that one list removes: two thirds of what a statement for each costs, and further ones gain little.
+constexpr std::size_t kTogether = 32;
+// Fewer are not worth a list, which costs as much as so many statements.
+constexpr std::size_t kListedMin = 8;
+
+MessageState stateOf(Next next) {
+  switch (next) {
+    case Next::pending:
+      return MessageState::pending;
+    case Next::sending:
+      return MessageState::sending;
+    case Next::sent:
+      return MessageState::sent;
+    case Next::failed:
+      return MessageState::failed;
+    case Next::acked:
+    case Next::gone:
+    case Next::illegal:
+      break;
+  }
+  return MessageState::acked;
+}
+
+// The transitions that a settlement may carry: the others need more than one row's state.
+bool isSettle(Transition transition) {
+  return transition != Transition::claim && transition != Transition::redrive && transition != Transition::resend;
+}
+
+}  // namespace
+
+Settles::Settles(Context& context, Holds& holds)
+    : context_(context),
+      holds_(holds),
+      vacated_(context.connection.handle(), context.connection.prefix()),
+      // Asked for before the change, in the same transaction: RETURNING makes a table of its own for each row, which
+      // costs three times the rest of a settle.
+      find_(context.prepare(std::string("SELECT session_id,sequence,length(data),created_at_ms,")
+                                .append(kMessageId)
+                                .append(" FROM #outbox AS o")
+                                .append(kGuard))),
+      remove_(context.prepare(std::string("DELETE FROM #outbox") + kGuard)),
+      removeMany_(context.prepare("DELETE FROM #outbox WHERE id IN (" + repeated("?", kTogether) + ")")),
+      removeRun_(context.prepare("DELETE FROM #outbox WHERE id BETWEEN ?1 AND ?2")),
+      keepAcked_(context.prepare(std::string("UPDATE #outbox SET state=3, attempt=attempt+(?3 IS NOT NULL), "
+                                             "due_at_ms=?4") +
+                                 kGuard)),
+      update_(
+          context.prepare(std::string("UPDATE #outbox SET state=?4, attempt=attempt+(?3 IS NOT NULL), due_at_ms=?5, "
+                                      "retry_count=retry_count+?6, reason=?7, last_error=coalesce(?8,last_error)") +
+                          kGuard)),
+      locate_(context.prepare(std::string("SELECT o.id, o.session_id, o.sequence, ")
+                                  .append(kRowState)
+                                  .append(", o.attempt, p.name, s.name, p.agent, p.store, p.resets FROM #outbox AS o "
+                                          "JOIN #sessions AS s ON s.id=o.session_id "
+                                          "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=")
+                                  .append(keyOfMessage()))),
+      noteSent_(context.prepare("UPDATE #outbox SET attempt=1 WHERE id=?1 AND attempt=0")),
+      selectRecall_(context.prepare("SELECT recall FROM #sessions WHERE id=?1")),
+      purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
+                             "ORDER BY due_at_ms LIMIT ?2)")) {}
+
+std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settlement> settlements) {
+  std::vector<std::optional<SettledMessage>> settled;
+  settled.reserve(settlements.size());
+  for (const Settlement& settlement : settlements) {
+    settled.push_back(apply(settlement, true));
+    if (!settled.back()) {
+      context_.counters.add(Counter::staleSettles, 1);
+    }
+  }
+  removeKnown();
+  return settled;
+}
+
+// The part of the guard that the row itself does not carry. Of what is not this owner's, the caller knows the claim.
+bool Settles::isInState(const Settlement& settlement, bool isOwn) {
+  ClaimSet& claimed = context_.inFlight.rows;
+  switch (settlement.from) {
+    case MessageState::sending:
+      return !isOwn || claimed.holds(settlement.key);
+    case MessageState::pending:
+      return !claimed.holds(settlement.key) && !claimed.isForeign(settlement.key);
+    default:
+      return true;
+  }
+}
+
+// The answer came from before the peer forgot: what it says of the row is forgotten, too.
+bool Settles::isForgotten(const Settlement& settlement, delivery::SessionKey session) {
+  if (settlement.recalls >= context_.recallsMade ||
+      (settlement.transition != Transition::ack && settlement.transition != Transition::defer)) {
+    return false;
+  }
+  Query query(selectRecall_, session);
+  return query.next() && query.integer(0) > settlement.recalls;
+}
+
+std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool isOwn) {
+  const Next next = delivery::next(settlement.from, settlement.transition);
+  if (next == Next::illegal || !isSettle(settlement.transition)) {
+    throw Error(Errc::invalidTransition, std::string(toString(settlement.from)) + " does not " +
+                                             std::string(delivery::toString(settlement.transition)));
+  }
+  if (!isInState(settlement, isOwn)) {
+    return std::nullopt;
+  }
+  const Guard guard = guardOf(settlement);
+  std::optional<Found> found = find(settlement, guard);
+  if (!found) {
+    return std::nullopt;
+  }
+  if (isForgotten(settlement, found->facts.session)) {
+    Settlement release = settlement;
+    release.transition = Transition::release;
+    static_cast<void>(apply(release, isOwn));
+    returned_.insert(found->facts.session);
+    return std::nullopt;
+  }
+  if (found->facts.sequence != 0) {
+    noteProof(settlement, next, found->facts, isOwn);
+  }
+  if (!write(settlement, guard, next, found->isKnown)) {
+    return std::nullopt;
+  }
+  static_cast<void>(context_.claimCache.take(settlement.key));
+  RowFacts& facts = found->facts;
+  if (settlement.from == MessageState::sending) {
+    context_.inFlight.rows.remove(settlement.key);
+  }
+  count(settlement, next, facts);
+  if (next == Next::failed) {
+    finishFailed(settlement);
+  }
+  return SettledMessage{settlement.key, facts.session, std::move(facts.messageId), facts.sequence};
+}
+
+// Only an answer that counts says what the peer has. A request proves nothing: its answer may be one that does not.
+void Settles::noteProof(const Settlement& settlement, Next next, const RowFacts& row, bool isOwn) {
+  const bool isAnswer = settlement.transition == Transition::ack || settlement.transition == Transition::defer;
+  if (isOwn && isAnswer && settlement.from == MessageState::sending) {
+    std::uint64_t& confirmed = context_.inFlight.confirmed[row.session];
+    confirmed = std::max(confirmed, row.sequence);
+  } else if ((next == Next::acked || next == Next::gone) &&
+             row.sequence > context_.states.of(row.session).confirmedSequence) {
+    vacated_.leave(settlement.key,
+                   next == Next::acked ? VacatedNumbers::Unless::never : VacatedNumbers::Unless::untried);
+  }
+}
+
+Settles::Guard Settles::guardOf(const Settlement& settlement) {
+  if (settlement.from == MessageState::sending) {
+    return {MessageState::pending, std::int64_t{settlement.attempt} - 1};
+  }
+  return {settlement.from, std::nullopt};
+}
+
+std::optional<Settles::Found> Settles::find(const Settlement& settlement, const Guard& guard) {
+  const auto known = context_.inFlight.facts.find(settlement.key);
+  if (known != context_.inFlight.facts.end() && guard.attempt == known->second.attempt) {
+    Found found{std::move(known->second), true};
+    context_.inFlight.facts.erase(known);
+    return found;
+  }
+  removeKnown();
+  Query query(find_, settlement.key, guard.state, guard.attempt);
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  return Found{{query.integer(0), query.as<std::uint64_t>(1), query.integer(2), guard.attempt.value_or(0),
+                query.instant(3), query.text(4)},
+               false};
+}
+
+bool Settles::write(const Settlement& settlement, const Guard& guard, Next next, bool isKnown) {
+  if (next == Next::acked && context_.options.ackedRetention.count() > 0) {
+    return Query(keepAcked_, settlement.key, guard.state, guard.attempt,
+                 context_.clock.wallNow() + context_.options.ackedRetention)
+               .run() != 0;
+  }
+  const bool leaves = next == Next::acked || next == Next::gone;
+  if (leaves && isKnown) {
+    context_.inFlight.leaving.push_back(settlement.key);
+    return true;
+  }
+  if (leaves) {
+    return Query(remove_, settlement.key, guard.state, guard.attempt).run() != 0;
+  }
+  return Query(update_, settlement.key, guard.state, guard.attempt, stateOf(next),
+               next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
+               settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
+               NullIfEmpty{truncatedError(settlement.error)})
+             .run() != 0;
+}
+
+// Neighbours, as the messages of a batch mostly are, go as what lies between the first and the last; others by lists.
+void Settles::removeKnown() {
+  std::vector<delivery::MessageKey> leaving = std::exchange(context_.inFlight.leaving, {});
+  std::ranges::sort(leaving);
+  std::vector<delivery::MessageKey> scattered;
+  std::size_t removed = 0;
+  for (std::span<const delivery::MessageKey> rest = leaving; !rest.empty();) {
+    const auto gap = std::ranges::adjacent_find(rest, [](auto key, auto next) { return next != key + 1; });
+    const auto run = rest.first(gap == rest.end() ? rest.size() : static_cast<std::size_t>(gap - rest.begin()) + 1);
+    if (run.size() >= kListedMin || leaving.size() < kListedMin) {
+      removed += Query(removeRun_, run.front(), run.back()).run();
+    } else {
+      scattered.insert(scattered.end(), run.begin(), run.end());
+    }
+    rest = rest.subspan(run.size());
+  }
+  std::array<delivery::MessageKey, kTogether> keys{};
+  for (std::size_t first = 0; first < scattered.size(); first += kTogether) {
+    for (std::size_t place = 0; place < kTogether; ++place) {
+      // What is named twice is removed once.
+      keys.at(place) = scattered[std::min(first + place, scattered.size() - 1)];
+    }
+    removed += Query(removeMany_, std::span<const std::int64_t>(keys)).run();
+  }
+  if (removed != leaving.size()) {
+    // After the rollback nothing is known, and each is looked at.
+    throw Error(Errc::databaseCorrupt, "rows in flight were taken away by foreign statements");
+  }
+}
+
+void Settles::count(const Settlement& settlement, Next next, const RowFacts& row) {
+  Counters& counters = context_.counters;
+  const bool staysLive = next == Next::pending || next == Next::sending || next == Next::sent;
+  if (staysLive) {
+    counters.move(row.session, settlement.from, stateOf(next));
+  } else {
+    counters.leave(row.session, settlement.from, 1, row.bytes);
+  }
+  switch (next) {
+    case Next::acked:
+      counters.add(row.session, Counter::acked, 1);
+      counters.acknowledged(row.enqueuedAt, context_.clock.wallNow());
+      if (context_.options.ackedRetention.count() > 0) {
+        counters.enter(row.session, MessageState::acked, 1, row.bytes);
+      }
+      break;
+    case Next::failed:
+      counters.add(row.session, Counter::failedTotal, 1);
+      counters.enter(row.session, MessageState::failed, 1, row.bytes);
+      break;
+    case Next::pending:
+    case Next::sending:
+    case Next::sent:
+    case Next::gone:
+    case Next::illegal:
+      break;
+  }
+  if (settlement.transition == Transition::retry) {
+    counters.add(row.session, Counter::totalRetries, 1);
+  }
+  if (settlement.from != MessageState::failed && (next == Next::acked || next == Next::failed)) {
+    context_.oldest.settled(settlement.key);
+  }
+}
+
+void Settles::finishFailed(const Settlement& settlement) {
+  if (settlement.blocks) {
+    holds_.block(settlement.session, settlement.key);
+  }
+  if (settlement.discards) {
+    Settlement discard;
+    discard.key = settlement.key;
+    discard.session = settlement.session;
+    discard.from = MessageState::failed;
+    discard.transition = Transition::discard;
+    apply(discard, true);
+  }
+}
+
+std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
+  context_.inFlight.claims.flush();
+  Query query(locate_, messageId);
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  Located found;
+  found.settlement.key = query.integer(0);
+  found.settlement.session = query.integer(1);
+  found.settlement.sequence = query.as<std::uint64_t>(2);
+  found.settlement.from = query.as<MessageState>(3);
+  // Of what is being sent, the number of the claim that it has.
+  found.settlement.attempt = query.as<std::uint32_t>(4) + (found.settlement.from == MessageState::sending ? 1U : 0U);
+  found.peer = query.text(5);
+  found.session = query.text(6);
+  found.agent = query.text(7);
+  found.store = query.text(8);
+  found.resets = query.integer(9);
+  return found;
+}
+
+std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
+  std::optional<Located> found = locate(messageId);
+  if (!found || delivery::next(found->settlement.from, Transition::ack) != Next::acked) {
+    return std::nullopt;
+  }
+  found->settlement.transition = Transition::ack;
+  // The peer's word ends it, whoever is sending it; that owner's settle will find it gone.
+  const auto who = apply(found->settlement, false);
+  removeKnown();
+  if (!who) {
+    return std::nullopt;
+  }
+  return Store::AckedById{*who, std::move(found->peer), std::move(found->session)};
+}
+
+Store::AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view messageId,
+                                              std::uint64_t sequence, const FrameResult& word,
+                                              std::string_view origin) {
+  using Kind = Store::AckEventOutcome::Kind;
+  Store::AckEventOutcome reply;
+  std::optional<Located> found = locate(messageId);
+  if (found && (agent.empty() || found->agent != agent)) {
+    context_.counters.add(Counter::refusedAcks, 1);
+    reply.kind = Kind::refused;
+    return reply;
+  }
+  if (found && sequence != 0 && sequence != found->settlement.sequence) {
+    // About a number that the message had before it was redriven: its new one is on its way, or has its own word.
+    found.reset();
+  }
+  // The word of a store that is lost, or one from before the peer forgot, comes late: what it is about goes out again,
+  // and what the peer still knows is a duplicate then.
+  const auto isLate = [&] {
+    const bool isOfOther = !origin.empty() && !found->store.empty() && origin != found->store;
+    return isOfOther || (found->resets > 0 && found->settlement.from == MessageState::pending);
+  };
+  if (found && isLate()) {
+    found.reset();
+  }
+  if (found && word.outcome == Outcome::nack && found->settlement.from == MessageState::sent) {
+    reply.kind = Kind::recalled;
+    reply.message = {found->settlement.key, found->settlement.session, std::string(messageId),
+                     found->settlement.sequence};
+    return reply;
+  }
+  const bool final = word.outcome == Outcome::ack || word.outcome == Outcome::term;
+  const Transition transition = word.outcome == Outcome::ack ? Transition::ack : Transition::fail;
+  std::optional<SettledMessage> who;
+  if (found && final && delivery::next(found->settlement.from, transition) != Next::illegal) {
+    found->settlement.transition = transition;
+    found->settlement.blocks = gapPolicyOf(context_.options, found->peer, found->session) == GapPolicy::block;
+    found->settlement.reason = word.code.empty() ? "rejected" : word.code;
+    found->settlement.error = word.detail.empty() ? word.code : word.detail;
+    who = apply(found->settlement, false);
+    removeKnown();
+  }
+  if (!who) {
+    context_.counters.add(Counter::staleSettles, 1);
+    return reply;
+  }
+  const bool wasSent = found->settlement.attempt > 0;
+  if (word.outcome == Outcome::ack && !wasSent) {
+    // By a file that was lost: what the peer has of it, it may forget.
+    Query(noteSent_, found->settlement.key).run();
+  }
+  if (word.outcome == Outcome::ack && who->sequence != 0 && wasSent) {
+    // No answer may ever tell: the next frame names it all the same, so that a peer that has lost it does not take that
+    // one before. What this file never sent was sent by one that is lost: those before it are still to be sent.
+    SessionState& state = context_.states.change(who->session);
+    state.previousSequence = std::max(state.previousSequence, who->sequence);
+    state.confirmedSequence = std::max(state.confirmedSequence, who->sequence);
+  }
+  return {Kind::settled, *who, std::move(found->peer), std::move(found->session)};
+}
+
+std::size_t Settles::purgeAcked(std::size_t limit, WallTime until) {
+  const std::size_t purged = Query(purge_, until, limit).run();
+  context_.counters.add(Counter::retained, -static_cast<std::int64_t>(purged));
+  return purged;
+}
+
+}  // namespace ackbox::store

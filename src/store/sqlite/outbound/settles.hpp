@@ -1,0 +1,89 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "delivery/transition.hpp"
+#include "store/sqlite/context.hpp"
+#include "store/sqlite/outbound/vacated_numbers.hpp"
+#include "store/sqlite/peers/holds.hpp"
+#include "store/sqlite/store.hpp"
+
+namespace ackbox::store {
+
+/// Applies guarded state changes: a row that is not where the settlement says, or is another claim's by now, stays as
+/// it is.
+///
+/// All in a transaction. Thread-safety: none.
+class Settles {
+public:
+  Settles(Context& context, Holds& holds);
+
+  std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
+  /// Sessions of which rows were given back since the last call, because the peer has forgotten what it said of them.
+  [[nodiscard]] std::set<delivery::SessionKey> takeReturned() { return std::exchange(returned_, {}); }
+  std::optional<Store::AckedById> ackById(std::string_view messageId);
+  Store::AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
+                                       const FrameResult& word, std::string_view origin);
+  /// Deletes up to `limit` acknowledged rows whose retention is over by `until`.
+  std::size_t purgeAcked(std::size_t limit, WallTime until);
+
+private:
+  /// A message found by its id, with what a settlement of it needs.
+  struct Located {
+    delivery::Settlement settlement;
+    std::string peer;
+    std::string session;
+    std::string agent;
+    /// The peer's store, as far as it was told, and how often the peer had forgotten.
+    std::string store;
+    std::int64_t resets = 0;
+  };
+  std::optional<Located> locate(std::string_view messageId);
+  void finishFailed(const delivery::Settlement& settlement);
+  std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
+  [[nodiscard]] bool isForgotten(const delivery::Settlement& settlement, delivery::SessionKey session);
+  [[nodiscard]] bool isInState(const delivery::Settlement& settlement, bool isOwn);
+
+  /// What the row itself must say, besides the claim.
+  struct Guard {
+    MessageState state{};
+    /// Claims before the one that is settled.
+    std::optional<std::int64_t> attempt;
+  };
+  [[nodiscard]] static Guard guardOf(const delivery::Settlement& settlement);
+  struct Found {
+    RowFacts facts;
+    /// This owner claimed it, and it is as it was then: the guard holds.
+    bool isKnown = false;
+  };
+  [[nodiscard]] std::optional<Found> find(const delivery::Settlement& settlement, const Guard& guard);
+  /// False when the guard did not hold: nothing is changed.
+  [[nodiscard]] bool write(const delivery::Settlement& settlement, const Guard& guard, delivery::Next next,
+                           bool isKnown);
+  /// Removes what settlements left to be removed together.
+  void removeKnown();
+  void count(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row);
+  /// What the settlement of an ordered message says of what its peer has.
+  void noteProof(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row, bool isOwn);
+
+  Context& context_;
+  Holds& holds_;
+  VacatedNumbers vacated_;
+  std::set<delivery::SessionKey> returned_;
+  Statement find_;
+  Statement remove_;
+  Statement removeMany_;
+  Statement removeRun_;
+  Statement keepAcked_;
+  Statement update_;
+  Statement locate_;
+  Statement noteSent_;
+  Statement selectRecall_;
+  Statement purge_;
+};
+
+}  // namespace ackbox::store

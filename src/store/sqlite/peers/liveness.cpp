@@ -1,0 +1,133 @@
+#include "store/sqlite/peers/liveness.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "ackbox/error.hpp"
+#include "ackbox/options.hpp"
+
+namespace ackbox::store {
+namespace {
+
+struct flock byteLock(std::int64_t owner) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = owner;
+  lock.l_len = 1;
+  return lock;
+}
+
+bool isHeld(int descriptor, std::int64_t owner) {
+  struct flock lock = byteLock(owner);
+  // A live sender is never robbed: when the kernel cannot say, it lives.
+  return descriptor < 0 || fcntl(descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+class KernelLiveness final : public Liveness {
+public:
+  KernelLiveness(const std::filesystem::path& sidecar, const std::filesystem::path& database)
+      : sidecar_(sidecar), database_(database) {}
+  ~KernelLiveness() override {
+    if (descriptor_ >= 0) {
+      close(descriptor_);
+    }
+  }
+  KernelLiveness(const KernelLiveness&) = delete;
+  KernelLiveness& operator=(const KernelLiveness&) = delete;
+
+  void hold(std::int64_t owner) override {
+    open();
+    struct flock lock = byteLock(owner);
+    if (fcntl(descriptor_, F_OFD_SETLK, &lock) != 0) {
+      fail(Errc::ioError, "cannot lock byte " + std::to_string(owner) + " of");
+    }
+  }
+
+  [[nodiscard]] bool alive(std::int64_t owner) const override { return isHeld(descriptor_, owner); }
+
+private:
+  // Not before the first `hold`, so that a refused open leaves no file behind. Never deleted: another process may be
+  // about to lock the same name. A symbolic link is not followed: whoever may write into the folder would choose which
+  // file is opened, and made, with this process's rights.
+  void open() {
+    if (descriptor_ >= 0) {
+      return;
+    }
+    descriptor_ = ::open(sidecar_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
+    if (descriptor_ < 0) {
+      if (errno == ELOOP) {
+        throw Error(Errc::cannotOpen, sidecar_.string() + " is a symbolic link, which is not followed: remove it");
+      }
+      fail(Errc::cannotOpen, "cannot open");
+    }
+    struct stat own {};
+    if (fstat(descriptor_, &own) != 0 || !S_ISREG(own.st_mode)) {
+      throw Error(Errc::cannotOpen, sidecar_.string() + " is no regular file: remove it");
+    }
+    likeDatabase(own);
+  }
+
+  // Whoever may write the database must be able to lock here: an agent is not shut out because root came first. Asked
+  // for by its path: a descriptor on it, when closed, would take SQLite's locks away.
+  void likeDatabase(const struct stat& own) const {
+    struct stat database {};
+    if (stat(database_.c_str(), &database) != 0) {
+      return;
+    }
+    // Only root may give a file away; for all others it stays theirs.
+    if (own.st_uid != database.st_uid || own.st_gid != database.st_gid) {
+      if (fchown(descriptor_, database.st_uid, database.st_gid) != 0 && own.st_gid != database.st_gid) {
+        (void)!fchown(descriptor_, static_cast<uid_t>(-1), database.st_gid);
+      }
+    }
+    constexpr mode_t kReadWrite = 0666;
+    if ((own.st_mode & kReadWrite) != (database.st_mode & kReadWrite)) {
+      (void)!fchmod(descriptor_, database.st_mode & kReadWrite);
+    }
+  }
+
+  [[noreturn]] void fail(Errc errc, const std::string& what) const {
+    const std::string cause = std::strerror(errno);
+    throw Error(errc, what + " " + sidecar_.string() + ": " + cause);
+  }
+
+  const std::filesystem::path sidecar_;
+  const std::filesystem::path database_;
+  int descriptor_ = -1;
+};
+
+}  // namespace
+
+std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar, const std::filesystem::path& database) {
+  return std::make_shared<KernelLiveness>(sidecar, database);
+}
+
+std::filesystem::path ownersFile(sqlite3* connection, std::string_view prefix) {
+  std::string path = std::string(sqlite3_db_filename(connection, "main")) + "-ackbox-owners";
+  if (prefix != OutboxOptions().tablePrefix) {
+    // Table names ignore the case.
+    path += '-';
+    for (const char character : prefix) {
+      path += character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
+    }
+  }
+  return path;
+}
+
+bool ownerLives(const std::filesystem::path& sidecar, std::int64_t owner) {
+  // Closing it drops no lock: those of the store belong to its own open file description.
+  const int descriptor = ::open(sidecar.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const bool lives = isHeld(descriptor, owner);
+  if (descriptor >= 0) {
+    close(descriptor);
+  }
+  return lives;
+}
+
+}  // namespace ackbox::store

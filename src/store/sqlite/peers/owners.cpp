@@ -1,0 +1,77 @@
+#include "store/sqlite/peers/owners.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ackbox::store {
+
+Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
+    : context_(context),
+      liveness_(std::move(liveness)),
+      insert_(context.prepare("INSERT INTO #owners(pid,opened_at_ms) VALUES(?1,?2)")),
+      selectOthers_(context.prepare("SELECT id FROM #owners WHERE id<>?1")),
+      // What its release would have told of a session; that no settle of its claims can come, its rows' numbers say.
+      selectSessions_(context.prepare(std::string("SELECT o.session_id,min(o.id) FROM ")
+                                          .append(kClaimedRows)
+                                          .append(" WHERE c.owner_id=?1 AND o.sequence<>0 GROUP BY o.session_id"))),
+      returnRows_(context.prepare(std::string("UPDATE #outbox SET attempt=attempt+1 WHERE id IN (SELECT o.id FROM ")
+                                      .append(kClaimedRows)
+                                      .append(" WHERE c.owner_id=?1)"))),
+      releaseInbox_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
+      remove_(context.prepare("DELETE FROM #owners WHERE id=?1")) {}
+
+void Owners::registerSelf() {
+  Query(insert_, getpid(), context_.clock.wallNow()).run();
+  context_.owner = sqlite3_last_insert_rowid(context_.connection.handle());
+  context_.inFlight.claims.setOwner(context_.owner);
+  liveness_->hold(context_.owner);
+  refresh();
+}
+
+void Owners::leave() {
+  putBack(context_.owner);
+}
+
+std::size_t Owners::buryDead() {
+  refresh();
+  std::size_t buried = 0;
+  for (const std::int64_t other : others_) {
+    if (!liveness_->alive(other)) {
+      putBack(other);
+      ++buried;
+    }
+  }
+  if (buried != 0) {
+    refresh();
+  }
+  return buried;
+}
+
+bool Owners::anyDead() {
+  refresh();
+  return std::any_of(others_.begin(), others_.end(), [this](std::int64_t other) { return !liveness_->alive(other); });
+}
+
+void Owners::refresh() {
+  std::vector<std::int64_t> others;
+  Query query(selectOthers_, context_.owner);
+  while (query.next()) {
+    others.push_back(query.integer(0));
+  }
+  others_ = std::move(others);
+}
+
+void Owners::putBack(std::int64_t owner) {
+  context_.inFlight.claims.flush();
+  for (Query query(selectSessions_, owner); query.next();) {
+    context_.states.change(query.integer(0)).head = query.integer(1);
+  }
+  Query(returnRows_, owner).run();
+  context_.inFlight.claims.removeAll(owner);
+  Query(releaseInbox_, owner).run();
+  Query(remove_, owner).run();
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/sqlite/context.hpp"
+#include "store/sqlite/store.hpp"
+
+namespace ackbox::store {
+
+/// The peers that this process was given, or `default` alone; without those that it takes over from the file.
+[[nodiscard]] std::vector<PeerOptions> configuredPeers(const OutboxOptions& options);
+
+/// The rows of the configured peers. Peers of earlier configurations keep their rows and messages, but are here only
+/// with `OutboxOptions::adoptPeers`.
+class Peers {
+public:
+  explicit Peers(Context& context);
+
+  /// Writes the configuration to the file and reads the keys. In a transaction.
+  void configure();
+  [[nodiscard]] const std::vector<PeerRow>& rows() const noexcept { return rows_; }
+  [[nodiscard]] const PeerRow* find(delivery::PeerKey key) const noexcept;
+  [[nodiscard]] const PeerRow* find(std::string_view name) const noexcept;
+  void record(const delivery::PeerRecord& record);
+
+private:
+  void countEach(std::int64_t lone);
+  void add(PeerRow row);
+
+  Context& context_;
+  Statement upsert_;
+  Statement selectAll_;
+  Statement disabling_;
+  Statement record_;
+  std::vector<PeerRow> rows_;
+  // Into rows_.
+  std::map<std::string, std::size_t, std::less<>> byName_;
+};
+
+/// `text` cut to the length of a stored error, between two UTF-8 characters.
+[[nodiscard]] std::string_view truncatedError(std::string_view text) noexcept;
+
+}  // namespace ackbox::store

@@ -1,0 +1,233 @@
+#include "store/sqlite/read/explainer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/policies.hpp"
+#include "store/sqlite/cache/claim_bits.hpp"
+#include "store/sqlite/cache/lazy_session_rows.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/peers/liveness.hpp"
+#include "store/sqlite/peers/peers.hpp"
+
+namespace ackbox::store {
+namespace {
+
+// Rows looked at from either end for one that goes before: a few milliseconds.
+constexpr std::int64_t kLooksMax = 20'000;
+
+}  // namespace
+
+struct Explainer::Facts {
+  delivery::MessageKey key = 0;
+  delivery::SessionKey session = 0;
+  std::int64_t owner = 0;
+  std::optional<WallTime> expiresAt;
+  WallTime dueAt{};
+  bool wasTried = false;
+  std::optional<WallTime> notBefore;
+  std::int64_t sessionOwner = 0;
+  WallTime sessionDueAt{};
+  bool peerDown = false;
+  WallTime nextProbeAt{};
+  WallTime downSince{};
+  std::string peerError;
+  delivery::PeerHold peerHold{};
+  WallTime peerPausedAt{};
+  WallTime sessionPausedAt{};
+  WallTime blockedAt{};
+  std::uint64_t blockedBySequence = 0;
+  std::string blockedByReason;
+  delivery::MessageKey head = 0;
+  std::int64_t live = 0;
+};
+
+Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
+    : options_(options),
+      sidecar_(ownersFile(connection, options.tablePrefix)),
+      facts_(connection,
+             std::string("SELECT o.id,o.session_id,")
+                 .append(kRowOwner)
+                 .append(",o.expires_at_ms,")
+                 .append(kSessionOwner)
+                 .append(",m.due_at_ms,p.down,p.next_probe_at_ms,"
+                         "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
+                         "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms,")
+                 .append(kSessionHead)
+                 .append(",")
+                 .append(kSessionLive)
+                 .append(" FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON "
+                         "m.session_id=s.id JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON "
+                         "b.id=s.blocked_by LEFT JOIN ")
+                 .append(kUnwrittenTails)
+                 .append(" AS t ON t.session_id=s.id WHERE o.id=")
+                 .append(keyOfMessage()),
+             options.tablePrefix),
+      inFlight_(connection,
+                std::string("SELECT min(o.sequence),o.retry_count,o.last_error FROM ")
+                    .append(kClaimedRows)
+                    .append(" WHERE o.session_id=?1 AND o.id<?2"),
+                options.tablePrefix),
+      head_(connection,
+            "SELECT sequence,retry_count,last_error FROM #outbox WHERE id=?1 AND id<?2 AND session_id=?3 AND state<=1",
+            options.tablePrefix),
+      lookUp_(connection,
+              "SELECT sequence,retry_count,last_error FROM (SELECT session_id,state,sequence,retry_count,last_error "
+              "FROM #outbox WHERE id>=?1 AND id<?2 ORDER BY id LIMIT ?4) WHERE session_id=?3 AND state<=1 LIMIT 1",
+              options.tablePrefix),
+      lookDown_(connection,
+                "SELECT sequence,retry_count,last_error FROM (SELECT session_id,state,sequence,retry_count,last_error "
+                "FROM #outbox WHERE id<?1 ORDER BY id DESC LIMIT ?3) WHERE session_id=?2 AND state<=1 LIMIT 1",
+                options.tablePrefix),
+      beyond_(connection, "SELECT 1 FROM #outbox WHERE id>=?1 AND id<?2 ORDER BY id LIMIT 1 OFFSET ?3",
+              options.tablePrefix),
+      process_(connection, "SELECT pid FROM #owners WHERE id=?1", options.tablePrefix) {}
+
+std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::MessageKey oldest) {
+  Facts facts;
+  {
+    Query query(facts_, message.messageId);
+    query.next();
+    facts.key = query.integer(0);
+    facts.session = query.integer(1);
+    facts.owner = query.integer(2);
+    facts.expiresAt = query.optionalInstant(3);
+    facts.sessionOwner = query.integer(4);
+    facts.sessionDueAt = query.instant(5);
+    facts.peerDown = query.integer(6) != 0;
+    facts.nextProbeAt = query.instant(7);
+    facts.peerError = query.text(8);
+    facts.dueAt = query.instant(9);
+    facts.wasTried = query.integer(10) != 0;
+    facts.notBefore = query.optionalInstant(11);
+    facts.peerHold = query.as<delivery::PeerHold>(12);
+    facts.peerPausedAt = query.instant(13);
+    facts.sessionPausedAt = query.instant(14);
+    facts.blockedAt = query.instant(15);
+    facts.blockedBySequence = query.as<std::uint64_t>(16);
+    facts.blockedByReason = query.text(17);
+    facts.downSince = query.instant(18);
+    facts.head = query.integer(19);
+    facts.live = query.integer(20);
+  }
+  std::vector<Reason> reasons;
+  switch (message.state) {
+    case MessageState::acked:
+      reasons.push_back({.hindrance = BlockReason::acknowledged, .until = message.dueAt, .detail = {}});
+      break;
+    case MessageState::failed:
+      reasons.push_back({.hindrance = BlockReason::deadLetter, .until = message.dueAt, .detail = message.reason});
+      break;
+    case MessageState::sent:
+      reasons.push_back({.hindrance = BlockReason::awaitsAck, .until = message.dueAt, .detail = {}});
+      break;
+    case MessageState::sending:
+      reasons.push_back(ownerReason(BlockReason::inFlight, facts.owner));
+      break;
+    case MessageState::pending:
+      explainPending(facts, message, oldest, reasons);
+      break;
+  }
+  return reasons;
+}
+
+void Explainer::explainPending(const Facts& facts, const MessageInfo& message, delivery::MessageKey oldest,
+                               std::vector<Reason>& reasons) {
+  const WallTime now = options_.clock->wallNow();
+  if (facts.expiresAt && *facts.expiresAt <= now) {
+    reasons.push_back({.hindrance = BlockReason::expired, .until = *facts.expiresAt, .detail = {}});
+  }
+  const auto horizon = retryPolicyOf(options_, message.peer, message.session).horizon;
+  const WallTime start = std::max(message.enqueuedAt, facts.notBefore.value_or(message.enqueuedAt));
+  if (horizon.count() > 0 && now - start >= horizon) {
+    reasons.push_back({.hindrance = BlockReason::pastHorizon, .until = start + horizon, .detail = {}});
+  }
+  const bool unordered = message.sequence == 0;
+  if (facts.dueAt > now && !facts.wasTried) {
+    reasons.push_back({.hindrance = BlockReason::notBefore, .until = facts.dueAt, .detail = {}});
+  } else if (facts.dueAt > now && unordered) {
+    reasons.push_back({.hindrance = BlockReason::backoff, .until = facts.dueAt, .detail = message.lastError});
+  }
+  if (std::optional<Reason> before = unordered ? std::nullopt : ahead(facts, oldest)) {
+    reasons.push_back(std::move(*before));
+  }
+  if (facts.blockedAt != WallTime{}) {
+    reasons.push_back({.hindrance = BlockReason::sessionBlocked,
+                       .until = facts.blockedAt,
+                       .sequence = facts.blockedBySequence,
+                       .detail = facts.blockedByReason});
+  }
+  if (facts.sessionPausedAt != WallTime{}) {
+    reasons.push_back({.hindrance = BlockReason::sessionPaused, .until = facts.sessionPausedAt, .detail = {}});
+  }
+  if (facts.sessionOwner != 0) {
+    reasons.push_back(ownerReason(BlockReason::sessionInFlight, facts.sessionOwner));
+  }
+  if (facts.sessionDueAt > now) {
+    reasons.push_back({.hindrance = BlockReason::backoff, .until = facts.sessionDueAt, .detail = message.lastError});
+  }
+  explainPeer(facts, message, reasons);
+}
+
+void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const {
+  if (facts.peerPausedAt != WallTime{}) {
+    reasons.push_back({.hindrance = BlockReason::peerPaused, .until = facts.peerPausedAt, .detail = {}});
+  }
+  if (facts.peerDown) {
+    const BlockReason how = facts.peerHold == delivery::PeerHold::disabled ? BlockReason::peerDisabled
+                            : facts.peerHold == delivery::PeerHold::held   ? BlockReason::peerHeld
+                                                                           : BlockReason::peerDown;
+    reasons.push_back(
+        {.hindrance = how, .until = facts.nextProbeAt, .since = facts.downSince, .detail = facts.peerError});
+  }
+  const std::vector<PeerOptions> configured = configuredPeers(options_);
+  if (!options_.adoptPeers && std::none_of(configured.begin(), configured.end(),
+                                           [&](const PeerOptions& peer) { return peer.name == message.peer; })) {
+    reasons.push_back({.hindrance = BlockReason::peerNotConfigured, .detail = {}});
+  }
+}
+
+// The session remembers its head, which is stale only while a part of a claim is settled and the rest not. Then, as
+// there is no index by session, the look is bounded: at what is in flight, then up from the oldest live row, then
+// down from the message itself. 0: something may be ahead, farther than was looked.
+std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey oldest) {
+  const auto told = [](const Query& query) {
+    return Reason{.hindrance = BlockReason::behind,
+                  .sequence = query.as<std::uint64_t>(0),
+                  .retryCount = query.as<std::uint32_t>(1),
+                  .detail = query.text(2)};
+  };
+  if (facts.sessionOwner != 0) {
+    Query query(inFlight_, facts.session, facts.key);
+    if (query.next() && !query.isNull(0)) {
+      return told(query);
+    }
+  }
+  if (facts.live <= 1 || facts.head == facts.key) {
+    return std::nullopt;
+  }
+  if (Query query(head_, facts.head, facts.key, facts.session); query.next()) {
+    return told(query);
+  }
+  if (Query query(lookUp_, oldest, facts.key, facts.session, kLooksMax); query.next()) {
+    return told(query);
+  }
+  if (Query query(beyond_, oldest, facts.key, kLooksMax); !query.next()) {
+    return std::nullopt;
+  }
+  if (Query query(lookDown_, facts.key, facts.session, kLooksMax); query.next()) {
+    return told(query);
+  }
+  Query query(beyond_, oldest, facts.key, 2 * kLooksMax);
+  return query.next() ? std::optional(Reason{.hindrance = BlockReason::behind, .detail = {}}) : std::nullopt;
+}
+
+Reason Explainer::ownerReason(BlockReason whenAlive, std::int64_t owner) {
+  Query query(process_, owner);
+  const bool registered = query.next();
+  return {.hindrance = registered && ownerLives(sidecar_, owner) ? whenAlive : BlockReason::ownerDead,
+          .processId = registered ? query.integer(0) : 0,
+          .detail = {}};
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/options.hpp"
+#include "delivery/types.hpp"
+#include "sqlite/statement.hpp"
+
+namespace ackbox::store {
+
+/// Finds why a message stands where it stands. In a snapshot, so that its facts are of one instant.
+///
+/// Thread-safety: that of the connection.
+class Explainer {
+public:
+  Explainer(sqlite3* connection, const OutboxOptions& options);
+
+  /// The reasons for `message`, which is in the file. No live row has a smaller key than `oldest`.
+  [[nodiscard]] std::vector<Reason> reasons(const MessageInfo& message, delivery::MessageKey oldest);
+
+private:
+  struct Facts;
+
+  void explainPending(const Facts& facts, const MessageInfo& message, delivery::MessageKey oldest,
+                      std::vector<Reason>& reasons);
+  void explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const;
+  [[nodiscard]] std::optional<Reason> ahead(const Facts& facts, delivery::MessageKey oldest);
+  [[nodiscard]] Reason ownerReason(BlockReason whenAlive, std::int64_t owner);
+
+  const OutboxOptions options_;
+  const std::filesystem::path sidecar_;
+  Statement facts_;
+  Statement inFlight_;
+  Statement head_;
+  Statement lookUp_;
+  Statement lookDown_;
+  Statement beyond_;
+  Statement process_;
+};
+
+}  // namespace ackbox::store

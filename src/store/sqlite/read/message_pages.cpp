@@ -1,0 +1,145 @@
+#include "store/sqlite/read/message_pages.hpp"
+
+#include <limits>
+
+#include "store/sqlite/cache/claim_bits.hpp"
+#include "store/sqlite/outbound/dead_letters.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
+
+namespace ackbox::store {
+namespace {
+
+constexpr int kIdColumn = 10;
+// Behind the columns of `infoOf`; what an export adds; and last, whether the filter chooses the row.
+constexpr int kKeyColumn = 11;
+constexpr int kListedChosenColumn = 12;
+constexpr int kExpiresColumn = 12;
+constexpr int kStoredChosenColumn = 19;
+
+std::string stored() {
+  return infoColumns() +
+         ",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,s.priority,o.supersede_key";
+}
+
+// `rows` gives `o`. The order of the joins keeps the planner from walking sessions first.
+std::string messageSelect(const std::string& columns, std::string_view rows, std::string_view where = {}) {
+  return std::string("SELECT ")
+      .append(columns)
+      .append(",(?3 IS NULL OR ")
+      .append(kRowState)
+      .append("=?3) AND (?4 IS NULL OR p.name=?4) AND (?5 IS NULL OR s.name=?5) FROM ")
+      .append(rows)
+      .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.id>?1")
+      .append(where)
+      .append(" ORDER BY o.id LIMIT ?2");
+}
+
+constexpr std::string_view kAllRows = "#outbox AS o NOT INDEXED";
+
+StoredMessage storedOf(const Query& query) {
+  StoredMessage message;
+  message.info = infoOf(query);
+  message.expiresAt = query.optionalInstant(kExpiresColumn);
+  message.traceparent = query.text(kExpiresColumn + 1);
+  message.correlationId = query.text(kExpiresColumn + 2);
+  message.data = query.text(kExpiresColumn + 3);
+  message.notBefore = query.optionalInstant(kExpiresColumn + 4);
+  message.priority = query.as<std::uint64_t>(kExpiresColumn + 5);
+  message.supersedeKey = query.text(kExpiresColumn + 6);
+  return message;
+}
+
+template <typename Page, typename Make>
+Page readPage(Query& query, std::size_t limit, int chosenColumn, const Make& make) {
+  Page page;
+  std::size_t looked = 0;
+  while (query.next()) {
+    ++looked;
+    if (query.integer(chosenColumn) != 0) {
+      page.messages.push_back(make(query));
+    }
+    if (page.messages.size() == limit || looked == kPageLooks) {
+      page.next = query.integer(kKeyColumn);
+      break;
+    }
+  }
+  return page;
+}
+
+}  // namespace
+
+void requirePageLimit(std::size_t limit) {
+  if (limit < 1 || limit > kPageLooks) {
+    throw Error(Errc::invalidOption, "limit must be from 1 to " + std::to_string(kPageLooks));
+  }
+}
+
+std::string infoColumns() {
+  return std::string("p.name,s.name,o.type,o.sequence,")
+      .append(kRowState)
+      .append(
+          ",o.retry_count,o.created_at_ms,max(o.due_at_ms,(o.state=0)*(SELECT due_at_ms FROM #session_states WHERE "
+          "session_id=s.id)),o.reason,o.last_error,")
+      .append(kMessageId)
+      .append(",o.id");
+}
+
+MessageInfo infoOf(const Query& query) {
+  MessageInfo info;
+  info.messageId = query.text(kIdColumn);
+  info.peer = query.text(0);
+  info.session = query.text(1);
+  info.type = query.text(2);
+  info.sequence = query.as<std::uint64_t>(3);
+  info.state = query.as<MessageState>(4);
+  info.retryCount = query.as<std::uint32_t>(5);
+  info.enqueuedAt = query.instant(6);
+  info.dueAt = query.instant(7);
+  info.reason = query.text(8);
+  info.lastError = query.text(9);
+  info.row = query.integer(kKeyColumn);
+  return info;
+}
+
+MessagePages::MessagePages(sqlite3* connection, const OutboxOptions& options)
+    : options_(options),
+      deadLetters_(connection, deadLetterSelect(infoColumns()), options.tablePrefix),
+      storedDeadLetters_(connection, deadLetterSelect(stored()), options.tablePrefix),
+      messages_(connection, messageSelect(infoColumns(), kAllRows), options.tablePrefix),
+      failedMessages_(connection,
+                      messageSelect(infoColumns(), "#outbox AS o INDEXED BY #outbox_failed", " AND o.state=4"),
+                      options.tablePrefix),
+      sendingMessages_(connection, messageSelect(infoColumns(), kClaimedRows), options.tablePrefix),
+      storedMessages_(connection, messageSelect(stored(), kAllRows), options.tablePrefix) {}
+
+Query MessagePages::query(Statement& statement, const DeadLetterFilter& filter, std::int64_t after) {
+  return Query(statement, after, std::numeric_limits<std::int64_t>::max(), kPageLooks, filter.peer, filter.session,
+               filter.reason, failedBefore(filter, options_.clock->wallNow()), filter.retriesBelow, filter.error);
+}
+
+DeadLetterPage MessagePages::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) {
+  requirePageLimit(limit);
+  Query found = query(deadLetters_, filter, after);
+  return readPage<DeadLetterPage>(found, limit, kListedChosenColumn, infoOf);
+}
+
+StoredPage MessagePages::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) {
+  Query found = query(storedDeadLetters_, filter, after);
+  return readPage<StoredPage>(found, limit, kStoredChosenColumn, storedOf);
+}
+
+MessagePage MessagePages::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) {
+  requirePageLimit(limit);
+  const bool failed = filter.state == MessageState::failed;
+  const bool sending = filter.state == MessageState::sending;
+  Statement& listing = failed ? failedMessages_ : sending ? sendingMessages_ : messages_;
+  Query found(listing, after, kPageLooks, filter.state, filter.peer, filter.session);
+  return readPage<MessagePage>(found, limit, kListedChosenColumn, infoOf);
+}
+
+StoredPage MessagePages::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) {
+  Query found(storedMessages_, after, kPageLooks, filter.state, filter.peer, filter.session);
+  return readPage<StoredPage>(found, limit, kStoredChosenColumn, storedOf);
+}
+
+}  // namespace ackbox::store

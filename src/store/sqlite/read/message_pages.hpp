@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/message_page.hpp"
+#include "ackbox/options.hpp"
+#include "sqlite/statement.hpp"
+
+namespace ackbox::store {
+
+/// The whole of a message, for an export.
+struct StoredMessage {
+  MessageInfo info;
+  std::optional<WallTime> expiresAt;
+  std::optional<WallTime> notBefore;
+  std::uint64_t priority = 0;
+  std::string supersedeKey;
+  std::string traceparent;
+  std::string correlationId;
+  std::string data;
+};
+
+/// As `MessagePage`.
+struct StoredPage {
+  std::vector<StoredMessage> messages;
+  std::int64_t next = 0;
+};
+
+/// What a page looks at, so that a filter that chooses few does not keep other readers waiting. Limits are from 1 to
+/// it.
+inline constexpr std::size_t kPageLooks = 10'000;
+void requirePageLimit(std::size_t limit);
+
+/// The columns that `infoOf` reads, from `o` (#outbox), `s` (#sessions) and `p` (#peers).
+[[nodiscard]] std::string infoColumns();
+[[nodiscard]] MessageInfo infoOf(const Query& query);
+
+/// Reads messages page by page.
+///
+/// Thread-safety: that of the connection.
+class MessagePages {
+public:
+  MessagePages(sqlite3* connection, const OutboxOptions& options);
+
+  [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after);
+  [[nodiscard]] StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after);
+  [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit, std::int64_t after);
+  [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after);
+
+private:
+  [[nodiscard]] Query query(Statement& statement, const DeadLetterFilter& filter, std::int64_t after);
+
+  const OutboxOptions options_;
+  Statement deadLetters_;
+  Statement storedDeadLetters_;
+  Statement messages_;
+  Statement failedMessages_;
+  Statement sendingMessages_;
+  Statement storedMessages_;
+};
+
+}  // namespace ackbox::store

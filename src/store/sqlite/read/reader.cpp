@@ -1,0 +1,402 @@
+#include "store/sqlite/read/reader.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "sqlite/snapshot.hpp"
+#include "store/sqlite/cache/claim_bits.hpp"
+#include "store/sqlite/cache/counters.hpp"
+#include "store/sqlite/cache/lazy_session_rows.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/peers/liveness.hpp"
+#include "store/sqlite/read/explainer.hpp"
+#include "store/sqlite/schema/schema.hpp"
+
+namespace ackbox::store {
+
+namespace {
+
+std::string selectSession() {
+  return std::string("SELECT p.name,s.name,")
+      .append(kSessionLive)
+      .append(",m.failed,")
+      .append(kSessionLastSequence)
+      .append(",m.previous_sequence,")
+      .append(kSessionOwner)
+      .append(",m.due_at_ms,s.id,(?1 IS NULL OR p.name=?1)");
+}
+
+// `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
+PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters& counters, std::uint64_t sending) {
+  constexpr int kFirst = 11;
+  const PeerCounterValues uncounted = counters.uncountedOf(query.integer(10));
+  const bool own = query.integer(kFirst + static_cast<int>(kPeerCounterCount)) != 0;
+  const auto at = [&](Counter counter) {
+    const auto index = static_cast<std::size_t>(counter);
+    const std::int64_t value =
+        own ? query.integer(kFirst + static_cast<int>(index)) + uncounted.at(index) : totals.at(index);
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, value));
+  };
+  PeerStats stats;
+  stats.peer = query.text(0);
+  stats.down = query.integer(1) != 0;
+  stats.failures = query.as<std::uint64_t>(2);
+  if (stats.down) {
+    stats.downSince = query.instant(3);
+    stats.nextProbeAt = query.instant(4);
+  }
+  stats.lastError = query.text(5);
+  stats.store = query.text(6);
+  stats.resets = query.as<std::uint64_t>(7);
+  if (query.integer(8) != 0) {
+    stats.lastResetAt = query.instant(8);
+  }
+  stats.resent = query.as<std::uint64_t>(9);
+  stats.pending = at(Counter::pending) - std::min(sending, at(Counter::pending));
+  stats.sending = sending;
+  stats.sent = at(Counter::sent);
+  stats.failed = at(Counter::failed);
+  stats.pendingBytes = at(Counter::pendingBytes);
+  stats.enqueued = at(Counter::enqueued);
+  stats.acked = at(Counter::acked);
+  stats.failedTotal = at(Counter::failedTotal);
+  stats.totalRetries = at(Counter::totalRetries);
+  return stats;
+}
+
+SessionStats sessionStatsOf(const Query& query) {
+  SessionStats stats;
+  stats.peer = query.text(0);
+  stats.session = query.text(1);
+  stats.live = static_cast<std::uint64_t>(std::max<std::int64_t>(0, query.integer(2)));
+  stats.failed = static_cast<std::uint64_t>(std::max<std::int64_t>(0, query.integer(3)));
+  stats.lastSequence = query.as<std::uint64_t>(4);
+  stats.acceptedSequence = query.as<std::uint64_t>(5);
+  stats.inFlight = query.integer(6) != 0 && stats.live != 0;
+  if (query.integer(7) != 0) {
+    stats.dueAt = query.instant(7);
+  }
+  return stats;
+}
+
+OutboxOptions withClock(OutboxOptions options) {
+  if (!options.clock) {
+    options.clock = systemClock();
+  }
+  return options;
+}
+
+}  // namespace
+
+void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options) {
+  const ReadConnection database(file, options, Reading::leavesNoTrace);
+  // As if nothing may be created, whatever the options say.
+  requireUsable(schemaVersion(database.getHandle(), options.tablePrefix), false);
+}
+
+struct Reader::Body {
+  Body(const std::filesystem::path& file, const OutboxOptions& givenOptions, Reading reading)
+      : options(withClock(givenOptions)),
+        database(file, options, reading),
+        fileName(sqlite3_db_filename(database.getHandle(), "main")),
+        counters(database.getHandle(), options.tablePrefix),
+        oldest(database.getHandle(),
+               "SELECT id,created_at_ms FROM #outbox WHERE id>=?1 AND state IN (0,1,2) ORDER BY id LIMIT 1",
+               options.tablePrefix),
+        find(database.getHandle(),
+             "SELECT " + infoColumns() +
+                 " FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id "
+                 "WHERE o.id=" +
+                 keyOfMessage(),
+             options.tablePrefix),
+        frame(database.getHandle(),
+              "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id,"
+              "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
+              "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=" +
+                  keyOfMessage(),
+              options.tablePrefix),
+        messagePages(database.getHandle(), options),
+        pages(database.getHandle(),
+              "SELECT p.page_count,f.freelist_count,s.page_size FROM pragma_page_count AS p,"
+              "pragma_freelist_count AS f,pragma_page_size AS s",
+              {}),
+        peers(database.getHandle(),
+              "SELECT p.name,p.down,p.failures,p.down_since_ms,p.next_probe_at_ms,p.last_error,p.store,p.resets,"
+              "p.reset_at_ms,p.resent,p.id," +
+                  peerCounterColumns() +
+                  ",c.peer_id IS NOT NULL FROM #peers AS p LEFT JOIN #peer_counters AS c ON "
+                  "c.peer_id=p.id ORDER BY p.id",
+              options.tablePrefix),
+        session(database.getHandle(),
+                selectSession() +
+                    " FROM #sessions AS s JOIN #session_states AS m ON m.session_id=s.id JOIN #peers AS p ON "
+                    "p.id=s.peer_id LEFT JOIN " +
+                    std::string(kUnwrittenTails) +
+                    " AS t ON t.session_id=s.id WHERE p.name=?1 AND s.name=?2 AND s.lane=0",
+                options.tablePrefix),
+        sessions(database.getHandle(),
+                 selectSession() + " AND (NOT ?2 OR " + std::string(kSessionLive) +
+                     "<>0 OR m.failed<>0) FROM #sessions AS s CROSS JOIN #session_states AS m ON m.session_id=s.id "
+                     "CROSS JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN " +
+                     std::string(kUnwrittenTails) +
+                     " AS t ON t.session_id=s.id WHERE s.id>?3 AND s.lane=0 ORDER BY s.id LIMIT ?4",
+                 options.tablePrefix),
+        claims(database.getHandle(), "SELECT bits FROM #claims WHERE block>=0", options.tablePrefix),
+        claimsOfPeers(database.getHandle(),
+                      std::string("SELECT s.peer_id,count(*) FROM ")
+                          .append(kClaimedRows)
+                          .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id GROUP BY s.peer_id"),
+                      options.tablePrefix),
+        senders(database.getHandle(),
+                "SELECT source,sessions,origins,marks,bytes,inbox,inbox_bytes FROM #inbound_senders ORDER BY "
+                "bytes+inbox_bytes DESC, source LIMIT ?1",
+                options.tablePrefix),
+        owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
+        explainer(database.getHandle(), options),
+        status(database.getHandle(), options.tablePrefix) {}
+
+  std::uint64_t sending();
+  std::unordered_map<delivery::PeerKey, std::uint64_t> sendingToPeers();
+  std::optional<WallTime> readOldest();
+  void readSizes(Stats& stats);
+  std::optional<MessageInfo> readMessage(std::string_view messageId);
+
+  // Constant after construction.
+  const OutboxOptions options;
+
+  std::mutex mutex;
+  // Guarded by mutex.
+  ReadConnection database;
+  const char* const fileName;
+  Counters counters;
+  Statement oldest;
+  Statement find;
+  Statement frame;
+  MessagePages messagePages;
+  Statement pages;
+  Statement peers;
+  Statement session;
+  Statement sessions;
+  Statement claims;
+  Statement claimsOfPeers;
+  Statement senders;
+  Statement owners;
+  Explainer explainer;
+  StatusReader status;
+  // No row below it is live: a redriven message gets a new key.
+  std::int64_t oldestKey = 0;
+  // The stored floor that it was found above. A lower one later says that old rows are live again.
+  std::int64_t floorSeen = 0;
+};
+
+Reader::Reader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading)
+    : body_(std::make_unique<Body>(file, options, reading)) {}
+
+Reader::~Reader() = default;
+
+std::uint64_t Reader::Body::sending() {
+  int messages = 0;
+  for (Query query(claims); query.next();) {
+    messages += std::popcount(query.as<std::uint64_t>(0));
+  }
+  return static_cast<std::uint64_t>(messages);
+}
+
+std::unordered_map<delivery::PeerKey, std::uint64_t> Reader::Body::sendingToPeers() {
+  std::unordered_map<delivery::PeerKey, std::uint64_t> messages;
+  for (Query query(claimsOfPeers); query.next();) {
+    messages.emplace(query.integer(0), query.as<std::uint64_t>(1));
+  }
+  return messages;
+}
+
+std::optional<WallTime> Reader::Body::readOldest() {
+  const std::int64_t floor = counters.value(Counter::oldestKey);
+  oldestKey = floor < floorSeen ? floor : std::max(oldestKey, floor);
+  floorSeen = floor;
+  Query query(oldest, oldestKey);
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  oldestKey = query.integer(0);
+  return query.instant(1);
+}
+
+std::optional<MessageInfo> Reader::Body::readMessage(std::string_view messageId) {
+  Query query(find, messageId);
+  return query.next() ? std::optional(infoOf(query)) : std::nullopt;
+}
+
+bool Reader::isImmutable() const noexcept {
+  return body_->database.isImmutable();
+}
+
+Stats Reader::stats() const {
+  const std::scoped_lock lock(body_->mutex);
+  const Snapshot snapshot(body_->database.getHandle());
+  body_->counters.forget();
+  Stats stats = toStats(body_->counters.values(), body_->sending(), body_->counters.latencies());
+  if (stats.pending + stats.sending + stats.sent != 0) {
+    stats.oldestPendingAt = body_->readOldest();
+  }
+  if (stats.oldestPendingAt) {
+    stats.oldestPendingAge =
+        std::max(body_->options.clock->wallNow() - *stats.oldestPendingAt, std::chrono::milliseconds(0));
+  }
+  body_->readSizes(stats);
+  return stats;
+}
+
+// The log is asked for by its path only: whoever opens and closes SQLite's files takes its locks away.
+void Reader::Body::readSizes(Stats& stats) {
+  Query query(pages);
+  query.next();
+  const auto pageBytes = query.as<std::uint64_t>(2);
+  stats.fileBytes = query.as<std::uint64_t>(0) * pageBytes;
+  stats.freeBytes = query.as<std::uint64_t>(1) * pageBytes;
+  std::error_code absent;
+  const std::uintmax_t bytes = std::filesystem::file_size(sqlite3_filename_wal(fileName), absent);
+  stats.walBytes = absent ? 0 : bytes;
+}
+
+std::vector<PeerStats> Reader::peerStats() const {
+  const std::scoped_lock lock(body_->mutex);
+  const Snapshot snapshot(body_->database.getHandle());
+  body_->counters.forget();
+  const CounterValues totals = body_->counters.values();
+  std::unordered_map<delivery::PeerKey, std::uint64_t> sending = body_->sendingToPeers();
+  std::vector<PeerStats> peers;
+  for (Query query(body_->peers); query.next();) {
+    peers.push_back(peerStatsOf(query, totals, body_->counters, sending[query.integer(10)]));
+  }
+  return peers;
+}
+
+std::optional<SessionStats> Reader::sessionStats(std::string_view peer, std::string_view session) const {
+  const std::scoped_lock lock(body_->mutex);
+  Query query(body_->session, peer, session);
+  return query.next() ? std::optional(sessionStatsOf(query)) : std::nullopt;
+}
+
+SessionPage Reader::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
+  requirePageLimit(limit);
+  const std::scoped_lock lock(body_->mutex);
+  SessionPage page;
+  std::size_t looked = 0;
+  for (Query query(body_->sessions, filter.peer, filter.occupied, after, kPageLooks); query.next();) {
+    ++looked;
+    if (query.integer(9) != 0) {
+      page.sessions.push_back(sessionStatsOf(query));
+    }
+    if (page.sessions.size() == limit || looked == kPageLooks) {
+      page.next = query.integer(8);
+      break;
+    }
+  }
+  return page;
+}
+
+std::optional<MessageInfo> Reader::find(std::string_view messageId) const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->readMessage(messageId);
+}
+
+std::optional<Frame> Reader::frame(std::string_view messageId) const {
+  const std::scoped_lock lock(body_->mutex);
+  Query query(body_->frame, messageId);
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  Frame frame;
+  frame.peer = query.text(0);
+  frame.session = query.text(1);
+  frame.type = query.text(2);
+  frame.data = query.text(3);
+  frame.id = messageId;
+  frame.expiresAt = query.optionalInstant(4);
+  frame.traceparent = query.text(5);
+  frame.correlationId = query.text(6);
+  frame.notBefore = query.optionalInstant(7);
+  frame.priority = query.as<std::uint8_t>(8);
+  frame.supersedeKey = query.text(9);
+  return frame;
+}
+
+std::vector<std::int64_t> Reader::processIds() const {
+  const std::scoped_lock lock(body_->mutex);
+  const std::filesystem::path sidecar = ownersFile(body_->database.getHandle(), body_->options.tablePrefix);
+  std::vector<std::int64_t> live;
+  Query query(body_->owners);
+  while (query.next()) {
+    if (ownerLives(sidecar, query.integer(0))) {
+      live.push_back(query.integer(1));
+    }
+  }
+  return live;
+}
+
+DeadLetterPage Reader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->messagePages.deadLetters(filter, limit, after);
+}
+
+StoredPage Reader::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->messagePages.storedDeadLetters(filter, limit, after);
+}
+
+MessagePage Reader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->messagePages.messages(filter, limit, after);
+}
+
+StoredPage Reader::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->messagePages.storedMessages(filter, limit, after);
+}
+
+std::vector<KeyedStatus> Reader::peers() const {
+  const std::scoped_lock lock(body_->mutex);
+  return body_->status.peers();
+}
+
+std::vector<BlockedSession> Reader::blockedSessions(std::size_t limit) const {
+  if (limit < 1 || limit > kPageLooks) {
+    throw Error(Errc::invalidOption, "limit must be from 1 to 10000");
+  }
+  const std::scoped_lock lock(body_->mutex);
+  const Snapshot snapshot(body_->database.getHandle());
+  return body_->status.blocked(limit);
+}
+
+std::vector<InboundSenderStats> Reader::inboundSenders(std::size_t limit) const {
+  requirePageLimit(limit);
+  const std::scoped_lock lock(body_->mutex);
+  std::vector<InboundSenderStats> senders;
+  for (Query query(body_->senders, limit); query.next();) {
+    senders.push_back({query.text(0), query.as<std::uint64_t>(1), query.as<std::uint64_t>(2),
+                       query.as<std::uint64_t>(3), query.as<std::uint64_t>(4), query.as<std::uint64_t>(5),
+                       query.as<std::uint64_t>(6)});
+  }
+  return senders;
+}
+
+std::optional<Explanation> Reader::explain(std::string_view messageId) const {
+  const std::scoped_lock lock(body_->mutex);
+  const Snapshot snapshot(body_->database.getHandle());
+  std::optional<MessageInfo> message = body_->readMessage(messageId);
+  if (!message) {
+    return std::nullopt;
+  }
+  body_->counters.forget();
+  body_->readOldest();
+  Explanation explanation;
+  explanation.reasons = body_->explainer.reasons(*message, body_->oldestKey);
+  explanation.message = std::move(*message);
+  return explanation;
+}
+
+}  // namespace ackbox::store

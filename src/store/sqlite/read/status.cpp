@@ -1,0 +1,86 @@
+#include "store/sqlite/read/status.hpp"
+
+#include <string>
+#include <utility>
+
+#include "store/sqlite/cache/lazy_session_rows.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
+
+namespace ackbox::store {
+namespace {
+
+PeerState stateOf(bool isPaused, bool isDown, delivery::PeerHold hold) {
+  if (isPaused) {
+    return PeerState::paused;
+  }
+  if (!isDown) {
+    return PeerState::up;
+  }
+  switch (hold) {
+    case delivery::PeerHold::held:
+      return PeerState::held;
+    case delivery::PeerHold::disabled:
+      return PeerState::disabled;
+    case delivery::PeerHold::none:
+      break;
+  }
+  return PeerState::down;
+}
+
+}  // namespace
+
+StatusReader::StatusReader(sqlite3* connection, std::string_view prefix)
+    : selectPeers_(connection,
+                   "SELECT id,name,down,hold,failures,next_probe_at_ms,last_error,changed_at_ms,paused_at_ms FROM "
+                   "#peers ORDER BY name",
+                   prefix),
+      selectBlocked_(connection,
+                     std::string("SELECT p.name,s.name,s.blocked_at_ms,")
+                         .append(kSessionLive)
+                         .append(",")
+                         .append(kMessageId)
+                         .append(",o.sequence,o.reason,o.last_error FROM #sessions AS s INDEXED BY "
+                                 "#sessions_blocked JOIN #session_states AS m ON m.session_id=s.id JOIN #peers AS p ON "
+                                 "p.id=s.peer_id JOIN #outbox AS o ON "
+                                 "o.id=s.blocked_by LEFT JOIN ")
+                         .append(kUnwrittenTails)
+                         .append(" AS t ON t.session_id=s.id WHERE s.blocked_by<>0 ORDER BY s.blocked_by LIMIT ?1"),
+                     prefix) {}
+
+std::vector<KeyedStatus> StatusReader::peers() {
+  std::vector<KeyedStatus> found;
+  Query query(selectPeers_);
+  while (query.next()) {
+    KeyedStatus peer;
+    peer.key = query.integer(0);
+    peer.status.name = query.text(1);
+    const WallTime pausedAt = query.instant(8);
+    peer.status.state = stateOf(pausedAt != WallTime{}, query.integer(2) != 0, query.as<delivery::PeerHold>(3));
+    peer.status.failures = query.as<std::uint32_t>(4);
+    peer.status.nextProbeAt = query.instant(5);
+    peer.status.lastError = query.text(6);
+    peer.status.since = pausedAt != WallTime{} ? pausedAt : query.instant(7);
+    found.push_back(std::move(peer));
+  }
+  return found;
+}
+
+std::vector<BlockedSession> StatusReader::blocked(std::size_t limit) {
+  std::vector<BlockedSession> found;
+  Query query(selectBlocked_, limit);
+  while (query.next()) {
+    BlockedSession blocked;
+    blocked.peer = query.text(0);
+    blocked.session = query.text(1);
+    blocked.since = query.instant(2);
+    blocked.waiting = query.as<std::uint64_t>(3);
+    blocked.messageId = query.text(4);
+    blocked.sequence = query.as<std::uint64_t>(5);
+    blocked.reason = query.text(6);
+    blocked.lastError = query.text(7);
+    found.push_back(std::move(blocked));
+  }
+  return found;
+}
+
+}  // namespace ackbox::store

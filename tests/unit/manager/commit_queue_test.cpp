@@ -1,0 +1,77 @@
+// Goal: a run is told of commits in their order, and woken once for as many as it takes in at a time.
+// Method: the queue alone.
+
+#include "manager/run/commit_queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <vector>
+
+using ackbox::manager::CommitQueue;
+using ackbox::manager::News;
+using WhenEmpty = ackbox::manager::CommitQueue::WhenEmpty;
+
+namespace {
+
+News newsOf(ackbox::delivery::MessageKey key) {
+  News news;
+  news.rows.rows.push_back({key, 1, ackbox::MessageState::pending, {}, 0});
+  return news;
+}
+
+bool add(CommitQueue& queue, ackbox::delivery::MessageKey key) {
+  return queue.add(WhenEmpty::leaveOut, [key] { return newsOf(key); });
+}
+
+std::vector<ackbox::delivery::MessageKey> keysOf(const std::list<News>& taken) {
+  std::vector<ackbox::delivery::MessageKey> keys;
+  for (const News& news : taken) {
+    for (const auto& row : news.rows.rows) {
+      keys.push_back(row.key);
+    }
+  }
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("news are taken in the order in which they were added, and the first of them wakes") {
+  CommitQueue queue;
+  CHECK(add(queue, 1));
+  CHECK_FALSE(add(queue, 2));
+  CHECK_FALSE(add(queue, 3));
+  CHECK(keysOf(queue.take()) == std::vector<ackbox::delivery::MessageKey>{1, 2, 3});
+  CHECK(queue.take().empty());
+  CHECK(add(queue, 4));
+  CHECK(keysOf(queue.take()) == std::vector<ackbox::delivery::MessageKey>{4});
+}
+
+TEST_CASE("a commit without rows is no news, unless it is asked to be kept") {
+  CommitQueue queue;
+  CHECK_FALSE(queue.add(WhenEmpty::leaveOut, [] { return News{}; }));
+  CHECK(queue.take().empty());
+  CHECK(queue.add(WhenEmpty::keep, [] { return News{{}, true}; }));
+  const std::list<News> taken = queue.take();
+  REQUIRE(taken.size() == 1);
+  CHECK(taken.front().shared);
+}
+
+TEST_CASE("news that cannot be read leave the queue as it was, and wake nobody") {
+  CommitQueue queue;
+  CHECK_THROWS_AS(queue.add(WhenEmpty::keep, []() -> News { throw std::runtime_error("the disk"); }),
+                  std::runtime_error);
+  CHECK(queue.take().empty());
+  CHECK(add(queue, 1));
+  CHECK_THROWS_AS(queue.add(WhenEmpty::keep, []() -> News { throw std::runtime_error("the disk"); }),
+                  std::runtime_error);
+  CHECK(keysOf(queue.take()) == std::vector<ackbox::delivery::MessageKey>{1});
+}
+
+TEST_CASE("what was cleared away is not taken, and whoever undertook to wake still does") {
+  CommitQueue queue;
+  CHECK(add(queue, 1));
+  queue.clear();
+  CHECK_FALSE(add(queue, 2));
+  CHECK(keysOf(queue.take()) == std::vector<ackbox::delivery::MessageKey>{2});
+}

@@ -1,0 +1,373 @@
+#include "store/sqlite/cache/claim_bits.hpp"
+
+#include <doctest/doctest.h>
+
+#include <SQLiteCpp/Database.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "store/sqlite/outbound/dead_letters.hpp"
+#include "store_world.hpp"
+
+using namespace ackbox;
+using namespace ackbox::testing;
+
+namespace {
+
+std::int64_t rowsIn(store::Store& store, const std::string& table) {
+  return store.database().execAndGet("SELECT count(*) FROM " + table).getInt64();
+}
+
+delivery::SessionClaim claimOf(const store::NewRows& news) {
+  delivery::SessionClaim claim{news.rows.front().session, {}};
+  for (const delivery::RowSeen& row : news.rows) {
+    claim.keys.push_back(row.key);
+  }
+  return claim;
+}
+
+store::ClaimReply claimWith(store::Store& store, const delivery::SessionClaim& claim) {
+  return inTransaction(store, [&] { return store.claim({&claim, 1}); });
+}
+
+}  // namespace
+
+TEST_CASE("two owners' claims are those of plain sets, whatever is claimed, given back, written and read again") {
+  using Table = store::ClaimSet::Table;
+  const StoreWorld world;
+  const auto store = world.open();
+  SQLite::Database& database = store->database();
+  store::Connection connection(world.file, world.options);
+  // Thousands of commits, of which none is to outlive anything.
+  connection.database().exec("PRAGMA synchronous=OFF");
+  store::ClaimBits blocks[2] = {store::ClaimBits(connection), store::ClaimBits(connection)};
+  // By the owner, and whether messages are meant or sessions, which have the same ids.
+  std::set<std::int64_t> model[2][2];
+  blocks[0].setOwner(1);
+  blocks[1].setOwner(2);
+  std::mt19937 random(7);
+  for (int step = 0; step < 4'000; ++step) {
+    const std::size_t own = random() % 2;
+    const std::size_t other = 1 - own;
+    store::ClaimSet sets[] = {{blocks[own], Table::rows}, {blocks[own], Table::sessions}};
+    // Few of each block, and in turns more and fewer blocks, so that runs of them are left empty.
+    const std::uint64_t added = step % 200 < 100 ? 3 : 1;
+    for (std::uint64_t changes = 1 + random() % 30; changes > 0; --changes) {
+      const std::size_t table = random() % 2;
+      const std::int64_t id = 1 + static_cast<std::int64_t>(random() % 40 * 50 + random() % 2);
+      store::ClaimSet& set = sets[table];
+      REQUIRE(set.holds(id) == model[own][table].contains(id));
+      REQUIRE(set.isForeign(id) == model[other][table].contains(id));
+      if (random() % 4 < added && !model[other][table].contains(id)) {
+        set.add(id);
+        model[own][table].insert(id);
+      } else {
+        set.remove(id);
+        model[own][table].erase(id);
+        model[other][table].erase(id);
+      }
+    }
+    // The other one hears of it by its own look at the file, as after a foreign commit.
+    blocks[own].flush();
+    blocks[own].committed();
+    REQUIRE(database.execAndGet("SELECT count(*) FROM ackbox_claims WHERE bits=0").getInt64() == 0);
+    blocks[other].forget();
+    if (random() % 50 == 0) {
+      blocks[own].forget();
+    }
+  }
+  const auto bits = [&](std::int64_t owner, const std::string& which) {
+    return static_cast<std::size_t>(
+        database
+            .execAndGet(
+                "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT count(*) FROM "
+                "ackbox_claims CROSS JOIN bit WHERE bits>>n&1 AND owner_id=" +
+                std::to_string(owner) + " AND " + which)
+            .getInt64());
+  };
+  for (const std::int64_t owner : {1, 2}) {
+    const auto& claimed = model[owner - 1];
+    CHECK(bits(owner, "block>=0") == claimed[0].size());
+    CHECK(bits(owner, "block<0") == claimed[1].size());
+  }
+  blocks[0].removeAll(1);
+  CHECK(bits(1, "TRUE") == 0);
+  CHECK_FALSE(store::ClaimSet(blocks[0], Table::rows).holds(*model[0][0].begin()));
+}
+
+TEST_CASE("covered, claims are as a plain set's, whatever is undone, and the file says no less than they are") {
+  using Table = store::ClaimSet::Table;
+  const StoreWorld world;
+  const auto store = world.open();
+  store::Connection connection(world.file, world.options);
+  SQLite::Database& database = connection.database();
+  database.exec("PRAGMA synchronous=OFF");
+  store::ClaimBits blocks(connection);
+  constexpr std::int64_t kOwner = 7;
+  blocks.setOwner(kOwner);
+  using Model = std::set<std::pair<Table, std::int64_t>>;
+  Model model;
+  std::mt19937 random(11);
+  const auto chosen = [&](std::uint32_t of) { return random() % of == 0; };
+  const auto change = [&] {
+    for (std::uint32_t changes = random() % 4; changes > 0; --changes) {
+      const Table table = chosen(2) ? Table::rows : Table::sessions;
+      const std::int64_t id = 1 + static_cast<std::int64_t>(random() % 300);
+      store::ClaimSet set(blocks, table);
+      if (model.erase({table, id}) != 0) {
+        set.remove(id);
+      } else {
+        set.add(id);
+        model.insert({table, id});
+      }
+    }
+    while (model.size() > random() % 8) {
+      const auto [table, id] = *model.begin();
+      store::ClaimSet(blocks, table).remove(id);
+      model.erase(model.begin());
+    }
+  };
+  std::map<std::int64_t, std::uint64_t> file;
+  const auto readFile = [&] {
+    file.clear();
+    SQLite::Statement blocksInFile(database, "SELECT block,bits FROM ackbox_claims WHERE owner_id=?1");
+    blocksInFile.bind(1, kOwner);
+    while (blocksInFile.executeStep()) {
+      file[blocksInFile.getColumn(0).getInt64()] = static_cast<std::uint64_t>(blocksInFile.getColumn(1).getInt64());
+    }
+  };
+  const auto inFile = [&](Table table, std::int64_t id) {
+    const auto block = file.find(table == Table::rows ? id >> 6 : ~(id >> 6));
+    return block != file.end() && (block->second >> static_cast<unsigned>(id & 63) & 1U) != 0;
+  };
+  int exact = 0;
+  int more = 0;
+  for (int step = 0; step < 3'000; ++step) {
+    const Model before = model;
+    database.exec("BEGIN IMMEDIATE");
+    change();
+    if (chosen(4)) {
+      blocks.flush();
+      const Model outside = model;
+      database.exec("SAVEPOINT scope");
+      change();
+      if (chosen(2)) {
+        blocks.flush();
+      }
+      if (chosen(2)) {
+        database.exec("ROLLBACK TO scope");
+        blocks.restore();
+        model = outside;
+      }
+      database.exec("RELEASE scope");
+      change();
+    }
+    const bool isExact = chosen(5);
+    isExact ? blocks.flush() : blocks.cover(chosen(2));
+    if (chosen(5)) {
+      database.exec("ROLLBACK");
+      blocks.forget();
+      model = before;
+    } else {
+      database.exec("COMMIT");
+      blocks.committed();
+      bool isMore = false;
+      bool isLess = false;
+      readFile();
+      for (const Table table : {Table::rows, Table::sessions}) {
+        for (std::int64_t id = 0; id < 320; ++id) {
+          const bool isClaimed = model.contains({table, id});
+          isLess = isLess || (isClaimed && !inFile(table, id));
+          isMore = isMore || (inFile(table, id) && !isClaimed);
+        }
+      }
+      REQUIRE_FALSE(isLess);
+      REQUIRE_FALSE((isExact && isMore));
+      exact += isExact ? 1 : 0;
+      more += isMore ? 1 : 0;
+    }
+    if (chosen(10)) {
+      // As after a foreign commit.
+      blocks.forget();
+    }
+    bool isSame = true;
+    for (std::int64_t id = 0; id < 320; ++id) {
+      for (const Table table : {Table::rows, Table::sessions}) {
+        isSame = isSame && store::ClaimSet(blocks, table).holds(id) == model.contains({table, id});
+      }
+    }
+    REQUIRE(isSame);
+    const auto rows = std::ranges::count_if(model, [](const auto& claim) { return claim.first == Table::rows; });
+    const store::ClaimBits::Held held = blocks.held();
+    REQUIRE(held.rows == static_cast<std::size_t>(rows));
+    REQUIRE(held.sessions == model.size() - held.rows);
+    REQUIRE((held.rows == 0 || model.contains({Table::rows, held.row})));
+    REQUIRE((held.sessions == 0 || model.contains({Table::sessions, held.session})));
+  }
+  CHECK(exact > 100);
+  CHECK(more > 100);
+}
+
+TEST_CASE("the claims of a message and of a session are found by their places") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const auto planOf = [&](const std::string& sql) {
+    SQLite::Statement plan(store->database(), "EXPLAIN QUERY PLAN " + store::expand(sql, "ackbox_"));
+    std::string steps;
+    while (plan.executeStep()) {
+      steps += plan.getColumn(3).getString() + "\n";
+    }
+    return steps;
+  };
+  const std::string search = "SEARCH ackbox_claims USING PRIMARY KEY (block=?)";
+  for (const std::string_view row : {store::kRowOwner, store::kRowState}) {
+    CHECK(planOf("SELECT " + std::string(row) + " FROM #outbox AS o").find(search) != std::string::npos);
+  }
+  CHECK(planOf("SELECT " + std::string(store::kSessionOwner) + " FROM #sessions AS s").find(search) !=
+        std::string::npos);
+  const std::string rows = planOf("SELECT o.id FROM " + std::string(store::kClaimedRows));
+  CHECK(rows.find("SEARCH c USING PRIMARY KEY (block>?)") != std::string::npos);
+  CHECK(rows.find("SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)") != std::string::npos);
+}
+
+TEST_CASE("a claim of 100 neighbours writes three rows, none of them the messages', and leaves none behind") {
+  const StoreWorld world;
+  const auto store = world.open();
+  for (int index = 0; index < 100; ++index) {
+    enqueueOne(*store, frameOf("s"));
+  }
+  const auto changes = [&] { return store->database().execAndGet("SELECT total_changes()").getInt64(); };
+  const delivery::SessionClaim claim = claimOf(store->takeNewRows(1'000));
+  const std::int64_t before = changes();
+  const store::ClaimReply reply = claimWith(*store, claim);
+  REQUIRE(reply.messages.size() == 100);
+  // Two blocks of messages, one of sessions.
+  CHECK(changes() - before == 3);
+  CHECK(rowsIn(*store, "ackbox_claims") == 3);
+  std::vector<delivery::Settlement> settlements;
+  for (std::size_t row = 0; row < 100; ++row) {
+    settlements.push_back(settlementOf(reply, delivery::Transition::ack, 0, row));
+  }
+  const delivery::SessionRelease release{.session = claim.session, .dueAt = {}, .previousSequence = 100};
+  inTransaction(*store, [&] {
+    for (const auto& settled : store->settle(settlements)) {
+      CHECK(settled);
+    }
+    store->release({&release, 1});
+  });
+  CHECK(rowsIn(*store, "ackbox_claims") == 0);
+}
+
+TEST_CASE("a lone message's claim writes one page, and its settle four") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const auto pagesWritten = [&] {
+    int pages = 0;
+    int highest = 0;
+    sqlite3_db_status(store->database().getHandle(), SQLITE_DBSTATUS_CACHE_WRITE, &pages, &highest, 1);
+    return pages;
+  };
+  enqueueOne(*store, frameOf("s"));
+  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  pagesWritten();
+  const store::ClaimReply reply = claimWith(*store, claim);
+  CHECK(pagesWritten() == 1);
+  const delivery::SessionRelease release{.session = claim.session, .dueAt = {}, .previousSequence = 1};
+  const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack);
+  inTransaction(*store, [&] {
+    CHECK(store->settle({&settlement, 1}).front());
+    store->release({&release, 1});
+  });
+  // The message, what was claimed, the session's state, the counters.
+  CHECK(pagesWritten() == 4);
+}
+
+TEST_CASE("what a transaction claims, a question by id, a supersession and a change by hand in it see") {
+  const StoreWorld world;
+  const auto store = world.open();
+  Frame position = frameOf("s");
+  position.supersedeKey = "position";
+  const std::string first = enqueueOne(*store, position).messageId;
+  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  store->begin(false);
+  const store::ClaimReply reply = store->claim({&claim, 1});
+  REQUIRE(reply.messages.size() == 1);
+  SUBCASE("a supersession leaves it alone") {
+    CHECK(store->enqueue(position).supersededId.empty());
+  }
+  SUBCASE("a change by hand is refused") {
+    const ChangeReceipt receipt = store->deadLetters().change(first, delivery::Transition::fail, {}).receipt;
+    CHECK(receipt.refusal == Errc::invalidTransition);
+    CHECK(receipt.state == MessageState::sending);
+  }
+  bool isStillOurs = true;
+  SUBCASE("the peer's word finds it in flight") {
+    CHECK(store->ackById(first));
+    isStillOurs = false;
+  }
+  SUBCASE("a nested scope that is undone does not take it back") {
+    store->savepoint();
+    store->rollbackToSavepoint();
+  }
+  store->commit();
+  CHECK(settleOne(*store, settlementOf(reply, delivery::Transition::ack)).has_value() == isStillOurs);
+}
+
+TEST_CASE("a claim that was rolled back is none") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s"));
+  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  store->begin(false);
+  CHECK(store->claim({&claim, 1}).messages.size() == 1);
+  store->rollback();
+  const store::ClaimReply reply = claimWith(*store, claim);
+  REQUIRE(reply.messages.size() == 1);
+  CHECK(reply.sessions.front().rows.front().attempt == 1);
+  CHECK(settleOne(*store, settlementOf(reply, delivery::Transition::ack)));
+}
+
+TEST_CASE("a message that its own process claims twice is settled by the later claim only") {
+  const StoreWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s"));
+  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  const store::ClaimReply earlier = claimWith(*store, claim);
+  const store::ClaimReply later = claimWith(*store, claim);
+  CHECK_FALSE(settleOne(*store, settlementOf(earlier, delivery::Transition::ack)));
+  CHECK(settleOne(*store, settlementOf(later, delivery::Transition::ack)));
+}
+
+TEST_CASE("P3: that a dead owner had something in flight does not say that the peer has it, its own word does") {
+  StoreWorld world;
+  world.lives = std::make_shared<Lives>();
+  const auto reader = world.open();
+  auto dying = world.open();
+  for (int index = 0; index < 4; ++index) {
+    enqueueOne(*dying, frameOf("s"));
+  }
+  delivery::SessionClaim claim = claimOf(dying->takeNewRows(10));
+  claim.keys.pop_back();
+  const store::ClaimReply reply = claimWith(*dying, claim);
+  // The second is acknowledged by a word of its own, with no release; the others stay in flight.
+  const std::string second = reply.messages.at(1).frame.messageId;
+  REQUIRE(inTransaction(*reader, [&] { return reader->ackById(second); }));
+  const auto confirmed = [&] {
+    return reader->database().execAndGet("SELECT confirmed_sequence FROM ackbox_session_states").getInt64();
+  };
+  CHECK(confirmed() == 0);
+  world.lives->erase(dying->owner());
+  CHECK(inTransaction(*reader, [&] { return reader->buryDeadOwners(); }) == 1);
+  CHECK(confirmed() == 0);
+  delivery::SessionClaim more = claimOf(reader->takeNewRows(10));
+  more.doubt = delivery::AcceptedFrame{2, second};
+  const store::ClaimReply again = claimWith(*reader, more);
+  REQUIRE(again.sessions.size() == 1);
+  CHECK(again.sessions.front().rows.size() == 3);
+  CHECK(again.sessions.front().confirmedSequence == 2);
+  CHECK(again.sessions.front().rows.front().attempt == 2);
+}

@@ -1,0 +1,562 @@
+// Goal: what a peer forgot is put back once, by one process, in a file that keeps its invariants; and no process claims
+// a session whose rows were put back before it has read them (P4). Method: two stores on one file, with a peer that
+// says it is another one, or has less.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "ackbox/diagnosis.hpp"
+#include "store/sqlite/outbound/dead_letters.hpp"
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
+#include "store_world.hpp"
+
+using namespace ackbox;
+using namespace ackbox::testing;
+using delivery::ClaimStatus;
+using delivery::Transition;
+
+namespace {
+
+struct Kept : StoreWorld {
+  explicit Kept(PeerResetPolicy policy = PeerResetPolicy::resend) {
+    options.peerReset = policy;
+    options.ackedRetention = std::chrono::hours(1);
+  }
+
+  /// Enqueues, claims and acknowledges, in session `s`.
+  static void deliver(store::Store& store, const Frame& frame) {
+    enqueueOne(store, frame);
+    const auto reply = claimNew(store);
+    auto acked = settlementOf(reply, Transition::ack);
+    settleOne(store, acked);
+    const delivery::SessionRelease release{
+        .session = acked.session, .dueAt = {}, .previousSequence = reply.sessions[0].rows[0].sequence};
+    inTransaction(store, [&] { store.release({&release, 1}); });
+  }
+  static std::optional<PeerResetEvent> hear(store::Store& store, PeerResetKind kind, const std::string& peerStore,
+                                            delivery::SessionKey session = 0, std::uint64_t accepted = 0,
+                                            std::uint64_t epoch = 1, bool isFresh = false) {
+    delivery::PeerIdentity news;
+    news.peer = store.peers().front().key;
+    news.found = kind;
+    news.store = peerStore;
+    news.storeEpoch = epoch;
+    news.session = session;
+    news.expected = 9;
+    news.accepted = accepted;
+    news.isFresh = isFresh;
+    return inTransaction(store, [&] { return store.hear(news); });
+  }
+  static void meet(store::Store& store, const std::string& peerStore) {
+    delivery::PeerIdentity news;
+    news.peer = store.peers().front().key;
+    news.store = peerStore;
+    news.storeEpoch = 1;
+    CHECK_FALSE(inTransaction(store, [&] { return store.hear(news); }));
+  }
+  [[nodiscard]] std::vector<Finding> findings() const { return store::verify(file, options).findings; }
+  static store::ClaimReply claim(store::Store& store, delivery::SessionKey session,
+                                 std::vector<delivery::MessageKey> keys) {
+    const delivery::SessionClaim wanted{session, std::move(keys)};
+    return inTransaction(store, [&] { return store.claim({&wanted, 1}); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("P3: a lost peer's kept messages are put back, once, whoever notices") {
+  Kept world;
+  const auto store = world.open();
+  const auto other = world.open();
+  for (const char* data : {"1", "2"}) {
+    Kept::deliver(*store, frameOf("s", data));
+  }
+  Kept::meet(*store, "one");
+  CHECK(world.findings().empty());
+  const auto event = Kept::hear(*store, PeerResetKind::peerLost, "two");
+  REQUIRE(event);
+  CHECK(event->storeBefore == "one");
+  CHECK(event->resent == 2);
+  CHECK(store->database().execAndGet("SELECT head_id FROM ackbox_session_states").getInt64() == 1);
+  CHECK_FALSE(Kept::hear(*other, PeerResetKind::peerLost, "two"));
+  CHECK(world.findings().empty());
+  const store::Reader reader(world.file, world.options);
+  CHECK(reader.stats().pending == 2);
+  CHECK(reader.stats().ackedRetained == 0);
+  CHECK(reader.peerStats().front().resets == 1);
+  CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
+  const auto rows = store->takeNewRows(100).rows;
+  REQUIRE(rows.size() == 2);
+  CHECK(Kept::claim(*store, rows[0].session, {rows[0].key, rows[1].key}).messages.size() == 2);
+}
+
+TEST_CASE("P4: a process that has not read what was put back may not claim the session") {
+  Kept world;
+  const auto store = world.open();
+  const auto other = world.open();
+  Kept::deliver(*store, frameOf("s", "1"));
+  Kept::meet(*store, "one");
+  enqueueOne(*store, frameOf("s", "2"));
+  // The other one knows only of the second.
+  const auto known = other->takeNewRows(100).rows;
+  REQUIRE(known.size() == 1);
+  REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
+  const delivery::SessionKey session = known[0].session;
+  CHECK(Kept::claim(*other, session, {known[0].key}).sessions[0].status == ClaimStatus::busy);
+  // Nor may the one that put it back, before its machine was told.
+  CHECK(Kept::claim(*store, session, {known[0].key}).sessions[0].status == ClaimStatus::busy);
+  const auto all = other->takeNewRows(100).rows;
+  REQUIRE(all.size() == 2);
+  const auto reply = Kept::claim(*other, session, {all[0].key, all[1].key});
+  REQUIRE(reply.messages.size() == 2);
+  CHECK(reply.messages[0].frame.data == "1");
+  CHECK(reply.sessions[0].previousSequence == 0);
+  CHECK(world.findings().empty());
+}
+
+TEST_CASE("A restored peer is sent all that is kept once for each time that it was opened, then its session's own") {
+  Kept world;
+  const auto store = world.open();
+  for (const char* session : {"s", "s", "t", ""}) {
+    Kept::deliver(*store, frameOf(session, "1"));
+  }
+  Kept::meet(*store, "one");
+  const store::Reader reader(world.file, world.options);
+  const delivery::SessionKey s = 1;
+  const auto first = Kept::hear(*store, PeerResetKind::peerRestored, "one", s, 1, 5);
+  REQUIRE(first);
+  CHECK(first->session == "s");
+  CHECK(first->resent == 4);
+  CHECK(world.findings().empty());
+  // Acknowledged again, and kept again.
+  const auto reply = claimNew(*store);
+  for (std::size_t index = 0; index < reply.sessions.size(); ++index) {
+    for (std::size_t row = 0; row < reply.sessions[index].rows.size(); ++row) {
+      auto acked = settlementOf(reply, Transition::ack, index, row);
+      settleOne(*store, acked);
+    }
+    const delivery::SessionRelease release{
+        .session = reply.sessions[index].session, .dueAt = {}, .previousSequence = {}};
+    inTransaction(*store, [&] { store->release({&release, 1}); });
+  }
+  CHECK(reader.stats().ackedRetained == 4);
+  const auto second = Kept::hear(*store, PeerResetKind::peerRestored, "one", s, 1, 5);
+  REQUIRE(second);
+  CHECK(second->resent == 1);
+  CHECK(world.findings().empty());
+  const auto third = Kept::hear(*store, PeerResetKind::peerRestored, "one", s, 0, 6);
+  REQUIRE(third);
+  CHECK(third->resent == 3);
+  CHECK(reader.peerStats().front().resets == 3);
+  CHECK(reader.peerStats().front().resent == 8);
+}
+
+TEST_CASE("By default nothing that is kept is put back, and the session goes on from what the peer has") {
+  Kept world(PeerResetPolicy::proceed);
+  const auto store = world.open();
+  for (const char* data : {"1", "2", "3"}) {
+    Kept::deliver(*store, frameOf("s", data));
+  }
+  const auto event = Kept::hear(*store, PeerResetKind::peerRestored, "one", 1, 2);
+  REQUIRE(event);
+  CHECK(event->resent == 0);
+  const store::Reader reader(world.file, world.options);
+  CHECK(reader.stats().ackedRetained == 3);
+  CHECK(reader.sessionStats("default", "s")->acceptedSequence == 2);
+}
+
+TEST_CASE("What has expired is not put back, and what is put back begins its horizon anew") {
+  Kept world;
+  const auto store = world.open();
+  Frame mortal = frameOf("s", "1");
+  mortal.expiresAt = world.clock->wallNow() + std::chrono::seconds(10);
+  Kept::deliver(*store, mortal);
+  Kept::deliver(*store, frameOf("s", "2"));
+  Kept::meet(*store, "one");
+  world.clock->advance(std::chrono::minutes(30));
+  const auto event = Kept::hear(*store, PeerResetKind::peerLost, "two");
+  REQUIRE(event);
+  CHECK(event->resent == 1);
+  const auto rows = store->takeNewRows(100).rows;
+  REQUIRE(rows.size() == 1);
+  const auto reply = Kept::claim(*store, rows[0].session, {rows[0].key});
+  REQUIRE(reply.messages.size() == 1);
+  CHECK(reply.sessions[0].rows[0].notBefore == world.clock->wallNow());
+  CHECK(reply.sessions[0].rows[0].sequence == 2);
+}
+
+TEST_CASE("P3: a claim finds out whether the message that a peer has accepted last is ours") {
+  Kept world;
+  const auto store = world.open();
+  const std::string id = enqueueOne(*store, frameOf("s", "1")).messageId;
+  const auto rows = store->takeNewRows(100).rows;
+  struct Doubt {
+    std::uint64_t sequence;
+    std::string id;
+    ClaimStatus expected;
+  };
+  const Doubt doubts[] = {{1, "another", ClaimStatus::outdated},
+                          {2, id, ClaimStatus::outdated},
+                          {2, "", ClaimStatus::outdated},
+                          {1, "", ClaimStatus::claimed},
+                          {1, id, ClaimStatus::claimed}};
+  for (const Doubt& doubt : doubts) {
+    CAPTURE(doubt.id);
+    delivery::SessionClaim wanted{rows[0].session, {rows[0].key}};
+    wanted.doubt = delivery::AcceptedFrame{doubt.sequence, doubt.id};
+    const auto reply = inTransaction(*store, [&] { return store->claim({&wanted, 1}); });
+    CHECK(reply.sessions[0].status == doubt.expected);
+    if (doubt.expected == ClaimStatus::claimed) {
+      CHECK(reply.sessions[0].confirmedSequence == 1);
+      settleOne(*store, settlementOf(reply, Transition::release));
+      const delivery::SessionRelease release{.session = rows[0].session, .dueAt = {}, .previousSequence = {}};
+      inTransaction(*store, [&] { store->release({&release, 1}); });
+    }
+  }
+}
+
+TEST_CASE("P4: a claim that was decided before the rows that were put back were taken in claims nothing of them") {
+  Kept world;
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  Kept::deliver(*store, frameOf("s", "1"));
+  enqueueOne(*store, frameOf("s", "2"));
+  const auto later = store->takeNewRows(100);
+  REQUIRE(later.rows.size() == 1);
+  const delivery::SessionClaim decided{later.rows[0].session, {later.rows[0].key}};
+  REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
+  // The writer's thread has read them, and who decides has not seen them yet.
+  const auto told = store->takeNewRows(100);
+  REQUIRE(told.rows.size() == 2);
+  REQUIRE(told.recalls);
+  const auto claimWith = [&](const delivery::SessionClaim& wanted, std::int64_t recalls) {
+    return inTransaction(*store, [&] { return store->claim({&wanted, 1}, recalls); }).sessions.at(0).status;
+  };
+  CHECK(claimWith(decided, *told.recalls - 1) == ClaimStatus::busy);
+  const delivery::SessionClaim all{later.rows[0].session, {told.rows[0].key, told.rows[1].key}};
+  CHECK(claimWith(all, *told.recalls) == ClaimStatus::claimed);
+}
+
+TEST_CASE("P4: that rows put back were told is told, however many there are, once to each run") {
+  Kept world;
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  CHECK_FALSE(store->takeNewRows(100).recalls);
+  for (int count = 0; count < 4; ++count) {
+    Kept::deliver(*store, frameOf("s", "1"));
+  }
+  REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
+  // The last slice has no row any more: it tells all the same.
+  auto told = store->takeNewRows(2);
+  CHECK_FALSE(told.recalls);
+  told = store->takeNewRows(2);
+  CHECK_FALSE(told.recalls);
+  told = store->takeNewRows(2);
+  CHECK(told.rows.empty());
+  CHECK_FALSE(told.empty());
+  REQUIRE(told.recalls);
+  const std::int64_t recalls = *told.recalls;
+  CHECK_FALSE(store->takeNewRows(2).recalls);
+  store->restartDiscovery();
+  CHECK(store->takeNewRows(100).recalls == recalls);
+}
+
+TEST_CASE(
+    "P4: what a peer had deferred waits again when the peer has forgotten it, whatever the policy, and goes first") {
+  Kept world(PeerResetPolicy::proceed);
+  const auto store = world.open();
+  const auto other = world.open();
+  Kept::meet(*store, "one");
+  enqueueOne(*store, frameOf("s", "1"));
+  enqueueOne(*store, frameOf("t", "1"));
+  const auto reply = claimNew(*store);
+  for (std::size_t index = 0; index < 2; ++index) {
+    auto deferred = settlementOf(reply, Transition::defer, index);
+    deferred.dueAt = world.clock->wallNow() + std::chrono::minutes(1);
+    REQUIRE(settleOne(*store, deferred));
+    const delivery::SessionRelease release{.session = reply.sessions[index].session, .previousSequence = 1};
+    inTransaction(*store, [&] { store->release({&release, 1}); });
+  }
+  const store::Reader reader(world.file, world.options);
+  REQUIRE(reader.stats().sent == 2);
+  REQUIRE(other->takeNewRows(100).rows.size() == 2);
+  std::uint64_t expected = 0;
+  SUBCASE("it has another store") {
+    REQUIRE(Kept::hear(*other, PeerResetKind::peerLost, "two"));
+    expected = 2;
+  }
+  SUBCASE("it went back, and a session shows it") {
+    REQUIRE(Kept::hear(*other, PeerResetKind::peerRestored, "one", reply.sessions[0].session, 0));
+    // What it says of this session says nothing of others.
+    expected = 1;
+  }
+  CHECK(reader.stats().pending == expected);
+  CHECK(reader.stats().sent == 2 - expected);
+  CHECK(world.findings().empty());
+  // Whoever waits for their ACK events is told, too.
+  inTransaction(*store, [] {});
+  const auto told = store->takeNewRows(100);
+  CHECK(std::ranges::count(told.rows, MessageState::pending, &delivery::RowSeen::state) ==
+        static_cast<std::ptrdiff_t>(expected));
+  CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
+}
+
+TEST_CASE("P3 P5: an answer to what was claimed before the peer forgot gives the row back, and nothing passes it") {
+  Kept world;
+  const auto store = world.open();
+  const auto other = world.open();
+  Kept::meet(*store, "one");
+  enqueueOne(*store, frameOf("s", "1"));
+  const auto rows = store->takeNewRows(100).rows;
+  const auto reply = Kept::claim(*store, rows.at(0).session, {rows.at(0).key});
+  enqueueOne(*store, frameOf("s", "2"));
+  const auto later = store->takeNewRows(100).rows;
+  // Another process hears of it, or this one, by another answer that came first.
+  bool hearsItself = false;
+  auto transition = Transition::ack;
+  SUBCASE("by another process, acknowledged") {}
+  SUBCASE("by another process, deferred") {
+    transition = Transition::defer;
+  }
+  SUBCASE("by this process, acknowledged") {
+    hearsItself = true;
+  }
+  SUBCASE("by this process, deferred") {
+    hearsItself = true;
+    transition = Transition::defer;
+  }
+  REQUIRE(Kept::hear(hearsItself ? *store : *other, PeerResetKind::peerLost, "two"));
+  // The machine is told while its request is under way, and takes the answer for what it was.
+  inTransaction(*store, [] {});
+  const auto told = store->takeNewRows(100);
+  REQUIRE(told.recalls);
+  auto acked = settlementOf(reply, transition);
+  acked.recalls = *told.recalls - 1;
+  const delivery::SessionRelease release{
+      .session = acked.session, .recalls = acked.recalls, .dueAt = {}, .previousSequence = 1};
+  const delivery::SessionClaim next{later.at(0).session, {later.at(0).key}};
+  const auto claimed = inTransaction(*store, [&] {
+    CHECK_FALSE(store->settle({&acked, 1}).front());
+    store->release({&release, 1});
+    return store->claim({&next, 1}, *told.recalls);
+  });
+  CHECK(claimed.sessions[0].status == ClaimStatus::busy);
+  const store::Reader reader(world.file, world.options);
+  CHECK(reader.stats().pending == 2);
+  CHECK(reader.stats().acked == 0);
+  CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
+  CHECK(world.findings().empty());
+  const auto again = store->takeNewRows(100);
+  REQUIRE(again.rows.size() == 2);
+  REQUIRE(again.recalls);
+  auto both = Kept::claim(*store, rows.at(0).session, {again.rows[0].key, again.rows[1].key});
+  REQUIRE(both.messages.size() == 2);
+  // An answer to this claim counts.
+  auto counts = settlementOf(both, Transition::ack);
+  counts.recalls = *again.recalls;
+  CHECK(settleOne(*store, counts));
+}
+
+TEST_CASE("A peer that went back again is sent all that is kept again, also where its store's epoch is the same") {
+  Kept world;
+  const auto store = world.open();
+  for (const char* session : {"s", ""}) {
+    Kept::deliver(*store, frameOf(session, "1"));
+  }
+  Kept::meet(*store, "one");
+  const auto deliverAll = [&] {
+    const auto reply = claimNew(*store);
+    for (std::size_t index = 0; index < reply.sessions.size(); ++index) {
+      settleOne(*store, settlementOf(reply, Transition::ack, index));
+      const delivery::SessionRelease release{.session = reply.sessions[index].session, .previousSequence = {}};
+      inTransaction(*store, [&] { store->release({&release, 1}); });
+    }
+  };
+  CHECK(Kept::hear(*store, PeerResetKind::peerRestored, "one", 1, 0, 5)->resent == 2);
+  deliverAll();
+  // Another session in which the same shows.
+  CHECK(Kept::hear(*store, PeerResetKind::peerRestored, "one", 1, 0, 5)->resent == 1);
+  deliverAll();
+  CHECK(Kept::hear(*store, PeerResetKind::peerRestored, "one", 1, 0, 5, true)->resent == 2);
+  CHECK(world.findings().empty());
+}
+
+TEST_CASE("P10: the word on a message that this file never sent does not pass those before it") {
+  Kept world;
+  world.options.peers = {{.name = "default", .agent = "urn:bob"}};
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s", "1"));
+  const std::string second = enqueueOne(*store, frameOf("s", "2")).messageId;
+  FrameResult word;
+  word.outcome = Outcome::ack;
+  const auto reply = inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", second, 2, word); });
+  CHECK(reply.kind == store::Store::AckEventOutcome::Kind::settled);
+  const store::Reader reader(world.file, world.options);
+  CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
+  CHECK(world.findings().empty());
+}
+
+TEST_CASE("P3: what this file never sent, but its peer has acknowledged, is put back when the peer forgets it") {
+  Kept world;
+  world.options.peers = {{.name = "default", .agent = "urn:bob"}};
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  const std::string first = enqueueOne(*store, frameOf("s", "1")).messageId;
+  const std::string second = enqueueOne(*store, frameOf("s", "2")).messageId;
+  FrameResult word;
+  word.outcome = Outcome::ack;
+  // The word is on what the file sent before it was put back to a backup.
+  inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", first, 1, word); });
+  inTransaction(*store, [&] { return store->ackById(second); });
+  const auto event = Kept::hear(*store, PeerResetKind::peerLost, "two");
+  REQUIRE(event);
+  // The other one was settled by hand, and nobody else ever had it.
+  CHECK(event->resent == 1);
+  CHECK(world.findings().empty());
+}
+
+TEST_CASE("P3: unordered messages whose answers came after a reset are settled, also beside one that is given back") {
+  Kept world;
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  for (const char* data : {"1", "2"}) {
+    enqueueOne(*store, frameOf("", data));
+  }
+  const auto rows = store->takeNewRows(100).rows;
+  REQUIRE(rows.size() == 2);
+  const auto claimOf = [&](std::size_t index) {
+    return Kept::claim(*store, delivery::unitOf(rows[index].key), {rows[index].key});
+  };
+  auto before = settlementOf(claimOf(0), Transition::ack);
+  before.recalls = 0;
+  REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
+  const auto told = store->takeNewRows(100);
+  REQUIRE(told.recalls);
+  auto after = settlementOf(claimOf(1), Transition::ack);
+  after.recalls = *told.recalls;
+  CHECK_FALSE(settleOne(*store, before));
+  CHECK(settleOne(*store, after));
+  CHECK(world.findings().empty());
+}
+
+TEST_CASE("P3: a number that its message has left is known as ours, until the peer is known to have later ones") {
+  StoreWorld world;
+  const auto store = world.open();
+  const std::string first = enqueueOne(*store, frameOf("s", "1")).messageId;
+  Frame state = frameOf("s", "2");
+  state.supersedeKey = "k";
+  const auto knows = [&](std::uint64_t sequence, const std::string& messageId) {
+    SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+    SQLite::Statement query(database, "SELECT count(*) FROM ackbox_vacated_numbers WHERE sequence=? AND message_id=?");
+    query.bind(1, static_cast<std::int64_t>(sequence));
+    query.bind(2, messageId);
+    query.executeStep();
+    return query.getColumn(0).getInt() == 1;
+  };
+  const auto reply = claimNew(*store);
+  SUBCASE("by a redrive") {
+    settleOne(*store, settlementOf(reply, Transition::fail));
+    REQUIRE(inTransaction(*store, [&] {
+              return store->deadLetters().change(first, Transition::redrive, {});
+            }).receipt.done());
+    CHECK(knows(1, first));
+  }
+  SUBCASE("thrown away") {
+    settleOne(*store, settlementOf(reply, Transition::fail));
+    REQUIRE(inTransaction(*store, [&] {
+              return store->deadLetters().change(first, Transition::discard, {});
+            }).receipt.done());
+    CHECK(knows(1, first));
+  }
+  SUBCASE("acknowledged by a word of its own") {
+    REQUIRE(inTransaction(*store, [&] { return store->ackById(first); }));
+    CHECK(knows(1, first));
+  }
+  SUBCASE("superseded after it was sent") {
+    const std::string tried = enqueueOne(*store, state).messageId;
+    const auto second = claimNew(*store);
+    settleOne(*store, settlementOf(second, Transition::release));
+    enqueueOne(*store, state);
+    CHECK(knows(2, tried));
+    CHECK_FALSE(knows(1, first));
+  }
+  SUBCASE("superseded before it was sent: nobody can have it") {
+    const std::string untried = enqueueOne(*store, state).messageId;
+    enqueueOne(*store, state);
+    CHECK_FALSE(knows(2, untried));
+  }
+  SUBCASE("an answer has acknowledged it") {
+    settleOne(*store, settlementOf(reply, Transition::ack));
+    CHECK_FALSE(knows(1, first));
+  }
+}
+
+TEST_CASE(
+    "P3 P9: of a session the highest numbers that were left are kept, so many that a crowd of them costs little") {
+  StoreWorld world;
+  const auto store = world.open();
+  for (int count = 0; count < 200; ++count) {
+    enqueueOne(*store, frameOf("s", "1"));
+    settleOne(*store, settlementOf(claimNew(*store), Transition::fail));
+  }
+  delivery::MessageKey key = 0;
+  for (int count = 0; count < 200; ++count) {
+    delivery::Settlement discard;
+    discard.key = ++key;
+    discard.session = 1;
+    discard.from = MessageState::failed;
+    discard.transition = Transition::discard;
+    settleOne(*store, discard);
+  }
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+  CHECK(database.execAndGet("SELECT count(*) FROM ackbox_vacated_numbers").getInt() == 64);
+  CHECK(database.execAndGet("SELECT max(sequence) FROM ackbox_vacated_numbers").getInt() == 200);
+}
+
+TEST_CASE("P3: what was in a request is not known to be the peer's: only an answer that counts says so") {
+  const StoreWorld world;
+  const auto store = world.open();
+  const std::string id = enqueueOne(*store, frameOf("s", "1")).messageId;
+  const auto confirmed = [&] {
+    return store->database().execAndGet("SELECT confirmed_sequence FROM ackbox_session_states").getInt64();
+  };
+  const auto end = [&](const store::ClaimReply& reply, Transition transition) {
+    inTransaction(*store, [&] {
+      const delivery::Settlement settlement = settlementOf(reply, transition);
+      static_cast<void>(store->settle({&settlement, 1}));
+      const delivery::SessionRelease release{.session = settlement.session, .dueAt = {}, .previousSequence = {}};
+      store->release({&release, 1});
+    });
+  };
+  const store::ClaimReply first = claimNew(*store);
+  const delivery::SessionClaim again{first.sessions[0].session, {first.sessions[0].rows[0].key}};
+  end(first, Transition::release);
+  CHECK(confirmed() == 0);
+  end(inTransaction(*store, [&] { return store->claim({&again, 1}); }), Transition::retry);
+  CHECK(confirmed() == 0);
+  end(inTransaction(*store, [&] { return store->claim({&again, 1}); }), Transition::ack);
+  CHECK(confirmed() == 1);
+}
+
+TEST_CASE("P4: what a claim doubts is ours if another process has settled it, or later ones, meanwhile") {
+  StoreWorld world;
+  const auto store = world.open();
+  const auto other = world.open();
+  const std::string id = enqueueOne(*store, frameOf("s", "1")).messageId;
+  const auto first = claimNew(*other);
+  enqueueOne(*store, frameOf("s", "2"));
+  inTransaction(*other, [&] {
+    const delivery::Settlement settlement = settlementOf(first, Transition::ack);
+    static_cast<void>(other->settle({&settlement, 1}));
+    const delivery::SessionRelease release{.session = settlement.session, .dueAt = {}, .previousSequence = 1};
+    other->release({&release, 1});
+  });
+  // Its row is gone.
+  const auto rows = store->takeNewRows(100).rows;
+  delivery::SessionClaim wanted{rows.back().session, {rows.back().key}};
+  wanted.doubt = delivery::AcceptedFrame{1, id};
+  CHECK(inTransaction(*store, [&] { return store->claim({&wanted, 1}); }).sessions[0].status == ClaimStatus::claimed);
+}
