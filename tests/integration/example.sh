@@ -8,7 +8,7 @@ shift
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 cd "$directory"
-output=$(timeout 60 "$program")
+output=$(timeout 240 "$program")
 expected=$(printf '%s\n' "$@")
 if [[ "$output" != "$expected" ]]; then
   printf 'unexpected output:\n%s\n' "$output" >&2
