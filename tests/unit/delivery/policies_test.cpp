@@ -365,7 +365,7 @@ TEST_CASE("row 11: frames that were claimed but did not go give their tokens bac
 TEST_CASE("row 11: a paused peer is sent nothing; requests under way are settled; it goes on where it stood") {
   Policed stage;
   stage.enqueue(1);
-  stage.held.isPaused = true;
+  stage.holds.isPaused = true;
   stage.order();
   stage.enqueue(1);
   stage.enqueue(2);
@@ -374,7 +374,7 @@ TEST_CASE("row 11: a paused peer is sent nothing; requests under way are settled
   CHECK(stage.sends.empty());
   CHECK((stage.state(1) == MessageState::acked));
   CHECK(stage.machine->peer(kPeer)->isPaused);
-  stage.held.isPaused = false;
+  stage.holds.isPaused = false;
   stage.order();
   CHECK_FALSE(stage.sends.empty());
 }
@@ -386,7 +386,7 @@ TEST_CASE("row 11: resuming a peer that is held probes it at once") {
   stage.failRequest(peerRefused);
   CHECK((stage.machine->peer(kPeer)->hold == PeerHold::held));
   CHECK(stage.sends.empty());
-  ++stage.held.resumes;
+  ++stage.holds.resumes;
   stage.order();
   CHECK(stage.onlySend() == Keys{1});
   stage.order();
@@ -406,13 +406,13 @@ TEST_CASE("row 11: a peer that is gone is not probed until it is resumed, also a
   CHECK(stage.sends.empty());
 
   Policed next;
-  next.held.record = stage.records.back();
+  next.holds.record = stage.records.back();
   next.order();
   next.enqueue(1);
   next.advance(24h);
   CHECK(next.sends.empty());
-  next.held.record.hold = PeerHold::held;
-  ++next.held.resumes;
+  next.holds.record.hold = PeerHold::held;
+  ++next.holds.resumes;
   next.order();
   CHECK(next.onlySend() == Keys{1});
   next.ackAll();
@@ -421,7 +421,7 @@ TEST_CASE("row 11: a peer that is gone is not probed until it is resumed, also a
 
 TEST_CASE("row 12: a run that finds its peer recorded as down begins with one probe, and says when it is back") {
   Policed stage;
-  stage.held.record = {.peer = kPeer, .down = true, .failures = 9, .error = "refused"};
+  stage.holds.record = {.peer = kPeer, .down = true, .failures = 9, .error = "refused"};
   stage.order();
   for (SessionKey session = 1; session <= 300; ++session) {
     stage.store(session);
@@ -438,7 +438,7 @@ TEST_CASE(
   MachineOptions options;
   options.restoresHealth = false;
   Policed stage(options);
-  stage.held.record = {.peer = kPeer, .down = true, .failures = 9, .error = "refused"};
+  stage.holds.record = {.peer = kPeer, .down = true, .failures = 9, .error = "refused"};
   stage.order();
   stage.enqueue(1);
   stage.ackAll();

@@ -256,7 +256,7 @@ struct Stage {
   /// Tells the machine the standing orders and which sessions are blocked.
   void order() {
     HoldSnapshot all;
-    all.peers.push_back(held);
+    all.peers.push_back(holds);
     for (const auto& [key, session] : sessions) {
       if (session.blockedBy != 0) {
         all.sessions.push_back(key);
@@ -379,7 +379,7 @@ struct Stage {
   std::vector<PeerRecord> records;
   /// Of sessions that are stored after it was said.
   std::map<SessionKey, LanePolicy> policies;
-  PeerHolds held{.record = {.peer = kPeer, .error = {}}};
+  PeerHolds holds{.record = {.peer = kPeer, .error = {}}};
   std::size_t claimsMade = 0;
   std::size_t staleSettles = 0;
 };
