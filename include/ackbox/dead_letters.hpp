@@ -1,7 +1,6 @@
 #pragma once
 
-// What the operator's members of `OutboxManager` take and give for dead letters. Apart from `outbox_manager.hpp`,
-// which only names these types, because most users never touch a dead letter by hand.
+// What reads and changes of dead letters take and give.
 
 #include <chrono>
 #include <cstdint>
@@ -10,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "ackbox/outbox_manager.hpp"
+#include "ackbox/message.hpp"
 
 namespace ackbox {
 

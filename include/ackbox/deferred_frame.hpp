@@ -5,7 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/frame_handler.hpp"
+#include "ackbox/inbound_frame.hpp"
 
 namespace ackbox {
 

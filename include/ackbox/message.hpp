@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "ackbox/clock.hpp"
 
 namespace ackbox {
 
@@ -21,5 +24,24 @@ enum class MessageState : std::uint8_t {
 
 /// The state's name as the command line and the logs print it: `"PENDING"`, `"SENDING"`, …
 [[nodiscard]] std::string_view toString(MessageState state) noexcept;
+
+/// One message as it stands in the file.
+struct MessageInfo {
+  std::string messageId;
+  std::string peer;
+  std::string session;
+  std::string type;
+  std::uint64_t sequence = 0;
+  MessageState state = MessageState::pending;
+  std::uint32_t retryCount = 0;
+  WallTime enqueuedAt;
+  /// Pending: not before this instant. Sent: the ACK deadline. Failed: when it failed.
+  WallTime dueAt;
+  /// Failed: the stable reason. Otherwise empty.
+  std::string reason;
+  std::string lastError;
+  /// Its row's id: the order of commits in the whole file. A redriven message gets a new one.
+  std::int64_t row = 0;
+};
 
 }  // namespace ackbox

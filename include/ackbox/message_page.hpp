@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ackbox/outbox_manager.hpp"
+#include "ackbox/message.hpp"
 
 namespace ackbox {
 

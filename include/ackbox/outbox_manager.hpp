@@ -18,6 +18,7 @@
 #include "ackbox/message.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
+#include "ackbox/run_report.hpp"
 #include "ackbox/sender.hpp"
 #include "ackbox/stats.hpp"
 
@@ -37,52 +38,12 @@ struct MessageFilter;
 struct MessagePage;
 struct PeerStatus;
 struct VerifyReport;
-// Defined in ackbox/pull.hpp.
+// Defined in ackbox/claim.hpp.
 struct Claim;
 struct ClaimResult;
 struct ClaimToken;
 struct RecoverReport;
 enum class SettleStatus : std::uint8_t;
-
-/// What `find` tells of one message.
-struct MessageInfo {
-  std::string messageId;
-  std::string peer;
-  std::string session;
-  std::string type;
-  std::uint64_t sequence = 0;
-  MessageState state = MessageState::pending;
-  std::uint32_t retryCount = 0;
-  WallTime enqueuedAt;
-  /// Pending: not before this instant. Sent: the ACK deadline. Failed: when it failed.
-  WallTime dueAt;
-  /// Failed: the stable reason. Otherwise empty.
-  std::string reason;
-  std::string lastError;
-  /// Its row's id: the order of commits in the whole file. A redriven message gets a new one.
-  std::int64_t row = 0;
-};
-
-/// Counts of one `drainOnce` or `processAll`.
-struct DrainReport {
-  std::uint64_t claimed = 0;
-  std::uint64_t acked = 0;
-  std::uint64_t deferred = 0;
-  std::uint64_t retried = 0;
-  std::uint64_t failed = 0;
-  /// Put back without a charge: the peer was away.
-  std::uint64_t released = 0;
-};
-
-/// What `stop` did.
-struct StopReport {
-  /// Requests that were given up because they outlasted `stopTimeout`.
-  std::uint64_t abandonedRequests = 0;
-  /// Claimed messages put back to pending without a charge.
-  std::uint64_t released = 0;
-  /// Messages whose outcome came while it waited: acknowledged, deferred, given up, or to be retried.
-  std::uint64_t settled = 0;
-};
 
 /// An agent's outbox: keeps frames durably in one SQLite file and delivers them in order until they are acknowledged.
 ///

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "ackbox/outbox_manager.hpp"
+#include "ackbox/clock.hpp"
 
 namespace ackbox {
 

@@ -9,7 +9,8 @@
 
 #include "ackbox/codec.hpp"
 #include "ackbox/deferred_frame.hpp"
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/frame_handler.hpp"
+#include "ackbox/inbound_frame.hpp"
 #include "ackbox/sender.hpp"
 
 namespace ackbox {

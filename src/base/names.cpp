@@ -1,12 +1,12 @@
 #include <string_view>
 
+#include "ackbox/claim.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/events.hpp"
 #include "ackbox/health.hpp"
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_options.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/peer_status.hpp"
-#include "ackbox/pull.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
 

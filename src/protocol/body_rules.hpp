@@ -4,7 +4,9 @@
 #include <optional>
 #include <string_view>
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbound_options.hpp"
+#include "ackbox/inbound_request.hpp"
 
 namespace ackbox::protocol {
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_request.hpp"
+#include "ackbox/sender.hpp"
 
 namespace ackbox::protocol {
 

@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbound_options.hpp"
+#include "ackbox/inbound_request.hpp"
 #include "ackbox/sender.hpp"
 
 namespace ackbox::protocol {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_request.hpp"
 
 namespace ackbox::transport {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_request.hpp"
 
 namespace ackbox::transport {
 

@@ -1,6 +1,7 @@
 // The members of OutboxManager for callers who deliver by themselves.
 
-#include "ackbox/pull.hpp"
+#include "ackbox/claim.hpp"
+#include "ackbox/outbox_manager.hpp"
 
 #include "manager/facade/core.hpp"
 #include "manager/run/puller.hpp"

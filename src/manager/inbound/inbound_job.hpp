@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/frame_handler.hpp"
+#include "ackbox/inbound_options.hpp"
+#include "ackbox/inbound_request.hpp"
 #include "ackbox/options.hpp"
 #include "protocol/wire.hpp"
 #include "store/sqlite/store.hpp"

@@ -2,7 +2,8 @@
 
 #include <functional>
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/frame_handler.hpp"
+#include "ackbox/inbound_options.hpp"
 #include "ackbox/options.hpp"
 #include "store/sqlite/store.hpp"
 

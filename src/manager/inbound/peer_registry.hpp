@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_options.hpp"
+#include "ackbox/inbound_request.hpp"
 #include "protocol/key_cache.hpp"
 #include "protocol/wire.hpp"
 

@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "ackbox/outbox_manager.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/run_report.hpp"
 #include "delivery/machine.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/run/commit_queue.hpp"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "ackbox/pull.hpp"
+#include "ackbox/claim.hpp"
 #include "delivery/machine.hpp"
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/step_events.hpp"

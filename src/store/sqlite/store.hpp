@@ -12,7 +12,8 @@
 
 #include "ackbox/events.hpp"
 #include "ackbox/frame.hpp"
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbound_options.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"

@@ -1,5 +1,5 @@
 // Goal: the folders are the diagram. Includes point one way, and what a layer must not know it cannot include.
-// Method: read every #include line of include/ and src/ and look it up in the table below.
+// Method: read every #include line of include/ and src/ and look it up in the tables below.
 
 #include <doctest/doctest.h>
 
@@ -48,6 +48,44 @@ const std::vector<Layer>& layers() {
       {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "sqlite3.h"}},
       // A user of the public API only.
       {"src/cli/", {"ackbox/", "cli/"}, {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "SQLiteCpp/"}},
+  };
+  return all;
+}
+
+/// Headers that declare an object of the library with its operations. All other headers of include/ackbox are values.
+const std::vector<std::string_view>& facadeHeaders() {
+  static const std::vector<std::string_view> all = {
+      "ackbox/async.hpp",           "ackbox/deferred_frame.hpp",
+      "ackbox/http_sender.hpp",     "ackbox/inbound_handler.hpp",
+      "ackbox/inbound_server.hpp",  "ackbox/outbox_manager.hpp",
+      "ackbox/outbox_operator.hpp", "ackbox/outbox_reader.hpp",
+      "ackbox/outbox_writer.hpp",   "ackbox/pull.hpp",
+      "ackbox/router.hpp",
+  };
+  return all;
+}
+
+bool isFacade(std::string_view header) {
+  return std::ranges::find(facadeHeaders(), header) != facadeHeaders().end();
+}
+
+/// The layers below the facades, with the facades whose bodies are there.
+struct Below {
+  std::string_view folder;
+  std::vector<std::string_view> exceptions;
+};
+
+const std::vector<Below>& belowFacades() {
+  static const std::vector<Below> all = {
+      {"src/base/", {}},
+      {"src/protocol/", {}},
+      {"src/delivery/", {}},
+      {"src/sqlite/", {}},
+      {"src/store/", {}},
+      // The body of `InboundServer` calls the handler; the sessions do not know it.
+      {"src/transport/inbound_server.cpp", {"ackbox/inbound_server.hpp", "ackbox/inbound_handler.hpp"}},
+      {"src/transport/", {"ackbox/inbound_server.hpp", "ackbox/http_sender.hpp"}},
+      {"src/manager/run/", {}},
   };
   return all;
 }
@@ -123,6 +161,38 @@ TEST_CASE("includes point only in the directions that the layers allow") {
     }
   }
   CHECK(includes > 100);
+}
+
+TEST_CASE("a value header includes no facade") {
+  for (const std::string& file : sourceFiles({"include/ackbox"}, {".hpp"})) {
+    const std::string_view header = std::string_view(file).substr(std::string_view("include/").size());
+    if (isFacade(header) || header.starts_with("ackbox/testing/")) {
+      continue;
+    }
+    for (const SourceLine& line : readLines(file)) {
+      if (const std::optional<Include> include = parseInclude(line.text)) {
+        CHECK_MESSAGE(!isFacade(include->target), describe(line) << "\na value header must not include a facade");
+      }
+    }
+  }
+}
+
+TEST_CASE("a layer below the facades includes none but those whose bodies it holds") {
+  for (const std::string& file : sourceFiles({"src"}, {".hpp", ".cpp"})) {
+    const auto below =
+        std::ranges::find_if(belowFacades(), [&](const Below& one) { return file.starts_with(one.folder); });
+    if (below == belowFacades().end()) {
+      continue;
+    }
+    for (const SourceLine& line : readLines(file)) {
+      if (const std::optional<Include> include = parseInclude(line.text)) {
+        const bool isException = std::ranges::find(below->exceptions, include->target) != below->exceptions.end();
+        CHECK_MESSAGE((isException || !isFacade(include->target)),
+                      describe(line) << "\n"
+                                     << below->folder << " must not include this facade; see the table in this test");
+      }
+    }
+  }
 }
 
 TEST_CASE("an include is read whatever its blanks") {

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbound_options.hpp"
 #include "store/sqlite/context.hpp"
 #include "store/sqlite/store.hpp"
 

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/frame_handler.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbound_peer.hpp"
+#include "ackbox/retry_policy.hpp"
+
+namespace boost::asio {
+class any_io_executor;
+}
+
+namespace ackbox {
+
+/// How deferred frames are worked on.
+struct DeferredOptions {
+  /// Empty (default): nobody of this process; a handler that answers `defer` is taken to have said `notNow`.
+  DeferredHandler handler = {};
+  /// Frames worked on at once, each of another session. 1 to 256. Default 4.
+  std::uint32_t concurrency = 4;
+  /// How long a run may go on without `DeferredFrame::progress`. A run beyond it has failed and is made again, even if
+  /// the old one still has not returned; that one commits nothing any more. At least 1 ms. Default 5 minutes.
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+  /// When a failed run is made again, and when its frame is given up: beyond `maxRetries` with code `retry-budget`,
+  /// beyond `horizon` since it was accepted with code `horizon`; both are `term` to the sender.
+  RetryPolicy retry = {};
+  /// Frames that may wait, of all senders; further ones are `notNow` with code `inbox-full`. At least 1. Default
+  /// 100,000. A single sender may have no more waiting than there is room left: half of this when it is alone, a third
+  /// each when there are two, so that there is always room for one more.
+  std::uint64_t framesMax = 100'000;
+  /// Their bytes of data; the same holds for it. At least 1. Default 1 GiB: the longest frames would fill that with
+  /// 4,096.
+  std::uint64_t bytesMax = 1ULL << 30;
+  /// Where runs begin, and timers run. Null (default): threads of the handler's own, `concurrency` and one more. One of
+  /// yours must be run by somebody; its context must live until the `InboundHandler` has gone.
+  std::shared_ptr<const boost::asio::any_io_executor> executor = {};
+};
+
+/// What a sender may make this agent's file keep. Marks against repetition are kept for ever, or for long, and names
+/// are the sender's to choose: without limits one peer could fill the disk. Frames of a session
+/// that is known are taken whatever the limits, unless they are deferred; any other that is beyond one is `notNow` with
+/// code `limit-…` and a `retryAfter` of a minute, is told to `InboundOptions::onLimit` and counted in
+/// `Stats::refusedLimits`. The remedy is to raise the limit, or to forget what is not needed any more
+/// (`OutboxManager::forgetSender`).
+struct InboundLimits {
+  /// Sessions of one sender, of all its stores. At least 1. Default 1,000,000: about 360 MB.
+  std::uint64_t sessionsMax = 1'000'000;
+  /// Stores (`sessionorigin`) of one sender; an honest one has a new one with each new file. At least 1. Default 1,000.
+  std::uint64_t originsMax = 1'000;
+  /// Frames without a sequence whose marks are kept, see `processedRetention`, and last words on deferred frames, of
+  /// one sender. At least 1. Default 2,000,000: three a second for seven days.
+  std::uint64_t marksMax = 2'000'000;
+  /// Bytes that all these take in the file, of one sender, reckoned from the lengths of the names. At least 1. Default
+  /// 512 MiB.
+  std::uint64_t bytesMax = 512ULL << 20;
+  /// The same of all senders together; it is what limits those that prove nothing (`allowAnonymous`), as they may use
+  /// any name. At least `bytesMax`. Default 4 GiB.
+  std::uint64_t totalBytesMax = 4ULL << 30;
+  /// After what silence a sender's store is closed that another store of the same sender has taken the place of: the
+  /// marks of its sessions are taken away, and a frame that comes from it after all is refused (`term`, code
+  /// `closed-origin`), so that nothing takes effect twice. A store has taken the place when it began after the silent
+  /// one's last frame. 0: never. Default 180 days.
+  std::chrono::milliseconds originRetention = std::chrono::hours(24 * 180);
+};
+
+/// Which of `InboundLimits`, or of `DeferredOptions`, a frame was beyond.
+enum class InboundLimit : std::uint8_t {
+  sessions,
+  origins,
+  marks,
+  bytes,
+  totalBytes,
+  /// The sender's share of the inbox, in frames or bytes.
+  inbox,
+};
+
+/// The limit's name, as printed: `"sessions"`, `"totalBytes"`, …
+[[nodiscard]] std::string_view toString(InboundLimit limit) noexcept;
+
+/// A frame was put off because its sender is at a limit.
+struct InboundLimitEvent {
+  /// The sender's agent URI.
+  std::string source;
+  InboundLimit limit = InboundLimit::sessions;
+};
+
+/// Numbers that an inbound session passed over, because its sender gave those messages up.
+struct InboundGap {
+  std::string source;
+  std::string session;
+  std::uint64_t firstMissing = 0;
+  std::uint64_t lastMissing = 0;
+};
+
+/// How an `InboundHandler` admits frames.
+struct InboundOptions {
+  /// Frames in one request. 1 to 256. Default 256.
+  std::size_t batchFramesMax = 256;
+  /// Bytes of one frame. Default 256 KiB.
+  std::size_t frameBytesMax = 256 * 1024;
+  /// Bytes of one request; also granted as credit. Default 1 MiB.
+  std::size_t bodyBytesMax = 1024 * 1024;
+  /// Depth of nesting in a body. Default 64.
+  std::size_t depthMax = 64;
+  /// Who may speak to it, at most 10,000. A request is verified before any of its body is decoded; what proves nobody
+  /// in this list is answered with 401, and a frame that claims another's name with 403. Default: nobody.
+  std::vector<InboundPeer> peers = {};
+  /// Whether unsigned requests are taken as well, as from whom they say, save from those in `peers`: for an agent that
+  /// only processes of its own machine can reach. Not from a web page: those of a browser, those without a media type,
+  /// and, where the server listens on a loopback address, those for the host of another name than `localhost` or a
+  /// loopback address are refused. Their ACK events settle nothing. Default: no.
+  bool allowAnonymous = false;
+  /// Whether events in CloudEvents' binary mode are taken, whose attributes are headers. No signature covers headers:
+  /// whoever reads such a request on its way may send it again as an event of another type, and keep the true one from
+  /// being taken. So ask for it only where all connections are encrypted. A body that is a frame itself is never taken
+  /// this way. Default: no.
+  bool binaryMode = false;
+  /// How long the secrets of a peer go on when their source cannot be read any more, see `SecretSource`; afterwards it
+  /// is known by none. 0: not at all. At most 1 day. Default 10 minutes: longer than a mistake in a file takes to be
+  /// seen and mended, shorter than a key that leaked should live.
+  std::chrono::milliseconds secretsGrace = std::chrono::minutes(10);
+  /// Told that a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the first of the
+  /// peer's agent URIs and a sentence that shows none of them. Called inside `asyncHandle`, with the first request
+  /// after it happened; what it throws is dropped. Empty: nobody is told.
+  std::function<void(std::string_view agent, std::string_view what)> onSecretsLost = {};
+  /// How long the mark of a frame without a sequence is kept, at least; a frame that expires later asks for more. Also
+  /// how long the last word on a deferred frame is kept for a sender that asks. At least 601 s, as long as a signature
+  /// is taken: sent again after its mark has gone, the same request would take effect again. Default 7 days.
+  std::chrono::milliseconds processedRetention = std::chrono::hours(24 * 7);
+  /// How long such a mark is kept at most, whatever `expirytime` a frame claims: a peer must not fill the file for
+  /// ever. A frame that expires even later can take effect again after this. At least `processedRetention`. Default 90
+  /// days.
+  std::chrono::milliseconds processedRetentionMax = std::chrono::hours(24 * 90);
+  /// Told of each handler that threw, with the exception's text, which the peer is not told. Runs where the handler
+  /// does; what it throws is dropped. Empty: nobody is told.
+  std::function<void(const InboundFrame& frame, std::string_view what)> onHandlerError = {};
+  /// Told of each gap in a session, after the commit that passed it. Runs where the handler does; what it throws is
+  /// dropped. Empty: nobody is told; `Stats::gaps` counts them.
+  std::function<void(const InboundGap& gap)> onGap = {};
+  /// See `InboundLimits`.
+  InboundLimits limits = {};
+  /// Told when a sender is at a limit, at most once a minute for each sender and limit, after the commit that put its
+  /// frame off. Runs where the handler does; what it throws is dropped. Empty: nobody is told; `Stats::refusedLimits`
+  /// counts.
+  std::function<void(const InboundLimitEvent& event)> onLimit = {};
+  /// See `DeferredOptions`.
+  DeferredOptions deferred = {};
+};
+
+}  // namespace ackbox

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ackbox {
+
+/// What a request's body is, and what its answer must be.
+enum class InboundForm : std::uint8_t {
+  /// CloudEvents, answered with an ACK document.
+  cloudEvents,
+  /// One frame as AGENIUM's agents write them, answered as they do: see `InboundServerOptions::compatibilityPath`.
+  agenium,
+};
+
+/// One HTTP request, as far as the protocol cares.
+struct InboundRequest {
+  std::string contentType;
+  std::string body;
+  /// `webhook-id`; echoed as `delivery`.
+  std::string webhookId;
+  /// `webhook-timestamp` and `webhook-signature`, as received.
+  std::string webhookTimestamp = {};
+  std::string webhookSignature = {};
+  /// `outbox-agent`: who the sender says it is. It chooses the keys to verify with, and proves nothing.
+  std::string claimedAgent = {};
+  /// The URIs in the client's certificate, if mutual TLS verified one.
+  std::vector<std::string> certificateAgents = {};
+  /// `outbox-version` and `traceparent`, as received; empty: there was none.
+  std::string version = {};
+  std::string traceparent = {};
+  /// The `ce-` headers, each by the attribute's name in lower case, with the value as received: an event in binary
+  /// mode.
+  std::vector<std::pair<std::string, std::string>> eventHeaders = {};
+  InboundForm form = InboundForm::cloudEvents;
+  /// It has a header `Origin` or `Sec-Fetch-Site`, as browsers send them.
+  bool fromBrowser = false;
+  /// It came to a loopback address of this machine, and says that it is for `host`, its `Host` header as received.
+  bool onLoopback = false;
+  std::string host = {};
+};
+
+/// What to answer.
+struct InboundResponse {
+  int status = 200;
+  std::string contentType;
+  std::string body;
+  /// `Retry-After` in seconds.
+  std::optional<std::uint32_t> retryAfterSeconds;
+  /// Further headers, such as the answer's signature.
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  /// Whether the request proved whom it is from, or needs no proof. It does not travel: it tells a server which
+  /// connections are worth keeping.
+  bool authenticated = false;
+};
+
+}  // namespace ackbox
