@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/pull.hpp"
 #include "bench/backlog.hpp"
 #include "bench/child_process.hpp"

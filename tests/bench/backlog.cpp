@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/pull.hpp"
 #include "bench/workload.hpp"
 

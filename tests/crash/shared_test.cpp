@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/pull.hpp"
 #include "child.hpp"
 #include "shared_ledger.hpp"

@@ -10,6 +10,8 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/deferred_frame.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/pull.hpp"
 
 namespace ackbox::testing {

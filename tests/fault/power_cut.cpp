@@ -7,6 +7,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/random.hpp"
 #include "support/crash_images.hpp"
 #include "two_agents.hpp"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ackbox/dead_letters.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/pull.hpp"
 #include "ackbox/random.hpp"
 #include "power_cut.hpp"

@@ -9,6 +9,8 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/deferred_frame.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/sender.hpp"
 #include "protocol/wire.hpp"
 

@@ -16,6 +16,7 @@
 
 #include "ackbox/deferred_frame.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "protocol/signature.hpp"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "integration/deferring_agents.hpp"
 
 namespace ackbox {

@@ -17,6 +17,7 @@
 
 #include "ackbox/deferred_frame.hpp"
 #include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/router.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/peer_status.hpp"
 
 namespace ackbox::simulation {

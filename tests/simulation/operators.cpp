@@ -5,6 +5,7 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/message_page.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/peer_status.hpp"
 
 namespace ackbox::simulation {

@@ -11,6 +11,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/message_page.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/testing/simulation.hpp"
 #include "simulation/agent.hpp"
 #include "simulation/agent_files.hpp"

@@ -7,6 +7,7 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/events.hpp"
 #include "ackbox/message.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
 #include "ackbox/receipt.hpp"

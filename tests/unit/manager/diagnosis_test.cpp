@@ -2,6 +2,7 @@
 // Method: bring a message into each situation through the public API, and one by an edit of the file.
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"

@@ -2,6 +2,7 @@
 // Method: the watch alone, fed with figures; then a run on the test's own executor, with time by hand.
 
 #include "ackbox/health.hpp"
+#include "ackbox/outbox_manager.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,6 +4,7 @@
 // test.
 
 #include "ackbox/deferred_frame.hpp"
+#include "ackbox/inbound_handler.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>

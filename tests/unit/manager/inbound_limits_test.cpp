@@ -15,6 +15,7 @@
 #include "ackbox/deferred_frame.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/inbound_handler.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "protocol/wire.hpp"
 #include "support/manual_clock.hpp"

@@ -9,6 +9,7 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"

@@ -17,6 +17,7 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
 #include "support/manual_clock.hpp"

@@ -3,6 +3,7 @@
 // Method: a real file, time that moves when told, and a second manager on the file as the other process.
 
 #include "ackbox/pull.hpp"
+#include "ackbox/outbox_manager.hpp"
 
 #include <doctest/doctest.h>
 

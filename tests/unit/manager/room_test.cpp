@@ -12,6 +12,7 @@
 
 #include "ackbox/async.hpp"
 #include "ackbox/dead_letters.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/pull.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"

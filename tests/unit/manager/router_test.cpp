@@ -3,6 +3,7 @@
 // of a real outbox.
 
 #include "ackbox/router.hpp"
+#include "ackbox/inbound_handler.hpp"
 
 #include <doctest/doctest.h>
 

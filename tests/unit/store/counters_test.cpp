@@ -8,6 +8,7 @@
 #include <map>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "store/sqlite/outbound/dead_letters.hpp"
 #include "store/sqlite/peers/holds.hpp"
 #include "store/sqlite/read/reader.hpp"

@@ -4,6 +4,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/peer_status.hpp"
 #include "store/sqlite/outbound/dead_letters.hpp"
 #include "store/sqlite/read/reader.hpp"

@@ -12,6 +12,7 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "counting_vfs.hpp"
 #include "schema_version_1.hpp"
 #include "store/sqlite/read/reader.hpp"

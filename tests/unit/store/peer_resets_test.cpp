@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "store/sqlite/outbound/dead_letters.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"

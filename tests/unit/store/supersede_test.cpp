@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "store/sqlite/outbound/application_writer.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
