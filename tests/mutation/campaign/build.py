@@ -1,0 +1,138 @@
+"""Copies the tree, plants the sites of a draw in the copy, and builds it; sites that do not compile are left out."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import draw
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = re.compile(r"tests/(unit|simulation|fault|integration|hostile)/")
+NO_PROGRAMS = re.compile(r"tests/(unit/(architecture|cli)|hostile/campaign)/")
+PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+):\d+:\s+(?P<what>.*)")
+SWITCH_FOLDER = "tests/mutation/campaign"
+FLAGS = "-O1 -g0 -D_GLIBCXX_ASSERTIONS"
+
+
+class Trouble(Exception):
+    """The campaign cannot go on; the text says why."""
+
+
+def listed_files(root):
+    done = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
+                           "--exclude-standard"], cwd=root, capture_output=True, check=False)
+    if done.returncode == 0:
+        names = sorted(set(done.stdout.decode().split("\0")) - {""})
+    else:
+        names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*"))
+    return [name for name in names if (root / name).is_file()]
+
+
+def write_if_new(path, content):
+    """What does not change keeps its time, so that only what does is built again."""
+    if path.is_file() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+class Build:
+    def __init__(self, root, work, jobs, options):
+        self.root = root
+        self.tree = work / "tree"
+        self.folder = work / "build"
+        self.log = work / "build.log"
+        self.jobs = jobs
+        self.options = options
+
+    def copy(self, planted):
+        """The tree as it stands, with these sites; what the tree has no more goes."""
+        by_file = {}
+        for site in planted:
+            by_file.setdefault(site.file, []).append(site)
+        names = listed_files(self.root)
+        for name in names:
+            content = (self.root / name).read_bytes()
+            if name in by_file:
+                content = draw.instrument(content.decode("utf-8"), by_file[name]).encode("utf-8")
+            if name == "src/CMakeLists.txt":
+                content += f"\ntarget_sources(ackbox PRIVATE {self.tree}/{SWITCH_FOLDER}/switch.cpp)\n".encode()
+            write_if_new(self.tree / name, content)
+            mode = (self.root / name).stat().st_mode
+            if mode & 0o100:
+                (self.tree / name).chmod(mode & 0o777)
+        switch = {f"{SWITCH_FOLDER}/{name}" for name in ("switch.hpp", "switch.cpp")}
+        for name in switch:
+            write_if_new(self.tree / name, (HERE / pathlib.Path(name).name).read_bytes())
+        kept = set(names) | switch
+        for path in self.tree.rglob("*"):
+            if path.is_file() and path.relative_to(self.tree).as_posix() not in kept:
+                path.unlink()
+
+    def configure(self):
+        switch = f"-include {self.tree}/{SWITCH_FOLDER}/switch.hpp"
+        self.run(["cmake", "-G", "Ninja", "-S", str(self.tree), "-B", str(self.folder),
+                  "-DCMAKE_BUILD_TYPE=RelWithDebInfo", f"-DCMAKE_CXX_FLAGS_RELWITHDEBINFO={FLAGS}",
+                  f"-DCMAKE_CXX_FLAGS={os.environ.get('CXXFLAGS', '')} -w {switch}",
+                  "-DACKBOX_WARNINGS_AS_ERRORS=OFF", "-DACKBOX_BUILD_EXAMPLES=OFF", "-DACKBOX_UNITY_BUILD=OFF",
+                  *self.options], "configure")
+
+    def run(self, command, what):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        with open(self.log, "ab") as log:
+            log.write(done.stdout)
+        if done.returncode != 0:
+            raise Trouble(f"cannot {what}:\n" + done.stdout.decode(errors="replace")[-4000:])
+        return done.stdout.decode(errors="replace")
+
+    def programs(self):
+        """The test programs, relative to the build: what CMake links below the folders of such."""
+        listed = self.run(["ninja", "-C", str(self.folder), "-t", "targets", "all"], "list the targets")
+        return sorted(line.split(":")[0] for line in listed.splitlines()
+                      if "EXECUTABLE_LINKER" in line and PROGRAMS.match(line) and not NO_PROGRAMS.match(line)
+                      and not line.split(":")[0].endswith(".cmake"))
+
+    def build(self, planted, say):
+        """Builds library and programs; returns the sites that compile."""
+        self.log.write_bytes(b"")
+        self.copy(planted)
+        self.configure()
+        programs = self.programs()
+        for step, targets in (("library", ["ackbox"]), ("programs", programs)):
+            while True:
+                done = subprocess.run(["ninja", "-C", str(self.folder), f"-j{self.jobs}", "-k0", *targets],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+                output = done.stdout.decode(errors="replace")
+                with open(self.log, "a", encoding="utf-8") as log:
+                    log.write(output)
+                if done.returncode == 0:
+                    break
+                guilty = self.guilty(output, planted)
+                if not guilty:
+                    raise Trouble(f"the {step} cannot be built, and no planted defect is the reason: see {self.log}\n"
+                                  + output[-4000:])
+                for site in guilty:
+                    say(f"left out, does not compile: {site.file}:{site.line} {site.kind}: {site.original} => "
+                        f"{site.changed}")
+                planted = [site for site in planted if site not in guilty]
+                self.copy(planted)
+        return programs, planted
+
+    def guilty(self, output, planted):
+        """The sites in lines in which the compiler finds fault; failing these, those of such a file."""
+        errors = set()
+        mentioned = set()
+        for found in PLACE.finditer(output):
+            try:
+                file = (self.folder / found["file"]).resolve().relative_to(self.tree).as_posix()
+            except ValueError:
+                continue
+            place = (file, int(found["line"]))
+            (errors if found["what"].startswith(("error", "fatal")) else mentioned).add(place)
+        for places in (errors, mentioned):
+            hit = [site for site in planted
+                   if any(site.file == file and site.line <= line <= site.last_line for file, line in places)]
+            if hit:
+                return hit
+        return [site for site in planted if any(site.file == file for file, _ in errors | mentioned)]
