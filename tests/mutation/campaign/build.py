@@ -22,10 +22,12 @@ class Trouble(Exception):
 def listed_files(root):
     done = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
                            "--exclude-standard"], cwd=root, capture_output=True, check=False)
-    if done.returncode == 0:
-        names = sorted(set(done.stdout.decode().split("\0")) - {""})
-    else:
-        names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*"))
+    names = sorted(set(done.stdout.decode().split("\0")) - {""}) if done.returncode == 0 else []
+    if not names:
+        # No checkout: all but what was built.
+        folders = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(("build", "."))]
+        paths = [*root.iterdir(), *(path for folder in folders for path in folder.rglob("*"))]
+        names = sorted(path.relative_to(root).as_posix() for path in paths)
     return [name for name in names if (root / name).is_file()]
 
 
