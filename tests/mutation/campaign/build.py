@@ -40,13 +40,14 @@ def write_if_new(path, content):
 
 
 class Build:
-    def __init__(self, root, work, jobs, options):
+    def __init__(self, root, work, jobs, options, chosen_programs):
         self.root = root
         self.tree = work / "tree"
         self.folder = work / "build"
         self.log = work / "build.log"
         self.jobs = jobs
         self.options = options
+        self.chosen_programs = re.compile(chosen_programs)
 
     def copy(self, planted):
         """The tree as it stands, with these sites; what the tree has no more goes."""
@@ -91,9 +92,13 @@ class Build:
     def programs(self):
         """The test programs, relative to the build: what CMake links below the folders of such."""
         listed = self.run(["ninja", "-C", str(self.folder), "-t", "targets", "all"], "list the targets")
-        return sorted(line.split(":")[0] for line in listed.splitlines()
-                      if "EXECUTABLE_LINKER" in line and PROGRAMS.match(line) and not NO_PROGRAMS.match(line)
-                      and not line.split(":")[0].endswith(".cmake"))
+        linked = [line.split(":")[0] for line in listed.splitlines() if "EXECUTABLE_LINKER" in line]
+        found = sorted(path for path in linked
+                       if PROGRAMS.match(path) and not NO_PROGRAMS.match(path) and not path.endswith(".cmake")
+                       and self.chosen_programs.search(path))
+        if not found:
+            raise Trouble("no test program is chosen")
+        return found
 
     def build(self, planted, say):
         """Builds library and programs; returns the sites that compile."""
