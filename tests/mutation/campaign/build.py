@@ -107,14 +107,15 @@ class Build:
         self.configure()
         programs = self.programs()
         for step, targets in (("library", ["ackbox"]), ("programs", programs)):
+            say(f"building the {step}: see {self.log}")
             while True:
-                done = subprocess.run(["ninja", "-C", str(self.folder), f"-j{self.jobs}", "-k0", *targets],
-                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-                output = done.stdout.decode(errors="replace")
-                with open(self.log, "a", encoding="utf-8") as log:
-                    log.write(output)
+                with open(self.log, "r+b") as log:
+                    begin = log.seek(0, os.SEEK_END)
+                    done = subprocess.run(["ninja", "-C", str(self.folder), f"-j{self.jobs}", "-k0", *targets],
+                                          stdout=log, stderr=subprocess.STDOUT, check=False)
                 if done.returncode == 0:
                     break
+                output = self.log.read_bytes()[begin:].decode(errors="replace")
                 guilty = self.guilty(output, planted)
                 if not guilty:
                     raise Trouble(f"the {step} cannot be built, and no planted defect is the reason: see {self.log}\n"
