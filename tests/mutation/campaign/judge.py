@@ -75,6 +75,7 @@ class Judge:
             # What has a meaning in a pattern, such as a comma: a question mark fits any letter.
             arguments.append("--test-case=" + re.sub(r"[,\\*]", "?", case))
         scratch = tempfile.mkdtemp(dir=self.folder)
+        os.chmod(scratch, 0o755)  # as /tmp: some tests look at their files as another user
         environment["TMPDIR"] = scratch
         begin = time.monotonic()
         with open(os.path.join(scratch, "output"), "w+b") as output:
