@@ -10,7 +10,9 @@ import draw
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = re.compile(r"tests/(unit|simulation|fault|integration|hostile)/")
 NO_PROGRAMS = re.compile(r"tests/(unit/(architecture|cli)|hostile/campaign)/")
-PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+):\d+:\s+(?P<what>.*)")
+PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+):(?P<column>\d+):\s+(?P<what>.*)")
+NAMED = re.compile(draw.SWITCH + r"\((\d+)\)")
+NEAR = 12  # columns from what the compiler points at, the sign of a sum, to the question behind it
 SWITCH_FOLDER = "tests/mutation/campaign"
 FLAGS = "-O1 -g0 -D_GLIBCXX_ASSERTIONS"
 
@@ -37,6 +39,12 @@ def write_if_new(path, content):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
+
+
+def named_at(line, column):
+    """The number of the site of which the question stands right behind a column, which counts bytes; or None."""
+    found = NAMED.search(line.encode().decode("latin-1"), column - 1, column - 1 + NEAR + len(draw.SWITCH) + 8)
+    return int(found[1]) if found and found.start() - (column - 1) <= NEAR else None
 
 
 class Build:
@@ -128,16 +136,25 @@ class Build:
         return programs, planted
 
     def guilty(self, output, planted):
-        """The sites in lines in which the compiler finds fault; failing these, those of such a file."""
+        """The sites right behind what the compiler faults; failing these, those in such a line, or in such a file."""
         errors = set()
         mentioned = set()
+        named = set()
         for found in PLACE.finditer(output):
             try:
                 file = (self.folder / found["file"]).resolve().relative_to(self.tree).as_posix()
             except ValueError:
                 continue
             place = (file, int(found["line"]))
-            (errors if found["what"].startswith(("error", "fatal")) else mentioned).add(place)
+            if not found["what"].startswith(("error", "fatal")):
+                mentioned.add(place)
+                continue
+            errors.add(place)
+            lines = (self.tree / file).read_text(encoding="utf-8").split("\n")
+            named.add(named_at(lines[place[1] - 1], int(found["column"])))
+        hit = [site for site in planted if site.number in named]
+        if hit:
+            return hit
         for places in (errors, mentioned):
             hit = [site for site in planted
                    if any(site.file == file and site.line <= line <= site.last_line for file, line in places)]

@@ -118,7 +118,7 @@ EXPECTED = [
     (27, "relation", "place < other.place", "place <= other.place", "survived"),
     (6, "condition", "count_ >= kMax", "negated", "caught"),
     (6, "relation", "count_ >= kMax", "count_ > kMax", "caught"),
-    (6, "boundary", "kMax", "kMax - 1", "caught"),
+    (6, "boundary", "count_ >= kMax", "count_ >= kMax - 1", "caught"),
     (7, "condition", "return false", "return true", "caught"),
     (9, "statement", "items_[count_] = item;", "dropped", "caught"),
     (10, "statement", "++count_;", "dropped", "caught"),
@@ -127,11 +127,11 @@ EXPECTED = [
     (15, "statement", "++news_;", "dropped", "survived"),
     (18, "statement", "count_ = 0;", "dropped", "survived"),
     (24, "relation", "place < count_", "place <= count_", "survived"),
-    (24, "boundary", "count_", "count_ - 1", "caught"),
+    (24, "boundary", "place < count_", "place < count_ - 1", "caught"),
     (26, "statement", "total += items_[place];", "dropped", "caught"),
     (32, "boundary", "news_ + 1", "news_ + 0", "not reached"),
     (36, "relation", "count_ > 0", "count_ >= 0", "survived"),
-    (36, "boundary", "0", "0 + 1", "survived"),
+    (36, "boundary", "count_ > 0", "count_ > 0 + 1", "survived"),
     (37, "statement", "--count_;", "dropped", "caught"),
 ]
 # What is found, too, and does not compile: a Rank has one relation.

@@ -315,10 +315,13 @@ class Finder:
                   self.text[a[1]:operator.start] + operator.text + self.text[operator.end:b[0]], (*b, False), "))"])
         if operator.text in SHIFT_OF_RIGHT:
             shift = SHIFT_OF_RIGHT[operator.text]
+            whole = self.shown(a[0], b[1])
             if self.is_number(index + 1, right):
-                self.shift(index + 1, right, shift)
+                self.shift(index + 1, right, shift, whole, f"{whole} {shift} 1")
             elif self.is_number(left, index - 1):
-                self.shift(left, index - 1, "+" if shift == "-" else "-")
+                other = "+" if shift == "-" else "-"
+                self.shift(left, index - 1, other, whole,
+                           f"{self.shown(*a)} {other} 1 {operator.text} {self.shown(*b)}")
 
     def is_number(self, first, last):
         """Whether an operand is a count, as far as its name tells."""
@@ -329,10 +332,9 @@ class Finder:
             place -= 2
         return self.tokens[place].kind == "name" and bool(COUNTED.search(self.tokens[place].text))
 
-    def shift(self, first, last, sign):
-        start, end = self.tokens[first].start, self.tokens[last].end
-        self.add("boundary", first, last, f"{self.shown(start, end)} {sign} 1",
-                 ["((", (start, end, False), f") {sign} ({ASK} ? 1 : 0))"])
+    def shift(self, first, last, sign, original, changed):
+        piece = (self.tokens[first].start, self.tokens[last].end, False)
+        self.add("boundary", first, last, changed, ["((", piece, f") {sign} ({ASK} ? 1 : 0))"], original)
 
     def sum(self, index):
         number = self.tokens[index + 1]
@@ -356,12 +358,14 @@ class Finder:
         left = self.operand_before(index, stops)
         if left is None or right is None:
             return
-        sides = [(index + 1, right)]
+        original, before, after = (self.shown(self.tokens[first].start, self.tokens[last].end) for first, last in (
+            (left, right), (left, index - 1), (index + 1, right)))
+        sides = [(index + 1, right, before)]
         if self.tokens[left - 1].text != operator:
-            sides.append((left, index - 1))
-        for first, last in sides:
+            sides.append((left, index - 1, after))
+        for first, last, kept in sides:
             piece = (self.tokens[first].start, self.tokens[last].end, False)
-            self.add("condition", first, last, "term dropped", [wrap, piece, "))"])
+            self.add("condition", first, last, kept, [wrap, piece, "))"], original)
 
     def negate(self, opener):
         closer = self.tokens[opener].match
