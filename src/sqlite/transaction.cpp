@@ -58,8 +58,9 @@ void Transaction::rollback() noexcept {
   if (sqlite3_get_autocommit(connection_.handle()) == 0) {
     try {
       Query(rollback_).run();
-    } catch (const Error&) {
-      // An I/O error there leaves nothing to undo. Without the memory to run it, the next transaction begins with it.
+    } catch (...) {
+      // An I/O error leaves nothing to undo. Where memory is short, even for the error's text, the next transaction begins
+      // with the rollback.
     }
   }
 }
