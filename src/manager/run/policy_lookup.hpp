@@ -36,7 +36,7 @@ private:
     std::string id;
     std::string type;
   };
-  struct Lane {
+  struct SessionNames {
     delivery::PeerKey peer;
     std::string session;
   };
@@ -46,7 +46,7 @@ private:
 
   const OutboxOptions& options_;
   std::unordered_map<delivery::PeerKey, std::string> peers_;
-  std::unordered_map<delivery::SessionKey, Lane> lanes_;
+  std::unordered_map<delivery::SessionKey, SessionNames> sessions_;
   std::unordered_map<delivery::MessageKey, Named> messages_;
 };
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "ackbox/claim.hpp"
-#include "delivery/machine.hpp"
+#include "delivery/pending_step.hpp"
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/step_events.hpp"
 #include "manager/run/step_job.hpp"
@@ -69,7 +69,7 @@ private:
   [[nodiscard]] delivery::Now now() const;
   void forgetSettled();
   [[nodiscard]] Standing standingOf(const ClaimToken& token) const;
-  /// The caller's word on one claim; `pending_` grows by what follows from it.
+  /// The caller's answer to one claim; `pending_` grows by what follows from it.
   void decide(Number number, const SendReport& report);
   /// What became of a claim that was decided, after its commit.
   SettleStatus statusOf(Number number);
@@ -78,7 +78,6 @@ private:
   /// decided waits in `pending_`.
   bool commit(Look look, std::vector<Claim>& taken);
   void commitDecided();
-  void undoClaims(delivery::Actions& actions);
   void addTaken(StepJob& step, std::vector<Claim>& taken);
   void addPeers(std::span<const store::PeerRow> peers);
   void keepStatuses(const StepJob& step);
@@ -97,7 +96,7 @@ private:
   std::unordered_map<Number, std::pair<delivery::MessageKey, std::optional<SettleStatus>>> decided_;
   // Taken back while their callers had them.
   std::unordered_set<Number> recovered_;
-  delivery::Actions pending_;
+  delivery::PendingStep pending_;
   Number lastNumber_ = 0;
   // Of this opening; claims before it are late.
   Number firstNumber_ = 1;
