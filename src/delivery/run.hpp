@@ -93,8 +93,9 @@ public:
   void stop(const Now& now, RunActions& actions);
 
   /// Something threw while an event or an action was handled: what the run knows may be half changed, so it does
-  /// nothing more. Returns true if it has ended with that; otherwise the store still has something of it, whose end
-  /// is to be reported as ever, and ends the run. What was decided and not committed is found again in the file.
+  /// nothing more. Returns true if it has ended with that; otherwise the store still has something of it; the end
+  /// of that is to be reported as ever, and ends the run. What was decided and not committed is found again in the
+  /// file.
   [[nodiscard]] bool breakOff(const std::error_code& error) noexcept;
 
   [[nodiscard]] bool isContinuous() const noexcept { return !isPass(); }

@@ -180,7 +180,7 @@ void Core::start() {
     return;
   }
   if (ownThread_.joinable()) {
-    // It is this one, in a callback after its run's end: nobody could wait for it here.
+    // It is this one, in a callback after its run's end: it cannot wait for itself.
     ownThread_.detach();
   }
   const std::shared_ptr<Engine> begun = adopt(context->get_executor(), delivery::RunMode::continuous, RunThread::own);
@@ -257,7 +257,7 @@ void Core::endPull() noexcept {
   pulling_ = false;
 }
 
-// Not on the writer's thread, which those who claim wait for.
+// Not on the writer's thread, for which callers that claim wait.
 void Core::yieldToRun() {
   if (!writer_.runsInThisThread()) {
     puller_->yieldToRun();
@@ -326,7 +326,7 @@ DrainReport Core::drain(bool untilIdle) {
     joinOwnThread(lock);
     pass = adopt(context.get_executor(), untilIdle ? delivery::RunMode::untilIdle : delivery::RunMode::once,
                  RunThread::own);
-    // Under the lock, so that nobody's stop comes before it.
+    // Under the lock, so that no stop comes before it.
     pass->begin(
         [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
   }
@@ -337,7 +337,7 @@ DrainReport Core::drain(bool untilIdle) {
         context.run_one();
       }
     } catch (...) {
-      // The caller is told; nobody else is to wait for this pass.
+      // The exception is for the caller; no other thread may wait for this pass.
       runEnded({});
       throw;
     }
@@ -368,23 +368,24 @@ bool Core::ack(std::string_view messageId) {
   return true;
 }
 
-void Core::laterWord(const store::Store::AckEventOutcome& told, const FrameResult& word) {
+void Core::ackEventCommitted(const store::Store::AckEventOutcome& outcome, const FrameResult& result) {
   using Kind = store::Store::AckEventOutcome::Kind;
-  if (told.kind == Kind::recalled) {
-    withEngine([&](Engine& running) { running.recalledOutside(told.message.session, told.message.key); });
+  if (outcome.kind == Kind::recalled) {
+    withEngine([&](Engine& running) { running.recalledOutside(outcome.message.session, outcome.message.key); });
     return;
   }
-  if (told.kind != Kind::settled) {
+  if (outcome.kind != Kind::settled) {
     return;
   }
-  const MessageEvent base{told.message.messageId, told.peer, told.session, told.message.sequence};
-  if (word.outcome == Outcome::ack) {
-    settledOutside(told.message, [event = AckedEvent{base, word.duplicate, word.result}](EventHub& events) {
+  const MessageEvent base{outcome.message.messageId, outcome.peer, outcome.session, outcome.message.sequence};
+  if (result.outcome == Outcome::ack) {
+    settledOutside(outcome.message, [event = AckedEvent{base, result.duplicate, result.result}](EventHub& events) {
       events.acked.emit(event);
     });
   } else {
-    FailedEvent event{base, word.code.empty() ? "rejected" : word.code, word.detail.empty() ? word.code : word.detail};
-    settledOutside(told.message, [failed = std::move(event)](EventHub& events) { events.failed.emit(failed); });
+    FailedEvent event{base, result.code.empty() ? "rejected" : result.code,
+                      result.detail.empty() ? result.code : result.detail};
+    settledOutside(outcome.message, [failed = std::move(event)](EventHub& events) { events.failed.emit(failed); });
   }
 }
 

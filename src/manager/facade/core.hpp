@@ -98,8 +98,8 @@ public:
   bool ack(std::string_view messageId);
   /// A message was settled outside the run: the run forgets it, and `emit` is called where the run emits its events.
   void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& emit);
-  /// A peer's later word was committed: events and the run follow it.
-  void laterWord(const store::Store::AckEventOutcome& told, const FrameResult& word);
+  /// A peer's ACK event was committed: events and the run follow it.
+  void ackEventCommitted(const store::Store::AckEventOutcome& outcome, const FrameResult& result);
   /// Whether a run is under way; asked without a reference to it, which could outstay it.
   [[nodiscard]] bool running() const;
 
@@ -164,8 +164,8 @@ private:
   std::shared_ptr<Sender> sender_;
   // Weak: the run keeps itself alive through its pending work, and ends with its executor at the latest.
   std::weak_ptr<Engine> engine_;
-  // The runs so far, of which the last may be under way, and up to which of them all have ended. Who waits for a run
-  // waits for its number: the next one may have its address.
+  // The runs so far, of which the last may be under way, and up to which of them all have ended. A thread that waits
+  // for a run waits for its number: the next one may have its address.
   std::uint64_t lastRun_ = 0;
   std::uint64_t endedRun_ = 0;
   std::thread ownThread_;

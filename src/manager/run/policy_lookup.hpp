@@ -27,7 +27,7 @@ public:
   void addPeer(delivery::PeerKey peer, std::string_view name);
   /// Fills in the sessions' policies.
   void introduce(std::span<delivery::SessionInfo> sessions);
-  /// The message goes out; `settled` when the machine has been told what came of it.
+  /// The message goes out; `settled` when the machine has taken in its answer.
   void sending(delivery::MessageKey key, const OutboundFrame& frame);
   void settled(delivery::MessageKey key);
 

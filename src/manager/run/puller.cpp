@@ -471,7 +471,7 @@ void Puller::keepStatuses(const StepJob& step) {
   }
 }
 
-// One thread at a time, in the order of the commits; a callback that claims or settles finds its own events told by
+// One thread at a time, in the order of the commits; a callback that claims or settles finds its own events emitted by
 // the call that it came from.
 void Puller::announce() {
   std::unique_lock lock(announceMutex_);

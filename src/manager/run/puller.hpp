@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ackbox/claim.hpp"
+#include "ackbox/run_report.hpp"
 #include "delivery/pending_step.hpp"
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/step_events.hpp"
@@ -26,7 +27,7 @@ namespace ackbox::manager {
 
 class Core;
 
-/// Messages for callers who deliver by themselves: the same machine as a run's decides, with the caller in the
+/// Messages for callers that deliver by themselves: the same machine as a run's decides, with the caller in the
 /// sender's place, so that order, retries, deadlines and peers' health are the same. One message a request, so that
 /// each is settled in its own right.
 ///
