@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "manager/facade/jobs.hpp"
@@ -193,11 +194,21 @@ void Core::start() {
   ownThread_ = std::thread([core = shared_from_this(), context] { core->serve(*context); });
 }
 
-// What a sender's handler throws takes nothing else with it: the context goes on with the next. A run's own handlers
-// throw nothing: what is thrown in one ends the run, see `Engine::breakOff`.
+// What a sender's handler throws takes nothing else with it: the context goes on with the next. The run's own handlers
+// throw only for want of memory, outside its events: a timer or a wake-up of the run is lost then, so the run ends.
 void Core::serve(boost::asio::io_context& context) noexcept {
   while (!context.stopped()) {
-    guarded([&context] { context.run(); });
+    guarded([&] {
+      try {
+        context.run();
+      } catch (const std::bad_alloc&) {
+        const std::shared_ptr<Engine> run = engine();
+        if (!run) {
+          throw;
+        }
+        run->breakOff(std::current_exception());
+      }
+    });
   }
 }
 

@@ -74,6 +74,9 @@ public:
   /// With the lock on the run's end held alone: answers find the run no more.
   void shut() noexcept { link_->engine.reset(); }
 
+  /// On the strand: something threw that the run may depend on. It ends as soon as the store has nothing of it.
+  void breakOff(const std::exception_ptr& thrown) noexcept;
+
   /// After the end: what a run that ended by itself did.
   [[nodiscard]] DrainReport drained() const;
   /// After the end: why it ended early, if it did.
@@ -111,7 +114,6 @@ private:
   // The same on the strand, later.
   template <typename Work>
   void post(Work work);
-  void breakOff(const std::exception_ptr& thrown) noexcept;
 
   // --- Events.
   void takeCommits();

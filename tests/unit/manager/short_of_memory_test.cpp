@@ -65,7 +65,9 @@ struct ShortSender final : Sender {
   void asyncSend(SendRequest request, SendHandler handler) override {
     SendReport report = ScriptedSender::all(request, Outcome::ack);
     handler(std::move(report));
-    allocationsLeft = failsAfter.exchange(-1);
+    if (const int after = failsAfter.exchange(-1); after >= 0) {
+      allocationsLeft = after;
+    }
   }
   std::atomic<int> failsAfter{-1};
 };
