@@ -174,6 +174,8 @@ struct Settlement {
   /// The recalls that were known when the row was claimed. If its session's rows were put back since, the peer has
   /// forgotten what it said: an `ack` or `defer` then only gives the row back.
   std::int64_t recalls = std::numeric_limits<std::int64_t>::max();
+  /// The answer itself reported the peer's reset: it is from after the reset, and counts whatever `recalls` is.
+  bool isAfterReset = false;
 };
 
 /// The end of a session's claim.

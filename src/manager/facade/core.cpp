@@ -344,8 +344,8 @@ bool Core::ack(std::string_view messageId) {
   return true;
 }
 
-void Core::laterWord(const store::Store::AckEventOutcome& told, const FrameResult& word) {
-  using Kind = store::Store::AckEventOutcome::Kind;
+void Core::laterWord(const store::AckEventOutcome& told, const FrameResult& word) {
+  using Kind = store::AckEventOutcome::Kind;
   if (told.kind == Kind::recalled) {
     withEngine([&](Engine& running) { running.recalledOutside(told.message.session, told.message.key); });
     return;
@@ -369,6 +369,7 @@ Stats Core::stats() const {
   Stats stats = reader_.stats();
   stats.refusedUnauthenticated += unwritten.unauthenticated;
   stats.refusedForbidden += unwritten.forbidden;
+  store_.latencies().describe(stats.enqueueToAck, clock().steadyNow());
   return stats;
 }
 

@@ -96,7 +96,7 @@ public:
   /// A message was settled outside the run: the run forgets it, and `tell` tells subscribers where the run would.
   void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell);
   /// A peer's later word was committed: events and the run follow it.
-  void laterWord(const store::Store::AckEventOutcome& told, const FrameResult& word);
+  void laterWord(const store::AckEventOutcome& told, const FrameResult& word);
   /// Whether a run is under way; asked without a reference to it, which could outstay it.
   [[nodiscard]] bool running() const;
 

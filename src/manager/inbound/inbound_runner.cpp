@@ -92,7 +92,7 @@ void InboundRunner::poll(Todo& todo) {
         self->core_->writer(), false,
         [after](store::Store& store) {
           if (store.anyOwnerDead()) {
-            store.buryDeadOwners();
+            store.releaseDeadOwners();
           }
           return Found{store.inbox().rowsAfter(after, kRowsPerPoll), store.shared()};
         },

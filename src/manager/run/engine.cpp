@@ -100,7 +100,7 @@ void Engine::discover() {
       core_->writer(), false,
       [](store::Store& store) {
         store.restartDiscovery();
-        store.buryDeadOwners();
+        store.releaseDeadOwners();
         return std::vector<store::PeerRow>(store.peers().begin(), store.peers().end());
       },
       [link = handoff()](const std::error_code& error, std::vector<store::PeerRow> peers) {

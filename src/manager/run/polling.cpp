@@ -35,7 +35,7 @@ void Engine::poll() {
       [](store::Store& store) {
         store.purgeAcked(kPurgedPerPoll);
         if (store.anyOwnerDead()) {
-          store.buryDeadOwners();
+          store.releaseDeadOwners();
         }
         store.advanceOldest(kLooksPerPoll);
         const bool untidy = store.tidy();

@@ -28,7 +28,7 @@ public:
     if (restarts_) {
       store.restartDiscovery();
     }
-    buried = looks_ && store.anyOwnerDead() ? store.buryDeadOwners() : 0;
+    buried = looks_ && store.anyOwnerDead() ? store.releaseDeadOwners() : 0;
     step_.run(store);
     owner = store.owner();
     peers.assign(store.peers().begin(), store.peers().end());
@@ -196,8 +196,9 @@ RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
     RecoverReport report;
     if (!machine_) {
       // A run may be under way, and is the one that looks for rows.
-      report.deadOwners = commitBlocking(
-          core_.writer(), false, [](store::Store& store) { return store.anyOwnerDead() ? store.buryDeadOwners() : 0; });
+      report.deadOwners = commitBlocking(core_.writer(), false, [](store::Store& store) {
+        return store.anyOwnerDead() ? store.releaseDeadOwners() : 0;
+      });
       return report;
     }
     std::vector<Number> stuck;

@@ -40,7 +40,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
   void run(store::Store& store) override {
     resets.clear();
     for (const delivery::PeerIdentity& news : actions.news) {
-      if (std::optional<PeerResetEvent> event = store.hear(news)) {
+      if (std::optional<PeerResetEvent> event = store.recordIdentity(news)) {
         resets.push_back(*std::move(event));
       }
     }

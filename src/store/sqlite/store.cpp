@@ -30,39 +30,59 @@ namespace {
 /// The parts whose statements need the tables.
 struct Parts {
   Parts(Connection& connection, Transaction& transaction, const OutboxOptions& options,
-        std::shared_ptr<Liveness> liveness)
+        std::shared_ptr<Liveness> liveness, LatencyWindow& window)
       : counters(connection.handle(), connection.prefix()),
         states(connection.handle(), connection.prefix()),
-        tails(connection.handle(), connection.prefix(), counters, states),
+        lazyRows(connection.handle(), connection.prefix(), counters, states),
         oldest(connection.handle(), connection.prefix(), counters),
-        inFlight(connection),
+        inFlight(connection, states),
         shares(connection.handle(), connection.prefix(), counters),
-        context{connection, counters, states,  tails,          oldest,         inFlight,
-                claimCache, shares,   options, *options.clock, *options.random},
+        latencies(window, *options.clock),
+        rows(connection.handle(), connection.prefix()),
+        gathered(rows, claimCache),
+        context{connection, counters,  states,   lazyRows, oldest,         inFlight,       claimCache,
+                shares,     latencies, gathered, options,  *options.clock, *options.random},
+        discovery(context, transaction),
         peers(context),
-        memory(context, peers),
+        peerResets(context, peers, discovery),
         holds(context),
-        outbox(context, peers),
+        outbox(context, peers, rows, discovery),
         claims(context),
-        settles(context, holds),
+        settles(context, holds, peerResets),
         deadLetters(context, outbox, settles, holds),
         marks(context),
         inbox(context),
         owners(context, std::move(liveness)),
-        discovery(context, transaction),
         vacuum(connection),
-        selectMeta(connection.prepare("SELECT epoch,recalls FROM #meta")) {}
+        selectEpoch(connection.prepare("SELECT epoch FROM #meta")) {}
+
+  template <typename Step>
+  void forward(const Step& step) {
+    for (WriteBack* const part : writeBacks) {
+      step(*part);
+    }
+  }
+  template <typename Step>
+  void backward(const Step& step) {
+    for (auto part = writeBacks.rbegin(); part != writeBacks.rend(); ++part) {
+      step(**part);
+    }
+  }
 
   Counters counters;
   SessionStates states;
-  LazySessionRows tails;
+  LazySessionRows lazyRows;
   Oldest oldest;
   InFlight inFlight;
   ClaimCache claimCache;
   SenderShares shares;
+  AckLatencies latencies;
+  OutboxRows rows;
+  GatheredRows gathered;
   Context context;
+  Discovery discovery;
   Peers peers;
-  PeerResets memory;
+  PeerResets peerResets;
   Holds holds;
   Outbox outbox;
   Claims claims;
@@ -71,9 +91,36 @@ struct Parts {
   InboundMarks marks;
   Inbox inbox;
   Owners owners;
-  Discovery discovery;
   Vacuum vacuum;
-  Statement selectMeta;
+  Statement selectEpoch;
+
+  /// All memory that runs ahead of the file. The order is that of a commit.
+  const std::vector<WriteBack*> writeBacks = {
+      // New rows come first: what follows looks at the outbox's rows.
+      &gathered,
+      // Claims name rows and sessions. What was acknowledged goes from here into the sessions' states.
+      &inFlight,
+      // Tails and gauges of sessions go from here, and from the counters, into the sessions' states.
+      &lazyRows,
+      // So all changes of a session are written as one row.
+      &states,
+      // Marks of inbound frames, and what they make their senders' shares.
+      &marks,
+      &shares,
+      // Looks at the rows that are left, and moves a counter.
+      &oldest,
+      // After all that counts. Only now is known whether the gauges must be counted anew.
+      &counters,
+      // The others write nothing. These hand over what is committed: latencies to the window, rows to discovery, and
+      // then recalls, for which discovery starts over.
+      &latencies,
+      &outbox,
+      &peerResets,
+      // These only remember what was read.
+      &claimCache,
+      &holds,
+      &owners,
+  };
 };
 
 /// While it lives, the connection waits for no lock.
@@ -108,47 +155,24 @@ OutboxOptions complete(OutboxOptions options) {
 struct Store::Body {
   explicit Body(const StoreOptions& storeOptions);
 
-  /// The parts, with all enqueued rows in their table: for whatever looks at it.
-  Parts& written() {
-    parts->outbox.flush();
-    return *parts;
-  }
   void open(std::shared_ptr<Liveness> liveness);
-  void readMeta();
-  void notice(std::int64_t nowRecalled) noexcept;
-  void reload();
-  void requireForward(std::uint64_t epochNow);
-  void forgetAll() noexcept;
+  void readEpoch();
   RepairReport recount(bool byHand);
-  void flushClaims();
 
   // Constant after construction.
   const OutboxOptions options;
   Connection connection;
   Checkpointer checkpointer;
   Transaction transaction;
+  LatencyWindow latencies;
   std::unique_ptr<Parts> parts;
   std::string origin;
 
   // As of the last `begin`.
   std::uint64_t epoch = 0;
-  // The same, and what this transaction makes of it.
-  std::int64_t recalls = 0;
-  std::optional<std::int64_t> recallsNow;
   // As of the last commit that was seen: neither ever falls.
   std::uint64_t epochSeen = 0;
   std::int64_t lastKeySeen = 0;
-
-  /// What a nested scope puts back when it is undone.
-  struct Scope {
-    Counters::Changes changes;
-    std::size_t storedRows;
-    std::size_t superseded;
-    std::size_t tails;
-  };
-  std::vector<Scope> scopes;
-  // Taken away by transactions that are committed, and not asked for yet.
-  std::size_t supersededBefore = 0;
 };
 
 Store::Body::Body(const StoreOptions& storeOptions)
@@ -162,9 +186,9 @@ Store::Body::Body(const StoreOptions& storeOptions)
     open(storeOptions.liveness ? storeOptions.liveness
                                : kernelLiveness(store::ownersFile(connection.handle(), connection.prefix()),
                                                 sqlite3_db_filename(connection.handle(), "main")));
-    parts->states.flush();
-    parts->counters.writeAll();
+    parts->forward([](WriteBack& part) { part.flushAll(); });
     transaction.commit();
+    parts->forward([](WriteBack& part) { part.committed(); });
   } catch (...) {
     transaction.rollback();
     throw;
@@ -175,7 +199,9 @@ Store::Body::Body(const StoreOptions& storeOptions)
 void Store::Body::open(std::shared_ptr<Liveness> liveness) {
   const std::int64_t version = schemaVersion(connection.handle(), connection.prefix());
   requireUsable(version, options.createSchema);
-  migrate(connection.handle(), connection.prefix(), version);
+  if (version == 0) {
+    createTables(connection.handle(), connection.prefix());
+  }
   Statement identify = connection.prepare(
       "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
   Query(identify, randomUuid(*options.random)).run();
@@ -184,103 +210,40 @@ void Store::Body::open(std::shared_ptr<Liveness> liveness) {
   query.next();
   origin = query.text(0);
 
-  parts = std::make_unique<Parts>(connection, transaction, options, std::move(liveness));
-  readMeta();
-  parts->tails.catchUp();
+  parts = std::make_unique<Parts>(connection, transaction, options, std::move(liveness), latencies);
+  parts->backward([](WriteBack& part) { part.begun(true); });
+  readEpoch();
   parts->peers.configure();
   parts->owners.registerSelf();
-  parts->owners.buryDead();
+  parts->owners.releaseDead();
 }
 
-void Store::Body::readMeta() {
-  std::int64_t nowRecalled = 0;
+// What is in memory, and which rows were discovered, is of another file when a backup is written over one in use.
+void Store::Body::readEpoch() {
   {
-    Query query(parts->selectMeta);
+    Query query(parts->selectEpoch);
     query.next();
-    requireForward(query.as<std::uint64_t>(0));
     epoch = query.as<std::uint64_t>(0);
-    nowRecalled = query.integer(1);
   }
-  notice(nowRecalled);
-}
-
-// What is in memory, and what was told of rows, is of another file when a backup is written over one that is in use.
-void Store::Body::requireForward(std::uint64_t epochNow) {
-  const std::int64_t lastKeyNow = parts->counters.writtenLastKey();
-  if (epochNow < epochSeen || lastKeyNow < lastKeySeen) {
+  const std::int64_t lastKey = parts->counters.writtenLastKey();
+  if (epoch < epochSeen || lastKey < lastKeySeen) {
     throw Error(Errc::databaseError,
                 "the file went back to an earlier state while this process had it open: restart the process, with the "
                 "newer file if there is one");
   }
-  epochSeen = epochNow;
-  lastKeySeen = lastKeyNow;
-}
-
-// Whoever puts old rows back tells nobody of them.
-void Store::Body::notice(std::int64_t nowRecalled) noexcept {
-  parts->context.recallsMade = nowRecalled;
-  if (std::exchange(recalls, nowRecalled) != nowRecalled) {
-    parts->discovery.retell(nowRecalled);
-  }
-}
-
-void Store::Body::reload() {
-  parts->outbox.forgetSessions();
-  parts->counters.forget();
-  parts->states.forget();
-  parts->tails.forget();
-  parts->oldest.forget();
-  parts->inFlight.forget();
-  parts->claimCache.forget();
-  parts->owners.refresh();
-  parts->holds.refresh();
-  readMeta();
-  parts->marks.forget();
-  parts->shares.forget();
-}
-
-void Store::Body::flushClaims() {
-  parts->inFlight.claims.flush();
-  parts->inFlight.flushConfirmed(parts->states);
+  epochSeen = epoch;
+  lastKeySeen = lastKey;
 }
 
 RepairReport Store::Body::recount(bool byHand) {
-  Parts& all = written();
-  all.tails.writeAll();
-  all.marks.flush();
-  all.shares.flush();
-  all.states.flush();
-  all.counters.writeAll();
+  parts->forward([](WriteBack& part) { part.flushAll(); });
   RepairReport report = store::recount(connection.handle(), connection.prefix(), byHand);
-  all.outbox.forgetSessions();
-  all.counters.forget();
-  all.states.forget();
-  all.tails.forget();
-  all.oldest.forget();
-  all.claimCache.forget();
-  all.marks.forget();
-  all.shares.forget();
+  parts->backward([](WriteBack& part) { part.forget(); });
   if (report.mended != 0) {
-    Query query(all.selectMeta);
-    query.next();
-    recallsNow = query.integer(1);
+    // Rows may be live that nobody has discovered.
+    parts->peerResets.refresh();
   }
   return report;
-}
-
-void Store::Body::forgetAll() noexcept {
-  scopes.clear();
-  recallsNow.reset();
-  parts->outbox.forgetSessions();
-  parts->outbox.forgetAfter(0, supersededBefore);
-  parts->counters.forget();
-  parts->states.forget();
-  parts->tails.forget();
-  parts->oldest.forget();
-  parts->inFlight.forget();
-  parts->claimCache.forget();
-  parts->marks.forget();
-  parts->shares.forget();
 }
 
 Store::Store(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
@@ -291,9 +254,8 @@ Store::~Store() {
   }
   try {
     begin(false);
-    body_->parts->owners.leave();
-    body_->parts->tails.writeAll();
-    body_->parts->counters.writeAll();
+    body_->parts->owners.unregisterSelf();
+    body_->parts->forward([](WriteBack& part) { part.flushAll(); });
     commit();
   } catch (const std::exception&) {
     // The next opener finds this owner dead and does the same.
@@ -302,16 +264,16 @@ Store::~Store() {
 
 void Store::begin(bool durable, bool patient) {
   const bool fullSync = durable && body_->options.durability == Durability::powerCut;
-  std::optional<NoBusyTimeout> impatience;
+  std::optional<NoBusyTimeout> noBusyTimeout;
   if (!patient) {
-    impatience.emplace(body_->connection.handle(), body_->options);
+    noBusyTimeout.emplace(body_->connection.handle(), body_->options);
   }
   const bool isChanged = body_->transaction.begin(fullSync);
   try {
+    body_->parts->backward([isChanged](WriteBack& part) { part.begun(isChanged); });
     if (isChanged) {
-      body_->reload();
+      body_->readEpoch();
     }
-    body_->parts->tails.catchUp();
   } catch (...) {
     rollback();
     throw;
@@ -319,43 +281,29 @@ void Store::begin(bool durable, bool patient) {
 }
 
 void Store::commit() {
+  Parts& parts = *body_->parts;
   std::int64_t lastKey = 0;
   try {
-    body_->written();
-    body_->parts->tails.flush();
-    body_->parts->marks.flush();
-    body_->parts->shares.flush();
-    body_->parts->outbox.forgetTooMany();
-    body_->flushClaims();
-    body_->parts->states.flush();
-    body_->parts->oldest.advanceIfDue();
-    body_->parts->counters.flush();
-    if (body_->parts->counters.isDoubtful()) {
+    parts.forward([](WriteBack& part) { part.flush(); });
+    if (parts.counters.isDoubtful()) {
       body_->recount(false);
     }
-    lastKey = body_->parts->counters.writtenLastKey();
+    lastKey = parts.counters.writtenLastKey();
     body_->transaction.commit();
   } catch (...) {
     rollback();
     throw;
   }
   body_->lastKeySeen = lastKey;
-  body_->parts->inFlight.claims.committed();
-  body_->scopes.clear();
-  body_->parts->discovery.publish(body_->parts->outbox.stored());
-  if (const auto recalls = std::exchange(body_->recallsNow, std::nullopt)) {
-    body_->notice(*recalls);
-  }
-  body_->supersededBefore = body_->parts->outbox.superseded().size();
-  body_->parts->outbox.forgetAfter(0, body_->supersededBefore);
+  parts.forward([](WriteBack& part) { part.committed(); });
   body_->checkpointer.checkpointIfDue();
 }
 
 void Store::rollback() noexcept {
   body_->transaction.rollback();
-  // What was read of it, such as who else has the file open, is read again.
+  // What was read in it, such as which processes have the file open, is read again.
   body_->transaction.doubtVersion();
-  body_->forgetAll();
+  body_->parts->backward([](WriteBack& part) { part.rolledBack(); });
 }
 
 bool Store::inTransaction() const noexcept {
@@ -372,60 +320,46 @@ Fill Store::fill() {
 }
 
 std::vector<SupersededMessage> Store::takeSuperseded() {
-  body_->supersededBefore = 0;
   return body_->parts->outbox.takeSuperseded();
 }
 
 ClaimReply Store::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
                         std::uint64_t bytesMax) {
-  return body_->written().claims.claim(sessions, recalls, bytesMax);
+  return body_->parts->claims.claim(sessions, recalls, bytesMax);
 }
 
 std::vector<std::optional<SettledMessage>> Store::settle(std::span<const delivery::Settlement> settlements) {
-  Parts& parts = body_->written();
-  std::vector<std::optional<SettledMessage>> settled = parts.settles.settle(settlements);
-  if (const std::set<delivery::SessionKey> returned = parts.settles.takeReturned(); !returned.empty()) {
-    // Whoever has decided what comes next took them for settled.
-    parts.memory.recall(returned);
-    body_->recallsNow = parts.memory.recalls();
-  }
-  return settled;
+  return body_->parts->settles.settle(settlements);
 }
 
 void Store::release(std::span<const delivery::SessionRelease> releases) {
-  body_->parts->claims.release(releases);
+  body_->parts->claims.endClaims(releases);
 }
 
 void Store::recordPeer(const delivery::PeerRecord& record) {
   body_->parts->peers.record(record);
 }
 
-std::optional<PeerResetEvent> Store::hear(const delivery::PeerIdentity& news) {
-  std::optional<PeerResetEvent> event = body_->written().memory.hear(news);
-  body_->recallsNow = body_->parts->memory.recalls();
-  return event;
+std::optional<PeerResetEvent> Store::recordIdentity(const delivery::PeerIdentity& identity) {
+  return body_->parts->peerResets.recordIdentity(identity);
 }
 
-std::optional<Store::AckedById> Store::ackById(std::string_view messageId) {
-  return body_->written().settles.ackById(messageId);
+std::optional<AckedById> Store::ackById(std::string_view messageId) {
+  return body_->parts->settles.ackById(messageId);
 }
 
-Store::AckEventOutcome Store::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                            const FrameResult& word, std::string_view origin) {
-  return body_->written().settles.applyAckEvent(agent, messageId, sequence, word, origin);
+AckEventOutcome Store::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
+                                     const FrameResult& word, std::string_view origin) {
+  return body_->parts->settles.applyAckEvent(agent, messageId, sequence, word, origin);
 }
 
 std::size_t Store::purgeAcked(std::size_t limit) {
-  if (body_->parts->counters.value(Counter::retained) == 0) {
-    return 0;
-  }
-  return body_->written().settles.purgeAcked(limit, body_->options.clock->wallNow());
+  return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow());
 }
 
 std::size_t Store::purgeAcked(std::size_t limit, std::chrono::milliseconds age) {
   // The row says until when it is kept, which is the acknowledgement plus the retention.
-  return body_->written().settles.purgeAcked(limit,
-                                             body_->options.clock->wallNow() + body_->options.ackedRetention - age);
+  return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow() + body_->options.ackedRetention - age);
 }
 
 RepairReport Store::repair() {
@@ -435,7 +369,8 @@ RepairReport Store::repair() {
 }
 
 void Store::advanceOldest(std::size_t looks) {
-  body_->written().oldest.advance(looks);
+  body_->parts->gathered.flush();
+  body_->parts->oldest.advance(looks);
 }
 
 Vitals Store::vitals() {
@@ -458,7 +393,7 @@ bool Store::tidy() {
 }
 
 DeadLetters& Store::deadLetters() {
-  return body_->written().deadLetters;
+  return body_->parts->deadLetters;
 }
 
 Holds& Store::holds() noexcept {
@@ -522,31 +457,18 @@ ForgetReport Store::forgetSender(std::string_view source, std::optional<std::str
 }
 
 void Store::savepoint() {
-  // Handed over now, so that undoing the scope finds in the file what was in flight before.
-  InFlight& inFlight = body_->written().inFlight;
-  inFlight.claims.flush();
-  inFlight.flushConfirmed(body_->parts->states);
+  body_->parts->forward([](WriteBack& part) { part.scopeBegun(); });
   body_->transaction.savepoint();
-  body_->scopes.push_back({body_->parts->counters.changes(), body_->parts->outbox.stored().size(),
-                           body_->parts->outbox.superseded().size(), body_->parts->tails.mark()});
 }
 
 void Store::releaseSavepoint() {
   body_->transaction.releaseSavepoint();
-  body_->scopes.pop_back();
+  body_->parts->backward([](WriteBack& part) { part.scopeReleased(); });
 }
 
 void Store::rollbackToSavepoint() {
   body_->transaction.rollbackToSavepoint();
-  const Body::Scope scope = body_->scopes.back();
-  body_->scopes.pop_back();
-  body_->parts->outbox.forgetSessions();
-  body_->parts->outbox.forgetAfter(scope.storedRows, scope.superseded);
-  body_->parts->counters.restore(scope.changes);
-  body_->parts->tails.restore(scope.tails);
-  body_->parts->oldest.forget();
-  body_->parts->claimCache.forget();
-  body_->parts->inFlight.restore();
+  body_->parts->backward([](WriteBack& part) { part.scopeUndone(); });
 }
 
 void Store::guardTransaction(bool on) {
@@ -559,16 +481,16 @@ bool Store::transactionLost() const noexcept {
 
 NewRows Store::takeNewRows(std::size_t limit) {
   NewRows found = body_->parts->discovery.take(limit);
-  Holds& orders = body_->parts->holds;
+  Holds& holds = body_->parts->holds;
   try {
-    // After the rows, so that no row is told without the orders that came before it.
+    // After the rows, so that no row is discovered without the holds that came before it.
     if (body_->parts->discovery.hasScanned()) {
-      orders.refresh();
+      holds.refresh();
     }
-    found.holds = orders.tell();
+    found.holds = holds.takeChanged();
   } catch (const std::exception&) {
-    // The rows are taken; the next look tells the orders.
-    orders.restart();
+    // The rows are taken; the next call takes the holds.
+    holds.restart();
   }
   return found;
 }
@@ -586,8 +508,8 @@ bool Store::shared() const noexcept {
   return body_->parts->owners.shared();
 }
 
-std::size_t Store::buryDeadOwners() {
-  return body_->written().owners.buryDead();
+std::size_t Store::releaseDeadOwners() {
+  return body_->parts->owners.releaseDead();
 }
 
 bool Store::anyOwnerDead() {
@@ -616,6 +538,10 @@ std::filesystem::path Store::logFile() const {
 
 std::filesystem::path Store::ownersFile() const {
   return store::ownersFile(body_->connection.handle(), body_->connection.prefix());
+}
+
+const LatencyWindow& Store::latencies() const noexcept {
+  return body_->latencies;
 }
 
 std::uint64_t Store::epoch() const noexcept {

@@ -19,6 +19,8 @@
 #include "ackbox/sender.hpp"
 #include "ackbox/stats.hpp"
 #include "delivery/types.hpp"
+#include "store/latency_window.hpp"
+#include "store/types.hpp"
 
 namespace SQLite {
 class Database;
@@ -38,132 +40,6 @@ struct StoreOptions {
   /// How owners prove that they live; null: kernel locks in the sidecar file `<file>-ackbox-owners`, with
   /// `-<tablePrefix>` behind it for another prefix than the default.
   std::shared_ptr<Liveness> liveness;
-};
-
-/// A peer's row.
-struct PeerRow {
-  delivery::PeerKey key = 0;
-  std::string name;
-  std::string url;
-  std::string agent;
-  std::uint32_t maxRequests = 0;
-  /// Its own store as the file knows it: identity, and how often it was opened.
-  std::string store = {};
-  std::uint64_t storeEpoch = 0;
-};
-
-/// The whole of a claimed row, for the sender.
-struct ClaimedMessage {
-  delivery::SessionKey session = 0;
-  delivery::MessageKey key = 0;
-  OutboundFrame frame;
-};
-
-/// The answer to a claim: what the machine decides on, and what the sender carries.
-struct ClaimReply {
-  std::vector<delivery::SessionClaimed> sessions;
-  std::vector<ClaimedMessage> messages;
-  /// Of the messages, as `wireBytes` counts.
-  std::uint64_t bytes = 0;
-  /// The next one would have been too much: nothing behind it was looked at.
-  bool isFull = false;
-};
-
-/// Rows and sessions that the machine has not been told of, in key order.
-struct NewRows {
-  std::vector<delivery::SessionInfo> sessions;
-  std::vector<delivery::RowSeen> rows;
-  /// More are waiting: call again.
-  bool more = false;
-  /// The standing orders, when they have changed since they were told.
-  std::optional<delivery::HoldSnapshot> holds = {};
-  /// With these rows, all that were put back up to this number of recalls have been told; nothing: that is as before.
-  std::optional<std::int64_t> recalls = {};
-
-  [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !holds && !recalls; }
-};
-
-/// Who a message was, for the events; from a settlement that was applied.
-struct SettledMessage {
-  delivery::MessageKey key = 0;
-  delivery::SessionKey session = 0;
-  std::string messageId;
-  std::uint64_t sequence = 0;
-};
-
-/// A pending message that was taken away for another one.
-struct SupersededMessage {
-  SettledMessage message;
-  std::string peer;
-  std::string session;
-  std::string byMessageId;
-  std::uint64_t bySequence = 0;
-};
-
-/// What a full queue is measured by: live messages and their bytes of data.
-struct Fill {
-  std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;
-};
-
-/// What a health check looks at, as of a transaction.
-struct Vitals {
-  std::uint64_t live = 0;
-  std::uint64_t failed = 0;
-  /// When the oldest live row was enqueued; nothing when there is none, or nobody has looked that far yet.
-  std::optional<WallTime> oldestAt;
-};
-
-/// What identifies an inbound frame.
-struct InboundIdentity {
-  std::string_view source;
-  std::string_view id;
-  std::string_view origin;
-  std::string_view session;
-  std::uint64_t epoch = 0;
-  /// 0: outside any session; deduplicated by (source, id).
-  std::uint64_t sequence = 0;
-  std::uint64_t previousSequence = 0;
-  std::optional<WallTime> expiresAt;
-  /// Of its type and data, see `digestOf`.
-  std::uint64_t digest = 0;
-};
-
-/// Whether an inbound frame may take effect.
-enum class Admission : std::uint8_t {
-  take,
-  /// It took effect before.
-  duplicate,
-  /// Its predecessor has not been accepted here.
-  outOfSequence,
-  /// Its sender's store was restored from an older copy: a newer epoch was seen.
-  staleEpoch,
-  /// The same: its number belongs to another frame.
-  numberTaken,
-  /// Its id was used before with other data.
-  idConflict,
-  /// Its sender's store was silent for long after another had taken its place: its marks are gone.
-  closedOrigin,
-};
-
-/// How long the mark of a frame without a sequence is kept.
-struct MarkLife {
-  /// At least; an expiry of the frame may ask for more.
-  std::chrono::milliseconds least;
-  /// At most, whatever expiry the frame claims.
-  std::chrono::milliseconds most;
-  /// After which a sender's store that another has taken the place of is closed; 0: never.
-  std::chrono::milliseconds silence{0};
-};
-
-struct AdmissionReply {
-  Admission admission = Admission::take;
-  /// Highest accepted sequence of the session, and, unless the frame is taken, the id of the frame that had it; empty:
-  /// not known.
-  std::uint64_t accepted = 0;
-  std::string acceptedId = {};
-  /// The frame is taken but its number leaves a gap: this many of the sender's messages were given up.
-  std::uint64_t gap = 0;
 };
 
 /// The outbox, the inbox's marks and the counters in one SQLite file. The single writer of its process.
@@ -214,35 +90,13 @@ public:
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
   void release(std::span<const delivery::SessionRelease> releases);
   void recordPeer(const delivery::PeerRecord& record);
-  /// Keeps what an answer has shown of a peer's memory, and by policy puts back what the peer forgot. Returns what
-  /// subscribers are to be told; nothing when there is nothing, or another process was first.
-  std::optional<PeerResetEvent> hear(const delivery::PeerIdentity& news);
+  /// Records what an answer has shown of a peer's identity, and by policy puts back what the peer lost. Returns the
+  /// event for subscribers; nothing when there is none, or another process was first.
+  std::optional<PeerResetEvent> recordIdentity(const delivery::PeerIdentity& identity);
 
   /// An ACK by message id, in any live state.
-  struct AckedById {
-    SettledMessage message;
-    std::string peer;
-    std::string session;
-  };
   std::optional<AckedById> ackById(std::string_view messageId);
 
-  /// A peer's later word (an ACK event) on a message that was sent to it.
-  struct AckEventOutcome {
-    enum class Kind : std::uint8_t {
-      /// The message is retired or given up, as `message` says who it was.
-      settled,
-      /// Deferred, and to be sent again: `message` says which.
-      recalled,
-      /// Unknown, settled already, or in no state for such a word: benign.
-      ignored,
-      /// The message was addressed to another peer: nothing changed.
-      refused,
-    };
-    Kind kind = Kind::ignored;
-    SettledMessage message;
-    std::string peer;
-    std::string session;
-  };
   /// `agent` is the URI of the peer whose word it is; only a message addressed to that peer is touched. `sequence` is
   /// the number that the word is about: it does not touch a message that was redriven since. 0: whatever number it has.
   /// `origin` is the store that it is of: one that the peer has lost is not believed. Empty: it is not known.
@@ -320,8 +174,8 @@ public:
 
   /// Whether other processes are registered as owners.
   [[nodiscard]] bool shared() const noexcept;
-  /// Puts the rows of owners that died back in play; returns how many owners were buried. In a transaction.
-  std::size_t buryDeadOwners();
+  /// Puts the rows of owners that died back in play; returns how many there were. In a transaction.
+  std::size_t releaseDeadOwners();
   /// Cheap and outside a transaction: whether a registered owner is dead now.
   [[nodiscard]] bool anyOwnerDead();
 
@@ -337,6 +191,8 @@ public:
   /// The sidecar that each owner has open for writing as long as it lives.
   [[nodiscard]] std::filesystem::path ownersFile() const;
   [[nodiscard]] std::uint64_t epoch() const noexcept;
+  /// Of the messages that this store has settled as acknowledged. May be asked from any thread.
+  [[nodiscard]] const LatencyWindow& latencies() const noexcept;
   /// This open file's number among the owners; never used twice.
   [[nodiscard]] std::int64_t owner() const noexcept;
   [[nodiscard]] SQLite::Database& database() noexcept;

@@ -121,7 +121,7 @@ TEST_CASE("what another store settled, or told of a session, is not contradicted
     CHECK(claimOf(*store, row).messages.empty());
   }
   SUBCASE("paused") {
-    inTransaction(*other, [&] { other->orders().pauseSession("default", "s"); });
+    inTransaction(*other, [&] { other->holds().pauseSession("default", "s"); });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::halted);
   }
 }
@@ -152,13 +152,13 @@ TEST_CASE("a session that is known obeys what was ordered since, and tells what 
     CHECK(second.sessions.front().priority == 7);
   }
   SUBCASE("paused and resumed") {
-    inTransaction(*store, [&] { store->orders().pauseSession("default", "s"); });
+    inTransaction(*store, [&] { store->holds().pauseSession("default", "s"); });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::halted);
-    inTransaction(*store, [&] { store->orders().resumeSession("default", "s"); });
+    inTransaction(*store, [&] { store->holds().resumeSession("default", "s"); });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::claimed);
   }
   SUBCASE("blocked") {
-    inTransaction(*store, [&] { store->orders().block(session, row.key); });
+    inTransaction(*store, [&] { store->holds().block(session, row.key); });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::halted);
   }
   SUBCASE("in backoff") {
@@ -180,7 +180,7 @@ TEST_CASE("a session that is known obeys what was ordered since, and tells what 
     news.store = "another";
     news.storeEpoch = 1;
     news.found = PeerResetKind::peerLost;
-    inTransaction(*store, [&] { static_cast<void>(store->hear(news)); });
+    inTransaction(*store, [&] { static_cast<void>(store->recordIdentity(news)); });
     static_cast<void>(store->takeNewRows(10));
     CHECK(claimOf(*store, row).sessions.front().previousSequence == 0);
   }
@@ -208,7 +208,7 @@ TEST_CASE("what an answer has settled is remembered as the peer's, and not what 
     const delivery::RowSeen row = onlyNew(*store);
     REQUIRE(claimOf(*store, row).sessions.front().status == ClaimStatus::busy);
     world.lives->erase(other->owner());
-    REQUIRE(inTransaction(*store, [&] { return store->buryDeadOwners(); }) == 1);
+    REQUIRE(inTransaction(*store, [&] { return store->releaseDeadOwners(); }) == 1);
     const store::ClaimReply reply = claimOf(*store, row);
     CHECK(reply.sessions.front().status == ClaimStatus::claimed);
     CHECK(reply.sessions.front().confirmedSequence == 0);
@@ -223,7 +223,7 @@ TEST_CASE("what an answer has settled is remembered as the peer's, and not what 
     REQUIRE(both.messages.size() == 2);
     REQUIRE(settleOne(*other, settlementOf(both, delivery::Transition::ack)));
     world.lives->erase(other->owner());
-    REQUIRE(inTransaction(*store, [&] { return store->buryDeadOwners(); }) == 1);
+    REQUIRE(inTransaction(*store, [&] { return store->releaseDeadOwners(); }) == 1);
     CHECK(store->database().execAndGet("SELECT head_id FROM ackbox_session_states").getInt64() ==
           both.messages.back().key);
   }

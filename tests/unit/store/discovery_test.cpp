@@ -90,7 +90,7 @@ TEST_CASE("row 11: a row is told together with the orders that came before it, a
   ours->takeNewRows(10);
   CHECK_FALSE(ours->takeNewRows(10).holds);
   theirs->begin(true);
-  theirs->orders().pausePeer(peer);
+  theirs->holds().pausePeer(peer);
   theirs->commit();
   enqueueOne(*theirs, frameOf("s"));
   CHECK(ours->takeNewRows(10).rows.empty());

@@ -137,22 +137,6 @@ TEST_CASE("P11: a peer that names another's store and session moves only a mark 
   CHECK(offer(*store, frame(2, 1)).admission == Admission::take);
 }
 
-TEST_CASE("P6: a mark from before sources were kept holds for whoever continues it, and is taken from nobody") {
-  StoreWorld world;
-  const auto store = world.open();
-  inTransaction(*store, [&] {
-    store->database().exec(
-        "INSERT INTO ackbox_inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms) "
-        "VALUES('','origin','s',7,3,0,0)");
-  });
-  InboundIdentity other = frame(8, 7, 3);
-  other.source = "urn:other";
-  CHECK(offer(*store, other).admission == Admission::take);
-  CHECK(offer(*store, frame(7, 6, 3)).admission == Admission::duplicate);
-  CHECK(offer(*store, frame(8, 7, 2)).admission == Admission::staleEpoch);
-  CHECK(offer(*store, frame(8, 7, 3)).admission == Admission::take);
-}
-
 TEST_CASE("P6: a session's mark is one row however many frames came, and it outlives every purge") {
   StoreWorld world;
   const auto store = world.open();

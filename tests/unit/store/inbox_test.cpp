@@ -106,6 +106,33 @@ TEST_CASE("a frame comes out of the inbox as it went in, and the gauge follows")
   CHECK(store::verify(world.file, world.options).clean());
 }
 
+TEST_CASE("P11: senders that fill the inbox one after the other leave room for others") {
+  StoreWorld world;
+  const auto store = world.open();
+  DeferredOptions limits;
+  limits.framesMax = 160;
+  const auto put = [&](int sender, std::uint64_t sequence) {
+    InboundFrame frame = inboundFrame(sequence);
+    frame.source = "urn:" + std::to_string(sender);
+    return inTransaction(*store, [&] {
+      if (store->inbox().isFull(frame, limits)) {
+        return false;
+      }
+      store->inbox().add(frame, true);
+      return true;
+    });
+  };
+  for (int sender = 0; sender < 17; ++sender) {
+    CAPTURE(sender);
+    std::uint64_t sequence = 1;
+    while (put(sender, sequence)) {
+      ++sequence;
+    }
+    CHECK(sequence > 1);
+  }
+  CHECK(put(17, 1));
+}
+
 TEST_CASE("rows of a session share a lane; a frame outside any session has its own") {
   StoreWorld world;
   const auto store = world.open();
@@ -137,7 +164,7 @@ TEST_CASE("row 2: a row is one live owner's, and free again when that owner dies
   CHECK(claim(*second, 1).kind == Kind::busy);
   CHECK(store::verify(world.file, world.options).clean());
   world.lives->erase(1);
-  CHECK(inTransaction(*second, [&] { return second->buryDeadOwners(); }) == 1);
+  CHECK(inTransaction(*second, [&] { return second->releaseDeadOwners(); }) == 1);
   const store::InboxClaim again = claim(*second, 1);
   REQUIRE(again.kind == Kind::taken);
   CHECK(again.row.retryCount == 0);

@@ -18,7 +18,7 @@ TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in 
   StoreWorld world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}, {.name = "eve", .agent = "urn:eve"}, {.name = "mute"}};
   const auto store = world.open();
-  using Kind = store::Store::AckEventOutcome::Kind;
+  using Kind = store::AckEventOutcome::Kind;
   const auto later = [&](const char* agent, const std::string& id, Outcome outcome, std::string code = {}) {
     FrameResult word;
     word.outcome = outcome;
@@ -74,7 +74,7 @@ TEST_CASE("P5: a late word about the number before a redrive does not touch the 
   Frame frame = frameOf("s", "{}", "m");
   frame.peer = "bob";
   REQUIRE(enqueueOne(*store, frame).isNew());
-  using Kind = store::Store::AckEventOutcome::Kind;
+  using Kind = store::AckEventOutcome::Kind;
   const auto later = [&](std::uint64_t sequence, Outcome outcome) {
     FrameResult word;
     word.outcome = outcome;
@@ -135,7 +135,7 @@ TEST_CASE("P4: a later ACK, or a word that is not taken, blocks nothing") {
     word.outcome = outcome;
     return inTransaction(*store, [&] { return store->applyAckEvent(agent, "m", sequence, word).kind; });
   };
-  using Kind = store::Store::AckEventOutcome::Kind;
+  using Kind = store::AckEventOutcome::Kind;
   CHECK(later("urn:eve", 1, Outcome::term) == Kind::refused);
   CHECK(later("urn:bob", 2, Outcome::term) == Kind::ignored);
   CHECK(later("urn:bob", 1, Outcome::ack) == Kind::settled);
@@ -146,7 +146,7 @@ TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what
   StoreWorld world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
   const auto store = world.open();
-  using Kind = store::Store::AckEventOutcome::Kind;
+  using Kind = store::AckEventOutcome::Kind;
   Frame frame = frameOf("s", "{}", "m");
   frame.peer = "bob";
   REQUIRE(enqueueOne(*store, frame).isNew());
@@ -159,7 +159,7 @@ TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what
     news.found = found;
     news.store = name;
     news.storeEpoch = 1;
-    inTransaction(*store, [&] { static_cast<void>(store->hear(news)); });
+    inTransaction(*store, [&] { static_cast<void>(store->recordIdentity(news)); });
   };
   const auto later = [&](const char* origin) {
     FrameResult word;
@@ -208,7 +208,7 @@ TEST_CASE("P4: what a word of its own has acknowledged is named as the next fram
   FrameResult word;
   word.outcome = Outcome::ack;
   REQUIRE(inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", "first", 0, word); }).kind ==
-          store::Store::AckEventOutcome::Kind::settled);
+          store::AckEventOutcome::Kind::settled);
   const delivery::SessionClaim claim{fresh.rows[1].session, {fresh.rows[1].key}};
   const auto reply = inTransaction(*store, [&] { return store->claim({&claim, 1}); });
   CHECK(reply.sessions.front().previousSequence == 1);

@@ -59,11 +59,11 @@ TEST_CASE("row 14, P7: the rows of a dead owner are put back without a charge, a
   const auto second = world.open();
   enqueueOne(*first, frameOf("s"));
   const auto lost = claimNew(*first);
-  CHECK(inTransaction(*second, [&] { return second->buryDeadOwners(); }) == 0);
+  CHECK(inTransaction(*second, [&] { return second->releaseDeadOwners(); }) == 0);
 
   world.lives->erase(firstOwner);
   CHECK(second->anyOwnerDead());
-  CHECK(inTransaction(*second, [&] { return second->buryDeadOwners(); }) == 1);
+  CHECK(inTransaction(*second, [&] { return second->releaseDeadOwners(); }) == 1);
   const store::Reader reader(world.file, world.options);
   CHECK(reader.stats().pending == 1);
   CHECK(reader.stats().sending == 0);

@@ -49,14 +49,14 @@ struct Kept : StoreWorld {
     news.expected = 9;
     news.accepted = accepted;
     news.isFresh = isFresh;
-    return inTransaction(store, [&] { return store.hear(news); });
+    return inTransaction(store, [&] { return store.recordIdentity(news); });
   }
   static void meet(store::Store& store, const std::string& peerStore) {
     delivery::PeerIdentity news;
     news.peer = store.peers().front().key;
     news.store = peerStore;
     news.storeEpoch = 1;
-    CHECK_FALSE(inTransaction(store, [&] { return store.hear(news); }));
+    CHECK_FALSE(inTransaction(store, [&] { return store.recordIdentity(news); }));
   }
   [[nodiscard]] std::vector<Finding> findings() const { return store::verify(file, options).findings; }
   static store::ClaimReply claim(store::Store& store, delivery::SessionKey session,
@@ -361,6 +361,45 @@ TEST_CASE("P3 P5: an answer to what was claimed before the peer forgot gives the
   CHECK(settleOne(*store, counts));
 }
 
+TEST_CASE("P3: an answer from before a reset does not count in the step that brings the news of the reset") {
+  Kept world;
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  enqueueOne(*store, frameOf("s", "1"));
+  const auto rows = store->takeNewRows(100).rows;
+  const auto reply = Kept::claim(*store, rows.at(0).session, {rows.at(0).key});
+  delivery::PeerIdentity identity;
+  identity.peer = store->peers().front().key;
+  identity.found = PeerResetKind::peerLost;
+  identity.store = "two";
+  identity.storeEpoch = 1;
+  auto acked = settlementOf(reply, Transition::ack);
+  acked.recalls = 0;
+  bool counts = false;
+  SUBCASE("it came before that news") {}
+  SUBCASE("it came with that news, so that it is from after the reset") {
+    acked.isAfterReset = true;
+    counts = true;
+  }
+  SUBCASE("the step is undone, and the answer comes again alone") {
+    store->begin(false);
+    REQUIRE(store->recordIdentity(identity));
+    CHECK_FALSE(store->settle({&acked, 1}).front());
+    store->rollback();
+    CHECK(settleOne(*store, acked));
+    CHECK(world.findings().empty());
+    return;
+  }
+  inTransaction(*store, [&] {
+    REQUIRE(store->recordIdentity(identity));
+    CHECK(store->settle({&acked, 1}).front().has_value() == counts);
+  });
+  const store::Reader reader(world.file, world.options);
+  CHECK(reader.stats().acked == (counts ? 1 : 0));
+  CHECK(reader.stats().pending == (counts ? 0 : 1));
+  CHECK(world.findings().empty());
+}
+
 TEST_CASE("A peer that went back again is sent all that is kept again, also where its store's epoch is the same") {
   Kept world;
   const auto store = world.open();
@@ -394,7 +433,7 @@ TEST_CASE("P10: the word on a message that this file never sent does not pass th
   FrameResult word;
   word.outcome = Outcome::ack;
   const auto reply = inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", second, 2, word); });
-  CHECK(reply.kind == store::Store::AckEventOutcome::Kind::settled);
+  CHECK(reply.kind == store::AckEventOutcome::Kind::settled);
   const store::Reader reader(world.file, world.options);
   CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
   CHECK(world.findings().empty());

@@ -167,7 +167,7 @@ TEST_CASE("what moved in the commit in which its peer is found to have forgotten
     news.store = "another";
     news.storeEpoch = 1;
     news.found = PeerResetKind::peerLost;
-    REQUIRE(store->hear(news));
+    REQUIRE(store->recordIdentity(news));
   });
   CHECK(numberOf(world,
                  "SELECT count(*) FROM ackbox_session_states WHERE last_sequence=1 AND previous_sequence=0 AND "
@@ -216,7 +216,7 @@ TEST_CASE("a release says where a session's first live message is, or leaves it 
 TEST_CASE("a session that is paused before its first message has a state") {
   const StoreWorld world;
   const auto store = world.open();
-  inTransaction(*store, [&] { store->orders().pauseSession("default", "later"); });
+  inTransaction(*store, [&] { store->holds().pauseSession("default", "later"); });
   CHECK(numberOf(world, "SELECT count(*) FROM ackbox_session_states") == 1);
   CHECK(enqueueOne(*store, frameOf("later")).sequence == 1);
   CHECK(findingsOf(world).empty());

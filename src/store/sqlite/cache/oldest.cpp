@@ -28,7 +28,7 @@ void Oldest::returned(delivery::MessageKey key) {
   due_ = true;
 }
 
-void Oldest::advanceIfDue() {
+void Oldest::flush() {
   if (due_ && isOutboxEmpty()) {
     exact_ = false;
     due_ = false;

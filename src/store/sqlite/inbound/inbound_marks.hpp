@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/types.hpp"
 
 namespace ackbox::store {
 
@@ -22,15 +22,15 @@ namespace ackbox::store {
 /// What was processed: a high-water mark per inbound session, for ever (P6), and a mark per frame outside any session,
 /// for a while.
 ///
-/// Sessions' marks are kept in memory, and written once a commit however many frames moved them.
+/// Sessions' marks are kept in memory, and written once a commit however many frames moved them. Changed outside nested
+/// scopes only.
 ///
 /// All in a transaction. Thread-safety: none.
-class InboundMarks {
+class InboundMarks final : public UnscopedWriteBack {
 public:
   explicit InboundMarks(Context& context);
 
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
-  /// Not in a nested scope, which would take the mark back in the file alone.
   void mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
   /// See `Store::limitReached`.
   [[nodiscard]] std::optional<InboundLimit> limitReached(const InboundIdentity& frame, const InboundLimits& limits);
@@ -38,11 +38,11 @@ public:
   [[nodiscard]] std::optional<InboundLimit> wordLimitReached(std::string_view source, const InboundLimits& limits);
   /// See `Store::forgetSender`.
   ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, std::size_t limit);
-  /// Before the commit: writes the marks that moved.
-  void flush();
+  /// Writes the marks that moved.
+  void flush() override;
   std::size_t purge(std::size_t limit);
-  /// What was remembered is in doubt: after a rollback, or another connection's commit.
-  void forget() noexcept;
+  void forget() noexcept override;
+  [[nodiscard]] bool isPending() const noexcept override { return !changed_.empty(); }
 
 private:
   struct Mark {

@@ -9,29 +9,13 @@
 namespace ackbox::store {
 namespace {
 
-InboxRow readRow(const Query& query) {
+InboxRow readRow(Columns& columns) {
   InboxRow row;
-  row.key = query.integer(0);
-  row.starts = query.as<std::uint32_t>(1);
-  row.retryCount = query.as<std::uint32_t>(2);
-  row.deferred = query.integer(3) != 0;
-  row.acceptedAt = query.instant(4);
   InboundFrame& frame = row.frame;
-  frame.origin = query.text(5);
-  frame.session = query.text(6);
-  frame.sequence = query.as<std::uint64_t>(7);
-  frame.id = query.text(8);
-  frame.source = query.text(9);
-  frame.epoch = query.as<std::uint64_t>(10);
-  frame.previousSequence = query.as<std::uint64_t>(11);
-  frame.type = query.text(12);
-  frame.audience = query.text(13);
-  frame.time = query.optionalInstant(14);
-  frame.expiresAt = query.optionalInstant(15);
-  frame.traceparent = query.text(16);
-  frame.correlationId = query.text(17);
-  frame.data = query.text(18);
-  frame.dataContentType = query.text(21);
+  columns >> row.key >> row.starts >> row.retryCount >> row.deferred >> row.acceptedAt >> frame.origin >>
+      frame.session >> frame.sequence >> frame.id >> frame.source >> frame.epoch >> frame.previousSequence >>
+      frame.type >> frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >> frame.correlationId >>
+      frame.data >> frame.dataContentType;
   return row;
 }
 
@@ -54,10 +38,9 @@ Inbox::Inbox(Context& context)
       selectAfter_(
           context.prepare("SELECT id,source,origin,session,sequence FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
-          "SELECT id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,source,epoch,"
-          "previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,owner_id,due_at_ms,"
-          "data_content_type "
-          "FROM #inbox WHERE id=?1")),
+          "SELECT owner_id,due_at_ms,id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,"
+          "source,epoch,previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,"
+          "data_content_type FROM #inbox WHERE id=?1")),
       claim_(context.prepare("UPDATE #inbox SET owner_id=?2, starts=starts+1 WHERE id=?1")),
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
@@ -82,17 +65,18 @@ std::uint64_t Inbox::size() {
   return static_cast<std::uint64_t>(context_.counters.value(Counter::inbox));
 }
 
-// What one sender has waiting may be as much as is left for all: each of several gets the same share, and one more
-// always finds room.
+// What one sender has waiting may be as much as is left for all, so that each of several gets a similar share. An
+// eighth is kept for senders that have nothing waiting.
 bool Inbox::isFull(const InboundFrame& frame, const DeferredOptions& limits) {
   const auto gauge = [this](Counter counter) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, context_.counters.value(counter)));
   };
   const SenderShare& own = context_.shares.of(frame.source);
   const auto hasNoRoom = [](std::uint64_t all, std::int64_t ownPart, std::uint64_t more, std::uint64_t most) {
+    constexpr std::uint64_t kKeptPart = 8;
     const std::uint64_t left = all < most ? most - all : 0;
     // A sender that has nothing here may be longer than its share.
-    return left == 0 || (ownPart > 0 && static_cast<std::uint64_t>(ownPart) + more > left);
+    return left == 0 || (ownPart > 0 && static_cast<std::uint64_t>(ownPart) + more + most / kKeptPart > left);
   };
   return hasNoRoom(gauge(Counter::inbox), own.inbox, 0, limits.framesMax) ||
          hasNoRoom(gauge(Counter::inboxBytes), own.inboxBytes, frame.data.size(), limits.bytesMax);
@@ -169,8 +153,9 @@ InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
     if (!query.next()) {
       return reply;
     }
-    const std::int64_t owner = query.integer(19);
-    reply.dueAt = query.instant(20);
+    Columns columns(query);
+    const auto owner = columns.next<std::int64_t>();
+    columns >> reply.dueAt;
     if (owner != 0 && owner != context_.owner) {
       reply.kind = InboxClaim::Kind::busy;
       return reply;
@@ -180,7 +165,7 @@ InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
       reply.kind = InboxClaim::Kind::notDue;
       return reply;
     }
-    reply.row = readRow(query);
+    reply.row = readRow(columns);
   }
   Query(claim_, key, context_.owner).run();
   ++reply.row.starts;

@@ -10,49 +10,9 @@
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbound_options.hpp"
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/types.hpp"
 
 namespace ackbox::store {
-
-/// A row of the inbox, by its key: in the order of acceptance.
-using InboxKey = std::int64_t;
-
-/// What a runner keeps in memory of a waiting row.
-struct InboxPlace {
-  InboxKey key = 0;
-  /// Rows of one lane run one after the other, in key order. A frame outside any session has a lane of its own.
-  std::string lane;
-};
-
-/// A claimed row.
-struct InboxRow {
-  InboxKey key = 0;
-  /// The number of this claim: what guards its completion.
-  std::uint32_t starts = 0;
-  /// Charged runs so far.
-  std::uint32_t retryCount = 0;
-  /// Its handler deferred it; otherwise it waits behind such a frame and its handler has not seen it.
-  bool deferred = false;
-  WallTime acceptedAt;
-  InboundFrame frame;
-};
-
-/// The answer to a claim.
-struct InboxClaim {
-  enum class Kind : std::uint8_t {
-    taken,
-    /// Another process has completed it.
-    gone,
-    /// A live process runs it.
-    busy,
-    notDue,
-  };
-  Kind kind = Kind::gone;
-  /// For `notDue`.
-  WallTime dueAt;
-  /// For `taken`.
-  InboxRow row;
-};
 
 /// Inbound frames that wait for their handler, and the last words on those that were worked on. Whoever runs a row owns
 /// it, and a dead owner's rows are free again.

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/types.hpp"
 
 namespace ackbox::store {
 
@@ -18,7 +18,7 @@ public:
 
   /// `recalls` and `bytesMax`: see `delivery::Actions::Claim`.
   ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls, std::uint64_t bytesMax);
-  void release(std::span<const delivery::SessionRelease> releases);
+  void endClaims(std::span<const delivery::SessionRelease> releases);
 
 private:
   // Of one claim.

@@ -11,38 +11,9 @@
 #include "store/sqlite/outbound/outbox.hpp"
 #include "store/sqlite/outbound/settles.hpp"
 #include "store/sqlite/peers/holds.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/types.hpp"
 
 namespace ackbox::store {
-
-/// Which dead letters to look at next, and which of those to change.
-struct DeadLetterSlice {
-  DeadLetterFilter filter;
-  /// Above this key.
-  delivery::MessageKey after = 0;
-  /// Up to this key; 0: the highest there is.
-  delivery::MessageKey until = 0;
-};
-
-/// What came of one slice.
-struct SliceReport {
-  std::uint64_t changed = 0;
-  /// The slice that follows.
-  DeadLetterSlice next;
-  /// False: there is none.
-  bool more = false;
-};
-
-/// A change by hand, with what its event needs.
-struct HandChange {
-  ChangeReceipt receipt;
-  SettledMessage message;
-  std::string peer;
-  std::string session;
-  /// As it was stored.
-  std::string reason;
-  std::string lastError;
-};
 
 /// The operator's changes: redrive and discard of dead letters, and making them.
 ///

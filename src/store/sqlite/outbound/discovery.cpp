@@ -35,28 +35,28 @@ void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
 
 NewRows Discovery::take(std::size_t limit) {
   NewRows found;
-  const delivery::MessageKey before = lastTold_;
+  const delivery::MessageKey before = lastTaken_;
   try {
     // Before the rows: a commit that came between is seen now and looked for once more. To ask the file would be two
     // locks for each commit of ours.
     const std::int64_t version = transaction_.seenVersion();
-    hasScanned_ = version != scannedVersion_ || !(published_.empty() || published_.front().key == lastTold_ + 1);
+    hasScanned_ = version != scannedVersion_ || !(published_.empty() || published_.front().key == lastTaken_ + 1);
     if (!hasScanned_) {
       takePublished(limit, found);
     } else {
       scan(limit, found);
       scannedVersion_ = found.more ? -1 : version;
     }
-    if (caughtUp_ && std::exchange(recallsHanded_, context_.recallsTold) != context_.recallsTold) {
-      found.recalls = context_.recallsTold;
+    if (caughtUp_ && std::exchange(recallsHanded_, context_.recallsDiscovered) != context_.recallsDiscovered) {
+      found.recalls = context_.recallsDiscovered;
     }
     return found;
   } catch (...) {
-    // What was found is lost with the exception: tell it again next time.
+    // What was found is lost with the exception: it is taken again next time.
     for (const delivery::SessionInfo& session : found.sessions) {
       sessions_.erase(session.key);
     }
-    lastTold_ = before;
+    lastTaken_ = before;
     rescan();
     throw;
   }
@@ -69,7 +69,7 @@ void Discovery::stop() noexcept {
 
 void Discovery::restart() noexcept {
   listening_ = true;
-  lastTold_ = 0;
+  lastTaken_ = 0;
   recallsHanded_ = 0;
   caughtUp_ = false;
   sessions_.clear();
@@ -77,9 +77,9 @@ void Discovery::restart() noexcept {
 }
 
 // Sessions that are known stay known.
-void Discovery::retell(std::int64_t recalls) noexcept {
+void Discovery::startOver(std::int64_t recalls) noexcept {
   recalls_ = recalls;
-  lastTold_ = 0;
+  lastTaken_ = 0;
   caughtUp_ = false;
   rescan();
 }
@@ -91,12 +91,12 @@ const std::string& Discovery::sessionName(delivery::SessionKey key) const {
 }
 
 void Discovery::takePublished(std::size_t limit, NewRows& found) {
-  while (!published_.empty() && found.rows.size() < limit && published_.front().key == lastTold_ + 1) {
+  while (!published_.empty() && found.rows.size() < limit && published_.front().key == lastTaken_ + 1) {
     const delivery::RowSeen row = published_.front();
     introduce(row.session, found);
     found.rows.push_back(row);
     published_.pop_front();
-    lastTold_ = row.key;
+    lastTaken_ = row.key;
   }
   found.more = !published_.empty();
 }
@@ -104,8 +104,8 @@ void Discovery::takePublished(std::size_t limit, NewRows& found) {
 void Discovery::scan(std::size_t limit, NewRows& found) {
   std::size_t examined = 0;
   std::unordered_map<delivery::SessionKey, std::uint8_t> priorities;
-  delivery::MessageKey last = lastTold_;
-  Query query(scan_, lastTold_, limit);
+  delivery::MessageKey last = lastTaken_;
+  Query query(scan_, lastTaken_, limit);
   for (; query.next(); ++examined) {
     last = query.integer(0);
     delivery::RowSeen row{last, query.integer(1), query.as<MessageState>(2), query.instant(3), {}};
@@ -122,13 +122,13 @@ void Discovery::scan(std::size_t limit, NewRows& found) {
     }
     found.rows.push_back(row);
   }
-  lastTold_ = last;
+  lastTaken_ = last;
   found.more = examined == limit;
   if (!found.more) {
     caughtUp_ = true;
-    context_.recallsTold = recalls_;
+    context_.recallsDiscovered = recalls_;
   }
-  while (!published_.empty() && published_.front().key <= lastTold_) {
+  while (!published_.empty() && published_.front().key <= lastTaken_) {
     published_.pop_front();
   }
 }
@@ -148,7 +148,7 @@ bool Discovery::introduce(delivery::SessionKey key, NewRows& found) {
                                                                                           .peer = row->peer,
                                                                                           .dueAt = state->dueAt,
                                                                                           .priority = row->priority,
-                                                                                          .unordered = row->isLane,
+                                                                                          .unordered = row->isUnordered,
                                                                                           .name = row->name}
                                                                   : read(key);
   sessions_.emplace(key, info.name);

@@ -7,12 +7,12 @@
 
 #include "sqlite/transaction.hpp"
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/types.hpp"
 
 namespace ackbox::store {
 
-/// Finds the rows that the machine has not been told of. Keys grow in commit order and are never used twice, so what is
-/// new is what is above the last key told: own commits are told from memory, those of others are read.
+/// Finds the rows that the machine does not know yet. Keys grow in commit order and are never used twice, so what is
+/// new is above the last key taken: rows of own commits come from memory, those of others are read.
 ///
 /// Between transactions. Thread-safety: none.
 class Discovery {
@@ -27,10 +27,10 @@ public:
   [[nodiscard]] bool hasScanned() const noexcept { return hasScanned_; }
   /// Nobody asks for now: own commits are not kept.
   void stop() noexcept;
-  /// Everything live is told anew.
+  /// All live rows and their sessions are taken anew.
   void restart() noexcept;
-  /// The same for those who are told already: old rows were put back, for the `recalls`th time.
-  void retell(std::int64_t recalls) noexcept;
+  /// All live rows are taken anew, of sessions that stay known: old rows were put back, for the `recalls`th time.
+  void startOver(std::int64_t recalls) noexcept;
   [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const;
 
 private:
@@ -48,16 +48,16 @@ private:
   Transaction& transaction_;
   Statement scan_;
   Statement selectSession_;
-  delivery::MessageKey lastTold_ = 0;
-  // The file's version up to which everything committed by others has been told; -1: nothing has.
+  delivery::MessageKey lastTaken_ = 0;
+  // The file's version up to which everything committed by others has been taken; -1: nothing has.
   std::int64_t scannedVersion_ = -1;
-  // See `Context::recallsTold`: what it will be when the backlog has been told.
+  // See `Context::recallsDiscovered`: what it will be when the backlog has been taken.
   std::int64_t recalls_ = 0;
   // The last that was handed out, since the last restart.
   std::int64_t recallsHanded_ = 0;
   bool hasScanned_ = false;
   bool listening_ = true;
-  // The backlog has been told.
+  // The backlog has been taken.
   bool caughtUp_ = false;
   std::deque<delivery::RowSeen> published_;
   std::unordered_map<delivery::SessionKey, std::string> sessions_;

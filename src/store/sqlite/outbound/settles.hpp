@@ -10,7 +10,8 @@
 #include "store/sqlite/context.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
 #include "store/sqlite/peers/holds.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/sqlite/peers/peer_resets.hpp"
+#include "store/types.hpp"
 
 namespace ackbox::store {
 
@@ -20,14 +21,12 @@ namespace ackbox::store {
 /// All in a transaction. Thread-safety: none.
 class Settles {
 public:
-  Settles(Context& context, Holds& holds);
+  Settles(Context& context, Holds& holds, PeerResets& peerResets);
 
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
-  /// Sessions of which rows were given back since the last call, because the peer has forgotten what it said of them.
-  [[nodiscard]] std::set<delivery::SessionKey> takeReturned() { return std::exchange(returned_, {}); }
-  std::optional<Store::AckedById> ackById(std::string_view messageId);
-  Store::AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                       const FrameResult& word, std::string_view origin);
+  std::optional<AckedById> ackById(std::string_view messageId);
+  AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
+                                const FrameResult& word, std::string_view origin);
   /// Deletes up to `limit` acknowledged rows whose retention is over by `until`.
   std::size_t purgeAcked(std::size_t limit, WallTime until);
 
@@ -72,7 +71,9 @@ private:
 
   Context& context_;
   Holds& holds_;
+  PeerResets& peerResets_;
   VacatedNumbers vacated_;
+  // Sessions with rows that this call gave back, because the peer has lost what it said of them.
   std::set<delivery::SessionKey> returned_;
   Statement find_;
   Statement remove_;

@@ -28,7 +28,7 @@ VacatedNumbers::VacatedNumbers(sqlite3* connection, std::string_view prefix)
             "v.session_id=#vacated_numbers.session_id ORDER BY sequence DESC LIMIT 1 OFFSET ?2))",
             prefix) {}
 
-void VacatedNumbers::leave(delivery::MessageKey key, Unless unless) {
+void VacatedNumbers::keep(delivery::MessageKey key, Unless unless) {
   if (Query(insert_, key, unless == Unless::untried ? 1 : 0).run() != 0) {
     Query(trim_, key, kKeptMax).run();
   }

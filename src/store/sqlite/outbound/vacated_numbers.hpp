@@ -23,7 +23,7 @@ public:
   enum class Unless : std::uint8_t { never, untried };
 
   /// Before the message's row goes, or gets another number. `untried`: nothing is kept of one that was never sent.
-  void leave(delivery::MessageKey key, Unless unless);
+  void keep(delivery::MessageKey key, Unless unless);
 
 private:
   Statement insert_;

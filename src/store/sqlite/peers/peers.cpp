@@ -88,7 +88,7 @@ const PeerRow* Peers::find(std::string_view name) const noexcept {
 }
 
 void Peers::record(const delivery::PeerRecord& record) {
-  // The one part of health that others must applyHolds.
+  // The one part of health that other processes must act on.
   Query(disabling_, record.peer, record.hold).run();
   Query(record_, record.peer, record.down, record.failures, record.downSince, record.nextProbeAt,
         truncatedError(record.error), record.hold, context_.clock.wallNow())

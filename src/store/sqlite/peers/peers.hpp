@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/types.hpp"
 
 namespace ackbox::store {
 

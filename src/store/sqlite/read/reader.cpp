@@ -238,7 +238,7 @@ Stats Reader::stats() const {
   const std::scoped_lock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   body_->counters.forget();
-  Stats stats = toStats(body_->counters.values(), body_->sending(), body_->counters.latencies());
+  Stats stats = toStats(body_->counters.values(), body_->sending());
   if (stats.pending + stats.sending + stats.sent != 0) {
     stats.oldestPendingAt = body_->readOldest();
   }
