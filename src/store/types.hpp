@@ -9,7 +9,8 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/frame.hpp"
-#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbound_options.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/sender.hpp"
 #include "delivery/types.hpp"

@@ -60,7 +60,7 @@ TEST_CASE("P2: the enqueue commits with the business row, and the store finds it
   CHECK(fixture.commits == 1);
   CHECK(fixture.stats().pending == 1);
   CHECK(fixture.stats().enqueued == 1);
-  CHECK(fixture.holds() == 1);
+  CHECK(fixture.orders() == 1);
   CHECK(claimNew(*fixture.store).messages.at(0).frame.messageId == receipt.messageId);
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("P2: the enqueue is undone with the business row, wholly or to a savep
   fixture.writer->enqueue(frameOf("s"));
   fixture.connection.exec("ROLLBACK");
   CHECK(fixture.stats().enqueued == 0);
-  CHECK(fixture.holds() == 0);
+  CHECK(fixture.orders() == 0);
 
   fixture.connection.exec("BEGIN");
   CHECK(fixture.writer->enqueue(frameOf("s")).sequence == 1);
@@ -189,7 +189,7 @@ TEST_CASE("a failing enqueue leaves nothing of itself, and the caller's transact
   fixture.connection.exec("BEGIN; INSERT INTO orders VALUES(1)");
   CHECK(thrownBy([&] { fixture.writer->enqueue(frameOf("s")); }) == Errc::databaseError);
   fixture.connection.exec("COMMIT");
-  CHECK(fixture.holds() == 1);
+  CHECK(fixture.orders() == 1);
   CHECK(fixture.connection.execAndGet("SELECT count(*) FROM ackbox_outbox").getInt() == 0);
   CHECK(fixture.connection.execAndGet("SELECT count(*) FROM ackbox_sessions").getInt() == 0);
 }
