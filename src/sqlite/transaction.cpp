@@ -59,8 +59,8 @@ void Transaction::rollback() noexcept {
     try {
       Query(rollback_).run();
     } catch (...) {
-      // An I/O error leaves nothing to undo. Where memory is short, even for the error's text, the next transaction begins
-      // with the rollback.
+      // An I/O error leaves nothing to undo. Where memory is short, even for the error's text, the next transaction
+      // begins with the rollback.
     }
   }
 }

@@ -19,8 +19,8 @@
 #include "manager/run/commit_queue.hpp"
 #include "manager/run/peer_board.hpp"
 #include "manager/run/subscribers.hpp"
-#include "store/sqlite/read/reader.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/reader.hpp"
+#include "store/store.hpp"
 #include "store/writer.hpp"
 
 namespace boost::asio {
@@ -59,7 +59,7 @@ public:
   [[nodiscard]] Clock& clock() const noexcept { return *options_.clock; }
   [[nodiscard]] Random& random() const noexcept { return *options_.random; }
   [[nodiscard]] store::Writer& writer() noexcept { return writer_; }
-  [[nodiscard]] const store::Reader& reader() const noexcept { return reader_; }
+  [[nodiscard]] const store::Reader& reader() const noexcept { return *reader_; }
   [[nodiscard]] RoomWaiters& waiters() noexcept { return waiters_; }
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] EventHub& events() noexcept { return events_; }
@@ -102,7 +102,7 @@ public:
 
   /// What lets the store claim a message for the run.
   /// On the writer's thread, between transactions: rows that the run has not been told of.
-  [[nodiscard]] News takeNews() { return {store_.takeNewRows(kNewsChunk), store_.shared()}; }
+  [[nodiscard]] News takeNews() { return {store_->discovery().take(kNewsChunk), store_->owners().shared()}; }
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
   [[nodiscard]] const std::filesystem::path& ownersFile() const noexcept { return ownersFile_; }
   /// See `RunHandoff`: shared by all but a run's end. Taken before mutex_ where both are.
@@ -131,13 +131,13 @@ private:
 
   const std::filesystem::path file_;
   const std::shared_ptr<std::shared_mutex> gate_ = std::make_shared<std::shared_mutex>();
-  store::Store store_;
+  const std::unique_ptr<store::Store> store_;
   // With the peers that were taken over from the file.
   const OutboxOptions options_;
   const std::string origin_;
   const std::filesystem::path logFile_;
   const std::filesystem::path ownersFile_;
-  store::Reader reader_;
+  const std::unique_ptr<const store::Reader> reader_;
   EventHub events_;
   PeerBoard peerBoard_;
   const std::shared_ptr<RefusalCounts> refusals_;

@@ -15,7 +15,7 @@
 #include "ackbox/inbound_request.hpp"
 #include "ackbox/options.hpp"
 #include "protocol/wire.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {

@@ -99,9 +99,9 @@ void Engine::discover() {
   commitDetached(
       core_->writer(), false,
       [](store::Store& store) {
-        store.restartDiscovery();
-        store.releaseDeadOwners();
-        return std::vector<store::PeerRow>(store.peers().begin(), store.peers().end());
+        store.discovery().restart();
+        store.owners().releaseDead();
+        return std::vector<store::PeerRow>(store.peers().rows().begin(), store.peers().rows().end());
       },
       [link = handoff()](const std::error_code& error, std::vector<store::PeerRow> peers) {
         link->enter(

@@ -33,9 +33,9 @@ void Engine::poll() {
   commitDetached(
       core_->writer(), false,
       [](store::Store& store) {
-        store.purgeAcked(kPurgedPerPoll);
-        if (store.anyOwnerDead()) {
-          store.releaseDeadOwners();
+        store.settles().purgeAcked(kPurgedPerPoll);
+        if (store.owners().anyDead()) {
+          store.owners().releaseDead();
         }
         store.advanceOldest(kLooksPerPoll);
         const bool untidy = store.tidy();

@@ -16,11 +16,12 @@
 #include <vector>
 
 #include "ackbox/claim.hpp"
+#include "ackbox/run_report.hpp"
 #include "delivery/machine.hpp"
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/step_events.hpp"
 #include "manager/run/step_job.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
 namespace ackbox::manager {
 

@@ -17,7 +17,7 @@
 #include "store/sqlite/cache/session_states.hpp"
 #include "store/sqlite/outbound/gathered_rows.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// What the parts of a store share. Lives as long as they do.
 struct Context {
@@ -46,4 +46,4 @@ struct Context {
   [[nodiscard]] Statement prepare(std::string_view sql) const { return connection.prepare(sql); }
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -172,9 +172,9 @@ TEST_CASE("two prefixes in one file are two outboxes, and the application's user
   const auto second = world.open();
   enqueueOne(*first, frameOf("s"));
   CHECK(enqueueOne(*second, frameOf("s")).sequence == 1);
-  CHECK(store::Reader(world.file, world.options).stats().pending == 1);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().pending == 1);
   CHECK(first->origin() != second->origin());
-  CHECK(first->takeNewRows(10).rows.size() == 1);
+  CHECK(first->discovery().take(10).rows.size() == 1);
   CHECK(first->database().execAndGet("PRAGMA user_version").getInt() == 42);
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("tables beside an application's own are made at open, and are enough w
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE mine(a)");
   world.open();
   SQLite::Database file(world.file.string());
-  CHECK(file.execAndGet("SELECT version FROM ackbox_schema").getInt64() == store::currentSchemaVersion());
+  CHECK(file.execAndGet("SELECT version FROM ackbox_schema").getInt64() == store::sqlite::currentSchemaVersion());
   CHECK(file.tableExists("mine"));
   world.options.createSchema = false;
   CHECK_FALSE(errorOfOpening(world));
@@ -261,7 +261,7 @@ TEST_CASE("P3: a backup written over a file that is in use is told to whoever ha
   store.reset();
   store = world.open();
   CHECK(toldOf().empty());
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("a backup that is the file as it is, written over it, changes nothing") {

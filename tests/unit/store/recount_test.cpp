@@ -26,24 +26,24 @@ void change(const StoreWorld& world, const std::string& sql) {
 }
 
 void checkSound(const StoreWorld& world) {
-  for (const Finding& finding : store::verify(world.file, world.options).findings) {
+  for (const Finding& finding : store::sqlite::verify(world.file, world.options).findings) {
     FAIL_CHECK(finding.table << " " << finding.row << ": " << finding.problem);
   }
 }
 
 Stats statsOf(const StoreWorld& world) {
-  return store::Reader(world.file, world.options).stats();
+  return store::sqlite::SqliteReader(world.file, world.options).stats();
 }
 
 /// Enqueues a message and gives it up.
-void failOne(store::Store& store, const std::string& session) {
+void failOne(store::sqlite::SqliteStore& store, const std::string& session) {
   enqueueOne(store, frameOf(session));
   auto failed = settlementOf(claimNew(store), Transition::fail);
   failed.reason = "rejected";
   REQUIRE(settleOne(store, failed));
 }
 
-RepairReport repair(store::Store& store) {
+RepairReport repair(store::sqlite::SqliteStore& store) {
   return inTransaction(store, [&] { return store.repair(); });
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("an application's own connection enqueues to a queue without a message
   change(world, "DELETE FROM ackbox_outbox");
   {
     SQLite::Database application(world.file.string(), SQLite::OPEN_READWRITE);
-    store::ApplicationWriter writer(application, world.options, {});
+    store::sqlite::ApplicationWriter writer(application, world.options, {});
     application.exec("BEGIN IMMEDIATE");
     CHECK(writer.enqueue(frameOf("s")).status == EnqueueStatus::stored);
     application.exec("COMMIT");
@@ -137,7 +137,7 @@ TEST_CASE("the limits hold in the transaction in which the gauges are found to b
   int stored = 0;
   inTransaction(*store, [&] {
     for (int message = 0; message < 5; ++message) {
-      stored += store->enqueue(frameOf("s")).isNew() ? 1 : 0;
+      stored += store->outbox().enqueue(frameOf("s")).isNew() ? 1 : 0;
     }
   });
   CHECK(stored == 2);
@@ -168,7 +168,7 @@ TEST_CASE("a frame larger than the queue is refused by an empty queue, and costs
   SUBCASE("on an application's connection") {
     world.open();
     SQLite::Database application(world.file.string(), SQLite::OPEN_READWRITE);
-    store::ApplicationWriter writer(application, world.options, {});
+    store::sqlite::ApplicationWriter writer(application, world.options, {});
     application.exec("BEGIN IMMEDIATE");
     CHECK(writer.enqueue(large).status == EnqueueStatus::queueFull);
     application.exec("COMMIT");

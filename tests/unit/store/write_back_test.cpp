@@ -180,10 +180,10 @@ private:
         chance(3) ? ackById(*other_) : enqueue(*other_);
       }
     });
-    static_cast<void>(other_->takeSuperseded());
+    static_cast<void>(other_->outbox().takeSuperseded());
   }
 
-  void enqueue(store::Store& store) {
+  void enqueue(store::sqlite::SqliteStore& store) {
     Frame frame = frameOf(oneOf(kSessions), chance(2) ? "{}" : "[1,2,3]");
     if (chance(4) && !frame.session.empty()) {
       frame.supersedeKey = "k";
@@ -191,7 +191,7 @@ private:
     if (chance(4)) {
       frame.priority = static_cast<std::uint8_t>(random_() % 10);
     }
-    const EnqueueReceipt receipt = store.enqueue(frame);
+    const EnqueueReceipt receipt = store.outbox().enqueue(frame);
     REQUIRE(receipt.status == EnqueueStatus::stored);
     for (auto each = model_.messages.begin(); !frame.supersedeKey.empty() && each != model_.messages.end();) {
       const Message& message = each->second;
@@ -210,13 +210,13 @@ private:
     model_.messages[++model_.lastKey] = {receipt.messageId, frame.session, sequence, frame.supersedeKey};
   }
 
-  void ackById(store::Store& store) {
+  void ackById(store::sqlite::SqliteStore& store) {
     if (model_.messages.empty()) {
       return;
     }
     const auto [key, message] = oneOf(model_.messages);
     const bool isKnown = message.state != MessageState::failed;
-    REQUIRE(store.ackById(message.id).has_value() == isKnown);
+    REQUIRE(store.settles().ackById(message.id).has_value() == isKnown);
     if (isKnown) {
       gone(key, &store == store_.get());
     }
@@ -243,7 +243,7 @@ private:
     if (wanted.keys.empty()) {
       return;
     }
-    const store::ClaimReply reply = store_->claim({&wanted, 1});
+    const store::ClaimReply reply = store_->claims().claim({&wanted, 1});
     const delivery::SessionClaimed& claimed = reply.sessions.at(0);
     if (model_.recallOf[session] > discovered_) {
       REQUIRE(claimed.status == delivery::ClaimStatus::busy);
@@ -282,7 +282,7 @@ private:
     const auto found = model_.messages.find(claimed.settlement.key);
     const bool isThere = found != model_.messages.end() && found->second.state == MessageState::sending;
     const bool isForgotten = isThere && isAnswer && model_.recallOf[session] > claimed.settlement.recalls;
-    const auto settled = store_->settle({&claimed.settlement, 1}).front();
+    const auto settled = store_->settles().settle({&claimed.settlement, 1}).front();
     REQUIRE(settled.has_value() == (isThere && !isForgotten));
     if (isForgotten) {
       found->second.state = MessageState::pending;
@@ -296,7 +296,7 @@ private:
                                              .recalls = claimed.settlement.recalls,
                                              .dueAt = {},
                                              .previousSequence = {}};
-      store_->release({&release, 1});
+      store_->claims().endClaims({&release, 1});
     }
   }
 
@@ -374,17 +374,18 @@ private:
                                           .previousSequence = sequence - 1,
                                           .expiresAt = {}};
     const bool isNew = sequence > model_.accepted[session];
-    REQUIRE(store_->admit(identity).admission == (isNew ? store::Admission::take : store::Admission::duplicate));
+    REQUIRE(store_->inboundMarks().admit(identity).admission ==
+            (isNew ? store::Admission::take : store::Admission::duplicate));
     if (!isNew) {
       return;
     }
     const store::MarkLife life{std::chrono::hours(1), std::chrono::hours(1)};
     if (chance(3)) {
-      store_->markAccepted(identity, 0, life);
+      store_->inboundMarks().markAccepted(identity, 0, life);
       store_->inbox().add(frame, true);
       ++model_.inbox;
     } else {
-      store_->markProcessed(identity, 0, life);
+      store_->inboundMarks().markProcessed(identity, 0, life);
       ++model_.received;
     }
     model_.accepted[session] = sequence;
@@ -404,16 +405,16 @@ private:
     }
   }
 
-  void identify(store::Store& store, std::optional<PeerResetKind> found) {
+  void identify(store::sqlite::SqliteStore& store, std::optional<PeerResetKind> found) {
     delivery::PeerIdentity identity;
-    identity.peer = store.peers().front().key;
+    identity.peer = store.peers().rows().front().key;
     identity.found = found;
     identity.store = "store " + std::to_string(model_.peerStores);
     identity.storeEpoch = 1;
     if (store.inTransaction()) {
-      REQUIRE(store.recordIdentity(identity));
+      REQUIRE(store.peerResets().recordIdentity(identity));
     } else {
-      inTransaction(store, [&] { static_cast<void>(store.recordIdentity(identity)); });
+      inTransaction(store, [&] { static_cast<void>(store.peerResets().recordIdentity(identity)); });
     }
   }
 
@@ -448,15 +449,15 @@ private:
     REQUIRE(vitals.live == model_.live());
     REQUIRE(vitals.failed == model_.count(MessageState::failed));
     if (chance(8) && !model_.messages.empty()) {
-      REQUIRE(store_->ackById("unknown") == std::nullopt);
+      REQUIRE(store_->settles().ackById("unknown") == std::nullopt);
     }
   }
 
   void checkFile() {
-    for (const Finding& finding : store::verify(world_.file, world_.options).findings) {
+    for (const Finding& finding : store::sqlite::verify(world_.file, world_.options).findings) {
       FAIL(finding.table << " " << finding.row << ": " << finding.problem);
     }
-    const Stats stats = store::Reader(world_.file, world_.options).stats();
+    const Stats stats = store::sqlite::SqliteReader(world_.file, world_.options).stats();
     REQUIRE(stats.pending == model_.count(MessageState::pending));
     REQUIRE(stats.sending == model_.count(MessageState::sending));
     REQUIRE(stats.sent == model_.count(MessageState::sent));
@@ -468,7 +469,7 @@ private:
     REQUIRE(stats.received == model_.received);
     REQUIRE(stats.inbox == model_.inbox);
     REQUIRE(stats.recounts == 0);
-    REQUIRE(store_->takeSuperseded().size() == std::exchange(model_.supersededHere, 0));
+    REQUIRE(store_->outbox().takeSuperseded().size() == std::exchange(model_.supersededHere, 0));
     LatencyStats latencies;
     store_->latencies().describe(latencies, world_.clock->steadyNow());
     REQUIRE(latencies.recent == model_.latencies);
@@ -476,7 +477,7 @@ private:
 
   /// Each live row is discovered once, and the newest with its state.
   void discover() {
-    const store::NewRows fresh = store_->takeNewRows(1'000'000);
+    const store::NewRows fresh = store_->discovery().take(1'000'000);
     for (const delivery::SessionInfo& session : fresh.sessions) {
       model_.sessionKeys[session.name] = session.key;
     }
@@ -502,8 +503,8 @@ private:
   }
 
   StoreWorld world_;
-  std::unique_ptr<store::Store> store_;
-  std::unique_ptr<store::Store> other_;
+  std::unique_ptr<store::sqlite::SqliteStore> store_;
+  std::unique_ptr<store::sqlite::SqliteStore> other_;
   std::mt19937 random_;
   Model model_;
   // What the machine knows.
@@ -549,9 +550,12 @@ TEST_CASE("a part that cannot take a change back refuses it inside a scope") {
   frame.origin = "origin";
   frame.session = "s";
   frame.sequence = 1;
-  CHECK_THROWS_AS(store->markAccepted(frame, 0, {std::chrono::hours(1), std::chrono::hours(1)}), std::logic_error);
+  CHECK_THROWS_AS(store->inboundMarks().markAccepted(frame, 0, {std::chrono::hours(1), std::chrono::hours(1)}),
+                  std::logic_error);
   store->rollback();
   // Outside it goes on.
-  inTransaction(*store, [&] { store->markAccepted(frame, 0, {std::chrono::hours(1), std::chrono::hours(1)}); });
-  CHECK(store::verify(world.file, world.options).clean());
+  inTransaction(*store, [&] {
+    store->inboundMarks().markAccepted(frame, 0, {std::chrono::hours(1), std::chrono::hours(1)});
+  });
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }

@@ -8,7 +8,7 @@
 #include "store/latency_window.hpp"
 #include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// The latencies of the messages that this transaction acknowledges, for the window once it is committed.
 ///
@@ -46,4 +46,4 @@ private:
   std::vector<std::size_t> scopes_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

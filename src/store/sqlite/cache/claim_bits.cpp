@@ -5,7 +5,7 @@
 #include <iterator>
 #include <optional>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Rows to a statement where claims are scattered.
@@ -146,4 +146,4 @@ ClaimBits::Place ClaimSet::placeOf(std::int64_t id) const noexcept {
   return {table_ == Table::rows ? number : ~number, std::uint64_t{1} << (static_cast<std::uint64_t>(id) & 63U)};
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

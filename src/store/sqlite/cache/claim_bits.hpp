@@ -14,7 +14,7 @@
 #include "store/sqlite/cache/session_states.hpp"
 #include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 // SQL on `o` (#outbox) and `s` (#sessions): who has claimed the row; NULL: nobody. On the store's own connection,
 // `ClaimBits::flush` comes first.
@@ -173,4 +173,4 @@ private:
   SessionStates& states_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -11,7 +11,7 @@
 #include "delivery/types.hpp"
 #include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// A row of the outbox as its claim needs it. The frame has neither its session's name nor its predecessor.
 struct OutboxRow {
@@ -68,4 +68,4 @@ private:
   std::unordered_map<delivery::SessionKey, SessionRow> sessions_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Sessions whose peer is remembered: about 4 MB.
@@ -343,4 +343,4 @@ delivery::PeerKey Counters::peerOf(delivery::SessionKey session) {
   return peer;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

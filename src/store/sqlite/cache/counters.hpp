@@ -15,7 +15,7 @@
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// One column of the counters row each, in the order of `kCounterNames`. The first `kPeerCounterCount` are kept for
 /// each peer as well.
@@ -176,4 +176,4 @@ private:
   bool peersCount_ = true;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 LazySessionRows::LazySessionRows(sqlite3* connection, std::string_view prefix, Counters& counters,
                                  SessionStates& states)
@@ -128,4 +128,4 @@ void LazySessionRows::forget() noexcept {
   complete_ = false;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -14,7 +14,7 @@
 #include "store/sqlite/cache/session_states.hpp"
 #include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// SQL: what the rows of the outbox behind `tails_key` say of their sessions, and the sessions' own states do not:
 /// `session_id`, `last_sequence`, and of those that are live `first_id` and their number, `live`.
@@ -97,4 +97,4 @@ private:
   bool complete_ = false;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

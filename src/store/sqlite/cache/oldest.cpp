@@ -2,7 +2,7 @@
 
 #include "ackbox/message.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // In each commit that settles something, beyond twice the rows that it settled.
@@ -69,4 +69,4 @@ void Oldest::forget() noexcept {
   settled_ = 0;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

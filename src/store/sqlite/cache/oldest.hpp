@@ -8,7 +8,7 @@
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Keeps `Counter::oldestKey`: no live row has a smaller key. Dead letters and retained rows that lie in front of the
 /// oldest live row are so passed once, in small steps, and not by each reader.
@@ -51,4 +51,4 @@ private:
   std::size_t settled_ = 0;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

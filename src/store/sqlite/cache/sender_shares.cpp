@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Senders that are kept in memory.
@@ -149,4 +149,4 @@ SenderShares::Entries::iterator SenderShares::entryOf(std::string_view source) {
   return entries_.emplace(source, entry).first;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -12,7 +12,7 @@
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// What one sender makes the file keep, or what a row adds to that.
 struct SenderShare {
@@ -79,4 +79,4 @@ private:
   std::vector<Entries::iterator> changed_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -4,7 +4,7 @@
 
 #include "ackbox/error.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Kept from one transaction to the next: about 2 MB.
@@ -96,4 +96,4 @@ void SessionStates::forget() noexcept {
   entries_.clear();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

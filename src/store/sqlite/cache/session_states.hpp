@@ -12,7 +12,7 @@
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// SQL: gives the session with the key ?1 a state, if it has none.
 inline constexpr std::string_view kInsertState = "INSERT OR IGNORE INTO #session_states VALUES(?1,0,0,0,0,0,0,0,0)";
@@ -76,4 +76,4 @@ private:
   std::vector<delivery::SessionKey> changed_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Checks what must hold whatever callers and other processes do. A violation is a defect of this library: the
 /// transaction is rolled back, and nothing wrong reaches the file. Stays on in every build.
@@ -13,7 +13,7 @@ inline void requireInvariant(bool holds, const char* violation) {
 }
 
 /// A part of the store's memory that runs ahead of the file inside a write transaction: it gathers changes that a
-/// commit writes, or remembers what was read or written. `sqlite/store.cpp` keeps all parts in one list, whose order is
+/// commit writes, or remembers what was read or written. `sqlite_store.cpp` keeps all parts in one list, whose order is
 /// that of a commit: `flush`, `committed` and `scopeBegun` go forward in it, all other steps backward.
 ///
 /// There is one way to forget: `forget` drops what was gathered and what was remembered, and from then on the part says
@@ -74,4 +74,4 @@ private:
   int scopes_ = 0;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // The tolerance between two hosts' clocks, as for signatures.
@@ -215,7 +215,33 @@ std::size_t InboundMarks::dropSessions(std::string_view source, std::string_view
   return dropped;
 }
 
+void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
+  markAccepted(frame, gap, life);
+  context_.counters.add(Counter::received, 1);
+}
+
+void InboundMarks::countDuplicate() {
+  context_.counters.add(Counter::duplicates, 1);
+}
+
+void InboundMarks::countRefused(Admission admission) {
+  context_.counters.add(admission == Admission::idConflict ? Counter::idConflicts : Counter::staleEpochs, 1);
+}
+
+void InboundMarks::countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden) {
+  context_.counters.add(Counter::refusedUnauthenticated, static_cast<std::int64_t>(unauthenticated));
+  context_.counters.add(Counter::refusedForbidden, static_cast<std::int64_t>(forbidden));
+}
+
 std::optional<InboundLimit> InboundMarks::limitReached(const InboundIdentity& frame, const InboundLimits& limits) {
+  const std::optional<InboundLimit> reached = findLimit(frame, limits);
+  if (reached) {
+    context_.counters.add(Counter::refusedLimits, 1);
+  }
+  return reached;
+}
+
+std::optional<InboundLimit> InboundMarks::findLimit(const InboundIdentity& frame, const InboundLimits& limits) {
   bool isNewSession = false;
   bool isNewOrigin = false;
   if (frame.sequence != 0) {
@@ -304,7 +330,7 @@ ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<s
   return report;
 }
 
-void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
+void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
   requireNoScope();
   const WallTime now = context_.clock.wallNow();
   if (frame.sequence == 0) {
@@ -372,4 +398,4 @@ std::size_t InboundMarks::purge(std::size_t limit) {
   return purged;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "store/sqlite/inbound/digest.hpp"
+#include "store/digest.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 InboxRow readRow(Columns& columns) {
@@ -21,8 +21,9 @@ InboxRow readRow(Columns& columns) {
 
 }  // namespace
 
-Inbox::Inbox(Context& context)
+Inbox::Inbox(Context& context, InboundMarks& marks)
     : context_(context),
+      marks_(marks),
       insert_(context.prepare(
           "INSERT INTO #inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,accepted_at_ms,"
           "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type) "
@@ -82,6 +83,16 @@ bool Inbox::isFull(const InboundFrame& frame, const DeferredOptions& limits) {
          hasNoRoom(gauge(Counter::inboxBytes), own.inboxBytes, frame.data.size(), limits.bytesMax);
 }
 
+std::optional<InboundLimit> Inbox::limitReached(const InboundFrame& frame, const InboundOptions& limits) {
+  const std::optional<InboundLimit> reached = isFull(frame, limits.deferred)
+                                                  ? std::optional(InboundLimit::inbox)
+                                                  : marks_.wordLimitReached(frame.source, limits.limits);
+  if (reached) {
+    context_.counters.add(Counter::refusedLimits, 1);
+  }
+  return reached;
+}
+
 void Inbox::add(const InboundFrame& frame, bool deferred) {
   const std::size_t added =
       Query(insert_, frame.origin, frame.session, frame.sequence, frame.id, frame.source, frame.epoch,
@@ -100,7 +111,7 @@ std::optional<std::uint64_t> Inbox::firstWaiting(const InboundFrame& frame) {
   return query.next() ? std::optional(query.as<std::uint64_t>(0)) : std::nullopt;
 }
 
-std::optional<FrameResult> Inbox::wordOn(const InboundIdentity& frame) {
+std::optional<FrameResult> Inbox::resultOf(const InboundIdentity& frame) {
   FrameResult word;
   if (size() > 0) {
     Query query(selectWaiting_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
@@ -226,4 +237,4 @@ void Inbox::purge(std::size_t limit) {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

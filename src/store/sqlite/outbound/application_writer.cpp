@@ -13,7 +13,7 @@
 #include "store/sqlite/peers/peers.hpp"
 #include "store/sqlite/schema/schema.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr int kSqliteAutocheckpointPages = 1'000;
@@ -191,4 +191,4 @@ void ApplicationWriter::Body::undo() noexcept {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

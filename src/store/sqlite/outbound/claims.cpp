@@ -9,7 +9,7 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // No delay is longer, not even one that a peer asks for, unless it was chosen so and is marked as firm. What is due
@@ -254,4 +254,4 @@ void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

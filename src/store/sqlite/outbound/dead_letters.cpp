@@ -5,7 +5,7 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 using delivery::Next;
 using delivery::Transition;
@@ -94,7 +94,7 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
 }
 
 std::uint64_t DeadLetters::redrive(const Place& place) {
-  holds_.unblock(place.session, place.key);
+  holds_.endBlock(place.session, place.key);
   return outbox_.redrive({.key = place.key,
                           .session = place.session,
                           .peer = place.peer,
@@ -105,7 +105,7 @@ std::uint64_t DeadLetters::redrive(const Place& place) {
 std::optional<SettledMessage> DeadLetters::settle(const Place& place, MessageState from, Transition transition,
                                                   std::string_view reason) {
   if (transition == Transition::discard) {
-    holds_.unblock(place.session, place.key);
+    holds_.endBlock(place.session, place.key);
   }
   delivery::Settlement settlement;
   settlement.key = place.key;
@@ -130,4 +130,4 @@ WallTime failedBefore(const DeadLetterFilter& filter, WallTime now) {
   return filter.olderThan.count() > 0 ? now - filter.olderThan : WallTime::max();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

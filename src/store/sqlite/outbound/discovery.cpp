@@ -1,9 +1,10 @@
 #include "store/sqlite/outbound/discovery.hpp"
 
+#include <exception>
 #include <new>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Where nobody asks for rows (a manager that was not started), memory is not spent on them: they are in the file.
@@ -11,9 +12,10 @@ constexpr std::size_t kPublishedRowsMax = 100'000;
 
 }  // namespace
 
-Discovery::Discovery(Context& context, Transaction& transaction)
+Discovery::Discovery(Context& context, Transaction& transaction, Holds& holds)
     : context_(context),
       transaction_(transaction),
+      holds_(holds),
       scan_(context.prepare("SELECT id,session_id,state,due_at_ms FROM #outbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectSession_(context.prepare("SELECT s.peer_id,s.name,m.due_at_ms,s.priority,s.lane FROM #sessions AS s JOIN "
                                      "#session_states AS m ON m.session_id=s.id WHERE s.id=?1")) {}
@@ -34,6 +36,21 @@ void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
 }
 
 NewRows Discovery::take(std::size_t limit) {
+  NewRows found = takeRows(limit);
+  try {
+    // After the rows, so that no row is discovered without the holds that came before it.
+    if (hasScanned_) {
+      holds_.refresh();
+    }
+    found.holds = holds_.takeChanged();
+  } catch (const std::exception&) {
+    // The rows are taken; the next call takes the holds.
+    holds_.restart();
+  }
+  return found;
+}
+
+NewRows Discovery::takeRows(std::size_t limit) {
   NewRows found;
   const delivery::MessageKey before = lastTaken_;
   try {
@@ -74,6 +91,7 @@ void Discovery::restart() noexcept {
   caughtUp_ = false;
   sessions_.clear();
   rescan();
+  holds_.restart();
 }
 
 // Sessions that are known stay known.
@@ -180,4 +198,4 @@ std::uint8_t Discovery::priorityOf(delivery::SessionKey key,
   return place->second;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 EnqueueSteps::EnqueueSteps(sqlite3* connection, const OutboxOptions& options, Clock& clock, Random& random,
                            OutboxRows& rows, Counters& counters, LazySessionRows& lazyRows)
@@ -94,4 +94,4 @@ void EnqueueSteps::supersede(const std::vector<Supersedable>& messages, const Fr
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

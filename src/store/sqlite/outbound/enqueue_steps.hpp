@@ -15,7 +15,7 @@
 #include "store/sqlite/outbound/outbox_rows.hpp"
 #include "store/types.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// The steps of an enqueue, the same on the store's own connection, with everything in memory that the store keeps
 /// there, and on an application's connection, where nothing is remembered between two calls. What differs is virtual.
@@ -66,4 +66,4 @@ private:
   Fill excess_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -1,6 +1,6 @@
 #include "store/sqlite/outbound/gathered_rows.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 void GatheredRows::add(NewRow&& row) {
   gathered_.push_back(std::move(row));
@@ -20,4 +20,4 @@ void GatheredRows::flush() {
   gathered_.clear();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

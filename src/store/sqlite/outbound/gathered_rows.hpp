@@ -7,7 +7,7 @@
 #include "store/sqlite/cache/write_back.hpp"
 #include "store/sqlite/outbound/outbox_rows.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Enqueued rows that are not in the file yet, as several rows of one statement cost less than a statement for each.
 /// `flush` writes them: before anything else that looks at the outbox's rows. An error is of any of the enqueues
@@ -31,4 +31,4 @@ private:
   std::vector<NewRow> gathered_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // About 10 MB of names and tails; the next enqueue of a forgotten session reads its row again.
@@ -164,4 +164,4 @@ SessionTail Outbox::beginSession(const SessionName& session, std::uint8_t priori
   return tail;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

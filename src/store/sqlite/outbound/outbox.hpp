@@ -10,18 +10,19 @@
 #include "store/sqlite/outbound/discovery.hpp"
 #include "store/sqlite/outbound/enqueue_steps.hpp"
 #include "store/sqlite/peers/peers.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Enqueues on the store's own connection: keeps the sessions' tails in memory, and hands the rows of a commit over to
 /// discovery.
 ///
 /// All in a transaction but `takeSuperseded`. Thread-safety: none.
-class Outbox final : public WriteBack, private EnqueueSteps {
+class Outbox final : public store::Outbox, public WriteBack, private EnqueueSteps {
 public:
   Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery& discovery);
 
-  EnqueueReceipt enqueue(const Frame& frame);
+  EnqueueReceipt enqueue(const Frame& frame) override;
 
   /// A dead letter, and where it stood.
   struct Redrive {
@@ -35,8 +36,7 @@ public:
   /// Puts a dead letter at its session's tail, as a new row with a new sequence. Returns the sequence.
   std::uint64_t redrive(const Redrive& letter);
 
-  /// Messages that committed transactions took away for others, since the last call.
-  [[nodiscard]] std::vector<SupersededMessage> takeSuperseded();
+  [[nodiscard]] std::vector<SupersededMessage> takeSuperseded() override;
 
   /// Forgets the sessions when they have become too many.
   void flush() override;
@@ -87,4 +87,4 @@ private:
   std::vector<Mark> scopes_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,7 +5,7 @@
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/session_states.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::size_t kSome = 4;
@@ -210,4 +210,4 @@ std::optional<EnqueueReceipt> refuseFull(const Frame& frame, Fill fill, const st
   return std::nullopt;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

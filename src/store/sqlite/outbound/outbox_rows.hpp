@@ -19,7 +19,7 @@
 #include "store/sqlite/outbound/vacated_numbers.hpp"
 #include "store/types.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Where a session's row is found: by its name, or as a peer's queue of unordered messages of one priority.
 struct SessionName {
@@ -136,4 +136,4 @@ private:
                                                        const std::vector<Supersedable>& leaving,
                                                        const OutboxOptions& options);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -10,7 +10,7 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 using delivery::Next;
@@ -393,7 +393,16 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
   return {Kind::settled, *who, std::move(found->peer), std::move(found->session)};
 }
 
-std::size_t Settles::purgeAcked(std::size_t limit, WallTime until) {
+std::size_t Settles::purgeAcked(std::size_t limit) {
+  return purge(limit, context_.clock.wallNow());
+}
+
+// The row says until when it is kept, which is the acknowledgement plus the retention.
+std::size_t Settles::purgeAcked(std::size_t limit, std::chrono::milliseconds age) {
+  return purge(limit, context_.clock.wallNow() + context_.options.ackedRetention - age);
+}
+
+std::size_t Settles::purge(std::size_t limit, WallTime until) {
   if (context_.counters.value(Counter::retained) == 0) {
     return 0;
   }
@@ -403,4 +412,4 @@ std::size_t Settles::purgeAcked(std::size_t limit, WallTime until) {
   return purged;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,24 +12,24 @@
 #include "store/sqlite/outbound/vacated_numbers.hpp"
 #include "store/sqlite/peers/holds.hpp"
 #include "store/sqlite/peers/peer_resets.hpp"
-#include "store/types.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Applies guarded state changes: a row that is not where the settlement says, or is another claim's by now, stays as
 /// it is.
 ///
 /// All in a transaction. Thread-safety: none.
-class Settles {
+class Settles final : public store::Settles {
 public:
   Settles(Context& context, Holds& holds, PeerResets& peerResets);
 
-  std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
-  std::optional<AckedById> ackById(std::string_view messageId);
+  std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements) override;
+  std::optional<AckedById> ackById(std::string_view messageId) override;
   AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                const FrameResult& word, std::string_view origin);
-  /// Deletes up to `limit` acknowledged rows whose retention is over by `until`.
-  std::size_t purgeAcked(std::size_t limit, WallTime until);
+                                const FrameResult& word, std::string_view origin) override;
+  std::size_t purgeAcked(std::size_t limit) override;
+  std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) override;
 
 private:
   /// A message found by its id, with what a settlement of it needs.
@@ -63,6 +64,7 @@ private:
   /// False when the guard did not hold: nothing is changed.
   [[nodiscard]] bool write(const delivery::Settlement& settlement, const Guard& guard, delivery::Next next,
                            bool isKnown);
+  std::size_t purge(std::size_t limit, WallTime until);
   /// Removes what settlements left to be removed together.
   void removeKnown();
   void count(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row);
@@ -87,4 +89,4 @@ private:
   Statement purge_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -4,7 +4,7 @@
 
 #include "store/sqlite/outbound/message_ids.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Of each session. A peer that answers nothing, while more than so many messages in a row are thrown away, is taken to
@@ -42,4 +42,4 @@ std::string numberHolder() {
           "sequence=?3 AND message_id=?1");
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

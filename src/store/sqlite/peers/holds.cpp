@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 Holds::Holds(Context& context)
     : context_(context),
@@ -89,7 +89,7 @@ void Holds::block(delivery::SessionKey session, delivery::MessageKey key) {
   context_.claimCache.forget(session);
 }
 
-void Holds::unblock(delivery::SessionKey session, delivery::MessageKey key) {
+void Holds::endBlock(delivery::SessionKey session, delivery::MessageKey key) {
   if (Query(release_, session, key).run() != 0) {
     countChange();
   }
@@ -146,4 +146,4 @@ void Holds::countChange() {
   isChanged_ = true;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

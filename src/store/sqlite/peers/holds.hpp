@@ -5,27 +5,27 @@
 #include <string_view>
 
 #include "store/sqlite/context.hpp"
-#include "store/types.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Operators' pauses and resumes, and which sessions a dead letter stopped.
 ///
 /// All but `refresh`, `restart` and `takeChanged` in a transaction. Thread-safety: none.
-class Holds final : public WriteBack {
+class Holds final : public store::Holds, public WriteBack {
 public:
   explicit Holds(Context& context);
 
-  bool pausePeer(std::string_view peer);
-  bool resumePeer(std::string_view peer);
-  bool pauseSession(std::string_view peer, std::string_view session);
-  bool resumeSession(std::string_view peer, std::string_view session);
-  bool unblock(std::string_view peer, std::string_view session);
+  bool pausePeer(std::string_view peer) override;
+  bool resumePeer(std::string_view peer) override;
+  bool pauseSession(std::string_view peer, std::string_view session) override;
+  bool resumeSession(std::string_view peer, std::string_view session) override;
+  bool unblock(std::string_view peer, std::string_view session) override;
 
   /// The dead letter `key` stops its session, unless another one has before.
   void block(delivery::SessionKey session, delivery::MessageKey key);
   /// The dead letter `key` is about to be gone: the session that it blocked goes on.
-  void unblock(delivery::SessionKey session, delivery::MessageKey key);
+  void endBlock(delivery::SessionKey session, delivery::MessageKey key);
 
   /// Reads whether another connection has changed them.
   void refresh();
@@ -65,4 +65,4 @@ private:
   bool isChanged_ = true;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
     : context_(context),
@@ -75,4 +75,4 @@ void Owners::putBack(std::int64_t owner) {
   Query(remove_, owner).run();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

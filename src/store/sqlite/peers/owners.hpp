@@ -5,13 +5,14 @@
 
 #include "store/sqlite/context.hpp"
 #include "store/sqlite/peers/liveness.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// The processes that have the file open, and the release of what dead ones had in flight.
 ///
 /// Thread-safety: none.
-class Owners final : public WriteBack {
+class Owners final : public store::Owners, public WriteBack {
 public:
   Owners(Context& context, std::shared_ptr<Liveness> liveness);
 
@@ -21,13 +22,13 @@ public:
   /// Puts back what this store has in flight, and takes its row away. In a transaction.
   void unregisterSelf();
   /// Puts back what dead owners had in flight. In a transaction. Returns how many owners were released.
-  std::size_t releaseDead();
+  std::size_t releaseDead() override;
   /// Cheap, outside a transaction.
-  [[nodiscard]] bool anyDead();
+  [[nodiscard]] bool anyDead() override;
 
   /// Reads which others are registered.
   void refresh();
-  [[nodiscard]] bool shared() const noexcept { return !others_.empty(); }
+  [[nodiscard]] bool shared() const noexcept override { return !others_.empty(); }
 
   void begun(bool othersCommitted) override {
     if (othersCommitted) {
@@ -52,4 +53,4 @@ private:
   std::vector<std::int64_t> others_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

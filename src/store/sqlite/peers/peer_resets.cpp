@@ -7,7 +7,7 @@
 
 #include "base/policies.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Of peer ?1; of its session ?2 only what is above ?3, or 0: of all. ?4 is now. What was acknowledged without having
@@ -218,4 +218,4 @@ std::int64_t PeerResets::countRecall() {
   return context_.recallsMade;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -10,9 +10,9 @@
 #include "store/sqlite/context.hpp"
 #include "store/sqlite/outbound/discovery.hpp"
 #include "store/sqlite/peers/peers.hpp"
-#include "store/types.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// The identities that peers have shown, and what follows when a peer was reset: sessions begin anew, and acknowledged
 /// rows that are still here go out again where the policy says so.
@@ -22,12 +22,11 @@ namespace ackbox::store {
 /// before the reset. Discovery hears of recalls when they are committed.
 ///
 /// All in a transaction. Thread-safety: none.
-class PeerResets final : public UnscopedWriteBack {
+class PeerResets final : public store::PeerResets, public UnscopedWriteBack {
 public:
   PeerResets(Context& context, Peers& peers, Discovery& discovery);
 
-  /// Returns the event for subscribers; nothing when there is none, or another process was first.
-  std::optional<PeerResetEvent> recordIdentity(const delivery::PeerIdentity& identity);
+  std::optional<PeerResetEvent> recordIdentity(const delivery::PeerIdentity& identity) override;
   /// Rows of these sessions wait again: a process that has not read the rows since may not claim the sessions.
   void recall(const std::set<delivery::SessionKey>& sessions);
   /// Reads how often rows were put back.
@@ -84,4 +83,4 @@ private:
   std::int64_t committed_ = -1;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

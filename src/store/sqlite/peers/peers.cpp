@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::size_t kErrorBytesMax = 1'000;
@@ -106,4 +106,4 @@ std::string_view truncatedError(std::string_view text) noexcept {
   return text.substr(0, end);
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

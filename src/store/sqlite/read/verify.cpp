@@ -5,7 +5,7 @@
 #include "store/sqlite/cache/sender_shares.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr int kFixedCheckpointVersion = 3'051'003;
@@ -220,4 +220,4 @@ VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& opti
   return report;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

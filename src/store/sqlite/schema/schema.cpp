@@ -4,7 +4,7 @@
 
 #include "sqlite/statement.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
@@ -350,4 +350,4 @@ void createTables(sqlite3* connection, std::string_view prefix) {
   execute(connection, expand(kTablesSql, prefix));
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// The version that this build reads and writes.
 [[nodiscard]] std::int64_t currentSchemaVersion() noexcept;
@@ -20,4 +20,4 @@ void requireUsable(std::int64_t version, bool createSchema);
 /// Makes the tables of the current version in a file that has none. In the caller's transaction.
 void createTables(sqlite3* connection, std::string_view prefix);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

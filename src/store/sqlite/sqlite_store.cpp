@@ -1,4 +1,4 @@
-#include "store/sqlite/store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -24,13 +24,13 @@
 #include "store/sqlite/schema/recount.hpp"
 #include "store/sqlite/schema/schema.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 /// The parts whose statements need the tables.
-struct Parts {
-  Parts(Connection& connection, Transaction& transaction, const OutboxOptions& options,
-        std::shared_ptr<Liveness> liveness, LatencyWindow& window)
+struct Components {
+  Components(Connection& connection, Transaction& transaction, const OutboxOptions& options,
+             std::shared_ptr<Liveness> liveness, LatencyWindow& window)
       : counters(connection.handle(), connection.prefix()),
         states(connection.handle(), connection.prefix()),
         lazyRows(connection.handle(), connection.prefix(), counters, states),
@@ -42,16 +42,16 @@ struct Parts {
         gathered(rows, claimCache),
         context{connection, counters,  states,   lazyRows, oldest,         inFlight,       claimCache,
                 shares,     latencies, gathered, options,  *options.clock, *options.random},
-        discovery(context, transaction),
+        holds(context),
+        discovery(context, transaction, holds),
         peers(context),
         peerResets(context, peers, discovery),
-        holds(context),
         outbox(context, peers, rows, discovery),
         claims(context),
         settles(context, holds, peerResets),
         deadLetters(context, outbox, settles, holds),
         marks(context),
-        inbox(context),
+        inbox(context, marks),
         owners(context, std::move(liveness)),
         vacuum(connection),
         selectEpoch(connection.prepare("SELECT epoch FROM #meta")) {}
@@ -80,10 +80,10 @@ struct Parts {
   OutboxRows rows;
   GatheredRows gathered;
   Context context;
+  Holds holds;
   Discovery discovery;
   Peers peers;
   PeerResets peerResets;
-  Holds holds;
   Outbox outbox;
   Claims claims;
   Settles settles;
@@ -152,7 +152,7 @@ OutboxOptions complete(OutboxOptions options) {
 
 }  // namespace
 
-struct Store::Body {
+struct SqliteStore::Body {
   explicit Body(const StoreOptions& storeOptions);
 
   void open(std::shared_ptr<Liveness> liveness);
@@ -165,7 +165,7 @@ struct Store::Body {
   Checkpointer checkpointer;
   Transaction transaction;
   LatencyWindow latencies;
-  std::unique_ptr<Parts> parts;
+  std::unique_ptr<Components> parts;
   std::string origin;
 
   // As of the last `begin`.
@@ -175,7 +175,7 @@ struct Store::Body {
   std::int64_t lastKeySeen = 0;
 };
 
-Store::Body::Body(const StoreOptions& storeOptions)
+SqliteStore::Body::Body(const StoreOptions& storeOptions)
     : options(complete(storeOptions.outbox)),
       connection(storeOptions.file, options,
                  [&](sqlite3* file) { requireUsable(schemaVersion(file, options.tablePrefix), options.createSchema); }),
@@ -184,7 +184,7 @@ Store::Body::Body(const StoreOptions& storeOptions)
   transaction.begin(options.durability == Durability::powerCut);
   try {
     open(storeOptions.liveness ? storeOptions.liveness
-                               : kernelLiveness(store::ownersFile(connection.handle(), connection.prefix()),
+                               : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
                                                 sqlite3_db_filename(connection.handle(), "main")));
     parts->forward([](WriteBack& part) { part.flushAll(); });
     transaction.commit();
@@ -196,7 +196,7 @@ Store::Body::Body(const StoreOptions& storeOptions)
 }
 
 // In one transaction, so that a crash in the middle leaves the file as it was.
-void Store::Body::open(std::shared_ptr<Liveness> liveness) {
+void SqliteStore::Body::open(std::shared_ptr<Liveness> liveness) {
   const std::int64_t version = schemaVersion(connection.handle(), connection.prefix());
   requireUsable(version, options.createSchema);
   if (version == 0) {
@@ -210,7 +210,7 @@ void Store::Body::open(std::shared_ptr<Liveness> liveness) {
   query.next();
   origin = query.text(0);
 
-  parts = std::make_unique<Parts>(connection, transaction, options, std::move(liveness), latencies);
+  parts = std::make_unique<Components>(connection, transaction, options, std::move(liveness), latencies);
   parts->backward([](WriteBack& part) { part.begun(true); });
   readEpoch();
   parts->peers.configure();
@@ -219,7 +219,7 @@ void Store::Body::open(std::shared_ptr<Liveness> liveness) {
 }
 
 // What is in memory, and which rows were discovered, is of another file when a backup is written over one in use.
-void Store::Body::readEpoch() {
+void SqliteStore::Body::readEpoch() {
   {
     Query query(parts->selectEpoch);
     query.next();
@@ -235,9 +235,9 @@ void Store::Body::readEpoch() {
   lastKeySeen = lastKey;
 }
 
-RepairReport Store::Body::recount(bool byHand) {
+RepairReport SqliteStore::Body::recount(bool byHand) {
   parts->forward([](WriteBack& part) { part.flushAll(); });
-  RepairReport report = store::recount(connection.handle(), connection.prefix(), byHand);
+  RepairReport report = sqlite::recount(connection.handle(), connection.prefix(), byHand);
   parts->backward([](WriteBack& part) { part.forget(); });
   if (report.mended != 0) {
     // Rows may be live that nobody has discovered.
@@ -246,9 +246,9 @@ RepairReport Store::Body::recount(bool byHand) {
   return report;
 }
 
-Store::Store(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
+SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
 
-Store::~Store() {
+SqliteStore::~SqliteStore() {
   if (inTransaction()) {
     rollback();
   }
@@ -262,7 +262,7 @@ Store::~Store() {
   }
 }
 
-void Store::begin(bool durable, bool patient) {
+void SqliteStore::begin(bool durable, bool patient) {
   const bool fullSync = durable && body_->options.durability == Durability::powerCut;
   std::optional<NoBusyTimeout> noBusyTimeout;
   if (!patient) {
@@ -280,8 +280,8 @@ void Store::begin(bool durable, bool patient) {
   }
 }
 
-void Store::commit() {
-  Parts& parts = *body_->parts;
+void SqliteStore::commit() {
+  Components& parts = *body_->parts;
   std::int64_t lastKey = 0;
   try {
     parts.forward([](WriteBack& part) { part.flush(); });
@@ -299,87 +299,107 @@ void Store::commit() {
   body_->checkpointer.checkpointIfDue();
 }
 
-void Store::rollback() noexcept {
+void SqliteStore::rollback() noexcept {
   body_->transaction.rollback();
   // What was read in it, such as which processes have the file open, is read again.
   body_->transaction.doubtVersion();
   body_->parts->backward([](WriteBack& part) { part.rolledBack(); });
 }
 
-bool Store::inTransaction() const noexcept {
+bool SqliteStore::inTransaction() const noexcept {
   return body_->transaction.open();
 }
 
-EnqueueReceipt Store::enqueue(const Frame& frame) {
-  return body_->parts->outbox.enqueue(frame);
+void SqliteStore::savepoint() {
+  body_->parts->forward([](WriteBack& part) { part.scopeBegun(); });
+  body_->transaction.savepoint();
 }
 
-Fill Store::fill() {
+void SqliteStore::releaseSavepoint() {
+  body_->transaction.releaseSavepoint();
+  body_->parts->backward([](WriteBack& part) { part.scopeReleased(); });
+}
+
+void SqliteStore::rollbackToSavepoint() {
+  body_->transaction.rollbackToSavepoint();
+  body_->parts->backward([](WriteBack& part) { part.scopeUndone(); });
+}
+
+void SqliteStore::guardTransaction(bool on) {
+  body_->transaction.guard(on);
+}
+
+bool SqliteStore::transactionLost() const noexcept {
+  return body_->transaction.lost();
+}
+
+store::Outbox& SqliteStore::outbox() noexcept {
+  return body_->parts->outbox;
+}
+
+store::Claims& SqliteStore::claims() noexcept {
+  return body_->parts->claims;
+}
+
+store::Settles& SqliteStore::settles() noexcept {
+  return body_->parts->settles;
+}
+
+store::DeadLetters& SqliteStore::deadLetters() noexcept {
+  return body_->parts->deadLetters;
+}
+
+store::Holds& SqliteStore::holds() noexcept {
+  return body_->parts->holds;
+}
+
+store::Peers& SqliteStore::peers() noexcept {
+  return body_->parts->peers;
+}
+
+store::PeerResets& SqliteStore::peerResets() noexcept {
+  return body_->parts->peerResets;
+}
+
+store::InboundMarks& SqliteStore::inboundMarks() noexcept {
+  return body_->parts->marks;
+}
+
+store::Inbox& SqliteStore::inbox() noexcept {
+  return body_->parts->inbox;
+}
+
+store::Discovery& SqliteStore::discovery() noexcept {
+  return body_->parts->discovery;
+}
+
+store::Owners& SqliteStore::owners() noexcept {
+  return body_->parts->owners;
+}
+
+Fill SqliteStore::fill() {
   Counters& counters = body_->parts->counters;
   return {counters.live(), counters.liveBytes()};
 }
 
-std::vector<SupersededMessage> Store::takeSuperseded() {
-  return body_->parts->outbox.takeSuperseded();
-}
-
-ClaimReply Store::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
-                        std::uint64_t bytesMax) {
-  return body_->parts->claims.claim(sessions, recalls, bytesMax);
-}
-
-std::vector<std::optional<SettledMessage>> Store::settle(std::span<const delivery::Settlement> settlements) {
-  return body_->parts->settles.settle(settlements);
-}
-
-void Store::release(std::span<const delivery::SessionRelease> releases) {
-  body_->parts->claims.endClaims(releases);
-}
-
-void Store::recordPeer(const delivery::PeerRecord& record) {
-  body_->parts->peers.record(record);
-}
-
-std::optional<PeerResetEvent> Store::recordIdentity(const delivery::PeerIdentity& identity) {
-  return body_->parts->peerResets.recordIdentity(identity);
-}
-
-std::optional<AckedById> Store::ackById(std::string_view messageId) {
-  return body_->parts->settles.ackById(messageId);
-}
-
-AckEventOutcome Store::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                     const FrameResult& word, std::string_view origin) {
-  return body_->parts->settles.applyAckEvent(agent, messageId, sequence, word, origin);
-}
-
-std::size_t Store::purgeAcked(std::size_t limit) {
-  return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow());
-}
-
-std::size_t Store::purgeAcked(std::size_t limit, std::chrono::milliseconds age) {
-  // The row says until when it is kept, which is the acknowledgement plus the retention.
-  return body_->parts->settles.purgeAcked(limit, body_->options.clock->wallNow() + body_->options.ackedRetention - age);
-}
-
-RepairReport Store::repair() {
+RepairReport SqliteStore::repair() {
   RepairReport report = body_->recount(true);
   body_->parts->holds.refresh();
   return report;
 }
 
-void Store::advanceOldest(std::size_t looks) {
+void SqliteStore::advanceOldest(std::size_t looks) {
   body_->parts->gathered.flush();
   body_->parts->oldest.advance(looks);
 }
 
-Vitals Store::vitals() {
+Vitals SqliteStore::vitals() {
   Counters& counters = body_->parts->counters;
   return {counters.live(), static_cast<std::uint64_t>(std::max<std::int64_t>(0, counters.value(Counter::failed))),
           body_->parts->oldest.enqueuedAt()};
 }
 
-std::size_t Store::vacuum(std::size_t pages) {
+std::size_t SqliteStore::vacuum(std::size_t pages) {
   const std::size_t released = body_->parts->vacuum.release(pages);
   if (released < pages) {
     body_->checkpointer.request();
@@ -387,173 +407,37 @@ std::size_t Store::vacuum(std::size_t pages) {
   return released;
 }
 
-bool Store::tidy() {
+bool SqliteStore::tidy() {
   body_->checkpointer.retry();
   return body_->parts->vacuum.releaseIfMany();
 }
 
-DeadLetters& Store::deadLetters() {
-  return body_->parts->deadLetters;
-}
-
-Holds& Store::holds() noexcept {
-  return body_->parts->holds;
-}
-
-AdmissionReply Store::admit(const InboundIdentity& frame) {
-  return body_->parts->marks.admit(frame);
-}
-
-void Store::markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
-  body_->parts->marks.mark(frame, gap, life);
-}
-
-void Store::markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
-  body_->parts->marks.mark(frame, gap, life);
-  body_->parts->counters.add(Counter::received, 1);
-}
-
-Inbox& Store::inbox() noexcept {
-  return body_->parts->inbox;
-}
-
-void Store::countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden) {
-  body_->parts->counters.add(Counter::refusedUnauthenticated, static_cast<std::int64_t>(unauthenticated));
-  body_->parts->counters.add(Counter::refusedForbidden, static_cast<std::int64_t>(forbidden));
-}
-
-void Store::countRefused(Admission admission) {
-  body_->parts->counters.add(admission == Admission::idConflict ? Counter::idConflicts : Counter::staleEpochs, 1);
-}
-
-void Store::countDuplicate() {
-  body_->parts->counters.add(Counter::duplicates, 1);
-}
-
-std::size_t Store::purgeProcessed(std::size_t limit) {
-  return body_->parts->marks.purge(limit);
-}
-
-std::optional<InboundLimit> Store::limitReached(const InboundIdentity& frame, const InboundLimits& limits) {
-  const auto reached = body_->parts->marks.limitReached(frame, limits);
-  if (reached) {
-    body_->parts->counters.add(Counter::refusedLimits, 1);
-  }
-  return reached;
-}
-
-std::optional<InboundLimit> Store::deferralLimitReached(const InboundFrame& frame, const InboundOptions& limits) {
-  const auto reached = body_->parts->inbox.isFull(frame, limits.deferred)
-                           ? std::optional(InboundLimit::inbox)
-                           : body_->parts->marks.wordLimitReached(frame.source, limits.limits);
-  if (reached) {
-    body_->parts->counters.add(Counter::refusedLimits, 1);
-  }
-  return reached;
-}
-
-ForgetReport Store::forgetSender(std::string_view source, std::optional<std::string_view> origin, std::size_t limit) {
-  return body_->parts->marks.forgetSender(source, origin, limit);
-}
-
-void Store::savepoint() {
-  body_->parts->forward([](WriteBack& part) { part.scopeBegun(); });
-  body_->transaction.savepoint();
-}
-
-void Store::releaseSavepoint() {
-  body_->transaction.releaseSavepoint();
-  body_->parts->backward([](WriteBack& part) { part.scopeReleased(); });
-}
-
-void Store::rollbackToSavepoint() {
-  body_->transaction.rollbackToSavepoint();
-  body_->parts->backward([](WriteBack& part) { part.scopeUndone(); });
-}
-
-void Store::guardTransaction(bool on) {
-  body_->transaction.guard(on);
-}
-
-bool Store::transactionLost() const noexcept {
-  return body_->transaction.lost();
-}
-
-NewRows Store::takeNewRows(std::size_t limit) {
-  NewRows found = body_->parts->discovery.take(limit);
-  Holds& holds = body_->parts->holds;
-  try {
-    // After the rows, so that no row is discovered without the holds that came before it.
-    if (body_->parts->discovery.hasScanned()) {
-      holds.refresh();
-    }
-    found.holds = holds.takeChanged();
-  } catch (const std::exception&) {
-    // The rows are taken; the next call takes the holds.
-    holds.restart();
-  }
-  return found;
-}
-
-void Store::stopDiscovery() noexcept {
-  body_->parts->discovery.stop();
-}
-
-void Store::restartDiscovery() noexcept {
-  body_->parts->discovery.restart();
-  body_->parts->holds.restart();
-}
-
-bool Store::shared() const noexcept {
-  return body_->parts->owners.shared();
-}
-
-std::size_t Store::releaseDeadOwners() {
-  return body_->parts->owners.releaseDead();
-}
-
-bool Store::anyOwnerDead() {
-  return body_->parts->owners.anyDead();
-}
-
-std::span<const PeerRow> Store::peers() const noexcept {
-  return body_->parts->peers.rows();
-}
-
-const PeerRow* Store::peer(delivery::PeerKey key) const noexcept {
-  return body_->parts->peers.find(key);
-}
-
-const std::string& Store::sessionName(delivery::SessionKey key) const {
-  return body_->parts->discovery.sessionName(key);
-}
-
-const std::string& Store::origin() const noexcept {
+const std::string& SqliteStore::origin() const noexcept {
   return body_->origin;
 }
 
-std::filesystem::path Store::logFile() const {
+std::filesystem::path SqliteStore::logFile() const {
   return sqlite3_filename_wal(sqlite3_db_filename(body_->connection.handle(), "main"));
 }
 
-std::filesystem::path Store::ownersFile() const {
-  return store::ownersFile(body_->connection.handle(), body_->connection.prefix());
+std::filesystem::path SqliteStore::ownersFile() const {
+  return sqlite::ownersFile(body_->connection.handle(), body_->connection.prefix());
 }
 
-const LatencyWindow& Store::latencies() const noexcept {
+const LatencyWindow& SqliteStore::latencies() const noexcept {
   return body_->latencies;
 }
 
-std::uint64_t Store::epoch() const noexcept {
+std::uint64_t SqliteStore::epoch() const noexcept {
   return body_->epoch;
 }
 
-std::int64_t Store::owner() const noexcept {
+std::int64_t SqliteStore::owner() const noexcept {
   return body_->parts->context.owner;
 }
 
-SQLite::Database& Store::database() noexcept {
+SQLite::Database& SqliteStore::database() noexcept {
   return body_->connection.database();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite
