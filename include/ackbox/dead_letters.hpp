@@ -22,8 +22,7 @@ struct DeadLetterFilter {
   std::optional<std::string> reason = {};
   /// The last error has this text in it, in these letters.
   std::optional<std::string> error = {};
-  /// Failed at least this long ago. 0 (default): at any time. Rows that failed under schema version 1 do not say when
-  /// and count as old.
+  /// Failed at least this long ago. 0 (default): at any time.
   std::chrono::milliseconds olderThan{0};
   /// Only those with fewer charged attempts than this. 0 (default): any number.
   std::uint32_t retriesBelow = 0;

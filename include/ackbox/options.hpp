@@ -117,7 +117,7 @@ struct OutboxOptions {
   /// Begins every table's name, so that several outboxes, or the application's own tables, share one file.
   /// Letters, digits and `_`, at most 32, not starting with a digit or with `sqlite_`.
   std::string tablePrefix = "ackbox_";
-  /// Whether to create or migrate the tables. Off: they must be there already.
+  /// Whether to create the tables. Off: they must be there already.
   bool createSchema = true;
   /// Whether the file's triggers and views do their work, those of the application in handlers' transactions among
   /// them. Off: nothing in the file is run, and a statement that takes too long, or makes too much of a little, fails:

@@ -10,13 +10,16 @@
 
 namespace ackbox {
 
-/// How long messages took from their enqueue to their ACK, since the file was made (by schema version 3). The average
-/// is exact; the others are at most 6.25 % off, and exact below 16 ms.
+/// How long messages took from their enqueue to their ACK.
 struct LatencyStats {
-  /// How many were measured; 0: the rest says nothing.
+  /// How many were measured since the file was made; 0: `average` says nothing.
   std::uint64_t count = 0;
+  /// Of all of them; exact.
   std::chrono::milliseconds average{0};
-  /// Half of the messages took no longer.
+  /// How many this process has measured in the last five minutes; 0: the quantiles say nothing. Always 0 in an
+  /// `OutboxReader`, which has no part in the delivery.
+  std::uint64_t recent = 0;
+  /// Half of the recent messages took no longer. Quantiles are at most 6.25 % off, and exact below 16 ms.
   std::chrono::milliseconds p50{0};
   std::chrono::milliseconds p95{0};
   std::chrono::milliseconds p99{0};
@@ -95,7 +98,7 @@ struct Stats {
   /// Gauge: acknowledged rows that are kept, see `OutboxOptions::ackedRetention`.
   std::uint64_t ackedRetained = 0;
   LatencyStats enqueueToAck;
-  /// When a message was last acknowledged; nothing: none was, under schema version 3.
+  /// When a message was last acknowledged; nothing: none was.
   std::optional<WallTime> lastAckedAt;
 
   /// Gauge: bytes of the database, without its log. All tables, also the application's.
@@ -106,8 +109,7 @@ struct Stats {
   std::uint64_t walBytes = 0;
 };
 
-/// One peer's part of the outbox. Its totals begin when the file was made or came to schema version 3, whichever is
-/// later; but in a file that knows a single peer they are those of `Stats`.
+/// One peer's part of the outbox. In a file that knows a single peer its totals are those of `Stats`.
 struct PeerStats {
   std::string peer;
   /// As in `Stats`.

@@ -21,8 +21,7 @@ std::string ackedText(const Stats& stats, WallTime now) {
   const LatencyStats& latency = stats.enqueueToAck;
   std::string text;
   if (latency.count != 0) {
-    text = "in " + durationText(latency.average) + " on average, p50 " + durationText(latency.p50) + ", p95 " +
-           durationText(latency.p95) + ", p99 " + durationText(latency.p99);
+    text = "in " + durationText(latency.average) + " on average";
   }
   if (stats.lastAckedAt) {
     text += (text.empty() ? "last " : ", last ") + agoText(now, *stats.lastAckedAt);
@@ -50,9 +49,6 @@ JsonLine statsLine(const Stats& stats, const std::vector<std::int64_t>& processe
       .add("last_acked_at_ms", stats.lastAckedAt)
       .add("ack_latency_count", stats.enqueueToAck.count)
       .add("ack_latency_average_ms", stats.enqueueToAck.average.count())
-      .add("ack_latency_p50_ms", stats.enqueueToAck.p50.count())
-      .add("ack_latency_p95_ms", stats.enqueueToAck.p95.count())
-      .add("ack_latency_p99_ms", stats.enqueueToAck.p99.count())
       .add("received_total", stats.received)
       .add("duplicates_total", stats.duplicates)
       .add("gaps_total", stats.gaps)

@@ -133,4 +133,46 @@ private:
   int bound_ = 0;
 };
 
+/// Reads a row's columns one after the other, into variables of their types.
+class Columns {
+public:
+  explicit Columns(const Query& query) : query_(query) {}
+
+  template <typename Value>
+  Columns& operator>>(Value& value) {
+    value = read(static_cast<const Value*>(nullptr));
+    return *this;
+  }
+  /// The next column.
+  template <typename Value>
+  [[nodiscard]] Value next() {
+    return read(static_cast<const Value*>(nullptr));
+  }
+  void skip() noexcept { ++next_; }
+
+private:
+  // The pointer only chooses the type.
+  template <typename Integer>
+  requires std::is_integral_v<Integer> || std::is_enum_v<Integer> Integer read(const Integer* /*type*/) {
+    if constexpr (std::is_same_v<Integer, bool>) {
+      return query_.integer(next_++) != 0;
+    } else {
+      return query_.as<Integer>(next_++);
+    }
+  }
+  std::string read(const std::string* /*type*/) { return query_.text(next_++); }
+  WallTime read(const WallTime* /*type*/) { return query_.instant(next_++); }
+  template <typename Value>
+  std::optional<Value> read(const std::optional<Value>* /*type*/) {
+    if (query_.isNull(next_)) {
+      ++next_;
+      return std::nullopt;
+    }
+    return read(static_cast<const Value*>(nullptr));
+  }
+
+  const Query& query_;
+  int next_ = 0;
+};
+
 }  // namespace ackbox::store

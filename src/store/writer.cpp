@@ -6,7 +6,7 @@
 
 #include "ackbox/error.hpp"
 #include "sqlite/statement.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
 namespace ackbox::store {
 namespace {

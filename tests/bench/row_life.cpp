@@ -14,7 +14,7 @@
 #include "bench/raw_baseline.hpp"
 #include "bench/scratch.hpp"
 #include "bench/workload.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/sqlite/open.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::bench {
@@ -52,7 +52,7 @@ void insertBatch(store::Writer& writer, std::uint64_t first, std::uint64_t sessi
   }
   InlineJob(true, [&](store::Store& store) {
     for (const Frame& frame : frames) {
-      if (!store.enqueue(frame).isNew()) {
+      if (!store.outbox().enqueue(frame).isNew()) {
         throw std::runtime_error("an enqueue was refused");
       }
     }
@@ -90,10 +90,10 @@ void settleBatch(store::Writer& writer, const store::ClaimReply& reply) {
   std::size_t applied = 0;
   InlineJob(false, [&](store::Store& store) {
     applied = 0;
-    for (const auto& settled : store.settle(settlements)) {
+    for (const auto& settled : store.settles().settle(settlements)) {
       applied += settled ? 1U : 0U;
     }
-    store.release(releases);
+    store.claims().endClaims(releases);
   }).commit(writer);
   if (applied != kBatch) {
     throw std::runtime_error("not every row of a batch was claimed and settled");
@@ -107,19 +107,20 @@ Pace livesIn(const std::filesystem::path& file, const Settings& settings, Durabi
   options.clock = systemClock();
   options.random = systemRandom();
   options.peers.emplace_back();
-  store::Store store({file, options, nullptr});
+  const auto opened = store::sqlite::openStore(file, options);
+  store::Store& store = *opened;
   store::Writer writer(store);
-  InlineJob(false, [](store::Store& open) { open.restartDiscovery(); }).commit(writer);
-  while (store.takeNewRows(kTold).more) {
+  InlineJob(false, [](store::Store& open) { open.discovery().restart(); }).commit(writer);
+  while (store.discovery().take(kTold).more) {
   }
   diskCounts().reset();
   std::uint64_t done = 0;
   const PaceMeter meter;
   for (Budget budget(settings); budget.take(kBatch); done += kBatch) {
     insertBatch(writer, done, sessions);
-    const std::vector<delivery::SessionClaim> claims = claimsOf(store.takeNewRows(2 * kBatch));
+    const std::vector<delivery::SessionClaim> claims = claimsOf(store.discovery().take(2 * kBatch));
     store::ClaimReply reply;
-    InlineJob(false, [&](store::Store& open) { reply = open.claim(claims); }).commit(writer);
+    InlineJob(false, [&](store::Store& open) { reply = open.claims().claim(claims); }).commit(writer);
     settleBatch(writer, reply);
   }
   const Pace pace = meter.of(done);

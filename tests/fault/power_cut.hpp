@@ -44,7 +44,7 @@ struct RunOptions {
   bool ignoresSyncs = false;
 };
 
-/// Enqueues, batches, deliveries, rejections, lost answers, redrives, discards, restarts and a migration, in an order
+/// Enqueues, batches, deliveries, rejections, lost answers, redrives, discards, restarts, in an order
 /// drawn from the seed.
 [[nodiscard]] RecordedRun recordRun(const TempDir& folder, const RunOptions& options);
 

@@ -10,29 +10,11 @@
 #include "ackbox/random.hpp"
 #include "power_cut.hpp"
 #include "two_agents.hpp"
-#include "unit/store/schema_version_1.hpp"
 
 namespace ackbox::testing {
 namespace {
 
 constexpr std::size_t kSessions = 3;
-
-/// A file of schema version 1 with one pending message, so that the run begins with a migration.
-DiskFiles oldFile(const TempDir& folder) {
-  MemoryDisk disk;
-  {
-    SQLite::Database database(TwoAgents::path(folder, alice), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 0,
-                              disk.name());
-    database.exec(kSchemaVersion1);
-    database.exec(
-        "INSERT INTO ackbox_peers(id,name,url,agent,max_requests) VALUES(1,'default','','',4);"
-        "INSERT INTO ackbox_sessions(id,peer_id,name,last_sequence) VALUES(1,1,'s0',1);"
-        "INSERT INTO ackbox_outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
-        "message_id,type,data) VALUES(1,1,1,0,0,0,1700000000000,0,'old','order','\"old\"');"
-        "UPDATE ackbox_counters SET pending=1,pending_bytes=5,enqueued=1;");
-  }
-  return disk.files();
-}
 
 class Run {
 public:
@@ -146,8 +128,6 @@ private:
 
 RecordedRun recordRun(const TempDir& folder, const RunOptions& options) {
   RecordedRun run;
-  run.start[alice] = oldFile(folder);
-  run.said.push_back({"old", "s0", "\"old\"", {}, false, 0, 0});
   Run(folder, options, run).perform(options.steps);
   return run;
 }

@@ -14,6 +14,7 @@
 #include "manager/run/engine.hpp"
 #include "manager/run/puller.hpp"
 #include "manager/run/senders.hpp"
+#include "store/sqlite/open.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -34,8 +35,8 @@ OutboxOptions completed(OutboxOptions options) {
 }
 
 // With the peers that the store took over from the file.
-OutboxOptions withPeersOf(const store::Store& store, OutboxOptions options) {
-  for (const store::PeerRow& row : store.peers()) {
+OutboxOptions withPeersOf(store::Store& store, OutboxOptions options) {
+  for (const store::PeerRow& row : store.peers().rows()) {
     const auto given = [&](const PeerOptions& peer) { return peer.name == row.name; };
     if (std::none_of(options.peers.begin(), options.peers.end(), given)) {
       PeerOptions& peer = options.peers.emplace_back();
@@ -52,16 +53,16 @@ OutboxOptions withPeersOf(const store::Store& store, OutboxOptions options) {
 
 Core::Core(const std::filesystem::path& file, OutboxOptions options)
     : file_(std::filesystem::absolute(file)),
-      store_({file, options, nullptr}),
-      options_(withPeersOf(store_, std::move(options))),
-      origin_(store_.origin()),
-      logFile_(store_.logFile()),
-      ownersFile_(store_.ownersFile()),
-      reader_(file, options_),
+      store_(store::sqlite::openStore(file, options)),
+      options_(withPeersOf(*store_, std::move(options))),
+      origin_(store_->origin()),
+      logFile_(store_->logFile()),
+      ownersFile_(store_->ownersFile()),
+      reader_(store::sqlite::openReader(file, options_)),
       refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock)),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
-      writer_(store_, [this](store::Store& store) { return afterCommit(store); }) {
+      writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
   if (options_.storeExecutor) {
     writer_.runOn([post = options_.storeExecutor, thread = storeThread_](std::function<void()> work) {
       post([thread, call = std::move(work)] {
@@ -366,7 +367,8 @@ void Core::notify() noexcept {
 }
 
 bool Core::ack(std::string_view messageId) {
-  auto settled = commitBlocking(writer_, false, [&](store::Store& store) { return store.ackById(messageId); });
+  auto settled =
+      commitBlocking(writer_, false, [&](store::Store& store) { return store.settles().ackById(messageId); });
   if (!settled) {
     return false;
   }
@@ -379,8 +381,8 @@ bool Core::ack(std::string_view messageId) {
   return true;
 }
 
-void Core::ackEventCommitted(const store::Store::AckEventOutcome& outcome, const FrameResult& result) {
-  using Kind = store::Store::AckEventOutcome::Kind;
+void Core::ackEventCommitted(const store::AckEventOutcome& outcome, const FrameResult& result) {
+  using Kind = store::AckEventOutcome::Kind;
   if (outcome.kind == Kind::recalled) {
     withEngine([&](Engine& running) { running.recalledOutside(outcome.message.session, outcome.message.key); });
     return;
@@ -402,9 +404,10 @@ void Core::ackEventCommitted(const store::Store::AckEventOutcome& outcome, const
 
 Stats Core::stats() const {
   const RefusalCounts::Values unwritten = refusals_->unwritten();
-  Stats stats = reader_.stats();
+  Stats stats = reader_->stats();
   stats.refusedUnauthenticated += unwritten.unauthenticated;
   stats.refusedForbidden += unwritten.forbidden;
+  store_->latencies().describe(stats.enqueueToAck, clock().steadyNow());
   return stats;
 }
 
@@ -425,7 +428,7 @@ void Core::settledOutside(const store::SettledMessage& message, const std::funct
 }
 
 void Core::emitSuperseded(store::Store& store) {
-  for (const store::SupersededMessage& superseded : store.takeSuperseded()) {
+  for (const store::SupersededMessage& superseded : store.outbox().takeSuperseded()) {
     SupersededEvent event;
     event.messageId = superseded.message.messageId;
     event.peer = superseded.peer;
@@ -449,7 +452,7 @@ store::Writer::Tell Core::afterCommit(store::Store& store) {
   };
   Listener found{std::shared_lock(*endLock_), engine()};
   if (!found.run) {
-    store.stopDiscovery();
+    store.discovery().stop();
     return {};
   }
   try {

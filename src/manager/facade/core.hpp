@@ -22,8 +22,8 @@
 #include "manager/run/commit_queue.hpp"
 #include "manager/run/peer_board.hpp"
 #include "manager/run/subscribers.hpp"
-#include "store/sqlite/read/reader.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/reader.hpp"
+#include "store/store.hpp"
 #include "store/writer.hpp"
 
 namespace boost::asio {
@@ -60,7 +60,7 @@ public:
   [[nodiscard]] Clock& clock() const noexcept { return *options_.clock; }
   [[nodiscard]] Random& random() const noexcept { return *options_.random; }
   [[nodiscard]] store::Writer& writer() noexcept { return writer_; }
-  [[nodiscard]] const store::Reader& reader() const noexcept { return reader_; }
+  [[nodiscard]] const store::Reader& reader() const noexcept { return *reader_; }
   [[nodiscard]] RoomWaiters& waiters() noexcept { return waiters_; }
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] EventHub& events() noexcept { return events_; }
@@ -99,7 +99,7 @@ public:
   /// A message was settled outside the run: the run forgets it, and `emit` is called where the run emits its events.
   void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& emit);
   /// A peer's ACK event was committed: events and the run follow it.
-  void ackEventCommitted(const store::Store::AckEventOutcome& outcome, const FrameResult& result);
+  void ackEventCommitted(const store::AckEventOutcome& outcome, const FrameResult& result);
   /// Whether a run is under way; asked without a reference to it, which could outstay it.
   [[nodiscard]] bool running() const;
 
@@ -110,7 +110,7 @@ public:
     return thread == RunThread::own || storeThread_->load() == std::this_thread::get_id();
   }
   /// On the writer's thread, between transactions: rows that the run has not seen.
-  [[nodiscard]] NewCommit takeNewRows() { return {store_.takeNewRows(kNewRowsMax), store_.shared()}; }
+  [[nodiscard]] NewCommit takeNewRows() { return {store_->discovery().take(kNewRowsMax), store_->owners().shared()}; }
   /// The configured peer of that name; null: this process was not given it.
   [[nodiscard]] const PeerOptions* peerOptions(std::string_view name) const noexcept;
   /// How old messages are, from the opening of the file on. For the run or the puller, whichever there is.
@@ -143,13 +143,13 @@ private:
 
   const std::filesystem::path file_;
   const std::shared_ptr<std::shared_mutex> endLock_ = std::make_shared<std::shared_mutex>();
-  store::Store store_;
+  const std::unique_ptr<store::Store> store_;
   // With the peers that were taken over from the file.
   const OutboxOptions options_;
   const std::string origin_;
   const std::filesystem::path logFile_;
   const std::filesystem::path ownersFile_;
-  store::Reader reader_;
+  const std::unique_ptr<const store::Reader> reader_;
   EventHub events_;
   PeerBoard peerBoard_;
   // Owned by the run or the puller that is under way; one ends before the next begins.

@@ -6,7 +6,7 @@
 #include "manager/facade/core.hpp"
 #include "manager/facade/sentence.hpp"
 #include "protocol/timestamp.hpp"
-#include "store/sqlite/read/verify.hpp"
+#include "store/sqlite/open.hpp"
 
 namespace ackbox {
 namespace {
@@ -142,7 +142,7 @@ std::optional<Explanation> OutboxManager::explain(std::string_view messageId) co
 }
 
 VerifyReport OutboxManager::verify() const {
-  return store::verify(core_->file(), core_->options());
+  return store::sqlite::verify(core_->file(), core_->options());
 }
 
 }  // namespace ackbox

@@ -11,7 +11,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
 #include "protocol/wire.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
 namespace ackbox::manager {
 
@@ -49,7 +49,7 @@ inline std::vector<EnqueueReceipt> storeFrames(store::Store& store, std::span<co
   std::vector<EnqueueReceipt> receipts(checked.begin(), checked.end());
   for (std::size_t index = 0; index < frames.size(); ++index) {
     if (checked[index].accepted()) {
-      receipts[index] = store.enqueue(frames[index]);
+      receipts[index] = store.outbox().enqueue(frames[index]);
     }
   }
   return receipts;

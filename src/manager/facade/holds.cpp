@@ -6,7 +6,7 @@
 #include "ackbox/peer_status.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/jobs.hpp"
-#include "store/sqlite/peers/holds.hpp"
+#include "store/store.hpp"
 
 namespace ackbox {
 namespace {

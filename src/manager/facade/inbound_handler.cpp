@@ -153,7 +153,7 @@ private:
             handler_,
             options_,
             mayAcknowledge,
-            [this](const store::Store::AckEventOutcome& told, const FrameResult& word) {
+            [this](const store::AckEventOutcome& told, const FrameResult& word) {
               core_->ackEventCommitted(told, word);
             },
             [this] {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {

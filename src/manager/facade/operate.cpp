@@ -6,7 +6,7 @@
 #include "ackbox/dead_letters.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/jobs.hpp"
-#include "store/sqlite/outbound/dead_letters.hpp"
+#include "store/store.hpp"
 
 namespace ackbox {
 namespace {
@@ -105,7 +105,7 @@ ForgetReport OutboxManager::forgetSender(std::string_view source, std::optional<
   ForgetReport slice;
   do {
     slice = manager::commitBlocking(core_->writer(), true, [source, origin](store::Store& store) {
-      return store.forgetSender(source, origin, kSliceRows);
+      return store.inboundMarks().forgetSender(source, origin, kSliceRows);
     });
     sum.sessions += slice.sessions;
     sum.origins += slice.origins;
@@ -120,7 +120,7 @@ std::uint64_t OutboxManager::cleanupDone(std::chrono::milliseconds age) {
   std::size_t slice = 0;
   do {
     slice = manager::commitBlocking(core_->writer(), true,
-                                    [age](store::Store& store) { return store.purgeAcked(kSliceRows, age); });
+                                    [age](store::Store& store) { return store.settles().purgeAcked(kSliceRows, age); });
     deleted += slice;
   } while (slice == kSliceRows);
   return deleted;

@@ -70,7 +70,8 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
     return;
   }
   manager::commitDetached(
-      core_->writer(), true, [toStore = std::move(frame)](store::Store& store) { return store.enqueue(toStore); },
+      core_->writer(), true,
+      [toStore = std::move(frame)](store::Store& store) { return store.outbox().enqueue(toStore); },
       [call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
         call(error, std::move(receipt));
       });

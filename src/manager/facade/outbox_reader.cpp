@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "manager/facade/sentence.hpp"
-#include "store/sqlite/read/reader.hpp"
-#include "store/sqlite/read/verify.hpp"
+#include "store/sqlite/open.hpp"
 
 namespace ackbox {
 
@@ -28,7 +27,7 @@ struct OutboxReader::Body {
   void open() {
     std::error_code ignored;
     writtenAt = std::filesystem::last_write_time(file, ignored);
-    opened = std::make_shared<const store::Reader>(file, options, store::Reading::leavesNoTrace);
+    opened = store::sqlite::openReader(file, options, store::Reading::leavesNoTrace);
   }
 
   // Constant after construction.
@@ -48,7 +47,7 @@ OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions
     options.clock = systemClock();
   }
   options.adoptPeers = true;
-  store::requireOutbox(file, options);
+  store::sqlite::requireOutbox(file, options);
   return OutboxReader(std::make_unique<Body>(file, options));
 }
 
@@ -107,7 +106,7 @@ std::vector<PeerStatus> OutboxReader::peers() const {
 }
 
 VerifyReport OutboxReader::verify() const {
-  return store::verify(body_->file, body_->options);
+  return store::sqlite::verify(body_->file, body_->options);
 }
 
 std::optional<Explanation> OutboxReader::explain(std::string_view messageId) const {

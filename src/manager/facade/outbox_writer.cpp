@@ -25,7 +25,7 @@ public:
 
 private:
   const OutboxOptions options_;
-  store::ApplicationWriter writer_;
+  store::sqlite::ApplicationWriter writer_;
 };
 
 OutboxWriter::OutboxWriter(OutboxManager& manager, SQLite::Database& connection)

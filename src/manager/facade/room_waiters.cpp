@@ -64,7 +64,7 @@ void RoomWaiters::run(store::Store& store) {
   }
   receipts_.clear();
   for (const Waiter* waiter : tried) {
-    EnqueueReceipt receipt = store.enqueue(waiter->frame);
+    EnqueueReceipt receipt = store.outbox().enqueue(waiter->frame);
     if (receipt.status == EnqueueStatus::queueFull) {
       const std::scoped_lock lock(mutex_);
       refusedAt_ = store.fill();

@@ -14,7 +14,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
 #include "manager/run/poll_thread.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {

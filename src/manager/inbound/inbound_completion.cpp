@@ -96,9 +96,9 @@ void InboundCompletion::tellSender(store::Store& store, const FrameResult& word)
   event.session = protocol::kAckEventType;
   event.type = protocol::kAckEventType;
   event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, word, true);
-  if (store.enqueue(event).status == EnqueueStatus::frameTooLarge) {
+  if (store.outbox().enqueue(event).status == EnqueueStatus::frameTooLarge) {
     event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, word, false);
-    store.enqueue(event);
+    store.outbox().enqueue(event);
   }
 }
 

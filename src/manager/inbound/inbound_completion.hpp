@@ -7,7 +7,7 @@
 
 #include "ackbox/deferred_frame.hpp"
 #include "manager/inbound/inbound_scope.hpp"
-#include "store/sqlite/inbound/inbox.hpp"
+#include "store/store.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {

@@ -8,8 +8,8 @@
 #include "manager/inbound/inbound_scope.hpp"
 #include "protocol/ack_document.hpp"
 #include "protocol/agenium.hpp"
-#include "store/sqlite/inbound/digest.hpp"
-#include "store/sqlite/inbound/inbox.hpp"
+#include "store/digest.hpp"
+#include "store/store.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -103,7 +103,7 @@ void InboundJob::run(store::Store& store) {
   }
   // Twice as fast as marks are made, so that expired ones go without ever costing a pause.
   if (marks_ > 0) {
-    store.purgeProcessed(2 * marks_);
+    store.inboundMarks().purge(2 * marks_);
   }
 }
 
@@ -120,7 +120,7 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
     return resultOf(Outcome::term, "wrong-audience", "this is not the agent that the frame is for");
   }
   const store::InboundIdentity identity = identityOf(frame, digests_[index]);
-  store::AdmissionReply admission = store.admit(identity);
+  store::AdmissionReply admission = store.inboundMarks().admit(identity);
   if (admission.admission == store::Admission::duplicate) {
     admission.admission = store.inbox().compare(identity);
   }
@@ -136,21 +136,21 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
       return resultOf(Outcome::nack, "out-of-sequence",
                       "accepted " + std::to_string(admission.accepted) + " of this session so far");
     case store::Admission::staleEpoch:
-      store.countRefused(admission.admission);
+      store.inboundMarks().countRefused(admission.admission);
       return resultOf(Outcome::term, "stale-epoch",
                       "a newer epoch of this store was seen: it was restored from a copy");
     case store::Admission::numberTaken:
-      store.countRefused(admission.admission);
+      store.inboundMarks().countRefused(admission.admission);
       noteProgress(store, frame, admission.accepted, admission.acceptedId);
       return resultOf(Outcome::term, "stale-epoch",
                       "this number was another frame's: the store was restored from a copy");
     case store::Admission::closedOrigin:
-      store.countRefused(admission.admission);
+      store.inboundMarks().countRefused(admission.admission);
       return resultOf(Outcome::term, "closed-origin",
                       "this store was silent for so long, and another in its place, that its marks were taken away: "
                       "enqueue anew, or have the receiver forget this store");
     case store::Admission::idConflict:
-      store.countRefused(admission.admission);
+      store.inboundMarks().countRefused(admission.admission);
       return resultOf(Outcome::term, "id-conflict", "this id came before with another type or other data");
     case store::Admission::take:
       // What was accepted last may be another file's of the same name. The sender is to see it before it is passed.
@@ -163,7 +163,7 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
   if (frame.expiresAt && *frame.expiresAt <= context_.outbox.clock->wallNow()) {
     return resultOf(Outcome::term, "expired", "the frame's expirytime has passed");
   }
-  if (const auto limit = store.limitReached(identity, context_.limits.limits)) {
+  if (const auto limit = store.inboundMarks().limitReached(identity, context_.limits.limits)) {
     limitsReached_.push_back({frame.source, *limit});
     // The sender has no business with the sum over all.
     const InboundLimit named = *limit == InboundLimit::totalBytes ? InboundLimit::bytes : *limit;
@@ -184,8 +184,8 @@ FrameResult InboundJob::overLimit(std::string code, std::string detail) {
 
 // A sender that asks again after its ACK deadline is told how things stand.
 FrameResult InboundJob::repeat(store::Store& store, const store::InboundIdentity& identity) {
-  store.countDuplicate();
-  FrameResult result = store.inbox().wordOn(identity).value_or(resultOf(Outcome::ack, {}, {}));
+  store.inboundMarks().countDuplicate();
+  FrameResult result = store.inbox().resultOf(identity).value_or(resultOf(Outcome::ack, {}, {}));
   result.duplicate = true;
   return result;
 }
@@ -211,7 +211,7 @@ FrameResult InboundJob::take(store::Store& store, std::size_t index, const store
     } else {
       result = toFrameResult(std::move(answer), context_.limits);
       if (result.outcome == Outcome::ack) {
-        store.markProcessed(identity, gap, markLife());
+        store.inboundMarks().markProcessed(identity, gap, markLife());
       }
     }
   }
@@ -248,21 +248,22 @@ FrameResult InboundJob::takeAckEvent(store::Store& store, const store::InboundId
   // Who could be anybody is nobody that a message was addressed to.
   const std::string_view author = context_.mayAcknowledge ? std::string_view(frame.source) : std::string_view();
   for (protocol::NamedResult& named : *results) {
-    laterWords_.emplace_back(store.applyAckEvent(author, named.id, named.sequence, named.result, frame.origin),
-                             std::move(named.result));
+    laterWords_.emplace_back(
+        store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin),
+        std::move(named.result));
   }
-  store.markAccepted(identity, gap, markLife());
+  store.inboundMarks().markAccepted(identity, gap, markLife());
   return resultOf(Outcome::ack, {}, {});
 }
 
 FrameResult InboundJob::keepForLater(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
                                      const InboundFrame& frame, bool deferredByHandler) {
-  if (const auto limit = store.deferralLimitReached(frame, context_.limits)) {
+  if (const auto limit = store.inbox().limitReached(frame, context_.limits)) {
     limitsReached_.push_back({frame.source, *limit});
     return resultOf(Outcome::nack, "inbox-full", "too many deferred frames of this sender wait here: try again later");
   }
   store.inbox().add(frame, deferredByHandler);
-  store.markAccepted(identity, gap, markLife());
+  store.inboundMarks().markAccepted(identity, gap, markLife());
   ++deferrals_;
   return resultOf(Outcome::defer, {}, {});
 }

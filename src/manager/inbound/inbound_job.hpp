@@ -15,7 +15,7 @@
 #include "ackbox/inbound_request.hpp"
 #include "ackbox/options.hpp"
 #include "protocol/wire.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {
@@ -32,7 +32,7 @@ public:
     /// Whether ACK events of this request may settle anything.
     bool mayAcknowledge;
     /// Told of a peer's later word on a message of ours, after the commit.
-    std::function<void(const store::Store::AckEventOutcome& told, const FrameResult& word)> laterWord;
+    std::function<void(const store::AckEventOutcome& told, const FrameResult& word)> laterWord;
     /// Told that frames were put into the inbox, after the commit.
     std::function<void()> deferred;
     /// Told of frames that were put off for their sender's limits, after the commit.
@@ -95,7 +95,7 @@ private:
   std::size_t marks_ = 0;
   std::size_t deferrals_ = 0;
   std::vector<InboundGap> gaps_;
-  std::vector<std::pair<store::Store::AckEventOutcome, FrameResult>> laterWords_;
+  std::vector<std::pair<store::AckEventOutcome, FrameResult>> laterWords_;
   std::vector<InboundLimitEvent> limitsReached_;
   std::string storeId_;
   std::uint64_t storeEpoch_ = 0;

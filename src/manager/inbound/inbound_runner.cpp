@@ -91,10 +91,10 @@ void InboundRunner::poll(Todo& todo) {
     commitDetached(
         self->core_->writer(), false,
         [after](store::Store& store) {
-          if (store.anyOwnerDead()) {
-            store.buryDeadOwners();
+          if (store.owners().anyDead()) {
+            store.owners().releaseDead();
           }
-          return Found{store.inbox().rowsAfter(after, kRowsPerPoll), store.shared()};
+          return Found{store.inbox().rowsAfter(after, kRowsPerPoll), store.owners().shared()};
         },
         [self](const std::error_code& error, Found found) {
           self->act([&](Todo& later) { self->polled(error, std::move(found.rows), found.shared, later); });

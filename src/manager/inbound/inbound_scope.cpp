@@ -5,6 +5,7 @@
 
 #include "ackbox/error.hpp"
 #include "manager/facade/enqueue.hpp"
+#include "store/sqlite/open.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -13,11 +14,11 @@ class Transaction final : public InboundTransaction {
 public:
   Transaction(store::Store& store, const OutboxOptions& options) : store_(store), options_(options) {}
 
-  [[nodiscard]] SQLite::Database& database() override { return store_.database(); }
+  [[nodiscard]] SQLite::Database& database() override { return store::sqlite::databaseOf(store_); }
 
   EnqueueReceipt enqueue(const Frame& frame) override {
     EnqueueReceipt refusal = checkFrame(frame, options_);
-    return refusal.accepted() ? store_.enqueue(frame) : refusal;
+    return refusal.accepted() ? store_.outbox().enqueue(frame) : refusal;
   }
 
 private:

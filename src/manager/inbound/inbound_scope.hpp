@@ -5,7 +5,7 @@
 #include "ackbox/frame_handler.hpp"
 #include "ackbox/inbound_options.hpp"
 #include "ackbox/options.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
 namespace ackbox::manager {
 

@@ -69,7 +69,7 @@ void RefusalCounts::write(const Values& taken) {
   commitDetached(
       writer_, false,
       [taken](store::Store& store) {
-        store.countRefusals(taken.unauthenticated, taken.forbidden);
+        store.inboundMarks().countRefusals(taken.unauthenticated, taken.forbidden);
         return true;
       },
       [self = shared_from_this(), taken](const std::error_code& error, bool) { self->written(taken, !error); });

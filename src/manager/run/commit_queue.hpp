@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
 namespace ackbox::manager {
 

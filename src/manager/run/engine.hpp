@@ -29,7 +29,7 @@
 #include "manager/run/run_handoff.hpp"
 #include "manager/run/senders.hpp"
 #include "manager/run/wakeup.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
 namespace ackbox::manager {
 

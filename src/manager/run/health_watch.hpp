@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ackbox/health.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
 namespace ackbox::manager {
 

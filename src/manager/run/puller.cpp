@@ -26,12 +26,12 @@ public:
 
   void run(store::Store& store) override {
     if (restarts_) {
-      store.restartDiscovery();
+      store.discovery().restart();
     }
-    buried = looks_ && store.anyOwnerDead() ? store.buryDeadOwners() : 0;
+    buried = looks_ && store.owners().anyDead() ? store.owners().releaseDead() : 0;
     step_.run(store);
     owner = store.owner();
-    peers.assign(store.peers().begin(), store.peers().end());
+    peers.assign(store.peers().rows().begin(), store.peers().rows().end());
   }
 
   void done(const std::error_code& error) noexcept override {
@@ -192,8 +192,9 @@ RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
     RecoverReport report;
     if (!machine_) {
       // A run may be under way, and is the one that looks for rows.
-      report.deadOwners = commitBlocking(
-          core_.writer(), false, [](store::Store& store) { return store.anyOwnerDead() ? store.buryDeadOwners() : 0; });
+      report.deadOwners = commitBlocking(core_.writer(), false, [](store::Store& store) {
+        return store.owners().anyDead() ? store.owners().releaseDead() : 0;
+      });
       return report;
     }
     std::vector<Number> stuck;

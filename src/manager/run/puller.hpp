@@ -21,7 +21,7 @@
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/step_events.hpp"
 #include "manager/run/step_job.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
 namespace ackbox::manager {
 

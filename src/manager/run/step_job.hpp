@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "delivery/machine.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {
@@ -43,28 +43,28 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
   void run(store::Store& store) override {
     resets.clear();
     for (const delivery::PeerIdentity& identity : actions.identities) {
-      if (std::optional<PeerResetEvent> event = store.hear(identity)) {
+      if (std::optional<PeerResetEvent> event = store.peerResets().recordIdentity(identity)) {
         resets.push_back(*std::move(event));
       }
     }
-    settled = store.settle(actions.settlements);
+    settled = store.settles().settle(actions.settlements);
     sessionNames.clear();
     sessionNames.reserve(actions.settlements.size());
     for (const delivery::Settlement& settlement : actions.settlements) {
-      sessionNames.push_back(store.sessionName(settlement.session));
+      sessionNames.push_back(store.discovery().sessionName(settlement.session));
     }
     // Twice as fast as rows are retained, so that what is over goes without ever costing a pause.
     if (!actions.settlements.empty()) {
-      store.purgeAcked(2 * actions.settlements.size());
+      store.settles().purgeAcked(2 * actions.settlements.size());
     }
-    store.release(actions.releases);
+    store.claims().endClaims(actions.releases);
     for (const delivery::PeerRecord& record : actions.peers) {
-      store.recordPeer(record);
+      store.peers().record(record);
     }
     claims.clear();
     claims.reserve(actions.claims.size());
     for (const delivery::Actions::Claim& claim : actions.claims) {
-      claims.push_back(store.claim(*claim.sessions, claim.recalls, claim.bytesMax));
+      claims.push_back(store.claims().claim(*claim.sessions, claim.recalls, claim.bytesMax));
     }
     epoch = store.epoch();
     vitals = store.vitals();

@@ -9,6 +9,7 @@
 #include "manager/run/engine_guard.hpp"
 #include "manager/run/step_events.hpp"
 #include "manager/run/step_job.hpp"
+#include "sqlite/statement.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -42,9 +43,9 @@ void Engine::perform(delivery::run_action::Discover&& /*action*/) {
   commitDetached(
       core_->writer(), false,
       [](store::Store& store) {
-        store.restartDiscovery();
-        store.buryDeadOwners();
-        return std::vector<store::PeerRow>(store.peers().begin(), store.peers().end());
+        store.discovery().restart();
+        store.owners().releaseDead();
+        return std::vector<store::PeerRow>(store.peers().rows().begin(), store.peers().rows().end());
       },
       [link = handoff()](const std::error_code& error, std::vector<store::PeerRow> peers) {
         link->enter(
@@ -97,9 +98,9 @@ void Engine::perform(delivery::run_action::Poll&& /*action*/) {
   commitDetached(
       core_->writer(), false,
       [](store::Store& store) {
-        store.purgeAcked(kPurgedPerPoll);
-        if (store.anyOwnerDead()) {
-          store.buryDeadOwners();
+        store.settles().purgeAcked(kPurgedPerPoll);
+        if (store.owners().anyDead()) {
+          store.owners().releaseDead();
         }
         store.advanceOldest(kLooksPerPoll);
         const bool isUntidy = store.tidy();

@@ -7,6 +7,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/random.hpp"
 #include "sqlite/connection.hpp"
+#include "store/sqlite/cache/ack_latencies.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/claim_cache.hpp"
 #include "store/sqlite/cache/counters.hpp"
@@ -14,32 +15,35 @@
 #include "store/sqlite/cache/oldest.hpp"
 #include "store/sqlite/cache/sender_shares.hpp"
 #include "store/sqlite/cache/session_states.hpp"
+#include "store/sqlite/outbound/gathered_rows.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// What the parts of a store share. Lives as long as they do.
 struct Context {
   Connection& connection;
   Counters& counters;
   SessionStates& states;
-  LazySessionRows& tails;
+  LazySessionRows& lazyRows;
   Oldest& oldest;
   InFlight& inFlight;
   ClaimCache& claimCache;
   SenderShares& shares;
+  AckLatencies& latencies;
+  /// Flushed before anything that looks at the outbox's rows.
+  GatheredRows& gathered;
   const OutboxOptions& options;
   Clock& clock;
   Random& random;
   /// This store's row in the owners table.
   std::int64_t owner = 0;
-  /// Rows that were put back (`PeerResets::recalls`) have been told up to this time: sessions of later ones must not be
-  /// claimed yet.
-  std::int64_t recallsTold = 0;
-  /// How often rows were put back, by anyone, in transactions that were committed before the present one: what came
-  /// with the news of a reset is the peer's word from after it.
+  /// Discovery has returned all rows that were put back up to this recall (`PeerResets::recalls`): sessions of later
+  /// ones must not be claimed yet.
+  std::int64_t recallsDiscovered = 0;
+  /// How often rows were put back, by any process, the present transaction included.
   std::int64_t recallsMade = 0;
 
   [[nodiscard]] Statement prepare(std::string_view sql) const { return connection.prepare(sql); }
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

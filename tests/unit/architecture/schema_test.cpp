@@ -1,5 +1,5 @@
-// Goal: proto/schema.md tells of the columns that a file has, and of no others. Method: a file that was just made, and
-// one that began with version 1, asked by SQLite itself. That the document is made of the comments in
+// Goal: proto/schema.md tells of the columns that a file has, and of no others. Method: a file that was just made,
+// asked by SQLite itself. That the document is made of the comments in
 // src/store/sqlite/schema/schema.cpp, one for each column, is held by scripts/schema_document.
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -14,7 +14,6 @@
 #include "ackbox/outbox_manager.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/architecture/source_tree.hpp"
-#include "unit/store/schema_version_1.hpp"
 
 namespace ackbox::test {
 namespace {
@@ -66,13 +65,6 @@ void compare(const Columns& told, const Columns& found) {
 TEST_CASE("proto/schema.md has the columns of a new file, in their order, and no others") {
   const testing::TempDir directory;
   compare(documented(), real(directory.file("new.db")));
-}
-
-TEST_CASE("a file that began with version 1 has the same columns") {
-  const testing::TempDir directory;
-  SQLite::Database(directory.file("old.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
-      .exec(testing::kSchemaVersion1);
-  compare(documented(), real(directory.file("old.db")));
 }
 
 }  // namespace

@@ -21,20 +21,20 @@ namespace {
 
 struct Fixture {
   StoreWorld world;
-  std::unique_ptr<store::Store> store = world.open();
+  std::unique_ptr<store::sqlite::SqliteStore> store = world.open();
   SQLite::Database connection{world.file.string(), SQLite::OPEN_READWRITE};
   int commits = 0;
-  std::unique_ptr<store::ApplicationWriter> writer;
+  std::unique_ptr<store::sqlite::ApplicationWriter> writer;
 
   Fixture() {
     connection.exec("CREATE TABLE orders(id INTEGER)");
     bind();
   }
   void bind() {
-    writer = std::make_unique<store::ApplicationWriter>(connection, world.options, [this] { ++commits; });
+    writer = std::make_unique<store::sqlite::ApplicationWriter>(connection, world.options, [this] { ++commits; });
   }
   int orders() { return connection.execAndGet("SELECT count(*) FROM orders").getInt(); }
-  Stats stats() const { return store::Reader(world.file, world.options).stats(); }
+  Stats stats() const { return store::sqlite::SqliteReader(world.file, world.options).stats(); }
 };
 
 Errc thrownBy(const std::function<void()>& call) {
@@ -95,7 +95,7 @@ TEST_CASE("P4: the store and the application's connection number one session tog
 
 TEST_CASE("P2 P4: between two enqueues of the application the store may settle, and nothing of that is overwritten") {
   Fixture fixture;
-  store::Store& store = *fixture.store;
+  store::sqlite::SqliteStore& store = *fixture.store;
   const auto enqueueForeign = [&](const std::string& session) {
     fixture.connection.exec("BEGIN");
     const EnqueueReceipt receipt = fixture.writer->enqueue(frameOf(session));
@@ -113,15 +113,15 @@ TEST_CASE("P2 P4: between two enqueues of the application the store may settle, 
     delivery::SessionRelease release{.session = settlement.session, .dueAt = {}, .previousSequence = sequence};
     release.dueAt = fixture.world.clock->wallNow() - std::chrono::milliseconds(sequence);
     inTransaction(store, [&] {
-      REQUIRE(store.settle({&settlement, 1}).front());
-      store.release({&release, 1});
+      REQUIRE(store.settles().settle({&settlement, 1}).front());
+      store.claims().endClaims({&release, 1});
     });
     CHECK(fixture.stats().pending == 0);
     CHECK(fixture.stats().acked == sequence);
     CHECK(store.database().execAndGet("SELECT live FROM ackbox_session_states").getInt() == 0);
     before = sequence;
   }
-  CHECK(store::verify(fixture.world.file, fixture.world.options).clean());
+  CHECK(store::sqlite::verify(fixture.world.file, fixture.world.options).clean());
 }
 
 TEST_CASE("P4: an application's enqueue learns of what others put into its session and into the queue meanwhile") {
@@ -141,14 +141,14 @@ TEST_CASE("P4: an application's enqueue learns of what others put into its sessi
   CHECK(enqueueForeign().status == EnqueueStatus::queueFull);
   REQUIRE(settleOne(*fixture.store, settlementOf(claimNew(*fixture.store), delivery::Transition::ack)));
   CHECK(enqueueForeign().sequence == 5);
-  CHECK(store::verify(fixture.world.file, fixture.world.options).clean());
+  CHECK(store::sqlite::verify(fixture.world.file, fixture.world.options).clean());
 }
 
 TEST_CASE("P2: two applications and a store take turns in one session, each undoing what it likes") {
   Fixture fixture;
   SQLite::Database second(fixture.world.file.string(), SQLite::OPEN_READWRITE);
-  store::ApplicationWriter other(second, fixture.world.options, {});
-  const auto enqueue = [&](SQLite::Database& connection, store::ApplicationWriter& writer, const char* end) {
+  store::sqlite::ApplicationWriter other(second, fixture.world.options, {});
+  const auto enqueue = [&](SQLite::Database& connection, store::sqlite::ApplicationWriter& writer, const char* end) {
     connection.exec("BEGIN IMMEDIATE");
     const std::uint64_t sequence = writer.enqueue(frameOf("s")).sequence;
     connection.exec(end);
@@ -163,7 +163,7 @@ TEST_CASE("P2: two applications and a store take turns in one session, each undo
   }
   CHECK(fixture.stats().pending == 9);
   CHECK(claimNew(*fixture.store).messages.size() == 9);
-  CHECK(store::verify(fixture.world.file, fixture.world.options).clean());
+  CHECK(store::sqlite::verify(fixture.world.file, fixture.world.options).clean());
 }
 
 TEST_CASE("a refused or repeated frame leaves the transaction as it was") {
@@ -212,7 +212,7 @@ TEST_CASE("a connection to another file, or another prefix, is refused") {
   Fixture fixture;
   SQLite::Database other(fixture.world.directory.file("other.db").string(),
                          SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  CHECK(thrownBy([&] { store::ApplicationWriter(other, fixture.world.options, {}); }) == Errc::schemaMissing);
+  CHECK(thrownBy([&] { store::sqlite::ApplicationWriter(other, fixture.world.options, {}); }) == Errc::schemaMissing);
   fixture.world.options.tablePrefix = "elsewhere_";
   CHECK(thrownBy([&] { fixture.bind(); }) == Errc::schemaMissing);
 }

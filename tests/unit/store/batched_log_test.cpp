@@ -268,7 +268,7 @@ TEST_CASE("P1: scopes that are undone in a large transaction cost no commit") {
     insert(store->database(), 100, "CREATE TABLE t(id INTEGER PRIMARY KEY, v BLOB)");
     store->begin(true);
     for (int scope = 0; scope < 5; ++scope) {
-      store->enqueue(frameOf("s"));
+      store->outbox().enqueue(frameOf("s"));
       store->savepoint();
       for (int round = 0; round < 3; ++round) {
         store->database().exec("UPDATE t SET v=hex(randomblob(1500))");

@@ -5,7 +5,6 @@
 #include <SQLiteCpp/Database.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <set>
 #include <utility>
@@ -18,7 +17,7 @@ using namespace ackbox::testing;
 
 namespace {
 
-std::int64_t rowsIn(store::Store& store, const std::string& table) {
+std::int64_t rowsIn(store::sqlite::SqliteStore& store, const std::string& table) {
   return store.database().execAndGet("SELECT count(*) FROM " + table).getInt64();
 }
 
@@ -30,21 +29,21 @@ delivery::SessionClaim claimOf(const store::NewRows& news) {
   return claim;
 }
 
-store::ClaimReply claimWith(store::Store& store, const delivery::SessionClaim& claim) {
-  return inTransaction(store, [&] { return store.claim({&claim, 1}); });
+store::ClaimReply claimWith(store::sqlite::SqliteStore& store, const delivery::SessionClaim& claim) {
+  return inTransaction(store, [&] { return store.claims().claim({&claim, 1}); });
 }
 
 }  // namespace
 
 TEST_CASE("two owners' claims are those of plain sets, whatever is claimed, given back, written and read again") {
-  using Table = store::ClaimSet::Table;
+  using Table = store::sqlite::ClaimSet::Table;
   const StoreWorld world;
   const auto store = world.open();
   SQLite::Database& database = store->database();
-  store::Connection connection(world.file, world.options);
+  store::Connection connection(world.file, world.options, [](sqlite3*) {});
   // Thousands of commits, of which none is to outlive anything.
   connection.database().exec("PRAGMA synchronous=OFF");
-  store::ClaimBits blocks[2] = {store::ClaimBits(connection), store::ClaimBits(connection)};
+  store::sqlite::ClaimBits blocks[2] = {store::sqlite::ClaimBits(connection), store::sqlite::ClaimBits(connection)};
   // By the owner, and whether messages are meant or sessions, which have the same ids.
   std::set<std::int64_t> model[2][2];
   blocks[0].setOwner(1);
@@ -53,13 +52,13 @@ TEST_CASE("two owners' claims are those of plain sets, whatever is claimed, give
   for (int step = 0; step < 4'000; ++step) {
     const std::size_t own = random() % 2;
     const std::size_t other = 1 - own;
-    store::ClaimSet sets[] = {{blocks[own], Table::rows}, {blocks[own], Table::sessions}};
+    store::sqlite::ClaimSet sets[] = {{blocks[own], Table::rows}, {blocks[own], Table::sessions}};
     // Few of each block, and in turns more and fewer blocks, so that runs of them are left empty.
     const std::uint64_t added = step % 200 < 100 ? 3 : 1;
     for (std::uint64_t changes = 1 + random() % 30; changes > 0; --changes) {
       const std::size_t table = random() % 2;
       const std::int64_t id = 1 + static_cast<std::int64_t>(random() % 40 * 50 + random() % 2);
-      store::ClaimSet& set = sets[table];
+      store::sqlite::ClaimSet& set = sets[table];
       REQUIRE(set.holds(id) == model[own][table].contains(id));
       REQUIRE(set.isForeign(id) == model[other][table].contains(id));
       if (random() % 4 < added && !model[other][table].contains(id)) {
@@ -71,9 +70,9 @@ TEST_CASE("two owners' claims are those of plain sets, whatever is claimed, give
         model[other][table].erase(id);
       }
     }
-    // The other one hears of it by its own look at the file, as after a foreign commit.
+    // The other one learns of it by its own look at the file, as after a foreign commit.
     blocks[own].flush();
-    blocks[own].committed();
+    REQUIRE_FALSE(blocks[own].isPending());
     REQUIRE(database.execAndGet("SELECT count(*) FROM ackbox_claims WHERE bits=0").getInt64() == 0);
     blocks[other].forget();
     if (random() % 50 == 0) {
@@ -96,120 +95,7 @@ TEST_CASE("two owners' claims are those of plain sets, whatever is claimed, give
   }
   blocks[0].removeAll(1);
   CHECK(bits(1, "TRUE") == 0);
-  CHECK_FALSE(store::ClaimSet(blocks[0], Table::rows).holds(*model[0][0].begin()));
-}
-
-TEST_CASE("covered, claims are as a plain set's, whatever is undone, and the file says no less than they are") {
-  using Table = store::ClaimSet::Table;
-  const StoreWorld world;
-  const auto store = world.open();
-  store::Connection connection(world.file, world.options);
-  SQLite::Database& database = connection.database();
-  database.exec("PRAGMA synchronous=OFF");
-  store::ClaimBits blocks(connection);
-  constexpr std::int64_t kOwner = 7;
-  blocks.setOwner(kOwner);
-  using Model = std::set<std::pair<Table, std::int64_t>>;
-  Model model;
-  std::mt19937 random(11);
-  const auto chosen = [&](std::uint32_t of) { return random() % of == 0; };
-  const auto change = [&] {
-    for (std::uint32_t changes = random() % 4; changes > 0; --changes) {
-      const Table table = chosen(2) ? Table::rows : Table::sessions;
-      const std::int64_t id = 1 + static_cast<std::int64_t>(random() % 300);
-      store::ClaimSet set(blocks, table);
-      if (model.erase({table, id}) != 0) {
-        set.remove(id);
-      } else {
-        set.add(id);
-        model.insert({table, id});
-      }
-    }
-    while (model.size() > random() % 8) {
-      const auto [table, id] = *model.begin();
-      store::ClaimSet(blocks, table).remove(id);
-      model.erase(model.begin());
-    }
-  };
-  std::map<std::int64_t, std::uint64_t> file;
-  const auto readFile = [&] {
-    file.clear();
-    SQLite::Statement blocksInFile(database, "SELECT block,bits FROM ackbox_claims WHERE owner_id=?1");
-    blocksInFile.bind(1, kOwner);
-    while (blocksInFile.executeStep()) {
-      file[blocksInFile.getColumn(0).getInt64()] = static_cast<std::uint64_t>(blocksInFile.getColumn(1).getInt64());
-    }
-  };
-  const auto inFile = [&](Table table, std::int64_t id) {
-    const auto block = file.find(table == Table::rows ? id >> 6 : ~(id >> 6));
-    return block != file.end() && (block->second >> static_cast<unsigned>(id & 63) & 1U) != 0;
-  };
-  int exact = 0;
-  int more = 0;
-  for (int step = 0; step < 3'000; ++step) {
-    const Model before = model;
-    database.exec("BEGIN IMMEDIATE");
-    change();
-    if (chosen(4)) {
-      blocks.flush();
-      const Model outside = model;
-      database.exec("SAVEPOINT scope");
-      change();
-      if (chosen(2)) {
-        blocks.flush();
-      }
-      if (chosen(2)) {
-        database.exec("ROLLBACK TO scope");
-        blocks.restore();
-        model = outside;
-      }
-      database.exec("RELEASE scope");
-      change();
-    }
-    const bool isExact = chosen(5);
-    isExact ? blocks.flush() : blocks.cover(chosen(2));
-    if (chosen(5)) {
-      database.exec("ROLLBACK");
-      blocks.forget();
-      model = before;
-    } else {
-      database.exec("COMMIT");
-      blocks.committed();
-      bool isMore = false;
-      bool isLess = false;
-      readFile();
-      for (const Table table : {Table::rows, Table::sessions}) {
-        for (std::int64_t id = 0; id < 320; ++id) {
-          const bool isClaimed = model.contains({table, id});
-          isLess = isLess || (isClaimed && !inFile(table, id));
-          isMore = isMore || (inFile(table, id) && !isClaimed);
-        }
-      }
-      REQUIRE_FALSE(isLess);
-      REQUIRE_FALSE((isExact && isMore));
-      exact += isExact ? 1 : 0;
-      more += isMore ? 1 : 0;
-    }
-    if (chosen(10)) {
-      // As after a foreign commit.
-      blocks.forget();
-    }
-    bool isSame = true;
-    for (std::int64_t id = 0; id < 320; ++id) {
-      for (const Table table : {Table::rows, Table::sessions}) {
-        isSame = isSame && store::ClaimSet(blocks, table).holds(id) == model.contains({table, id});
-      }
-    }
-    REQUIRE(isSame);
-    const auto rows = std::ranges::count_if(model, [](const auto& claim) { return claim.first == Table::rows; });
-    const store::ClaimBits::Held held = blocks.held();
-    REQUIRE(held.rows == static_cast<std::size_t>(rows));
-    REQUIRE(held.sessions == model.size() - held.rows);
-    REQUIRE((held.rows == 0 || model.contains({Table::rows, held.row})));
-    REQUIRE((held.sessions == 0 || model.contains({Table::sessions, held.session})));
-  }
-  CHECK(exact > 100);
-  CHECK(more > 100);
+  CHECK_FALSE(store::sqlite::ClaimSet(blocks[0], Table::rows).holds(*model[0][0].begin()));
 }
 
 TEST_CASE("the claims of a message and of a session are found by their places") {
@@ -224,12 +110,12 @@ TEST_CASE("the claims of a message and of a session are found by their places") 
     return steps;
   };
   const std::string search = "SEARCH ackbox_claims USING PRIMARY KEY (block=?)";
-  for (const std::string_view row : {store::kRowOwner, store::kRowState}) {
+  for (const std::string_view row : {store::sqlite::kRowOwner, store::sqlite::kRowState}) {
     CHECK(planOf("SELECT " + std::string(row) + " FROM #outbox AS o").find(search) != std::string::npos);
   }
-  CHECK(planOf("SELECT " + std::string(store::kSessionOwner) + " FROM #sessions AS s").find(search) !=
+  CHECK(planOf("SELECT " + std::string(store::sqlite::kSessionOwner) + " FROM #sessions AS s").find(search) !=
         std::string::npos);
-  const std::string rows = planOf("SELECT o.id FROM " + std::string(store::kClaimedRows));
+  const std::string rows = planOf("SELECT o.id FROM " + std::string(store::sqlite::kClaimedRows));
   CHECK(rows.find("SEARCH c USING PRIMARY KEY (block>?)") != std::string::npos);
   CHECK(rows.find("SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)") != std::string::npos);
 }
@@ -241,7 +127,7 @@ TEST_CASE("a claim of 100 neighbours writes three rows, none of them the message
     enqueueOne(*store, frameOf("s"));
   }
   const auto changes = [&] { return store->database().execAndGet("SELECT total_changes()").getInt64(); };
-  const delivery::SessionClaim claim = claimOf(store->takeNewRows(1'000));
+  const delivery::SessionClaim claim = claimOf(store->discovery().take(1'000));
   const std::int64_t before = changes();
   const store::ClaimReply reply = claimWith(*store, claim);
   REQUIRE(reply.messages.size() == 100);
@@ -254,10 +140,10 @@ TEST_CASE("a claim of 100 neighbours writes three rows, none of them the message
   }
   const delivery::SessionRelease release{.session = claim.session, .dueAt = {}, .previousSequence = 100};
   inTransaction(*store, [&] {
-    for (const auto& settled : store->settle(settlements)) {
+    for (const auto& settled : store->settles().settle(settlements)) {
       CHECK(settled);
     }
-    store->release({&release, 1});
+    store->claims().endClaims({&release, 1});
   });
   CHECK(rowsIn(*store, "ackbox_claims") == 0);
 }
@@ -272,15 +158,15 @@ TEST_CASE("a lone message's claim writes one page, and its settle four") {
     return pages;
   };
   enqueueOne(*store, frameOf("s"));
-  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  const delivery::SessionClaim claim = claimOf(store->discovery().take(10));
   pagesWritten();
   const store::ClaimReply reply = claimWith(*store, claim);
   CHECK(pagesWritten() == 1);
   const delivery::SessionRelease release{.session = claim.session, .dueAt = {}, .previousSequence = 1};
   const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack);
   inTransaction(*store, [&] {
-    CHECK(store->settle({&settlement, 1}).front());
-    store->release({&release, 1});
+    CHECK(store->settles().settle({&settlement, 1}).front());
+    store->claims().endClaims({&release, 1});
   });
   // The message, what was claimed, the session's state, the counters.
   CHECK(pagesWritten() == 4);
@@ -292,12 +178,12 @@ TEST_CASE("what a transaction claims, a question by id, a supersession and a cha
   Frame position = frameOf("s");
   position.supersedeKey = "position";
   const std::string first = enqueueOne(*store, position).messageId;
-  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  const delivery::SessionClaim claim = claimOf(store->discovery().take(10));
   store->begin(false);
-  const store::ClaimReply reply = store->claim({&claim, 1});
+  const store::ClaimReply reply = store->claims().claim({&claim, 1});
   REQUIRE(reply.messages.size() == 1);
   SUBCASE("a supersession leaves it alone") {
-    CHECK(store->enqueue(position).supersededId.empty());
+    CHECK(store->outbox().enqueue(position).supersededId.empty());
   }
   SUBCASE("a change by hand is refused") {
     const ChangeReceipt receipt = store->deadLetters().change(first, delivery::Transition::fail, {}).receipt;
@@ -306,7 +192,7 @@ TEST_CASE("what a transaction claims, a question by id, a supersession and a cha
   }
   bool isStillOurs = true;
   SUBCASE("the peer's word finds it in flight") {
-    CHECK(store->ackById(first));
+    CHECK(store->settles().ackById(first));
     isStillOurs = false;
   }
   SUBCASE("a nested scope that is undone does not take it back") {
@@ -321,9 +207,9 @@ TEST_CASE("a claim that was rolled back is none") {
   const StoreWorld world;
   const auto store = world.open();
   enqueueOne(*store, frameOf("s"));
-  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  const delivery::SessionClaim claim = claimOf(store->discovery().take(10));
   store->begin(false);
-  CHECK(store->claim({&claim, 1}).messages.size() == 1);
+  CHECK(store->claims().claim({&claim, 1}).messages.size() == 1);
   store->rollback();
   const store::ClaimReply reply = claimWith(*store, claim);
   REQUIRE(reply.messages.size() == 1);
@@ -335,7 +221,7 @@ TEST_CASE("a message that its own process claims twice is settled by the later c
   const StoreWorld world;
   const auto store = world.open();
   enqueueOne(*store, frameOf("s"));
-  const delivery::SessionClaim claim = claimOf(store->takeNewRows(10));
+  const delivery::SessionClaim claim = claimOf(store->discovery().take(10));
   const store::ClaimReply earlier = claimWith(*store, claim);
   const store::ClaimReply later = claimWith(*store, claim);
   CHECK_FALSE(settleOne(*store, settlementOf(earlier, delivery::Transition::ack)));
@@ -350,20 +236,20 @@ TEST_CASE("P3: that a dead owner had something in flight does not say that the p
   for (int index = 0; index < 4; ++index) {
     enqueueOne(*dying, frameOf("s"));
   }
-  delivery::SessionClaim claim = claimOf(dying->takeNewRows(10));
+  delivery::SessionClaim claim = claimOf(dying->discovery().take(10));
   claim.keys.pop_back();
   const store::ClaimReply reply = claimWith(*dying, claim);
   // The second is acknowledged by a word of its own, with no release; the others stay in flight.
   const std::string second = reply.messages.at(1).frame.messageId;
-  REQUIRE(inTransaction(*reader, [&] { return reader->ackById(second); }));
+  REQUIRE(inTransaction(*reader, [&] { return reader->settles().ackById(second); }));
   const auto confirmed = [&] {
     return reader->database().execAndGet("SELECT confirmed_sequence FROM ackbox_session_states").getInt64();
   };
   CHECK(confirmed() == 0);
   world.lives->erase(dying->owner());
-  CHECK(inTransaction(*reader, [&] { return reader->buryDeadOwners(); }) == 1);
+  CHECK(inTransaction(*reader, [&] { return reader->owners().releaseDead(); }) == 1);
   CHECK(confirmed() == 0);
-  delivery::SessionClaim more = claimOf(reader->takeNewRows(10));
+  delivery::SessionClaim more = claimOf(reader->discovery().take(10));
   more.doubt = delivery::AcceptedFrame{2, second};
   const store::ClaimReply again = claimWith(*reader, more);
   REQUIRE(again.sessions.size() == 1);

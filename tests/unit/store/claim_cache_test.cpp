@@ -19,13 +19,13 @@ namespace {
 using delivery::ClaimStatus;
 
 // What a claim of this session's row gives.
-store::ClaimReply claimOf(store::Store& store, const delivery::RowSeen& row) {
+store::ClaimReply claimOf(store::sqlite::SqliteStore& store, const delivery::RowSeen& row) {
   const std::vector<delivery::SessionClaim> claims{{row.session, {row.key}}};
-  return inTransaction(store, [&] { return store.claim(claims); });
+  return inTransaction(store, [&] { return store.claims().claim(claims); });
 }
 
-delivery::RowSeen onlyNew(store::Store& store) {
-  const store::NewRows news = store.takeNewRows(10);
+delivery::RowSeen onlyNew(store::sqlite::SqliteStore& store) {
+  const store::NewRows news = store.discovery().take(10);
   REQUIRE(news.rows.size() == 1);
   return news.rows.front();
 }
@@ -85,12 +85,12 @@ TEST_CASE("what was superseded, acknowledged or undone is not claimed out of mem
   SUBCASE("acknowledged by its id") {
     enqueueOne(*store, frameOf("s", "{}", "early"));
     const delivery::RowSeen row = onlyNew(*store);
-    REQUIRE(inTransaction(*store, [&] { return store->ackById("early").has_value(); }));
+    REQUIRE(inTransaction(*store, [&] { return store->settles().ackById("early").has_value(); }));
     CHECK(claimOf(*store, row).messages.empty());
   }
   SUBCASE("undone: the key is another's by now") {
     store->begin(false);
-    static_cast<void>(store->enqueue(frameOf("s", R"("undone")")));
+    static_cast<void>(store->outbox().enqueue(frameOf("s", R"("undone")")));
     store->rollback();
     enqueueOne(*store, frameOf("s", R"("stored")"));
     const store::ClaimReply reply = claimOf(*store, onlyNew(*store));
@@ -100,9 +100,9 @@ TEST_CASE("what was superseded, acknowledged or undone is not claimed out of mem
   SUBCASE("undone in a nested scope") {
     store->begin(false);
     store->savepoint();
-    static_cast<void>(store->enqueue(frameOf("s", R"("undone")")));
+    static_cast<void>(store->outbox().enqueue(frameOf("s", R"("undone")")));
     store->rollbackToSavepoint();
-    static_cast<void>(store->enqueue(frameOf("s", R"("stored")")));
+    static_cast<void>(store->outbox().enqueue(frameOf("s", R"("stored")")));
     store->commit();
     const store::ClaimReply reply = claimOf(*store, onlyNew(*store));
     REQUIRE(reply.messages.size() == 1);
@@ -117,11 +117,11 @@ TEST_CASE("what another store settled, or told of a session, is not contradicted
   enqueueOne(*store, frameOf("s", "{}", "shared"));
   const delivery::RowSeen row = onlyNew(*store);
   SUBCASE("settled") {
-    REQUIRE(inTransaction(*other, [&] { return other->ackById("shared").has_value(); }));
+    REQUIRE(inTransaction(*other, [&] { return other->settles().ackById("shared").has_value(); }));
     CHECK(claimOf(*store, row).messages.empty());
   }
   SUBCASE("paused") {
-    inTransaction(*other, [&] { other->orders().pauseSession("default", "s"); });
+    inTransaction(*other, [&] { other->holds().pauseSession("default", "s"); });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::halted);
   }
 }
@@ -135,11 +135,11 @@ TEST_CASE("a session that is known obeys what was ordered since, and tells what 
   const delivery::SessionKey session = first.sessions.front().session;
   inTransaction(*store, [&] {
     const delivery::Settlement settlement = settlementOf(first, delivery::Transition::ack);
-    static_cast<void>(store->settle({&settlement, 1}));
+    static_cast<void>(store->settles().settle({&settlement, 1}));
     delivery::SessionRelease release;
     release.session = session;
     release.previousSequence = 1;
-    store->release({&release, 1});
+    store->claims().endClaims({&release, 1});
   });
   Frame next = frameOf("s");
   next.priority = 7;
@@ -152,36 +152,36 @@ TEST_CASE("a session that is known obeys what was ordered since, and tells what 
     CHECK(second.sessions.front().priority == 7);
   }
   SUBCASE("paused and resumed") {
-    inTransaction(*store, [&] { store->orders().pauseSession("default", "s"); });
+    inTransaction(*store, [&] { store->holds().pauseSession("default", "s"); });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::halted);
-    inTransaction(*store, [&] { store->orders().resumeSession("default", "s"); });
+    inTransaction(*store, [&] { store->holds().resumeSession("default", "s"); });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::claimed);
   }
   SUBCASE("blocked") {
-    inTransaction(*store, [&] { store->orders().block(session, row.key); });
+    inTransaction(*store, [&] { dynamic_cast<store::sqlite::Holds&>(store->holds()).block(session, row.key); });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::halted);
   }
   SUBCASE("in backoff") {
     const store::ClaimReply second = claimOf(*store, row);
     inTransaction(*store, [&] {
       delivery::Settlement settlement = settlementOf(second, delivery::Transition::retry);
-      static_cast<void>(store->settle({&settlement, 1}));
+      static_cast<void>(store->settles().settle({&settlement, 1}));
       delivery::SessionRelease release;
       release.session = session;
       release.dueAt = world.clock->wallNow() + std::chrono::seconds(30);
-      store->release({&release, 1});
+      store->claims().endClaims({&release, 1});
     });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::notDue);
   }
   SUBCASE("forgotten by its peer") {
     delivery::PeerIdentity news;
-    news.peer = store->peers().front().key;
+    news.peer = store->peers().rows().front().key;
     news.session = session;
     news.store = "another";
     news.storeEpoch = 1;
     news.found = PeerResetKind::peerLost;
-    inTransaction(*store, [&] { static_cast<void>(store->hear(news)); });
-    static_cast<void>(store->takeNewRows(10));
+    inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(news)); });
+    static_cast<void>(store->discovery().take(10));
     CHECK(claimOf(*store, row).sessions.front().previousSequence == 0);
   }
 }
@@ -195,7 +195,7 @@ TEST_CASE("what an answer has settled is remembered as the peer's, and not what 
     REQUIRE(settleOne(*store, settlementOf(first, delivery::Transition::ack)));
     delivery::SessionRelease release;
     release.session = first.sessions.front().session;
-    inTransaction(*store, [&] { store->release({&release, 1}); });
+    inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
     enqueueOne(*store, frameOf("s"));
     CHECK(claimNew(*store).sessions.front().confirmedSequence == 1);
   }
@@ -208,7 +208,7 @@ TEST_CASE("what an answer has settled is remembered as the peer's, and not what 
     const delivery::RowSeen row = onlyNew(*store);
     REQUIRE(claimOf(*store, row).sessions.front().status == ClaimStatus::busy);
     world.lives->erase(other->owner());
-    REQUIRE(inTransaction(*store, [&] { return store->buryDeadOwners(); }) == 1);
+    REQUIRE(inTransaction(*store, [&] { return store->owners().releaseDead(); }) == 1);
     const store::ClaimReply reply = claimOf(*store, row);
     CHECK(reply.sessions.front().status == ClaimStatus::claimed);
     CHECK(reply.sessions.front().confirmedSequence == 0);
@@ -223,7 +223,7 @@ TEST_CASE("what an answer has settled is remembered as the peer's, and not what 
     REQUIRE(both.messages.size() == 2);
     REQUIRE(settleOne(*other, settlementOf(both, delivery::Transition::ack)));
     world.lives->erase(other->owner());
-    REQUIRE(inTransaction(*store, [&] { return store->buryDeadOwners(); }) == 1);
+    REQUIRE(inTransaction(*store, [&] { return store->owners().releaseDead(); }) == 1);
     CHECK(store->database().execAndGet("SELECT head_id FROM ackbox_session_states").getInt64() ==
           both.messages.back().key);
   }
@@ -235,7 +235,7 @@ TEST_CASE("rows in flight that are settled together are removed together, and th
   constexpr std::size_t kRows = 75;
   inTransaction(*store, [&] {
     for (std::size_t number = 0; number < kRows; ++number) {
-      static_cast<void>(store->enqueue(frameOf("s" + std::to_string(number % 5))));
+      static_cast<void>(store->outbox().enqueue(frameOf("s" + std::to_string(number % 5))));
     }
   });
   const store::ClaimReply reply = claimNew(*store);
@@ -250,7 +250,7 @@ TEST_CASE("rows in flight that are settled together are removed together, and th
   settlements.push_back(settlements.front());
   settlements.push_back(settlementOf(reply, delivery::Transition::ack, 2));
   ++settlements.back().attempt;
-  const auto settled = inTransaction(*store, [&] { return store->settle(settlements); });
+  const auto settled = inTransaction(*store, [&] { return store->settles().settle(settlements); });
   for (std::size_t index = 0; index < settled.size(); ++index) {
     CHECK(settled[index].has_value() == (index < acked));
   }
@@ -269,14 +269,14 @@ TEST_CASE("a row that is about to be removed is gone for what follows, and stays
     settlements.push_back(settlements.front());
     settlements.back().from = MessageState::pending;
     settlements.back().transition = delivery::Transition::fail;
-    const auto settled = inTransaction(*store, [&] { return store->settle(settlements); });
+    const auto settled = inTransaction(*store, [&] { return store->settles().settle(settlements); });
     CHECK(settled[0]);
     CHECK_FALSE(settled[1]);
   }
   SUBCASE("undone") {
     settlements.push_back(settlementOf(reply, delivery::Transition::claim, 1));
     store->begin(false);
-    CHECK_THROWS_AS(static_cast<void>(store->settle(settlements)), Error);
+    CHECK_THROWS_AS(static_cast<void>(store->settles().settle(settlements)), Error);
     store->rollback();
     CHECK(settleOne(*store, settlementOf(reply, delivery::Transition::ack, 1)));
     CHECK(store->database().execAndGet("SELECT id FROM ackbox_outbox").getInt64() == settlements.front().key);
@@ -293,11 +293,12 @@ TEST_CASE("rows in flight that foreign statements took away stop one transaction
                                                       settlementOf(reply, delivery::Transition::ack, 1)};
   store->begin(false);
   store->database().exec("DELETE FROM ackbox_outbox WHERE id=" + std::to_string(settlements[0].key));
-  CHECK_THROWS_WITH_AS(static_cast<void>(store->settle(settlements)), doctest::Contains("foreign statements"), Error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(store->settles().settle(settlements)), doctest::Contains("foreign statements"),
+                       Error);
   store->rollback();
   inTransaction(*store, [&] {
     store->database().exec("DELETE FROM ackbox_outbox WHERE id=" + std::to_string(settlements[0].key));
-    const auto settled = store->settle(settlements);
+    const auto settled = store->settles().settle(settlements);
     CHECK_FALSE(settled[0]);
     CHECK(settled[1]);
   });
@@ -314,14 +315,15 @@ TEST_CASE("P11: a claim brings no more bytes than it may, and what it has read b
   store = nullptr;
   store = world.open();
   std::vector<delivery::SessionClaim> asked;
-  for (const delivery::RowSeen& row : store->takeNewRows(100).rows) {
+  for (const delivery::RowSeen& row : store->discovery().take(100).rows) {
     if (asked.empty() || asked.back().session != row.session) {
       asked.push_back({.session = row.session, .keys = {}});
     }
     asked.back().keys.push_back(row.key);
   }
   REQUIRE(asked.size() == 2);
-  const store::ClaimReply reply = inTransaction(*store, [&] { return store->claim(asked, kAnyRecall, 500'000); });
+  const store::ClaimReply reply =
+      inTransaction(*store, [&] { return store->claims().claim(asked, kAnyRecall, 500'000); });
   CHECK(reply.messages.size() == 4);
   CHECK(reply.bytes <= 500'000);
   REQUIRE(reply.sessions.size() == 2);
@@ -331,7 +333,7 @@ TEST_CASE("P11: a claim brings no more bytes than it may, and what it has read b
   CHECK(reply.sessions[1].rows.empty());
   // The other session is free, and the first row goes whatever its size.
   const std::vector<delivery::SessionClaim> second{asked[1]};
-  CHECK(inTransaction(*store, [&] { return store->claim(second, kAnyRecall, 1); }).messages.size() == 1);
+  CHECK(inTransaction(*store, [&] { return store->claims().claim(second, kAnyRecall, 1); }).messages.size() == 1);
 }
 
 }  // namespace ackbox::testing

@@ -39,13 +39,13 @@ struct RandomWork {
     for (std::size_t index = 0; index < count; ++index) {
       Frame frame = frameOf("s" + std::to_string(below(4)), std::string(below(300), 'x'));
       frame.peer = world.options.peers[below(world.options.peers.size())].name;
-      const auto receipt = store->enqueue(frame);
+      const auto receipt = store->outbox().enqueue(frame);
       ids.push_back(receipt.messageId);
     }
   }
 
   void claim() {
-    for (const delivery::RowSeen& row : store->takeNewRows(100).rows) {
+    for (const delivery::RowSeen& row : store->discovery().take(100).rows) {
       known[row.session].push_back(row.key);
     }
     std::vector<delivery::SessionClaim> wanted;
@@ -53,7 +53,7 @@ struct RandomWork {
       wanted.push_back({session, keys});
     }
     store->begin(false);
-    for (const delivery::SessionClaimed& session : store->claim(wanted).sessions) {
+    for (const delivery::SessionClaimed& session : store->claims().claim(wanted).sessions) {
       for (const delivery::ClaimedRow& row : session.rows) {
         delivery::Settlement settlement;
         settlement.key = row.key;
@@ -75,8 +75,8 @@ struct RandomWork {
     // Some twice: those are stale.
     const std::vector<delivery::Settlement> again(claimed.begin(),
                                                   claimed.begin() + static_cast<std::ptrdiff_t>(claimed.size() / 3));
-    store->settle(claimed);
-    store->settle(again);
+    store->settles().settle(claimed);
+    store->settles().settle(again);
     claimed.clear();
   }
 
@@ -88,7 +88,7 @@ struct RandomWork {
         // Another connection's commit, and time.
         world.clock->advance(std::chrono::seconds(5));
         other().begin(false);
-        other().purgeAcked(3);
+        other().settles().purgeAcked(3);
         return other().commit();
       case 5:
         store->begin(false);
@@ -106,7 +106,7 @@ struct RandomWork {
       case 2:
         store->begin(false);
         if (!ids.empty()) {
-          store->ackById(ids[below(ids.size())]);
+          store->settles().ackById(ids[below(ids.size())]);
         }
         break;
       case 3:
@@ -130,7 +130,7 @@ struct RandomWork {
     store->commit();
   }
 
-  store::Store& other() {
+  store::sqlite::SqliteStore& other() {
     if (!second) {
       second = world.open();
     }
@@ -138,8 +138,8 @@ struct RandomWork {
   }
 
   StoreWorld world;
-  std::unique_ptr<store::Store> store;
-  std::unique_ptr<store::Store> second;
+  std::unique_ptr<store::sqlite::SqliteStore> store;
+  std::unique_ptr<store::sqlite::SqliteStore> second;
   std::shared_ptr<Random> random;
   std::map<delivery::SessionKey, std::vector<delivery::MessageKey>> known;
   std::vector<delivery::Settlement> claimed;
@@ -152,9 +152,9 @@ TEST_CASE("row 13, defect 7: counters equal a count over the rows after any sequ
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     CAPTURE(seed);
     RandomWork work(seed, 1 + seed % 3);
-    const store::Reader reader(work.world.file, work.world.options);
+    const store::sqlite::SqliteReader reader(work.world.file, work.world.options);
     SQLite::Database& database = work.store->database();
-    const std::string state = store::expand(store::kRowState, "ackbox_");
+    const std::string state = store::expand(store::sqlite::kRowState, "ackbox_");
     const auto count = [&](const std::string& what) {
       return static_cast<std::uint64_t>(
           database.execAndGet("SELECT " + what + " FROM (SELECT data," + state + " AS state FROM ackbox_outbox AS o)")
@@ -170,7 +170,7 @@ TEST_CASE("row 13, defect 7: counters equal a count over the rows after any sequ
       REQUIRE(stats.failed == count("count(*) FILTER (WHERE state=4)"));
       REQUIRE(stats.pendingBytes == count("coalesce(sum(length(data)) FILTER (WHERE state<3),0)"));
       REQUIRE(stats.ackedRetained == count("count(*) FILTER (WHERE state=3)"));
-      for (const Finding& finding : store::verify(work.world.file, work.world.options).findings) {
+      for (const Finding& finding : store::sqlite::verify(work.world.file, work.world.options).findings) {
         FAIL(finding.table, " ", finding.row, ": ", finding.problem);
       }
       const auto totalOf = [peers = reader.peerStats()](auto member) {
@@ -199,13 +199,13 @@ TEST_CASE("row 10, defect 7: totals survive a reopening, and the oldest row that
     enqueueOne(*store, frameOf("s"));
     world.clock->advance(std::chrono::seconds(1));
     enqueueOne(*store, frameOf("s"));
-    const store::Reader reader(world.file, world.options);
+    const store::sqlite::SqliteReader reader(world.file, world.options);
     CHECK(reader.stats().oldestPendingAt == world.clock->wallNow() - std::chrono::seconds(1));
     settleOne(*store, settlementOf(claimNew(*store), Transition::ack));
     CHECK(reader.stats().oldestPendingAt == world.clock->wallNow());
   }
   const auto store = world.open();
-  const Stats stats = store::Reader(world.file, world.options).stats();
+  const Stats stats = store::sqlite::SqliteReader(world.file, world.options).stats();
   CHECK(stats.enqueued == 2);
   CHECK(stats.acked == 1);
   // The second row was claimed too; closing put it back.
@@ -224,24 +224,24 @@ TEST_CASE("P9: what is counted of a session whose key had been another peer's, u
   store->begin(false);
   SUBCASE("a scope is undone") {
     store->savepoint();
-    REQUIRE(store->enqueue(to("undone", "a")).isNew());
-    REQUIRE(store->ackById("a"));
+    REQUIRE(store->outbox().enqueue(to("undone", "a")).isNew());
+    REQUIRE(store->settles().ackById("a"));
     store->rollbackToSavepoint();
   }
   SUBCASE("all is rolled back") {
-    REQUIRE(store->enqueue(to("undone", "a")).isNew());
-    REQUIRE(store->ackById("a"));
+    REQUIRE(store->outbox().enqueue(to("undone", "a")).isNew());
+    REQUIRE(store->settles().ackById("a"));
     store->rollback();
     store->begin(false);
   }
   // Makes the session without an enqueue, and with the key that was given back.
-  REQUIRE(store->orders().pauseSession("kept", "kept"));
-  REQUIRE(store->enqueue(to("kept", "b")).isNew());
-  REQUIRE(store->enqueue(to("kept", "c")).isNew());
-  REQUIRE(store->ackById("b"));
+  REQUIRE(store->holds().pauseSession("kept", "kept"));
+  REQUIRE(store->outbox().enqueue(to("kept", "b")).isNew());
+  REQUIRE(store->outbox().enqueue(to("kept", "c")).isNew());
+  REQUIRE(store->settles().ackById("b"));
   store->commit();
   CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_sessions").getInt() == 1);
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   for (const PeerStats& peer : reader.peerStats()) {
     CAPTURE(peer.peer);
     const std::uint64_t factor = peer.peer == "kept" ? 1 : 0;
@@ -249,7 +249,7 @@ TEST_CASE("P9: what is counted of a session whose key had been another peer's, u
     CHECK(peer.acked == factor);
     CHECK(peer.pending == factor);
   }
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("P2 P4: an undone scope leaves nothing of its messages behind where their keys and numbers are given again") {
@@ -263,34 +263,34 @@ TEST_CASE("P2 P4: an undone scope leaves nothing of its messages behind where th
   };
   inTransaction(*store, [&] {
     store->savepoint();
-    REQUIRE(store->enqueue(to("undone", "of the scope", "\"undone\"")).isNew());
+    REQUIRE(store->outbox().enqueue(to("undone", "of the scope", "\"undone\"")).isNew());
     bool isSettled = false;
     SUBCASE("written out") {
-      static_cast<void>(store->deadLetters());
+      store->advanceOldest(1);
     }
     SUBCASE("claimed and settled, so that every part of the store has heard of it") {
       const delivery::SessionClaim claim{1, {1}};
-      const store::ClaimReply reply = store->claim({&claim, 1});
+      const store::ClaimReply reply = store->claims().claim({&claim, 1});
       REQUIRE(reply.messages.size() == 1);
       const delivery::Settlement settlement = settlementOf(reply, Transition::fail);
-      REQUIRE(store->settle({&settlement, 1}).front());
+      REQUIRE(store->settles().settle({&settlement, 1}).front());
       isSettled = true;
     }
     CHECK(store->vitals().live == (isSettled ? 0 : 1));
     store->rollbackToSavepoint();
     CHECK(store->vitals().live == 0);
     CHECK(store->vitals().failed == 0);
-    REQUIRE(store->enqueue(to("kept", "kept", "\"kept\"")).sequence == 1);
+    REQUIRE(store->outbox().enqueue(to("kept", "kept", "\"kept\"")).sequence == 1);
   });
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   CHECK(reader.stats().oldestPendingAt == world.clock->wallNow());
   CHECK(reader.stats().failed == 0);
   CHECK(reader.stats().failedTotal == 0);
-  const store::NewRows fresh = store->takeNewRows(10);
+  const store::NewRows fresh = store->discovery().take(10);
   REQUIRE(fresh.rows.size() == 1);
-  CHECK(store->sessionName(fresh.rows.front().session) == "kept");
+  CHECK(store->discovery().sessionName(fresh.rows.front().session) == "kept");
   const delivery::SessionClaim claim{fresh.rows.front().session, {fresh.rows.front().key}};
-  const store::ClaimReply reply = inTransaction(*store, [&] { return store->claim({&claim, 1}); });
+  const store::ClaimReply reply = inTransaction(*store, [&] { return store->claims().claim({&claim, 1}); });
   REQUIRE(reply.messages.size() == 1);
   CHECK(reply.messages.front().frame.data == "\"kept\"");
   CHECK(reply.messages.front().frame.session == "kept");
@@ -298,7 +298,7 @@ TEST_CASE("P2 P4: an undone scope leaves nothing of its messages behind where th
   CHECK(reply.sessions.front().previousSequence == 0);
   CHECK(reply.sessions.front().confirmedSequence == 0);
   REQUIRE(settleOne(*store, settlementOf(reply, Transition::ack)));
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("row 10: the oldest message that waits is the same after an undone scope in which it was settled") {
@@ -310,7 +310,7 @@ TEST_CASE("row 10: the oldest message that waits is the same after an undone sco
   enqueueOne(*store, frameOf("s", "{}", "b"));
   store->begin(false);
   store->savepoint();
-  REQUIRE(store->ackById("a"));
+  REQUIRE(store->settles().ackById("a"));
   store->advanceOldest(10);
   CHECK(store->vitals().oldestAt == first + std::chrono::seconds(1));
   store->rollbackToSavepoint();
@@ -318,5 +318,5 @@ TEST_CASE("row 10: the oldest message that waits is the same after an undone sco
   store->advanceOldest(10);
   CHECK(store->vitals().oldestAt == first);
   store->commit();
-  CHECK(store::Reader(world.file, world.options).stats().oldestPendingAt == first);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().oldestPendingAt == first);
 }

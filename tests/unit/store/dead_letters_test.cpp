@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "store/sqlite/read/message_pages.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
@@ -41,7 +42,7 @@ struct Failed {
       }
       const delivery::SessionRelease release{
           .session = reply.sessions[session].session, .dueAt = {}, .previousSequence = {}};
-      inTransaction(*store, [&] { store->release({&release, 1}); });
+      inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
     }
   }
 
@@ -52,11 +53,11 @@ struct Failed {
     return inTransaction(*store, [&] { return store->deadLetters().change(from, transition, 2); });
   }
   std::optional<MessageInfo> find(std::string_view id) { return reader().find(id); }
-  store::Reader reader() { return {world.file, world.options}; }
-  bool clean() const { return store::verify(world.file, world.options).clean(); }
+  store::sqlite::SqliteReader reader() { return {world.file, world.options}; }
+  bool clean() const { return store::sqlite::verify(world.file, world.options).clean(); }
 
   StoreWorld world;
-  std::unique_ptr<store::Store> store;
+  std::unique_ptr<store::sqlite::SqliteStore> store;
 };
 
 }  // namespace
@@ -71,14 +72,15 @@ TEST_CASE("row 4: failed rows leave the index of what is in flight, and the rows
   };
   CHECK(failed.store->database().execAndGet("SELECT count(*) FROM ackbox_claims WHERE block>=0").getInt() == 0);
   CHECK(indexed("ackbox_outbox_failed", "state=4") == 3);
-  failed.store->restartDiscovery();
-  CHECK(failed.store->takeNewRows(100).rows.size() == 1);
+  failed.store->discovery().restart();
+  CHECK(failed.store->discovery().take(100).rows.size() == 1);
 }
 
 TEST_CASE("row 4: dead letters are found through their own index, never by a walk over the backlog") {
   Failed failed({{"a", "s"}});
   SQLite::Database& database = failed.store->database();
-  SQLite::Statement plan(database, "EXPLAIN QUERY PLAN " + store::expand(store::deadLetterSelect("o.id"), "ackbox_"));
+  SQLite::Statement plan(database,
+                         "EXPLAIN QUERY PLAN " + store::expand(store::sqlite::deadLetterSelect("o.id"), "ackbox_"));
   REQUIRE(plan.executeStep());
   CHECK(plan.getColumn(3).getString().find("INDEX ackbox_outbox_failed") != std::string::npos);
 }
@@ -86,7 +88,7 @@ TEST_CASE("row 4: dead letters are found through their own index, never by a wal
 TEST_CASE(
     "row 8: a redriven message keeps its id, data and expiry, and takes a new key and its session's next number") {
   Failed failed({{"a", "s"}, {"b", "s"}});
-  failed.store->takeNewRows(10);
+  failed.store->discovery().take(10);
   failed.world.clock->advance(std::chrono::hours(1));
   const store::HandChange change = failed.change("a", Transition::redrive);
   CHECK(change.receipt.done());
@@ -97,12 +99,12 @@ TEST_CASE(
   CHECK(found->retryCount == 0);
   CHECK(found->enqueuedAt == failed.world.clock->wallNow());
   CHECK(enqueueOne(*failed.store, frameOf("s")).sequence == 4);
-  const auto news = failed.store->takeNewRows(10).rows;
+  const auto news = failed.store->discovery().take(10).rows;
   REQUIRE(news.size() == 2);
   CHECK(news[0].key == 3);
   const store::ClaimReply reply = inTransaction(*failed.store, [&] {
     const delivery::SessionClaim claim{news[0].session, {news[0].key, news[1].key}};
-    return failed.store->claim({&claim, 1});
+    return failed.store->claims().claim({&claim, 1});
   });
   REQUIRE(reply.messages.size() == 2);
   CHECK(reply.messages[0].frame.data == R"({"of":"a"})");
@@ -206,29 +208,30 @@ TEST_CASE("row 23: what is claimed in this very transaction is in flight for a c
   const auto store = world.open();
   enqueueOne(*store, frameOf("s", "{}", "a"));
   enqueueOne(*store, frameOf("t", "{}", "b"));
-  const store::NewRows fresh = store->takeNewRows(10);
+  const store::NewRows fresh = store->discovery().take(10);
   inTransaction(*store, [&] {
     const delivery::SessionClaim claim{fresh.rows.front().session, {fresh.rows.front().key}};
-    REQUIRE(store->claim({&claim, 1}).messages.size() == 1);
+    REQUIRE(store->claims().claim({&claim, 1}).messages.size() == 1);
     CHECK(store->deadLetters().change("a", Transition::fail, {}).receipt.refusal == Errc::invalidTransition);
     CHECK(store->deadLetters().change("b", Transition::fail, {}).receipt.done());
   });
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("export: a filter chooses the same rows in pages as without them, on both sides of what one page looks at") {
-  constexpr std::size_t kRows = store::kPageLooks + 3;
+  constexpr std::size_t kRows = store::sqlite::kPageLooks + 3;
   // The neighbours of the border, and the ends.
-  const std::vector<std::size_t> chosen{1, store::kPageLooks - 1, store::kPageLooks, store::kPageLooks + 1, kRows};
+  const std::vector<std::size_t> chosen{1, store::sqlite::kPageLooks - 1, store::sqlite::kPageLooks,
+                                        store::sqlite::kPageLooks + 1, kRows};
   StoreWorld world;
   const auto store = world.open();
   inTransaction(*store, [&] {
     for (std::size_t row = 1; row <= kRows; ++row) {
       const bool isChosen = std::ranges::find(chosen, row) != chosen.end();
-      REQUIRE(store->enqueue(frameOf(isChosen ? "chosen" : "other", "{}", "m" + std::to_string(row))).isNew());
+      REQUIRE(store->outbox().enqueue(frameOf(isChosen ? "chosen" : "other", "{}", "m" + std::to_string(row))).isNew());
     }
   });
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   const auto idsOf = [&](const auto& readPage, std::size_t limit) {
     std::vector<std::size_t> ids;
     std::int64_t after = 0;
@@ -257,7 +260,7 @@ TEST_CASE("export: a filter chooses the same rows in pages as without them, on b
       SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("UPDATE ackbox_outbox SET state=4");
       filter.state = MessageState::failed;
     }
-    for (const std::size_t limit : {std::size_t{1}, std::size_t{2}, store::kPageLooks}) {
+    for (const std::size_t limit : {std::size_t{1}, std::size_t{2}, store::sqlite::kPageLooks}) {
       CAPTURE(limit);
       CHECK(idsOf([&](auto most, auto after) { return reader.messages(filter, most, after); }, limit) == chosen);
       CHECK(idsOf([&](auto most, auto after) { return reader.storedMessages(filter, most, after); }, limit) == chosen);
@@ -270,8 +273,8 @@ TEST_CASE("export: a filter chooses the same rows in pages as without them, on b
     }
   }
   filter = {};
-  CHECK(idsOf([&](auto most, auto after) { return reader.messages(filter, most, after); }, store::kPageLooks).size() ==
-        kRows);
+  CHECK(idsOf([&](auto most, auto after) { return reader.messages(filter, most, after); }, store::sqlite::kPageLooks)
+            .size() == kRows);
 }
 
 TEST_CASE("a discarded dead letter is gone, and its id is free again") {
@@ -286,7 +289,7 @@ TEST_CASE("a discarded dead letter is gone, and its id is free again") {
 
 TEST_CASE("P9: a page of dead letters looks no further than it must, and pages follow one another without a gap") {
   Failed failed({{"a", "s"}, {"b", "t"}, {"c", "s"}});
-  const store::Reader reader = failed.reader();
+  const store::sqlite::SqliteReader reader = failed.reader();
   DeadLetterPage page = reader.deadLetters({}, 2, 0);
   REQUIRE(page.messages.size() == 2);
   CHECK(page.messages[0].messageId == "a");

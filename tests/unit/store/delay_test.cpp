@@ -28,16 +28,16 @@ struct Delayed : StoreWorld {
     Frame frame = frameOf(std::move(session));
     frame.notBefore = clock->wallNow() + 72h;
     receipt = enqueueOne(*store, frame);
-    row = store->takeNewRows(10).rows.at(0);
+    row = store->discovery().take(10).rows.at(0);
   }
   delivery::SessionClaimed claim(bool waited = false) {
     const bool unordered = receipt.sequence == 0;
     const delivery::SessionClaim wanted{
         unordered ? delivery::unitOf(row.key) : row.session, {row.key}, waited ? row.key : 0};
-    return inTransaction(*store, [&] { return store->claim({&wanted, 1}); }).sessions.at(0);
+    return inTransaction(*store, [&] { return store->claims().claim({&wanted, 1}); }).sessions.at(0);
   }
 
-  std::unique_ptr<store::Store> store;
+  std::unique_ptr<store::sqlite::SqliteStore> store;
   EnqueueReceipt receipt;
   delivery::RowSeen row;
 };
@@ -53,12 +53,12 @@ TEST_CASE("a delayed head is not given out before its time, also after a restart
     CHECK(early.dueAt == world.clock->wallNow() + 72h);
     world.store.reset();
     world.store = world.open();
-    CHECK(world.store->takeNewRows(10).rows.at(0).dueAt == early.dueAt);
+    CHECK(world.store->discovery().take(10).rows.at(0).dueAt == early.dueAt);
     world.clock->advance(72h - 1ms);
     CHECK(world.claim().status == ClaimStatus::notDue);
     world.clock->advance(1ms);
     CHECK(world.claim().rows.size() == 1);
-    CHECK(store::verify(world.file, world.options).clean());
+    CHECK(store::sqlite::verify(world.file, world.options).clean());
   }
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("a delay that was over at the enqueue is none, whatever becomes of the
 
 TEST_CASE("explain and find say that a message is not to be sent yet") {
   Delayed world;
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   const auto explanation = reader.explain(world.receipt.messageId);
   REQUIRE(explanation);
   REQUIRE_FALSE(explanation->reasons.empty());
@@ -120,15 +120,15 @@ TEST_CASE("an unordered row in backoff is not given out, and explained so") {
   StoreWorld world;
   const auto store = world.open();
   const EnqueueReceipt receipt = enqueueOne(*store, frameOf(""));
-  const delivery::RowSeen row = store->takeNewRows(10).rows.at(0);
+  const delivery::RowSeen row = store->discovery().take(10).rows.at(0);
   const delivery::SessionClaim wanted{delivery::unitOf(row.key), {row.key}};
-  const auto claim = [&] { return inTransaction(*store, [&] { return store->claim({&wanted, 1}); }); };
+  const auto claim = [&] { return inTransaction(*store, [&] { return store->claims().claim({&wanted, 1}); }); };
   delivery::Settlement retry = settlementOf(claim(), delivery::Transition::retry);
   retry.dueAt = world.clock->wallNow() + 5s;
   retry.error = "busy";
   CHECK(settleOne(*store, retry));
   CHECK(claim().sessions.at(0).status == ClaimStatus::notDue);
-  const auto explanation = store::Reader(world.file, world.options).explain(receipt.messageId);
+  const auto explanation = store::sqlite::SqliteReader(world.file, world.options).explain(receipt.messageId);
   REQUIRE(explanation->reasons.size() == 1);
   CHECK(explanation->reasons[0].hindrance == BlockReason::backoff);
   CHECK(explanation->reasons[0].detail == "busy");

@@ -28,21 +28,21 @@ TEST_CASE("P4: own and foreign commits are told once each, in the order of their
   StoreWorld world;
   const auto ours = world.open();
   const auto theirs = world.open();
-  CHECK(ours->takeNewRows(10).rows.empty());
+  CHECK(ours->discovery().take(10).rows.empty());
   enqueueOne(*ours, frameOf("s"));
-  const auto first = ours->takeNewRows(10);
+  const auto first = ours->discovery().take(10);
   CHECK(keysOf(first) == Keys{1});
   REQUIRE(first.sessions.size() == 1);
-  CHECK(ours->sessionName(first.sessions[0].key) == "s");
-  CHECK(first.sessions[0].peer == ours->peers()[0].key);
+  CHECK(ours->discovery().sessionName(first.sessions[0].key) == "s");
+  CHECK(first.sessions[0].peer == ours->peers().rows()[0].key);
 
   enqueueOne(*theirs, frameOf("s"));
   enqueueOne(*ours, frameOf("t"));
-  const auto second = ours->takeNewRows(10);
+  const auto second = ours->discovery().take(10);
   CHECK(keysOf(second) == Keys{2, 3});
   CHECK(second.sessions.size() == 1);
-  CHECK(ours->takeNewRows(10).rows.empty());
-  CHECK(keysOf(theirs->takeNewRows(10)) == Keys{1, 2, 3});
+  CHECK(ours->discovery().take(10).rows.empty());
+  CHECK(keysOf(theirs->discovery().take(10)) == Keys{1, 2, 3});
 }
 
 TEST_CASE("a session that begins is told from memory as its row says it, also under the key of one that was undone") {
@@ -55,17 +55,17 @@ TEST_CASE("a session that begins is told from memory as its row says it, also un
     return made;
   };
   inTransaction(*ours, [&] {
-    ours->enqueue(frame("first", 2));
+    ours->outbox().enqueue(frame("first", 2));
     ours->savepoint();
-    ours->enqueue(frame("undone", 9));
+    ours->outbox().enqueue(frame("undone", 9));
     ours->rollbackToSavepoint();
-    ours->enqueue(frame("second", 3));
-    ours->enqueue(frame("second", 5));
-    ours->enqueue(frame("", 7));
+    ours->outbox().enqueue(frame("second", 3));
+    ours->outbox().enqueue(frame("second", 5));
+    ours->outbox().enqueue(frame("", 7));
   });
-  const auto remembered = ours->takeNewRows(10);
+  const auto remembered = ours->discovery().take(10);
   inTransaction(*theirs, [] {});
-  const auto read = theirs->takeNewRows(10);
+  const auto read = theirs->discovery().take(10);
   REQUIRE(remembered.sessions.size() == 3);
   REQUIRE(read.sessions.size() == 3);
   for (std::size_t place = 0; place < 3; ++place) {
@@ -86,22 +86,22 @@ TEST_CASE("row 11: a row is told together with the orders that came before it, a
   StoreWorld world;
   const auto ours = world.open();
   const auto theirs = world.open();
-  const std::string peer = ours->peers()[0].name;
-  ours->takeNewRows(10);
-  CHECK_FALSE(ours->takeNewRows(10).holds);
+  const std::string peer = ours->peers().rows()[0].name;
+  ours->discovery().take(10);
+  CHECK_FALSE(ours->discovery().take(10).holds);
   theirs->begin(true);
-  theirs->orders().pausePeer(peer);
+  theirs->holds().pausePeer(peer);
   theirs->commit();
   enqueueOne(*theirs, frameOf("s"));
-  CHECK(ours->takeNewRows(10).rows.empty());
+  CHECK(ours->discovery().take(10).rows.empty());
   // As a poll does.
   inTransaction(*ours, [] {});
-  const auto news = ours->takeNewRows(10);
+  const auto news = ours->discovery().take(10);
   CHECK(keysOf(news) == Keys{1});
   REQUIRE(news.holds);
   REQUIRE(news.holds->peers.size() == 1);
   CHECK(news.holds->peers[0].isPaused);
-  CHECK_FALSE(ours->takeNewRows(10).holds);
+  CHECK_FALSE(ours->discovery().take(10).holds);
 }
 
 TEST_CASE("the backlog comes in chunks, and own commits in between are neither lost nor told twice") {
@@ -113,18 +113,18 @@ TEST_CASE("the backlog comes in chunks, and own commits in between are neither l
     }
   }
   const auto store = world.open();
-  const auto first = store->takeNewRows(2);
+  const auto first = store->discovery().take(2);
   CHECK(keysOf(first) == Keys{1, 2});
   CHECK(first.more);
   enqueueOne(*store, frameOf("s"));
-  CHECK(keysOf(store->takeNewRows(3)) == Keys{3, 4, 5});
-  CHECK(keysOf(store->takeNewRows(3)) == Keys{6});
+  CHECK(keysOf(store->discovery().take(3)) == Keys{3, 4, 5});
+  CHECK(keysOf(store->discovery().take(3)) == Keys{6});
   enqueueOne(*store, frameOf("s"));
   enqueueOne(*store, frameOf("s"));
-  const auto partial = store->takeNewRows(1);
+  const auto partial = store->discovery().take(1);
   CHECK(keysOf(partial) == Keys{7});
   CHECK(partial.more);
-  CHECK(keysOf(store->takeNewRows(1)) == Keys{8});
+  CHECK(keysOf(store->discovery().take(1)) == Keys{8});
 }
 
 TEST_CASE("deferred rows are told with their deadline, another owner's as pending, finished ones not at all") {
@@ -139,7 +139,7 @@ TEST_CASE("deferred rows are told with their deadline, another owner's as pendin
   settleOne(*theirs, deferred);
   settleOne(*theirs, settlementOf(reply, Transition::fail, 0, 1));
   const auto ours = world.open();
-  const auto rows = ours->takeNewRows(10).rows;
+  const auto rows = ours->discovery().take(10).rows;
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].state == MessageState::sent);
   CHECK(rows[0].dueAt == deferred.dueAt);
@@ -150,12 +150,12 @@ TEST_CASE("after a stop nothing is remembered, and a restart tells all that live
   StoreWorld world;
   const auto store = world.open();
   enqueueOne(*store, frameOf("s"));
-  store->takeNewRows(10);
-  store->stopDiscovery();
+  store->discovery().take(10);
+  store->discovery().stop();
   enqueueOne(*store, frameOf("s"));
-  store->restartDiscovery();
+  store->discovery().restart();
   enqueueOne(*store, frameOf("s"));
-  const auto all = store->takeNewRows(10);
+  const auto all = store->discovery().take(10);
   CHECK(keysOf(all) == Keys{1, 2, 3});
   CHECK(all.sessions.size() == 1);
 }
@@ -164,9 +164,9 @@ TEST_CASE("a message whose key was burnt by a repetition does not hide the next 
   StoreWorld world;
   const auto store = world.open();
   enqueueOne(*store, frameOf("s", "{}", "key"));
-  store->takeNewRows(10);
+  store->discovery().take(10);
   enqueueOne(*store, frameOf("s", "{}", "key"));
   enqueueOne(*store, frameOf("s"));
   enqueueOne(*store, frameOf("s"));
-  CHECK(store->takeNewRows(10).rows.size() == 2);
+  CHECK(store->discovery().take(10).rows.size() == 2);
 }

@@ -16,10 +16,10 @@ using namespace ackbox::testing;
 
 namespace {
 
-int logSyncsOfCommit(CountingVfs& vfs, store::Store& store, bool durable) {
+int logSyncsOfCommit(CountingVfs& vfs, store::sqlite::SqliteStore& store, bool durable) {
   const int before = vfs.logSyncs;
   store.begin(durable);
-  store.enqueue(frameOf("s"));
+  store.outbox().enqueue(frameOf("s"));
   store.commit();
   return vfs.logSyncs - before;
 }

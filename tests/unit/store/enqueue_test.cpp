@@ -38,35 +38,35 @@ TEST_CASE("a rolled-back transaction leaves no number, no row and no count behin
   const auto store = world.open();
   enqueueOne(*store, frameOf("s"));
   store->begin(false);
-  CHECK(store->enqueue(frameOf("s")).sequence == 2);
-  CHECK(store->enqueue(frameOf("new")).sequence == 1);
+  CHECK(store->outbox().enqueue(frameOf("s")).sequence == 2);
+  CHECK(store->outbox().enqueue(frameOf("new")).sequence == 1);
   store->rollback();
   CHECK(enqueueOne(*store, frameOf("s")).sequence == 2);
   CHECK(enqueueOne(*store, frameOf("new")).sequence == 1);
-  CHECK(store->takeNewRows(10).rows.size() == 3);
-  CHECK(store::Reader(world.file, world.options).stats().enqueued == 3);
+  CHECK(store->discovery().take(10).rows.size() == 3);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().enqueued == 3);
 }
 
 TEST_CASE("an undone scope takes back its own enqueues only, and scopes nest") {
   StoreWorld world;
   const auto store = world.open();
   store->begin(false);
-  store->enqueue(frameOf("s"));
+  store->outbox().enqueue(frameOf("s"));
   store->savepoint();
-  store->enqueue(frameOf("s"));
+  store->outbox().enqueue(frameOf("s"));
   store->savepoint();
-  store->enqueue(frameOf("s"));
-  store->countDuplicate();
+  store->outbox().enqueue(frameOf("s"));
+  store->inboundMarks().countDuplicate();
   store->rollbackToSavepoint();
-  CHECK(store->enqueue(frameOf("s")).sequence == 3);
+  CHECK(store->outbox().enqueue(frameOf("s")).sequence == 3);
   store->releaseSavepoint();
   store->savepoint();
-  store->enqueue(frameOf("s"));
+  store->outbox().enqueue(frameOf("s"));
   store->rollbackToSavepoint();
-  CHECK(store->enqueue(frameOf("s")).sequence == 4);
+  CHECK(store->outbox().enqueue(frameOf("s")).sequence == 4);
   store->commit();
-  CHECK(store->takeNewRows(10).rows.size() == 4);
-  const Stats stats = store::Reader(world.file, world.options).stats();
+  CHECK(store->discovery().take(10).rows.size() == 4);
+  const Stats stats = store::sqlite::SqliteReader(world.file, world.options).stats();
   CHECK(stats.pending == 4);
   CHECK(stats.duplicates == 0);
 }
@@ -81,7 +81,7 @@ TEST_CASE("a second enqueue of an id stores nothing and names the first one's pl
   CHECK(again.sequence == 2);
   CHECK(again.accepted());
   CHECK(enqueueOne(*store, frameOf("s")).sequence == 3);
-  CHECK(store::Reader(world.file, world.options).stats().pending == 3);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().pending == 3);
 }
 
 TEST_CASE("P3: what cannot be taken is refused with a reason") {
@@ -111,18 +111,18 @@ TEST_CASE("only the configured peers are addressed; those of an earlier configur
   const std::string id = enqueueOne(*world.open(), frame).messageId;
   world.options.peers = {PeerOptions{"alice", "http://b/inbox", "urn:b", 4}};
   const auto store = world.open();
-  CHECK(store->peers().size() == 1);
-  CHECK(store->peers()[0].url == "http://b/inbox");
-  CHECK(store->peer(store->peers()[0].key)->name == "alice");
+  CHECK(store->peers().rows().size() == 1);
+  CHECK(store->peers().rows()[0].url == "http://b/inbox");
+  CHECK(store->peers().find(store->peers().rows()[0].key)->name == "alice");
   CHECK(enqueueOne(*store, frame).status == EnqueueStatus::unknownPeer);
-  CHECK(store::Reader(world.file, world.options).find(id)->peer == "bob");
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).find(id)->peer == "bob");
 }
 
 TEST_CASE("foreign code that ends the guarded transaction is vetoed or noticed, and nothing of it stays") {
   StoreWorld world;
   const auto store = world.open();
   store->begin(false);
-  store->enqueue(frameOf("s"));
+  store->outbox().enqueue(frameOf("s"));
   store->guardTransaction(true);
   SUBCASE("commit") {
     CHECK_THROWS(store->database().exec("COMMIT"));
@@ -146,7 +146,7 @@ TEST_CASE("foreign code that ends the guarded transaction is vetoed or noticed, 
 }
 
 TEST_CASE("generated ids sort in the order of their making, whatever the clock does") {
-  store::UuidGenerator uuids;
+  store::sqlite::UuidGenerator uuids;
   const auto random = seededRandom(3);
   WallTime now(std::chrono::milliseconds(1'700'000'000'000));
   std::string last;
@@ -167,7 +167,7 @@ TEST_CASE("generated ids sort in the order of their making, whatever the clock d
 namespace {
 
 // All that is stored of the rows, as SQL would write it.
-std::string storedRows(store::Store& store) {
+std::string storedRows(store::sqlite::SqliteStore& store) {
   std::string text;
   SQLite::Statement rows(store.database(), "SELECT * FROM ackbox_outbox ORDER BY id");
   while (rows.executeStep()) {
@@ -232,7 +232,7 @@ TEST_CASE("a row is stored alike whatever it has, however many share its stateme
         }
         inTransaction(*ours, [&] {
           for (const Frame& frame : frames) {
-            CHECK(ours->enqueue(frame).isNew());
+            CHECK(ours->outbox().enqueue(frame).isNew());
           }
         });
         for (const Frame& frame : frames) {

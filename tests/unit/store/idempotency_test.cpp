@@ -28,7 +28,7 @@ Frame keyed(const std::string& key, const std::string& session = "s") {
   return frame;
 }
 
-void ackAll(store::Store& store) {
+void ackAll(store::sqlite::SqliteStore& store) {
   const store::ClaimReply reply = claimNew(store);
   for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
     for (std::size_t row = 0; row < reply.sessions[session].rows.size(); ++row) {
@@ -49,8 +49,8 @@ TEST_CASE("row 17: a second enqueue with the same idempotency key stores nothing
   CHECK(second.messageId == first.messageId);
   CHECK(second.sequence == 1);
   CHECK(enqueueOne(*store, keyed("order-2")).isNew());
-  CHECK(store->takeNewRows(100).rows.size() == 2);
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store->discovery().take(100).rows.size() == 2);
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("row 17: the key outlives the ACK and the deletion of its message, by the retention and no longer") {
@@ -88,7 +88,7 @@ TEST_CASE("row 17: a repetition long after the retention stores nothing while it
   world.options.ackedRetention = 1'000h;
   const auto store = world.open();
   SQLite::Database connection(world.file.string(), SQLite::OPEN_READWRITE);
-  store::ApplicationWriter writer(connection, world.options, {});
+  store::sqlite::ApplicationWriter writer(connection, world.options, {});
   const auto repeat = [&](const std::string& key) {
     const EnqueueReceipt inStore = enqueueOne(*store, keyed(key));
     connection.exec("BEGIN IMMEDIATE");
@@ -150,7 +150,7 @@ TEST_CASE("row 17: in the caller's transaction the key commits or rolls back wit
   StoreWorld world;
   const auto store = world.open();
   SQLite::Database connection(world.file.string(), SQLite::OPEN_READWRITE);
-  store::ApplicationWriter writer(connection, world.options, {});
+  store::sqlite::ApplicationWriter writer(connection, world.options, {});
   connection.exec("BEGIN IMMEDIATE");
   CHECK(writer.enqueue(keyed("k")).isNew());
   CHECK_FALSE(writer.enqueue(keyed("k")).isNew());
@@ -162,7 +162,7 @@ TEST_CASE("row 17: in the caller's transaction the key commits or rolls back wit
   CHECK(writer.enqueue(keyed("k2")).isNew());
   connection.exec("COMMIT");
   CHECK_FALSE(enqueueOne(*store, keyed("k2")).isNew());
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("row 17: a nested scope that is undone frees its keys") {
@@ -170,9 +170,9 @@ TEST_CASE("row 17: a nested scope that is undone frees its keys") {
   const auto store = world.open();
   inTransaction(*store, [&] {
     store->savepoint();
-    CHECK(store->enqueue(keyed("k")).isNew());
+    CHECK(store->outbox().enqueue(keyed("k")).isNew());
     store->rollbackToSavepoint();
-    CHECK(store->enqueue(keyed("k")).isNew());
+    CHECK(store->outbox().enqueue(keyed("k")).isNew());
   });
 }
 

@@ -38,13 +38,13 @@ InboundIdentity loose(std::string_view id) {
   return identity;
 }
 
-store::AdmissionReply offer(store::Store& store, const InboundIdentity& identity) {
+store::AdmissionReply offer(store::sqlite::SqliteStore& store, const InboundIdentity& identity) {
   return inTransaction(store, [&] {
-    const auto reply = store.admit(identity);
+    const auto reply = store.inboundMarks().admit(identity);
     if (reply.admission == Admission::take) {
-      store.markProcessed(identity, reply.gap, kLife);
+      store.inboundMarks().markProcessed(identity, reply.gap, kLife);
     } else if (reply.admission == Admission::duplicate) {
-      store.countDuplicate();
+      store.inboundMarks().countDuplicate();
     }
     return reply;
   });
@@ -80,7 +80,7 @@ TEST_CASE("P6: frames of a session are taken in order, once, over gaps that are 
     CHECK(reply.accepted == each.accepted);
     CHECK(reply.gap == each.gap);
   }
-  const Stats stats = store::Reader(world.file, world.options).stats();
+  const Stats stats = store::sqlite::SqliteReader(world.file, world.options).stats();
   CHECK(stats.received == 5);
   CHECK(stats.duplicates == 2);
   CHECK(stats.gaps == 2);
@@ -101,7 +101,7 @@ TEST_CASE("P11: whatever numbers peers claim, their gaps add up without overflow
     identity.origin = origin;
     CHECK(offer(*store, identity).admission == Admission::take);
   }
-  CHECK(store::Reader(world.file, world.options).stats().gaps == 3 * (std::uint64_t{1} << 32U));
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().gaps == 3 * (std::uint64_t{1} << 32U));
 }
 
 TEST_CASE("sessions of other names and other origins are apart") {
@@ -137,22 +137,6 @@ TEST_CASE("P11: a peer that names another's store and session moves only a mark 
   CHECK(offer(*store, frame(2, 1)).admission == Admission::take);
 }
 
-TEST_CASE("P6: a mark from before sources were kept holds for whoever continues it, and is taken from nobody") {
-  StoreWorld world;
-  const auto store = world.open();
-  inTransaction(*store, [&] {
-    store->database().exec(
-        "INSERT INTO ackbox_inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms) "
-        "VALUES('','origin','s',7,3,0,0)");
-  });
-  InboundIdentity other = frame(8, 7, 3);
-  other.source = "urn:other";
-  CHECK(offer(*store, other).admission == Admission::take);
-  CHECK(offer(*store, frame(7, 6, 3)).admission == Admission::duplicate);
-  CHECK(offer(*store, frame(8, 7, 2)).admission == Admission::staleEpoch);
-  CHECK(offer(*store, frame(8, 7, 3)).admission == Admission::take);
-}
-
 TEST_CASE("P6: a session's mark is one row however many frames came, and it outlives every purge") {
   StoreWorld world;
   const auto store = world.open();
@@ -160,7 +144,7 @@ TEST_CASE("P6: a session's mark is one row however many frames came, and it outl
     offer(*store, frame(sequence, sequence - 1));
   }
   world.clock->advance(kRetention * 100);
-  inTransaction(*store, [&] { store->purgeProcessed(1'000); });
+  inTransaction(*store, [&] { store->inboundMarks().purge(1'000); });
   CHECK(offer(*store, frame(1, 0)).admission == Admission::duplicate);
   CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_inbound_sessions").getInt() == 1);
   CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_processed_messages").getInt() == 0);
@@ -179,7 +163,7 @@ TEST_CASE("row 19: frames outside sessions are known by id and source until thei
   offer(*store, lasting);
 
   const auto purge = [&](std::size_t limit) {
-    return inTransaction(*store, [&] { return store->purgeProcessed(limit); });
+    return inTransaction(*store, [&] { return store->inboundMarks().purge(limit); });
   };
   world.clock->advance(kRetention);
   CHECK(purge(10) == 0);
@@ -200,7 +184,7 @@ TEST_CASE("P11: a frame whose expiry lies at the end of time does not keep its m
   InboundIdentity endless = loose("endless");
   endless.expiresAt = WallTime::max();
   offer(*store, endless);
-  const auto purge = [&] { return inTransaction(*store, [&] { return store->purgeProcessed(10); }); };
+  const auto purge = [&] { return inTransaction(*store, [&] { return store->inboundMarks().purge(10); }); };
   world.clock->advance(kLife.most);
   CHECK(purge() == 0);
   world.clock->advance(std::chrono::milliseconds(1));
@@ -212,12 +196,12 @@ TEST_CASE("P5: a mark that is rolled back with its transaction lets the frame in
   const auto store = world.open();
   offer(*store, frame(1, 0));
   store->begin(true);
-  CHECK(store->admit(frame(2, 1)).admission == Admission::take);
-  store->markProcessed(frame(2, 1), 0, kLife);
-  CHECK(store->admit(frame(2, 1)).admission == Admission::duplicate);
+  CHECK(store->inboundMarks().admit(frame(2, 1)).admission == Admission::take);
+  store->inboundMarks().markProcessed(frame(2, 1), 0, kLife);
+  CHECK(store->inboundMarks().admit(frame(2, 1)).admission == Admission::duplicate);
   store->rollback();
   CHECK(offer(*store, frame(2, 1)).admission == Admission::take);
-  CHECK(store::Reader(world.file, world.options).stats().received == 2);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().received == 2);
 }
 
 TEST_CASE("P5: what a later frame's handler takes back leaves the marks before it") {
@@ -225,10 +209,10 @@ TEST_CASE("P5: what a later frame's handler takes back leaves the marks before i
   {
     const auto store = world.open();
     store->begin(true);
-    store->markProcessed(frame(1, 0), 0, kLife);
+    store->inboundMarks().markProcessed(frame(1, 0), 0, kLife);
     store->savepoint();
     store->rollbackToSavepoint();
-    CHECK(store->admit(frame(1, 0)).admission == Admission::duplicate);
+    CHECK(store->inboundMarks().admit(frame(1, 0)).admission == Admission::duplicate);
     store->commit();
   }
   CHECK(offer(*world.open(), frame(1, 0)).admission == Admission::duplicate);
@@ -239,7 +223,7 @@ TEST_CASE("P5: no frame is acknowledged whose mark foreign statements took away"
   const auto store = world.open();
   offer(*store, frame(1, 0));
   store->begin(true);
-  store->markProcessed(frame(2, 1), 0, kLife);
+  store->inboundMarks().markProcessed(frame(2, 1), 0, kLife);
   store->database().exec("DELETE FROM ackbox_inbound_sessions");
   CHECK_THROWS_WITH_AS(store->commit(), doctest::Contains("foreign statements"), Error);
   CHECK(offer(*store, frame(1, 0)).admission == Admission::duplicate);
@@ -256,9 +240,9 @@ TEST_CASE("P6: frames of one commit move a mark together, and their gaps add up"
     offer(*store, frame(2, 0));
     inTransaction(*store, [&] {
       for (const InboundIdentity& each : {frame(3, 2), frame(5, 3, 3), last}) {
-        const auto reply = store->admit(each);
+        const auto reply = store->inboundMarks().admit(each);
         REQUIRE(reply.admission == Admission::take);
-        store->markProcessed(each, reply.gap, kLife);
+        store->inboundMarks().markProcessed(each, reply.gap, kLife);
       }
     });
   }
@@ -285,15 +269,16 @@ TEST_CASE("P6: marks are told apart, and kept, however many sessions speak in on
     inTransaction(*store, [&] {
       for (std::uint64_t session = 0; session < kSessions; ++session) {
         const std::string name = std::to_string(session);
-        store->markProcessed(inSession(name, 1), 0, kLife);
-        store->markProcessed(inSession(name, 2 + session % 3), 0, kLife);
+        store->inboundMarks().markProcessed(inSession(name, 1), 0, kLife);
+        store->inboundMarks().markProcessed(inSession(name, 2 + session % 3), 0, kLife);
       }
     });
   }
   const auto store = world.open();
   for (const std::uint64_t session : {std::uint64_t{0}, std::uint64_t{1}, kSessions - 501, kSessions - 1}) {
     const std::string name = std::to_string(session);
-    CHECK(inTransaction(*store, [&] { return store->admit(inSession(name, 1)); }).accepted == 2 + session % 3);
+    CHECK(inTransaction(*store, [&] { return store->inboundMarks().admit(inSession(name, 1)); }).accepted ==
+          2 + session % 3);
   }
 }
 
@@ -314,14 +299,15 @@ constexpr std::chrono::milliseconds kDay = std::chrono::hours(24);
 constexpr store::MarkLife kClosingLife{kRetention, 10 * kRetention, 180 * kDay};
 
 /// A frame of a session of `origin`.
-Admission speak(store::Store& store, std::string_view origin, std::uint64_t sequence, std::string_view session = "s") {
+Admission speak(store::sqlite::SqliteStore& store, std::string_view origin, std::uint64_t sequence,
+                std::string_view session = "s") {
   InboundIdentity identity = frame(sequence, sequence - 1);
   identity.origin = origin;
   identity.session = session;
   return inTransaction(store, [&] {
-    const auto reply = store.admit(identity);
+    const auto reply = store.inboundMarks().admit(identity);
     if (reply.admission == Admission::take) {
-      store.markProcessed(identity, reply.gap, kClosingLife);
+      store.inboundMarks().markProcessed(identity, reply.gap, kClosingLife);
     }
     return reply.admission;
   });
@@ -351,7 +337,7 @@ TEST_CASE("P6: a store that was silent for long after another began is closed, a
   // Neither a repetition nor a next one: what was accepted is not known any more.
   CHECK(speak(*store, "old", 1) == Admission::closedOrigin);
   CHECK(speak(*store, "old", 2) == Admission::closedOrigin);
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("P6: a store that nobody took the place of is never closed, however long it is silent") {
@@ -396,9 +382,9 @@ TEST_CASE("P9: the sessions of a closed store go in small slices, and a sender a
   fresh.origin = "new";
   fresh.session = "another";
   CHECK_FALSE(inTransaction(*store, [&] {
-    CHECK(store->admit(fresh).admission == Admission::take);
-    return store->limitReached(fresh, limits);
+    CHECK(store->inboundMarks().admit(fresh).admission == Admission::take);
+    return store->inboundMarks().limitReached(fresh, limits);
   }));
   CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='old'") == 0);
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }

@@ -51,14 +51,14 @@ store::InboundIdentity identityOf(const InboundFrame& frame) {
   return identity;
 }
 
-void accept(store::Store& store, const InboundFrame& frame) {
+void accept(store::sqlite::SqliteStore& store, const InboundFrame& frame) {
   inTransaction(store, [&] {
-    store.markAccepted(identityOf(frame), 0, kLife);
+    store.inboundMarks().markAccepted(identityOf(frame), 0, kLife);
     store.inbox().add(frame, true);
   });
 }
 
-store::InboxClaim claim(store::Store& store, store::InboxKey key) {
+store::InboxClaim claim(store::sqlite::SqliteStore& store, store::InboxKey key) {
   return inTransaction(store, [&] { return store.inbox().claim(key, std::chrono::hours(1)); });
 }
 
@@ -70,8 +70,8 @@ FrameResult wordOf(Outcome outcome, std::string code = {}, std::string result = 
   return word;
 }
 
-std::optional<FrameResult> wordOn(store::Store& store, const InboundFrame& frame) {
-  return inTransaction(store, [&] { return store.inbox().wordOn(identityOf(frame)); });
+std::optional<FrameResult> wordOn(store::sqlite::SqliteStore& store, const InboundFrame& frame) {
+  return inTransaction(store, [&] { return store.inbox().resultOf(identityOf(frame)); });
 }
 
 }  // namespace
@@ -82,8 +82,8 @@ TEST_CASE("a frame comes out of the inbox as it went in, and the gauge follows")
   const InboundFrame frame = inboundFrame(1);
   accept(*store, frame);
   accept(*store, frame);
-  CHECK(store::Reader(world.file, world.options).stats().inbox == 1);
-  CHECK(store::Reader(world.file, world.options).stats().deferred == 1);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().inbox == 1);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().deferred == 1);
   const store::InboxClaim taken = claim(*store, 1);
   REQUIRE(taken.kind == Kind::taken);
   CHECK(taken.row.deferred);
@@ -103,7 +103,34 @@ TEST_CASE("a frame comes out of the inbox as it went in, and the gauge follows")
   CHECK(got.expiresAt == frame.expiresAt);
   CHECK(got.traceparent == frame.traceparent);
   CHECK(got.correlationId == frame.correlationId);
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("P11: senders that fill the inbox one after the other leave room for others") {
+  StoreWorld world;
+  const auto store = world.open();
+  DeferredOptions limits;
+  limits.framesMax = 160;
+  const auto put = [&](int sender, std::uint64_t sequence) {
+    InboundFrame frame = inboundFrame(sequence);
+    frame.source = "urn:" + std::to_string(sender);
+    return inTransaction(*store, [&] {
+      if (store->inbox().isFull(frame, limits)) {
+        return false;
+      }
+      store->inbox().add(frame, true);
+      return true;
+    });
+  };
+  for (int sender = 0; sender < 17; ++sender) {
+    CAPTURE(sender);
+    std::uint64_t sequence = 1;
+    while (put(sender, sequence)) {
+      ++sequence;
+    }
+    CHECK(sequence > 1);
+  }
+  CHECK(put(17, 1));
 }
 
 TEST_CASE("rows of a session share a lane; a frame outside any session has its own") {
@@ -135,9 +162,9 @@ TEST_CASE("row 2: a row is one live owner's, and free again when that owner dies
   const store::InboxClaim taken = claim(*first, 1);
   REQUIRE(taken.kind == Kind::taken);
   CHECK(claim(*second, 1).kind == Kind::busy);
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
   world.lives->erase(1);
-  CHECK(inTransaction(*second, [&] { return second->buryDeadOwners(); }) == 1);
+  CHECK(inTransaction(*second, [&] { return second->owners().releaseDead(); }) == 1);
   const store::InboxClaim again = claim(*second, 1);
   REQUIRE(again.kind == Kind::taken);
   CHECK(again.row.retryCount == 0);
@@ -199,8 +226,8 @@ TEST_CASE("what waits, and the word that is kept, are one sender's: another sour
     return inTransaction(*store, [&] {
       std::string found;
       found += store->inbox().firstWaiting(waiting) ? "waits " : "";
-      found += store->inbox().wordOn(identityOf(waiting)) ? "told " : "";
-      found += store->inbox().wordOn(identityOf(ended)) ? "kept " : "";
+      found += store->inbox().resultOf(identityOf(waiting)) ? "told " : "";
+      found += store->inbox().resultOf(identityOf(ended)) ? "kept " : "";
       store::InboundIdentity other = identityOf(waiting);
       other.id = "another";
       found += store->inbox().compare(other) == store::Admission::numberTaken ? "taken" : "";
@@ -240,7 +267,7 @@ TEST_CASE("a sender that asks is told that its frame waits, then the last word, 
   CHECK(wordOn(*store, inboundFrame(2))->result == "{\"n\":1}");
   CHECK(wordOn(*store, inboundFrame(3))->outcome == Outcome::term);
   CHECK(wordOn(*store, inboundFrame(3))->code == "rejected");
-  const Stats stats = store::Reader(world.file, world.options).stats();
+  const Stats stats = store::sqlite::SqliteReader(world.file, world.options).stats();
   CHECK(stats.inbox == 0);
   CHECK(stats.received == 2);
   world.clock->advance(kRetention + std::chrono::milliseconds(1));
@@ -248,7 +275,7 @@ TEST_CASE("a sender that asks is told that its frame waits, then the last word, 
   CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_inbox_results").getInt() == 1);
   inTransaction(*store, [&] { store->inbox().purge(10); });
   CHECK_FALSE(wordOn(*store, inboundFrame(3)));
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("P10: each broken invariant of the inbox is found") {
@@ -271,9 +298,9 @@ TEST_CASE("P10: each broken invariant of the inbox is found") {
     const auto store = world.open();
     accept(*store, inboundFrame(1));
     accept(*store, inboundFrame(2));
-    REQUIRE(store::verify(world.file, world.options).clean());
+    REQUIRE(store::sqlite::verify(world.file, world.options).clean());
     SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec(one.sql);
-    const VerifyReport report = store::verify(world.file, world.options);
+    const VerifyReport report = store::sqlite::verify(world.file, world.options);
     REQUIRE_FALSE(report.clean());
     CHECK(report.findings.front().table == one.table);
   }

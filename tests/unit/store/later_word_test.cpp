@@ -18,12 +18,12 @@ TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in 
   StoreWorld world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}, {.name = "eve", .agent = "urn:eve"}, {.name = "mute"}};
   const auto store = world.open();
-  using Kind = store::Store::AckEventOutcome::Kind;
+  using Kind = store::AckEventOutcome::Kind;
   const auto later = [&](const char* agent, const std::string& id, Outcome outcome, std::string code = {}) {
     FrameResult word;
     word.outcome = outcome;
     word.code = std::move(code);
-    return inTransaction(*store, [&] { return store->applyAckEvent(agent, id, 0, word); });
+    return inTransaction(*store, [&] { return store->settles().applyAckEvent(agent, id, 0, word); });
   };
   for (const char* id : {"pending", "sending", "sent", "term", "again"}) {
     Frame frame = frameOf(id, "{}", id);
@@ -33,10 +33,10 @@ TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in 
   Frame mute = frameOf("mute", "{}", "mute");
   mute.peer = "mute";
   REQUIRE(enqueueOne(*store, mute).isNew());
-  const store::NewRows fresh = store->takeNewRows(100);
+  const store::NewRows fresh = store->discovery().take(100);
   for (const std::size_t index : {1U, 2U, 3U, 4U}) {
     const delivery::SessionClaim claim{fresh.rows[index].session, {fresh.rows[index].key}};
-    const auto reply = inTransaction(*store, [&] { return store->claim({&claim, 1}); });
+    const auto reply = inTransaction(*store, [&] { return store->claims().claim({&claim, 1}); });
     if (index > 1) {
       REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::defer)));
     }
@@ -54,16 +54,16 @@ TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in 
   }
   CHECK(later("urn:bob", "term", Outcome::term, "no-order").kind == Kind::settled);
   CHECK(later("urn:bob", "term", Outcome::ack).kind == Kind::ignored);
-  CHECK(store::Reader(world.file, world.options).find("term")->reason == "no-order");
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).find("term")->reason == "no-order");
   CHECK(later("urn:bob", "again", Outcome::nack).kind == Kind::recalled);
   CHECK(later("urn:bob", "again", Outcome::defer).kind == Kind::ignored);
   CHECK(later("urn:bob", "never-heard-of", Outcome::ack).kind == Kind::ignored);
   // A peer without an agent URI cannot be told from others.
   CHECK(later("", "mute", Outcome::ack).kind == Kind::refused);
-  const Stats stats = store::Reader(world.file, world.options).stats();
+  const Stats stats = store::sqlite::SqliteReader(world.file, world.options).stats();
   CHECK(stats.acked == 3);
   CHECK(stats.refusedAcks == 7);
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 // Found by the power cut harness: the message was given up twice, redriven twice, and took effect twice.
@@ -74,11 +74,11 @@ TEST_CASE("P5: a late word about the number before a redrive does not touch the 
   Frame frame = frameOf("s", "{}", "m");
   frame.peer = "bob";
   REQUIRE(enqueueOne(*store, frame).isNew());
-  using Kind = store::Store::AckEventOutcome::Kind;
+  using Kind = store::AckEventOutcome::Kind;
   const auto later = [&](std::uint64_t sequence, Outcome outcome) {
     FrameResult word;
     word.outcome = outcome;
-    return inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", "m", sequence, word); });
+    return inTransaction(*store, [&] { return store->settles().applyAckEvent("urn:bob", "m", sequence, word); });
   };
   CHECK(later(1, Outcome::term).kind == Kind::settled);
   const auto redriven =
@@ -94,7 +94,7 @@ TEST_CASE("P4: a later word that gives a message up blocks its session where the
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
   world.options.sessionPolicies = {{.session = "strict", .gap = GapPolicy::block}};
   const auto store = world.open();
-  const auto blocked = [&] { return store::Reader(world.file, world.options).blockedSessions(10); };
+  const auto blocked = [&] { return store::sqlite::SqliteReader(world.file, world.options).blockedSessions(10); };
   FrameResult word;
   word.outcome = Outcome::term;
   for (const char* session : {"strict", "loose"}) {
@@ -104,22 +104,23 @@ TEST_CASE("P4: a later word that gives a message up blocks its session where the
     REQUIRE(enqueueOne(*store, frame).isNew());
     frame.id = std::string(session) + "-2";
     REQUIRE(enqueueOne(*store, frame).isNew());
-    const store::NewRows fresh = store->takeNewRows(100);
+    const store::NewRows fresh = store->discovery().take(100);
     const delivery::SessionClaim first{fresh.rows[0].session, {fresh.rows[0].key}};
-    const auto reply = inTransaction(*store, [&] { return store->claim({&first, 1}); });
+    const auto reply = inTransaction(*store, [&] { return store->claims().claim({&first, 1}); });
     REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::defer)));
     const delivery::SessionRelease release{.session = first.session, .dueAt = {}, .previousSequence = 1};
-    inTransaction(*store, [&] { store->release({&release, 1}); });
-    inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", std::string(session) + "-1", 1, word); });
+    inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
+    inTransaction(*store,
+                  [&] { return store->settles().applyAckEvent("urn:bob", std::string(session) + "-1", 1, word); });
     const delivery::SessionClaim second{fresh.rows[1].session, {fresh.rows[1].key}};
-    const auto next = inTransaction(*store, [&] { return store->claim({&second, 1}); });
+    const auto next = inTransaction(*store, [&] { return store->claims().claim({&second, 1}); });
     CHECK((next.sessions.at(0).status ==
            (session == std::string("strict") ? delivery::ClaimStatus::halted : delivery::ClaimStatus::claimed)));
   }
   REQUIRE(blocked().size() == 1);
   CHECK(blocked().front().session == "strict");
   CHECK(blocked().front().messageId == "strict-1");
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("P4: a later ACK, or a word that is not taken, blocks nothing") {
@@ -133,43 +134,43 @@ TEST_CASE("P4: a later ACK, or a word that is not taken, blocks nothing") {
   const auto later = [&](const char* agent, std::uint64_t sequence, Outcome outcome) {
     FrameResult word;
     word.outcome = outcome;
-    return inTransaction(*store, [&] { return store->applyAckEvent(agent, "m", sequence, word).kind; });
+    return inTransaction(*store, [&] { return store->settles().applyAckEvent(agent, "m", sequence, word).kind; });
   };
-  using Kind = store::Store::AckEventOutcome::Kind;
+  using Kind = store::AckEventOutcome::Kind;
   CHECK(later("urn:eve", 1, Outcome::term) == Kind::refused);
   CHECK(later("urn:bob", 2, Outcome::term) == Kind::ignored);
   CHECK(later("urn:bob", 1, Outcome::ack) == Kind::settled);
-  CHECK(store::Reader(world.file, world.options).blockedSessions(10).empty());
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).blockedSessions(10).empty());
 }
 
 TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what a forgetful peer is sent again") {
   StoreWorld world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
   const auto store = world.open();
-  using Kind = store::Store::AckEventOutcome::Kind;
+  using Kind = store::AckEventOutcome::Kind;
   Frame frame = frameOf("s", "{}", "m");
   frame.peer = "bob";
   REQUIRE(enqueueOne(*store, frame).isNew());
   const auto hear = [&](std::optional<PeerResetKind> found, const char* name) {
     delivery::PeerIdentity news;
     news.peer = 1;
-    for (const store::PeerRow& peer : store->peers()) {
+    for (const store::PeerRow& peer : store->peers().rows()) {
       news.peer = peer.name == "bob" ? peer.key : news.peer;
     }
     news.found = found;
     news.store = name;
     news.storeEpoch = 1;
-    inTransaction(*store, [&] { static_cast<void>(store->hear(news)); });
+    inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(news)); });
   };
   const auto later = [&](const char* origin) {
     FrameResult word;
     word.outcome = Outcome::ack;
-    return inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", "m", 0, word, origin); }).kind;
+    return inTransaction(*store, [&] { return store->settles().applyAckEvent("urn:bob", "m", 0, word, origin); }).kind;
   };
   hear(std::nullopt, "one");
-  const store::NewRows fresh = store->takeNewRows(100);
+  const store::NewRows fresh = store->discovery().take(100);
   const delivery::SessionClaim claim{fresh.rows[0].session, {fresh.rows[0].key}};
-  const auto reply = inTransaction(*store, [&] { return store->claim({&claim, 1}); });
+  const auto reply = inTransaction(*store, [&] { return store->claims().claim({&claim, 1}); });
   SUBCASE("lost while it was deferred") {
     REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::defer)));
     hear(PeerResetKind::peerLost, "two");
@@ -199,19 +200,19 @@ TEST_CASE("P4: what a word of its own has acknowledged is named as the next fram
     frame.peer = "bob";
     REQUIRE(enqueueOne(*store, frame).isNew());
   }
-  const store::NewRows fresh = store->takeNewRows(100);
+  const store::NewRows fresh = store->discovery().take(100);
   const delivery::SessionClaim sent{fresh.rows[0].session, {fresh.rows[0].key}};
-  const auto deferred = inTransaction(*store, [&] { return store->claim({&sent, 1}); });
+  const auto deferred = inTransaction(*store, [&] { return store->claims().claim({&sent, 1}); });
   REQUIRE(settleOne(*store, settlementOf(deferred, delivery::Transition::defer)));
   const delivery::SessionRelease release{.session = sent.session, .previousSequence = {}};
-  inTransaction(*store, [&] { store->release({&release, 1}); });
+  inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
   FrameResult word;
   word.outcome = Outcome::ack;
-  REQUIRE(inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", "first", 0, word); }).kind ==
-          store::Store::AckEventOutcome::Kind::settled);
+  REQUIRE(inTransaction(*store, [&] { return store->settles().applyAckEvent("urn:bob", "first", 0, word); }).kind ==
+          store::AckEventOutcome::Kind::settled);
   const delivery::SessionClaim claim{fresh.rows[1].session, {fresh.rows[1].key}};
-  const auto reply = inTransaction(*store, [&] { return store->claim({&claim, 1}); });
+  const auto reply = inTransaction(*store, [&] { return store->claims().claim({&claim, 1}); });
   CHECK(reply.sessions.front().previousSequence == 1);
   CHECK(reply.sessions.front().confirmedSequence == 1);
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }

@@ -49,7 +49,7 @@ std::int64_t tailsKey(const StoreWorld& world) {
 }
 
 SessionStats statsOf(const StoreWorld& world, const std::string& session) {
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   for (const SessionStats& stats : reader.sessions({}, 100, 0).sessions) {
     if (stats.session == session) {
       return stats;
@@ -60,13 +60,13 @@ SessionStats statsOf(const StoreWorld& world, const std::string& session) {
 
 std::string findingsOf(const StoreWorld& world) {
   std::string text;
-  for (const Finding& finding : store::verify(world.file, world.options).findings) {
+  for (const Finding& finding : store::sqlite::verify(world.file, world.options).findings) {
     text += finding.table + " " + std::to_string(finding.row) + ": " + finding.problem + "\n";
   }
   return text;
 }
 
-std::uint64_t enqueueTo(store::Store& store, const std::string& session) {
+std::uint64_t enqueueTo(store::sqlite::SqliteStore& store, const std::string& session) {
   return enqueueOne(store, frameOf(session)).sequence;
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("an enqueue leaves the counters' row alone as well, and readers, and w
   CHECK(column("last_key", "counters") == 0);
   CHECK(column("pending", "peer_counters") == 0);
   const auto checkFigures = [](const StoreWorld& at, std::uint64_t count) {
-    const store::Reader reader(at.file, at.options);
+    const store::sqlite::SqliteReader reader(at.file, at.options);
     CHECK(reader.stats().pending == count);
     CHECK(reader.stats().enqueued == count);
     CHECK(reader.stats().pendingBytes == 3 * count - 1);
@@ -159,20 +159,20 @@ TEST_CASE("an enqueue leaves the counters' row alone as well, and readers, and w
     checkFigures(world, 64);
   }
   SUBCASE("with anything else") {
-    inTransaction(*store, [&] { store->countDuplicate(); });
+    inTransaction(*store, [&] { store->inboundMarks().countDuplicate(); });
     CHECK(column("last_key", "counters") == 3);
     checkFigures(world, 3);
   }
   SUBCASE("undone") {
     store->begin(false);
-    static_cast<void>(store->enqueue(frame));
+    static_cast<void>(store->outbox().enqueue(frame));
     store->rollback();
     checkFigures(world, 3);
     store->begin(false);
     store->savepoint();
-    static_cast<void>(store->enqueue(frame));
+    static_cast<void>(store->outbox().enqueue(frame));
     store->rollbackToSavepoint();
-    static_cast<void>(store->enqueue(frame));
+    static_cast<void>(store->outbox().enqueue(frame));
     store->commit();
     checkFigures(world, 4);
   }
@@ -199,7 +199,7 @@ TEST_CASE("a message that goes takes its session's tail into the row: its number
   auto store = world.open();
   enqueueOne(*store, frameOf("s", "{}", "a"));
   SUBCASE("by its id") {
-    REQUIRE(inTransaction(*store, [&] { return store->ackById("a").has_value(); }));
+    REQUIRE(inTransaction(*store, [&] { return store->settles().ackById("a").has_value(); }));
   }
   SUBCASE("a dead letter that is discarded") {
     inTransaction(*store, [&] {
@@ -218,8 +218,8 @@ TEST_CASE("a message that goes takes its session's tail into the row: its number
     release.session = settlement.session;
     release.previousSequence = 1;
     inTransaction(*store, [&] {
-      static_cast<void>(store->settle({&settlement, 1}));
-      store->release({&release, 1});
+      static_cast<void>(store->settles().settle({&settlement, 1}));
+      store->claims().endClaims({&release, 1});
     });
   }
   const Crashed crashed(world);
@@ -233,33 +233,33 @@ TEST_CASE("what was enqueued in a transaction is there for the rest of it") {
   const StoreWorld world;
   const auto store = world.open();
   enqueueTo(*store, "s");
-  const delivery::RowSeen first = store->takeNewRows(10).rows.front();
+  const delivery::RowSeen first = store->discovery().take(10).rows.front();
   Frame frame = frameOf("s", "{}", "mine");
   frame.supersedeKey = "k";
   frame.idempotencyKey = "once";
   store->begin(false);
-  REQUIRE(store->enqueue(frame).sequence == 2);
+  REQUIRE(store->outbox().enqueue(frame).sequence == 2);
   SUBCASE("its id") {
-    CHECK(store->enqueue(frameOf("s", "{}", "mine")).status == EnqueueStatus::duplicate);
+    CHECK(store->outbox().enqueue(frameOf("s", "{}", "mine")).status == EnqueueStatus::duplicate);
   }
   SUBCASE("its key") {
     frame.id = "another";
-    CHECK(store->enqueue(frame).messageId == "mine");
+    CHECK(store->outbox().enqueue(frame).messageId == "mine");
   }
   SUBCASE("who takes its place") {
     frame.id = "another";
     frame.idempotencyKey.clear();
-    CHECK(store->enqueue(frame).supersededId == "mine");
+    CHECK(store->outbox().enqueue(frame).supersededId == "mine");
   }
   SUBCASE("an acknowledgement") {
-    CHECK(store->ackById("mine").has_value());
+    CHECK(store->settles().ackById("mine").has_value());
   }
   SUBCASE("a change by hand") {
     CHECK_FALSE(store->deadLetters().change("mine", delivery::Transition::fail, "why").receipt.refusal);
   }
   SUBCASE("a claim") {
     const delivery::SessionClaim claim{first.session, {first.key, first.key + 1}};
-    CHECK(store->claim({&claim, 1}).messages.size() == 2);
+    CHECK(store->claims().claim({&claim, 1}).messages.size() == 2);
   }
   store->commit();
   CHECK(findingsOf(world).empty());
@@ -270,7 +270,7 @@ TEST_CASE("a session's head is the first of the messages that its row did not kn
   const auto store = world.open();
   enqueueTo(*store, "s");
   enqueueOne(*store, frameOf("s", "{}", "second"));
-  REQUIRE(inTransaction(*store, [&] { return store->ackById("second").has_value(); }));
+  REQUIRE(inTransaction(*store, [&] { return store->settles().ackById("second").has_value(); }));
   CHECK(columnOf(world, "s", "head_id") == 1);
 }
 
@@ -295,14 +295,14 @@ TEST_CASE("an enqueue that is undone, alone or with its transaction, leaves no t
   enqueueTo(*store, "s");
   SUBCASE("a nested scope") {
     store->begin(false);
-    CHECK(store->enqueue(frameOf("s")).sequence == 2);
+    CHECK(store->outbox().enqueue(frameOf("s")).sequence == 2);
     store->savepoint();
-    CHECK(store->enqueue(frameOf("s")).sequence == 3);
-    CHECK(store->enqueue(frameOf("new")).sequence == 1);
+    CHECK(store->outbox().enqueue(frameOf("s")).sequence == 3);
+    CHECK(store->outbox().enqueue(frameOf("new")).sequence == 1);
     store->rollbackToSavepoint();
-    CHECK(store->enqueue(frameOf("s")).sequence == 3);
+    CHECK(store->outbox().enqueue(frameOf("s")).sequence == 3);
     store->savepoint();
-    CHECK(store->enqueue(frameOf("t")).sequence == 1);
+    CHECK(store->outbox().enqueue(frameOf("t")).sequence == 1);
     store->releaseSavepoint();
     store->commit();
     CHECK(statsOf(world, "s").live == 3);
@@ -313,38 +313,39 @@ TEST_CASE("an enqueue that is undone, alone or with its transaction, leaves no t
   SUBCASE("a nested scope whose keys go to other sessions") {
     for (const char* session : {"a", "b"}) {
       enqueueOne(*store, frameOf(session, "{}", session));
-      REQUIRE(inTransaction(*store, [&] { return store->ackById(session).has_value(); }));
+      REQUIRE(inTransaction(*store, [&] { return store->settles().ackById(session).has_value(); }));
     }
     store->begin(false);
     store->savepoint();
-    static_cast<void>(store->enqueue(frameOf("a")));
-    static_cast<void>(store->enqueue(frameOf("b")));
+    static_cast<void>(store->outbox().enqueue(frameOf("a")));
+    static_cast<void>(store->outbox().enqueue(frameOf("b")));
     store->rollbackToSavepoint();
-    static_cast<void>(store->enqueue(frameOf("c")));
-    static_cast<void>(store->enqueue(frameOf("b")));
+    static_cast<void>(store->outbox().enqueue(frameOf("c")));
+    static_cast<void>(store->outbox().enqueue(frameOf("b")));
     store->commit();
     // Writes the row of "s", which was first.
-    const delivery::RowSeen row = store->takeNewRows(10).rows.front();
+    const delivery::RowSeen row = store->discovery().take(10).rows.front();
     const delivery::SessionClaim claim{row.session, {row.key}};
-    inTransaction(*store, [&] { static_cast<void>(store->claim({&claim, 1})); });
+    inTransaction(*store, [&] { static_cast<void>(store->claims().claim({&claim, 1})); });
     delivery::SessionRelease release;
     release.session = row.session;
     inTransaction(*store, [&] {
-      store->release({&release, 1});
-      store->countDuplicate();
+      store->claims().endClaims({&release, 1});
+      store->inboundMarks().countDuplicate();
     });
     CHECK(columnOf(world, "s", "last_sequence") == 1);
     CHECK(tailsKey(world) == 3);
   }
   SUBCASE("the transaction") {
     store->begin(false);
-    CHECK(store->enqueue(frameOf("s")).sequence == 2);
+    CHECK(store->outbox().enqueue(frameOf("s")).sequence == 2);
     store->rollback();
     CHECK(enqueueTo(*store, "s") == 2);
   }
   SUBCASE("the transaction that would have written it") {
     store->begin(false);
-    REQUIRE(store->ackById(store::Reader(world.file, world.options).messages({}, 1, 0).messages.front().messageId));
+    REQUIRE(store->settles().ackById(
+        store::sqlite::SqliteReader(world.file, world.options).messages({}, 1, 0).messages.front().messageId));
     store->rollback();
     CHECK(enqueueTo(*store, "s") == 2);
   }
@@ -375,7 +376,7 @@ TEST_CASE("the application's own connection goes on behind the store's messages,
   const StoreWorld world;
   const auto store = world.open();
   SQLite::Database connection{world.file.string(), SQLite::OPEN_READWRITE};
-  store::ApplicationWriter writer{connection, world.options, {}};
+  store::sqlite::ApplicationWriter writer{connection, world.options, {}};
   CHECK(enqueueTo(*store, "s") == 1);
   connection.exec("BEGIN");
   CHECK(writer.enqueue(frameOf("s")).sequence == 2);
@@ -393,7 +394,7 @@ TEST_CASE("a doubted number that was given away, and not written, is this store'
   const auto store = world.open();
   enqueueTo(*store, "s");
   enqueueTo(*store, "s");
-  const delivery::RowSeen row = store->takeNewRows(10).rows.front();
+  const delivery::RowSeen row = store->discovery().take(10).rows.front();
   delivery::SessionClaim claim{row.session, {row.key}};
   auto expected = delivery::ClaimStatus::claimed;
   SUBCASE("given") {
@@ -403,7 +404,7 @@ TEST_CASE("a doubted number that was given away, and not written, is this store'
     claim.doubt = delivery::AcceptedFrame{.sequence = 3, .id = {}};
     expected = delivery::ClaimStatus::outdated;
   }
-  CHECK(inTransaction(*store, [&] { return store->claim({&claim, 1}); }).sessions.front().status == expected);
+  CHECK(inTransaction(*store, [&] { return store->claims().claim({&claim, 1}); }).sessions.front().status == expected);
 }
 
 TEST_CASE("a priority is written at once, as messages do not say it") {
@@ -422,17 +423,17 @@ TEST_CASE("rows lag behind by so many messages and no more, oldest first") {
   const auto store = world.open();
   enqueueTo(*store, "old");
   inTransaction(*store, [&] {
-    for (std::int64_t count = 1; count < store::LazySessionRows::kBehindMax; ++count) {
-      static_cast<void>(store->enqueue(frameOf("busy")));
+    for (std::int64_t count = 1; count < store::sqlite::LazySessionRows::kBehindMax; ++count) {
+      static_cast<void>(store->outbox().enqueue(frameOf("busy")));
     }
   });
   CHECK(columnOf(world, "old", "last_sequence") == 0);
   CHECK(tailsKey(world) == 0);
   const auto enqueueAndCount = [&](const std::string& session) {
     inTransaction(*store, [&] {
-      static_cast<void>(store->enqueue(frameOf(session)));
+      static_cast<void>(store->outbox().enqueue(frameOf(session)));
       // Writes the counters' row.
-      store->countDuplicate();
+      store->inboundMarks().countDuplicate();
     });
   };
   enqueueAndCount("busy");
@@ -440,9 +441,9 @@ TEST_CASE("rows lag behind by so many messages and no more, oldest first") {
   CHECK(columnOf(world, "busy", "last_sequence") == 0);
   CHECK(tailsKey(world) == 1);
   enqueueAndCount("late");
-  CHECK(columnOf(world, "busy", "last_sequence") == store::LazySessionRows::kBehindMax);
+  CHECK(columnOf(world, "busy", "last_sequence") == store::sqlite::LazySessionRows::kBehindMax);
   CHECK(columnOf(world, "late", "last_sequence") == 0);
-  CHECK(tailsKey(world) == store::LazySessionRows::kBehindMax + 1);
+  CHECK(tailsKey(world) == store::sqlite::LazySessionRows::kBehindMax + 1);
   CHECK(findingsOf(world).empty());
 }
 
@@ -455,12 +456,12 @@ TEST_CASE("whatever happens to messages, numbers and gauges are those of a model
     if (seed % 2 == 0) {
       world.options.ackedRetention = std::chrono::hours(1);
     }
-    std::vector<std::unique_ptr<store::Store>> stores;
+    std::vector<std::unique_ptr<store::sqlite::SqliteStore>> stores;
     stores.push_back(world.open());
     stores.push_back(world.open());
     std::map<std::string, std::uint64_t> tails;
     std::vector<std::string> ids;
-    const auto change = [&](store::Store& store) {
+    const auto change = [&](store::sqlite::SqliteStore& store) {
       const std::string session = "s" + std::to_string(below(4));
       switch (ids.empty() ? 0 : below(6)) {
         case 0:
@@ -468,13 +469,13 @@ TEST_CASE("whatever happens to messages, numbers and gauges are those of a model
           Frame frame = frameOf(session);
           frame.supersedeKey = below(3) == 0 ? "k" : "";
           frame.priority = static_cast<std::uint8_t>(4 + below(2));
-          const EnqueueReceipt receipt = store.enqueue(frame);
+          const EnqueueReceipt receipt = store.outbox().enqueue(frame);
           REQUIRE(receipt.sequence == ++tails[session]);
           ids.push_back(receipt.messageId);
           break;
         }
         case 2:
-          static_cast<void>(store.ackById(ids[below(ids.size())]));
+          static_cast<void>(store.settles().ackById(ids[below(ids.size())]));
           break;
         case 3:
           static_cast<void>(store.deadLetters().change(ids[below(ids.size())], delivery::Transition::fail, "why"));
@@ -492,7 +493,7 @@ TEST_CASE("whatever happens to messages, numbers and gauges are those of a model
       }
     };
     for (int step = 0; step < 60; ++step) {
-      store::Store& store = *stores[below(stores.size())];
+      store::sqlite::SqliteStore& store = *stores[below(stores.size())];
       const auto tailsBefore = tails;
       const auto idsBefore = ids;
       store.begin(false);

@@ -28,21 +28,21 @@ std::int64_t namedRows(const StoreWorld& world) {
 std::string idBySql(const StoreWorld& world, std::int64_t key) {
   SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
   return database
-      .execAndGet("SELECT " + std::string(store::kMessageId) +
+      .execAndGet("SELECT " + std::string(store::sqlite::kMessageId) +
                   " FROM ackbox_outbox AS o WHERE id=" + std::to_string(key))
       .getString();
 }
 
 std::uint64_t sequenceOf(const StoreWorld& world, const std::string& id) {
-  const auto found = store::Reader(world.file, world.options).find(id);
+  const auto found = store::sqlite::SqliteReader(world.file, world.options).find(id);
   return found ? found->sequence : 0;
 }
 
 bool isSound(const StoreWorld& world) {
-  return store::verify(world.file, world.options).findings.empty();
+  return store::sqlite::verify(world.file, world.options).findings.empty();
 }
 
-void change(store::Store& store, const std::string& id, delivery::Transition transition) {
+void change(store::sqlite::SqliteStore& store, const std::string& id, delivery::Transition transition) {
   CHECK(inTransaction(store, [&] { return !store.deadLetters().change(id, transition, "why").receipt.refusal; }));
 }
 
@@ -103,9 +103,9 @@ TEST_CASE("an id that is there is repeated, wherever it stands") {
     CHECK(enqueueOne(*store, frameOf("s")).isNew());
   }
   CHECK(sequenceOf(world, id) == sequence);
-  CHECK(store::Reader(world.file, world.options).stats().pending == 4);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().pending == 4);
   CHECK(isSound(world));
-  CHECK(inTransaction(*store, [&] { return store->ackById(id).has_value(); }));
+  CHECK(inTransaction(*store, [&] { return store->settles().ackById(id).has_value(); }));
   CHECK(enqueueOne(*store, frameOf("s", "{}", id)).isNew());
   CHECK(isSound(world));
 }
@@ -192,7 +192,7 @@ TEST_CASE("verify finds an id that two messages have, and a row that has none, t
   SUBCASE("one that cannot say its key") {
     database.exec("UPDATE ackbox_outbox SET id=9999999999+id_rest/id_rest WHERE id=1");
   }
-  const auto findings = store::verify(world.file, world.options).findings;
+  const auto findings = store::sqlite::verify(world.file, world.options).findings;
   CHECK(std::ranges::count(findings, problem, &Finding::problem) == 1);
 }
 

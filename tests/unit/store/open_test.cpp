@@ -14,7 +14,6 @@
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "counting_vfs.hpp"
-#include "schema_version_1.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store/sqlite/schema/schema.hpp"
@@ -173,9 +172,9 @@ TEST_CASE("two prefixes in one file are two outboxes, and the application's user
   const auto second = world.open();
   enqueueOne(*first, frameOf("s"));
   CHECK(enqueueOne(*second, frameOf("s")).sequence == 1);
-  CHECK(store::Reader(world.file, world.options).stats().pending == 1);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().pending == 1);
   CHECK(first->origin() != second->origin());
-  CHECK(first->takeNewRows(10).rows.size() == 1);
+  CHECK(first->discovery().take(10).rows.size() == 1);
   CHECK(first->database().execAndGet("PRAGMA user_version").getInt() == 42);
 }
 
@@ -184,41 +183,41 @@ TEST_CASE("tables beside an application's own are made at open, and are enough w
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE mine(a)");
   world.open();
   SQLite::Database file(world.file.string());
-  CHECK(file.execAndGet("SELECT version FROM ackbox_schema").getInt64() == store::currentSchemaVersion());
+  CHECK(file.execAndGet("SELECT version FROM ackbox_schema").getInt64() == store::sqlite::currentSchemaVersion());
   CHECK(file.tableExists("mine"));
   world.options.createSchema = false;
   CHECK_FALSE(errorOfOpening(world));
 }
 
-TEST_CASE("a file of version 1 is refused when nothing may be created, and else migrated with its messages") {
+TEST_CASE("a file from before the first release is refused with a clear message, and stays as it is") {
   StoreWorld world;
-  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
-      .exec(std::string(kSchemaVersion1) +
-            "INSERT INTO ackbox_peers(id,name,url,agent,max_requests) VALUES(1,'default','','',4),(2,'bob','','',4);"
-            "INSERT INTO ackbox_sessions(id,peer_id,name,last_sequence,owner_id) VALUES(1,1,'s',2,0),(2,2,'s',1,7);"
-            "INSERT INTO ackbox_outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
-            "message_id,type,reason,data) VALUES(1,1,4,3,2,1000,0,'old','t','rejected',x'7b7d'),"
-            "(1,2,0,0,0,1000,0,'live','t',NULL,x'7b7d'),(2,1,1,1,0,1000,0,'sending','t',NULL,x'7b7d');"
-            "UPDATE ackbox_counters SET pending=1, sending=1, failed=1, pending_bytes=4, enqueued=3, failed_total=1;");
-  world.options.createSchema = false;
-  CHECK(errorOfOpening(world) == Errc::schemaMissing);
-  world.options.createSchema = true;
-  const auto store = world.open();
-  const store::Reader reader(world.file, world.options);
-  const DeadLetterPage page = reader.deadLetters({}, 10, 0);
-  REQUIRE(page.messages.size() == 1);
-  CHECK(page.messages[0].messageId == "old");
-  CHECK(page.messages[0].reason == "rejected");
-  CHECK(reader.find("live")->state == MessageState::pending);
-  // Whoever was sending it is gone: only this version's claims say that a message is being sent.
-  CHECK(reader.find("sending")->state == MessageState::pending);
-  CHECK(reader.stats().pending == 2);
-  CHECK(reader.stats().sending == 0);
-  for (const PeerStats& peer : reader.peerStats()) {
-    CHECK(peer.pending == 1);
-    CHECK(peer.sending == 0);
+  const char* version = nullptr;
+  SUBCASE("its first layout, under the number of the released one") {
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+        .exec(
+            "CREATE TABLE ackbox_schema(version INTEGER NOT NULL); INSERT INTO ackbox_schema VALUES(1);"
+            "CREATE TABLE ackbox_outbox(id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL, owner_id INTEGER)");
+    version = "version 1";
   }
-  CHECK(store::verify(world.file, world.options).clean());
+  SUBCASE("its last layout") {
+    world.open();
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("UPDATE ackbox_schema SET version=3");
+    version = "version 3";
+  }
+  SUBCASE("no version of ours") {
+    world.open();
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("UPDATE ackbox_schema SET version=0");
+    version = "version 0";
+  }
+  try {
+    world.open();
+    FAIL("it was opened");
+  } catch (const Error& error) {
+    const std::string told = error.what();
+    CAPTURE(told);
+    CHECK(told.find("before the first release") != std::string::npos);
+    CHECK(told.find(version) != std::string::npos);
+  }
 }
 
 TEST_CASE("P3: a backup written over a file that is in use is told to whoever has it open, until it is opened again") {
@@ -262,7 +261,7 @@ TEST_CASE("P3: a backup written over a file that is in use is told to whoever ha
   store.reset();
   store = world.open();
   CHECK(toldOf().empty());
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("a backup that is the file as it is, written over it, changes nothing") {

@@ -15,8 +15,8 @@ using delivery::Transition;
 
 namespace {
 
-store::ClaimReply claim(store::Store& store, const delivery::SessionClaim& wanted) {
-  return inTransaction(store, [&] { return store.claim({&wanted, 1}); });
+store::ClaimReply claim(store::sqlite::SqliteStore& store, const delivery::SessionClaim& wanted) {
+  return inTransaction(store, [&] { return store.claims().claim({&wanted, 1}); });
 }
 
 delivery::SessionClaim wantedOf(const store::ClaimReply& reply) {
@@ -39,12 +39,12 @@ TEST_CASE(
   const auto wanted = wantedOf(claimNew(*first));
   CHECK(wanted.keys.size() == 2);
   CHECK(claim(*second, wanted).sessions.at(0).status == ClaimStatus::busy);
-  CHECK_FALSE(second->anyOwnerDead());
-  CHECK(second->shared());
+  CHECK_FALSE(second->owners().anyDead());
+  CHECK(second->owners().shared());
 
   first.reset();
-  CHECK_FALSE(second->anyOwnerDead());
-  CHECK_FALSE(second->shared());
+  CHECK_FALSE(second->owners().anyDead());
+  CHECK_FALSE(second->owners().shared());
   const auto reply = claim(*second, wanted);
   CHECK(reply.sessions.at(0).status == ClaimStatus::claimed);
   CHECK(reply.sessions.at(0).rows.at(0).attempt == 2);
@@ -59,12 +59,12 @@ TEST_CASE("row 14, P7: the rows of a dead owner are put back without a charge, a
   const auto second = world.open();
   enqueueOne(*first, frameOf("s"));
   const auto lost = claimNew(*first);
-  CHECK(inTransaction(*second, [&] { return second->buryDeadOwners(); }) == 0);
+  CHECK(inTransaction(*second, [&] { return second->owners().releaseDead(); }) == 0);
 
   world.lives->erase(firstOwner);
-  CHECK(second->anyOwnerDead());
-  CHECK(inTransaction(*second, [&] { return second->buryDeadOwners(); }) == 1);
-  const store::Reader reader(world.file, world.options);
+  CHECK(second->owners().anyDead());
+  CHECK(inTransaction(*second, [&] { return second->owners().releaseDead(); }) == 1);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   CHECK(reader.stats().pending == 1);
   CHECK(reader.stats().sending == 0);
   CHECK(claim(*second, wantedOf(lost)).sessions.at(0).status == ClaimStatus::claimed);
@@ -80,7 +80,7 @@ TEST_CASE("row 14: of a row that its holder claims twice, only the second claim 
   const auto second = claim(*store, wantedOf(first));
   REQUIRE(second.sessions.at(0).rows.size() == 1);
   CHECK(second.sessions.at(0).rows.at(0).attempt == 2);
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   for (const Transition late : {Transition::ack, Transition::fail, Transition::retry, Transition::release}) {
     CHECK_FALSE(settleOne(*store, settlementOf(first, late)));
     CHECK(reader.stats().sending == 1);
@@ -121,15 +121,15 @@ TEST_CASE("defect 2, P7: opening puts back what a dead process was sending") {
   const auto lost = claimNew(*first);
   world.lives->clear();
   const auto second = world.open();
-  CHECK(store::Reader(world.file, world.options).stats().pending == 1);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().pending == 1);
   CHECK(claim(*second, wantedOf(lost)).sessions.at(0).status == ClaimStatus::claimed);
 }
 
 TEST_CASE("row 23, defect 9: kernel locks show other owners' lives in one process too, and end with their holder") {
   const TempDir directory;
   const auto sidecar = directory.file("owners");
-  auto first = store::kernelLiveness(sidecar);
-  const auto second = store::kernelLiveness(sidecar);
+  auto first = store::sqlite::kernelLiveness(sidecar);
+  const auto second = store::sqlite::kernelLiveness(sidecar);
   first->hold(7);
   second->hold(8);
   CHECK(second->alive(7));
@@ -151,8 +151,8 @@ TEST_CASE("a backoff set by one process holds in the other, until it is due or t
   const WallTime dueAt = world.clock->wallNow() + std::chrono::seconds(5);
   const delivery::SessionRelease released{.session = retry.session, .dueAt = dueAt, .previousSequence = {}};
   inTransaction(*first, [&] {
-    first->settle({&retry, 1});
-    first->release({&released, 1});
+    first->settles().settle({&retry, 1});
+    first->claims().endClaims({&released, 1});
   });
   const auto refused = claim(*second, wantedOf(reply));
   CHECK(refused.sessions.at(0).status == ClaimStatus::notDue);
@@ -178,8 +178,8 @@ TEST_CASE("row 18: an instant that was chosen stands in the other process, howev
       .session = retry.session, .dueAt = world.clock->wallNow() + std::chrono::hours(50), .previousSequence = {}};
   released.isFirm = true;
   inTransaction(*first, [&] {
-    first->settle({&retry, 1});
-    first->release({&released, 1});
+    first->settles().settle({&retry, 1});
+    first->claims().endClaims({&released, 1});
   });
   CHECK(claim(*second, wantedOf(reply)).sessions.at(0).status == ClaimStatus::notDue);
   world.clock->advance(std::chrono::hours(50));
@@ -199,8 +199,8 @@ TEST_CASE(
   const std::vector<delivery::Settlement> settlements{deferred, settlementOf(reply, Transition::ack, 0, 1)};
   const delivery::SessionRelease released{.session = deferred.session, .dueAt = {}, .previousSequence = 2};
   inTransaction(*store, [&] {
-    store->settle(settlements);
-    store->release({&released, 1});
+    store->settles().settle(settlements);
+    store->claims().endClaims({&released, 1});
   });
   const auto again = claim(*store, wantedOf(reply));
   CHECK(again.sessions.at(0).rows.empty());

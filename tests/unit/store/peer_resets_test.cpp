@@ -28,20 +28,20 @@ struct Kept : StoreWorld {
   }
 
   /// Enqueues, claims and acknowledges, in session `s`.
-  static void deliver(store::Store& store, const Frame& frame) {
+  static void deliver(store::sqlite::SqliteStore& store, const Frame& frame) {
     enqueueOne(store, frame);
     const auto reply = claimNew(store);
     auto acked = settlementOf(reply, Transition::ack);
     settleOne(store, acked);
     const delivery::SessionRelease release{
         .session = acked.session, .dueAt = {}, .previousSequence = reply.sessions[0].rows[0].sequence};
-    inTransaction(store, [&] { store.release({&release, 1}); });
+    inTransaction(store, [&] { store.claims().endClaims({&release, 1}); });
   }
-  static std::optional<PeerResetEvent> hear(store::Store& store, PeerResetKind kind, const std::string& peerStore,
-                                            delivery::SessionKey session = 0, std::uint64_t accepted = 0,
-                                            std::uint64_t epoch = 1, bool isFresh = false) {
+  static std::optional<PeerResetEvent> hear(store::sqlite::SqliteStore& store, PeerResetKind kind,
+                                            const std::string& peerStore, delivery::SessionKey session = 0,
+                                            std::uint64_t accepted = 0, std::uint64_t epoch = 1, bool isFresh = false) {
     delivery::PeerIdentity news;
-    news.peer = store.peers().front().key;
+    news.peer = store.peers().rows().front().key;
     news.found = kind;
     news.store = peerStore;
     news.storeEpoch = epoch;
@@ -49,20 +49,20 @@ struct Kept : StoreWorld {
     news.expected = 9;
     news.accepted = accepted;
     news.isFresh = isFresh;
-    return inTransaction(store, [&] { return store.hear(news); });
+    return inTransaction(store, [&] { return store.peerResets().recordIdentity(news); });
   }
-  static void meet(store::Store& store, const std::string& peerStore) {
+  static void meet(store::sqlite::SqliteStore& store, const std::string& peerStore) {
     delivery::PeerIdentity news;
-    news.peer = store.peers().front().key;
+    news.peer = store.peers().rows().front().key;
     news.store = peerStore;
     news.storeEpoch = 1;
-    CHECK_FALSE(inTransaction(store, [&] { return store.hear(news); }));
+    CHECK_FALSE(inTransaction(store, [&] { return store.peerResets().recordIdentity(news); }));
   }
-  [[nodiscard]] std::vector<Finding> findings() const { return store::verify(file, options).findings; }
-  static store::ClaimReply claim(store::Store& store, delivery::SessionKey session,
+  [[nodiscard]] std::vector<Finding> findings() const { return store::sqlite::verify(file, options).findings; }
+  static store::ClaimReply claim(store::sqlite::SqliteStore& store, delivery::SessionKey session,
                                  std::vector<delivery::MessageKey> keys) {
     const delivery::SessionClaim wanted{session, std::move(keys)};
-    return inTransaction(store, [&] { return store.claim({&wanted, 1}); });
+    return inTransaction(store, [&] { return store.claims().claim({&wanted, 1}); });
   }
 };
 
@@ -84,12 +84,12 @@ TEST_CASE("P3: a lost peer's kept messages are put back, once, whoever notices")
   CHECK(store->database().execAndGet("SELECT head_id FROM ackbox_session_states").getInt64() == 1);
   CHECK_FALSE(Kept::hear(*other, PeerResetKind::peerLost, "two"));
   CHECK(world.findings().empty());
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   CHECK(reader.stats().pending == 2);
   CHECK(reader.stats().ackedRetained == 0);
   CHECK(reader.peerStats().front().resets == 1);
   CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
-  const auto rows = store->takeNewRows(100).rows;
+  const auto rows = store->discovery().take(100).rows;
   REQUIRE(rows.size() == 2);
   CHECK(Kept::claim(*store, rows[0].session, {rows[0].key, rows[1].key}).messages.size() == 2);
 }
@@ -102,14 +102,14 @@ TEST_CASE("P4: a process that has not read what was put back may not claim the s
   Kept::meet(*store, "one");
   enqueueOne(*store, frameOf("s", "2"));
   // The other one knows only of the second.
-  const auto known = other->takeNewRows(100).rows;
+  const auto known = other->discovery().take(100).rows;
   REQUIRE(known.size() == 1);
   REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
   const delivery::SessionKey session = known[0].session;
   CHECK(Kept::claim(*other, session, {known[0].key}).sessions[0].status == ClaimStatus::busy);
   // Nor may the one that put it back, before its machine was told.
   CHECK(Kept::claim(*store, session, {known[0].key}).sessions[0].status == ClaimStatus::busy);
-  const auto all = other->takeNewRows(100).rows;
+  const auto all = other->discovery().take(100).rows;
   REQUIRE(all.size() == 2);
   const auto reply = Kept::claim(*other, session, {all[0].key, all[1].key});
   REQUIRE(reply.messages.size() == 2);
@@ -125,7 +125,7 @@ TEST_CASE("A restored peer is sent all that is kept once for each time that it w
     Kept::deliver(*store, frameOf(session, "1"));
   }
   Kept::meet(*store, "one");
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   const delivery::SessionKey s = 1;
   const auto first = Kept::hear(*store, PeerResetKind::peerRestored, "one", s, 1, 5);
   REQUIRE(first);
@@ -141,7 +141,7 @@ TEST_CASE("A restored peer is sent all that is kept once for each time that it w
     }
     const delivery::SessionRelease release{
         .session = reply.sessions[index].session, .dueAt = {}, .previousSequence = {}};
-    inTransaction(*store, [&] { store->release({&release, 1}); });
+    inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
   }
   CHECK(reader.stats().ackedRetained == 4);
   const auto second = Kept::hear(*store, PeerResetKind::peerRestored, "one", s, 1, 5);
@@ -164,7 +164,7 @@ TEST_CASE("By default nothing that is kept is put back, and the session goes on 
   const auto event = Kept::hear(*store, PeerResetKind::peerRestored, "one", 1, 2);
   REQUIRE(event);
   CHECK(event->resent == 0);
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   CHECK(reader.stats().ackedRetained == 3);
   CHECK(reader.sessionStats("default", "s")->acceptedSequence == 2);
 }
@@ -181,7 +181,7 @@ TEST_CASE("What has expired is not put back, and what is put back begins its hor
   const auto event = Kept::hear(*store, PeerResetKind::peerLost, "two");
   REQUIRE(event);
   CHECK(event->resent == 1);
-  const auto rows = store->takeNewRows(100).rows;
+  const auto rows = store->discovery().take(100).rows;
   REQUIRE(rows.size() == 1);
   const auto reply = Kept::claim(*store, rows[0].session, {rows[0].key});
   REQUIRE(reply.messages.size() == 1);
@@ -193,7 +193,7 @@ TEST_CASE("P3: a claim finds out whether the message that a peer has accepted la
   Kept world;
   const auto store = world.open();
   const std::string id = enqueueOne(*store, frameOf("s", "1")).messageId;
-  const auto rows = store->takeNewRows(100).rows;
+  const auto rows = store->discovery().take(100).rows;
   struct Doubt {
     std::uint64_t sequence;
     std::string id;
@@ -208,13 +208,13 @@ TEST_CASE("P3: a claim finds out whether the message that a peer has accepted la
     CAPTURE(doubt.id);
     delivery::SessionClaim wanted{rows[0].session, {rows[0].key}};
     wanted.doubt = delivery::AcceptedFrame{doubt.sequence, doubt.id};
-    const auto reply = inTransaction(*store, [&] { return store->claim({&wanted, 1}); });
+    const auto reply = inTransaction(*store, [&] { return store->claims().claim({&wanted, 1}); });
     CHECK(reply.sessions[0].status == doubt.expected);
     if (doubt.expected == ClaimStatus::claimed) {
       CHECK(reply.sessions[0].confirmedSequence == 1);
       settleOne(*store, settlementOf(reply, Transition::release));
       const delivery::SessionRelease release{.session = rows[0].session, .dueAt = {}, .previousSequence = {}};
-      inTransaction(*store, [&] { store->release({&release, 1}); });
+      inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
     }
   }
 }
@@ -225,16 +225,16 @@ TEST_CASE("P4: a claim that was decided before the rows that were put back were 
   Kept::meet(*store, "one");
   Kept::deliver(*store, frameOf("s", "1"));
   enqueueOne(*store, frameOf("s", "2"));
-  const auto later = store->takeNewRows(100);
+  const auto later = store->discovery().take(100);
   REQUIRE(later.rows.size() == 1);
   const delivery::SessionClaim decided{later.rows[0].session, {later.rows[0].key}};
   REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
   // The writer's thread has read them, and who decides has not seen them yet.
-  const auto told = store->takeNewRows(100);
+  const auto told = store->discovery().take(100);
   REQUIRE(told.rows.size() == 2);
   REQUIRE(told.recalls);
   const auto claimWith = [&](const delivery::SessionClaim& wanted, std::int64_t recalls) {
-    return inTransaction(*store, [&] { return store->claim({&wanted, 1}, recalls); }).sessions.at(0).status;
+    return inTransaction(*store, [&] { return store->claims().claim({&wanted, 1}, recalls); }).sessions.at(0).status;
   };
   CHECK(claimWith(decided, *told.recalls - 1) == ClaimStatus::busy);
   const delivery::SessionClaim all{later.rows[0].session, {told.rows[0].key, told.rows[1].key}};
@@ -245,24 +245,24 @@ TEST_CASE("P4: that rows put back were told is told, however many there are, onc
   Kept world;
   const auto store = world.open();
   Kept::meet(*store, "one");
-  CHECK_FALSE(store->takeNewRows(100).recalls);
+  CHECK_FALSE(store->discovery().take(100).recalls);
   for (int count = 0; count < 4; ++count) {
     Kept::deliver(*store, frameOf("s", "1"));
   }
   REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
   // The last slice has no row any more: it tells all the same.
-  auto told = store->takeNewRows(2);
+  auto told = store->discovery().take(2);
   CHECK_FALSE(told.recalls);
-  told = store->takeNewRows(2);
+  told = store->discovery().take(2);
   CHECK_FALSE(told.recalls);
-  told = store->takeNewRows(2);
+  told = store->discovery().take(2);
   CHECK(told.rows.empty());
   CHECK_FALSE(told.empty());
   REQUIRE(told.recalls);
   const std::int64_t recalls = *told.recalls;
-  CHECK_FALSE(store->takeNewRows(2).recalls);
-  store->restartDiscovery();
-  CHECK(store->takeNewRows(100).recalls == recalls);
+  CHECK_FALSE(store->discovery().take(2).recalls);
+  store->discovery().restart();
+  CHECK(store->discovery().take(100).recalls == recalls);
 }
 
 TEST_CASE(
@@ -279,11 +279,11 @@ TEST_CASE(
     deferred.dueAt = world.clock->wallNow() + std::chrono::minutes(1);
     REQUIRE(settleOne(*store, deferred));
     const delivery::SessionRelease release{.session = reply.sessions[index].session, .previousSequence = 1};
-    inTransaction(*store, [&] { store->release({&release, 1}); });
+    inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
   }
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   REQUIRE(reader.stats().sent == 2);
-  REQUIRE(other->takeNewRows(100).rows.size() == 2);
+  REQUIRE(other->discovery().take(100).rows.size() == 2);
   std::uint64_t expected = 0;
   SUBCASE("it has another store") {
     REQUIRE(Kept::hear(*other, PeerResetKind::peerLost, "two"));
@@ -299,7 +299,7 @@ TEST_CASE(
   CHECK(world.findings().empty());
   // Whoever waits for their ACK events is told, too.
   inTransaction(*store, [] {});
-  const auto told = store->takeNewRows(100);
+  const auto told = store->discovery().take(100);
   CHECK(std::ranges::count(told.rows, MessageState::pending, &delivery::RowSeen::state) ==
         static_cast<std::ptrdiff_t>(expected));
   CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
@@ -311,10 +311,10 @@ TEST_CASE("P3 P5: an answer to what was claimed before the peer forgot gives the
   const auto other = world.open();
   Kept::meet(*store, "one");
   enqueueOne(*store, frameOf("s", "1"));
-  const auto rows = store->takeNewRows(100).rows;
+  const auto rows = store->discovery().take(100).rows;
   const auto reply = Kept::claim(*store, rows.at(0).session, {rows.at(0).key});
   enqueueOne(*store, frameOf("s", "2"));
-  const auto later = store->takeNewRows(100).rows;
+  const auto later = store->discovery().take(100).rows;
   // Another process hears of it, or this one, by another answer that came first.
   bool hearsItself = false;
   auto transition = Transition::ack;
@@ -332,7 +332,7 @@ TEST_CASE("P3 P5: an answer to what was claimed before the peer forgot gives the
   REQUIRE(Kept::hear(hearsItself ? *store : *other, PeerResetKind::peerLost, "two"));
   // The machine is told while its request is under way, and takes the answer for what it was.
   inTransaction(*store, [] {});
-  const auto told = store->takeNewRows(100);
+  const auto told = store->discovery().take(100);
   REQUIRE(told.recalls);
   auto acked = settlementOf(reply, transition);
   acked.recalls = *told.recalls - 1;
@@ -340,17 +340,17 @@ TEST_CASE("P3 P5: an answer to what was claimed before the peer forgot gives the
       .session = acked.session, .recalls = acked.recalls, .dueAt = {}, .previousSequence = 1};
   const delivery::SessionClaim next{later.at(0).session, {later.at(0).key}};
   const auto claimed = inTransaction(*store, [&] {
-    CHECK_FALSE(store->settle({&acked, 1}).front());
-    store->release({&release, 1});
-    return store->claim({&next, 1}, *told.recalls);
+    CHECK_FALSE(store->settles().settle({&acked, 1}).front());
+    store->claims().endClaims({&release, 1});
+    return store->claims().claim({&next, 1}, *told.recalls);
   });
   CHECK(claimed.sessions[0].status == ClaimStatus::busy);
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   CHECK(reader.stats().pending == 2);
   CHECK(reader.stats().acked == 0);
   CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
   CHECK(world.findings().empty());
-  const auto again = store->takeNewRows(100);
+  const auto again = store->discovery().take(100);
   REQUIRE(again.rows.size() == 2);
   REQUIRE(again.recalls);
   auto both = Kept::claim(*store, rows.at(0).session, {again.rows[0].key, again.rows[1].key});
@@ -359,6 +359,45 @@ TEST_CASE("P3 P5: an answer to what was claimed before the peer forgot gives the
   auto counts = settlementOf(both, Transition::ack);
   counts.recalls = *again.recalls;
   CHECK(settleOne(*store, counts));
+}
+
+TEST_CASE("P3: an answer from before a reset does not count in the step that brings the news of the reset") {
+  Kept world;
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  enqueueOne(*store, frameOf("s", "1"));
+  const auto rows = store->discovery().take(100).rows;
+  const auto reply = Kept::claim(*store, rows.at(0).session, {rows.at(0).key});
+  delivery::PeerIdentity identity;
+  identity.peer = store->peers().rows().front().key;
+  identity.found = PeerResetKind::peerLost;
+  identity.store = "two";
+  identity.storeEpoch = 1;
+  auto acked = settlementOf(reply, Transition::ack);
+  acked.recalls = 0;
+  bool counts = false;
+  SUBCASE("it came before that news") {}
+  SUBCASE("it came with that news, so that it is from after the reset") {
+    acked.isAfterReset = true;
+    counts = true;
+  }
+  SUBCASE("the step is undone, and the answer comes again alone") {
+    store->begin(false);
+    REQUIRE(store->peerResets().recordIdentity(identity));
+    CHECK_FALSE(store->settles().settle({&acked, 1}).front());
+    store->rollback();
+    CHECK(settleOne(*store, acked));
+    CHECK(world.findings().empty());
+    return;
+  }
+  inTransaction(*store, [&] {
+    REQUIRE(store->peerResets().recordIdentity(identity));
+    CHECK(store->settles().settle({&acked, 1}).front().has_value() == counts);
+  });
+  const store::sqlite::SqliteReader reader(world.file, world.options);
+  CHECK(reader.stats().acked == (counts ? 1 : 0));
+  CHECK(reader.stats().pending == (counts ? 0 : 1));
+  CHECK(world.findings().empty());
 }
 
 TEST_CASE("A peer that went back again is sent all that is kept again, also where its store's epoch is the same") {
@@ -373,7 +412,7 @@ TEST_CASE("A peer that went back again is sent all that is kept again, also wher
     for (std::size_t index = 0; index < reply.sessions.size(); ++index) {
       settleOne(*store, settlementOf(reply, Transition::ack, index));
       const delivery::SessionRelease release{.session = reply.sessions[index].session, .previousSequence = {}};
-      inTransaction(*store, [&] { store->release({&release, 1}); });
+      inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
     }
   };
   CHECK(Kept::hear(*store, PeerResetKind::peerRestored, "one", 1, 0, 5)->resent == 2);
@@ -393,9 +432,9 @@ TEST_CASE("P10: the word on a message that this file never sent does not pass th
   const std::string second = enqueueOne(*store, frameOf("s", "2")).messageId;
   FrameResult word;
   word.outcome = Outcome::ack;
-  const auto reply = inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", second, 2, word); });
-  CHECK(reply.kind == store::Store::AckEventOutcome::Kind::settled);
-  const store::Reader reader(world.file, world.options);
+  const auto reply = inTransaction(*store, [&] { return store->settles().applyAckEvent("urn:bob", second, 2, word); });
+  CHECK(reply.kind == store::AckEventOutcome::Kind::settled);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   CHECK(reader.sessionStats("default", "s")->acceptedSequence == 0);
   CHECK(world.findings().empty());
 }
@@ -410,8 +449,8 @@ TEST_CASE("P3: what this file never sent, but its peer has acknowledged, is put 
   FrameResult word;
   word.outcome = Outcome::ack;
   // The word is on what the file sent before it was put back to a backup.
-  inTransaction(*store, [&] { return store->applyAckEvent("urn:bob", first, 1, word); });
-  inTransaction(*store, [&] { return store->ackById(second); });
+  inTransaction(*store, [&] { return store->settles().applyAckEvent("urn:bob", first, 1, word); });
+  inTransaction(*store, [&] { return store->settles().ackById(second); });
   const auto event = Kept::hear(*store, PeerResetKind::peerLost, "two");
   REQUIRE(event);
   // The other one was settled by hand, and nobody else ever had it.
@@ -426,7 +465,7 @@ TEST_CASE("P3: unordered messages whose answers came after a reset are settled, 
   for (const char* data : {"1", "2"}) {
     enqueueOne(*store, frameOf("", data));
   }
-  const auto rows = store->takeNewRows(100).rows;
+  const auto rows = store->discovery().take(100).rows;
   REQUIRE(rows.size() == 2);
   const auto claimOf = [&](std::size_t index) {
     return Kept::claim(*store, delivery::unitOf(rows[index].key), {rows[index].key});
@@ -434,7 +473,7 @@ TEST_CASE("P3: unordered messages whose answers came after a reset are settled, 
   auto before = settlementOf(claimOf(0), Transition::ack);
   before.recalls = 0;
   REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
-  const auto told = store->takeNewRows(100);
+  const auto told = store->discovery().take(100);
   REQUIRE(told.recalls);
   auto after = settlementOf(claimOf(1), Transition::ack);
   after.recalls = *told.recalls;
@@ -473,7 +512,7 @@ TEST_CASE("P3: a number that its message has left is known as ours, until the pe
     CHECK(knows(1, first));
   }
   SUBCASE("acknowledged by a word of its own") {
-    REQUIRE(inTransaction(*store, [&] { return store->ackById(first); }));
+    REQUIRE(inTransaction(*store, [&] { return store->settles().ackById(first); }));
     CHECK(knows(1, first));
   }
   SUBCASE("superseded after it was sent") {
@@ -527,18 +566,18 @@ TEST_CASE("P3: what was in a request is not known to be the peer's: only an answ
   const auto end = [&](const store::ClaimReply& reply, Transition transition) {
     inTransaction(*store, [&] {
       const delivery::Settlement settlement = settlementOf(reply, transition);
-      static_cast<void>(store->settle({&settlement, 1}));
+      static_cast<void>(store->settles().settle({&settlement, 1}));
       const delivery::SessionRelease release{.session = settlement.session, .dueAt = {}, .previousSequence = {}};
-      store->release({&release, 1});
+      store->claims().endClaims({&release, 1});
     });
   };
   const store::ClaimReply first = claimNew(*store);
   const delivery::SessionClaim again{first.sessions[0].session, {first.sessions[0].rows[0].key}};
   end(first, Transition::release);
   CHECK(confirmed() == 0);
-  end(inTransaction(*store, [&] { return store->claim({&again, 1}); }), Transition::retry);
+  end(inTransaction(*store, [&] { return store->claims().claim({&again, 1}); }), Transition::retry);
   CHECK(confirmed() == 0);
-  end(inTransaction(*store, [&] { return store->claim({&again, 1}); }), Transition::ack);
+  end(inTransaction(*store, [&] { return store->claims().claim({&again, 1}); }), Transition::ack);
   CHECK(confirmed() == 1);
 }
 
@@ -551,13 +590,18 @@ TEST_CASE("P4: what a claim doubts is ours if another process has settled it, or
   enqueueOne(*store, frameOf("s", "2"));
   inTransaction(*other, [&] {
     const delivery::Settlement settlement = settlementOf(first, Transition::ack);
-    static_cast<void>(other->settle({&settlement, 1}));
+    static_cast<void>(other->settles().settle({&settlement, 1}));
     const delivery::SessionRelease release{.session = settlement.session, .dueAt = {}, .previousSequence = 1};
-    other->release({&release, 1});
+    other->claims().endClaims({&release, 1});
   });
   // Its row is gone.
-  const auto rows = store->takeNewRows(100).rows;
+  const auto rows = store->discovery().take(100).rows;
   delivery::SessionClaim wanted{rows.back().session, {rows.back().key}};
   wanted.doubt = delivery::AcceptedFrame{1, id};
-  CHECK(inTransaction(*store, [&] { return store->claim({&wanted, 1}); }).sessions[0].status == ClaimStatus::claimed);
+  CHECK(inTransaction(*store,
+                      [&] {
+                        return store->claims().claim({&wanted, 1});
+                      })
+            .sessions[0]
+            .status == ClaimStatus::claimed);
 }

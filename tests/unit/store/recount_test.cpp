@@ -26,24 +26,24 @@ void change(const StoreWorld& world, const std::string& sql) {
 }
 
 void checkSound(const StoreWorld& world) {
-  for (const Finding& finding : store::verify(world.file, world.options).findings) {
+  for (const Finding& finding : store::sqlite::verify(world.file, world.options).findings) {
     FAIL_CHECK(finding.table << " " << finding.row << ": " << finding.problem);
   }
 }
 
 Stats statsOf(const StoreWorld& world) {
-  return store::Reader(world.file, world.options).stats();
+  return store::sqlite::SqliteReader(world.file, world.options).stats();
 }
 
 /// Enqueues a message and gives it up.
-void failOne(store::Store& store, const std::string& session) {
+void failOne(store::sqlite::SqliteStore& store, const std::string& session) {
   enqueueOne(store, frameOf(session));
   auto failed = settlementOf(claimNew(store), Transition::fail);
   failed.reason = "rejected";
   REQUIRE(settleOne(store, failed));
 }
 
-RepairReport repair(store::Store& store) {
+RepairReport repair(store::sqlite::SqliteStore& store) {
   return inTransaction(store, [&] { return store.repair(); });
 }
 
@@ -114,13 +114,65 @@ TEST_CASE("an application's own connection enqueues to a queue without a message
   change(world, "DELETE FROM ackbox_outbox");
   {
     SQLite::Database application(world.file.string(), SQLite::OPEN_READWRITE);
-    store::ApplicationWriter writer(application, world.options, {});
+    store::sqlite::ApplicationWriter writer(application, world.options, {});
     application.exec("BEGIN IMMEDIATE");
     CHECK(writer.enqueue(frameOf("s")).status == EnqueueStatus::stored);
     application.exec("COMMIT");
   }
   store = world.open();
   repair(*store);
+  checkSound(world);
+}
+
+TEST_CASE("the limits hold in the transaction in which the gauges are found to be too high") {
+  StoreWorld world;
+  world.options.maxPending = 2;
+  auto store = world.open();
+  for (int message = 0; message < 2; ++message) {
+    enqueueOne(*store, frameOf("s"));
+  }
+  store.reset();
+  change(world, "DELETE FROM ackbox_outbox");
+  store = world.open();
+  int stored = 0;
+  inTransaction(*store, [&] {
+    for (int message = 0; message < 5; ++message) {
+      stored += store->outbox().enqueue(frameOf("s")).isNew() ? 1 : 0;
+    }
+  });
+  CHECK(stored == 2);
+  CHECK(statsOf(world).recounts == 1);
+  CHECK(enqueueOne(*store, frameOf("s")).status == EnqueueStatus::queueFull);
+  checkSound(world);
+}
+
+TEST_CASE("a frame larger than the queue is refused by an empty queue, and costs no recount") {
+  StoreWorld world;
+  world.options.maxPendingBytes = 10;
+  const Frame large = frameOf("s", "[1,2,3,4,5,6,7]");
+  SUBCASE("on the store's connection") {
+    const auto store = world.open();
+    CHECK(enqueueOne(*store, large).status == EnqueueStatus::queueFull);
+    CHECK(enqueueOne(*store, frameOf("s", "[1]")).status == EnqueueStatus::stored);
+    CHECK(enqueueOne(*store, large).status == EnqueueStatus::queueFull);
+  }
+  SUBCASE("on the store's connection, with gauges that are too high") {
+    auto store = world.open();
+    enqueueOne(*store, frameOf("s", "[1,2]"));
+    store.reset();
+    change(world, "DELETE FROM ackbox_outbox");
+    store = world.open();
+    CHECK(enqueueOne(*store, large).status == EnqueueStatus::queueFull);
+    inTransaction(*store, [&] { static_cast<void>(store->repair()); });
+  }
+  SUBCASE("on an application's connection") {
+    world.open();
+    SQLite::Database application(world.file.string(), SQLite::OPEN_READWRITE);
+    store::sqlite::ApplicationWriter writer(application, world.options, {});
+    application.exec("BEGIN IMMEDIATE");
+    CHECK(writer.enqueue(large).status == EnqueueStatus::queueFull);
+    application.exec("COMMIT");
+  }
   checkSound(world);
 }
 
@@ -136,7 +188,8 @@ TEST_CASE(
         "UPDATE ackbox_session_states SET last_sequence=0 WHERE session_id=2",
         "UPDATE ackbox_peer_counters SET pending=9, sent=8, failed=7, pending_bytes=6 WHERE peer_id=1",
         "INSERT INTO ackbox_inbound_senders VALUES('urn:x',1,1,1,1,1,1)",
-        "INSERT INTO ackbox_processed_messages(id,source,processed_at_ms,keep_until_ms) VALUES('i','urn:x',0,1)",
+        "INSERT INTO ackbox_processed_messages(id,source,processed_at_ms,keep_until_ms,digest) "
+        "VALUES('i','urn:x',0,1,0)",
         "DELETE FROM ackbox_outbox WHERE state=4", "UPDATE ackbox_outbox SET state=4, reason='x' WHERE state=0"}) {
     CAPTURE(std::string(sql));
     StoreWorld world;

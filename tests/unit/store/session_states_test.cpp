@@ -19,29 +19,29 @@ namespace {
 
 std::string findingsOf(const StoreWorld& world) {
   std::string text;
-  for (const Finding& finding : store::verify(world.file, world.options).findings) {
+  for (const Finding& finding : store::sqlite::verify(world.file, world.options).findings) {
     text += finding.table + " " + std::to_string(finding.row) + ": " + finding.problem + "\n";
   }
   return text;
 }
 
 // Acknowledges what was claimed and lets its sessions go, in the transaction under way.
-void finish(store::Store& store, const store::ClaimReply& reply) {
+void finish(store::sqlite::SqliteStore& store, const store::ClaimReply& reply) {
   for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
     const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack, session);
-    REQUIRE(store.settle({&settlement, 1}).front());
+    REQUIRE(store.settles().settle({&settlement, 1}).front());
     delivery::SessionRelease release;
     release.session = settlement.session;
     release.previousSequence = reply.sessions.at(session).rows.front().sequence;
     release.dueAt = WallTime(std::chrono::milliseconds(settlement.session));
-    store.release({&release, 1});
+    store.claims().endClaims({&release, 1});
   }
 }
 
-store::ClaimReply claimOneEach(store::Store& store, std::size_t sessions) {
+store::ClaimReply claimOneEach(store::sqlite::SqliteStore& store, std::size_t sessions) {
   inTransaction(store, [&] {
     for (std::size_t session = 0; session < sessions; ++session) {
-      static_cast<void>(store.enqueue(frameOf("s" + std::to_string(session))));
+      static_cast<void>(store.outbox().enqueue(frameOf("s" + std::to_string(session))));
     }
   });
   return claimNew(store);
@@ -79,7 +79,7 @@ TEST_CASE("a number is not given twice, though the session was forgotten between
   // Undoing a scope forgets the sessions' places; the row in the file is still as it was before.
   store->savepoint();
   store->rollbackToSavepoint();
-  CHECK(store->enqueue(frameOf("s0")).sequence == 2);
+  CHECK(store->outbox().enqueue(frameOf("s0")).sequence == 2);
   store->commit();
   CHECK(findingsOf(world).empty());
 }
@@ -91,8 +91,8 @@ TEST_CASE("an undone scope takes nothing back of what moved before it") {
   store->begin(false);
   finish(*store, reply);
   store->savepoint();
-  static_cast<void>(store->enqueue(frameOf("s0")));
-  static_cast<void>(store->enqueue(frameOf("of the scope")));
+  static_cast<void>(store->outbox().enqueue(frameOf("s0")));
+  static_cast<void>(store->outbox().enqueue(frameOf("of the scope")));
   store->rollbackToSavepoint();
   store->commit();
   CHECK(numberOf(world, "SELECT sum(previous_sequence) FROM ackbox_session_states") == 2);
@@ -120,11 +120,11 @@ TEST_CASE("what another store moved is read anew") {
   const auto other = world.open();
   const store::ClaimReply first = claimOneEach(*store, 1);
   inTransaction(*store, [&] { finish(*store, first); });
-  static_cast<void>(other->takeNewRows(10));
+  static_cast<void>(other->discovery().take(10));
   const store::ClaimReply second = claimOneEach(*other, 1);
   CHECK(second.sessions.front().previousSequence == 1);
   inTransaction(*other, [&] { finish(*other, second); });
-  static_cast<void>(store->takeNewRows(10));
+  static_cast<void>(store->discovery().take(10));
   const store::ClaimReply third = claimOneEach(*store, 1);
   CHECK(third.sessions.front().previousSequence == 2);
   CHECK(third.sessions.front().confirmedSequence == 2);
@@ -149,7 +149,7 @@ TEST_CASE("a session whose state was taken away is told of, and costs the others
   }
   CHECK(told.find("the state of session 1 is missing") != std::string::npos);
   CHECK(enqueueOne(*store, frameOf("s1")).sequence == 2);
-  CHECK_THROWS_WITH_AS(inTransaction(*store, [&] { static_cast<void>(store->enqueue(frameOf("s0"))); }),
+  CHECK_THROWS_WITH_AS(inTransaction(*store, [&] { static_cast<void>(store->outbox().enqueue(frameOf("s0"))); }),
                        doctest::Contains("the state of session 1 is missing"), Error);
   store->rollback();
   CHECK(findingsOf(world).find("ackbox_sessions 1: its state is missing") != std::string::npos);
@@ -162,12 +162,12 @@ TEST_CASE("what moved in the commit in which its peer is found to have forgotten
   inTransaction(*store, [&] {
     finish(*store, reply);
     delivery::PeerIdentity news;
-    news.peer = store->peers().front().key;
+    news.peer = store->peers().rows().front().key;
     news.session = reply.sessions.front().session;
     news.store = "another";
     news.storeEpoch = 1;
     news.found = PeerResetKind::peerLost;
-    REQUIRE(store->hear(news));
+    REQUIRE(store->peerResets().recordIdentity(news));
   });
   CHECK(numberOf(world,
                  "SELECT count(*) FROM ackbox_session_states WHERE last_sequence=1 AND previous_sequence=0 AND "
@@ -181,10 +181,10 @@ TEST_CASE("the hint at a session's first live message stays where that message s
   const store::ClaimReply reply = claimOneEach(*store, 1);
   inTransaction(*store, [&] {
     const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::retry);
-    REQUIRE(store->settle({&settlement, 1}).front());
+    REQUIRE(store->settles().settle({&settlement, 1}).front());
     delivery::SessionRelease release;
     release.session = settlement.session;
-    store->release({&release, 1});
+    store->claims().endClaims({&release, 1});
   });
   const std::string head = "SELECT head_id FROM ackbox_session_states";
   CHECK(numberOf(world, head) == 1);
@@ -204,10 +204,10 @@ TEST_CASE("a release says where a session's first live message is, or leaves it 
     delivery::SessionRelease release;
     release.session = reply.sessions.front().session;
     release.head = 7;
-    store->release({&release, 1});
+    store->claims().endClaims({&release, 1});
     release.session = reply.sessions.back().session;
     release.head = 0;
-    store->release({&release, 1});
+    store->claims().endClaims({&release, 1});
   });
   CHECK(numberOf(world, "SELECT head_id FROM ackbox_session_states WHERE session_id=1") == 7);
   CHECK(numberOf(world, "SELECT head_id FROM ackbox_session_states WHERE session_id=2") == 2);
@@ -216,7 +216,7 @@ TEST_CASE("a release says where a session's first live message is, or leaves it 
 TEST_CASE("a session that is paused before its first message has a state") {
   const StoreWorld world;
   const auto store = world.open();
-  inTransaction(*store, [&] { store->orders().pauseSession("default", "later"); });
+  inTransaction(*store, [&] { store->holds().pauseSession("default", "later"); });
   CHECK(numberOf(world, "SELECT count(*) FROM ackbox_session_states") == 1);
   CHECK(enqueueOne(*store, frameOf("later")).sequence == 1);
   CHECK(findingsOf(world).empty());

@@ -46,8 +46,8 @@ struct Row {
   std::optional<MessageInfo> now() const { return reader.find(id); }
   Stats stats() const { return reader.stats(); }
 
-  std::unique_ptr<store::Store> store;
-  store::Reader reader;
+  std::unique_ptr<store::sqlite::SqliteStore> store;
+  store::sqlite::SqliteReader reader;
   std::string id;
   store::ClaimReply reply;
   Settlement settlement;
@@ -144,9 +144,9 @@ TEST_CASE("a retry is charged and keeps its error and due time; a release is fre
   CHECK(row.stats().totalRetries == 1);
 
   const delivery::SessionRelease released{.session = row.settlement.session, .dueAt = {}, .previousSequence = {}};
-  inTransaction(*row.store, [&] { row.store->release({&released, 1}); });
+  inTransaction(*row.store, [&] { row.store->claims().endClaims({&released, 1}); });
   const delivery::SessionClaim claim{row.settlement.session, {row.settlement.key}};
-  row.reply = inTransaction(*row.store, [&] { return row.store->claim({&claim, 1}); });
+  row.reply = inTransaction(*row.store, [&] { return row.store->claims().claim({&claim, 1}); });
   CHECK(row.reply.messages.at(0).frame.retryCount == 1);
   row.settlement = settlementOf(row.reply, Transition::release);
   CHECK(row.settlement.attempt == 2);
@@ -175,14 +175,14 @@ TEST_CASE("an ACK by message id retires any live state once, even while another 
     Row row(world);
     row.bringTo(state);
     const auto other = world.open();
-    const auto acked = inTransaction(*other, [&] { return other->ackById(row.id); });
+    const auto acked = inTransaction(*other, [&] { return other->settles().ackById(row.id); });
     CHECK(acked.has_value() == (state != MessageState::failed));
     if (acked) {
       CHECK(acked->message.key == row.settlement.key);
       CHECK(acked->peer == "default");
       CHECK(acked->session == "s");
     }
-    CHECK_FALSE(inTransaction(*other, [&] { return other->ackById(row.id); }));
+    CHECK_FALSE(inTransaction(*other, [&] { return other->settles().ackById(row.id); }));
     CHECK(row.stats().acked == (acked ? 1 : 0));
   }
 }
@@ -190,7 +190,7 @@ TEST_CASE("an ACK by message id retires any live state once, even while another 
 TEST_CASE("an ACK of an unknown message is benign") {
   StoreWorld world;
   const auto store = world.open();
-  CHECK_FALSE(inTransaction(*store, [&] { return store->ackById("never"); }));
+  CHECK_FALSE(inTransaction(*store, [&] { return store->settles().ackById("never"); }));
 }
 
 TEST_CASE("row 19: acknowledged rows are kept for their retention and purged after it") {
@@ -200,7 +200,7 @@ TEST_CASE("row 19: acknowledged rows are kept for their retention and purged aft
   CHECK(row.apply(Transition::ack));
   CHECK(row.now()->state == MessageState::acked);
   CHECK(enqueueOne(*row.store, frameOf("s", "{}", row.id)).status == EnqueueStatus::duplicate);
-  const auto purge = [&] { return inTransaction(*row.store, [&] { return row.store->purgeAcked(100); }); };
+  const auto purge = [&] { return inTransaction(*row.store, [&] { return row.store->settles().purgeAcked(100); }); };
   CHECK(purge() == 0);
   world.clock->advance(std::chrono::seconds(10));
   CHECK(purge() == 1);
@@ -214,7 +214,7 @@ TEST_CASE("settled messages go, neighbours and scattered ones alike, and no othe
   const auto store = world.open();
   inTransaction(*store, [&] {
     for (std::size_t row = 0; row < kRows; ++row) {
-      static_cast<void>(store->enqueue(frameOf("s" + std::to_string(row))));
+      static_cast<void>(store->outbox().enqueue(frameOf("s" + std::to_string(row))));
     }
   });
   const store::ClaimReply reply = claimNew(*store);
@@ -234,7 +234,7 @@ TEST_CASE("settled messages go, neighbours and scattered ones alike, and no othe
     // From the last to the first: their order is no help.
     settlements.insert(settlements.begin(), settlementOf(reply, delivery::Transition::ack, place));
   }
-  for (const auto& settled : inTransaction(*store, [&] { return store->settle(settlements); })) {
+  for (const auto& settled : inTransaction(*store, [&] { return store->settles().settle(settlements); })) {
     REQUIRE(settled);
   }
   std::set<std::size_t> left;
@@ -246,5 +246,5 @@ TEST_CASE("settled messages go, neighbours and scattered ones alike, and no othe
     CAPTURE(place);
     CHECK(left.contains(place) != leaving.contains(place));
   }
-  CHECK(store::verify(world.file, world.options).findings.empty());
+  CHECK(store::sqlite::verify(world.file, world.options).findings.empty());
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "store/sqlite/peers/liveness.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/sqlite/sqlite_store.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
@@ -16,7 +16,7 @@ namespace ackbox::testing {
 /// Which owners live, in the test's hands.
 using Lives = std::set<std::int64_t>;
 
-class FakeLiveness final : public store::Liveness {
+class FakeLiveness final : public store::sqlite::Liveness {
 public:
   explicit FakeLiveness(std::shared_ptr<Lives> lives) : lives_(std::move(lives)) {}
   void hold(std::int64_t owner) override { lives_->insert(owner); }
@@ -33,9 +33,9 @@ struct StoreWorld {
     options.random = seededRandom(7);
   }
 
-  std::unique_ptr<store::Store> open() const {
-    return std::make_unique<store::Store>(
-        store::StoreOptions{file, options, lives ? std::make_shared<FakeLiveness>(lives) : nullptr});
+  std::unique_ptr<store::sqlite::SqliteStore> open() const {
+    return std::make_unique<store::sqlite::SqliteStore>(
+        store::sqlite::StoreOptions{file, options, lives ? std::make_shared<FakeLiveness>(lives) : nullptr});
   }
 
   TempDir directory;
@@ -57,7 +57,7 @@ inline Frame frameOf(std::string session, std::string data = "{}", std::string i
 
 /// Runs `work` in a transaction of its own.
 template <typename Work>
-auto inTransaction(store::Store& store, Work work) {
+auto inTransaction(store::sqlite::SqliteStore& store, Work work) {
   store.begin(false);
   if constexpr (std::is_void_v<decltype(work())>) {
     work();
@@ -69,20 +69,20 @@ auto inTransaction(store::Store& store, Work work) {
   }
 }
 
-inline EnqueueReceipt enqueueOne(store::Store& store, const Frame& frame) {
-  return inTransaction(store, [&] { return store.enqueue(frame); });
+inline EnqueueReceipt enqueueOne(store::sqlite::SqliteStore& store, const Frame& frame) {
+  return inTransaction(store, [&] { return store.outbox().enqueue(frame); });
 }
 
 /// Claims all of what is new, one claim per session.
-inline store::ClaimReply claimNew(store::Store& store) {
+inline store::ClaimReply claimNew(store::sqlite::SqliteStore& store) {
   std::vector<delivery::SessionClaim> claims;
-  for (const delivery::RowSeen& row : store.takeNewRows(1'000).rows) {
+  for (const delivery::RowSeen& row : store.discovery().take(1'000).rows) {
     if (claims.empty() || claims.back().session != row.session) {
       claims.push_back({row.session, {}});
     }
     claims.back().keys.push_back(row.key);
   }
-  return inTransaction(store, [&] { return store.claim(claims); });
+  return inTransaction(store, [&] { return store.claims().claim(claims); });
 }
 
 /// A settlement of a claimed row.
@@ -96,8 +96,9 @@ inline delivery::Settlement settlementOf(const store::ClaimReply& reply, deliver
   return settlement;
 }
 
-inline std::optional<store::SettledMessage> settleOne(store::Store& store, const delivery::Settlement& settlement) {
-  return inTransaction(store, [&] { return store.settle({&settlement, 1}).front(); });
+inline std::optional<store::SettledMessage> settleOne(store::sqlite::SqliteStore& store,
+                                                      const delivery::Settlement& settlement) {
+  return inTransaction(store, [&] { return store.settles().settle({&settlement, 1}).front(); });
 }
 
 }  // namespace ackbox::testing

@@ -31,7 +31,7 @@ Frame latest(const std::string& key, const std::string& data = "{}", const std::
 TEST_CASE("a pending message is replaced at the session's tail, counted, told and named by the receipt") {
   StoreWorld world;
   const auto store = world.open();
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   const EnqueueReceipt first = enqueueOne(*store, latest("position", "[1]"));
   CHECK(first.supersededId.empty());
   const EnqueueReceipt between = enqueueOne(*store, frameOf("s"));
@@ -45,19 +45,19 @@ TEST_CASE("a pending message is replaced at the session's tail, counted, told an
   CHECK(stats.superseded == 1);
   CHECK(stats.enqueued == 3);
   CHECK(stats.pendingBytes == 2 + 5);
-  const auto told = store->takeSuperseded();
+  const auto told = store->outbox().takeSuperseded();
   REQUIRE(told.size() == 1);
   CHECK(told[0].message.messageId == first.messageId);
   CHECK(told[0].message.sequence == 1);
   CHECK(told[0].session == "s");
   CHECK(told[0].byMessageId == second.messageId);
   CHECK(told[0].bySequence == 3);
-  CHECK(store->takeSuperseded().empty());
+  CHECK(store->outbox().takeSuperseded().empty());
   const store::ClaimReply reply = claimNew(*store);
   REQUIRE(reply.messages.size() == 2);
   CHECK(reply.messages[0].frame.messageId == between.messageId);
   CHECK(reply.messages[1].frame.data == "[1,2]");
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("keys are a session's own, and other keys and other sessions are left alone") {
@@ -81,8 +81,8 @@ TEST_CASE("what is in flight is never replaced; back in backoff, it is") {
   CHECK(settleOne(*store, retry));
   const EnqueueReceipt third = enqueueOne(*store, latest("k"));
   CHECK(third.supersededId == second.messageId);
-  CHECK(store->takeSuperseded().size() == 2);
-  const store::Reader reader(world.file, world.options);
+  CHECK(store->outbox().takeSuperseded().size() == 2);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   CHECK(reader.stats().pending == 1);
   CHECK_FALSE(reader.find(first.messageId));
 }
@@ -93,15 +93,15 @@ TEST_CASE("an undone scope and a rolled back transaction replace nothing and tel
   const EnqueueReceipt first = enqueueOne(*store, latest("k"));
   inTransaction(*store, [&] {
     store->savepoint();
-    CHECK(store->enqueue(latest("k")).supersededId == first.messageId);
+    CHECK(store->outbox().enqueue(latest("k")).supersededId == first.messageId);
     store->rollbackToSavepoint();
   });
   store->begin(false);
-  CHECK(store->enqueue(latest("k")).supersededId == first.messageId);
+  CHECK(store->outbox().enqueue(latest("k")).supersededId == first.messageId);
   store->rollback();
-  CHECK(store->takeSuperseded().empty());
-  CHECK(store::Reader(world.file, world.options).find(first.messageId));
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store->outbox().takeSuperseded().empty());
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).find(first.messageId));
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("a duplicate id replaces nothing") {
@@ -112,7 +112,7 @@ TEST_CASE("a duplicate id replaces nothing") {
   Frame frame = latest("k");
   frame.id = "mine";
   CHECK(enqueueOne(*store, frame).status == EnqueueStatus::duplicate);
-  CHECK(store::Reader(world.file, world.options).find(first.messageId));
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).find(first.messageId));
 }
 
 TEST_CASE("row 11: the latest is taken though the queue is full, in the place of the one it replaces") {
@@ -129,8 +129,8 @@ TEST_CASE("in the caller's transaction the replacement commits or rolls back wit
   const auto store = world.open();
   const EnqueueReceipt first = enqueueOne(*store, latest("k"));
   SQLite::Database connection(world.file.string(), SQLite::OPEN_READWRITE);
-  store::ApplicationWriter writer(connection, world.options, {});
-  const store::Reader reader(world.file, world.options);
+  store::sqlite::ApplicationWriter writer(connection, world.options, {});
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   connection.exec("BEGIN IMMEDIATE");
   CHECK(writer.enqueue(latest("k")).supersededId == first.messageId);
   connection.exec("ROLLBACK");
@@ -140,7 +140,7 @@ TEST_CASE("in the caller's transaction the replacement commits or rolls back wit
   connection.exec("COMMIT");
   CHECK_FALSE(reader.find(first.messageId));
   CHECK(reader.stats().superseded == 1);
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 }  // namespace

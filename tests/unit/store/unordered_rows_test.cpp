@@ -22,12 +22,12 @@ using testing::settlementOf;
 using testing::settleOne;
 using testing::StoreWorld;
 
-store::ClaimReply claimUnits(store::Store& store, const std::vector<delivery::MessageKey>& keys) {
+store::ClaimReply claimUnits(store::sqlite::SqliteStore& store, const std::vector<delivery::MessageKey>& keys) {
   std::vector<delivery::SessionClaim> wanted;
   for (const delivery::MessageKey key : keys) {
     wanted.push_back({delivery::unitOf(key), {key}});
   }
-  return inTransaction(store, [&] { return store.claim(wanted); });
+  return inTransaction(store, [&] { return store.claims().claim(wanted); });
 }
 
 Frame unordered(std::uint8_t priority = kPriorityDefault) {
@@ -42,14 +42,14 @@ TEST_CASE("row 16: unordered messages have no sequence and share a lane per prio
   CHECK(enqueueOne(*store, unordered()).sequence == 0);
   CHECK(enqueueOne(*store, unordered()).sequence == 0);
   enqueueOne(*store, unordered(9));
-  const store::NewRows news = store->takeNewRows(10);
+  const store::NewRows news = store->discovery().take(10);
   REQUIRE(news.sessions.size() == 2);
   CHECK(news.sessions[0].unordered);
   CHECK(news.sessions[1].unordered);
   CHECK(news.sessions[1].priority == 9);
   CHECK(news.rows[0].session == news.rows[1].session);
   CHECK(news.rows[2].session != news.rows[1].session);
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("row 16: each is claimed alone, also by several processes") {
@@ -68,8 +68,8 @@ TEST_CASE("row 16: each is claimed alone, also by several processes") {
   CHECK(theirs.sessions[1].rows.size() == 1);
   CHECK(settleOne(*one, settlementOf(mine, delivery::Transition::ack)));
   CHECK(settleOne(*other, settlementOf(theirs, delivery::Transition::ack, 1)));
-  CHECK(store::verify(world.file, world.options).clean());
-  CHECK(store::Reader(world.file, world.options).stats().acked == 2);
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().acked == 2);
 }
 
 TEST_CASE("row 16: a dead owner's unordered messages are back in play") {
@@ -86,7 +86,7 @@ TEST_CASE("row 16: a dead owner's unordered messages are back in play") {
 TEST_CASE("row 16: redrive, discard, acknowledge, find and explain work on unordered messages") {
   StoreWorld world;
   const auto store = world.open();
-  const store::Reader reader(world.file, world.options);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
   std::vector<std::string> ids;
   for (int count = 0; count < 3; ++count) {
     ids.push_back(enqueueOne(*store, unordered(7)).messageId);
@@ -104,21 +104,21 @@ TEST_CASE("row 16: redrive, discard, acknowledge, find and explain work on unord
     fail.reason = "rejected";
     CHECK(settleOne(*store, fail)->messageId == ids[index]);
   }
-  store->takeNewRows(10);
+  store->discovery().take(10);
   const auto change = [&](std::size_t index, delivery::Transition transition) {
     return inTransaction(*store, [&] { return store->deadLetters().change(ids[index], transition, {}); }).receipt;
   };
   CHECK(change(0, delivery::Transition::redrive).done());
   CHECK(change(1, delivery::Transition::discard).done());
   CHECK_FALSE(reader.find(ids[1]));
-  const std::vector<delivery::RowSeen> redriven = store->takeNewRows(10).rows;
+  const std::vector<delivery::RowSeen> redriven = store->discovery().take(10).rows;
   REQUIRE(redriven.size() == 1);
   reply = claimUnits(*store, {redriven[0].key});
   REQUIRE(reply.messages.size() == 1);
   CHECK(reply.messages[0].frame.messageId == ids[0]);
   CHECK(reply.messages[0].frame.sequence == 0);
-  CHECK(inTransaction(*store, [&] { return store->ackById(ids[2]); })->session.empty());
-  CHECK(store::verify(world.file, world.options).clean());
+  CHECK(inTransaction(*store, [&] { return store->settles().ackById(ids[2]); })->session.empty());
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("verify names a lane or an unordered row that is not what it should be") {
@@ -127,17 +127,17 @@ TEST_CASE("verify names a lane or an unordered row that is not what it should be
   enqueueOne(*store, unordered());
   SQLite::Database& file = store->database();
   file.exec("UPDATE ackbox_outbox SET sequence=1");
-  CHECK(store::verify(world.file, world.options).findings.size() >= 1);
+  CHECK(store::sqlite::verify(world.file, world.options).findings.size() >= 1);
   file.exec("UPDATE ackbox_outbox SET sequence=0, supersede_key='k'");
-  CHECK(store::verify(world.file, world.options).findings.size() >= 1);
+  CHECK(store::sqlite::verify(world.file, world.options).findings.size() >= 1);
   file.exec("UPDATE ackbox_outbox SET supersede_key=NULL, due_at_ms=5");
-  CHECK(store::verify(world.file, world.options).findings.size() >= 1);
+  CHECK(store::sqlite::verify(world.file, world.options).findings.size() >= 1);
   file.exec("UPDATE ackbox_outbox SET due_at_ms=0");
   file.exec("UPDATE ackbox_session_states SET due_at_ms=5");
-  CHECK(store::verify(world.file, world.options).findings.size() >= 1);
+  CHECK(store::sqlite::verify(world.file, world.options).findings.size() >= 1);
   file.exec("UPDATE ackbox_session_states SET due_at_ms=0");
   file.exec("INSERT INTO ackbox_idempotency_keys VALUES('k','',0,0)");
-  CHECK(store::verify(world.file, world.options).findings.size() >= 1);
+  CHECK(store::sqlite::verify(world.file, world.options).findings.size() >= 1);
 }
 
 }  // namespace

@@ -34,10 +34,10 @@ struct File {
   }
 
   void breakWith(const std::string& sql) { SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec(sql); }
-  VerifyReport verify() const { return store::verify(world.file, world.options); }
+  VerifyReport verify() const { return store::sqlite::verify(world.file, world.options); }
 
   StoreWorld world;
-  std::unique_ptr<store::Store> store;
+  std::unique_ptr<store::sqlite::SqliteStore> store;
 };
 
 /// A change that breaks one invariant. `~` is the message id of row 4.
@@ -158,8 +158,9 @@ std::string statementsOf(const Break& one) {
     sql.replace(0, 1, kWaiting);
   }
   if (const std::size_t place = sql.find('~'); place != std::string::npos) {
-    sql.replace(place, 1,
-                std::string("(SELECT ").append(store::kMessageId).append(" FROM ackbox_outbox AS o WHERE o.id=4)"));
+    sql.replace(
+        place, 1,
+        std::string("(SELECT ").append(store::sqlite::kMessageId).append(" FROM ackbox_outbox AS o WHERE o.id=4)"));
   }
   return sql;
 }
@@ -196,7 +197,7 @@ TEST_CASE("P10: there is a broken row for every invariant, and none for what is 
     broken.emplace(one.table, one.problem);
   }
   std::set<std::pair<std::string_view, std::string_view>> checked;
-  for (const store::InvariantName& name : store::invariantNames()) {
+  for (const store::sqlite::InvariantName& name : store::sqlite::invariantNames()) {
     CHECK_MESSAGE(checked.emplace(name.table, name.problem).second, name.problem << ": said by two checks");
     CHECK_MESSAGE(broken.contains({name.table, name.problem}),
                   name.table << ": " << name.problem << ": no test breaks it");

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "store/sqlite/open.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store_world.hpp"
 
@@ -50,12 +51,12 @@ private:
 };
 
 void enqueueInto(store::Store& store) {
-  store.enqueue(frameOf("s"));
+  store.outbox().enqueue(frameOf("s"));
 }
 
 struct Fixture {
   StoreWorld world;
-  std::unique_ptr<store::Store> store;
+  std::unique_ptr<store::sqlite::SqliteStore> store;
   std::string log;
   int commits = 0;
   std::unique_ptr<store::Writer> writer;
@@ -68,7 +69,7 @@ struct Fixture {
       return store::Writer::Tell();
     });
   }
-  std::uint64_t pending() const { return store::Reader(world.file, world.options).stats().pending; }
+  std::uint64_t pending() const { return store::sqlite::SqliteReader(world.file, world.options).stats().pending; }
 };
 
 }  // namespace
@@ -95,7 +96,7 @@ TEST_CASE("P3: a job that throws fails alone; the others of its group are run ag
     enqueueInto(store);
     throw Error(Errc::unknownPeer, "test");
   });
-  NotingJob sql("sql", fixture.log, [](store::Store& store) { store.database().exec("SELEC"); });
+  NotingJob sql("sql", fixture.log, [](store::Store& store) { store::sqlite::databaseOf(store).exec("SELEC"); });
   NotingJob c("c", fixture.log, enqueueInto);
   for (NotingJob* job : {&a, &bad, &sql, &c}) {
     fixture.writer->submit(*job);
@@ -341,5 +342,5 @@ TEST_CASE("callers on many threads each get their commit, and a job may be destr
     }
   }
   CHECK(finished == 2'000);
-  CHECK(store::Reader(world.file, world.options).stats().pending == 2'000);
+  CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().pending == 2'000);
 }

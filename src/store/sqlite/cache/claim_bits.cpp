@@ -5,13 +5,13 @@
 #include <iterator>
 #include <optional>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Rows to a statement where claims are scattered.
 constexpr std::size_t kBlocksTogether = 16;
 
-std::string writeText(std::size_t blocks) {
+std::string writeBlocksText(std::size_t blocks) {
   return "REPLACE INTO #claims(block,owner_id,bits) VALUES" + repeated("(?,?,?)", blocks);
 }
 
@@ -19,8 +19,8 @@ std::string writeText(std::size_t blocks) {
 
 ClaimBits::ClaimBits(Connection& connection)
     : select_(connection.prepare("SELECT block,owner_id,bits FROM #claims")),
-      write_(connection.prepare(writeText(1))),
-      writeMany_(connection.prepare(writeText(kBlocksTogether))),
+      write_(connection.prepare(writeBlocksText(1))),
+      writeMany_(connection.prepare(writeBlocksText(kBlocksTogether))),
       erase_(connection.prepare("DELETE FROM #claims WHERE block BETWEEN ?1 AND ?2 AND owner_id=?3")),
       removeForeign_(
           connection.prepare("UPDATE #claims SET bits=bits&~?3 WHERE block=?1 AND owner_id<>?2 AND bits&?3")),
@@ -56,38 +56,39 @@ void ClaimBits::remove(Place place) {
 void ClaimBits::removeAll(std::int64_t owner) {
   flush();
   Query(removeAll_, owner).run();
-  // The file is as this owner would have it; the others' claims are read again.
-  restore();
+  forget();
 }
 
 void ClaimBits::flush() {
   if (changed_.empty()) {
     return;
   }
-  load();
   std::ranges::sort(changed_);
   std::vector<std::int64_t> written;
   for (const std::int64_t number : changed_) {
     const auto first = own_.find(number);
-    Block& block = first->second;
-    if (block.bits == block.written) {
+    if (first == own_.end()) {
+      // It went with the one before it.
       continue;
     }
-    if (block.bits != 0) {
+    Block& block = first->second;
+    block.isChanged = false;
+    if (block.bits == 0) {
+      erase(first, std::find_if(first, own_.end(), [](const auto& other) { return other.second.bits != 0; }));
+    } else if (block.bits != block.written) {
       block.written = block.bits;
       written.push_back(number);
-      continue;
     }
-    erase(first, std::find_if(first, own_.end(), [](const auto& other) { return other.second.bits != 0; }));
   }
+  changed_.clear();
   write(written);
 }
 
 void ClaimBits::erase(Blocks::iterator first, Blocks::iterator end) {
-  Query(erase_, first->first, std::prev(end)->first, owner_).run();
-  for (; first != end; ++first) {
-    first->second.written = 0;
+  if (std::any_of(first, end, [](const auto& block) { return block.second.written != 0; })) {
+    Query(erase_, first->first, std::prev(end)->first, owner_).run();
   }
+  own_.erase(first, end);
 }
 
 void ClaimBits::write(std::vector<std::int64_t>& blocks) {
@@ -107,57 +108,25 @@ void ClaimBits::write(Statement& statement, std::size_t together, std::vector<st
   }
 }
 
-void ClaimBits::committed() noexcept {
-  std::erase_if(changed_, [this](std::int64_t number) {
-    const auto found = own_.find(number);
-    Block& block = found->second;
-    block.kept = block.bits;
-    if (block.bits != block.written) {
-      return false;
-    }
-    block.isChanged = false;
-    if (block.bits == 0) {
-      own_.erase(found);
-    }
-    return true;
-  });
-}
-
 void ClaimBits::forget() noexcept {
-  for (auto& [number, block] : own_) {
-    block.bits = block.kept;
-  }
+  own_.clear();
+  foreign_.clear();
+  changed_.clear();
   loaded_ = false;
-}
-
-// All ones leave what the file says, once it is read.
-void ClaimBits::restore() {
-  loaded_ = false;
-  for (auto& [number, block] : own_) {
-    block.bits = ~std::uint64_t{0};
-    list(number, block);
-  }
 }
 
 void ClaimBits::load() {
   if (loaded_) {
     return;
   }
-  foreign_.clear();
-  for (auto& [number, block] : own_) {
-    block.written = 0;
-  }
   for (Query query(select_); query.next();) {
+    const std::int64_t number = query.integer(0);
     const auto bits = query.as<std::uint64_t>(2);
     if (query.integer(1) == owner_) {
-      own_[query.integer(0)].written = bits;
+      own_[number] = {bits, bits, false};
     } else {
-      foreign_[query.integer(0)] |= bits;
+      foreign_[number] |= bits;
     }
-  }
-  for (auto& [number, block] : own_) {
-    block.bits &= block.written;
-    list(number, block);
   }
   loaded_ = true;
 }
@@ -165,15 +134,11 @@ void ClaimBits::load() {
 ClaimBits::Block& ClaimBits::change(std::int64_t number) {
   load();
   Block& block = own_[number];
-  list(number, block);
-  return block;
-}
-
-void ClaimBits::list(std::int64_t number, Block& block) {
   if (!block.isChanged) {
     changed_.push_back(number);
     block.isChanged = true;
   }
+  return block;
 }
 
 ClaimBits::Place ClaimSet::placeOf(std::int64_t id) const noexcept {
@@ -181,4 +146,4 @@ ClaimBits::Place ClaimSet::placeOf(std::int64_t id) const noexcept {
   return {table_ == Table::rows ? number : ~number, std::uint64_t{1} << (static_cast<std::uint64_t>(id) & 63U)};
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -12,8 +12,9 @@
 #include "sqlite/connection.hpp"
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/session_states.hpp"
+#include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 // SQL on `o` (#outbox) and `s` (#sessions): who has claimed the row; NULL: nobody. On the store's own connection,
 // `ClaimBits::flush` comes first.
@@ -33,8 +34,8 @@ inline constexpr std::string_view kClaimedRows =
 /// batch writes a row or two and leaves the batch's own rows alone. The blocks of messages count up from 0, those of
 /// sessions down from -1, so that a message and its session stand on one page.
 ///
-/// All claims, those of other owners too, are kept in memory. `flush` writes what this owner has changed, exactly. All
-/// in a transaction. Thread-safety: none.
+/// All claims, those of other owners too, are kept in memory. After `flush` the file says exactly what this owner has
+/// claimed. All in a transaction. Thread-safety: none.
 class ClaimBits {
 public:
   /// Where an id's bit stands.
@@ -52,7 +53,7 @@ public:
   [[nodiscard]] bool isForeign(Place place);
 
   void add(Place place);
-  /// Whoever has claimed it.
+  /// Whichever owner has claimed it.
   void remove(Place place);
   /// Takes all of an owner's claims away.
   void removeAll(std::int64_t owner);
@@ -60,21 +61,16 @@ public:
   /// Writes what has changed, so that SQL sees it.
   void flush();
 
-  /// What was claimed and given back since the last commit is so for good. After `flush`.
-  void committed() noexcept;
-  /// Back to the last commit. The file may say otherwise by now: after a rollback, or another connection's commit.
+  /// What the file says counts, and is read when it is needed next.
   void forget() noexcept;
-  /// To exactly what the file says: for where it was told by `flush`, and what came since is undone.
-  void restore();
+  [[nodiscard]] bool isPending() const noexcept { return !changed_.empty(); }
 
 private:
   struct Block {
     std::uint64_t bits = 0;
-    // As of the last commit.
-    std::uint64_t kept = 0;
     // What the file says.
     std::uint64_t written = 0;
-    // It may differ from one of these, and is listed.
+    // The two may differ, and the block is listed.
     bool isChanged = false;
   };
   using Blocks = std::map<std::int64_t, Block>;
@@ -84,7 +80,6 @@ private:
   void write(std::vector<std::int64_t>& blocks);
   void write(Statement& statement, std::size_t together, std::vector<std::int64_t>& blocks);
   Block& change(std::int64_t number);
-  void list(std::int64_t number, Block& block);
 
   std::int64_t owner_ = 0;
   Statement select_;
@@ -95,8 +90,7 @@ private:
   Statement eraseForeign_;
   Statement removeAll_;
   bool loaded_ = false;
-  // In order, so that neighbours that are done with go together. Kept when the file is read again, as others add
-  // nothing to it; what is missing there they have taken away.
+  // In order, so that neighbouring blocks without a claim are deleted together.
   Blocks own_;
   std::vector<std::int64_t> changed_;
   std::unordered_map<std::int64_t, std::uint64_t> foreign_;
@@ -115,7 +109,7 @@ public:
   [[nodiscard]] bool isForeign(std::int64_t id) { return blocks_.isForeign(placeOf(id)); }
 
   void add(std::int64_t id) { blocks_.add(placeOf(id)); }
-  /// Whoever has claimed it.
+  /// Whichever owner has claimed it.
   void remove(std::int64_t id) { blocks_.remove(placeOf(id)); }
 
 private:
@@ -136,43 +130,47 @@ struct RowFacts {
   std::string messageId;
 };
 
-/// Who has what in flight.
-struct InFlight {
-  explicit InFlight(Connection& connection)
-      : claims(connection), rows(claims, ClaimSet::Table::rows), sessions(claims, ClaimSet::Table::sessions) {}
+/// What this owner and others have claimed, and what settles of this owner's claims need.
+class InFlight final : public WriteBack {
+public:
+  InFlight(Connection& connection, SessionStates& states)
+      : claims(connection),
+        rows(claims, ClaimSet::Table::rows),
+        sessions(claims, ClaimSet::Table::sessions),
+        states_(states) {}
 
-  /// Hands over what was acknowledged without its session's release. Before each commit and each nested scope.
-  void flushConfirmed(SessionStates& states) {
+  /// Writes the claims, and hands over to the sessions' states what was acknowledged without its session's release.
+  void flush() override {
+    requireInvariant(leaving.empty(), "in flight: settled rows are still in the file");
+    claims.flush();
     for (const auto& [session, sequence] : confirmed) {
-      SessionState& state = states.change(session);
+      SessionState& state = states_.change(session);
       state.confirmedSequence = std::max(state.confirmedSequence, sequence);
     }
     confirmed.clear();
   }
-  void forget() noexcept {
+  /// Written now, so that the file is true when the scope is undone.
+  void scopeBegun() override { flush(); }
+  void forget() noexcept override {
     claims.forget();
-    forgetFacts();
-  }
-  /// Back to where a nested scope was begun.
-  void restore() {
-    claims.restore();
-    forgetFacts();
-  }
-  void forgetFacts() noexcept {
     facts.clear();
     leaving.clear();
     confirmed.clear();
   }
+  [[nodiscard]] bool isPending() const noexcept override { return claims.isPending() || !confirmed.empty(); }
 
   ClaimBits claims;
   ClaimSet rows;
   ClaimSet sessions;
   /// Of rows that this owner claimed: what its settle need not read again. A row may be missing here.
   std::unordered_map<delivery::MessageKey, RowFacts> facts;
-  /// Rows that are settled and still to be removed.
+  /// Rows that are settled and still to be removed: empty outside a call of `Settles`.
   std::vector<delivery::MessageKey> leaving;
   /// The highest sequence that an answer has settled, of sessions whose state does not say so yet.
   std::unordered_map<delivery::SessionKey, std::uint64_t> confirmed;
+
+private:
+  SessionStates& states_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 std::size_t bytesOf(const OutboxRow& row) {
@@ -46,4 +46,4 @@ void ClaimCache::forget() noexcept {
   sessions_.clear();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

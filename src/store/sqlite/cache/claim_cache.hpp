@@ -9,8 +9,9 @@
 #include "ackbox/frame.hpp"
 #include "ackbox/sender.hpp"
 #include "delivery/types.hpp"
+#include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// A row of the outbox as its claim needs it. The frame has neither its session's name nor its predecessor.
 struct OutboxRow {
@@ -23,11 +24,11 @@ struct OutboxRow {
   OutboundFrame frame;
 };
 
-/// A session's row as its claim needs it, or who is told of it; what moves is in `SessionStates`.
+/// A session's row as its claim and discovery need it; what moves is in `SessionStates`.
 struct SessionRow {
   std::string name;
   delivery::PeerKey peer = 0;
-  bool isLane = false;
+  bool isUnordered = false;
   /// Paused, or blocked by a dead letter.
   bool isHalted = false;
   std::uint8_t priority = 0;
@@ -38,9 +39,9 @@ struct SessionRow {
 /// What a claim need not read: pending rows that were enqueued here and not claimed since, or that an earlier claim
 /// read and had no room for, and the rows of sessions that began or were claimed here.
 ///
-/// Anything may be missing. Whoever changes such a row otherwise than through the reference takes it out of here, and
-/// what the file may contradict is forgotten: after a rollback, or another connection's commit. Thread-safety: none.
-class ClaimCache {
+/// Anything may be missing. Code that changes such a row otherwise than through the reference takes it out of here.
+/// Thread-safety: none.
+class ClaimCache final : public WriteBack {
 public:
   /// Whether `add` would keep anything: beyond `kRowBytesMax` the oldest stay, as they are claimed first.
   [[nodiscard]] bool hasRoom() const noexcept { return rowBytes_ < kRowBytesMax; }
@@ -55,7 +56,7 @@ public:
   void forget(delivery::SessionKey key) { sessions_.erase(key); }
   void forgetSessions() noexcept { sessions_.clear(); }
 
-  void forget() noexcept;
+  void forget() noexcept override;
 
 private:
   // More than what is under way at once; what exceeds it is a backlog, and larger caches gained nothing.
@@ -67,4 +68,4 @@ private:
   std::unordered_map<delivery::SessionKey, SessionRow> sessions_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -1,12 +1,11 @@
 #include "store/sqlite/cache/counters.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Sessions whose peer is remembered: about 4 MB.
@@ -48,30 +47,13 @@ std::string selectText() {
   for (const char* name : kCounterNames) {
     columns += (columns.empty() ? "" : ",") + std::string(name);
   }
-  return "SELECT " + columns + ",latencies FROM #counters";
+  return "SELECT " + columns + " FROM #counters";
 }
 
-// A bit for each counter, in their order, and one for the latencies.
-using Columns = std::uint64_t;
-static_assert(kCounterCount < 63);
-constexpr Columns kLatencies = Columns{1} << kCounterCount;
-constexpr Columns kAllColumns = 2 * kLatencies - 1;
-// Of which statements are kept: few sets of columns make up nearly all commits.
-constexpr std::size_t kKeptSets = 16;
-
-bool isAmong(Columns columns, std::size_t index) {
-  return (columns >> index & 1U) != 0;
-}
-
-std::string updateText(Columns columns) {
+std::string updateText() {
   std::string assignments;
-  for (std::size_t index = 0; index < kCounterCount; ++index) {
-    if (isAmong(columns, index)) {
-      assignments.append(assignments.empty() ? "" : ",").append(kCounterNames[index]).append("=?");
-    }
-  }
-  if ((columns & kLatencies) != 0) {
-    assignments.append(assignments.empty() ? "" : ",").append("latencies=?");
+  for (const char* name : kCounterNames) {
+    assignments.append(assignments.empty() ? "" : ",").append(name).append("=?");
   }
   return "UPDATE #counters SET " + assignments + " WHERE id=1";
 }
@@ -107,7 +89,7 @@ Counter gaugeOf(MessageState state) {
 
 }  // namespace
 
-Stats toStats(const CounterValues& values, std::uint64_t sending, const LatencyHistogram& latencies) {
+Stats toStats(const CounterValues& values, std::uint64_t sending) {
   // Foreign statements may leave a gauge below 0 until it is counted anew.
   const auto at = [&values](Counter counter) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, values[indexOf(counter)]));
@@ -137,12 +119,9 @@ Stats toStats(const CounterValues& values, std::uint64_t sending, const LatencyH
     stats.lastAckedAt = instantOf(last);
   }
   LatencyStats& latency = stats.enqueueToAck;
-  latency.count = latencies.count();
+  latency.count = stats.acked;
   if (latency.count != 0) {
     latency.average = std::chrono::milliseconds(at(Counter::ackLatency) / latency.count);
-    latency.p50 = latencies.quantile(0.50);
-    latency.p95 = latencies.quantile(0.95);
-    latency.p99 = latencies.quantile(0.99);
   }
   stats.superseded = at(Counter::superseded);
   stats.staleEpochs = at(Counter::staleEpochs);
@@ -163,9 +142,8 @@ std::string peerCounterColumns() {
 }
 
 Counters::Counters(sqlite3* connection, std::string_view prefix)
-    : connection_(connection),
-      prefix_(prefix),
-      select_(connection, selectText(), prefix),
+    : select_(connection, selectText(), prefix),
+      update_(connection, updateText(), prefix),
       selectUncounted_(connection,
                        "SELECT s.peer_id,count(*),sum(length(o.data)),max(o.id) FROM #outbox AS o LEFT JOIN #sessions "
                        "AS s ON s.id=o.session_id WHERE o.id>?1 GROUP BY s.peer_id",
@@ -200,11 +178,6 @@ CounterValues Counters::values() {
   return sum;
 }
 
-const LatencyHistogram& Counters::latencies() {
-  load();
-  return latencies_;
-}
-
 void Counters::add(Counter counter, std::int64_t difference) {
   changes_.values[indexOf(counter)] += difference;
   changes_.isUrgent = true;
@@ -219,11 +192,11 @@ void Counters::add(delivery::SessionKey session, Counter counter, std::int64_t d
   changes_.peers[peerOf(session)][indexOf(counter)] += difference;
 }
 
-void Counters::leave(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
-  enter(session, state, -rows, -bytes);
+void Counters::subtractRows(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
+  addRows(session, state, -rows, -bytes);
 }
 
-void Counters::enter(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
+void Counters::addRows(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
   if (isLive(state)) {
     add(session, gaugeOf(state), rows);
     add(session, Counter::pendingBytes, bytes);
@@ -256,9 +229,8 @@ void Counters::move(delivery::SessionKey session, MessageState from, MessageStat
 }
 
 void Counters::acknowledged(WallTime enqueuedAt, WallTime now) {
-  const auto latency = std::max(now - enqueuedAt, std::chrono::milliseconds(0));
-  changes_.latencies.push_back(latency);
-  add(Counter::ackLatency, latency.count());
+  // A calendar that was set back between enqueue and ACK makes it negative.
+  add(Counter::ackLatency, std::max(now - enqueuedAt, std::chrono::milliseconds(0)).count());
   add(Counter::lastAckedAt, millis(now) - value(Counter::lastAckedAt));
 }
 
@@ -281,8 +253,9 @@ Counters::SessionChange Counters::takeSession(delivery::SessionKey session) {
   return change;
 }
 
-void Counters::restore(const Changes& changes) {
-  changes_ = changes;
+void Counters::scopeUndone() noexcept {
+  changes_ = std::move(scopes_.back());
+  scopes_.pop_back();
   peers_.clear();
 }
 
@@ -294,30 +267,17 @@ PeerCounterValues Counters::uncountedOf(delivery::PeerKey peer) {
 
 void Counters::flush() {
   if (changes_.isUrgent || changes_.uncounted >= kUncountedMax) {
-    writeAll();
+    flushAll();
   }
 }
 
-void Counters::writeAll() {
-  if (!changes_.isUrgent && changes_.uncounted == 0) {
+void Counters::flushAll() {
+  if (!isPending()) {
     return;
   }
   base_ = values();
   isDoubtful_ = isDoubtful_ || hasNegativeGauge(base_);
-  Columns changed = 0;
-  for (std::size_t index = 0; index < kCounterCount; ++index) {
-    changed |= changes_.values[index] != 0 ? Columns{1} << index : 0;
-  }
-  if (!changes_.latencies.empty()) {
-    for (const std::chrono::milliseconds latency : changes_.latencies) {
-      latencies_.record(latency);
-    }
-    encodedLatencies_ = latencies_.encode();
-    changed |= kLatencies;
-  }
-  if (changed != 0) {
-    write(changed);
-  }
+  Query(update_, std::span<const std::int64_t>(base_)).run();
   for (const auto& [peer, values] : changes_.peers) {
     if (peersCount_) {
       Query updatePeer(updatePeer_, std::span<const std::int64_t>(values));
@@ -326,33 +286,16 @@ void Counters::writeAll() {
       peersCount_ = updatePeer.run() != 0 || peer == 0;
     }
   }
+  requireInvariant(changes_.sessions.empty(), "counters: a session's gauges were not taken over");
   changes_ = {};
   if (peers_.size() > kKnownSessionsMax) {
     peers_.clear();
   }
 }
 
-// All columns would be a third more instructions.
-void Counters::write(Columns changed) {
-  auto kept = updates_.find(changed);
-  if (kept == updates_.end()) {
-    const Columns columns = updates_.size() < kKeptSets ? changed : kAllColumns;
-    kept = updates_.try_emplace(columns, connection_, updateText(columns), prefix_).first;
-  }
-  Query update(kept->second);
-  for (std::size_t index = 0; index < kCounterCount; ++index) {
-    if (isAmong(kept->first, index)) {
-      update.add(base_[index]);
-    }
-  }
-  if ((kept->first & kLatencies) != 0) {
-    update.add(encodedLatencies_.empty() ? std::nullopt : std::optional(Blob{encodedLatencies_}));
-  }
-  update.run();
-}
-
 void Counters::forget() noexcept {
   changes_ = {};
+  scopes_.clear();
   loaded_ = false;
   isDoubtful_ = false;
   peersCount_ = true;
@@ -370,8 +313,6 @@ void Counters::load() {
   for (std::size_t index = 0; index < kCounterCount; ++index) {
     base_[index] = query.integer(static_cast<int>(index));
   }
-  encodedLatencies_ = query.text(kCounterCount);
-  latencies_ = LatencyHistogram::decode(encodedLatencies_);
   loaded_ = true;
   isDoubtful_ = isDoubtful_ || hasNegativeGauge(base_);
   count();
@@ -402,4 +343,4 @@ delivery::PeerKey Counters::peerOf(delivery::SessionKey session) {
   return peer;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -14,9 +13,9 @@
 #include "ackbox/stats.hpp"
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
-#include "store/sqlite/outbound/latency_histogram.hpp"
+#include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// One column of the counters row each, in the order of `kCounterNames`. The first `kPeerCounterCount` are kept for
 /// each peer as well.
@@ -64,7 +63,7 @@ using CounterValues = std::array<std::int64_t, kCounterCount>;
 using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 
 /// `sending` of the pending ones are being sent.
-[[nodiscard]] Stats toStats(const CounterValues& values, std::uint64_t sending, const LatencyHistogram& latencies);
+[[nodiscard]] Stats toStats(const CounterValues& values, std::uint64_t sending);
 
 /// The columns of `#peer_counters` behind its key, in the order of `Counter`, with commas.
 [[nodiscard]] std::string peerCounterColumns();
@@ -75,11 +74,11 @@ using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 ///
 /// A new row says by itself that it is to be counted, by an id above `Counter::lastKey`, so a commit of enqueues alone
 /// leaves the counters' row as it is until `kUncountedMax` rows are waiting, and so does one of claims, which no
-/// counter tells of. Whoever reads the row adds them, and any other commit writes it: no row goes, or changes its
+/// counter tells of. Each reader of the row adds them, and any other commit writes it: no row goes, or changes its
 /// state, before it was counted, and no id is given twice.
 ///
 /// Thread-safety: that of the connection.
-class Counters {
+class Counters final : public WriteBack {
 public:
   Counters(sqlite3* connection, std::string_view prefix);
 
@@ -92,8 +91,6 @@ public:
   [[nodiscard]] CounterValues values();
   /// `lastKey` as the file has it, which grows with each commit that writes it.
   [[nodiscard]] std::int64_t writtenLastKey();
-  /// As it was last written.
-  [[nodiscard]] const LatencyHistogram& latencies();
 
   /// A counter of the store alone.
   void add(Counter counter, std::int64_t difference);
@@ -101,43 +98,29 @@ public:
   void note(Counter counter, std::int64_t difference);
   /// One that is kept for the session's peer as well.
   void add(delivery::SessionKey session, Counter counter, std::int64_t difference);
-  /// Rows of a session leave or enter `state`; live rows carry their bytes with them. ACKED rows enter only if they are
-  /// kept.
-  void leave(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
-  void enter(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
+  /// Rows of a session that are not in `state` any more, or are in it now; live rows carry their bytes with them. ACKED
+  /// rows are added only if they are kept.
+  void subtractRows(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
+  void addRows(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
   /// A pending row to `peer` was enqueued under the next key, behind the tail of a session, whose gauges
   /// `LazySessionRows` keeps.
   void append(delivery::PeerKey peer, std::int64_t bytes);
   /// The session was made just now.
-  void begun(delivery::SessionKey session, delivery::PeerKey peer) { peers_.insert_or_assign(session, peer); }
-  /// A live row more in a lane, where its gauge is no matter of `LazySessionRows`.
-  void addLive(delivery::SessionKey lane) { ++changes_.sessions[lane].live; }
+  void created(delivery::SessionKey session, delivery::PeerKey peer) { peers_.insert_or_assign(session, peer); }
+  /// A live row more in an unordered queue, where its gauge is no matter of `LazySessionRows`.
+  void addLive(delivery::SessionKey unorderedQueue) { ++changes_.sessions[unorderedQueue].live; }
   /// A row changes its state from one live state to another, which is no matter of its session's gauges.
   void move(delivery::SessionKey session, MessageState from, MessageState to);
   /// A message was acknowledged now that was enqueued then.
   void acknowledged(WallTime enqueuedAt, WallTime now);
 
-  /// A session's gauges that changed, handed over to whoever writes that session's state.
+  /// A session's gauges that changed, handed over to the writer of that session's state.
   struct SessionChange {
     std::int64_t live = 0;
     std::int64_t failed = 0;
   };
   [[nodiscard]] std::vector<delivery::SessionKey> changedSessions() const;
   [[nodiscard]] SessionChange takeSession(delivery::SessionKey session);
-
-  /// What has gathered, to be put back by `restore` when a nested scope is undone.
-  struct Changes {
-    CounterValues values{};
-    std::map<delivery::PeerKey, PeerCounterValues> peers;
-    std::map<delivery::SessionKey, SessionChange> sessions;
-    std::vector<std::chrono::milliseconds> latencies;
-    /// Enqueued rows that are not counted in the file.
-    std::int64_t uncounted = 0;
-    /// There is more than they say.
-    bool isUrgent = false;
-  };
-  [[nodiscard]] const Changes& changes() const noexcept { return changes_; }
-  void restore(const Changes& changes);
 
   /// What new rows of `peer` add to its counters in the file.
   [[nodiscard]] PeerCounterValues uncountedOf(delivery::PeerKey peer);
@@ -146,36 +129,45 @@ public:
   void doubt() noexcept { isDoubtful_ = true; }
   [[nodiscard]] bool isDoubtful() const noexcept { return isDoubtful_; }
 
-  /// Before a commit: writes the changes, those of sessions apart, unless new rows say them.
-  void flush();
-  /// The same, but puts nothing off.
-  void writeAll();
-  /// Forgets the changes and what was read: after a rollback, or another connection's commit. What follows reads the
-  /// row before it changes anything.
-  void forget() noexcept;
+  /// Writes the changes, those of sessions apart, unless new rows say them.
+  void flush() override;
+  void flushAll() override;
+  void committed() noexcept override { scopes_.clear(); }
+  void scopeBegun() override { scopes_.push_back(changes_); }
+  void scopeReleased() noexcept override { scopes_.pop_back(); }
+  void scopeUndone() noexcept override;
+  /// What follows reads the row before it changes anything.
+  void forget() noexcept override;
+  [[nodiscard]] bool isPending() const noexcept override { return changes_.isUrgent || changes_.uncounted != 0; }
 
 private:
+  /// What has gathered.
+  struct Changes {
+    CounterValues values{};
+    std::map<delivery::PeerKey, PeerCounterValues> peers;
+    std::map<delivery::SessionKey, SessionChange> sessions;
+    /// Enqueued rows that are not counted in the file.
+    std::int64_t uncounted = 0;
+    /// There is more than they say.
+    bool isUrgent = false;
+  };
+
   void load();
   void count();
-  void write(std::uint64_t changed);
   [[nodiscard]] delivery::PeerKey peerOf(delivery::SessionKey session);
 
   // Rows that wait to be counted cost each reader a look.
   static constexpr std::int64_t kUncountedMax = 64;
 
-  sqlite3* const connection_;
-  const std::string prefix_;
   Statement select_;
+  Statement update_;
   Statement selectUncounted_;
-  // By the columns that each writes.
-  std::map<std::uint64_t, Statement> updates_;
   Statement updatePeer_;
   Statement selectPeer_;
   CounterValues base_{};
-  LatencyHistogram latencies_;
-  // The same as its column has it.
-  std::string encodedLatencies_;
   Changes changes_;
+  // What had gathered where each nested scope began.
+  std::vector<Changes> scopes_;
   // A session never changes its peer; but one that is rolled back may give its key to another.
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> peers_;
   bool loaded_ = false;
@@ -184,4 +176,4 @@ private:
   bool peersCount_ = true;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 LazySessionRows::LazySessionRows(sqlite3* connection, std::string_view prefix, Counters& counters,
                                  SessionStates& states)
@@ -17,6 +17,11 @@ LazySessionRows::LazySessionRows(sqlite3* connection, std::string_view prefix, C
                    .append(kUnwrittenTails)
                    .append(" AS t WHERE t.session_id=#session_states.session_id"),
                prefix) {}
+
+void LazySessionRows::begun(bool othersCommitted) {
+  WriteBack::begun(othersCommitted);
+  catchUp();
+}
 
 void LazySessionRows::catchUp() {
   if (complete_) {
@@ -49,6 +54,7 @@ std::uint64_t LazySessionRows::lastSequence(delivery::SessionKey session, std::u
 }
 
 void LazySessionRows::moveInto(delivery::SessionKey session, SessionState& state) {
+  requireInvariant(scopes_.empty(), "lazy session rows: a state is changed inside a nested scope");
   const Counters::SessionChange gauges = counters_.takeSession(session);
   if (const auto found = unwritten_.find(session); found != unwritten_.end()) {
     const Appended& appended = found->second;
@@ -70,7 +76,7 @@ void LazySessionRows::flush() {
   writeUpTo(counters_.value(Counter::lastKey) - kBehindMax);
 }
 
-void LazySessionRows::writeAll() {
+void LazySessionRows::flushAll() {
   writeUpTo(std::numeric_limits<delivery::MessageKey>::max());
 }
 
@@ -90,7 +96,8 @@ void LazySessionRows::writeUpTo(delivery::MessageKey key) {
     queue_.pop_front();
   }
   const delivery::MessageKey written = queue_.empty() ? counters_.value(Counter::lastKey) : queue_.front().first - 1;
-  // A file that says less than it could costs whoever catches up some looks.
+  requireInvariant(written <= counters_.value(Counter::lastKey), "lazy session rows: written beyond the last message");
+  // A file that says less than it could costs the store that catches up some looks.
   counters_.note(Counter::tailsKey, written - counters_.value(Counter::tailsKey));
   undo_.clear();
 }
@@ -99,7 +106,9 @@ void LazySessionRows::write(delivery::SessionKey session) {
   moveInto(session, states_.change(session));
 }
 
-void LazySessionRows::restore(std::size_t mark) {
+void LazySessionRows::scopeUndone() noexcept {
+  const std::size_t mark = scopes_.back();
+  scopes_.pop_back();
   for (; undo_.size() > mark; undo_.pop_back()) {
     const Undo& undo = undo_.back();
     if (undo.before.rows == 0) {
@@ -115,7 +124,8 @@ void LazySessionRows::forget() noexcept {
   unwritten_.clear();
   queue_.clear();
   undo_.clear();
+  scopes_.clear();
   complete_ = false;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -12,8 +12,9 @@
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/session_states.hpp"
+#include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// SQL: what the rows of the outbox behind `tails_key` say of their sessions, and the sessions' own states do not:
 /// `session_id`, `last_sequence`, and of those that are live `first_id` and their number, `live`.
@@ -32,21 +33,21 @@ inline constexpr std::string_view kSessionHead = "iif(m.live=0,coalesce(t.first_
 /// Writes the tails and the gauges of sessions.
 ///
 /// A message says by itself where its session's tail is, so an enqueue leaves the session's state alone, which mostly
-/// is written soon all the same: when a claim of the session is released. `Counter::tailsKey` says up to which message
-/// the sessions' states are written; at most `kBehindMax` are behind it, and whoever finds some that it has not put
+/// is written soon all the same: when a claim of the session ends. `Counter::tailsKey` says up to which message the
+/// sessions' states are written; at most `kBehindMax` are behind it, and a store that finds some that it has not put
 /// there itself catches up. A message that goes takes its session's tail into the state first, in the same commit: its
 /// number is never given again.
 ///
 /// All in a transaction. Thread-safety: none.
-class LazySessionRows {
+class LazySessionRows final : public WriteBack {
 public:
   /// How far the sessions' states may lag behind: what the next opener reads in less than 10 ms.
   static constexpr std::int64_t kBehindMax = 8192;
 
   LazySessionRows(sqlite3* connection, std::string_view prefix, Counters& counters, SessionStates& states);
 
-  /// Begins a transaction: writes what others have put off.
-  void catchUp();
+  /// Writes what others have put off.
+  void begun(bool othersCommitted) override;
 
   /// The session's next message was stored.
   void append(delivery::SessionKey session, std::uint64_t sequence, delivery::MessageKey key);
@@ -56,18 +57,18 @@ public:
   /// Adds to `state`, which is the session's, what it does not say yet. Not in a nested scope.
   void moveInto(delivery::SessionKey session, SessionState& state);
 
-  /// Before the commit: writes the sessions that anything else than an append has changed, and those that lag too far.
-  void flush();
-  /// The same, but puts nothing off.
-  void writeAll();
-
-  /// Where a nested scope begins, to be put back by `restore` when it is undone.
-  [[nodiscard]] std::size_t mark() const noexcept { return undo_.size(); }
-  void restore(std::size_t mark);
-  /// The file may say otherwise by now: after a rollback, or another connection's commit.
-  void forget() noexcept;
+  /// Writes the sessions that anything else than an append has changed, and those that lag too far.
+  void flush() override;
+  void flushAll() override;
+  void committed() noexcept override { scopes_.clear(); }
+  void scopeBegun() override { scopes_.push_back(undo_.size()); }
+  void scopeReleased() noexcept override { scopes_.pop_back(); }
+  void scopeUndone() noexcept override;
+  void forget() noexcept override;
+  [[nodiscard]] bool isPending() const noexcept override { return !unwritten_.empty(); }
 
 private:
+  void catchUp();
   struct Appended {
     std::uint64_t lastSequence = 0;
     delivery::MessageKey first = 0;
@@ -90,8 +91,10 @@ private:
   std::deque<std::pair<delivery::MessageKey, delivery::SessionKey>> queue_;
   // Of this transaction.
   std::vector<Undo> undo_;
+  // Where each nested scope began in it.
+  std::vector<std::size_t> scopes_;
   // All that is behind `tailsKey` is in `unwritten_`.
   bool complete_ = false;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

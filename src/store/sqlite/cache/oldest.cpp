@@ -2,7 +2,7 @@
 
 #include "ackbox/message.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // In each commit that settles something, beyond twice the rows that it settled.
@@ -28,7 +28,7 @@ void Oldest::returned(delivery::MessageKey key) {
   due_ = true;
 }
 
-void Oldest::advanceIfDue() {
+void Oldest::flush() {
   if (due_ && isOutboxEmpty()) {
     exact_ = false;
     due_ = false;
@@ -69,4 +69,4 @@ void Oldest::forget() noexcept {
   settled_ = 0;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

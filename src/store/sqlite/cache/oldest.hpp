@@ -6,8 +6,9 @@
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/counters.hpp"
+#include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Keeps `Counter::oldestKey`: no live row has a smaller key. Dead letters and retained rows that lie in front of the
 /// oldest live row are so passed once, in small steps, and not by each reader.
@@ -15,7 +16,7 @@ namespace ackbox::store {
 /// Only what a peer forgot becomes live again under its old key, and `returned` tells of it: a redrive makes a new row.
 ///
 /// All in a transaction. Thread-safety: none.
-class Oldest {
+class Oldest final : public WriteBack {
 public:
   Oldest(sqlite3* connection, std::string_view prefix, Counters& counters);
 
@@ -24,7 +25,7 @@ public:
   /// The row with this key, and perhaps later ones, is live again.
   void returned(delivery::MessageKey key);
   /// Moves on if the oldest row was settled; looks at a bounded number of rows.
-  void advanceIfDue();
+  void flush() override;
   /// Moves on, also past what other processes settled; looks at no more than `looks` rows.
   void advance(std::size_t looks);
   /// Whether no row is live, as far as `looks` rows tell.
@@ -33,8 +34,9 @@ public:
   [[nodiscard]] std::optional<WallTime> enqueuedAt() const noexcept {
     return exact_ ? std::optional(enqueuedAt_) : std::nullopt;
   }
-  /// What was known is in doubt: after a rollback, or another connection's commit.
-  void forget() noexcept;
+  /// What is lost when a scope is undone is looked for again.
+  void scopeBegun() override {}
+  void forget() noexcept override;
 
 private:
   // Then there is nothing to look at.
@@ -49,4 +51,4 @@ private:
   std::size_t settled_ = 0;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

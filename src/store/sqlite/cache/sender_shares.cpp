@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Senders that are kept in memory.
@@ -103,6 +103,7 @@ SenderShares::SenderShares(sqlite3* connection, std::string_view prefix, Counter
       remove_(connection, "DELETE FROM #inbound_senders WHERE source=?1", prefix) {}
 
 void SenderShares::add(std::string_view source, const SenderShare& difference) {
+  requireNoScope();
   const auto place = entryOf(source);
   place->second.share += difference;
   if (!std::exchange(place->second.isChanged, true)) {
@@ -148,4 +149,4 @@ SenderShares::Entries::iterator SenderShares::entryOf(std::string_view source) {
   return entries_.emplace(source, entry).first;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -10,8 +10,9 @@
 
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/counters.hpp"
+#include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// What one sender makes the file keep, or what a row adds to that.
 struct SenderShare {
@@ -38,7 +39,7 @@ struct SenderShare {
 [[nodiscard]] SenderShare shareOfWaiting(std::size_t dataBytes);
 
 /// A table of `source,sessions,origins,marks,bytes,inbox,inbox_bytes` that is counted from all rows: for `verify` and
-/// for who counts anew.
+/// for a recount.
 [[nodiscard]] std::string senderRows();
 
 /// Writes `#inbound_senders` and its totals anew. In the caller's transaction; costs by the number of rows.
@@ -47,17 +48,16 @@ void recountSenders(sqlite3* connection, std::string_view prefix);
 /// The rows of `#inbound_senders`: changes gather in memory and are written once a commit. A frame of a session that is
 /// known changes none.
 ///
-/// All in a transaction, and never in a nested scope. Thread-safety: none.
-class SenderShares {
+/// All in a transaction; changed outside nested scopes only. Thread-safety: none.
+class SenderShares final : public UnscopedWriteBack {
 public:
   SenderShares(sqlite3* connection, std::string_view prefix, Counters& counters);
 
   [[nodiscard]] const SenderShare& of(std::string_view source) { return entryOf(source)->second.share; }
   void add(std::string_view source, const SenderShare& difference);
-  /// Before the commit, and before the counters are written.
-  void flush();
-  /// What was read is in doubt: after a rollback, or another connection's commit.
-  void forget() noexcept;
+  void flush() override;
+  void forget() noexcept override;
+  [[nodiscard]] bool isPending() const noexcept override { return !changed_.empty(); }
 
 private:
   struct Entry {
@@ -79,4 +79,4 @@ private:
   std::vector<Entries::iterator> changed_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

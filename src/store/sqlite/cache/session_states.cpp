@@ -4,16 +4,16 @@
 
 #include "ackbox/error.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Kept from one transaction to the next: about 2 MB.
-constexpr std::size_t kSessionsMax = 20'000;
+constexpr std::size_t kStatesMax = 20'000;
 
 // Rows to a statement: 4.1 thousand instructions each instead of 6.7 with one, and twice as many gain little more.
 constexpr std::size_t kWrittenTogether = 16;
 
-std::string writeText(std::size_t rows) {
+std::string writeStatesText(std::size_t rows) {
   return "REPLACE INTO "
          "#session_states(session_id,last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,"
          "live,failed,head_id) VALUES" +
@@ -32,10 +32,11 @@ SessionStates::SessionStates(sqlite3* connection, std::string_view prefix)
           "SELECT last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,live,failed,head_id FROM "
           "#session_states WHERE session_id=?1",
           prefix),
-      write_(connection, writeText(1), prefix),
-      writeMany_(connection, writeText(kWrittenTogether), prefix) {}
+      write_(connection, writeStatesText(1), prefix),
+      writeMany_(connection, writeStatesText(kWrittenTogether), prefix) {}
 
 SessionState& SessionStates::change(delivery::SessionKey session) {
+  requireNoScope();
   Entry& entry = entryOf(session);
   if (!entry.isChanged) {
     changed_.push_back(session);
@@ -58,14 +59,9 @@ SessionStates::Entry& SessionStates::entryOf(delivery::SessionKey session) {
     throwStateMissing(session);
   }
   SessionState state;
-  state.lastSequence = query.as<std::uint64_t>(0);
-  state.previousSequence = query.as<std::uint64_t>(1);
-  state.confirmedSequence = query.as<std::uint64_t>(2);
-  state.dueAt = query.instant(3);
-  state.isFirm = query.integer(4) != 0;
-  state.live = query.integer(5);
-  state.failed = query.integer(6);
-  state.head = query.integer(7);
+  Columns columns(query);
+  columns >> state.lastSequence >> state.previousSequence >> state.confirmedSequence >> state.dueAt >> state.isFirm >>
+      state.live >> state.failed >> state.head;
   return entries_.emplace(session, Entry{state, false}).first->second;
 }
 
@@ -78,7 +74,7 @@ void SessionStates::flush() {
     write(write_, first, 1);
   }
   changed_.clear();
-  if (entries_.size() > kSessionsMax) {
+  if (entries_.size() > kStatesMax) {
     entries_.clear();
   }
 }
@@ -100,4 +96,4 @@ void SessionStates::forget() noexcept {
   entries_.clear();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -10,8 +10,9 @@
 
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/cache/write_back.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// SQL: gives the session with the key ?1 a state, if it has none.
 inline constexpr std::string_view kInsertState = "INSERT OR IGNORE INTO #session_states VALUES(?1,0,0,0,0,0,0,0,0)";
@@ -39,9 +40,9 @@ struct SessionState {
 /// Keeps sessions' states in memory and writes what has changed once a commit, several rows to a statement: most
 /// messages change one, and a statement for each was a sixth of what a message takes the sender.
 ///
-/// All in a transaction, and never in a nested scope: undoing one takes nothing back here. Whoever changes the rows by
-/// SQL calls `flush` first and `forget` afterwards. Thread-safety: none.
-class SessionStates {
+/// All in a transaction; changed outside nested scopes only. Code that changes the rows by SQL calls `flush` first and
+/// `forget` afterwards. Thread-safety: none.
+class SessionStates final : public UnscopedWriteBack {
 public:
   SessionStates(sqlite3* connection, std::string_view prefix);
 
@@ -50,15 +51,14 @@ public:
   /// The same, to be changed before `flush`.
   [[nodiscard]] SessionState& change(delivery::SessionKey session);
   /// The session's row was made just now, by `kInsertState`. Even in a nested scope: when that is undone, what is
-  /// remembered is true of whichever session has the key next.
-  void begun(delivery::SessionKey session) { entries_.try_emplace(session); }
-  /// Null: it is not in memory, so its row is all there is. Even in a nested scope.
+  /// remembered is true of the session that gets the key next.
+  void created(delivery::SessionKey session) { entries_.try_emplace(session); }
+  /// Null: it is not in memory, so its row is all there is.
   [[nodiscard]] const SessionState* known(delivery::SessionKey session) const;
 
-  /// Before the commit: writes what has changed.
-  void flush();
-  /// What was read is in doubt: after a rollback, or another connection's commit.
-  void forget() noexcept;
+  void flush() override;
+  void forget() noexcept override;
+  [[nodiscard]] bool isPending() const noexcept override { return !changed_.empty(); }
 
 private:
   struct Entry {
@@ -76,4 +76,4 @@ private:
   std::vector<delivery::SessionKey> changed_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // The tolerance between two hosts' clocks, as for signatures.
 constexpr std::chrono::milliseconds kClockSkew = std::chrono::seconds(300);
-
-// Marks of files from before version 3, which did not say whose they are, hold for whoever continues them. They are not
-// taken away from anyone by that: each source gets a mark of its own as it goes on.
-constexpr std::string_view kSourceUnknown;
 
 // A longer gap is counted as this one.
 constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
@@ -26,7 +22,7 @@ constexpr std::size_t kSweptEach = 4;
 constexpr std::size_t kSweptAtLimit = 256;
 
 // Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
-constexpr std::size_t kSessionsMax = 20'000;
+constexpr std::size_t kMarksMax = 20'000;
 
 bool isReached(std::int64_t gauge, std::uint64_t most) {
   return gauge > 0 && static_cast<std::uint64_t>(gauge) >= most;
@@ -138,21 +134,14 @@ InboundMarks::Mark& InboundMarks::markOf(const InboundIdentity& frame) {
   if (const auto known = sessions_.find(name_); known != sessions_.end()) {
     return known->second;
   }
-  if (sessions_.size() >= kSessionsMax) {
+  if (sessions_.size() >= kMarksMax) {
     flush();
     sessions_.clear();
   }
   Mark mark;
-  for (const bool isOwn : {true, false}) {
-    Query query(selectSession_, isOwn ? frame.source : kSourceUnknown, frame.origin, frame.session);
-    if (query.next()) {
-      mark.key = isOwn ? query.integer(0) : 0;
-      mark.accepted = query.as<std::uint64_t>(1);
-      mark.epoch = query.as<std::uint64_t>(2);
-      mark.acceptedId = query.text(3);
-      mark.acceptedDigest = query.isNull(4) ? std::nullopt : std::optional(query.as<std::uint64_t>(4));
-      break;
-    }
+  if (Query query(selectSession_, frame.source, frame.origin, frame.session); query.next()) {
+    Columns columns(query);
+    columns >> mark.key >> mark.accepted >> mark.epoch >> mark.acceptedId >> mark.acceptedDigest;
   }
   return sessions_.emplace(name_, std::move(mark)).first->second;
 }
@@ -226,7 +215,33 @@ std::size_t InboundMarks::dropSessions(std::string_view source, std::string_view
   return dropped;
 }
 
+void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
+  markAccepted(frame, gap, life);
+  context_.counters.add(Counter::received, 1);
+}
+
+void InboundMarks::countDuplicate() {
+  context_.counters.add(Counter::duplicates, 1);
+}
+
+void InboundMarks::countRefused(Admission admission) {
+  context_.counters.add(admission == Admission::idConflict ? Counter::idConflicts : Counter::staleEpochs, 1);
+}
+
+void InboundMarks::countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden) {
+  context_.counters.add(Counter::refusedUnauthenticated, static_cast<std::int64_t>(unauthenticated));
+  context_.counters.add(Counter::refusedForbidden, static_cast<std::int64_t>(forbidden));
+}
+
 std::optional<InboundLimit> InboundMarks::limitReached(const InboundIdentity& frame, const InboundLimits& limits) {
+  const std::optional<InboundLimit> reached = findLimit(frame, limits);
+  if (reached) {
+    context_.counters.add(Counter::refusedLimits, 1);
+  }
+  return reached;
+}
+
+std::optional<InboundLimit> InboundMarks::findLimit(const InboundIdentity& frame, const InboundLimits& limits) {
   bool isNewSession = false;
   bool isNewOrigin = false;
   if (frame.sequence != 0) {
@@ -315,7 +330,8 @@ ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<s
   return report;
 }
 
-void InboundMarks::mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
+void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
+  requireNoScope();
   const WallTime now = context_.clock.wallNow();
   if (frame.sequence == 0) {
     // An expired frame is refused, so a purged id cannot come back, unless its expiry lies beyond the most that is
@@ -382,4 +398,4 @@ std::size_t InboundMarks::purge(std::size_t limit) {
   return purged;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// What stands for a frame without a sequence in its mark. AGENIUM's ids are unique in their session only; no name has
 /// control characters, so a newline keeps the two apart.
@@ -22,29 +22,36 @@ namespace ackbox::store {
 /// What was processed: a high-water mark per inbound session, for ever (P6), and a mark per frame outside any session,
 /// for a while.
 ///
-/// Sessions' marks are kept in memory, and written once a commit however many frames moved them.
+/// Sessions' marks are kept in memory, and written once a commit however many frames moved them. Changed outside nested
+/// scopes only.
 ///
 /// All in a transaction. Thread-safety: none.
-class InboundMarks {
+class InboundMarks final : public store::InboundMarks, public UnscopedWriteBack {
 public:
   explicit InboundMarks(Context& context);
 
-  [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame);
-  /// Not in a nested scope, which would take the mark back in the file alone.
-  void mark(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life);
-  /// See `Store::limitReached`.
-  [[nodiscard]] std::optional<InboundLimit> limitReached(const InboundIdentity& frame, const InboundLimits& limits);
-  /// The same for the last word on a frame that is deferred.
+  [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame) override;
+  void markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) override;
+  void markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) override;
+  void countDuplicate() override;
+  void countRefused(Admission admission) override;
+  void countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden) override;
+  std::size_t purge(std::size_t limit) override;
+  [[nodiscard]] std::optional<InboundLimit> limitReached(const InboundIdentity& frame,
+                                                         const InboundLimits& limits) override;
+  /// The same for the final outcome of a frame that is deferred; counts nothing.
   [[nodiscard]] std::optional<InboundLimit> wordLimitReached(std::string_view source, const InboundLimits& limits);
-  /// See `Store::forgetSender`.
-  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, std::size_t limit);
-  /// Before the commit: writes the marks that moved.
-  void flush();
-  std::size_t purge(std::size_t limit);
-  /// What was remembered is in doubt: after a rollback, or another connection's commit.
-  void forget() noexcept;
+  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin,
+                            std::size_t limit) override;
+
+  /// Writes the marks that moved.
+  void flush() override;
+  void forget() noexcept override;
+  [[nodiscard]] bool isPending() const noexcept override { return !changed_.empty(); }
 
 private:
+  [[nodiscard]] std::optional<InboundLimit> findLimit(const InboundIdentity& frame, const InboundLimits& limits);
+
   struct Mark {
     /// Of its row; 0: it has none.
     std::int64_t key = 0;
@@ -106,4 +113,4 @@ private:
   std::string name_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -2,43 +2,28 @@
 
 #include <algorithm>
 
-#include "store/sqlite/inbound/digest.hpp"
+#include "store/digest.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
-InboxRow readRow(const Query& query) {
+InboxRow readRow(Columns& columns) {
   InboxRow row;
-  row.key = query.integer(0);
-  row.starts = query.as<std::uint32_t>(1);
-  row.retryCount = query.as<std::uint32_t>(2);
-  row.deferred = query.integer(3) != 0;
-  row.acceptedAt = query.instant(4);
   InboundFrame& frame = row.frame;
-  frame.origin = query.text(5);
-  frame.session = query.text(6);
-  frame.sequence = query.as<std::uint64_t>(7);
-  frame.id = query.text(8);
-  frame.source = query.text(9);
-  frame.epoch = query.as<std::uint64_t>(10);
-  frame.previousSequence = query.as<std::uint64_t>(11);
-  frame.type = query.text(12);
-  frame.audience = query.text(13);
-  frame.time = query.optionalInstant(14);
-  frame.expiresAt = query.optionalInstant(15);
-  frame.traceparent = query.text(16);
-  frame.correlationId = query.text(17);
-  frame.data = query.text(18);
-  frame.dataContentType = query.text(21);
+  columns >> row.key >> row.starts >> row.retryCount >> row.deferred >> row.acceptedAt >> frame.origin >>
+      frame.session >> frame.sequence >> frame.id >> frame.source >> frame.epoch >> frame.previousSequence >>
+      frame.type >> frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >> frame.correlationId >>
+      frame.data >> frame.dataContentType;
   return row;
 }
 
 }  // namespace
 
-Inbox::Inbox(Context& context)
+Inbox::Inbox(Context& context, InboundMarks& marks)
     : context_(context),
+      marks_(marks),
       insert_(context.prepare(
           "INSERT INTO #inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,accepted_at_ms,"
           "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type) "
@@ -54,10 +39,9 @@ Inbox::Inbox(Context& context)
       selectAfter_(
           context.prepare("SELECT id,source,origin,session,sequence FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
-          "SELECT id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,source,epoch,"
-          "previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,owner_id,due_at_ms,"
-          "data_content_type "
-          "FROM #inbox WHERE id=?1")),
+          "SELECT owner_id,due_at_ms,id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,"
+          "source,epoch,previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,"
+          "data_content_type FROM #inbox WHERE id=?1")),
       claim_(context.prepare("UPDATE #inbox SET owner_id=?2, starts=starts+1 WHERE id=?1")),
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
@@ -82,20 +66,31 @@ std::uint64_t Inbox::size() {
   return static_cast<std::uint64_t>(context_.counters.value(Counter::inbox));
 }
 
-// What one sender has waiting may be as much as is left for all: each of several gets the same share, and one more
-// always finds room.
+// What one sender has waiting may be as much as is left for all, so that each of several gets a similar share. An
+// eighth is kept for senders that have nothing waiting.
 bool Inbox::isFull(const InboundFrame& frame, const DeferredOptions& limits) {
   const auto gauge = [this](Counter counter) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, context_.counters.value(counter)));
   };
   const SenderShare& own = context_.shares.of(frame.source);
   const auto hasNoRoom = [](std::uint64_t all, std::int64_t ownPart, std::uint64_t more, std::uint64_t most) {
+    constexpr std::uint64_t kKeptPart = 8;
     const std::uint64_t left = all < most ? most - all : 0;
     // A sender that has nothing here may be longer than its share.
-    return left == 0 || (ownPart > 0 && static_cast<std::uint64_t>(ownPart) + more > left);
+    return left == 0 || (ownPart > 0 && static_cast<std::uint64_t>(ownPart) + more + most / kKeptPart > left);
   };
   return hasNoRoom(gauge(Counter::inbox), own.inbox, 0, limits.framesMax) ||
          hasNoRoom(gauge(Counter::inboxBytes), own.inboxBytes, frame.data.size(), limits.bytesMax);
+}
+
+std::optional<InboundLimit> Inbox::limitReached(const InboundFrame& frame, const InboundOptions& limits) {
+  const std::optional<InboundLimit> reached = isFull(frame, limits.deferred)
+                                                  ? std::optional(InboundLimit::inbox)
+                                                  : marks_.wordLimitReached(frame.source, limits.limits);
+  if (reached) {
+    context_.counters.add(Counter::refusedLimits, 1);
+  }
+  return reached;
 }
 
 void Inbox::add(const InboundFrame& frame, bool deferred) {
@@ -116,7 +111,7 @@ std::optional<std::uint64_t> Inbox::firstWaiting(const InboundFrame& frame) {
   return query.next() ? std::optional(query.as<std::uint64_t>(0)) : std::nullopt;
 }
 
-std::optional<FrameResult> Inbox::wordOn(const InboundIdentity& frame) {
+std::optional<FrameResult> Inbox::resultOf(const InboundIdentity& frame) {
   FrameResult word;
   if (size() > 0) {
     Query query(selectWaiting_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
@@ -169,8 +164,9 @@ InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
     if (!query.next()) {
       return reply;
     }
-    const std::int64_t owner = query.integer(19);
-    reply.dueAt = query.instant(20);
+    Columns columns(query);
+    const auto owner = columns.next<std::int64_t>();
+    columns >> reply.dueAt;
     if (owner != 0 && owner != context_.owner) {
       reply.kind = InboxClaim::Kind::busy;
       return reply;
@@ -180,7 +176,7 @@ InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
       reply.kind = InboxClaim::Kind::notDue;
       return reply;
     }
-    reply.row = readRow(query);
+    reply.row = readRow(columns);
   }
   Query(claim_, key, context_.owner).run();
   ++reply.row.starts;
@@ -241,4 +237,4 @@ void Inbox::purge(std::size_t limit) {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -10,99 +10,36 @@
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbound_options.hpp"
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/sqlite/inbound/inbound_marks.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
-/// A row of the inbox, by its key: in the order of acceptance.
-using InboxKey = std::int64_t;
-
-/// What a runner keeps in memory of a waiting row.
-struct InboxPlace {
-  InboxKey key = 0;
-  /// Rows of one lane run one after the other, in key order. A frame outside any session has a lane of its own.
-  std::string lane;
-};
-
-/// A claimed row.
-struct InboxRow {
-  InboxKey key = 0;
-  /// The number of this claim: what guards its completion.
-  std::uint32_t starts = 0;
-  /// Charged runs so far.
-  std::uint32_t retryCount = 0;
-  /// Its handler deferred it; otherwise it waits behind such a frame and its handler has not seen it.
-  bool deferred = false;
-  WallTime acceptedAt;
-  InboundFrame frame;
-};
-
-/// The answer to a claim.
-struct InboxClaim {
-  enum class Kind : std::uint8_t {
-    taken,
-    /// Another process has completed it.
-    gone,
-    /// A live process runs it.
-    busy,
-    notDue,
-  };
-  Kind kind = Kind::gone;
-  /// For `notDue`.
-  WallTime dueAt;
-  /// For `taken`.
-  InboxRow row;
-};
-
-/// Inbound frames that wait for their handler, and the last words on those that were worked on. Whoever runs a row owns
-/// it, and a dead owner's rows are free again.
-///
 /// All in a transaction. Thread-safety: none.
-class Inbox {
+class Inbox final : public store::Inbox {
 public:
-  explicit Inbox(Context& context);
+  Inbox(Context& context, InboundMarks& marks);
 
-  /// O(1), without a statement: what spares an agent that never defers all further questions.
-  [[nodiscard]] std::uint64_t size();
-  /// Whether there is no room for a frame of this sender.
-  [[nodiscard]] bool isFull(const InboundFrame& frame, const DeferredOptions& limits);
-
-  // --- Receiving.
-
-  /// Keeps an accepted frame. Nothing happens when it waits already.
-  void add(const InboundFrame& frame, bool deferred);
-  /// The lowest sequence of the frame's session that waits.
-  [[nodiscard]] std::optional<std::uint64_t> firstWaiting(const InboundFrame& frame);
-  /// What to tell of a duplicate: `defer` while it waits, or the last word that was kept. Nothing: a plain `ack`.
-  [[nodiscard]] std::optional<FrameResult> wordOn(const InboundIdentity& frame);
-
-  /// A frame that was accepted and still waits: whether this is it (`duplicate`), or another one under its number or
-  /// id.
-  [[nodiscard]] Admission compare(const InboundIdentity& frame);
-
-  // --- Running.
-
-  /// Up to `limit` rows behind `after`.
-  [[nodiscard]] std::vector<InboxPlace> rowsAfter(InboxKey after, std::size_t limit);
-  /// `waitMax`: nothing was told to wait longer; what is due later than that was written by a clock that has been set
-  /// back since, and is due.
-  [[nodiscard]] InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax);
-  /// Whether that claim is still this store's.
-  [[nodiscard]] bool holds(InboxKey key, std::uint32_t starts);
-  /// Its handler saw it and deferred it.
-  void markDeferred(InboxKey key);
-  /// Its handler is done: the row goes, and the word stays for `retention` where it says more than `ack`.
-  void finish(const InboxRow& row, const FrameResult& word, std::chrono::milliseconds retention);
-  /// A charged run failed: free again from `dueAt` on.
-  void retry(InboxKey key, WallTime dueAt, std::string_view error);
-  /// Free again at once, without a charge.
-  void release(InboxKey key);
-
-  /// Deletes up to `limit` words whose time is over.
-  void purge(std::size_t limit);
+  [[nodiscard]] std::uint64_t size() override;
+  [[nodiscard]] bool isFull(const InboundFrame& frame, const DeferredOptions& limits) override;
+  [[nodiscard]] std::optional<InboundLimit> limitReached(const InboundFrame& frame,
+                                                         const InboundOptions& limits) override;
+  void add(const InboundFrame& frame, bool deferred) override;
+  [[nodiscard]] std::optional<std::uint64_t> firstWaiting(const InboundFrame& frame) override;
+  [[nodiscard]] std::optional<FrameResult> resultOf(const InboundIdentity& frame) override;
+  [[nodiscard]] Admission compare(const InboundIdentity& frame) override;
+  [[nodiscard]] std::vector<InboxPlace> rowsAfter(InboxKey after, std::size_t limit) override;
+  [[nodiscard]] InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax) override;
+  [[nodiscard]] bool holds(InboxKey key, std::uint32_t starts) override;
+  void markDeferred(InboxKey key) override;
+  void finish(const InboxRow& row, const FrameResult& word, std::chrono::milliseconds retention) override;
+  void retry(InboxKey key, WallTime dueAt, std::string_view error) override;
+  void release(InboxKey key) override;
+  void purge(std::size_t limit) override;
 
 private:
   Context& context_;
+  InboundMarks& marks_;
   Statement insert_;
   Statement selectFirst_;
   Statement selectWaiting_;
@@ -122,4 +59,4 @@ private:
   Statement purge_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

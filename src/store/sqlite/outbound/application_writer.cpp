@@ -8,12 +8,12 @@
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
-#include "store/sqlite/outbound/idempotency_keys.hpp"
+#include "store/sqlite/outbound/enqueue_steps.hpp"
 #include "store/sqlite/outbound/outbox_rows.hpp"
 #include "store/sqlite/peers/peers.hpp"
 #include "store/sqlite/schema/schema.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr int kSqliteAutocheckpointPages = 1'000;
@@ -37,20 +37,36 @@ sqlite3* accept(SQLite::Database& connection, const OutboxOptions& options) {
 
 }  // namespace
 
-struct ApplicationWriter::Body {
-  Body(SQLite::Database& connection, const OutboxOptions& givenOptions, std::function<void()> givenCommitted)
+// What the steps of an enqueue work with; made before them.
+struct ApplicationTables {
+  ApplicationTables(SQLite::Database& connection, const OutboxOptions& givenOptions)
       : handle(accept(connection, givenOptions)),
         options(givenOptions),
         clock(options.clock ? options.clock : systemClock()),
         random(options.random ? options.random : systemRandom()),
-        committed(std::move(givenCommitted)),
         rows(handle, options.tablePrefix),
-        keys(handle, options.tablePrefix, options.idempotencyRetention),
         counters(handle, options.tablePrefix),
         states(handle, options.tablePrefix),
-        tails(handle, options.tablePrefix, counters, states),
+        lazyRows(handle, options.tablePrefix, counters, states) {}
+
+  sqlite3* const handle;
+  const OutboxOptions options;
+  const std::shared_ptr<Clock> clock;
+  const std::shared_ptr<Random> random;
+  OutboxRows rows;
+  Counters counters;
+  SessionStates states;
+  LazySessionRows lazyRows;
+};
+
+// Nothing is remembered between two calls: the caller's transaction may be rolled back at any time.
+struct ApplicationWriter::Body final : private ApplicationTables, private EnqueueSteps {
+  Body(SQLite::Database& connection, const OutboxOptions& givenOptions, std::function<void()> givenCommitted)
+      : ApplicationTables(connection, givenOptions),
+        EnqueueSteps(handle, options, *clock, *random, rows, counters, lazyRows),
+        committed(std::move(givenCommitted)),
         selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
-        // Looks at no more than that: behind more dead letters, what the gauges say is believed.
+        // Looks at no more than that: behind more dead letters, the gauges are believed.
         selectAny(handle,
                   "SELECT count(*)=256 OR coalesce(sum(state IN (0,2)),0)>0 FROM (SELECT state FROM #outbox WHERE "
                   "id>=(SELECT oldest_key FROM #counters) ORDER BY id LIMIT 256)",
@@ -71,7 +87,7 @@ struct ApplicationWriter::Body {
     // cache: see `Connection`.
     execute(handle, "PRAGMA cache_spill=OFF");
   }
-  ~Body() {
+  ~Body() override {
     sqlite3_wal_autocheckpoint(handle, kSqliteAutocheckpointPages);
     // Fails only where SQLite has no memory left; the connection then goes on not to spill.
     sqlite3_exec(handle, ("PRAGMA cache_spill=" + spill).c_str(), nullptr, nullptr, nullptr);
@@ -87,22 +103,19 @@ struct ApplicationWriter::Body {
     return SQLITE_OK;
   }
 
-  EnqueueReceipt store(const Frame& frame, delivery::PeerKey peer);
-  [[nodiscard]] bool isEmpty();
+  EnqueueReceipt enqueue(const Frame& frame);
+
+private:
+  void beforeChange(const Frame& frame) override;
+  [[nodiscard]] bool isNoneLive() override;
+  [[nodiscard]] SessionTail& tailOf(const SessionName& session, std::uint8_t priority) override;
+  void insert(NewRow&& row, const Frame& frame) override;
   void undo() noexcept;
 
-  sqlite3* const handle;
-  const OutboxOptions options;
-  const std::shared_ptr<Clock> clock;
-  const std::shared_ptr<Random> random;
   const std::function<void()> committed;
   std::map<std::string, delivery::PeerKey, std::less<>> peers;
-  OutboxRows rows;
-  IdempotencyKeys keys;
-  Counters counters;
-  SessionStates states;
-  LazySessionRows tails;
-  UuidGenerator uuids;
+  // Of the enqueue that is under way.
+  SessionTail tail;
   Statement selectPeer;
   Statement selectAny;
   Statement savepoint;
@@ -119,81 +132,53 @@ ApplicationWriter::ApplicationWriter(SQLite::Database& connection, const OutboxO
 ApplicationWriter::~ApplicationWriter() = default;
 
 EnqueueReceipt ApplicationWriter::enqueue(const Frame& frame) {
-  if (sqlite3_get_autocommit(body_->handle) != 0) {
+  return body_->enqueue(frame);
+}
+
+EnqueueReceipt ApplicationWriter::Body::enqueue(const Frame& frame) {
+  if (sqlite3_get_autocommit(handle) != 0) {
     throw Error(Errc::noTransaction, "enqueue needs the caller's transaction");
   }
-  const auto peer = body_->peers.find(frame.peer);
-  if (auto refusal = refuseFrame(frame, peer != body_->peers.end(), body_->options)) {
-    return *refusal;
-  }
-  Query(body_->savepoint).run();
+  const auto peer = peers.find(frame.peer);
+  Query(savepoint).run();
   try {
-    EnqueueReceipt receipt = body_->store(frame, peer->second);
-    if (!receipt.isNew()) {
-      Query(body_->rollbackTo).run();
+    EnqueueReceipt receipt = run(frame, peer == peers.end() ? std::nullopt : std::optional(peer->second));
+    if (receipt.isNew()) {
+      lazyRows.flushAll();
+      states.flush();
+      counters.flushAll();
+    } else {
+      Query(rollbackTo).run();
     }
-    Query(body_->release).run();
+    Query(release).run();
     return receipt;
   } catch (...) {
-    body_->undo();
+    undo();
     throw;
   }
 }
 
-// The same steps as the store's own enqueue, with nothing remembered between calls: the caller's transaction may be
-// rolled back behind our back.
-EnqueueReceipt ApplicationWriter::Body::store(const Frame& frame, delivery::PeerKey peer) {
-  const WallTime now = clock->wallNow();
-  if (auto repetition = keys.find(frame.idempotencyKey, now)) {
-    return *repetition;
-  }
-  if (auto repetition = rows.repetitionOf(frame)) {
-    return *repetition;
-  }
+void ApplicationWriter::Body::beforeChange(const Frame& /*frame*/) {
+  forgetExcess();
   counters.forget();
   states.forget();
-  tails.forget();
-  tails.catchUp();
-  const std::vector<Supersedable> leaving = rows.supersedable(peer, frame);
-  if (auto refusal = refuseFull(frame, counters.live(), counters.liveBytes(), leaving, options);
-      refusal && !isEmpty()) {
-    return *refusal;
-  }
-  const SessionName name(peer, frame);
-  const auto known = rows.findSession(name);
-  const SessionTail before = known ? *known : rows.insertSession(name, frame.priority);
-  const SessionTail tail = before.next(frame.priority);
-  const delivery::MessageKey key = counters.value(Counter::lastKey) + 1;
-  const MessageId id = messageIdFor(frame, uuids, *random, now, key);
-  EnqueueReceipt receipt{EnqueueStatus::stored, id.text, tail.lastSequence, {}};
-  const NewRow row(key, frame, id, tail, now);
-  rows.insert({&row, 1});
-  for (const Supersedable& message : leaving) {
-    rows.supersede(message);
-    counters.leave(message.session, MessageState::pending, 1, message.bytes);
-    counters.add(Counter::superseded, 1);
-    receipt.supersededId = message.messageId;
-  }
-  keys.remember(frame.idempotencyKey, receipt, now);
-  counters.append(peer, static_cast<std::int64_t>(frame.data.size()));
-  if (tail.unordered) {
-    counters.addLive(tail.key);
-  } else {
-    tails.append(tail.key, tail.lastSequence, key);
-    if (tail.priority != before.priority) {
-      rows.updatePriority(tail);
-    }
-  }
-  tails.writeAll();
-  states.flush();
-  counters.writeAll();
-  return receipt;
+  lazyRows.begun(true);
 }
 
 // Foreign statements may leave gauges that say otherwise, which the store counts anew when it next writes.
-bool ApplicationWriter::Body::isEmpty() {
+bool ApplicationWriter::Body::isNoneLive() {
   Query query(selectAny);
   return !query.next() || query.integer(0) == 0;
+}
+
+SessionTail& ApplicationWriter::Body::tailOf(const SessionName& session, std::uint8_t priority) {
+  const auto known = rows.findSession(session);
+  tail = known ? *known : rows.insertSession(session, priority);
+  return tail;
+}
+
+void ApplicationWriter::Body::insert(NewRow&& row, const Frame& /*frame*/) {
+  rows.insert({&row, 1});
 }
 
 void ApplicationWriter::Body::undo() noexcept {
@@ -206,4 +191,4 @@ void ApplicationWriter::Body::undo() noexcept {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

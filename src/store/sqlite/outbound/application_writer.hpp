@@ -11,7 +11,7 @@ namespace SQLite {
 class Database;
 }
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Enqueues on a connection and in a transaction that are not ours: no caches, counters updated row by row.
 ///
@@ -31,4 +31,4 @@ private:
   std::unique_ptr<Body> body_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

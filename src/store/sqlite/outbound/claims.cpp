@@ -9,7 +9,7 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // No delay is longer, not even one that a peer asks for, unless it was chosen so and is marked as firm. What is due
@@ -42,12 +42,13 @@ Claims::Claims(Context& context)
                                      "FROM #sessions WHERE id=?1")),
       isOurs_(context.prepare(numberHolder())),
       selectRow_(context.prepare(
-          "SELECT state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,type,"
-          "traceparent,correlation_id,data,not_before_ms,session_id,id_rest FROM #outbox WHERE id=?1")),
+          "SELECT state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,id_rest,type,"
+          "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
       claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")) {}
 
 ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
                          std::uint64_t bytesMax) {
+  context_.gathered.flush();
   ClaimReply reply;
   reply.sessions.reserve(sessions.size());
   const Look look{.now = context_.clock.wallNow(), .recalls = recalls, .bytesMax = bytesMax};
@@ -79,9 +80,9 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look
   claimed.previousSequence = state.previousSequence;
   claimed.confirmedSequence = state.confirmedSequence;
   claimed.priority = session->priority;
-  // The rows that were put back may have been told since this was decided: only what the claim knew of counts.
-  const bool isUntold = session->recall > std::min(look.recalls, context_.recallsTold);
-  if (context_.inFlight.sessions.isForeign(wanted.session) || isUntold) {
+  // The rows that were put back may have been discovered since this was decided: only what the claim knew of counts.
+  const bool isUndiscovered = session->recall > std::min(look.recalls, context_.recallsDiscovered);
+  if (context_.inFlight.sessions.isForeign(wanted.session) || isUndiscovered) {
     claimed.status = delivery::ClaimStatus::busy;
   } else if (session->isHalted) {
     claimed.status = delivery::ClaimStatus::halted;
@@ -127,12 +128,8 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
     return nullptr;
   }
   SessionRow row;
-  row.name = query.text(0);
-  row.priority = query.as<std::uint8_t>(1);
-  row.isHalted = query.integer(2) != 0;
-  row.recall = query.integer(3);
-  row.peer = query.integer(4);
-  row.isLane = query.integer(5) != 0;
+  Columns columns(query);
+  columns >> row.name >> row.priority >> row.isHalted >> row.recall >> row.peer >> row.isUnordered;
   return &context_.claimCache.keep(key, std::move(row));
 }
 
@@ -140,7 +137,7 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
 // only where the number was never given away.
 bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame) {
   if (frame.id.empty()) {
-    return frame.sequence <= context_.tails.lastSequence(session, context_.states.of(session).lastSequence);
+    return frame.sequence <= context_.lazyRows.lastSequence(session, context_.states.of(session).lastSequence);
   }
   return Query(isOurs_, frame.id, session, frame.sequence).next();
 }
@@ -172,7 +169,7 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
     return;
   }
   if (context_.inFlight.rows.isForeign(key)) {
-    // Its owner lives, or it would have been buried: never robbed, whatever is known of the session.
+    // Its owner lives, or its claims would have been released: never robbed, whatever is known of the session.
     session.status = delivery::ClaimStatus::busy;
     return;
   }
@@ -222,31 +219,25 @@ std::optional<OutboxRow> Claims::read(delivery::MessageKey key) {
     return std::nullopt;
   }
   OutboxRow row;
-  row.state = query.as<MessageState>(0);
-  row.frame.sequence = query.as<std::uint64_t>(1);
-  row.attempt = query.as<std::uint32_t>(2);
-  row.frame.retryCount = query.as<std::uint32_t>(3);
-  row.frame.enqueuedAt = query.instant(4);
-  row.dueAt = query.instant(5);
-  row.frame.expiresAt = query.optionalInstant(6);
-  row.frame.messageId = query.isNull(7) ? messageIdOf(key, row.frame.enqueuedAt, query.integer(14)) : query.text(7);
-  row.frame.type = query.text(8);
-  row.frame.traceparent = query.text(9);
-  row.frame.correlationId = query.text(10);
-  row.frame.data = query.text(11);
-  row.notBefore = query.optionalInstant(12);
-  row.session = query.integer(13);
+  OutboundFrame& frame = row.frame;
+  std::optional<std::string> messageId;
+  std::optional<std::int64_t> idRest;
+  Columns columns(query);
+  columns >> row.state >> frame.sequence >> row.attempt >> frame.retryCount >> frame.enqueuedAt >> row.dueAt >>
+      frame.expiresAt >> messageId >> idRest >> frame.type >> frame.traceparent >> frame.correlationId >> frame.data >>
+      row.notBefore >> row.session;
+  frame.messageId = messageId ? *std::move(messageId) : messageIdOf(key, frame.enqueuedAt, idRest.value_or(0));
   return row;
 }
 
-void Claims::release(std::span<const delivery::SessionRelease> releases) {
+void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {
   for (const delivery::SessionRelease& released : releases) {
     if (context_.inFlight.sessions.holds(released.session)) {
       SessionState& state = context_.states.change(released.session);
       const bool isRecalled =
           released.recalls < context_.recallsMade && sessionOf(released.session)->recall > released.recalls;
       // What was enqueued and settled rides in the one write of the state.
-      context_.tails.moveInto(released.session, state);
+      context_.lazyRows.moveInto(released.session, state);
       state.dueAt = released.dueAt;
       state.isFirm = released.isFirm;
       if (!isRecalled) {
@@ -263,4 +254,4 @@ void Claims::release(std::span<const delivery::SessionRelease> releases) {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,20 +5,20 @@
 #include <span>
 
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Takes sessions and their head rows for this owner, and gives sessions back.
 ///
 /// All in a transaction. Thread-safety: none.
-class Claims {
+class Claims final : public store::Claims {
 public:
   explicit Claims(Context& context);
 
-  /// `recalls` and `bytesMax`: see `delivery::Actions::Claim`.
-  ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls, std::uint64_t bytesMax);
-  void release(std::span<const delivery::SessionRelease> releases);
+  ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
+                   std::uint64_t bytesMax) override;
+  void endClaims(std::span<const delivery::SessionRelease> releases) override;
 
 private:
   // Of one claim.
@@ -44,4 +44,4 @@ private:
   Statement claimAgain_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,7 +5,7 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 using delivery::Next;
 using delivery::Transition;
@@ -27,6 +27,7 @@ DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Hol
 HandChange DeadLetters::change(std::string_view messageId, Transition transition, std::string_view reason) {
   HandChange made;
   Place place{};
+  context_.gathered.flush();
   context_.inFlight.claims.flush();
   {
     Query query(locate_, messageId);
@@ -58,6 +59,7 @@ HandChange DeadLetters::change(std::string_view messageId, Transition transition
 }
 
 SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transition, std::size_t looks) {
+  context_.gathered.flush();
   SliceReport report;
   report.next = slice;
   if (slice.until == 0) {
@@ -92,7 +94,7 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
 }
 
 std::uint64_t DeadLetters::redrive(const Place& place) {
-  holds_.release(place.session, place.key);
+  holds_.endBlock(place.session, place.key);
   return outbox_.redrive({.key = place.key,
                           .session = place.session,
                           .peer = place.peer,
@@ -103,7 +105,7 @@ std::uint64_t DeadLetters::redrive(const Place& place) {
 std::optional<SettledMessage> DeadLetters::settle(const Place& place, MessageState from, Transition transition,
                                                   std::string_view reason) {
   if (transition == Transition::discard) {
-    holds_.release(place.session, place.key);
+    holds_.endBlock(place.session, place.key);
   }
   delivery::Settlement settlement;
   settlement.key = place.key;
@@ -128,4 +130,4 @@ WallTime failedBefore(const DeadLetterFilter& filter, WallTime now) {
   return filter.olderThan.count() > 0 ? now - filter.olderThan : WallTime::max();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

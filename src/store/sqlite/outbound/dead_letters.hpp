@@ -11,51 +11,19 @@
 #include "store/sqlite/outbound/outbox.hpp"
 #include "store/sqlite/outbound/settles.hpp"
 #include "store/sqlite/peers/holds.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
-/// Which dead letters to look at next, and which of those to change.
-struct DeadLetterSlice {
-  DeadLetterFilter filter;
-  /// Above this key.
-  delivery::MessageKey after = 0;
-  /// Up to this key; 0: the highest there is.
-  delivery::MessageKey until = 0;
-};
-
-/// What came of one slice.
-struct SliceReport {
-  std::uint64_t changed = 0;
-  /// The slice that follows.
-  DeadLetterSlice next;
-  /// False: there is none.
-  bool more = false;
-};
-
-/// A change by hand, with what its event needs.
-struct HandChange {
-  ChangeReceipt receipt;
-  SettledMessage message;
-  std::string peer;
-  std::string session;
-  /// As it was stored.
-  std::string reason;
-  std::string lastError;
-};
-
-/// The operator's changes: redrive and discard of dead letters, and making them.
-///
-/// All in a transaction, which must be durable for a redrive: a sequence that a power cut takes back after the peer has
-/// seen it would make the next message with that number a duplicate. Thread-safety: none.
-class DeadLetters {
+/// All in a transaction. Thread-safety: none.
+class DeadLetters final : public store::DeadLetters {
 public:
   DeadLetters(Context& context, Outbox& outbox, Settles& settles, Holds& holds);
 
-  /// `redrive`, `discard` or `fail` of the message with this id.
-  [[nodiscard]] HandChange change(std::string_view messageId, delivery::Transition transition, std::string_view reason);
-  /// `redrive` or `discard` of those that the slice chooses among the next `looks` dead letters.
-  [[nodiscard]] SliceReport change(const DeadLetterSlice& slice, delivery::Transition transition, std::size_t looks);
+  [[nodiscard]] HandChange change(std::string_view messageId, delivery::Transition transition,
+                                  std::string_view reason) override;
+  [[nodiscard]] SliceReport change(const DeadLetterSlice& slice, delivery::Transition transition,
+                                   std::size_t looks) override;
 
 private:
   struct Place {
@@ -86,4 +54,4 @@ private:
 /// The instant at which a row must have failed to be chosen; the far future when any will do.
 [[nodiscard]] WallTime failedBefore(const DeadLetterFilter& filter, WallTime now);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

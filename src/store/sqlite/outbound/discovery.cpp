@@ -1,9 +1,10 @@
 #include "store/sqlite/outbound/discovery.hpp"
 
+#include <exception>
 #include <new>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Where nobody asks for rows (a manager that was not started), memory is not spent on them: they are in the file.
@@ -11,9 +12,10 @@ constexpr std::size_t kPublishedRowsMax = 100'000;
 
 }  // namespace
 
-Discovery::Discovery(Context& context, Transaction& transaction)
+Discovery::Discovery(Context& context, Transaction& transaction, Holds& holds)
     : context_(context),
       transaction_(transaction),
+      holds_(holds),
       scan_(context.prepare("SELECT id,session_id,state,due_at_ms FROM #outbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectSession_(context.prepare("SELECT s.peer_id,s.name,m.due_at_ms,s.priority,s.lane FROM #sessions AS s JOIN "
                                      "#session_states AS m ON m.session_id=s.id WHERE s.id=?1")) {}
@@ -34,29 +36,44 @@ void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
 }
 
 NewRows Discovery::take(std::size_t limit) {
+  NewRows found = takeRows(limit);
+  try {
+    // After the rows, so that no row is discovered without the holds that came before it.
+    if (hasScanned_) {
+      holds_.refresh();
+    }
+    found.holds = holds_.takeChanged();
+  } catch (const std::exception&) {
+    // The rows are taken; the next call takes the holds.
+    holds_.restart();
+  }
+  return found;
+}
+
+NewRows Discovery::takeRows(std::size_t limit) {
   NewRows found;
-  const delivery::MessageKey before = lastTold_;
+  const delivery::MessageKey before = lastTaken_;
   try {
     // Before the rows: a commit that came between is seen now and looked for once more. To ask the file would be two
     // locks for each commit of ours.
     const std::int64_t version = transaction_.seenVersion();
-    hasScanned_ = version != scannedVersion_ || !(published_.empty() || published_.front().key == lastTold_ + 1);
+    hasScanned_ = version != scannedVersion_ || !(published_.empty() || published_.front().key == lastTaken_ + 1);
     if (!hasScanned_) {
       takePublished(limit, found);
     } else {
       scan(limit, found);
       scannedVersion_ = found.more ? -1 : version;
     }
-    if (caughtUp_ && std::exchange(recallsHanded_, context_.recallsTold) != context_.recallsTold) {
-      found.recalls = context_.recallsTold;
+    if (caughtUp_ && std::exchange(recallsHanded_, context_.recallsDiscovered) != context_.recallsDiscovered) {
+      found.recalls = context_.recallsDiscovered;
     }
     return found;
   } catch (...) {
-    // What was found is lost with the exception: tell it again next time.
+    // What was found is lost with the exception: it is taken again next time.
     for (const delivery::SessionInfo& session : found.sessions) {
       sessions_.erase(session.key);
     }
-    lastTold_ = before;
+    lastTaken_ = before;
     rescan();
     throw;
   }
@@ -69,17 +86,18 @@ void Discovery::stop() noexcept {
 
 void Discovery::restart() noexcept {
   listening_ = true;
-  lastTold_ = 0;
+  lastTaken_ = 0;
   recallsHanded_ = 0;
   caughtUp_ = false;
   sessions_.clear();
   rescan();
+  holds_.restart();
 }
 
 // Sessions that are known stay known.
-void Discovery::retell(std::int64_t recalls) noexcept {
+void Discovery::startOver(std::int64_t recalls) noexcept {
   recalls_ = recalls;
-  lastTold_ = 0;
+  lastTaken_ = 0;
   caughtUp_ = false;
   rescan();
 }
@@ -91,12 +109,12 @@ const std::string& Discovery::sessionName(delivery::SessionKey key) const {
 }
 
 void Discovery::takePublished(std::size_t limit, NewRows& found) {
-  while (!published_.empty() && found.rows.size() < limit && published_.front().key == lastTold_ + 1) {
+  while (!published_.empty() && found.rows.size() < limit && published_.front().key == lastTaken_ + 1) {
     const delivery::RowSeen row = published_.front();
     introduce(row.session, found);
     found.rows.push_back(row);
     published_.pop_front();
-    lastTold_ = row.key;
+    lastTaken_ = row.key;
   }
   found.more = !published_.empty();
 }
@@ -104,8 +122,8 @@ void Discovery::takePublished(std::size_t limit, NewRows& found) {
 void Discovery::scan(std::size_t limit, NewRows& found) {
   std::size_t examined = 0;
   std::unordered_map<delivery::SessionKey, std::uint8_t> priorities;
-  delivery::MessageKey last = lastTold_;
-  Query query(scan_, lastTold_, limit);
+  delivery::MessageKey last = lastTaken_;
+  Query query(scan_, lastTaken_, limit);
   for (; query.next(); ++examined) {
     last = query.integer(0);
     delivery::RowSeen row{last, query.integer(1), query.as<MessageState>(2), query.instant(3), {}};
@@ -122,13 +140,13 @@ void Discovery::scan(std::size_t limit, NewRows& found) {
     }
     found.rows.push_back(row);
   }
-  lastTold_ = last;
+  lastTaken_ = last;
   found.more = examined == limit;
   if (!found.more) {
     caughtUp_ = true;
-    context_.recallsTold = recalls_;
+    context_.recallsDiscovered = recalls_;
   }
-  while (!published_.empty() && published_.front().key <= lastTold_) {
+  while (!published_.empty() && published_.front().key <= lastTaken_) {
     published_.pop_front();
   }
 }
@@ -148,7 +166,7 @@ bool Discovery::introduce(delivery::SessionKey key, NewRows& found) {
                                                                                           .peer = row->peer,
                                                                                           .dueAt = state->dueAt,
                                                                                           .priority = row->priority,
-                                                                                          .unordered = row->isLane,
+                                                                                          .unordered = row->isUnordered,
                                                                                           .name = row->name}
                                                                   : read(key);
   sessions_.emplace(key, info.name);
@@ -180,4 +198,4 @@ std::uint8_t Discovery::priorityOf(delivery::SessionKey key,
   return place->second;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

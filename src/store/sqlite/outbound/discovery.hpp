@@ -7,33 +7,30 @@
 
 #include "sqlite/transaction.hpp"
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/sqlite/peers/holds.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
-/// Finds the rows that the machine has not been told of. Keys grow in commit order and are never used twice, so what is
-/// new is what is above the last key told: own commits are told from memory, those of others are read.
+/// Finds the rows that the machine does not know yet. Keys grow in commit order and are never used twice, so what is
+/// new is above the last key taken: rows of own commits come from memory, those of others are read.
 ///
 /// Between transactions. Thread-safety: none.
-class Discovery {
+class Discovery final : public store::Discovery {
 public:
-  Discovery(Context& context, Transaction& transaction);
+  Discovery(Context& context, Transaction& transaction, Holds& holds);
 
   /// Rows of an own commit, in key order.
   void publish(const std::vector<delivery::RowSeen>& rows) noexcept;
-  /// Of others' commits, those before the last transaction's begin are sure to be looked for.
-  [[nodiscard]] NewRows take(std::size_t limit);
-  /// Whether the last `take` read the file, others' rows among them.
-  [[nodiscard]] bool hasScanned() const noexcept { return hasScanned_; }
-  /// Nobody asks for now: own commits are not kept.
-  void stop() noexcept;
-  /// Everything live is told anew.
-  void restart() noexcept;
-  /// The same for those who are told already: old rows were put back, for the `recalls`th time.
-  void retell(std::int64_t recalls) noexcept;
-  [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const;
+  [[nodiscard]] NewRows take(std::size_t limit) override;
+  void stop() noexcept override;
+  void restart() noexcept override;
+  /// All live rows are taken anew, of sessions that stay known: old rows were put back, for the `recalls`th time.
+  void startOver(std::int64_t recalls) noexcept;
+  [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const override;
 
 private:
+  [[nodiscard]] NewRows takeRows(std::size_t limit);
   void takePublished(std::size_t limit, NewRows& found);
   void scan(std::size_t limit, NewRows& found);
   void rescan() noexcept;
@@ -46,21 +43,23 @@ private:
 
   Context& context_;
   Transaction& transaction_;
+  Holds& holds_;
   Statement scan_;
   Statement selectSession_;
-  delivery::MessageKey lastTold_ = 0;
-  // The file's version up to which everything committed by others has been told; -1: nothing has.
+  delivery::MessageKey lastTaken_ = 0;
+  // The file's version up to which everything committed by others has been taken; -1: nothing has.
   std::int64_t scannedVersion_ = -1;
-  // See `Context::recallsTold`: what it will be when the backlog has been told.
+  // See `Context::recallsDiscovered`: what it will be when the backlog has been taken.
   std::int64_t recalls_ = 0;
   // The last that was handed out, since the last restart.
   std::int64_t recallsHanded_ = 0;
+  // The last call read the file, others' rows among them.
   bool hasScanned_ = false;
   bool listening_ = true;
-  // The backlog has been told.
+  // The backlog has been taken.
   bool caughtUp_ = false;
   std::deque<delivery::RowSeen> published_;
   std::unordered_map<delivery::SessionKey, std::string> sessions_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -7,7 +7,7 @@
 
 #include "store/sqlite/outbound/message_ids.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::size_t kPurgedPerKey = 2;
@@ -77,4 +77,4 @@ bool IdempotencyKeys::inOutbox(std::string_view messageId) {
   return Query(inOutbox_, messageId).next();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

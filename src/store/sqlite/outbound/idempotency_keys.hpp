@@ -8,7 +8,7 @@
 #include "ackbox/receipt.hpp"
 #include "sqlite/statement.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Which idempotency keys have been used, and by which message. Touched only by enqueues that have a key.
 ///
@@ -36,4 +36,4 @@ private:
   Statement inOutbox_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -3,7 +3,7 @@
 #include "sqlite/statement.hpp"
 #include "store/sqlite/schema/uuid.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // A rest is, from its lowest bit: the random bits, the counter, and the milliseconds that the id is ahead of its row,
@@ -52,4 +52,4 @@ std::string keyOfMessage() {
       .append("=?1 UNION ALL SELECT id FROM #outbox INDEXED BY #outbox_named WHERE message_id=?1)");
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

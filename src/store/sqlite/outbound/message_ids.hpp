@@ -11,7 +11,7 @@
 #include "delivery/types.hpp"
 #include "store/sqlite/schema/uuid.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 // How a row keeps its message's id, and how a message is found by it. An id of our own making ends in the key of its
 // row and begins with the instant of its enqueue (`UuidGenerator`): the row itself is the index, and keeps of the id
@@ -40,4 +40,4 @@ inline constexpr std::string_view kMessageId =
 /// SQL: the key of the message whose id is ?1; NULL: there is none.
 [[nodiscard]] std::string keyOfMessage();
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

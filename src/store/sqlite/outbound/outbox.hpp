@@ -1,25 +1,28 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/outbound/idempotency_keys.hpp"
-#include "store/sqlite/outbound/outbox_rows.hpp"
+#include "store/sqlite/outbound/discovery.hpp"
+#include "store/sqlite/outbound/enqueue_steps.hpp"
 #include "store/sqlite/peers/peers.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
-/// Enqueues on the store's own connection: keeps the sessions' tails in memory and writes each once per commit.
+/// Enqueues on the store's own connection: keeps the sessions' tails in memory, and hands the rows of a commit over to
+/// discovery.
 ///
-/// All in a transaction. Thread-safety: none.
-class Outbox {
+/// All in a transaction but `takeSuperseded`. Thread-safety: none.
+class Outbox final : public store::Outbox, public WriteBack, private EnqueueSteps {
 public:
-  Outbox(Context& context, const Peers& peers);
+  Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery& discovery);
 
-  EnqueueReceipt enqueue(const Frame& frame);
+  EnqueueReceipt enqueue(const Frame& frame) override;
 
   /// A dead letter, and where it stood.
   struct Redrive {
@@ -33,49 +36,55 @@ public:
   /// Puts a dead letter at its session's tail, as a new row with a new sequence. Returns the sequence.
   std::uint64_t redrive(const Redrive& letter);
 
-  /// Rows stored since the last `forgetAfter`, in key order.
-  [[nodiscard]] const std::vector<delivery::RowSeen>& stored() const noexcept { return stored_; }
-  /// Messages that were taken away for others since the last `takeSuperseded` or `forget`.
-  [[nodiscard]] const std::vector<SupersededMessage>& superseded() const noexcept { return superseded_; }
-  [[nodiscard]] std::vector<SupersededMessage> takeSuperseded();
-  /// A nested scope, or all, was undone or is committed: only the first so many remain.
-  void forgetAfter(std::size_t storedCount, std::size_t supersededCount);
+  [[nodiscard]] std::vector<SupersededMessage> takeSuperseded() override;
 
-  /// Writes the rows that have gathered. Before anything else that looks at the outbox's rows, the commit and a
-  /// nested scope; an error is of any of the enqueues before.
-  void flush();
-  /// Forgets the sessions when they have become too many. Not before the transaction's last enqueue.
-  void forgetTooMany() noexcept;
-  /// The file may say otherwise by now: after a rollback, or another connection's commit.
-  void forgetSessions() noexcept;
+  /// Forgets the sessions when they have become too many.
+  void flush() override;
+  void committed() noexcept override;
+  void rolledBack() noexcept override;
+  void scopeBegun() override { scopes_.push_back({stored_.size(), superseded_.size()}); }
+  void scopeReleased() noexcept override { scopes_.pop_back(); }
+  void scopeUndone() noexcept override;
+  /// The sessions; not the rows that this transaction has stored.
+  void forget() noexcept override;
 
 private:
   struct NameHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>()(name); }
   };
-  using Lane = std::unordered_map<std::string, SessionTail, NameHash, std::equal_to<>>;
+  using Sessions = std::unordered_map<std::string, SessionTail, NameHash, std::equal_to<>>;
 
-  SessionTail& tailOf(const SessionName& session, std::uint8_t priority);
-  SessionTail begin(const SessionName& session, std::uint8_t priority);
-  void append(delivery::PeerKey peer, SessionTail& tail, const SessionTail& place, const delivery::RowSeen& row,
-              std::int64_t bytes);
-  [[nodiscard]] bool isSaidToBeFull();
-  void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);
+  /// How much of the two lists there was at some instant.
+  struct Mark {
+    std::size_t stored = 0;
+    std::size_t superseded = 0;
+  };
+
+  void beforeLook() override { context_.gathered.flush(); }
+  void beforeChange(const Frame& frame) override;
+  [[nodiscard]] bool isNoneLive() override;
+  [[nodiscard]] SessionTail& tailOf(const SessionName& session, std::uint8_t priority) override;
+  void insert(NewRow&& row, const Frame& frame) override;
+  void priorityChanged(const SessionTail& place) override;
+  void superseded(const Supersedable& message, const Frame& frame, const EnqueueReceipt& receipt) override;
+  [[nodiscard]] SessionTail beginSession(const SessionName& session, std::uint8_t priority);
+  void shrinkTo(const Mark& mark) noexcept;
 
   Context& context_;
   const Peers& peers_;
-  OutboxRows rows_;
-  IdempotencyKeys keys_;
+  OutboxRows& rows_;
+  Discovery& discovery_;
   Statement redrive_;
   Statement bytesOf_;
-  UuidGenerator uuids_;
-  std::unordered_map<delivery::PeerKey, Lane> lanes_;
+  std::unordered_map<delivery::PeerKey, Sessions> sessions_;
   std::size_t cached_ = 0;
-  // Not in the file yet.
-  std::vector<NewRow> gathered_;
+  // Of this transaction, in key order.
   std::vector<delivery::RowSeen> stored_;
+  // Those of committed transactions that nobody has asked for yet come first.
   std::vector<SupersededMessage> superseded_;
+  std::size_t supersededBefore_ = 0;
+  std::vector<Mark> scopes_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,7 +5,7 @@
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/session_states.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::size_t kSome = 4;
@@ -58,21 +58,22 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
       vacated_(connection, prefix) {}
 
 std::optional<SessionTail> OutboxRows::findSession(const SessionName& session) {
-  Query query(findSession_, session.peer, session.name, session.lane);
+  Query query(findSession_, session.peer, session.name, session.unorderedQueue);
   if (!query.next()) {
     return std::nullopt;
   }
   if (query.isNull(1)) {
     throwStateMissing(query.integer(0));
   }
-  return SessionTail{query.integer(0), query.as<std::uint64_t>(1), query.as<std::uint8_t>(2), session.lane != 0};
+  return SessionTail{query.integer(0), query.as<std::uint64_t>(1), query.as<std::uint8_t>(2),
+                     session.unorderedQueue != 0};
 }
 
 SessionTail OutboxRows::insertSession(const SessionName& session, std::uint8_t priority) {
-  Query(insertSession_, session.peer, session.name, session.lane, priority).run();
+  Query(insertSession_, session.peer, session.name, session.unorderedQueue, priority).run();
   const delivery::SessionKey key = sqlite3_last_insert_rowid(connection_);
   Query(insertState_, key).run();
-  return {key, 0, priority, session.lane != 0};
+  return {key, 0, priority, session.unorderedQueue != 0};
 }
 
 void OutboxRows::updatePriority(const SessionTail& tail) {
@@ -170,7 +171,7 @@ void OutboxRows::supersede(const Supersedable& message) {
 }
 
 void OutboxRows::vacate(delivery::MessageKey key) {
-  vacated_.leave(key, VacatedNumbers::Unless::untried);
+  vacated_.keep(key, VacatedNumbers::Unless::untried);
 }
 
 void OutboxRows::remove(delivery::MessageKey key) {
@@ -190,23 +191,23 @@ std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown, co
   return std::nullopt;
 }
 
-std::optional<EnqueueReceipt> refuseFull(const Frame& frame, std::uint64_t live, std::uint64_t liveBytes,
-                                         const std::vector<Supersedable>& leaving, const OutboxOptions& options) {
-  live -= std::min<std::uint64_t>(live, leaving.size());
+std::optional<EnqueueReceipt> refuseFull(const Frame& frame, Fill fill, const std::vector<Supersedable>& leaving,
+                                         const OutboxOptions& options) {
+  fill.rows -= std::min<std::uint64_t>(fill.rows, leaving.size());
   for (const Supersedable& message : leaving) {
-    liveBytes -= std::min(liveBytes, static_cast<std::uint64_t>(message.bytes));
+    fill.bytes -= std::min(fill.bytes, static_cast<std::uint64_t>(message.bytes));
   }
   const auto refuse = [&frame](const char* limit, std::uint64_t value) {
     return EnqueueReceipt{EnqueueStatus::queueFull, frame.id, 0,
                           std::string(limit) + " = " + std::to_string(value) + " is reached: try again later"};
   };
-  if (options.maxPending != 0 && live >= options.maxPending) {
+  if (options.maxPending != 0 && fill.rows >= options.maxPending) {
     return refuse("maxPending", options.maxPending);
   }
-  if (options.maxPendingBytes != 0 && liveBytes + frame.data.size() > options.maxPendingBytes) {
+  if (options.maxPendingBytes != 0 && fill.bytes + frame.data.size() > options.maxPendingBytes) {
     return refuse("maxPendingBytes", options.maxPendingBytes);
   }
   return std::nullopt;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

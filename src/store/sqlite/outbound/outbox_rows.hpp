@@ -17,28 +17,29 @@
 #include "store/sqlite/cache/claim_cache.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
+#include "store/types.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
-/// Where a session's row is found: by its name, or as a peer's lane of unordered messages of one priority.
+/// Where a session's row is found: by its name, or as a peer's queue of unordered messages of one priority.
 struct SessionName {
   delivery::PeerKey peer = 0;
   std::string_view name;
-  /// As the column: 0 for a session.
-  std::uint8_t lane = 0;
+  /// As the column `lane`: 0 for a session.
+  std::uint8_t unorderedQueue = 0;
 
-  /// The session, or the lane, that `frame` goes to.
+  /// The session, or the unordered queue, that `frame` goes to.
   SessionName(delivery::PeerKey peerKey, const Frame& frame)
       : peer(peerKey),
         name(frame.session),
-        lane(frame.session.empty() ? static_cast<std::uint8_t>(frame.priority + 1) : std::uint8_t{0}) {}
+        unorderedQueue(frame.session.empty() ? static_cast<std::uint8_t>(frame.priority + 1) : std::uint8_t{0}) {}
   SessionName(delivery::PeerKey peerKey, std::string_view sessionName) : peer(peerKey), name(sessionName) {}
 };
 
 /// A session as enqueues need it. For what its state may not say yet, see `LazySessionRows`.
 struct SessionTail {
   delivery::SessionKey key = 0;
-  /// Stays 0 in a lane.
+  /// Stays 0 in an unordered queue.
   std::uint64_t lastSequence = 0;
   std::uint8_t priority = kPriorityDefault;
   bool unordered = false;
@@ -130,9 +131,9 @@ private:
 [[nodiscard]] std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown,
                                                         const OutboxOptions& options);
 
-/// The refusal of a full queue, which `leaving` messages are about to leave.
-[[nodiscard]] std::optional<EnqueueReceipt> refuseFull(const Frame& frame, std::uint64_t live, std::uint64_t liveBytes,
+/// The refusal of a queue that is filled so far, and that the messages `leaving` are about to leave.
+[[nodiscard]] std::optional<EnqueueReceipt> refuseFull(const Frame& frame, Fill fill,
                                                        const std::vector<Supersedable>& leaving,
                                                        const OutboxOptions& options);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

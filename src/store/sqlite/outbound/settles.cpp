@@ -10,7 +10,7 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 using delivery::Next;
@@ -50,9 +50,10 @@ bool isSettle(Transition transition) {
 
 }  // namespace
 
-Settles::Settles(Context& context, Holds& holds)
+Settles::Settles(Context& context, Holds& holds, PeerResets& peerResets)
     : context_(context),
       holds_(holds),
+      peerResets_(peerResets),
       vacated_(context.connection.handle(), context.connection.prefix()),
       // Asked for before the change, in the same transaction: RETURNING makes a table of its own for each row, which
       // costs three times the rest of a settle.
@@ -84,6 +85,7 @@ Settles::Settles(Context& context, Holds& holds)
 std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settlement> settlements) {
   std::vector<std::optional<SettledMessage>> settled;
   settled.reserve(settlements.size());
+  context_.gathered.flush();
   for (const Settlement& settlement : settlements) {
     settled.push_back(apply(settlement, true));
     if (!settled.back()) {
@@ -91,6 +93,10 @@ std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settl
     }
   }
   removeKnown();
+  if (!returned_.empty()) {
+    // The machine, which has decided what comes next, takes them for settled.
+    peerResets_.recall(std::exchange(returned_, {}));
+  }
   return settled;
 }
 
@@ -107,9 +113,9 @@ bool Settles::isInState(const Settlement& settlement, bool isOwn) {
   }
 }
 
-// The answer came from before the peer forgot: what it says of the row is forgotten, too.
+// The answer came from before the peer's reset: the peer has lost what the answer says of the row.
 bool Settles::isForgotten(const Settlement& settlement, delivery::SessionKey session) {
-  if (settlement.recalls >= context_.recallsMade ||
+  if (settlement.isAfterReset || settlement.recalls >= context_.recallsMade ||
       (settlement.transition != Transition::ack && settlement.transition != Transition::defer)) {
     return false;
   }
@@ -164,8 +170,8 @@ void Settles::noteProof(const Settlement& settlement, Next next, const RowFacts&
     confirmed = std::max(confirmed, row.sequence);
   } else if ((next == Next::acked || next == Next::gone) &&
              row.sequence > context_.states.of(row.session).confirmedSequence) {
-    vacated_.leave(settlement.key,
-                   next == Next::acked ? VacatedNumbers::Unless::never : VacatedNumbers::Unless::untried);
+    vacated_.keep(settlement.key,
+                  next == Next::acked ? VacatedNumbers::Unless::never : VacatedNumbers::Unless::untried);
   }
 }
 
@@ -250,19 +256,20 @@ void Settles::count(const Settlement& settlement, Next next, const RowFacts& row
   if (staysLive) {
     counters.move(row.session, settlement.from, stateOf(next));
   } else {
-    counters.leave(row.session, settlement.from, 1, row.bytes);
+    counters.subtractRows(row.session, settlement.from, 1, row.bytes);
   }
   switch (next) {
     case Next::acked:
       counters.add(row.session, Counter::acked, 1);
       counters.acknowledged(row.enqueuedAt, context_.clock.wallNow());
+      context_.latencies.acknowledged(row.enqueuedAt, context_.clock.wallNow());
       if (context_.options.ackedRetention.count() > 0) {
-        counters.enter(row.session, MessageState::acked, 1, row.bytes);
+        counters.addRows(row.session, MessageState::acked, 1, row.bytes);
       }
       break;
     case Next::failed:
       counters.add(row.session, Counter::failedTotal, 1);
-      counters.enter(row.session, MessageState::failed, 1, row.bytes);
+      counters.addRows(row.session, MessageState::failed, 1, row.bytes);
       break;
     case Next::pending:
     case Next::sending:
@@ -294,27 +301,25 @@ void Settles::finishFailed(const Settlement& settlement) {
 }
 
 std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
+  context_.gathered.flush();
   context_.inFlight.claims.flush();
   Query query(locate_, messageId);
   if (!query.next()) {
     return std::nullopt;
   }
   Located found;
-  found.settlement.key = query.integer(0);
-  found.settlement.session = query.integer(1);
-  found.settlement.sequence = query.as<std::uint64_t>(2);
-  found.settlement.from = query.as<MessageState>(3);
-  // Of what is being sent, the number of the claim that it has.
-  found.settlement.attempt = query.as<std::uint32_t>(4) + (found.settlement.from == MessageState::sending ? 1U : 0U);
-  found.peer = query.text(5);
-  found.session = query.text(6);
-  found.agent = query.text(7);
-  found.store = query.text(8);
-  found.resets = query.integer(9);
+  Settlement& settlement = found.settlement;
+  Columns columns(query);
+  columns >> settlement.key >> settlement.session >> settlement.sequence >> settlement.from >> settlement.attempt >>
+      found.peer >> found.session >> found.agent >> found.store >> found.resets;
+  if (settlement.from == MessageState::sending) {
+    // The number of the claim that it has.
+    ++settlement.attempt;
+  }
   return found;
 }
 
-std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
+std::optional<AckedById> Settles::ackById(std::string_view messageId) {
   std::optional<Located> found = locate(messageId);
   if (!found || delivery::next(found->settlement.from, Transition::ack) != Next::acked) {
     return std::nullopt;
@@ -326,14 +331,13 @@ std::optional<Store::AckedById> Settles::ackById(std::string_view messageId) {
   if (!who) {
     return std::nullopt;
   }
-  return Store::AckedById{*who, std::move(found->peer), std::move(found->session)};
+  return AckedById{*who, std::move(found->peer), std::move(found->session)};
 }
 
-Store::AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view messageId,
-                                              std::uint64_t sequence, const FrameResult& word,
-                                              std::string_view origin) {
-  using Kind = Store::AckEventOutcome::Kind;
-  Store::AckEventOutcome reply;
+AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
+                                       const FrameResult& word, std::string_view origin) {
+  using Kind = AckEventOutcome::Kind;
+  AckEventOutcome reply;
   std::optional<Located> found = locate(messageId);
   if (found && (agent.empty() || found->agent != agent)) {
     context_.counters.add(Counter::refusedAcks, 1);
@@ -389,10 +393,23 @@ Store::AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::strin
   return {Kind::settled, *who, std::move(found->peer), std::move(found->session)};
 }
 
-std::size_t Settles::purgeAcked(std::size_t limit, WallTime until) {
+std::size_t Settles::purgeAcked(std::size_t limit) {
+  return purge(limit, context_.clock.wallNow());
+}
+
+// The row says until when it is kept, which is the acknowledgement plus the retention.
+std::size_t Settles::purgeAcked(std::size_t limit, std::chrono::milliseconds age) {
+  return purge(limit, context_.clock.wallNow() + context_.options.ackedRetention - age);
+}
+
+std::size_t Settles::purge(std::size_t limit, WallTime until) {
+  if (context_.counters.value(Counter::retained) == 0) {
+    return 0;
+  }
+  context_.gathered.flush();
   const std::size_t purged = Query(purge_, until, limit).run();
   context_.counters.add(Counter::retained, -static_cast<std::int64_t>(purged));
   return purged;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

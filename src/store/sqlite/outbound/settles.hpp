@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <span>
@@ -10,26 +11,25 @@
 #include "store/sqlite/context.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
 #include "store/sqlite/peers/holds.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/sqlite/peers/peer_resets.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Applies guarded state changes: a row that is not where the settlement says, or is another claim's by now, stays as
 /// it is.
 ///
 /// All in a transaction. Thread-safety: none.
-class Settles {
+class Settles final : public store::Settles {
 public:
-  Settles(Context& context, Holds& holds);
+  Settles(Context& context, Holds& holds, PeerResets& peerResets);
 
-  std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements);
-  /// Sessions of which rows were given back since the last call, because the peer has forgotten what it said of them.
-  [[nodiscard]] std::set<delivery::SessionKey> takeReturned() { return std::exchange(returned_, {}); }
-  std::optional<Store::AckedById> ackById(std::string_view messageId);
-  Store::AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                       const FrameResult& word, std::string_view origin);
-  /// Deletes up to `limit` acknowledged rows whose retention is over by `until`.
-  std::size_t purgeAcked(std::size_t limit, WallTime until);
+  std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements) override;
+  std::optional<AckedById> ackById(std::string_view messageId) override;
+  AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
+                                const FrameResult& word, std::string_view origin) override;
+  std::size_t purgeAcked(std::size_t limit) override;
+  std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) override;
 
 private:
   /// A message found by its id, with what a settlement of it needs.
@@ -64,6 +64,7 @@ private:
   /// False when the guard did not hold: nothing is changed.
   [[nodiscard]] bool write(const delivery::Settlement& settlement, const Guard& guard, delivery::Next next,
                            bool isKnown);
+  std::size_t purge(std::size_t limit, WallTime until);
   /// Removes what settlements left to be removed together.
   void removeKnown();
   void count(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row);
@@ -72,7 +73,9 @@ private:
 
   Context& context_;
   Holds& holds_;
+  PeerResets& peerResets_;
   VacatedNumbers vacated_;
+  // Sessions with rows that this call gave back, because the peer has lost what it said of them.
   std::set<delivery::SessionKey> returned_;
   Statement find_;
   Statement remove_;
@@ -86,4 +89,4 @@ private:
   Statement purge_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

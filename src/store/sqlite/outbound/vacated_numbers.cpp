@@ -4,7 +4,7 @@
 
 #include "store/sqlite/outbound/message_ids.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Of each session. A peer that answers nothing, while more than so many messages in a row are thrown away, is taken to
@@ -28,7 +28,7 @@ VacatedNumbers::VacatedNumbers(sqlite3* connection, std::string_view prefix)
             "v.session_id=#vacated_numbers.session_id ORDER BY sequence DESC LIMIT 1 OFFSET ?2))",
             prefix) {}
 
-void VacatedNumbers::leave(delivery::MessageKey key, Unless unless) {
+void VacatedNumbers::keep(delivery::MessageKey key, Unless unless) {
   if (Query(insert_, key, unless == Unless::untried ? 1 : 0).run() != 0) {
     Query(trim_, key, kKeptMax).run();
   }
@@ -42,4 +42,4 @@ std::string numberHolder() {
           "sequence=?3 AND message_id=?1");
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -8,7 +8,7 @@
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Numbers of sessions that their messages have left: thrown away, superseded, given another number by a redrive, or
 /// acknowledged by a word of its own. A peer may have accepted such a message as the last of its session although no
@@ -23,7 +23,7 @@ public:
   enum class Unless : std::uint8_t { never, untried };
 
   /// Before the message's row goes, or gets another number. `untried`: nothing is kept of one that was never sent.
-  void leave(delivery::MessageKey key, Unless unless);
+  void keep(delivery::MessageKey key, Unless unless);
 
 private:
   Statement insert_;
@@ -33,4 +33,4 @@ private:
 /// SQL: a row if the message with the id ?1 is, or was, number ?3 of session ?2.
 [[nodiscard]] std::string numberHolder();
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 Holds::Holds(Context& context)
     : context_(context),
@@ -24,7 +24,7 @@ Holds::Holds(Context& context)
           "blocked_by<>0")),
       block_(context.prepare("UPDATE #sessions SET blocked_by=?2, blocked_at_ms=?3 WHERE id=?1 AND blocked_by=0")),
       release_(context.prepare("UPDATE #sessions SET blocked_by=0, blocked_at_ms=0 WHERE id=?1 AND blocked_by=?2")),
-      given_(context.prepare("UPDATE #meta SET orders=orders+1")),
+      countChange_(context.prepare("UPDATE #meta SET orders=orders+1")),
       count_(context.prepare("SELECT orders FROM #meta")),
       selectPeers_(context.prepare("SELECT id,down,hold,failures,down_since_ms,next_probe_at_ms,last_error,"
                                    "paused_at_ms,resumes FROM #peers")),
@@ -35,7 +35,7 @@ Holds::Holds(Context& context)
 bool Holds::pausePeer(std::string_view peer) {
   const bool changed = Query(pausePeer_, peerOf(peer), context_.clock.wallNow()).run() != 0;
   if (changed) {
-    given();
+    countChange();
   }
   return changed;
 }
@@ -48,7 +48,7 @@ bool Holds::resumePeer(std::string_view peer) {
     wasPaused = query.next() && query.integer(0) != 0;
   }
   Query(resumePeer_, key, context_.clock.wallNow()).run();
-  given();
+  countChange();
   return wasPaused;
 }
 
@@ -63,7 +63,7 @@ bool Holds::pauseSession(std::string_view peer, std::string_view session) {
   }
   const bool changed = Query(pauseSession_, key, session, context_.clock.wallNow()).run() != 0;
   if (changed) {
-    given();
+    countChange();
   }
   return changed;
 }
@@ -71,7 +71,7 @@ bool Holds::pauseSession(std::string_view peer, std::string_view session) {
 bool Holds::resumeSession(std::string_view peer, std::string_view session) {
   const bool changed = Query(resumeSession_, peerOf(peer), session).run() != 0;
   if (changed) {
-    given();
+    countChange();
   }
   return changed;
 }
@@ -79,7 +79,7 @@ bool Holds::resumeSession(std::string_view peer, std::string_view session) {
 bool Holds::unblock(std::string_view peer, std::string_view session) {
   const bool changed = Query(unblock_, peerOf(peer), session).run() != 0;
   if (changed) {
-    given();
+    countChange();
   }
   return changed;
 }
@@ -89,9 +89,15 @@ void Holds::block(delivery::SessionKey session, delivery::MessageKey key) {
   context_.claimCache.forget(session);
 }
 
-void Holds::release(delivery::SessionKey session, delivery::MessageKey key) {
+void Holds::endBlock(delivery::SessionKey session, delivery::MessageKey key) {
   if (Query(release_, session, key).run() != 0) {
-    given();
+    countChange();
+  }
+}
+
+void Holds::begun(bool othersCommitted) {
+  if (othersCommitted) {
+    refresh();
   }
 }
 
@@ -99,12 +105,12 @@ void Holds::refresh() {
   Query query(count_);
   query.next();
   const std::int64_t now = query.integer(0);
-  untold_ = untold_ || now != seen_;
+  isChanged_ = isChanged_ || now != seen_;
   seen_ = now;
 }
 
-std::optional<delivery::HoldSnapshot> Holds::tell() {
-  if (!untold_) {
+std::optional<delivery::HoldSnapshot> Holds::takeChanged() {
+  if (!isChanged_) {
     return std::nullopt;
   }
   delivery::HoldSnapshot holds;
@@ -112,15 +118,9 @@ std::optional<delivery::HoldSnapshot> Holds::tell() {
     Query query(selectPeers_);
     while (query.next()) {
       delivery::PeerHolds peer;
-      peer.record = {query.integer(0),
-                     query.integer(1) != 0,
-                     query.as<delivery::PeerHold>(2),
-                     query.as<std::uint32_t>(3),
-                     query.instant(4),
-                     query.instant(5),
-                     query.text(6)};
-      peer.isPaused = query.integer(7) != 0;
-      peer.resumes = query.integer(8);
+      Columns columns(query);
+      columns >> peer.record.peer >> peer.record.down >> peer.record.hold >> peer.record.failures >>
+          peer.record.downSince >> peer.record.nextProbeAt >> peer.record.error >> peer.isPaused >> peer.resumes;
       holds.peers.push_back(std::move(peer));
     }
   }
@@ -128,7 +128,7 @@ std::optional<delivery::HoldSnapshot> Holds::tell() {
   while (query.next()) {
     holds.sessions.push_back(query.integer(0));
   }
-  untold_ = false;
+  isChanged_ = false;
   return holds;
 }
 
@@ -140,11 +140,10 @@ delivery::PeerKey Holds::peerOf(std::string_view peer) {
   return query.integer(0);
 }
 
-// A rollback leaves this standing: the orders are then told once more, which harms nobody.
-void Holds::given() {
-  Query(given_).run();
+void Holds::countChange() {
+  Query(countChange_).run();
   context_.claimCache.forgetSessions();
-  untold_ = true;
+  isChanged_ = true;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

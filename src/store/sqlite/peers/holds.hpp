@@ -5,38 +5,45 @@
 #include <string_view>
 
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
-/// What people have ordered (pauses, resumes), and which sessions a dead letter stopped.
+/// Operators' pauses and resumes, and which sessions a dead letter stopped.
 ///
-/// All but `refresh`, `restart` and `tell` in a transaction. Thread-safety: none.
-class Holds {
+/// All but `refresh`, `restart` and `takeChanged` in a transaction. Thread-safety: none.
+class Holds final : public store::Holds, public WriteBack {
 public:
   explicit Holds(Context& context);
 
-  bool pausePeer(std::string_view peer);
-  bool resumePeer(std::string_view peer);
-  bool pauseSession(std::string_view peer, std::string_view session);
-  bool resumeSession(std::string_view peer, std::string_view session);
-  bool unblock(std::string_view peer, std::string_view session);
+  bool pausePeer(std::string_view peer) override;
+  bool resumePeer(std::string_view peer) override;
+  bool pauseSession(std::string_view peer, std::string_view session) override;
+  bool resumeSession(std::string_view peer, std::string_view session) override;
+  bool unblock(std::string_view peer, std::string_view session) override;
 
   /// The dead letter `key` stops its session, unless another one has before.
   void block(delivery::SessionKey session, delivery::MessageKey key);
-  /// The dead letter `key` is about to be gone: what it blocked goes on.
-  void release(delivery::SessionKey session, delivery::MessageKey key);
+  /// The dead letter `key` is about to be gone: the session that it blocked goes on.
+  void endBlock(delivery::SessionKey session, delivery::MessageKey key);
 
-  /// Reads how far the orders have come, after another connection's commit.
+  /// Reads whether another connection has changed them.
   void refresh();
-  /// They are to be told, whether they have changed or not.
-  void restart() noexcept { untold_ = true; }
-  /// The orders, if they have changed since they were told.
-  [[nodiscard]] std::optional<delivery::HoldSnapshot> tell();
+  /// `takeChanged` returns them, whether they have changed or not.
+  void restart() noexcept { isChanged_ = true; }
+  /// The holds, if they have changed since the last call.
+  [[nodiscard]] std::optional<delivery::HoldSnapshot> takeChanged();
+
+  void begun(bool othersCommitted) override;
+  /// A change that is undone leaves `isChanged_` set: the holds are then taken once more, which harms nothing.
+  void rolledBack() noexcept override {}
+  void scopeBegun() override {}
+  void scopeUndone() noexcept override {}
+  void forget() noexcept override { isChanged_ = true; }
 
 private:
   [[nodiscard]] delivery::PeerKey peerOf(std::string_view peer);
-  void given();
+  void countChange();
 
   Context& context_;
   Statement findPeer_;
@@ -50,12 +57,12 @@ private:
   Statement unblock_;
   Statement block_;
   Statement release_;
-  Statement given_;
+  Statement countChange_;
   Statement count_;
   Statement selectPeers_;
   Statement selectSessions_;
   std::int64_t seen_ = -1;
-  bool untold_ = true;
+  bool isChanged_ = true;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -11,7 +11,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 struct flock byteLock(std::int64_t owner) {
@@ -130,4 +130,4 @@ bool ownerLives(const std::filesystem::path& sidecar, std::int64_t owner) {
   return lives;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// How a process proves that it lives, and learns at once that another does not.
 ///
@@ -37,4 +37,4 @@ public:
 /// Whether `owner` lives, asked from outside the store. Without a sidecar to ask, it lives.
 [[nodiscard]] bool ownerLives(const std::filesystem::path& sidecar, std::int64_t owner);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

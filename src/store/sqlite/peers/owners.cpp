@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
     : context_(context),
       liveness_(std::move(liveness)),
       insert_(context.prepare("INSERT INTO #owners(pid,opened_at_ms) VALUES(?1,?2)")),
       selectOthers_(context.prepare("SELECT id FROM #owners WHERE id<>?1")),
-      // What its release would have told of a session; that no settle of its claims can come, its rows' numbers say.
+      // What the ends of its claims would have written of a session; its rows' numbers refuse a late settle.
       selectSessions_(context.prepare(std::string("SELECT o.session_id,min(o.id) FROM ")
                                           .append(kClaimedRows)
                                           .append(" WHERE c.owner_id=?1 AND o.sequence<>0 GROUP BY o.session_id"))),
@@ -30,23 +30,24 @@ void Owners::registerSelf() {
   refresh();
 }
 
-void Owners::leave() {
+void Owners::unregisterSelf() {
   putBack(context_.owner);
 }
 
-std::size_t Owners::buryDead() {
+std::size_t Owners::releaseDead() {
+  context_.gathered.flush();
   refresh();
-  std::size_t buried = 0;
+  std::size_t released = 0;
   for (const std::int64_t other : others_) {
     if (!liveness_->alive(other)) {
       putBack(other);
-      ++buried;
+      ++released;
     }
   }
-  if (buried != 0) {
+  if (released != 0) {
     refresh();
   }
-  return buried;
+  return released;
 }
 
 bool Owners::anyDead() {
@@ -74,4 +75,4 @@ void Owners::putBack(std::int64_t owner) {
   Query(remove_, owner).run();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

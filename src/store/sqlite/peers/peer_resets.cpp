@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/policies.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Of peer ?1; of its session ?2 only what is above ?3, or 0: of all. ?4 is now. What was acknowledged without having
@@ -24,9 +25,10 @@ constexpr const char* kGrouped = "SELECT session_id,count(*),sum(length(data)),m
 
 }  // namespace
 
-PeerResets::PeerResets(Context& context, Peers& peers)
+PeerResets::PeerResets(Context& context, Peers& peers, Discovery& discovery)
     : context_(context),
       peers_(peers),
+      discovery_(discovery),
       meet_(context.prepare("UPDATE #peers SET store=?2, store_epoch=max(store_epoch,?3) WHERE id=?1 AND store IN "
                             "('',?2)")),
       selectPeer_(context.prepare("SELECT store,resent_store_epoch FROM #peers WHERE id=?1")),
@@ -50,28 +52,56 @@ PeerResets::PeerResets(Context& context, Peers& peers)
                                        kDeferred + ")")),
       countResent_(context.prepare("UPDATE #peers SET resent=resent+?2 WHERE id=?1")) {}
 
-std::optional<PeerResetEvent> PeerResets::hear(const delivery::PeerIdentity& news) {
-  if (!news.found) {
-    Query(meet_, news.peer, news.store, news.storeEpoch).run();
+void PeerResets::begun(bool othersCommitted) {
+  if (othersCommitted) {
+    refresh();
+    // Rows were put back by another process.
+    committed();
+  }
+}
+
+void PeerResets::committed() noexcept {
+  UnscopedWriteBack::committed();
+  if (std::exchange(committed_, context_.recallsMade) != context_.recallsMade) {
+    discovery_.startOver(context_.recallsMade);
+  }
+}
+
+void PeerResets::rolledBack() noexcept {
+  UnscopedWriteBack::rolledBack();
+  context_.recallsMade = committed_;
+}
+
+void PeerResets::refresh() {
+  Query query(selectRecalls_);
+  query.next();
+  context_.recallsMade = query.integer(0);
+}
+
+std::optional<PeerResetEvent> PeerResets::recordIdentity(const delivery::PeerIdentity& identity) {
+  requireNoScope();
+  context_.gathered.flush();
+  if (!identity.found) {
+    Query(meet_, identity.peer, identity.store, identity.storeEpoch).run();
     return std::nullopt;
   }
   context_.claimCache.forgetSessions();
   PeerResetEvent event;
-  event.kind = *news.found;
-  event.store = news.store;
-  event.expected = news.expected;
-  event.accepted = news.accepted;
-  if (const PeerRow* peer = peers_.find(news.peer)) {
+  event.kind = *identity.found;
+  event.store = identity.store;
+  event.expected = identity.expected;
+  event.accepted = identity.accepted;
+  if (const PeerRow* peer = peers_.find(identity.peer)) {
     event.peer = peer->name;
   }
-  if (Query query(selectSession_, news.session); query.next()) {
+  if (Query query(selectSession_, identity.session); query.next()) {
     event.session = query.text(0);
   }
-  switch (*news.found) {
+  switch (*identity.found) {
     case PeerResetKind::peerLost:
-      return noteLost(news, event) ? std::optional(event) : std::nullopt;
+      return noteLost(identity, event) ? std::optional(event) : std::nullopt;
     case PeerResetKind::peerRestored:
-      noteRestored(news, event);
+      noteRestored(identity, event);
       break;
     case PeerResetKind::selfRestored:
       break;
@@ -79,46 +109,46 @@ std::optional<PeerResetEvent> PeerResets::hear(const delivery::PeerIdentity& new
   return event;
 }
 
-bool PeerResets::noteLost(const delivery::PeerIdentity& news, PeerResetEvent& event) {
+bool PeerResets::noteLost(const delivery::PeerIdentity& identity, PeerResetEvent& event) {
   {
-    Query query(selectPeer_, news.peer);
-    if (!query.next() || query.view(0) == news.store) {
+    Query query(selectPeer_, identity.peer);
+    if (!query.next() || query.view(0) == identity.store) {
       // Another process was first.
       return false;
     }
     event.storeBefore = query.text(0);
   }
-  Query(lose_, news.peer, news.store, news.storeEpoch, context_.clock.wallNow()).run();
-  Query(recallSessions_, news.peer, recalled()).run();
+  Query(lose_, identity.peer, identity.store, identity.storeEpoch, context_.clock.wallNow()).run();
+  Query(recallSessions_, identity.peer, countRecall()).run();
   context_.states.flush();
-  Query(loseStates_, news.peer).run();
+  Query(loseStates_, identity.peer).run();
   context_.states.forget();
-  putBackDeferred(news.peer, 0);
+  putBackDeferred(identity.peer, 0);
   if (peerResetPolicyOf(context_.options, event.peer) == PeerResetPolicy::resend) {
-    event.resent = resend(news.peer, 0, 0);
+    event.resent = resend(identity.peer, 0, 0);
   }
   return true;
 }
 
 // All that is kept goes out again, as sessions that say nothing may have been forgotten, too; whatever the peer still
 // knows is a duplicate. Once for each time that it went back: further sessions in which the same shows bring their own.
-void PeerResets::noteRestored(const delivery::PeerIdentity& news, PeerResetEvent& event) {
+void PeerResets::noteRestored(const delivery::PeerIdentity& identity, PeerResetEvent& event) {
   std::uint64_t resentAt = 0;
-  if (Query query(selectPeer_, news.peer); query.next()) {
+  if (Query query(selectPeer_, identity.peer); query.next()) {
     resentAt = query.as<std::uint64_t>(1);
   }
   const bool resends = peerResetPolicyOf(context_.options, event.peer) == PeerResetPolicy::resend;
-  const bool isWhole = resends && (news.isFresh || news.storeEpoch != resentAt);
-  Query(restore_, news.peer, isWhole ? news.storeEpoch : resentAt, context_.clock.wallNow()).run();
-  std::uint64_t& previous = context_.states.change(news.session).previousSequence;
-  previous = std::min(previous, news.accepted);
+  const bool isWhole = resends && (identity.isFresh || identity.storeEpoch != resentAt);
+  Query(restore_, identity.peer, isWhole ? identity.storeEpoch : resentAt, context_.clock.wallNow()).run();
+  std::uint64_t& previous = context_.states.change(identity.session).previousSequence;
+  previous = std::min(previous, identity.accepted);
   if (isWhole) {
     // What is under way was claimed before: its answers may be from the time that the peer has forgotten.
-    Query(recallSessions_, news.peer, recalled()).run();
+    Query(recallSessions_, identity.peer, countRecall()).run();
   }
-  putBackDeferred(news.peer, isWhole ? 0 : news.session);
+  putBackDeferred(identity.peer, isWhole ? 0 : identity.session);
   if (resends) {
-    event.resent = isWhole ? resend(news.peer, 0, 0) : resend(news.peer, news.session, news.accepted);
+    event.resent = isWhole ? resend(identity.peer, 0, 0) : resend(identity.peer, identity.session, identity.accepted);
   }
 }
 
@@ -134,7 +164,7 @@ std::uint64_t PeerResets::resend(delivery::PeerKey peer, delivery::SessionKey se
   return static_cast<std::uint64_t>(rows);
 }
 
-// The peer has forgotten these with the rest. Whoever waits for them, here or in another process, is told of them anew.
+// The peer has lost these with the rest. A process that waits for them discovers them anew.
 void PeerResets::putBackDeferred(delivery::PeerKey peer, delivery::SessionKey session) {
   if (context_.counters.value(Counter::sent) == 0) {
     return;
@@ -155,16 +185,16 @@ std::vector<PeerResets::Returned> PeerResets::read(Query&& query) {
 }
 
 std::int64_t PeerResets::note(const std::vector<Returned>& returned, MessageState from) {
-  const std::int64_t recall = recalled();
+  const std::int64_t recall = countRecall();
   std::int64_t rows = 0;
   for (const Returned& one : returned) {
-    context_.counters.leave(one.session, from, one.rows, one.bytes);
-    context_.counters.enter(one.session, MessageState::pending, one.rows, one.bytes);
+    context_.counters.subtractRows(one.session, from, one.rows, one.bytes);
+    context_.counters.addRows(one.session, MessageState::pending, one.rows, one.bytes);
     context_.oldest.returned(one.first);
     Query(recallSession_, one.session, recall).run();
     SessionState& state = context_.states.change(one.session);
     state.head = state.head == 0 ? one.first : std::min(state.head, one.first);
-    // In a lane all numbers are 0.
+    // In an unordered queue all numbers are 0.
     state.previousSequence = std::min(state.previousSequence, std::max<std::uint64_t>(one.firstSequence, 1) - 1);
     rows += one.rows;
   }
@@ -175,22 +205,17 @@ std::int64_t PeerResets::note(const std::vector<Returned>& returned, MessageStat
 // answers to the others' requests, which were claimed after the reset, would count for nothing as well, and so on
 // without end.
 void PeerResets::recall(const std::set<delivery::SessionKey>& sessions) {
-  const std::int64_t recall = recalled();
+  const std::int64_t recall = countRecall();
   for (const delivery::SessionKey session : sessions) {
     Query(recallOrdered_, session, recall).run();
     context_.claimCache.forget(session);
   }
 }
 
-std::int64_t PeerResets::recalled() {
+std::int64_t PeerResets::countRecall() {
   Query(countRecall_).run();
-  return recalls();
+  refresh();
+  return context_.recallsMade;
 }
 
-std::int64_t PeerResets::recalls() {
-  Query query(selectRecalls_);
-  query.next();
-  return query.integer(0);
-}
-
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

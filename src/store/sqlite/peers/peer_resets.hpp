@@ -6,33 +6,47 @@
 #include <vector>
 
 #include "ackbox/events.hpp"
+#include "store/sqlite/cache/write_back.hpp"
 #include "store/sqlite/context.hpp"
+#include "store/sqlite/outbound/discovery.hpp"
 #include "store/sqlite/peers/peers.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
-/// What peers were seen to remember, and what follows when they have forgotten: sessions begin anew, and acknowledged
+/// The identities that peers have shown, and what follows when a peer was reset: sessions begin anew, and acknowledged
 /// rows that are still here go out again where the policy says so.
 ///
+/// A recall is one putting back of rows; the file counts them. `Context::recallsMade` includes the recalls of this
+/// transaction at once: an answer that commits together with the news of a reset, but was claimed before, is from
+/// before the reset. Discovery hears of recalls when they are committed.
+///
 /// All in a transaction. Thread-safety: none.
-class PeerResets {
+class PeerResets final : public store::PeerResets, public UnscopedWriteBack {
 public:
-  PeerResets(Context& context, Peers& peers);
+  PeerResets(Context& context, Peers& peers, Discovery& discovery);
 
-  std::optional<PeerResetEvent> hear(const delivery::PeerIdentity& news);
-  /// Rows of these sessions wait again: whoever has not been told may not claim them.
+  std::optional<PeerResetEvent> recordIdentity(const delivery::PeerIdentity& identity) override;
+  /// Rows of these sessions wait again: a process that has not read the rows since may not claim the sessions.
   void recall(const std::set<delivery::SessionKey>& sessions);
-  /// How often rows were put back, by any process. Whoever has not read the rows since may not claim the sessions.
-  [[nodiscard]] std::int64_t recalls();
+  /// Reads how often rows were put back.
+  void refresh();
+
+  void begun(bool othersCommitted) override;
+  void committed() noexcept override;
+  void rolledBack() noexcept override;
+  /// The number of recalls is read where the file may say otherwise.
+  void forget() noexcept override {}
+  [[nodiscard]] bool isPending() const noexcept override { return context_.recallsMade != committed_; }
 
 private:
-  bool noteLost(const delivery::PeerIdentity& news, PeerResetEvent& event);
-  void noteRestored(const delivery::PeerIdentity& news, PeerResetEvent& event);
+  bool noteLost(const delivery::PeerIdentity& identity, PeerResetEvent& event);
+  void noteRestored(const delivery::PeerIdentity& identity, PeerResetEvent& event);
   /// Puts back the retained rows of `peer`, or only those of its `session` above `accepted`; how many.
   std::uint64_t resend(delivery::PeerKey peer, delivery::SessionKey session, std::uint64_t accepted);
   void putBackDeferred(delivery::PeerKey peer, delivery::SessionKey session);
-  [[nodiscard]] std::int64_t recalled();
+  /// Counts one more recall, and returns its number.
+  [[nodiscard]] std::int64_t countRecall();
 
   /// Rows of one session that wait again.
   struct Returned {
@@ -48,6 +62,7 @@ private:
 
   Context& context_;
   Peers& peers_;
+  Discovery& discovery_;
   Statement meet_;
   Statement selectPeer_;
   Statement lose_;
@@ -64,6 +79,8 @@ private:
   Statement selectDeferred_;
   Statement putBackDeferred_;
   Statement countResent_;
+  // The recalls as of the last commit that was seen.
+  std::int64_t committed_ = -1;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

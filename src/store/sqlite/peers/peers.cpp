@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::size_t kErrorBytesMax = 1'000;
@@ -88,7 +88,7 @@ const PeerRow* Peers::find(std::string_view name) const noexcept {
 }
 
 void Peers::record(const delivery::PeerRecord& record) {
-  // The one part of health that others must applyHolds.
+  // The one part of health that other processes must act on.
   Query(disabling_, record.peer, record.hold).run();
   Query(record_, record.peer, record.down, record.failures, record.downSince, record.nextProbeAt,
         truncatedError(record.error), record.hold, context_.clock.wallNow())
@@ -106,4 +106,4 @@ std::string_view truncatedError(std::string_view text) noexcept {
   return text.substr(0, end);
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

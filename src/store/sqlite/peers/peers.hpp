@@ -6,25 +6,25 @@
 #include <vector>
 
 #include "store/sqlite/context.hpp"
-#include "store/sqlite/store.hpp"
+#include "store/store.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// The peers that this process was given, or `default` alone; without those that it takes over from the file.
 [[nodiscard]] std::vector<PeerOptions> configuredPeers(const OutboxOptions& options);
 
 /// The rows of the configured peers. Peers of earlier configurations keep their rows and messages, but are here only
 /// with `OutboxOptions::adoptPeers`.
-class Peers {
+class Peers final : public store::Peers {
 public:
   explicit Peers(Context& context);
 
   /// Writes the configuration to the file and reads the keys. In a transaction.
   void configure();
-  [[nodiscard]] const std::vector<PeerRow>& rows() const noexcept { return rows_; }
-  [[nodiscard]] const PeerRow* find(delivery::PeerKey key) const noexcept;
+  [[nodiscard]] std::span<const PeerRow> rows() const noexcept override { return rows_; }
+  [[nodiscard]] const PeerRow* find(delivery::PeerKey key) const noexcept override;
   [[nodiscard]] const PeerRow* find(std::string_view name) const noexcept;
-  void record(const delivery::PeerRecord& record);
+  void record(const delivery::PeerRecord& record) override;
 
 private:
   void countEach(std::int64_t lone);
@@ -43,4 +43,4 @@ private:
 /// `text` cut to the length of a stored error, between two UTF-8 characters.
 [[nodiscard]] std::string_view truncatedError(std::string_view text) noexcept;
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -10,7 +10,7 @@
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Rows looked at from either end for one that goes before: a few milliseconds.
@@ -230,4 +230,4 @@ Reason Explainer::ownerReason(BlockReason whenAlive, std::int64_t owner) {
           .detail = {}};
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

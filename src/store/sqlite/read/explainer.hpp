@@ -7,7 +7,7 @@
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Finds why a message stands where it stands. In a snapshot, so that its facts are of one instant.
 ///
@@ -39,4 +39,4 @@ private:
   Statement process_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -6,7 +6,7 @@
 #include "store/sqlite/outbound/dead_letters.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr int kIdColumn = 10;
@@ -142,4 +142,4 @@ StoredPage MessagePages::storedMessages(const MessageFilter& filter, std::size_t
   return readPage<StoredPage>(found, limit, kStoredChosenColumn, storedOf);
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -11,26 +11,9 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
 #include "sqlite/statement.hpp"
+#include "store/reader.hpp"
 
-namespace ackbox::store {
-
-/// The whole of a message, for an export.
-struct StoredMessage {
-  MessageInfo info;
-  std::optional<WallTime> expiresAt;
-  std::optional<WallTime> notBefore;
-  std::uint64_t priority = 0;
-  std::string supersedeKey;
-  std::string traceparent;
-  std::string correlationId;
-  std::string data;
-};
-
-/// As `MessagePage`.
-struct StoredPage {
-  std::vector<StoredMessage> messages;
-  std::int64_t next = 0;
-};
+namespace ackbox::store::sqlite {
 
 /// What a page looks at, so that a filter that chooses few does not keep other readers waiting. Limits are from 1 to
 /// it.
@@ -65,4 +48,4 @@ private:
   Statement storedMessages_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

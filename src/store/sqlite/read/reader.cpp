@@ -10,12 +10,15 @@
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
+#include "store/sqlite/open.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/sqlite/read/explainer.hpp"
+#include "store/sqlite/read/message_pages.hpp"
+#include "store/sqlite/read/status.hpp"
 #include "store/sqlite/schema/schema.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 namespace {
 
@@ -97,7 +100,7 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
   requireUsable(schemaVersion(database.getHandle(), options.tablePrefix), false);
 }
 
-struct Reader::Body {
+struct SqliteReader::Body {
   Body(const std::filesystem::path& file, const OutboxOptions& givenOptions, Reading reading)
       : options(withClock(givenOptions)),
         database(file, options, reading),
@@ -192,12 +195,12 @@ struct Reader::Body {
   std::int64_t floorSeen = 0;
 };
 
-Reader::Reader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading)
+SqliteReader::SqliteReader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading)
     : body_(std::make_unique<Body>(file, options, reading)) {}
 
-Reader::~Reader() = default;
+SqliteReader::~SqliteReader() = default;
 
-std::uint64_t Reader::Body::sending() {
+std::uint64_t SqliteReader::Body::sending() {
   int messages = 0;
   for (Query query(claims); query.next();) {
     messages += std::popcount(query.as<std::uint64_t>(0));
@@ -205,7 +208,7 @@ std::uint64_t Reader::Body::sending() {
   return static_cast<std::uint64_t>(messages);
 }
 
-std::unordered_map<delivery::PeerKey, std::uint64_t> Reader::Body::sendingToPeers() {
+std::unordered_map<delivery::PeerKey, std::uint64_t> SqliteReader::Body::sendingToPeers() {
   std::unordered_map<delivery::PeerKey, std::uint64_t> messages;
   for (Query query(claimsOfPeers); query.next();) {
     messages.emplace(query.integer(0), query.as<std::uint64_t>(1));
@@ -213,7 +216,7 @@ std::unordered_map<delivery::PeerKey, std::uint64_t> Reader::Body::sendingToPeer
   return messages;
 }
 
-std::optional<WallTime> Reader::Body::readOldest() {
+std::optional<WallTime> SqliteReader::Body::readOldest() {
   const std::int64_t floor = counters.value(Counter::oldestKey);
   oldestKey = floor < floorSeen ? floor : std::max(oldestKey, floor);
   floorSeen = floor;
@@ -225,20 +228,20 @@ std::optional<WallTime> Reader::Body::readOldest() {
   return query.instant(1);
 }
 
-std::optional<MessageInfo> Reader::Body::readMessage(std::string_view messageId) {
+std::optional<MessageInfo> SqliteReader::Body::readMessage(std::string_view messageId) {
   Query query(find, messageId);
   return query.next() ? std::optional(infoOf(query)) : std::nullopt;
 }
 
-bool Reader::isImmutable() const noexcept {
+bool SqliteReader::isImmutable() const noexcept {
   return body_->database.isImmutable();
 }
 
-Stats Reader::stats() const {
+Stats SqliteReader::stats() const {
   const std::scoped_lock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   body_->counters.forget();
-  Stats stats = toStats(body_->counters.values(), body_->sending(), body_->counters.latencies());
+  Stats stats = toStats(body_->counters.values(), body_->sending());
   if (stats.pending + stats.sending + stats.sent != 0) {
     stats.oldestPendingAt = body_->readOldest();
   }
@@ -251,7 +254,7 @@ Stats Reader::stats() const {
 }
 
 // The log is asked for by its path only: whoever opens and closes SQLite's files takes its locks away.
-void Reader::Body::readSizes(Stats& stats) {
+void SqliteReader::Body::readSizes(Stats& stats) {
   Query query(pages);
   query.next();
   const auto pageBytes = query.as<std::uint64_t>(2);
@@ -262,7 +265,7 @@ void Reader::Body::readSizes(Stats& stats) {
   stats.walBytes = absent ? 0 : bytes;
 }
 
-std::vector<PeerStats> Reader::peerStats() const {
+std::vector<PeerStats> SqliteReader::peerStats() const {
   const std::scoped_lock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   body_->counters.forget();
@@ -275,13 +278,13 @@ std::vector<PeerStats> Reader::peerStats() const {
   return peers;
 }
 
-std::optional<SessionStats> Reader::sessionStats(std::string_view peer, std::string_view session) const {
+std::optional<SessionStats> SqliteReader::sessionStats(std::string_view peer, std::string_view session) const {
   const std::scoped_lock lock(body_->mutex);
   Query query(body_->session, peer, session);
   return query.next() ? std::optional(sessionStatsOf(query)) : std::nullopt;
 }
 
-SessionPage Reader::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
+SessionPage SqliteReader::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
   requirePageLimit(limit);
   const std::scoped_lock lock(body_->mutex);
   SessionPage page;
@@ -299,12 +302,12 @@ SessionPage Reader::sessions(const SessionFilter& filter, std::size_t limit, std
   return page;
 }
 
-std::optional<MessageInfo> Reader::find(std::string_view messageId) const {
+std::optional<MessageInfo> SqliteReader::find(std::string_view messageId) const {
   const std::scoped_lock lock(body_->mutex);
   return body_->readMessage(messageId);
 }
 
-std::optional<Frame> Reader::frame(std::string_view messageId) const {
+std::optional<Frame> SqliteReader::frame(std::string_view messageId) const {
   const std::scoped_lock lock(body_->mutex);
   Query query(body_->frame, messageId);
   if (!query.next()) {
@@ -325,7 +328,7 @@ std::optional<Frame> Reader::frame(std::string_view messageId) const {
   return frame;
 }
 
-std::vector<std::int64_t> Reader::processIds() const {
+std::vector<std::int64_t> SqliteReader::processIds() const {
   const std::scoped_lock lock(body_->mutex);
   const std::filesystem::path sidecar = ownersFile(body_->database.getHandle(), body_->options.tablePrefix);
   std::vector<std::int64_t> live;
@@ -338,32 +341,33 @@ std::vector<std::int64_t> Reader::processIds() const {
   return live;
 }
 
-DeadLetterPage Reader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
+DeadLetterPage SqliteReader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
   const std::scoped_lock lock(body_->mutex);
   return body_->messagePages.deadLetters(filter, limit, after);
 }
 
-StoredPage Reader::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
+StoredPage SqliteReader::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
+                                           std::int64_t after) const {
   const std::scoped_lock lock(body_->mutex);
   return body_->messagePages.storedDeadLetters(filter, limit, after);
 }
 
-MessagePage Reader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+MessagePage SqliteReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
   const std::scoped_lock lock(body_->mutex);
   return body_->messagePages.messages(filter, limit, after);
 }
 
-StoredPage Reader::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
+StoredPage SqliteReader::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
   const std::scoped_lock lock(body_->mutex);
   return body_->messagePages.storedMessages(filter, limit, after);
 }
 
-std::vector<KeyedStatus> Reader::peers() const {
+std::vector<KeyedStatus> SqliteReader::peers() const {
   const std::scoped_lock lock(body_->mutex);
   return body_->status.peers();
 }
 
-std::vector<BlockedSession> Reader::blockedSessions(std::size_t limit) const {
+std::vector<BlockedSession> SqliteReader::blockedSessions(std::size_t limit) const {
   if (limit < 1 || limit > kPageLooks) {
     throw Error(Errc::invalidOption, "limit must be from 1 to 10000");
   }
@@ -372,7 +376,7 @@ std::vector<BlockedSession> Reader::blockedSessions(std::size_t limit) const {
   return body_->status.blocked(limit);
 }
 
-std::vector<InboundSenderStats> Reader::inboundSenders(std::size_t limit) const {
+std::vector<InboundSenderStats> SqliteReader::inboundSenders(std::size_t limit) const {
   requirePageLimit(limit);
   const std::scoped_lock lock(body_->mutex);
   std::vector<InboundSenderStats> senders;
@@ -384,7 +388,7 @@ std::vector<InboundSenderStats> Reader::inboundSenders(std::size_t limit) const 
   return senders;
 }
 
-std::optional<Explanation> Reader::explain(std::string_view messageId) const {
+std::optional<Explanation> SqliteReader::explain(std::string_view messageId) const {
   const std::scoped_lock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   std::optional<MessageInfo> message = body_->readMessage(messageId);
@@ -399,4 +403,4 @@ std::optional<Explanation> Reader::explain(std::string_view messageId) const {
   return explanation;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -14,47 +14,43 @@
 #include "ackbox/options.hpp"
 #include "ackbox/stats.hpp"
 #include "sqlite/snapshot.hpp"
-#include "store/sqlite/read/message_pages.hpp"
-#include "store/sqlite/read/status.hpp"
+#include "store/reader.hpp"
 
-namespace ackbox::store {
-
-/// Throws what opening `file` for reading would: `cannotOpen`, `notADatabase`, `schemaTooNew`, `schemaMissing`, …
-void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options);
+namespace ackbox::store::sqlite {
 
 /// Reads the file on a connection of its own, so that no reader waits for the writer.
 ///
 /// Throws `Error`. Thread-safety: all members may be called from any thread.
-class Reader {
+class SqliteReader final : public store::Reader {
 public:
-  /// The file must have been opened by a `Store` before, or have passed `requireOutbox`.
-  Reader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading = Reading::folds);
-  ~Reader();
+  /// The file must have been opened by a store before, or have passed `requireOutbox`.
+  SqliteReader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading = Reading::folds);
+  ~SqliteReader() override;
 
-  /// See `ReadConnection`.
-  [[nodiscard]] bool isImmutable() const noexcept;
-  [[nodiscard]] Stats stats() const;
-  [[nodiscard]] std::vector<PeerStats> peerStats() const;
-  [[nodiscard]] std::optional<SessionStats> sessionStats(std::string_view peer, std::string_view session) const;
-  [[nodiscard]] SessionPage sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const;
-  [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
-  [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const;
-  [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const;
-  [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const;
-  [[nodiscard]] std::vector<KeyedStatus> peers() const;
-  [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit) const;
+  [[nodiscard]] bool isImmutable() const noexcept override;
+  [[nodiscard]] Stats stats() const override;
+  [[nodiscard]] std::vector<PeerStats> peerStats() const override;
+  [[nodiscard]] std::optional<SessionStats> sessionStats(std::string_view peer,
+                                                         std::string_view session) const override;
+  [[nodiscard]] SessionPage sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const override;
+  [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const override;
+  [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const override;
+  [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const override;
+  [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit,
+                                           std::int64_t after) const override;
+  [[nodiscard]] std::vector<KeyedStatus> peers() const override;
+  [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit) const override;
   [[nodiscard]] StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
-                                             std::int64_t after) const;
-  [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const;
-  [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit) const;
-  /// The reasons that the file knows; the sentence is the caller's to write.
-  [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
-  /// Of the live owners.
-  [[nodiscard]] std::vector<std::int64_t> processIds() const;
+                                             std::int64_t after) const override;
+  [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit,
+                                          std::int64_t after) const override;
+  [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit) const override;
+  [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const override;
+  [[nodiscard]] std::vector<std::int64_t> processIds() const override;
 
 private:
   struct Body;
   std::unique_ptr<Body> body_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -6,7 +6,7 @@
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 PeerState stateOf(bool isPaused, bool isDown, delivery::PeerHold hold) {
@@ -83,4 +83,4 @@ std::vector<BlockedSession> StatusReader::blocked(std::size_t limit) {
   return found;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -6,14 +6,9 @@
 #include "ackbox/peer_status.hpp"
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
+#include "store/reader.hpp"
 
-namespace ackbox::store {
-
-/// A peer's status, with the key by which a run knows it.
-struct KeyedStatus {
-  delivery::PeerKey key = 0;
-  PeerStatus status;
-};
+namespace ackbox::store::sqlite {
 
 /// Reads where circuits stand and what is blocked. In a snapshot, so that the facts are of one instant.
 ///
@@ -31,4 +26,4 @@ private:
   Statement selectBlocked_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,7 +5,7 @@
 #include "store/sqlite/cache/sender_shares.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr int kFixedCheckpointVersion = 3'051'003;
@@ -97,7 +97,7 @@ constexpr Invariant kInvariants[] = {
     {"inbound_sessions", "its epoch is newer than its sender's store",
      "SELECT s.id FROM #inbound_sessions AS s LEFT JOIN #inbound_origins AS o ON o.source=s.source AND "
      "o.origin=s.origin "
-     "WHERE s.source<>'' AND s.epoch>coalesce(o.epoch,0)"},
+     "WHERE s.epoch>coalesce(o.epoch,0)"},
     {"session_states", "live is not the number of its rows that are not settled",
      "SELECT m.session_id FROM #session_states AS m LEFT JOIN (SELECT session_id,count(*) AS rows FROM #outbox WHERE "
      "state<3 GROUP BY session_id) AS o ON o.session_id=m.session_id $ WHERE "
@@ -220,4 +220,4 @@ VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& opti
   return report;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -6,12 +6,9 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/options.hpp"
+#include "store/sqlite/open.hpp"
 
-namespace ackbox::store {
-
-/// Checks every invariant of the file in one snapshot, on a connection of its own. The file must have been opened by a
-/// `Store` before. Throws `Error`.
-[[nodiscard]] VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& options);
+namespace ackbox::store::sqlite {
 
 /// One of the invariants that `verify` checks: what a finding of it says.
 struct InvariantName {
@@ -22,4 +19,4 @@ struct InvariantName {
 /// All of them, in the order of the checks; tables without their prefix.
 [[nodiscard]] std::vector<InvariantName> invariantNames();
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,7 +5,7 @@
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/sender_shares.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 // Findings that are told one by one.
@@ -178,4 +178,4 @@ RepairReport recount(sqlite3* connection, std::string_view prefix, bool byHand) 
   return counting.report();
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

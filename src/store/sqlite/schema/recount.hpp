@@ -6,7 +6,7 @@
 
 #include "ackbox/stats.hpp"
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// Counts all gauges anew from the rows, and writes those that are wrong: after foreign statements have changed rows.
 /// `byHand`: mends besides what a person's statements leave behind, see `OutboxManager::repair`.
@@ -15,4 +15,4 @@ namespace ackbox::store {
 /// outbox and one over the inbound tables.
 RepairReport recount(sqlite3* connection, std::string_view prefix, bool byHand);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

@@ -5,19 +5,19 @@
 #include <cstdint>
 #include <string_view>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 
 /// The version that this build reads and writes.
 [[nodiscard]] std::int64_t currentSchemaVersion() noexcept;
 
 /// The version in the file, 0 when the tables are not there. Throws `databaseCorrupt` when a versioned schema lacks one
-/// of its tables.
+/// of its tables, and `databaseError` when its layout is none that was released.
 [[nodiscard]] std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix);
 
 /// Throws what `version` deserves: `schemaTooNew`, or `schemaMissing` when nothing may be created.
 void requireUsable(std::int64_t version, bool createSchema);
 
-/// Brings the tables from `version` to the current one. In the caller's transaction.
-void migrate(sqlite3* connection, std::string_view prefix, std::int64_t version);
+/// Makes the tables of the current version in a file that has none. In the caller's transaction.
+void createTables(sqlite3* connection, std::string_view prefix);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

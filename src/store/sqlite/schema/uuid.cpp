@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace ackbox::store {
+namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::uint64_t kVersion7 = 0x7000U;
@@ -65,4 +65,4 @@ std::string randomUuid(Random& random) {
   return toString({(random.next() & ~0xf000ULL) | 0x4000U, kVariant | (random.next() & kVariantMask)});
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::store::sqlite

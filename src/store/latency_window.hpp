@@ -4,32 +4,48 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
+#include <mutex>
+#include <span>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/stats.hpp"
 
 namespace ackbox::store {
 
 /// Durations counted in buckets that are exact below 16 ms and grow with the value above: 8 to each doubling, so that
 /// what is read back is at most 6.25 % off. Durations beyond 17 years count as 17 years.
-///
-/// As bytes: for each bucket that is not empty, in rising order, how many buckets lie between it and the one before,
-/// and its count, both as LEB128. Persisted: the buckets never change their bounds.
 class LatencyHistogram {
 public:
   void record(std::chrono::milliseconds duration) noexcept;
+  LatencyHistogram& operator+=(const LatencyHistogram& other) noexcept;
   [[nodiscard]] std::uint64_t count() const noexcept;
   /// The duration that the share `share` (above 0, at most 1) of the recorded ones does not exceed; 0 when empty.
   [[nodiscard]] std::chrono::milliseconds quantile(double share) const noexcept;
 
-  [[nodiscard]] std::string encode() const;
-  /// Bytes that are none of ours give an empty histogram: figures must not keep a file from being opened.
-  [[nodiscard]] static LatencyHistogram decode(std::string_view bytes) noexcept;
-
 private:
   static constexpr std::size_t kBuckets = 304;
   std::array<std::uint64_t, kBuckets> counts_{};
-  // Behind the last bucket that is not empty.
-  std::size_t end_ = 0;
+};
+
+/// The latencies of the last minutes.
+///
+/// Thread-safety: all members may be called from any thread.
+class LatencyWindow {
+public:
+  static constexpr std::chrono::minutes kLength{5};
+
+  void record(std::span<const std::chrono::milliseconds> latencies, SteadyTime now);
+  /// Sets the quantiles of `stats` to those of the last minutes; leaves all else as it is.
+  void describe(LatencyStats& stats, SteadyTime now) const;
+
+private:
+  struct Minute {
+    std::int64_t number = -1;
+    LatencyHistogram histogram;
+  };
+
+  mutable std::mutex mutex_;
+  std::array<Minute, kLength.count()> minutes_;
 };
 
 }  // namespace ackbox::store

@@ -1,10 +1,10 @@
-#include "store/sqlite/outbound/latency_histogram.hpp"
+#include "store/latency_window.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
-#include <optional>
 
 namespace ackbox::store {
 namespace {
@@ -32,24 +32,8 @@ std::uint64_t valueOf(std::size_t bucket) noexcept {
   return low + ((std::uint64_t{1} << shift) / 2);
 }
 
-void append(std::string& bytes, std::uint64_t number) {
-  for (; number >= 0x80U; number >>= 7U) {
-    bytes.push_back(static_cast<char>(0x80U | (number & 0x7fU)));
-  }
-  bytes.push_back(static_cast<char>(number));
-}
-
-std::optional<std::uint64_t> take(std::string_view& bytes) noexcept {
-  std::uint64_t number = 0;
-  for (unsigned shift = 0; !bytes.empty() && shift < 64; shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    number |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
-    if ((byte & 0x80U) == 0) {
-      return number;
-    }
-  }
-  return std::nullopt;
+std::int64_t minuteOf(SteadyTime instant) noexcept {
+  return std::chrono::floor<std::chrono::minutes>(instant.time_since_epoch()).count();
 }
 
 }  // namespace
@@ -57,9 +41,12 @@ std::optional<std::uint64_t> take(std::string_view& bytes) noexcept {
 void LatencyHistogram::record(std::chrono::milliseconds duration) noexcept {
   // A calendar that was set back between enqueue and ACK makes it negative.
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0));
-  const std::size_t bucket = bucketOf(std::min(value, kLongest));
-  ++counts_[bucket];
-  end_ = std::max(end_, bucket + 1);
+  ++counts_[bucketOf(std::min(value, kLongest))];
+}
+
+LatencyHistogram& LatencyHistogram::operator+=(const LatencyHistogram& other) noexcept {
+  std::transform(counts_.begin(), counts_.end(), other.counts_.begin(), counts_.begin(), std::plus<>());
+  return *this;
 }
 
 std::uint64_t LatencyHistogram::count() const noexcept {
@@ -78,33 +65,33 @@ std::chrono::milliseconds LatencyHistogram::quantile(double share) const noexcep
   return std::chrono::milliseconds(0);
 }
 
-std::string LatencyHistogram::encode() const {
-  std::string bytes;
-  std::size_t next = 0;
-  for (std::size_t bucket = 0; bucket < end_; ++bucket) {
-    if (counts_[bucket] != 0) {
-      append(bytes, bucket - next);
-      append(bytes, counts_[bucket]);
-      next = bucket + 1;
-    }
+void LatencyWindow::record(std::span<const std::chrono::milliseconds> latencies, SteadyTime now) {
+  const std::int64_t number = minuteOf(now);
+  const std::lock_guard lock(mutex_);
+  Minute& minute = minutes_[static_cast<std::size_t>(number) % minutes_.size()];
+  if (minute.number != number) {
+    minute = {number, {}};
   }
-  return bytes;
+  for (const std::chrono::milliseconds latency : latencies) {
+    minute.histogram.record(latency);
+  }
 }
 
-LatencyHistogram LatencyHistogram::decode(std::string_view bytes) noexcept {
-  LatencyHistogram histogram;
-  std::size_t next = 0;
-  while (!bytes.empty()) {
-    const auto skipped = take(bytes);
-    const auto count = take(bytes);
-    if (!skipped || !count || *skipped >= kBuckets - next) {
-      return {};
+void LatencyWindow::describe(LatencyStats& stats, SteadyTime now) const {
+  const std::int64_t number = minuteOf(now);
+  LatencyHistogram all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Minute& minute : minutes_) {
+      if (minute.number >= 0 && number - minute.number < static_cast<std::int64_t>(minutes_.size())) {
+        all += minute.histogram;
+      }
     }
-    histogram.counts_[next + *skipped] = *count;
-    next += *skipped + 1;
-    histogram.end_ = next;
   }
-  return histogram;
+  stats.recent = all.count();
+  stats.p50 = all.quantile(0.50);
+  stats.p95 = all.quantile(0.95);
+  stats.p99 = all.quantile(0.99);
 }
 
 }  // namespace ackbox::store

@@ -1,4 +1,4 @@
-#include "store/sqlite/inbound/digest.hpp"
+#include "store/digest.hpp"
 
 #include <cstddef>
 

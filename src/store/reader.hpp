@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/frame.hpp"
+#include "ackbox/message.hpp"
+#include "ackbox/message_page.hpp"
+#include "ackbox/peer_status.hpp"
+#include "ackbox/stats.hpp"
+#include "delivery/types.hpp"
+
+namespace ackbox::store {
+
+/// A peer's status, with the key by which a run knows it.
+struct KeyedStatus {
+  delivery::PeerKey key = 0;
+  PeerStatus status;
+};
+
+/// The whole of a message, for an export.
+struct StoredMessage {
+  MessageInfo info;
+  std::optional<WallTime> expiresAt;
+  std::optional<WallTime> notBefore;
+  std::uint64_t priority = 0;
+  std::string supersedeKey;
+  std::string traceparent;
+  std::string correlationId;
+  std::string data;
+};
+
+/// As `MessagePage`.
+struct StoredPage {
+  std::vector<StoredMessage> messages;
+  std::int64_t next = 0;
+};
+
+/// Reads a store beside its writer, which it never waits for. Each call reads one instant.
+///
+/// Throws `Error`. Thread-safety: all members may be called from any thread.
+class Reader {
+public:
+  Reader() = default;
+  virtual ~Reader() = default;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  /// Whether it reads what nobody can change, so that it must be opened anew once somebody can.
+  [[nodiscard]] virtual bool isImmutable() const noexcept = 0;
+  [[nodiscard]] virtual Stats stats() const = 0;
+  [[nodiscard]] virtual std::vector<PeerStats> peerStats() const = 0;
+  [[nodiscard]] virtual std::optional<SessionStats> sessionStats(std::string_view peer,
+                                                                 std::string_view session) const = 0;
+  [[nodiscard]] virtual SessionPage sessions(const SessionFilter& filter, std::size_t limit,
+                                             std::int64_t after) const = 0;
+  [[nodiscard]] virtual std::optional<MessageInfo> find(std::string_view messageId) const = 0;
+  [[nodiscard]] virtual std::optional<Frame> frame(std::string_view messageId) const = 0;
+  [[nodiscard]] virtual MessagePage messages(const MessageFilter& filter, std::size_t limit,
+                                             std::int64_t after) const = 0;
+  [[nodiscard]] virtual DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit,
+                                                   std::int64_t after) const = 0;
+  [[nodiscard]] virtual std::vector<KeyedStatus> peers() const = 0;
+  [[nodiscard]] virtual std::vector<BlockedSession> blockedSessions(std::size_t limit) const = 0;
+  [[nodiscard]] virtual StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
+                                                     std::int64_t after) const = 0;
+  [[nodiscard]] virtual StoredPage storedMessages(const MessageFilter& filter, std::size_t limit,
+                                                  std::int64_t after) const = 0;
+  [[nodiscard]] virtual std::vector<InboundSenderStats> inboundSenders(std::size_t limit) const = 0;
+  /// The reasons that the file knows; the sentence is the caller's to write.
+  [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) const = 0;
+  /// Of the live owners.
+  [[nodiscard]] virtual std::vector<std::int64_t> processIds() const = 0;
+};
+
+}  // namespace ackbox::store

@@ -1,0 +1,21 @@
+#include "store/sqlite/open.hpp"
+
+#include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/sqlite_store.hpp"
+
+namespace ackbox::store::sqlite {
+
+std::unique_ptr<store::Store> openStore(const std::filesystem::path& file, const OutboxOptions& options) {
+  return std::make_unique<SqliteStore>(StoreOptions{file, options, nullptr});
+}
+
+std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& file, const OutboxOptions& options,
+                                                Reading reading) {
+  return std::make_unique<const SqliteReader>(file, options, reading);
+}
+
+SQLite::Database& databaseOf(store::Store& store) {
+  return dynamic_cast<SqliteStore&>(store).database();
+}
+
+}  // namespace ackbox::store::sqlite

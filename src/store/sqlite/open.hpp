@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/options.hpp"
+#include "sqlite/snapshot.hpp"
+#include "store/reader.hpp"
+#include "store/store.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace ackbox::store::sqlite {
+
+/// Opens the store in `file`, as `OutboxManager::open` documents.
+[[nodiscard]] std::unique_ptr<store::Store> openStore(const std::filesystem::path& file, const OutboxOptions& options);
+
+/// Opens a reader of `file`, which a store has opened before, or which has passed `requireOutbox`.
+[[nodiscard]] std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& file,
+                                                              const OutboxOptions& options,
+                                                              Reading reading = Reading::folds);
+
+/// Throws what opening `file` for reading would: `cannotOpen`, `notADatabase`, `schemaTooNew`, `schemaMissing`, …
+void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options);
+
+/// Checks every invariant of the file in one snapshot, on a connection of its own. The file must have been opened by a
+/// `Store` before. Throws `Error`.
+[[nodiscard]] VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& options);
+
+/// The connection of a store that `openStore` made: for handlers, whose statements are part of its transaction.
+[[nodiscard]] SQLite::Database& databaseOf(store::Store& store);
+
+}  // namespace ackbox::store::sqlite

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/frame.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/random.hpp"
+#include "ackbox/receipt.hpp"
+#include "store/sqlite/cache/counters.hpp"
+#include "store/sqlite/cache/lazy_session_rows.hpp"
+#include "store/sqlite/outbound/idempotency_keys.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/outbound/outbox_rows.hpp"
+#include "store/types.hpp"
+
+namespace ackbox::store::sqlite {
+
+/// The steps of an enqueue, the same on the store's own connection, with everything in memory that the store keeps
+/// there, and on an application's connection, where nothing is remembered between two calls. What differs is virtual.
+///
+/// All in a transaction. Thread-safety: that of the connection.
+class EnqueueSteps {
+protected:
+  EnqueueSteps(sqlite3* connection, const OutboxOptions& options, Clock& clock, Random& random, OutboxRows& rows,
+               Counters& counters, LazySessionRows& lazyRows);
+  virtual ~EnqueueSteps() = default;
+  EnqueueSteps(const EnqueueSteps&) = delete;
+  EnqueueSteps& operator=(const EnqueueSteps&) = delete;
+
+  /// `peer`: nothing when the frame's peer is not configured.
+  EnqueueReceipt run(const Frame& frame, std::optional<delivery::PeerKey> peer);
+  /// Counts the row at `place`, and moves its session's `tail` there. `bytes`: of its data.
+  void append(delivery::PeerKey peer, SessionTail& tail, const SessionTail& place, delivery::MessageKey key,
+              std::int64_t bytes);
+  /// The gauges are read anew.
+  void forgetExcess() noexcept { excess_ = {}; }
+
+  /// The outbox's rows are looked at next.
+  virtual void beforeLook() {}
+  /// The gauges and the tails are used next, and claims where `frame` supersedes.
+  virtual void beforeChange(const Frame& frame) = 0;
+  /// Whether no message is live, as far as a bounded look tells.
+  [[nodiscard]] virtual bool isNoneLive() = 0;
+  /// The session's tail, made where there is none yet. Valid until the next call.
+  [[nodiscard]] virtual SessionTail& tailOf(const SessionName& session, std::uint8_t priority) = 0;
+  virtual void insert(NewRow&& row, const Frame& frame) = 0;
+  virtual void priorityChanged(const SessionTail& /*place*/) {}
+  /// `message` was taken away for the one of `receipt`.
+  virtual void superseded(const Supersedable& /*message*/, const Frame& /*frame*/, const EnqueueReceipt& /*receipt*/) {}
+
+private:
+  [[nodiscard]] std::optional<EnqueueReceipt> refuse(const Frame& frame, const std::vector<Supersedable>& leaving);
+  void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);
+
+  const OutboxOptions& options_;
+  Clock& clock_;
+  Random& random_;
+  OutboxRows& rows_;
+  Counters& counters_;
+  LazySessionRows& lazyRows_;
+  IdempotencyKeys keys_;
+  UuidGenerator uuids_;
+  // By so much the gauges are known to be too high in this transaction, after foreign statements.
+  Fill excess_;
+};
+
+}  // namespace ackbox::store::sqlite

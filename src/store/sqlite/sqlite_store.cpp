@@ -1,0 +1,443 @@
+#include "store/sqlite/sqlite_store.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "sqlite/checkpointer.hpp"
+#include "sqlite/transaction.hpp"
+#include "sqlite/vacuum.hpp"
+#include "store/sqlite/cache/claim_bits.hpp"
+#include "store/sqlite/cache/claim_cache.hpp"
+#include "store/sqlite/inbound/inbound_marks.hpp"
+#include "store/sqlite/inbound/inbox.hpp"
+#include "store/sqlite/outbound/claims.hpp"
+#include "store/sqlite/outbound/dead_letters.hpp"
+#include "store/sqlite/outbound/discovery.hpp"
+#include "store/sqlite/outbound/outbox.hpp"
+#include "store/sqlite/outbound/settles.hpp"
+#include "store/sqlite/peers/holds.hpp"
+#include "store/sqlite/peers/liveness.hpp"
+#include "store/sqlite/peers/owners.hpp"
+#include "store/sqlite/peers/peer_resets.hpp"
+#include "store/sqlite/peers/peers.hpp"
+#include "store/sqlite/schema/recount.hpp"
+#include "store/sqlite/schema/schema.hpp"
+
+namespace ackbox::store::sqlite {
+namespace {
+
+/// The parts whose statements need the tables.
+struct Components {
+  Components(Connection& connection, Transaction& transaction, const OutboxOptions& options,
+             std::shared_ptr<Liveness> liveness, LatencyWindow& window)
+      : counters(connection.handle(), connection.prefix()),
+        states(connection.handle(), connection.prefix()),
+        lazyRows(connection.handle(), connection.prefix(), counters, states),
+        oldest(connection.handle(), connection.prefix(), counters),
+        inFlight(connection, states),
+        shares(connection.handle(), connection.prefix(), counters),
+        latencies(window, *options.clock),
+        rows(connection.handle(), connection.prefix()),
+        gathered(rows, claimCache),
+        context{connection, counters,  states,   lazyRows, oldest,         inFlight,       claimCache,
+                shares,     latencies, gathered, options,  *options.clock, *options.random},
+        holds(context),
+        discovery(context, transaction, holds),
+        peers(context),
+        peerResets(context, peers, discovery),
+        outbox(context, peers, rows, discovery),
+        claims(context),
+        settles(context, holds, peerResets),
+        deadLetters(context, outbox, settles, holds),
+        marks(context),
+        inbox(context, marks),
+        owners(context, std::move(liveness)),
+        vacuum(connection),
+        selectEpoch(connection.prepare("SELECT epoch FROM #meta")) {}
+
+  template <typename Step>
+  void forward(const Step& step) {
+    for (WriteBack* const part : writeBacks) {
+      step(*part);
+    }
+  }
+  template <typename Step>
+  void backward(const Step& step) {
+    for (auto part = writeBacks.rbegin(); part != writeBacks.rend(); ++part) {
+      step(**part);
+    }
+  }
+
+  Counters counters;
+  SessionStates states;
+  LazySessionRows lazyRows;
+  Oldest oldest;
+  InFlight inFlight;
+  ClaimCache claimCache;
+  SenderShares shares;
+  AckLatencies latencies;
+  OutboxRows rows;
+  GatheredRows gathered;
+  Context context;
+  Holds holds;
+  Discovery discovery;
+  Peers peers;
+  PeerResets peerResets;
+  Outbox outbox;
+  Claims claims;
+  Settles settles;
+  DeadLetters deadLetters;
+  InboundMarks marks;
+  Inbox inbox;
+  Owners owners;
+  Vacuum vacuum;
+  Statement selectEpoch;
+
+  /// All memory that runs ahead of the file. The order is that of a commit.
+  const std::vector<WriteBack*> writeBacks = {
+      // New rows come first: what follows looks at the outbox's rows.
+      &gathered,
+      // Claims name rows and sessions. What was acknowledged goes from here into the sessions' states.
+      &inFlight,
+      // Tails and gauges of sessions go from here, and from the counters, into the sessions' states.
+      &lazyRows,
+      // So all changes of a session are written as one row.
+      &states,
+      // Marks of inbound frames, and what they make their senders' shares.
+      &marks,
+      &shares,
+      // Looks at the rows that are left, and moves a counter.
+      &oldest,
+      // After all that counts. Only now is known whether the gauges must be counted anew.
+      &counters,
+      // The others write nothing. These hand over what is committed: latencies to the window, rows to discovery, and
+      // then recalls, for which discovery starts over.
+      &latencies,
+      &outbox,
+      &peerResets,
+      // These only remember what was read.
+      &claimCache,
+      &holds,
+      &owners,
+  };
+};
+
+/// While it lives, the connection waits for no lock.
+class NoBusyTimeout {
+public:
+  NoBusyTimeout(sqlite3* connection, const OutboxOptions& options)
+      : connection_(connection), busyTimeout_(static_cast<int>(options.busyTimeout.count())) {
+    sqlite3_busy_timeout(connection_, 0);
+  }
+  ~NoBusyTimeout() { sqlite3_busy_timeout(connection_, busyTimeout_); }
+  NoBusyTimeout(const NoBusyTimeout&) = delete;
+  NoBusyTimeout& operator=(const NoBusyTimeout&) = delete;
+
+private:
+  sqlite3* const connection_;
+  const int busyTimeout_;
+};
+
+OutboxOptions complete(OutboxOptions options) {
+  validate(options);
+  if (!options.clock) {
+    options.clock = systemClock();
+  }
+  if (!options.random) {
+    options.random = systemRandom();
+  }
+  return options;
+}
+
+}  // namespace
+
+struct SqliteStore::Body {
+  explicit Body(const StoreOptions& storeOptions);
+
+  void open(std::shared_ptr<Liveness> liveness);
+  void readEpoch();
+  RepairReport recount(bool byHand);
+
+  // Constant after construction.
+  const OutboxOptions options;
+  Connection connection;
+  Checkpointer checkpointer;
+  Transaction transaction;
+  LatencyWindow latencies;
+  std::unique_ptr<Components> parts;
+  std::string origin;
+
+  // As of the last `begin`.
+  std::uint64_t epoch = 0;
+  // As of the last commit that was seen: neither ever falls.
+  std::uint64_t epochSeen = 0;
+  std::int64_t lastKeySeen = 0;
+};
+
+SqliteStore::Body::Body(const StoreOptions& storeOptions)
+    : options(complete(storeOptions.outbox)),
+      connection(storeOptions.file, options,
+                 [&](sqlite3* file) { requireUsable(schemaVersion(file, options.tablePrefix), options.createSchema); }),
+      checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
+      transaction(connection) {
+  transaction.begin(options.durability == Durability::powerCut);
+  try {
+    open(storeOptions.liveness ? storeOptions.liveness
+                               : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
+                                                sqlite3_db_filename(connection.handle(), "main")));
+    parts->forward([](WriteBack& part) { part.flushAll(); });
+    transaction.commit();
+    parts->forward([](WriteBack& part) { part.committed(); });
+  } catch (...) {
+    transaction.rollback();
+    throw;
+  }
+}
+
+// In one transaction, so that a crash in the middle leaves the file as it was.
+void SqliteStore::Body::open(std::shared_ptr<Liveness> liveness) {
+  const std::int64_t version = schemaVersion(connection.handle(), connection.prefix());
+  requireUsable(version, options.createSchema);
+  if (version == 0) {
+    createTables(connection.handle(), connection.prefix());
+  }
+  Statement identify = connection.prepare(
+      "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
+  Query(identify, randomUuid(*options.random)).run();
+  Statement selectOrigin = connection.prepare("SELECT origin FROM #meta");
+  Query query(selectOrigin);
+  query.next();
+  origin = query.text(0);
+
+  parts = std::make_unique<Components>(connection, transaction, options, std::move(liveness), latencies);
+  parts->backward([](WriteBack& part) { part.begun(true); });
+  readEpoch();
+  parts->peers.configure();
+  parts->owners.registerSelf();
+  parts->owners.releaseDead();
+}
+
+// What is in memory, and which rows were discovered, is of another file when a backup is written over one in use.
+void SqliteStore::Body::readEpoch() {
+  {
+    Query query(parts->selectEpoch);
+    query.next();
+    epoch = query.as<std::uint64_t>(0);
+  }
+  const std::int64_t lastKey = parts->counters.writtenLastKey();
+  if (epoch < epochSeen || lastKey < lastKeySeen) {
+    throw Error(Errc::databaseError,
+                "the file went back to an earlier state while this process had it open: restart the process, with the "
+                "newer file if there is one");
+  }
+  epochSeen = epoch;
+  lastKeySeen = lastKey;
+}
+
+RepairReport SqliteStore::Body::recount(bool byHand) {
+  parts->forward([](WriteBack& part) { part.flushAll(); });
+  RepairReport report = sqlite::recount(connection.handle(), connection.prefix(), byHand);
+  parts->backward([](WriteBack& part) { part.forget(); });
+  if (report.mended != 0) {
+    // Rows may be live that nobody has discovered.
+    parts->peerResets.refresh();
+  }
+  return report;
+}
+
+SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
+
+SqliteStore::~SqliteStore() {
+  if (inTransaction()) {
+    rollback();
+  }
+  try {
+    begin(false);
+    body_->parts->owners.unregisterSelf();
+    body_->parts->forward([](WriteBack& part) { part.flushAll(); });
+    commit();
+  } catch (const std::exception&) {
+    // The next opener finds this owner dead and does the same.
+  }
+}
+
+void SqliteStore::begin(bool durable, bool patient) {
+  const bool fullSync = durable && body_->options.durability == Durability::powerCut;
+  std::optional<NoBusyTimeout> noBusyTimeout;
+  if (!patient) {
+    noBusyTimeout.emplace(body_->connection.handle(), body_->options);
+  }
+  const bool isChanged = body_->transaction.begin(fullSync);
+  try {
+    body_->parts->backward([isChanged](WriteBack& part) { part.begun(isChanged); });
+    if (isChanged) {
+      body_->readEpoch();
+    }
+  } catch (...) {
+    rollback();
+    throw;
+  }
+}
+
+void SqliteStore::commit() {
+  Components& parts = *body_->parts;
+  std::int64_t lastKey = 0;
+  try {
+    parts.forward([](WriteBack& part) { part.flush(); });
+    if (parts.counters.isDoubtful()) {
+      body_->recount(false);
+    }
+    lastKey = parts.counters.writtenLastKey();
+    body_->transaction.commit();
+  } catch (...) {
+    rollback();
+    throw;
+  }
+  body_->lastKeySeen = lastKey;
+  parts.forward([](WriteBack& part) { part.committed(); });
+  body_->checkpointer.checkpointIfDue();
+}
+
+void SqliteStore::rollback() noexcept {
+  body_->transaction.rollback();
+  // What was read in it, such as which processes have the file open, is read again.
+  body_->transaction.doubtVersion();
+  body_->parts->backward([](WriteBack& part) { part.rolledBack(); });
+}
+
+bool SqliteStore::inTransaction() const noexcept {
+  return body_->transaction.open();
+}
+
+void SqliteStore::savepoint() {
+  body_->parts->forward([](WriteBack& part) { part.scopeBegun(); });
+  body_->transaction.savepoint();
+}
+
+void SqliteStore::releaseSavepoint() {
+  body_->transaction.releaseSavepoint();
+  body_->parts->backward([](WriteBack& part) { part.scopeReleased(); });
+}
+
+void SqliteStore::rollbackToSavepoint() {
+  body_->transaction.rollbackToSavepoint();
+  body_->parts->backward([](WriteBack& part) { part.scopeUndone(); });
+}
+
+void SqliteStore::guardTransaction(bool on) {
+  body_->transaction.guard(on);
+}
+
+bool SqliteStore::transactionLost() const noexcept {
+  return body_->transaction.lost();
+}
+
+store::Outbox& SqliteStore::outbox() noexcept {
+  return body_->parts->outbox;
+}
+
+store::Claims& SqliteStore::claims() noexcept {
+  return body_->parts->claims;
+}
+
+store::Settles& SqliteStore::settles() noexcept {
+  return body_->parts->settles;
+}
+
+store::DeadLetters& SqliteStore::deadLetters() noexcept {
+  return body_->parts->deadLetters;
+}
+
+store::Holds& SqliteStore::holds() noexcept {
+  return body_->parts->holds;
+}
+
+store::Peers& SqliteStore::peers() noexcept {
+  return body_->parts->peers;
+}
+
+store::PeerResets& SqliteStore::peerResets() noexcept {
+  return body_->parts->peerResets;
+}
+
+store::InboundMarks& SqliteStore::inboundMarks() noexcept {
+  return body_->parts->marks;
+}
+
+store::Inbox& SqliteStore::inbox() noexcept {
+  return body_->parts->inbox;
+}
+
+store::Discovery& SqliteStore::discovery() noexcept {
+  return body_->parts->discovery;
+}
+
+store::Owners& SqliteStore::owners() noexcept {
+  return body_->parts->owners;
+}
+
+Fill SqliteStore::fill() {
+  Counters& counters = body_->parts->counters;
+  return {counters.live(), counters.liveBytes()};
+}
+
+RepairReport SqliteStore::repair() {
+  RepairReport report = body_->recount(true);
+  body_->parts->holds.refresh();
+  return report;
+}
+
+void SqliteStore::advanceOldest(std::size_t looks) {
+  body_->parts->gathered.flush();
+  body_->parts->oldest.advance(looks);
+}
+
+Vitals SqliteStore::vitals() {
+  Counters& counters = body_->parts->counters;
+  return {counters.live(), static_cast<std::uint64_t>(std::max<std::int64_t>(0, counters.value(Counter::failed))),
+          body_->parts->oldest.enqueuedAt()};
+}
+
+std::size_t SqliteStore::vacuum(std::size_t pages) {
+  const std::size_t released = body_->parts->vacuum.release(pages);
+  if (released < pages) {
+    body_->checkpointer.request();
+  }
+  return released;
+}
+
+bool SqliteStore::tidy() {
+  body_->checkpointer.retry();
+  return body_->parts->vacuum.releaseIfMany();
+}
+
+const std::string& SqliteStore::origin() const noexcept {
+  return body_->origin;
+}
+
+std::filesystem::path SqliteStore::logFile() const {
+  return sqlite3_filename_wal(sqlite3_db_filename(body_->connection.handle(), "main"));
+}
+
+std::filesystem::path SqliteStore::ownersFile() const {
+  return sqlite::ownersFile(body_->connection.handle(), body_->connection.prefix());
+}
+
+const LatencyWindow& SqliteStore::latencies() const noexcept {
+  return body_->latencies;
+}
+
+std::uint64_t SqliteStore::epoch() const noexcept {
+  return body_->epoch;
+}
+
+std::int64_t SqliteStore::owner() const noexcept {
+  return body_->parts->context.owner;
+}
+
+SQLite::Database& SqliteStore::database() noexcept {
+  return body_->connection.database();
+}
+
+}  // namespace ackbox::store::sqlite

@@ -1,0 +1,242 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/frame.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbound_options.hpp"
+#include "ackbox/message.hpp"
+#include "ackbox/sender.hpp"
+#include "delivery/types.hpp"
+
+// The values that go through the seam: what any store is asked and answers.
+
+namespace ackbox::store {
+
+/// A peer's row.
+struct PeerRow {
+  delivery::PeerKey key = 0;
+  std::string name;
+  std::string url;
+  std::string agent;
+  std::uint32_t maxRequests = 0;
+  /// Its own store as the file knows it: identity, and how often it was opened.
+  std::string store = {};
+  std::uint64_t storeEpoch = 0;
+};
+
+/// The whole of a claimed row, for the sender.
+struct ClaimedMessage {
+  delivery::SessionKey session = 0;
+  delivery::MessageKey key = 0;
+  OutboundFrame frame;
+};
+
+/// The answer to a claim: what the machine decides on, and what the sender carries.
+struct ClaimReply {
+  std::vector<delivery::SessionClaimed> sessions;
+  std::vector<ClaimedMessage> messages;
+  /// Of the messages, as `wireBytes` counts.
+  std::uint64_t bytes = 0;
+  /// The next one would have been too much: nothing behind it was looked at.
+  bool isFull = false;
+};
+
+/// Rows and sessions that the machine does not know yet, in key order.
+struct NewRows {
+  std::vector<delivery::SessionInfo> sessions;
+  std::vector<delivery::RowSeen> rows;
+  /// More are waiting: call again.
+  bool more = false;
+  /// The holds, when they have changed since they were last taken.
+  std::optional<delivery::HoldSnapshot> holds = {};
+  /// With these rows, all that were put back up to this number of recalls are known; nothing: that is as before.
+  std::optional<std::int64_t> recalls = {};
+
+  [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !holds && !recalls; }
+};
+
+/// What identifies a message in the events; from a settlement that was applied.
+struct SettledMessage {
+  delivery::MessageKey key = 0;
+  delivery::SessionKey session = 0;
+  std::string messageId;
+  std::uint64_t sequence = 0;
+};
+
+/// A pending message that was taken away for another one.
+struct SupersededMessage {
+  SettledMessage message;
+  std::string peer;
+  std::string session;
+  std::string byMessageId;
+  std::uint64_t bySequence = 0;
+};
+
+/// What a full queue is measured by: live messages and their bytes of data.
+struct Fill {
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// What a health check looks at, as of a transaction.
+struct Vitals {
+  std::uint64_t live = 0;
+  std::uint64_t failed = 0;
+  /// When the oldest live row was enqueued; nothing when there is none, or nobody has looked that far yet.
+  std::optional<WallTime> oldestAt;
+};
+
+/// What identifies an inbound frame.
+struct InboundIdentity {
+  std::string_view source;
+  std::string_view id;
+  std::string_view origin;
+  std::string_view session;
+  std::uint64_t epoch = 0;
+  /// 0: outside any session; deduplicated by (source, id).
+  std::uint64_t sequence = 0;
+  std::uint64_t previousSequence = 0;
+  std::optional<WallTime> expiresAt;
+  /// Of its type and data, see `digestOf`.
+  std::uint64_t digest = 0;
+};
+
+/// Whether an inbound frame may take effect.
+enum class Admission : std::uint8_t {
+  take,
+  /// It took effect before.
+  duplicate,
+  /// Its predecessor has not been accepted here.
+  outOfSequence,
+  /// Its sender's store was restored from an older copy: a newer epoch was seen.
+  staleEpoch,
+  /// The same: its number belongs to another frame.
+  numberTaken,
+  /// Its id was used before with other data.
+  idConflict,
+  /// Its sender's store was silent for long after another had taken its place: its marks are gone.
+  closedOrigin,
+};
+
+/// How long the mark of a frame without a sequence is kept.
+struct MarkLife {
+  /// At least; an expiry of the frame may ask for more.
+  std::chrono::milliseconds least;
+  /// At most, whatever expiry the frame claims.
+  std::chrono::milliseconds most;
+  /// After which a sender's store that another has taken the place of is closed; 0: never.
+  std::chrono::milliseconds silence{0};
+};
+
+struct AdmissionReply {
+  Admission admission = Admission::take;
+  /// Highest accepted sequence of the session, and, unless the frame is taken, the id of the frame that had it; empty:
+  /// not known.
+  std::uint64_t accepted = 0;
+  std::string acceptedId = {};
+  /// The frame is taken but its number leaves a gap: this many of the sender's messages were given up.
+  std::uint64_t gap = 0;
+};
+
+/// A message that was acknowledged by its id.
+struct AckedById {
+  SettledMessage message;
+  std::string peer;
+  std::string session;
+};
+
+/// What became of an ACK event: a later outcome that a peer sent for a message.
+struct AckEventOutcome {
+  enum class Kind : std::uint8_t {
+    /// The message is acknowledged or given up; `message` names it.
+    settled,
+    /// Deferred, and to be sent again; `message` names it.
+    recalled,
+    /// Unknown, settled already, or in no state for such an outcome: benign.
+    ignored,
+    /// The message was addressed to another peer: nothing changed.
+    refused,
+  };
+  Kind kind = Kind::ignored;
+  SettledMessage message;
+  std::string peer;
+  std::string session;
+};
+
+/// Which dead letters to look at next, and which of those to change.
+struct DeadLetterSlice {
+  DeadLetterFilter filter;
+  /// Above this key.
+  delivery::MessageKey after = 0;
+  /// Up to this key; 0: the highest there is.
+  delivery::MessageKey until = 0;
+};
+
+/// What came of one slice.
+struct SliceReport {
+  std::uint64_t changed = 0;
+  /// The slice that follows.
+  DeadLetterSlice next;
+  /// False: there is none.
+  bool more = false;
+};
+
+/// A change by hand, with what its event needs.
+struct HandChange {
+  ChangeReceipt receipt;
+  SettledMessage message;
+  std::string peer;
+  std::string session;
+  /// As it was stored.
+  std::string reason;
+  std::string lastError;
+};
+
+/// A row of the inbox, by its key: in the order of acceptance.
+using InboxKey = std::int64_t;
+
+/// What a runner keeps in memory of a waiting row.
+struct InboxPlace {
+  InboxKey key = 0;
+  /// Rows of one lane run one after the other, in key order. A frame outside any session has a lane of its own.
+  std::string lane;
+};
+
+/// A claimed row.
+struct InboxRow {
+  InboxKey key = 0;
+  /// The number of this claim: what guards its completion.
+  std::uint32_t starts = 0;
+  /// Charged runs so far.
+  std::uint32_t retryCount = 0;
+  /// Its handler deferred it; otherwise it waits behind such a frame and its handler has not seen it.
+  bool deferred = false;
+  WallTime acceptedAt;
+  InboundFrame frame;
+};
+
+/// The answer to a claim.
+struct InboxClaim {
+  enum class Kind : std::uint8_t {
+    taken,
+    /// Another process has completed it.
+    gone,
+    /// A live process runs it.
+    busy,
+    notDue,
+  };
+  Kind kind = Kind::gone;
+  /// For `notDue`.
+  WallTime dueAt;
+  /// For `taken`.
+  InboxRow row;
+};
+
+}  // namespace ackbox::store
