@@ -34,8 +34,8 @@ struct DeferredOptions {
   /// beyond `horizon` since it was accepted with code `horizon`; both are `term` to the sender.
   RetryPolicy retry = {};
   /// Frames that may wait, of all senders; further ones are put off with code `inbox-full`, as beyond one of
-  /// `InboundLimits`. At least 1. Default 100,000. A single sender may have no more waiting than there is room left: half of this when it is alone, a third
-  /// each when there are two, so that there is always room for one more.
+  /// `InboundLimits`. At least 1. Default 100,000. A single sender may have no more waiting than there is room left:
+  /// half of this when it is alone, a third each when there are two, so that there is always room for one more.
   std::uint64_t framesMax = 100'000;
   /// Their bytes of data; the same holds for it. At least 1. Default 1 GiB: the longest frames would fill that with
   /// 4,096.
@@ -50,9 +50,9 @@ struct DeferredOptions {
 /// that is known are taken whatever the limits, unless they are deferred; any other that is beyond one is put off: the
 /// sender keeps it, tries again after a minute and later after several, and charges it no attempt, so that it is lost
 /// only if the limit stands until its horizon (7 days, where the sender did not choose another). A sender that is no
-/// ackbox sees `nack`, or 503, with code `limit-…`. Each refusal is counted in `Stats::refusedLimits`, from the first on,
-/// and told to `InboundOptions::onLimit`; the sender shows it as the message's last error. The remedy is to raise the
-/// limit, or to forget what is not needed any more (`OutboxManager::forgetSender`).
+/// ackbox sees `nack`, or 503, with code `limit-…`. Each refusal is counted in `Stats::refusedLimits`, from the first
+/// on, and told to `InboundOptions::onLimit`; the sender shows it as the message's last error. The remedy is to raise
+/// the limit, or to forget what is not needed any more (`OutboxManager::forgetSender`).
 ///
 /// By default the bytes alone limit, because they are what fills a disk; the numbers are for whoever wants less.
 struct InboundLimits {

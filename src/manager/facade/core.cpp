@@ -225,6 +225,25 @@ const PeerOptions* Core::peerOptions(std::string_view name) const noexcept {
   return found == options_.peers.end() ? nullptr : &*found;
 }
 
+void Core::storeAnswered(const std::error_code& error) noexcept {
+  const bool isReplaced = error == Errc::databaseReplaced;
+  // A failure of another kind says nothing of the file.
+  if ((error && !isReplaced) || isReplaced_ == isReplaced || isReplaced_.exchange(isReplaced) == isReplaced) {
+    return;
+  }
+  try {
+    reportProcess(isReplaced, isReplaced ? "the store cannot go on: " + error.message() : "the store goes on again");
+  } catch (...) {
+    // There is not even the memory to report it.
+  }
+}
+
+void Core::requireFile() const {
+  if (isReplaced_) {
+    throw Error(Errc::databaseReplaced, file_.string());
+  }
+}
+
 void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
   std::error_code refused;
   try {
@@ -390,6 +409,7 @@ void Core::ackEventCommitted(const store::Store::AckEventOutcome& outcome, const
 }
 
 Stats Core::stats() const {
+  requireFile();
   const RefusalCounts::Values unwritten = refusals_->unwritten();
   Stats stats = reader_.stats();
   stats.refusedUnauthenticated += unwritten.unauthenticated;

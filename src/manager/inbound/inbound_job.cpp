@@ -358,6 +358,7 @@ void InboundJob::done(const std::error_code& error) noexcept {
   } catch (...) {
     // Nobody can be told. The peer's timeout repeats the request.
   }
+  context_.storeAnswered(error);
   try {
     if (!error) {
       tell();

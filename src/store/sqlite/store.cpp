@@ -208,9 +208,7 @@ void Store::Body::readMeta() {
 void Store::Body::requireForward(std::uint64_t epochNow) {
   const std::int64_t lastKeyNow = parts->counters.writtenLastKey();
   if (epochNow < epochSeen || lastKeyNow < lastKeySeen) {
-    throw Error(Errc::databaseError,
-                "the file went back to an earlier state while this process had it open: restart the process, with the "
-                "newer file if there is one");
+    throw Error(Errc::databaseReplaced, "the file went back to an earlier state");
   }
   epochSeen = epochNow;
   lastKeySeen = lastKeyNow;
