@@ -57,7 +57,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       logFile_(store_.logFile()),
       ownersFile_(store_.ownersFile()),
       reader_(file, options_),
-      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock)),
+      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor)),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(store_, [this](store::Store& store) { return afterCommit(store); }) {
@@ -75,6 +75,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
 }
 
 Core::~Core() {
+  refusals_->close();
   waiters_.close();
   // A run holds the core, so none is left; its thread may be the one that lets go of the core.
   if (ownThread_.joinable()) {
