@@ -60,6 +60,9 @@ enum class Errc {
   /// The file was replaced, or a backup restored over it, while this process had it open: what this process knows of it
   /// is of another file. Nothing was written. Restart the process, with the newer file if there is one.
   databaseReplaced = 24,
+  /// The process may open no more files, or no more sockets. Raise its limit (`ulimit -n`, or `LimitNOFILE` of its
+  /// service); what was open goes on.
+  outOfDescriptors = 25,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

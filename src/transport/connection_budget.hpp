@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
@@ -24,7 +25,7 @@ namespace ackbox::transport {
 /// while and somebody waits: at first for a second, then for twice as long each time. So many mute peers do not keep
 /// the others waiting, and busy ones do not keep a new peer from being heard.
 ///
-/// Thread-safety: none; owned by the client's strand.
+/// Thread-safety: owned by the client's strand, but for two figures.
 class ConnectionBudget : public std::enable_shared_from_this<ConnectionBudget> {
 public:
   class Slot;
@@ -54,8 +55,9 @@ public:
   void look();
   void close();
 
+  /// Connections that are granted. From any thread.
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
-  /// How many there may be.
+  /// How many there may be. From any thread.
   [[nodiscard]] std::size_t most() const noexcept { return max_; }
   /// Places that are remembered: all that are in use, and some of the others.
   [[nodiscard]] std::size_t placesKnown() const noexcept { return places_.size(); }
@@ -109,7 +111,7 @@ private:
   // Of places that are not live, by when they may be asked to give way.
   std::set<std::pair<SteadyTime, Slot*>> unproven_;
   std::uint64_t lastTurn_ = 0;
-  std::size_t used_ = 0;
+  std::atomic<std::size_t> used_ = 0;
   // Granted and not open yet, and how many may be.
   std::size_t opening_ = 0;
   std::size_t window_ = std::numeric_limits<std::size_t>::max();

@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/system_failure.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/run/engine.hpp"
 #include "manager/run/puller.hpp"
@@ -184,7 +185,8 @@ void Core::start() {
     // It is this one, in a callback after its run's end: it cannot wait for itself.
     ownThread_.detach();
   }
-  const std::shared_ptr<Engine> begun = adopt(context->get_executor(), delivery::RunMode::continuous, RunThread::own);
+  const std::shared_ptr<Engine> begun =
+      withDescriptors([&] { return adopt(context->get_executor(), delivery::RunMode::continuous, RunThread::own); });
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
       context->get_executor());
   begun->begin([core = shared_from_this(), guard](const StopReport& report, const std::error_code&) {
@@ -344,8 +346,10 @@ DrainReport Core::drain(bool untilIdle) {
   {
     std::unique_lock lock(mutex_);
     joinOwnThread(lock);
-    pass = adopt(context.get_executor(), untilIdle ? delivery::RunMode::untilIdle : delivery::RunMode::once,
-                 RunThread::own);
+    pass = withDescriptors([&] {
+      return adopt(context.get_executor(), untilIdle ? delivery::RunMode::untilIdle : delivery::RunMode::once,
+                   RunThread::own);
+    });
     // Under the lock, so that no stop comes before it.
     pass->begin(
         [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
