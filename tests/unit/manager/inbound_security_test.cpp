@@ -215,6 +215,8 @@ TEST_CASE("P11: rights to send, to acknowledge, and to sessions are each held") 
       bob.post(signedWith(kCarolKey, requestFrom("urn:agent:carol", "test.said", "gossip"), bob.clock->wallNow()));
   CHECK(other.status == 422);
   CHECK(json::parse(other.body)["results"][0]["code"] == "session-not-allowed");
+  CHECK(json::parse(other.body)["results"][0]["detail"].get<std::string>().find("InboundPeer::sessions") !=
+        std::string::npos);
   bob.awaitTotal(&Stats::refusedForbidden, 3);
 }
 
