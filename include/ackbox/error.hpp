@@ -57,6 +57,12 @@ enum class Errc {
   wouldDeadlock = 22,
   /// No peer of this name is in the file. Check the name; peers come into the file with `OutboxOptions::peers`.
   unknownPeer = 23,
+  /// The file was replaced, or a backup restored over it, while this process had it open: what this process knows of it
+  /// is of another file. Nothing was written. Restart the process, with the newer file if there is one.
+  databaseReplaced = 24,
+  /// The process may open no more files, or no more sockets. Raise its limit (`ulimit -n`, or `LimitNOFILE` of its
+  /// service); what was open goes on.
+  outOfDescriptors = 25,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

@@ -28,8 +28,9 @@ enum class HealthCheck : std::uint8_t {
   pending,
   oldestAge,
   peerDown,
-  /// This process is short of something, such as memory or descriptors, or something threw in it; no peer's doing, and
-  /// charged to no message. Has no threshold, and is always told. What threw is over when it is told.
+  /// This process is short of something, such as memory or descriptors, its file was replaced while it was open
+  /// (`Errc::databaseReplaced`), or something threw in it; no peer's doing, and charged to no message. Has no
+  /// threshold, and is always told. What threw is over when it is told.
   process,
 };
 

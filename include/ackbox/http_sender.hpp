@@ -28,9 +28,10 @@ struct HttpSenderOptions {
   /// not race a request.
   std::chrono::milliseconds idleTimeout = std::chrono::seconds(50);
   /// Connections to all peers together, 1 to 65,536; fewer where the process may open fewer descriptors (its soft limit
-  /// when the sender starts, less a quarter of it, 256 at most). Where more are wanted, idle ones are closed, peers
-  /// that have answered last time go first, and each of the others has one connection at a time, which it gives back
-  /// for a while when it is silent. Default 512: half of the usual limit of 1,024, beside a server with as many.
+  /// when the sender starts, less a quarter of it, 256 at most; `stats` tells the number that holds). Where more are
+  /// wanted, idle ones are closed, peers that have answered last time go first, and each of the others has one
+  /// connection at a time, which it gives back for a while when it is silent. Default 512: half of the usual limit of
+  /// 1,024, beside a server with as many.
   std::size_t connectionsMax = 512;
   /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need.
   std::size_t responseBytesMax = 4 * 1024 * 1024;
@@ -51,6 +52,15 @@ struct HttpSenderOptions {
   std::shared_ptr<Clock> clock;
   /// Randomness of the batches' delivery ids; null: `systemRandom()`.
   std::shared_ptr<Random> random;
+};
+
+/// How an `HttpSender` is doing.
+struct HttpSenderStats {
+  /// Gauge: connections to all peers, those that are idle included; 0 while it is not started.
+  std::size_t connections = 0;
+  /// How many there may be, see `HttpSenderOptions::connectionsMax`: fewer than that where the process may not open as
+  /// many descriptors.
+  std::size_t connectionsMax = 0;
 };
 
 /// Carries frames over HTTP/1.1, with or without TLS, to each peer's URL as `proto/` describes, on keep-alive
@@ -78,6 +88,9 @@ public:
   void start(const boost::asio::any_io_executor& executor) override;
   void asyncSend(SendRequest request, SendHandler handler) override;
   void stop() override;
+
+  /// How it is doing now.
+  [[nodiscard]] HttpSenderStats stats() const;
 
   /// Reads the certificates of `HttpSenderOptions::tls` now; changed files are noticed without it.
   /// Throws `Error` with `invalidOption`, and goes on with those from before.

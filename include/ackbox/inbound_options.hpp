@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,9 +33,9 @@ struct DeferredOptions {
   /// When a failed run is made again, and when its frame is given up: beyond `maxRetries` with code `retry-budget`,
   /// beyond `horizon` since it was accepted with code `horizon`; both are `term` to the sender.
   RetryPolicy retry = {};
-  /// Frames that may wait, of all senders; further ones are `notNow` with code `inbox-full`. At least 1. Default
-  /// 100,000. A single sender may have no more waiting than there is room left: half of this when it is alone, a third
-  /// each when there are two, so that there is always room for one more.
+  /// Frames that may wait, of all senders; further ones are put off with code `inbox-full`, as beyond one of
+  /// `InboundLimits`. At least 1. Default 100,000. A single sender may have no more waiting than there is room left:
+  /// half of this when it is alone, a third each when there are two, so that there is always room for one more.
   std::uint64_t framesMax = 100'000;
   /// Their bytes of data; the same holds for it. At least 1. Default 1 GiB: the longest frames would fill that with
   /// 4,096.
@@ -46,24 +47,30 @@ struct DeferredOptions {
 
 /// What a sender may make this agent's file keep. Marks against repetition are kept for ever, or for long, and names
 /// are the sender's to choose: without limits one peer could fill the disk. Frames of a session
-/// that is known are taken whatever the limits, unless they are deferred; any other that is beyond one is `notNow` with
-/// code `limit-…` and a `retryAfter` of a minute, is told to `InboundOptions::onLimit` and counted in
-/// `Stats::refusedLimits`. The remedy is to raise the limit, or to forget what is not needed any more
-/// (`OutboxManager::forgetSender`).
+/// that is known are taken whatever the limits, unless they are deferred; any other that is beyond one is put off: the
+/// sender keeps it, tries again after a minute and later after several, and charges it no attempt, so that it is lost
+/// only if the limit stands until its horizon (7 days, where the sender did not choose another). A sender that is no
+/// ackbox sees `nack`, or 503, with code `limit-…`. Each refusal is counted in `Stats::refusedLimits`, from the first
+/// on, and told to `InboundOptions::onLimit`; the sender shows it as the message's last error. The remedy is to raise
+/// the limit, or to forget what is not needed any more (`OutboxManager::forgetSender`).
+///
+/// By default the bytes alone limit, because they are what fills a disk; the numbers are for whoever wants less.
 struct InboundLimits {
-  /// Sessions of one sender, of all its stores. At least 1. Default 1,000,000: about 360 MB.
-  std::uint64_t sessionsMax = 1'000'000;
-  /// Stores (`sessionorigin`) of one sender; an honest one has a new one with each new file. At least 1. Default 1,000.
-  std::uint64_t originsMax = 1'000;
+  /// Sessions of one sender, of all its stores. At least 1. Default: as many as there are bytes for, some 12 million.
+  std::uint64_t sessionsMax = std::numeric_limits<std::uint64_t>::max();
+  /// Stores (`sessionorigin`) of one sender; an honest one has a new one with each new file. At least 1. Default: as
+  /// many as there are bytes for.
+  std::uint64_t originsMax = std::numeric_limits<std::uint64_t>::max();
   /// Frames without a sequence whose marks are kept, see `processedRetention`, and last words on deferred frames, of
-  /// one sender. At least 1. Default 2,000,000: three a second for seven days.
-  std::uint64_t marksMax = 2'000'000;
+  /// one sender. At least 1. Default: as many as there are bytes for, some 19 million, which is 30 a second for seven
+  /// days.
+  std::uint64_t marksMax = std::numeric_limits<std::uint64_t>::max();
   /// Bytes that all these take in the file, of one sender, reckoned from the lengths of the names. At least 1. Default
-  /// 512 MiB.
-  std::uint64_t bytesMax = 512ULL << 20;
+  /// 4 GiB: a sender of more than some 30 unordered frames a second needs more, or a shorter `processedRetention`.
+  std::uint64_t bytesMax = 4ULL << 30;
   /// The same of all senders together; it is what limits those that prove nothing (`allowAnonymous`), as they may use
-  /// any name. At least `bytesMax`. Default 4 GiB.
-  std::uint64_t totalBytesMax = 4ULL << 30;
+  /// any name. At least `bytesMax`. Default 16 GiB.
+  std::uint64_t totalBytesMax = 16ULL << 30;
   /// After what silence a sender's store is closed that another store of the same sender has taken the place of: the
   /// marks of its sessions are taken away, and a frame that comes from it after all is refused (`term`, code
   /// `closed-origin`), so that nothing takes effect twice. A store has taken the place when it began after the silent
@@ -148,8 +155,8 @@ struct InboundOptions {
   /// See `InboundLimits`.
   InboundLimits limits = {};
   /// Told when a sender is at a limit, at most once a minute for each sender and limit, after the commit that put its
-  /// frame off. Runs where the handler does; what it throws is dropped. Empty: nobody is told; `Stats::refusedLimits`
-  /// counts.
+  /// frame off; the first time at once. Runs where the handler does; what it throws is dropped. Empty (default): nobody
+  /// is told, and only `Stats::refusedLimits` shows it, and the sender's last errors.
   std::function<void(const InboundLimitEvent& event)> onLimit = {};
   /// See `DeferredOptions`.
   DeferredOptions deferred = {};

@@ -85,7 +85,7 @@ public:
   /// `HandlerThread::caller`, and while it does, nothing else happens there: no answer, no timeout, no end by `stop`.
   /// What comes together goes to the store's thread and shares its commits.
   ///
-  /// Throws `Error`: `cannotListen` (the address is taken or not ours), `invalidOption`.
+  /// Throws `Error`: `cannotListen` (the address is taken or not ours), `outOfDescriptors`, `invalidOption`.
   explicit InboundServer(InboundHandler& handler, const InboundServerOptions& options = {});
 
   /// The same on `executor`, which never waits for the disk. Any number of threads may run it.

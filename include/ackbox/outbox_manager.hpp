@@ -244,7 +244,8 @@ public:
   /// in the way. Throws as `enqueue`; slices before the throw are done.
   std::uint64_t vacuum(std::uint64_t pagesMax = 0);
 
-  /// Counters and gauges, in O(1). Throws `Error` as reads fail.
+  /// Counters and gauges, in O(1). Throws `Error` as reads fail, and with `databaseReplaced` once a run or an inbound
+  /// request has found the file replaced.
   [[nodiscard]] Stats getStats() const;
 
   /// The same for each peer that the file knows, also those of earlier configurations, in O(peers). Throws as

@@ -61,7 +61,8 @@ enum class Outcome : std::uint8_t {
   ack,
   /// Durably stored there; the ACK comes later.
   defer,
-  /// Not now; try again. Charged to the message.
+  /// Not now; try again. Charged to the message, unless the code names a limit of the receiver's (`limit-…` or
+  /// `inbox-full`): that is the receiver's state, and only the message's horizon ends it.
   nack,
   /// Never; give it up.
   term,

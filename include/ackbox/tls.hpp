@@ -38,9 +38,10 @@ struct TlsServerOptions {
   /// Whether a client without a certificate is turned away in the handshake. Default: yes, where they are asked for
   /// one.
   bool requireClientCertificate = true;
-  /// Lists of revoked client certificates, one of each authority that issues any: a client whose certificate is in its
-  /// authority's list, or whose authority has none here that is in force, is turned away in the handshake. A connection
-  /// that is open ends within `InboundServerOptions::connectionAge`. Empty (default): none is asked for.
+  /// Lists of revoked certificates, one of each authority that stands in a client's chain, the root and the ones
+  /// between alike. A client is turned away in the handshake when a certificate of its chain is in its authority's
+  /// list, or when one of these authorities has no list here that is in force. A connection that is open ends within
+  /// `InboundServerOptions::connectionAge`. Empty (default): no list is asked for.
   std::filesystem::path crlFile = {};
 };
 

@@ -1,11 +1,15 @@
 #include "ackbox/clock.hpp"
 
+#include <time.h>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <utility>
+
+#include "base/processor_time.hpp"
 
 namespace ackbox {
 namespace {
@@ -79,6 +83,12 @@ public:
 };
 
 }  // namespace
+
+std::chrono::nanoseconds processorTime() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 std::shared_ptr<Clock> systemClock() {
   static const std::shared_ptr<Clock> clock = std::make_shared<SystemClock>();

@@ -52,6 +52,11 @@ const char* text(Errc errc) noexcept {
              "enqueue, elsewhere asyncEnqueue";
     case Errc::unknownPeer:
       return "no peer of this name is in the file: check the name, or configure it";
+    case Errc::databaseReplaced:
+      return "the file was replaced or restored while it was open: restart the process, with the newer file if there "
+             "is one";
+    case Errc::outOfDescriptors:
+      return "the process may open no more files: raise its limit, as with 'ulimit -n'";
   }
   return "unknown ackbox error";
 }

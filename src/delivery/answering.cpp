@@ -205,6 +205,11 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
         } else if (refusedForSequence && items[index].previousSequence != 0 &&
                    (hasForgotten || !session.sequenceReset)) {
           reset = true;
+        } else if (isOverLimit(result)) {
+          verdict = unchargedVerdict(row, result, isPastHorizon(session, row, now), random);
+          if (verdict.transition == Transition::fail || result.decision) {
+            decide(session, row, result, now, verdict);
+          }
         } else {
           // Also what claims to be held by nothing that we know of: a peer cannot keep a message for ever for free.
           verdict = chargedVerdict(retryOf(session), row, result, isPastHorizon(session, row, now), now.wall, random);
@@ -222,13 +227,14 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
     } else if (verdict.transition != Transition::fail) {
       session.queue.insert(row.key);
     }
-    if (verdict.transition == Transition::retry) {
+    if (verdict.transition == Transition::retry ||
+        (verdict.transition == Transition::release && verdict.delay.count() > 0)) {
       waitFor(verdict.delay);
     } else if (verdict.transition == Transition::defer) {
       watch(session, row.key,
             {.deadline = now.steady + verdict.delay, .sequence = row.sequence, .retryCount = row.retryCount});
     }
-    std::string error = withNote(result.detail.empty() ? result.code : result.detail, verdict.note);
+    std::string error = withNote(errorText(result), verdict.note);
     Settlement settlement = settlementOf(session.key, row, std::move(verdict), now.wall);
     settlement.error = std::move(error);
     settlement.duplicate = result.duplicate;

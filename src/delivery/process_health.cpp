@@ -1,5 +1,7 @@
 #include "delivery/process_health.hpp"
 
+#include "ackbox/error.hpp"
+
 namespace ackbox::delivery {
 
 std::optional<ProcessReport> ProcessHealth::onAnswer(const SendReport& report, SteadyTime now) {
@@ -17,7 +19,8 @@ std::optional<ProcessReport> ProcessHealth::onAnswer(const SendReport& report, S
 
 std::optional<ProcessReport> ProcessHealth::onStep(const std::error_code& error) {
   const bool isRefusing = static_cast<bool>(error);
-  if (isRefusing == isStoreRefusing_) {
+  // That the file was replaced is reported of the whole process, which may also receive.
+  if (error == Errc::databaseReplaced || isRefusing == isStoreRefusing_) {
     return std::nullopt;
   }
   isStoreRefusing_ = isRefusing;

@@ -157,7 +157,8 @@ struct Settlement {
   std::uint64_t sequence = 0;
   MessageState from = MessageState::sending;
   Transition transition = Transition::release;
-  /// For `retry`: the next attempt. For `defer`: the ACK deadline.
+  /// For `retry`: the next attempt. For `defer`: the ACK deadline. For `release`: the next attempt, where the row has
+  /// to wait for it.
   WallTime dueAt{};
   /// For `fail`: stable and short.
   std::string reason;

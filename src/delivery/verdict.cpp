@@ -12,6 +12,12 @@ namespace {
 // Far below where an instant in nanoseconds overflows 64 bits.
 constexpr std::chrono::milliseconds kDelayMax = std::chrono::hours(24 * 365 * 100);
 
+// A receiver's limit is reached until its operator does something, or until marks have grown old: minutes are soon
+// enough, and many messages that wait for it must not keep it busy.
+constexpr std::chrono::milliseconds kLimitDelay = std::chrono::seconds(1);
+constexpr std::chrono::milliseconds kLimitDelayMax = std::chrono::minutes(5);
+constexpr std::uint32_t kLimitDoublingsMax = 9;
+
 std::chrono::milliseconds withinReason(std::chrono::milliseconds delay) {
   return std::clamp(delay, std::chrono::milliseconds(0), kDelayMax);
 }
@@ -73,6 +79,30 @@ Verdict chargedVerdict(const RetryPolicy& retry, const ClaimedRow& row, const Fr
   return verdict;
 }
 
+bool isOverLimit(const FrameResult& result) {
+  return result.outcome == Outcome::nack && (result.code.starts_with("limit-") || result.code == "inbox-full");
+}
+
+Verdict unchargedVerdict(const ClaimedRow& row, const FrameResult& result, bool isPastHorizon, Random& random) {
+  if (isPastHorizon) {
+    return givenUp("horizon");
+  }
+  const std::uint32_t doublings = std::min(std::max(row.attempt, 1U) - 1, kLimitDoublingsMax);
+  const std::chrono::milliseconds bound = std::min(kLimitDelay * (1U << doublings), kLimitDelayMax);
+  const auto jitter = static_cast<std::uint64_t>(bound.count() / 2);
+  const std::chrono::milliseconds delay = bound - std::chrono::milliseconds(random.next() % (jitter + 1));
+  Verdict verdict;
+  verdict.delay = std::max(delay, boundedWait(result.retryAfter.value_or(std::chrono::milliseconds(0))));
+  return verdict;
+}
+
+std::string errorText(const FrameResult& result) {
+  if (result.detail.empty()) {
+    return result.code;
+  }
+  return isOverLimit(result) ? result.code + ": " + result.detail : result.detail;
+}
+
 void apply(const FailureDecision& decision, WallTime now, Verdict& verdict) {
   using enum FailureDecision::Action;
   const std::string reason = decision.reason().empty() ? verdict.reason : decision.reason();
@@ -121,7 +151,7 @@ Settlement settlementOf(SessionKey session, const ClaimedRow& row, Verdict verdi
   if (verdict.transition == Transition::retry) {
     settlement.dueAt = now + verdict.delay;
     ++settlement.retryCount;
-  } else if (verdict.transition == Transition::defer) {
+  } else if (verdict.delay.count() > 0) {
     settlement.dueAt = now + verdict.delay;
   }
   return settlement;

@@ -126,7 +126,13 @@ SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::str
     report.outcome = RequestOutcome::peerRefused;
   }
   report.retryAfter = parseRetryAfter(retryAfter);
-  report.error = "HTTP " + std::to_string(status) + ", and the answer was not signed with a key of this peer";
+  report.error = "HTTP " + std::to_string(status);
+  if (status == 401) {
+    // Whoever cannot verify a request has no key to sign its refusal with.
+    report.error += ": the receiver does not accept our signature: check `secrets` on both sides, and both clocks";
+  } else {
+    report.error += ", and the answer was not signed with a key of this peer: check `secrets` on both sides";
+  }
   if (report.outcome == RequestOutcome::requestRejected && request.frames.size() == 1) {
     FrameResult charged;
     charged.outcome = Outcome::nack;

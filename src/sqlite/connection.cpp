@@ -7,6 +7,8 @@
 
 #include <chrono>
 
+#include "sqlite/work_limit.hpp"
+
 namespace ackbox::store {
 namespace {
 
@@ -37,7 +39,7 @@ void makeFile(const std::filesystem::path& file, std::uint32_t mode) {
 }
 
 // A file may come from anybody: what stands in it is data.
-void distrust(sqlite3* connection, bool isTrusted) {
+void distrust(sqlite3* connection, const std::filesystem::path& file, bool isTrusted) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   if (isTrusted) {
@@ -51,6 +53,10 @@ void distrust(sqlite3* connection, bool isTrusted) {
   sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, kBytesMax);
   sqlite3_limit(connection, SQLITE_LIMIT_EXPR_DEPTH, kDepthMax);
   sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
+  std::error_code unknown;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
+  const std::uintmax_t log = std::filesystem::file_size(file.string() + "-wal", unknown);
+  limitWork(connection, workOn((bytes == std::uintmax_t(-1) ? 0 : bytes) + (log == std::uintmax_t(-1) ? 0 : log)));
 }
 
 }  // namespace
@@ -62,7 +68,7 @@ SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOpt
   try {
     SQLite::Database database(file.string(), flags, static_cast<int>(options.busyTimeout.count()), options.vfs);
     sqlite3_extended_result_codes(database.getHandle(), 1);
-    distrust(database.getHandle(), options.trustSchema);
+    distrust(database.getHandle(), file, options.trustSchema);
     return database;
   } catch (const SQLite::Exception& exception) {
     throw Error(errcOf(exception.getExtendedErrorCode()), file.string() + ": " + exception.what());
@@ -137,6 +143,11 @@ void Connection::setFullSync(bool full) {
     throw Error(Errc::databaseError, "SQLite did not take the synchronous level");
   }
   synchronous_ = wanted;
+}
+
+bool Connection::hasMoved() const noexcept {
+  int moved = 0;
+  return sqlite3_file_control(handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
 }
 
 void Connection::doubtSync() noexcept {

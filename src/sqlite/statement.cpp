@@ -41,8 +41,13 @@ Errc errcOf(int extendedCode) noexcept {
 
 void throwSqlite(sqlite3* connection, std::string_view doing) {
   const int code = sqlite3_extended_errcode(connection);
-  throw Error(errcOf(code),
-              std::string(doing) + ": " + sqlite3_errmsg(connection) + " (SQLite code " + std::to_string(code) + ")");
+  std::string what =
+      std::string(doing) + ": " + sqlite3_errmsg(connection) + " (SQLite code " + std::to_string(code) + ")";
+  if (code == SQLITE_INTERRUPT) {
+    // Only a connection to a file that is not trusted is interrupted, see `limitWork`; and one that is being closed.
+    what += ": the file makes SQLite compute for longer than its size explains";
+  }
+  throw Error(errcOf(code), what);
 }
 
 std::error_code errorOf(const std::exception_ptr& failure) noexcept {

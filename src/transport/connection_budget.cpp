@@ -15,6 +15,13 @@ namespace {
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(1);
 constexpr std::uint32_t kDoublingsMax = 6;
 
+// Of so many grants one is for a place that has not answered, if one waits.
+constexpr std::uint32_t kGrantsShared = 8;
+
+// Places that are remembered although nothing is asked of them: more than a sender speaks to in turn. A peer has one
+// for each time that its certificates were loaded.
+constexpr std::size_t kUnusedMax = 1'024;
+
 // Between looks for descriptors that have become free elsewhere in the process.
 constexpr std::chrono::milliseconds kShortagePause{250};
 
@@ -43,6 +50,9 @@ std::shared_ptr<ConnectionBudget::Wish> ConnectionBudget::ask(const std::string&
   auto wish = std::make_shared<Wish>(Wish{std::move(grant), std::move(evict)});
   Place& known = placeOf(place);
   known.waiting.push_back(wish);
+  if (known.unusedSince != 0) {
+    unused_.erase(std::exchange(known.unusedSince, 0));
+  }
   queue(known);
   look();
   return wish;
@@ -57,6 +67,7 @@ void ConnectionBudget::answered(const std::string& place) {
     prove(known);
     queue(known);
   }
+  rest(known);
   look();
 }
 
@@ -66,6 +77,7 @@ void ConnectionBudget::failed(const std::string& place) {
   known.isLive = false;
   ++known.silences;
   queue(known);
+  rest(known);
   look();
 }
 
@@ -130,9 +142,45 @@ void ConnectionBudget::unqueue(Place& place) {
   }
 }
 
+// Live places sort before the others.
+ConnectionBudget::Place& ConnectionBudget::nextPlace() {
+  const auto first = turns_.begin();
+  if (std::get<Place*>(*first)->isLive && liveGrants_ + 1 >= kGrantsShared) {
+    const auto other = turns_.lower_bound(Turn{true, 0, 0, nullptr});
+    if (other != turns_.end() && mayHaveOne(*std::get<Place*>(*other))) {
+      return *std::get<Place*>(*other);
+    }
+  }
+  return *std::get<Place*>(*first);
+}
+
+bool ConnectionBudget::mayHaveOne(const Place& place) const noexcept {
+  return place.isLive || unproven_.size() < unprovenMax_;
+}
+
+// Whether a place answers and how often it was silent is remembered while it has a connection or wants one, and of
+// others as long as there are not too many of them.
+void ConnectionBudget::rest(Place& place) {
+  if (place.slots != 0 || !place.waiting.empty() || place.turn != 0) {
+    return;
+  }
+  if (place.unusedSince == 0) {
+    place.unusedSince = ++lastUnused_;
+    unused_.emplace(place.unusedSince, &place);
+  }
+  while (unused_.size() > kUnusedMax) {
+    const auto oldest = unused_.begin();
+    // Its name goes with it.
+    const std::string name = oldest->second->name;
+    unused_.erase(oldest);
+    places_.erase(name);
+  }
+}
+
 void ConnectionBudget::settle() {
   while (!closed_ && !turns_.empty() && opening_ < window_ && clock_->steadyNow() >= pausedUntil_) {
-    Place& place = *std::get<Place*>(*turns_.begin());
+    Place& place = nextPlace();
+    const std::uint64_t turn = place.turn;
     unqueue(place);
     std::shared_ptr<Wish> wish;
     while (!wish && !place.waiting.empty()) {
@@ -140,12 +188,15 @@ void ConnectionBudget::settle() {
       place.waiting.pop_front();
     }
     if (!wish) {
+      rest(place);
       continue;
     }
-    const bool isFull = used_ >= max_ && !evictIdle_();
-    if (isFull || (!place.isLive && unproven_.size() >= unprovenMax_)) {
+    // An idle connection is closed only for a place that may have one.
+    if (!mayHaveOne(place) || (used_ >= max_ && !evictIdle_())) {
       place.waiting.push_front(wish);
-      queue(place);
+      // It keeps its turn: nobody was preferred to it.
+      place.turn = turn;
+      turns_.insert(turnOf(place));
       makeRoom();
       break;
     }
@@ -158,7 +209,9 @@ void ConnectionBudget::settle() {
 void ConnectionBudget::grant(Place& place, const std::shared_ptr<Wish>& wish) {
   const auto slot = std::make_shared<Slot>(weak_from_this(), place, wish);
   ++used_;
+  ++place.slots;
   ++opening_;
+  liveGrants_ = place.isLive ? std::min(liveGrants_ + 1, kGrantsShared) : 0;
   if (!place.isLive) {
     place.slot = slot.get();
     slot->isUnproven_ = true;
@@ -170,12 +223,14 @@ void ConnectionBudget::grant(Place& place, const std::shared_ptr<Wish>& wish) {
 
 void ConnectionBudget::gone(Slot& slot) noexcept {
   --used_;
+  --slot.place_.slots;
   if (slot.isUnproven_) {
     unproven_.erase({slot.givesWayAt_, &slot});
     slot.place_.slot = nullptr;
   }
   try {
     queue(slot.place_);
+    rest(slot.place_);
     look();
   } catch (...) {
     // The next look finds it.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
@@ -19,11 +20,12 @@
 namespace ackbox::transport {
 
 /// The connections that one client may have open, shared out among the places that want one. Places that have answered
-/// last time go first, and a quarter is theirs alone. Any other place has one connection at a time, and gives it back
-/// when it was silent for a while and somebody waits: at first for a second, then for twice as long each time, so that
-/// many mute peers neither keep the others waiting nor are never heard.
+/// last time go first, and a quarter is theirs alone; of the rest, one grant of eight is kept for the other places, as
+/// long as one of them waits. Any other place has one connection at a time, and gives it back when it was silent for a
+/// while and somebody waits: at first for a second, then for twice as long each time. So many mute peers do not keep
+/// the others waiting, and busy ones do not keep a new peer from being heard.
 ///
-/// Thread-safety: none; owned by the client's strand.
+/// Thread-safety: owned by the client's strand, but for two figures.
 class ConnectionBudget : public std::enable_shared_from_this<ConnectionBudget> {
 public:
   class Slot;
@@ -53,7 +55,12 @@ public:
   void look();
   void close();
 
+  /// Connections that are granted. From any thread.
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
+  /// How many there may be. From any thread.
+  [[nodiscard]] std::size_t most() const noexcept { return max_; }
+  /// Places that are remembered: all that are in use, and some of the others.
+  [[nodiscard]] std::size_t placesKnown() const noexcept { return places_.size(); }
 
 private:
   struct Place {
@@ -64,8 +71,12 @@ private:
     std::uint32_t silences = 0;
     /// Of a place that is not live, its only one.
     Slot* slot = nullptr;
+    /// Connections that it has.
+    std::size_t slots = 0;
     /// In `turns_`, with this number.
     std::uint64_t turn = 0;
+    /// In `unused_`, with this number; 0: it is in use.
+    std::uint64_t unusedSince = 0;
   };
   using Turn = std::tuple<bool, std::uint32_t, std::uint64_t, Place*>;
 
@@ -74,6 +85,10 @@ private:
   void queue(Place& place);
   void unqueue(Place& place);
   void settle();
+  [[nodiscard]] Place& nextPlace();
+  [[nodiscard]] bool mayHaveOne(const Place& place) const noexcept;
+  /// Forgets the oldest places that nothing is asked of, beyond those that are worth remembering.
+  void rest(Place& place);
   void grant(Place& place, const std::shared_ptr<Wish>& wish);
   void gone(Slot& slot) noexcept;
   void prove(Place& place);
@@ -88,10 +103,15 @@ private:
   const std::unique_ptr<Alarm> alarm_;
   std::map<std::string, Place> places_;
   std::set<Turn> turns_;
+  // Places with no connection that nobody asks for, by when that began. What is remembered of them is a courtesy.
+  std::map<std::uint64_t, Place*> unused_;
+  std::uint64_t lastUnused_ = 0;
+  // Grants to live places since another one that waited had one.
+  std::uint32_t liveGrants_ = 0;
   // Of places that are not live, by when they may be asked to give way.
   std::set<std::pair<SteadyTime, Slot*>> unproven_;
   std::uint64_t lastTurn_ = 0;
-  std::size_t used_ = 0;
+  std::atomic<std::size_t> used_ = 0;
   // Granted and not open yet, and how many may be.
   std::size_t opening_ = 0;
   std::size_t window_ = std::numeric_limits<std::size_t>::max();

@@ -64,6 +64,14 @@ void HttpClient::start(HttpPost post, HttpHandler handler) {
   exchange->start();
 }
 
+std::size_t HttpClient::connections() const noexcept {
+  return budget_->used();
+}
+
+std::size_t HttpClient::connectionsMax() const noexcept {
+  return budget_->most();
+}
+
 void HttpClient::post(std::function<void()> task) {
   asio::post(strand_, std::move(task));
 }

@@ -27,6 +27,10 @@ public:
   /// Ends all exchanges, and those that come later, with `HttpEnd::cancelled`, and closes the idle connections.
   void close();
 
+  /// Connections that there are, and may be.
+  [[nodiscard]] std::size_t connections() const noexcept;
+  [[nodiscard]] std::size_t connectionsMax() const noexcept;
+
 private:
   void start(HttpPost post, HttpHandler handler);
 

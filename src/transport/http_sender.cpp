@@ -166,6 +166,14 @@ public:
 
   void reloadCertificates() { tls()->reload(); }
 
+  [[nodiscard]] HttpSenderStats stats() {
+    const std::shared_ptr<transport::HttpClient> client = current();
+    if (!client) {
+      return {0, transport::connectionsWithinLimit(options_->connectionsMax)};
+    }
+    return {client->connections(), client->connectionsMax()};
+  }
+
   void start(const boost::asio::any_io_executor& executor) {
     auto fresh = std::make_shared<transport::HttpClient>(executor, options_);
     replace(std::move(fresh));
@@ -383,6 +391,10 @@ void HttpSender::start(const boost::asio::any_io_executor& executor) {
 
 void HttpSender::asyncSend(SendRequest request, SendHandler handler) {
   body_->send(std::move(request), std::move(handler));
+}
+
+HttpSenderStats HttpSender::stats() const {
+  return body_->stats();
 }
 
 void HttpSender::reloadCertificates() {

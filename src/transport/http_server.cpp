@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "base/system_failure.hpp"
 #include "transport/http_session.hpp"
 #include "transport/request_budget.hpp"
 #include "transport/stream.hpp"
@@ -122,7 +123,8 @@ void HttpServer::listen(const InboundServerOptions& options) {
   const asio::ip::tcp::endpoint endpoint(address, options.port);
   const auto check = [&] {
     if (error) {
-      throw Error(Errc::cannotListen, options.address + ":" + std::to_string(options.port) + ": " + error.message());
+      throw Error(errcOf(error, Errc::cannotListen),
+                  options.address + ":" + std::to_string(options.port) + ": " + error.message());
     }
   };
   acceptor_.open(endpoint.protocol(), error);

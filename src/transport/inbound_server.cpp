@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ackbox/inbound_handler.hpp"
+#include "base/system_failure.hpp"
 #include "protocol/wire.hpp"
 #include "transport/http_server.hpp"
 #include "transport/refusal.hpp"
@@ -229,11 +230,11 @@ private:
 };
 
 InboundServer::InboundServer(InboundHandler& handler, const InboundServerOptions& options)
-    : body_(std::make_shared<Body>(handler, options)) {}
+    : body_(withDescriptors([&] { return std::make_shared<Body>(handler, options); })) {}
 
 InboundServer::InboundServer(const asio::any_io_executor& executor, InboundHandler& handler,
                              const InboundServerOptions& options)
-    : body_(std::make_shared<Body>(executor, handler, options)) {}
+    : body_(withDescriptors([&] { return std::make_shared<Body>(executor, handler, options); })) {}
 
 InboundServer::InboundServer(InboundServer&&) noexcept = default;
 InboundServer& InboundServer::operator=(InboundServer&&) noexcept = default;

@@ -94,7 +94,10 @@ std::shared_ptr<SSL_CTX> loadServer(const TlsServerOptions& options) {
     const bool isLoaded =
         lookup != nullptr && X509_load_crl_file(lookup, options.crlFile.c_str(), X509_FILETYPE_PEM) > 0;
     require(isLoaded, "tls.crlFile", options.crlFile);
-    require(X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK) == 1, "tls.crlFile", options.crlFile);
+    // Of all the chain: CRL_CHECK alone looks at the client's own certificate, and an authority that was revoked
+    // passes.
+    const unsigned long flags = X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL;
+    require(X509_STORE_set_flags(store, flags) == 1, "tls.crlFile", options.crlFile);
   }
   return context;
 }

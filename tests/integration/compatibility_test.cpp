@@ -301,7 +301,8 @@ TEST_CASE("P11: rights and sessions bind AGENIUM's frames; an anonymous one take
   peers[1].maySend = false;
   Bob bob(peers);
   CHECK(bob.post(agEvent("m1")).status == 200);
-  CHECK(bob.post(agEvent("m2", "said", "s2")).body == R"({"ok":false,"error":"session-not-allowed"})");
+  CHECK(
+      bob.post(agEvent("m2", "said", "s2")).body.starts_with(R"({"ok":false,"error":"session-not-allowed","detail":)"));
   CHECK(bob.post(agAck("a1", "x")).status == 403);
   Post carols = agEvent("m3");
   carols.key = kCarolKey;

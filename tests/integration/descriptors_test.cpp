@@ -18,7 +18,9 @@
 #include <thread>
 #include <vector>
 
+#include "ackbox/error.hpp"
 #include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/peer_status.hpp"
@@ -232,6 +234,73 @@ TEST_CASE(
   CHECK((told.front().check == HealthCheck::process));
   CHECK(told.front().sentence.starts_with("this process cannot send: "));
   CHECK(isDescriptors(told.front().sentence));
+}
+
+TEST_CASE("P10: whatever a process with too few descriptors opens fails as an Error that names the remedy") {
+  const Live live;
+  const testing::TempDir dir;
+  OutboxOptions options;
+  options.peers = {peerAt("live", live.url(1))};
+  OutboxManager manager = OutboxManager::open(dir.file("agent.db"), options);
+  const auto sender = std::make_shared<HttpSender>();
+  manager.setSender(sender);
+  InboundOptions inbound;
+  inbound.allowAnonymous = true;
+  InboundHandler handler(
+      manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, inbound);
+  const auto failsAs = [](const auto& step) -> std::string {
+    try {
+      step();
+    } catch (const Error& error) {
+      CHECK(error.code() == Errc::outOfDescriptors);
+      CHECK(std::string(error.what()).find("ulimit -n") != std::string::npos);
+      return "refused";
+    } catch (const std::exception& error) {
+      FAIL_CHECK(std::string(error.what()));
+      return "thrown";
+    }
+    return "done";
+  };
+  std::size_t refused = 0;
+  {
+    const DescriptorLimit limit(128);
+    std::vector<int> taken;
+    for (int descriptor = open("/dev/null", O_RDONLY); descriptor >= 0; descriptor = open("/dev/null", O_RDONLY)) {
+      taken.push_back(descriptor);
+    }
+    REQUIRE(taken.size() > 12);
+    for (int more = 0; more <= 12; ++more) {
+      refused += failsAs([&] { const InboundServer server(handler); }) == "refused" ? 1U : 0U;
+      refused += failsAs([&] { manager.start(); }) == "refused" ? 1U : 0U;
+      manager.stop();
+      refused += failsAs([&] { (void)manager.drainOnce(); }) == "refused" ? 1U : 0U;
+      close(taken.back());
+      taken.pop_back();
+    }
+    for (const int descriptor : taken) {
+      close(descriptor);
+    }
+  }
+  CHECK(refused > 3);
+  InboundServer server(handler);
+  manager.start();
+  say(manager, "live", "s");
+  while (manager.getStats().acked < 1) {
+    std::this_thread::yield();
+  }
+  manager.stop();
+}
+
+TEST_CASE("P10: a sender says how many connections it may have with the limit of descriptors as it is") {
+  HttpSender sender;
+  CHECK(sender.stats().connectionsMax == 512);
+  CHECK(sender.stats().connections == 0);
+  const DescriptorLimit limit(256);
+  CHECK(sender.stats().connectionsMax == 192);
+  testing::IoThread io;
+  sender.start(io.executor());
+  CHECK(sender.stats().connectionsMax == 192);
+  sender.stop();
 }
 
 }  // namespace

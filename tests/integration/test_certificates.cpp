@@ -81,6 +81,15 @@ TestAuthority::TestAuthority(std::filesystem::path directory, const std::string&
   writeCertificate(file(), certificate_.get());
 }
 
+TestAuthority::TestAuthority(std::filesystem::path directory, const std::string& name, const TestAuthority& issuer)
+    : directory_(std::move(directory)),
+      name_(name),
+      key_(makeKey()),
+      certificate_(makeCertificate(name, key_.get(), issuer.certificate_.get(), issuer.key_.get(), {}, true)),
+      isIntermediate_(true) {
+  writeCertificate(file(), certificate_.get());
+}
+
 CertificateFiles TestAuthority::issue(const std::string& name, const CertificateFacts& facts) const {
   return write(name, facts, false);
 }
@@ -119,7 +128,10 @@ CertificateFiles TestAuthority::write(const std::string& name, const Certificate
   const Certificate certificate = makeCertificate(name, key.get(), selfSigned ? nullptr : certificate_.get(),
                                                   selfSigned ? key.get() : key_.get(), facts, false);
   CertificateFiles files{directory_ / (name + ".pem"), directory_ / (name + ".key")};
-  writeCertificate(files.certificate, certificate.get());
+  writeFile(files.certificate, [&](BIO* bio) {
+    const bool isWritten = PEM_write_bio_X509(bio, certificate.get()) == 1;
+    return isWritten && isIntermediate_ ? PEM_write_bio_X509(bio, certificate_.get()) : isWritten ? 1 : 0;
+  });
   writeFile(files.key,
             [&](BIO* bio) { return PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
   return files;

@@ -29,6 +29,8 @@ struct CertificateFiles {
 class TestAuthority {
 public:
   explicit TestAuthority(std::filesystem::path directory, const std::string& name);
+  /// One that `issuer` has certified. What it issues carries its certificate along.
+  TestAuthority(std::filesystem::path directory, const std::string& name, const TestAuthority& issuer);
 
   /// Its own certificate, for whoever trusts it.
   [[nodiscard]] std::filesystem::path file() const { return directory_ / (name_ + ".pem"); }
@@ -49,6 +51,7 @@ private:
   const std::string name_;
   std::shared_ptr<evp_pkey_st> key_;
   std::shared_ptr<x509_st> certificate_;
+  bool isIntermediate_ = false;
 };
 
 }  // namespace ackbox::testing

@@ -258,6 +258,40 @@ TEST_CASE("P11: a client whose certificate is revoked is turned away, and so is 
   CHECK_FALSE(isTaken(carol, "urn:agent:carol"));
 }
 
+TEST_CASE("P11: a client whose authority is revoked is turned away, although its own certificate is not") {
+  InboundOptions inbound;
+  inbound.peers = {{.agents = {"urn:agent:alice"}, .byCertificate = true}};
+  World world(inbound);
+  const TestAuthority office(world.dir.file(""), "office", world.authority);
+  CertificateFacts facts;
+  facts.names = {"URI:urn:agent:alice"};
+  const CertificateFiles alice = office.issue("alice", facts);
+  TlsServerOptions tls = serverWith(world.authority.issue("server"));
+  tls.clientAuthorityFile = world.authority.file();
+  tls.crlFile = world.dir.file("all.crl");
+  const auto list = [&](const std::vector<CertificateFiles>& authorities,
+                        const std::vector<CertificateFiles>& clients) {
+    const std::filesystem::path byRoot = world.authority.revoke(authorities);
+    const std::filesystem::path byOffice = office.revoke(clients);
+    std::ofstream(tls.crlFile, std::ios::trunc) << std::ifstream(byRoot).rdbuf() << std::ifstream(byOffice).rdbuf();
+  };
+  const auto isTaken = [&] {
+    TlsClientOptions client = world.trusting(world.authority);
+    client.certificateFile = alice.certificate;
+    client.keyFile = alice.key;
+    return isAcknowledged(world.send(client));
+  };
+  list({}, {});
+  world.listen(tls);
+  CHECK(isTaken());
+  list({}, {alice});
+  CHECK_FALSE(isTaken());
+  list({}, {});
+  CHECK(isTaken());
+  list({{office.file(), {}}}, {});
+  CHECK_FALSE(isTaken());
+}
+
 TEST_CASE("Certificates are changed under a running server and a running sender, and damaged ones change nothing") {
   World world;
   const TestAuthority next(world.dir.file(""), "next");

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "base/system_failure.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/run/engine.hpp"
 #include "manager/run/puller.hpp"
@@ -59,7 +60,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       logFile_(store_->logFile()),
       ownersFile_(store_->ownersFile()),
       reader_(store::sqlite::openReader(file, options_)),
-      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock)),
+      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor)),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
@@ -77,6 +78,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
 }
 
 Core::~Core() {
+  refusals_->close();
   waiters_.close();
   // A run holds the core, so none is left; its thread may be the one that lets go of the core.
   if (ownThread_.joinable()) {
@@ -185,7 +187,8 @@ void Core::start() {
     // It is this one, in a callback after its run's end: it cannot wait for itself.
     ownThread_.detach();
   }
-  const std::shared_ptr<Engine> begun = adopt(context->get_executor(), delivery::RunMode::continuous, RunThread::own);
+  const std::shared_ptr<Engine> begun =
+      withDescriptors([&] { return adopt(context->get_executor(), delivery::RunMode::continuous, RunThread::own); });
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
       context->get_executor());
   begun->begin([core = shared_from_this(), guard](const StopReport& report, const std::error_code&) {
@@ -235,6 +238,25 @@ void Core::reportException(const std::string& what) noexcept {
 const PeerOptions* Core::peerOptions(std::string_view name) const noexcept {
   const auto found = std::ranges::find(options_.peers, name, &PeerOptions::name);
   return found == options_.peers.end() ? nullptr : &*found;
+}
+
+void Core::storeAnswered(const std::error_code& error) noexcept {
+  const bool isReplaced = error == Errc::databaseReplaced;
+  // A failure of another kind says nothing of the file.
+  if ((error && !isReplaced) || isReplaced_ == isReplaced || isReplaced_.exchange(isReplaced) == isReplaced) {
+    return;
+  }
+  try {
+    reportProcess(isReplaced, isReplaced ? "the store cannot go on: " + error.message() : "the store goes on again");
+  } catch (...) {
+    // There is not even the memory to report it.
+  }
+}
+
+void Core::requireFile() const {
+  if (isReplaced_) {
+    throw Error(Errc::databaseReplaced, file_.string());
+  }
 }
 
 void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
@@ -336,8 +358,10 @@ DrainReport Core::drain(bool untilIdle) {
   {
     std::unique_lock lock(mutex_);
     joinOwnThread(lock);
-    pass = adopt(context.get_executor(), untilIdle ? delivery::RunMode::untilIdle : delivery::RunMode::once,
-                 RunThread::own);
+    pass = withDescriptors([&] {
+      return adopt(context.get_executor(), untilIdle ? delivery::RunMode::untilIdle : delivery::RunMode::once,
+                   RunThread::own);
+    });
     // Under the lock, so that no stop comes before it.
     pass->begin(
         [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
@@ -403,6 +427,7 @@ void Core::ackEventCommitted(const store::AckEventOutcome& outcome, const FrameR
 }
 
 Stats Core::stats() const {
+  requireFile();
   const RefusalCounts::Values unwritten = refusals_->unwritten();
   Stats stats = reader_->stats();
   stats.refusedUnauthenticated += unwritten.unauthenticated;

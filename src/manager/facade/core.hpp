@@ -84,6 +84,11 @@ public:
   /// Emits the health event of an exception that ended one handler in this process: a handler of its own, or the user's
   /// code in it.
   void reportException(const std::string& what) noexcept;
+  /// What the store said to the run, or to an inbound request. That the file was replaced is told to subscribers once,
+  /// and to whoever asks for statistics, until the store goes on again.
+  void storeAnswered(const std::error_code& error) noexcept;
+  /// Throws `Error` with `databaseReplaced` where the store has said so last.
+  void requireFile() const;
   /// Calls `work`. What it throws is reported, and ends neither its thread nor the process: the rest goes on.
   template <typename Work>
   void guarded(Work&& work) noexcept {
@@ -157,6 +162,7 @@ private:
   const std::shared_ptr<RefusalCounts> refusals_;
   // Where `OutboxOptions::storeExecutor` ran last; no thread without one. What it runs may outlive the core.
   const std::shared_ptr<std::atomic<std::thread::id>> storeThread_ = std::make_shared<std::atomic<std::thread::id>>();
+  std::atomic<bool> isReplaced_ = false;
 
   mutable std::mutex mutex_;
   std::condition_variable runEnded_;

@@ -142,6 +142,7 @@ std::optional<Explanation> OutboxManager::explain(std::string_view messageId) co
 }
 
 VerifyReport OutboxManager::verify() const {
+  core_->requireFile();
   return store::sqlite::verify(core_->file(), core_->options());
 }
 

@@ -161,7 +161,8 @@ private:
                 runner_->lookForCommits();
               }
             },
-            [this](const InboundLimitEvent& event) { tellLimit(event); }};
+            [this](const InboundLimitEvent& event) { tellLimit(event); },
+            [this](const std::error_code& error) { core_->storeAnswered(error); }};
   }
 
   // A sender at a limit may send a thousand frames a second.

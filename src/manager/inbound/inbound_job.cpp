@@ -168,8 +168,9 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
     // The sender has no business with the sum over all.
     const InboundLimit named = *limit == InboundLimit::totalBytes ? InboundLimit::bytes : *limit;
     return overLimit("limit-" + std::string(toString(named)),
-                     "the receiver keeps as much of this sender as its limit allows: have it raised, or what is not "
-                     "needed any more forgotten");
+                     "the receiver keeps as many " + std::string(toString(named)) +
+                         " of this sender as its InboundLimits allow: raise the limit there, or forget what is not "
+                         "needed any more");
   }
   return take(store, index, identity, admission.gap);
 }
@@ -260,7 +261,8 @@ FrameResult InboundJob::keepForLater(store::Store& store, const store::InboundId
                                      const InboundFrame& frame, bool deferredByHandler) {
   if (const auto limit = store.inbox().limitReached(frame, context_.limits)) {
     limitsReached_.push_back({frame.source, *limit});
-    return resultOf(Outcome::nack, "inbox-full", "too many deferred frames of this sender wait here: try again later");
+    return resultOf(Outcome::nack, "inbox-full",
+                    "too many deferred frames of this sender wait at the receiver: DeferredOptions limits them");
   }
   store.inbox().add(frame, deferredByHandler);
   store.inboundMarks().markAccepted(identity, gap, markLife());
@@ -357,6 +359,7 @@ void InboundJob::done(const std::error_code& error) noexcept {
   } catch (...) {
     // Nobody can be told. The peer's timeout repeats the request.
   }
+  context_.storeAnswered(error);
   try {
     if (!error) {
       tell();

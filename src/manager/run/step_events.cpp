@@ -26,7 +26,11 @@ StepEvents::StepEvents(StepJob& step, const PeerName& peerName) : resets_(std::m
         break;
       case delivery::Transition::release:
         ++counts_.released;
-        continue;
+        if (settlement.dueAt == WallTime()) {
+          continue;
+        }
+        // It was refused and waits, although it is charged nothing.
+        break;
       case delivery::Transition::claim:
       case delivery::Transition::redrive:
       case delivery::Transition::discard:
@@ -56,6 +60,7 @@ void StepEvents::emit(EventHub& events) {
         events.sent.emit({std::move(one.message)});
         break;
       case delivery::Transition::retry:
+      case delivery::Transition::release:
         events.retry.emit(
             {std::move(one.message), settlement.retryCount, settlement.dueAt, std::move(settlement.error)});
         break;
@@ -63,7 +68,6 @@ void StepEvents::emit(EventHub& events) {
         events.failed.emit({std::move(one.message), std::move(settlement.reason), std::move(settlement.error)});
         break;
       case delivery::Transition::claim:
-      case delivery::Transition::release:
       case delivery::Transition::redrive:
       case delivery::Transition::discard:
       case delivery::Transition::resend:

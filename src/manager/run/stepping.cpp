@@ -115,6 +115,7 @@ void Engine::perform(delivery::run_action::Poll&& /*action*/) {
 
 void Engine::polled(const std::error_code& error, const Poll& poll) {
   on([&](const delivery::Now& at, delivery::RunActions& actions) {
+    core_->storeAnswered(error);
     if (!error) {
       watch(poll.vitals);
     }
@@ -167,6 +168,7 @@ void Engine::followUp() {
 
 void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
   on([&](const delivery::Now&, delivery::RunActions& actions) {
+    core_->storeAnswered(step->error);
     if (step->error) {
       run_.stepFailed(std::move(step->actions), step->error, now(), actions);
       return;

@@ -227,9 +227,7 @@ void SqliteStore::Body::readEpoch() {
   }
   const std::int64_t lastKey = parts->counters.writtenLastKey();
   if (epoch < epochSeen || lastKey < lastKeySeen) {
-    throw Error(Errc::databaseError,
-                "the file went back to an earlier state while this process had it open: restart the process, with the "
-                "newer file if there is one");
+    throw Error(Errc::databaseReplaced, "the file went back to an earlier state");
   }
   epochSeen = epoch;
   lastKeySeen = lastKey;
@@ -267,6 +265,10 @@ void SqliteStore::begin(bool durable, bool patient) {
   std::optional<NoBusyTimeout> noBusyTimeout;
   if (!patient) {
     noBusyTimeout.emplace(body_->connection.handle(), body_->options);
+  }
+  // What is written to a file that nobody can open any more is not durable, whatever is synced.
+  if (durable && body_->connection.hasMoved()) {
+    throw Error(Errc::databaseReplaced, "the file was deleted, or another one has its name");
   }
   const bool isChanged = body_->transaction.begin(fullSync);
   try {

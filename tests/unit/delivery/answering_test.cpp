@@ -97,6 +97,61 @@ TEST_CASE("P3: a nack past the horizon fails with its reason") {
   CHECK(stage.rows.at(1).reason == "horizon");
 }
 
+TEST_CASE("P3: a refusal by the receiver's limits is charged to no message: it waits, up to minutes, and goes again") {
+  MachineOptions options = Answering::exactOptions();
+  options.retry.horizon = 24h;
+  for (const char* code : {"limit-sessions", "limit-marks", "inbox-full"}) {
+    Answering stage(options);
+    stage.enqueueTogether(2);
+    FrameResult refused = Stage::result(Outcome::nack, code);
+    refused.detail = "the receiver keeps as much as its limit allows";
+    for (int attempt = 0; attempt < 40; ++attempt) {
+      REQUIRE((stage.state(1) == MessageState::sending));
+      stage.answer({refused, Stage::held()});
+      CHECK((stage.state(1) == MessageState::pending));
+      CHECK(stage.rows.at(1).retryCount == 0);
+      CHECK(stage.rows.at(1).error == std::string(code) + ": " + refused.detail);
+      CHECK((stage.rows.at(1).dueAt > stage.now.wall));
+      CHECK((stage.rows.at(1).dueAt <= stage.now.wall + 5min));
+      REQUIRE(stage.advanceToWake());
+    }
+    stage.ackAll();
+    CHECK((stage.state(1) == MessageState::acked));
+  }
+}
+
+TEST_CASE("P3: a refusal by the receiver's limits waits as long as the receiver asks, and holds up nobody else") {
+  Answering stage;
+  const MessageKey alone = stage.storeUnordered();
+  stage.showRows();
+  FrameResult refused = Stage::result(Outcome::nack, "limit-marks");
+  refused.retryAfter = 60s;
+  stage.answer({refused});
+  CHECK((stage.rows.at(alone).dueAt == stage.now.wall + 60s));
+  stage.enqueue(1);
+  CHECK(stage.onlySend() == Keys{2});
+  stage.ackAll();
+  stage.advance(59s);
+  CHECK(stage.sends.empty());
+  stage.advance(1s);
+  CHECK(stage.onlySend() == Keys{alone});
+}
+
+TEST_CASE("P3: the horizon gives up what the receiver's limits refuse, and a word of this process counts as ever") {
+  MachineOptions options = Answering::exactOptions();
+  options.retry.horizon = 10s;
+  Answering stage(options);
+  stage.enqueue(1);
+  stage.advance(10s);
+  stage.answer({Stage::result(Outcome::nack, "limit-marks")});
+  CHECK(stage.rows.at(1).reason == "horizon");
+  stage.enqueue(2);
+  FrameResult decided = Stage::result(Outcome::nack, "limit-marks");
+  decided.decision = FailureDecision::deadLetter("enough");
+  stage.answer({decided});
+  CHECK(stage.rows.at(2).reason == "enough");
+}
+
 TEST_CASE("P3: a rejected message fails with the peer's code and its session goes on") {
   Answering stage;
   stage.enqueueTogether(3);

@@ -4,14 +4,22 @@
 #include "ackbox/health.hpp"
 #include "ackbox/outbox_manager.hpp"
 
+#include <SQLiteCpp/Backup.h>
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
 #include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ackbox/dead_letters.hpp"
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/error.hpp"
+#include "ackbox/inbound_handler.hpp"
 #include "manager/run/health_watch.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
@@ -176,6 +184,93 @@ TEST_CASE("row 24: a peer that stays away and a backlog that grows old alert, an
   run.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
   run.pass(seconds(300));
   CHECK(run.taken() == "-peerDown(default)0 -oldestAge()0 ");
+}
+
+/// Writes `from` over the file that the run has open, as the command line's `.restore` does.
+void writeOver(const std::filesystem::path& file, const std::filesystem::path& from) {
+  SQLite::Database source(from.string(), SQLite::OPEN_READONLY);
+  SQLite::Database target(file.string(), SQLite::OPEN_READWRITE);
+  SQLite::Backup backup(target, source);
+  while (backup.executeStep(-1) != SQLITE_DONE) {
+  }
+}
+
+template <typename Call>
+std::string thrownBy(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK(error.code() == Errc::databaseReplaced);
+    return error.what();
+  }
+  return {};
+}
+
+TEST_CASE("P10: a file that is replaced under a run is told once, with the remedy, and by every call of the process") {
+  Run run({});
+  run.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  run.enqueue("a");
+  const std::filesystem::path file = run.dir.file("agent.db");
+  const std::filesystem::path older = run.dir.file("older.db");
+  const std::filesystem::path newer = run.dir.file("newer.db");
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec("VACUUM INTO '" + older.string() + "'");
+  run.enqueue("b");
+  REQUIRE(run.manager->getStats().acked == 2);
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec("VACUUM INTO '" + newer.string() + "'");
+  run.taken();
+  writeOver(file, older);
+  run.pass(seconds(120));
+  REQUIRE(run.events.size() == 1);
+  CHECK(run.events[0].check == HealthCheck::process);
+  CHECK(run.events[0].raised);
+  CHECK(run.events[0].sentence.find("restart the process") != std::string::npos);
+  CHECK(thrownBy([&] { run.enqueue("c"); }).find("restart the process") != std::string::npos);
+  CHECK(thrownBy([&] { (void)run.manager->getStats(); }).find("restart the process") != std::string::npos);
+  CHECK(thrownBy([&] { (void)run.manager->verify(); }).find("restart the process") != std::string::npos);
+  writeOver(file, newer);
+  run.pass(seconds(120));
+  REQUIRE(run.events.size() == 2);
+  CHECK_FALSE(run.events[1].raised);
+  CHECK(run.manager->getStats().acked == 2);
+}
+
+TEST_CASE("P10: a receiver whose file is replaced tells its own operator, once, and answers 503 meanwhile") {
+  TempDir dir;
+  OutboxOptions options;
+  options.clock = std::make_shared<ManualClock>();
+  const std::filesystem::path file = dir.file("agent.db");
+  OutboxManager manager = OutboxManager::open(file, options);
+  std::vector<HealthEvent> events;
+  const Subscription told = manager.onHealth([&](const HealthEvent& event) { events.push_back(event); });
+  InboundOptions inbound;
+  inbound.allowAnonymous = true;
+  InboundHandler handler(
+      manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, inbound);
+  const auto post = [&](const std::string& id) {
+    std::promise<int> status;
+    handler.asyncHandle({"application/cloudevents+json",
+                         R"({"specversion":"1.0","source":"urn:a","type":"t","data":1,"id":")" + id + "\"}", id},
+                        [&](const InboundResponse& response) { status.set_value(response.status); });
+    return status.get_future().get();
+  };
+  Frame frame;
+  frame.session = "s";
+  frame.type = "t";
+  manager.enqueue(frame);
+  const std::filesystem::path older = dir.file("older.db");
+  SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec("VACUUM INTO '" + older.string() + "'");
+  manager.enqueue(frame);
+  CHECK(post("m1") == 200);
+  writeOver(file, older);
+  for (int request = 0; request < 3; ++request) {
+    CHECK(post("m2") == 503);
+  }
+  // The request is answered before its end is told of, on the store's thread.
+  CHECK(thrownBy([&] { manager.enqueue(frame); }).find("restart the process") != std::string::npos);
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].check == HealthCheck::process);
+  CHECK(events[0].sentence.find("restart the process") != std::string::npos);
+  CHECK(thrownBy([&] { (void)manager.getStats(); }).find("restart the process") != std::string::npos);
 }
 
 }  // namespace

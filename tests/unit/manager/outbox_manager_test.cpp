@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "ackbox/diagnosis.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -224,6 +225,45 @@ TEST_CASE("the retry budget ends in a dead letter") {
   CHECK(retries == std::vector<std::uint32_t>{1, 2});
   CHECK(box.sender->requests() == 3);
   CHECK(box.manager->find(id)->reason == "retry-budget");
+}
+
+TEST_CASE("P3: what the receiver's limits refuse is kept for longer than a budget lasts, and says why it waits") {
+  Outbox box;
+  Frame frame = Outbox::frame("");
+  const std::string alone = box.manager->enqueue(frame).messageId;
+  const std::string id = box.manager->enqueue(Outbox::frame("s")).messageId;
+  box.sender->setScript([](const SendRequest& request) {
+    SendReport report = ScriptedSender::all(request, Outcome::nack, "limit-marks");
+    for (FrameResult& result : report.results) {
+      result.detail = "no more is kept of this sender";
+      result.retryAfter = std::chrono::minutes(1);
+    }
+    return report;
+  });
+  std::vector<RetryEvent> retries;
+  const Subscription subscription = box.manager->onRetry([&](const RetryEvent& event) { retries.push_back(event); });
+  for (int pass = 0; pass < 24 * 12; ++pass) {
+    box.manager->drainOnce();
+    box.clock->advance(std::chrono::minutes(5));
+  }
+  box.manager->drainOnce();
+  CHECK(box.manager->getStats().failed == 0);
+  CHECK(box.manager->getStats().totalRetries == 0);
+  REQUIRE(retries.size() > 100);
+  for (const RetryEvent& event : retries) {
+    CHECK(event.retryCount == 0);
+    CHECK(event.error == "limit-marks: no more is kept of this sender");
+    CHECK(event.nextAttemptAt > WallTime());
+  }
+  for (const std::string& each : {alone, id}) {
+    CHECK(box.manager->find(each)->lastError == "limit-marks: no more is kept of this sender");
+    const auto explanation = box.manager->explain(each);
+    REQUIRE(explanation);
+    CHECK(explanation->sentence.find("limit-marks: no more is kept of this sender") != std::string::npos);
+  }
+  box.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  box.clock->advance(std::chrono::minutes(5));
+  CHECK(box.manager->drainOnce().acked == 2);
 }
 
 TEST_CASE("a deferred message is SENT until its ACK event, which retires it once") {

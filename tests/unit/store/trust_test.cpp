@@ -5,10 +5,14 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <string>
 
+#include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
+#include "sqlite/work_limit.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -90,6 +94,43 @@ TEST_CASE("P11: a column that makes a gigabyte of nothing fails for who does not
          "PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql=replace(sql,'url TEXT NOT NULL','url TEXT AS "
          "(hex(zeroblob(400000000)))') WHERE name='ackbox_peers'; PRAGMA writable_schema=OFF");
   CHECK_FALSE(refusalOf(world).empty());
+}
+
+TEST_CASE("P11: a statement that works for longer than it may is ended; short ones never are, however many") {
+  SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
+  store::limitWork(database.getHandle(), std::chrono::milliseconds(50));
+  for (int round = 0; round < 3; ++round) {
+    CHECK_THROWS_WITH(database.exec(kForEver), "interrupted");
+  }
+  for (int round = 0; round < 300; ++round) {
+    CHECK(database
+              .execAndGet("SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE "
+                          "i<3000) SELECT i FROM n)")
+              .getInt() == 3000);
+  }
+  CHECK(store::workOn(0) == std::chrono::seconds(5));
+  CHECK(store::workOn(std::uintmax_t{1} << 30U) > std::chrono::minutes(10));
+}
+
+TEST_CASE("P11: whoever does not trust a file is not kept by it: a column that takes for ever to compute is given up") {
+  StoreWorld world;
+  enqueueOne(*world.open(), frameOf("s"));
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i<2000) INSERT INTO ackbox_peers(id,name,"
+          "url,agent,max_requests) SELECT i,'peer '||i,'','',1 FROM n");
+  world.options.trustSchema = false;
+  change(world,
+         "PRAGMA writable_schema=ON; UPDATE sqlite_master SET sql=replace(sql,'url TEXT NOT NULL','url TEXT AS "
+         "(substr(replace(hex(zeroblob(30000000+id)),''00'',''1''),1,1))') WHERE name='ackbox_peers'; PRAGMA "
+         "writable_schema=OFF");
+  try {
+    (void)OutboxReader::open(world.file, world.options).peerStats();
+    (void)store::verify(world.file, world.options);
+    FAIL_CHECK("it was computed to the end");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("for longer than its size explains") != std::string::npos);
+  }
 }
 
 TEST_CASE("P11: no statement on the store's connection rewrites the schema behind SQLite's back") {

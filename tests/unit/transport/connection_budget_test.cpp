@@ -185,6 +185,71 @@ TEST_CASE("P11: after a shortage nothing is granted for a moment, then one at a 
   CHECK(world.granted.size() == 4);
 }
 
+TEST_CASE("P11: a place that has not answered gets one grant of eight, however many live ones wait") {
+  World world(4);
+  world.ask("live");
+  world.answer("live");
+  for (int wish = 0; wish < 8; ++wish) {
+    world.ask("live");
+  }
+  REQUIRE(world.held.count("live") == 4);
+  for (const char* fresh : {"new 1", "new 2", "new 3"}) {
+    world.ask(fresh);
+    int rounds = 0;
+    while (world.held.count(fresh) == 0) {
+      REQUIRE(++rounds <= 8);
+      world.ask("live");
+      world.giveBack("live");
+    }
+    CHECK(world.held.count("live") >= 1);
+  }
+  // All that such places may have is taken: what one more waits for is not the live ones' to pay.
+  world.ask("new 4");
+  for (int round = 0; round < 20; ++round) {
+    world.ask("live");
+    world.giveBack("live");
+    REQUIRE(world.held.count("live") == 1);
+  }
+}
+
+TEST_CASE("P11: no idle connection is closed for a place that may have none anyway") {
+  World world(4);
+  world.ask("live");
+  world.idleSlots.push_back(world.held.find("live")->second);
+  world.answer("live");
+  world.idle = 1;
+  for (int mute = 0; mute < 3; ++mute) {
+    world.ask("mute " + std::to_string(mute));
+  }
+  REQUIRE(world.budget->used() == 4);
+  world.ask("mute 3");
+  CHECK(world.evicted == 0);
+  CHECK(world.held.count("mute 3") == 0);
+  world.ask("live");
+  CHECK(world.evicted == 1);
+  CHECK(world.held.count("live") == 1);
+}
+
+TEST_CASE("P11: places that nobody uses any more are forgotten, the oldest first, and others are not") {
+  World world(4);
+  world.ask("in use");
+  world.ask("waits");
+  world.ask("waits");
+  for (int generation = 0; generation < 5'000; ++generation) {
+    const std::string place = "peer#" + std::to_string(generation);
+    world.ask(place);
+    world.answer(place);
+  }
+  CHECK(world.budget->placesKnown() <= 1'100);
+  world.giveBack("waits");
+  CHECK(world.held.count("waits") == 1);
+  // Known to be live: it has what is left.
+  world.ask("peer#4999");
+  world.ask("peer#4999");
+  CHECK(world.held.count("peer#4999") == 2);
+  CHECK(world.budget->used() == 4);
+}
+
 TEST_CASE("a wish that is let go of is not granted, and its turn is the next one's") {
   World world(1);
   world.ask("first");

@@ -348,6 +348,12 @@ TEST_CASE("P11: a request is signed with the peer's key over the bytes that trav
   CHECK(seen.find("whsec_") == std::string::npos);
 }
 
+TEST_CASE("a receiver that does not accept our signature is refused in words that name what to look at") {
+  const SendReport report = exchange("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+  CHECK(report.outcome == RequestOutcome::peerRefused);
+  CHECK(report.error.starts_with("HTTP 401: the receiver does not accept our signature: check `secrets`"));
+}
+
 TEST_CASE("hostile: an answer that is not signed, or signed for another request: acknowledges nothing") {
   const SignedAnswer good;
   REQUIRE(exchange(good.bytes()).outcome == RequestOutcome::answered);

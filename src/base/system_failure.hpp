@@ -1,0 +1,30 @@
+#pragma once
+
+#include <boost/system/system_error.hpp>
+#include <utility>
+
+#include "ackbox/error.hpp"
+
+namespace ackbox {
+
+/// What `error` of the system is to an application: `outOfDescriptors`, `outOfMemory`, or `otherwise`.
+[[nodiscard]] inline Errc errcOf(const boost::system::error_code& error, Errc otherwise) noexcept {
+  namespace errc = boost::system::errc;
+  if (error == errc::too_many_files_open || error == errc::too_many_files_open_in_system) {
+    return Errc::outOfDescriptors;
+  }
+  return error == errc::not_enough_memory || error == errc::no_buffer_space ? Errc::outOfMemory : otherwise;
+}
+
+/// Calls `make`, whose sockets, timers and event queues need descriptors: where the system has none left, throws
+/// `Error` in place of Asio's own exception, which names no remedy.
+template <typename Make>
+decltype(auto) withDescriptors(Make&& make) {
+  try {
+    return std::forward<Make>(make)();
+  } catch (const boost::system::system_error& failure) {
+    throw Error(errcOf(failure.code(), Errc::ioError), failure.what());
+  }
+}
+
+}  // namespace ackbox
