@@ -252,7 +252,7 @@ public:
   std::size_t purgeAcked(std::size_t limit);
   /// The same for those that were acknowledged at least `age` ago.
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age);
-  /// See `OutboxManager::repair`. Costs by the number of rows.
+  /// See `OutboxOperator::repair`. Costs by the number of rows.
   RepairReport repair();
   /// Looks at no more than `looks` rows for the oldest live one, so that readers need not; see `Oldest`.
   void advanceOldest(std::size_t looks);

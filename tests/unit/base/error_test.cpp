@@ -11,7 +11,7 @@
 namespace ackbox {
 namespace {
 
-constexpr int kLastErrc = 23;
+constexpr int kLastErrc = 24;
 
 }  // namespace
 
@@ -34,7 +34,8 @@ TEST_CASE("the error numbers are stable") {
   CHECK(static_cast<int>(Errc::databaseBusy) == 1);
   CHECK(static_cast<int>(Errc::invalidOption) == 10);
   CHECK(static_cast<int>(Errc::unknownMessage) == 14);
-  CHECK(static_cast<int>(Errc::unknownPeer) == kLastErrc);
+  CHECK(static_cast<int>(Errc::unknownPeer) == 23);
+  CHECK(static_cast<int>(Errc::secretsUnreadable) == kLastErrc);
 }
 
 TEST_CASE("exactly busy, full, failing and memory-starved storage is worth another try") {

@@ -16,6 +16,7 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "protocol/wire.hpp"
 #include "support/manual_clock.hpp"
@@ -86,7 +87,7 @@ struct Receiver {
     return OutboxReader::open(dir.file("bob.db"), options).inboundSenders();
   }
   void checkSound() const {
-    for (const Finding& finding : manager->verify().findings) {
+    for (const Finding& finding : OutboxReader(*manager).verify().findings) {
       FAIL_CHECK(finding.table << " " << finding.row << ": " << finding.problem);
     }
   }
@@ -275,19 +276,19 @@ TEST_CASE("what a sender made the file keep is forgotten, whole or for one of it
   bob.ask({outbound("s", 1)}, "urn:agent:carol");
   bob.event("e1");
   CHECK(bob.ask({outbound("s", 1)}, "urn:agent:alice", "o4")[0]["code"] == "limit-origins");
-  const ForgetReport one = bob.manager->forgetSender("urn:agent:alice", "o2");
+  const ForgetReport one = OutboxOperator(*bob.manager).forgetSender("urn:agent:alice", "o2");
   CHECK(one.sessions == 2);
   CHECK(one.origins == 1);
   CHECK(one.marks == 0);
   CHECK(bob.ask({outbound("s", 1)}, "urn:agent:alice", "o4")[0]["outcome"] == "ack");
   CHECK(bob.ask({outbound("s", 1)}, "urn:agent:alice", "o1")[0]["duplicate"] == true);
-  const ForgetReport all = bob.manager->forgetSender("urn:agent:alice");
+  const ForgetReport all = OutboxOperator(*bob.manager).forgetSender("urn:agent:alice");
   CHECK(all.sessions == 5);
   CHECK(all.origins == 3);
   CHECK(all.marks == 1);
   REQUIRE(bob.senders().size() == 1);
   CHECK(bob.senders()[0].source == "urn:agent:carol");
-  CHECK(bob.manager->forgetSender("urn:nobody").origins == 0);
+  CHECK(OutboxOperator(*bob.manager).forgetSender("urn:nobody").origins == 0);
   bob.checkSound();
 }
 
@@ -295,7 +296,7 @@ TEST_CASE("P6: a session with frames in the inbox is not forgotten") {
   DeferringReceiver bob;
   bob.open();
   bob.ask({outbound("s", 1, slow())});
-  const ForgetReport report = bob.manager->forgetSender("urn:agent:alice");
+  const ForgetReport report = OutboxOperator(*bob.manager).forgetSender("urn:agent:alice");
   CHECK(report.sessions == 0);
   CHECK(report.kept == 1);
   CHECK(bob.ask({outbound("s", 1, slow())})[0]["duplicate"] == true);

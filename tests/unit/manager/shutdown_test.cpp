@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/pull.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"

@@ -47,6 +47,7 @@ public:
                                              std::int64_t after) const;
   [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const;
   [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit) const;
+  [[nodiscard]] std::vector<InboundOriginStats> inboundOrigins(std::string_view source, std::size_t limit) const;
   /// The reasons that the file knows; the sentence is the caller's to write.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
   /// Of the live owners.
