@@ -4,6 +4,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <algorithm>
 
 #include <future>
 #include <nlohmann/json.hpp>
@@ -276,6 +277,13 @@ TEST_CASE("what a sender made the file keep is forgotten, whole or for one of it
   bob.ask({outbound("s", 1)}, "urn:agent:carol");
   bob.event("e1");
   CHECK(bob.ask({outbound("s", 1)}, "urn:agent:alice", "o4")[0]["code"] == "limit-origins");
+  std::vector<InboundOriginStats> origins = OutboxReader(*bob.manager).inboundOrigins("urn:agent:alice");
+  std::ranges::sort(origins, {}, &InboundOriginStats::origin);
+  REQUIRE(origins.size() == 3);
+  CHECK(origins[1].origin == "o2");
+  CHECK(origins[1].sessions == 2);
+  CHECK_FALSE(origins[1].isClosed);
+  CHECK(OutboxReader(*bob.manager).inboundOrigins("urn:nobody").empty());
   const ForgetReport one = OutboxOperator(*bob.manager).forgetSender("urn:agent:alice", "o2");
   CHECK(one.sessions == 2);
   CHECK(one.origins == 1);

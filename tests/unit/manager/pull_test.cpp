@@ -449,10 +449,10 @@ TEST_CASE("P4: what was put back for a peer that lost its store is claimed by ha
   store = "two";
   box.enqueue("other", "2");
   box.manager.drainOnce();
-  const std::vector<Claim> claims = box.manager.claim(10);
+  const std::vector<Claim> claims = PullConsumer(box.manager).claim(10);
   REQUIRE_FALSE(claims.empty());
   CHECK(claims.front().frame.data == "1");
-  CHECK(box.manager.settle(claims.front(), Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).settle(claims.front(), Outcome::ack) == SettleStatus::settled);
 }
 
 TEST_CASE(
@@ -471,7 +471,7 @@ TEST_CASE(
     box.manager.processAll();
   }
   SUBCASE("claims by hand") {
-    CHECK(box.manager.claim(10).size() == 1);
+    CHECK(PullConsumer(box.manager).claim(10).size() == 1);
     box.manager.stop();
   }
   CHECK(box.manager.getStats().failed == 0);

@@ -13,7 +13,7 @@ constexpr std::size_t kSessionsMax = 20'000;
 // Rows to a statement: 4.1 thousand instructions each instead of 6.7 with one, and twice as many gain little more.
 constexpr std::size_t kWrittenTogether = 16;
 
-std::string writeText(std::size_t rows) {
+std::string upsertText(std::size_t rows) {
   return "REPLACE INTO "
          "#session_states(session_id,last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,"
          "live,failed,head_id) VALUES" +
@@ -32,8 +32,8 @@ SessionStates::SessionStates(sqlite3* connection, std::string_view prefix)
           "SELECT last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,live,failed,head_id FROM "
           "#session_states WHERE session_id=?1",
           prefix),
-      write_(connection, writeText(1), prefix),
-      writeMany_(connection, writeText(kWrittenTogether), prefix) {}
+      write_(connection, upsertText(1), prefix),
+      writeMany_(connection, upsertText(kWrittenTogether), prefix) {}
 
 SessionState& SessionStates::change(delivery::SessionKey session) {
   Entry& entry = entryOf(session);

@@ -26,7 +26,7 @@ constexpr std::size_t kSweptEach = 4;
 constexpr std::size_t kSweptAtLimit = 256;
 
 // Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
-constexpr std::size_t kSessionsMax = 20'000;
+constexpr std::size_t kRememberedSessionsMax = 20'000;
 
 bool isReached(std::int64_t gauge, std::uint64_t most) {
   return gauge > 0 && static_cast<std::uint64_t>(gauge) >= most;
@@ -138,7 +138,7 @@ InboundMarks::Mark& InboundMarks::markOf(const InboundIdentity& frame) {
   if (const auto known = sessions_.find(name_); known != sessions_.end()) {
     return known->second;
   }
-  if (sessions_.size() >= kSessionsMax) {
+  if (sessions_.size() >= kRememberedSessionsMax) {
     flush();
     sessions_.clear();
   }
