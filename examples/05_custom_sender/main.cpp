@@ -1,8 +1,8 @@
 // A sender of one's own: frames go to a printer instead of over HTTP. For each frame it says what became of it, and the
 // outbox does the rest: retires it, tries it again, or keeps it as a dead letter with the reason.
 
-#include <ackbox/dead_letters.hpp>
 #include <ackbox/outbox_manager.hpp>
+#include <ackbox/outbox_reader.hpp>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -59,7 +59,7 @@ int main() {
   while (manager.getStats().pending > 0) {
     manager.processAll();
   }
-  for (const MessageInfo& message : manager.deadLetters({}).messages) {
+  for (const MessageInfo& message : OutboxReader(manager).deadLetters({}).messages) {
     std::cout << "given up: " << message.type << ", " << message.reason << std::endl;
   }
   const Stats stats = manager.getStats();

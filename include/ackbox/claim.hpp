@@ -20,7 +20,7 @@ struct ClaimToken {
   std::uint32_t attempt = 0;
 };
 
-/// One message taken with `OutboxManager::claim`: the caller's alone until it is settled or released, until
+/// One message taken with `PullConsumer::claim`: the caller's alone until it is settled or released, until
 /// `recoverStuck` or `stop` takes it back, or until this process ends. No lease clock runs, so there is nothing to
 /// extend.
 struct Claim {
@@ -29,7 +29,7 @@ struct Claim {
   OutboundFrame frame;
 };
 
-/// What became of one claimed message; see `OutboxManager::settleAll`.
+/// What became of one claimed message; see `PullConsumer::settleAll`.
 struct ClaimResult {
   ClaimToken token;
   /// `ack`, `defer`, `nack` or `term`, with what goes with it.
@@ -47,7 +47,7 @@ enum class SettleStatus : std::uint8_t {
 
 [[nodiscard]] std::string_view toString(SettleStatus status) noexcept;
 
-/// What `OutboxManager::recoverStuck` found.
+/// What `PullConsumer::recoverStuck` found.
 struct RecoverReport {
   /// Claims of this manager that were taken back.
   std::uint64_t claims = 0;

@@ -10,7 +10,7 @@
 namespace ackbox {
 
 /// How values of one kind travel: the frame type that carries them, and their way to and from JSON text. Written once,
-/// used by who enqueues (`frame`) and by who handles (`Router::on`). ackbox knows no serializer of its own.
+/// used to enqueue (`frame`) and to handle (`Router::on`). ackbox knows no serializer of its own.
 ///
 /// Thread-safety: that of its functions.
 template <typename Value>

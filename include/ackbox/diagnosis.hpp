@@ -1,6 +1,6 @@
 #pragma once
 
-// What `OutboxManager::explain` and `OutboxManager::verify` answer.
+// What `OutboxReader::explain` and `OutboxReader::verify` answer.
 
 #include <cstdint>
 #include <string>
@@ -59,7 +59,7 @@ enum class BlockReason : std::uint8_t {
   rateLimited,
 };
 
-/// The hindrance's name, as printed: `"behind"`, `"peerDown"`, …
+/// The reason's name, as printed: `"behind"`, `"peerDown"`, …
 [[nodiscard]] std::string_view toString(BlockReason hindrance) noexcept;
 
 /// One link in the chain of reasons. Fields that the hindrance does not name are empty.

@@ -10,7 +10,8 @@ namespace ackbox {
 ///
 /// Values are stable: never renumber.
 enum class Errc {
-  /// Another connection held SQLite's write lock for longer than `OpenOptions::busyTimeout`. Retry.
+  /// Another connection held SQLite's write lock for longer than `OutboxOptions::busyTimeout`. Call again, or raise the
+  /// timeout.
   databaseBusy = 1,
   /// The file or its folder cannot be written by this process. Mend the permissions, or open another path.
   databaseReadOnly = 2,
@@ -24,36 +25,43 @@ enum class Errc {
   diskFull = 6,
   /// Reading, writing or syncing failed below SQLite. The failed call may be repeated once the device is well.
   ioError = 7,
-  /// The path cannot be opened: a missing folder, or a folder instead of a file.
+  /// The path cannot be opened: a missing folder, or a folder instead of a file. Check the path.
   cannotOpen = 8,
-  /// The schema is missing and `OpenOptions::createSchema` is off. Create it, or turn the option on.
+  /// The outbox's tables are missing, and `OutboxOptions::createSchema` is off or the file was opened to be read. Check
+  /// the path and `tablePrefix`, or turn the option on.
   schemaMissing = 9,
-  /// An option is outside its range; the message names the field.
+  /// An option is outside its range. The message names the field and its range: give it another value.
   invalidOption = 10,
-  /// The operation needs the manager not to run (`drainOnce` while started).
+  /// The operation needs the manager not to run, such as `drainOnce` while it is started, or a run while claims are not
+  /// settled. Call `OutboxManager::stop` first.
   alreadyRunning = 11,
-  /// The manager was stopped or closed before the operation could finish; nothing of it happened.
+  /// The manager was stopped or closed before the operation could finish; nothing of it happened. Repeat it after the
+  /// next open.
   stopped = 12,
-  /// A state change that the transition table does not contain.
+  /// The message, or the claim, is in a state that does not allow this change. Look at its state; most often another
+  /// process was faster, and nothing is to be done.
   invalidTransition = 13,
-  /// No message has this id.
+  /// No message has this id. Check the id; an acknowledged message is gone unless `OutboxOptions::ackedRetention` keeps
+  /// it.
   unknownMessage = 14,
-  /// No sender was set: call `setSender` or `setSendFunction` before `start`.
+  /// No sender was set. Call `setSender` or `setSendFunction` before `start`.
   noSender = 15,
-  /// A handler ended the transaction that it was given. Its frame was refused; the rest of the batch was kept.
+  /// A handler ended the transaction that it was given. Its frame was refused; the rest of the batch was
+  /// kept. Leave BEGIN, COMMIT and ROLLBACK to ackbox; savepoints are fine.
   handlerEndedTransaction = 16,
-  /// The connection given to an `OutboxWriter` cannot keep P1: its `synchronous` is below FULL inside a transaction.
+  /// The connection given to an `OutboxWriter` cannot promise durability: its `synchronous` is below FULL inside a
+  /// transaction. Make the writer before BEGIN.
   notDurable = 17,
-  /// The connection given to an `OutboxWriter` is not in a transaction.
+  /// The connection given to an `OutboxWriter` is not in a transaction. Begin one first.
   noTransaction = 18,
-  /// SQLite ran out of memory.
+  /// SQLite ran out of memory. Free some, and call again.
   outOfMemory = 19,
-  /// Any other SQLite failure; the message carries SQLite's text and extended code.
+  /// Any other failure of SQLite. The message carries SQLite's text and extended code, which say what to do.
   databaseError = 20,
-  /// A server could not listen on its address.
+  /// A server could not listen on its address: it is taken, or not this machine's. Choose another.
   cannotListen = 21,
-  /// A blocking call on the store's own thread (in a frame handler, or in the callback of `enqueueThen`), which would
-  /// wait for itself. In a handler use `InboundTransaction::enqueue`; elsewhere `enqueueThen` or `asyncEnqueue`.
+  /// A blocking call on the store's own thread (in a frame handler, or in the callback of `enqueueThen`) would wait for
+  /// itself. In a handler use `InboundTransaction::enqueue`; elsewhere `enqueueThen` or `asyncEnqueue`.
   wouldDeadlock = 22,
   /// No peer of this name is in the file. Check the name; peers come into the file with `OutboxOptions::peers`.
   unknownPeer = 23,
@@ -63,6 +71,9 @@ enum class Errc {
   /// The process may open no more files, or no more sockets. Raise its limit (`ulimit -n`, or `LimitNOFILE` of its
   /// service); what was open goes on.
   outOfDescriptors = 25,
+  /// A file or an environment variable that secrets come from cannot be read. The message names it and the cause: check
+  /// the path and its permissions.
+  secretsUnreadable = 26,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

@@ -55,7 +55,7 @@ struct SupersededEvent : MessageEvent {
   std::uint64_t supersededBySequence = 0;
 };
 
-/// Whose memory went back.
+/// Which side lost what it had stored.
 enum class PeerResetKind : std::uint8_t {
   /// The peer answers with another store: its database was lost.
   peerLost,
@@ -70,7 +70,7 @@ enum class PeerResetKind : std::uint8_t {
 /// The kind's name, as printed: `"peer-lost"`, `"peer-restored"`, `"self-restored"`.
 [[nodiscard]] std::string_view toString(PeerResetKind kind) noexcept;
 
-/// A peer and this store do not remember the same.
+/// A peer's database and this file do not agree about what was sent and accepted.
 struct PeerResetEvent {
   std::string peer;
   PeerResetKind kind = PeerResetKind::peerLost;

@@ -79,8 +79,8 @@ public:
   virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
 };
 
-/// Decides over one frame. Runs on the store's thread (see `HandlerThread`) with SQLite's write lock held: it must be
-/// short (no network, no waiting). An exception is a `notNow`; what it wrote is undone.
+/// Decides over one frame. Runs on the store's thread, or on an `InboundServer`'s own, with SQLite's write lock held:
+/// it must be short (no network, no waiting). An exception is a `notNow`; what it wrote is undone.
 using FrameHandler = std::function<HandlerResult(const InboundFrame& frame, InboundTransaction& transaction)>;
 
 /// Works on one frame that was deferred; see `DeferredFrame`, which it may keep and answer later from anywhere. Runs on

@@ -12,7 +12,7 @@ namespace ackbox {
 /// When an outbox is not well. 0 (default) turns a check off, because what is much depends on the agent. Looked at
 /// after the commits of a run and at each of its polls, in O(1); a manager that does not deliver does not watch.
 struct HealthThresholds {
-  /// Dead letters. 1: tell of the first.
+  /// Dead letters. 1: the first raises an event.
   std::uint64_t failed = 0;
   /// Undelivered messages, as `OutboxOptions::maxPending` counts them.
   std::uint64_t pending = 0;
@@ -40,7 +40,7 @@ enum class HealthCheck : std::uint8_t {
 /// A threshold was crossed.
 ///
 /// Counts and ages are well again only below four fifths of their threshold, so that a value that sways around it does
-/// not tell again and again; a peer is well again once it answers.
+/// not raise event after event; a peer is well again once it answers.
 struct HealthEvent {
   HealthCheck check = HealthCheck::failed;
   /// True: it is not well now. False: it is well again.

@@ -14,14 +14,9 @@ namespace ackbox {
 
 class OutboxManager;
 
-/// Which thread a request may take effect in, its `FrameHandler` included.
-enum class HandlerThread : std::uint8_t {
-  /// The store's alone.
-  store,
-  /// The caller's as well, if it may wait for the disk: a request of one frame, while no other is under way, is then
-  /// spared two changes of threads.
-  caller,
-};
+namespace protocol {
+class InboundPort;
+}
 
 /// The receiving side: deduplicates, keeps each session's order, runs the handler in a short transaction, answers the
 /// ACK document. Independent of HTTP; `InboundServer` puts it on a socket.
@@ -45,16 +40,12 @@ public:
 
   /// Handles one request and calls `respond` exactly once, on the store's thread or in the caller's, when everything
   /// that the response acknowledges is durable. Never throws for bad input: that gets a 4xx response.
-  void asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond,
-                   HandlerThread thread = HandlerThread::store);
-
-  /// Bytes of a request's body that are worth reading, by its headers alone; `body` may be empty. A request that brings
-  /// neither a signature nor a certificate of a peer's is refused whatever its body is, and is worth 4 KiB.
-  [[nodiscard]] std::size_t bodyBytesWorthReading(const InboundRequest& head) const;
+  void asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond);
 
   [[nodiscard]] const InboundOptions& options() const noexcept;
 
 private:
+  friend class protocol::InboundPort;
   class Body;
   std::shared_ptr<Body> body_;
 };

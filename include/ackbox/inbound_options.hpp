@@ -23,7 +23,7 @@ namespace ackbox {
 
 /// How deferred frames are worked on.
 struct DeferredOptions {
-  /// Empty (default): nobody of this process; a handler that answers `defer` is taken to have said `notNow`.
+  /// Empty (default): this process works on none; a handler that answers `defer` is taken to have said `notNow`.
   DeferredHandler handler = {};
   /// Frames worked on at once, each of another session. 1 to 256. Default 4.
   std::uint32_t concurrency = 4;
@@ -41,7 +41,7 @@ struct DeferredOptions {
   /// 4,096.
   std::uint64_t bytesMax = 1ULL << 30;
   /// Where runs begin, and timers run. Null (default): threads of the handler's own, `concurrency` and one more. One of
-  /// yours must be run by somebody; its context must live until the `InboundHandler` has gone.
+  /// yours must be run by your program; its context must live until the `InboundHandler` has gone.
   std::shared_ptr<const boost::asio::any_io_executor> executor = {};
 };
 
@@ -52,7 +52,7 @@ struct DeferredOptions {
 /// only if the limit stands until its horizon (7 days, where the sender did not choose another). A sender that is no
 /// ackbox sees `nack`, or 503, with code `limit-…`. Each refusal is counted in `Stats::refusedLimits`, from the first
 /// on, and told to `InboundOptions::onLimit`; the sender shows it as the message's last error. The remedy is to raise
-/// the limit, or to forget what is not needed any more (`OutboxManager::forgetSender`).
+/// the limit, or to forget what is not needed any more (`OutboxOperator::forgetSender`).
 ///
 /// By default the bytes alone limit, because they are what fills a disk; the numbers are for whoever wants less.
 struct InboundLimits {
@@ -117,18 +117,19 @@ struct InboundOptions {
   std::size_t bodyBytesMax = 1024 * 1024;
   /// Depth of nesting in a body. Default 64.
   std::size_t depthMax = 64;
-  /// Who may speak to it, at most 10,000. A request is verified before any of its body is decoded; what proves nobody
-  /// in this list is answered with 401, and a frame that claims another's name with 403. Default: nobody.
+  /// The peers that may send to it, at most 10,000. A request is verified before any of its body is decoded; a request
+  /// without the proof of a peer in this list is answered with 401, and a frame that claims another's name with 403.
+  /// Default: none.
   std::vector<InboundPeer> peers = {};
-  /// Whether unsigned requests are taken as well, as from whom they say, save from those in `peers`: for an agent that
-  /// only processes of its own machine can reach. Not from a web page: those of a browser, those without a media type,
-  /// and, where the server listens on a loopback address, those for the host of another name than `localhost` or a
-  /// loopback address are refused. Their ACK events settle nothing. Default: no.
+  /// Whether unsigned requests are taken as well, and believed as they are, except where they claim to be of one in
+  /// `peers`: for an agent that only processes of its own machine can reach. Not from a web page: those of a browser,
+  /// those without a media type, and, where the server listens on a loopback address, those for the host of another
+  /// name than `localhost` or a loopback address are refused. Their ACK events settle nothing. Default: no.
   bool allowAnonymous = false;
   /// Whether events in CloudEvents' binary mode are taken, whose attributes are headers. No signature covers headers:
-  /// whoever reads such a request on its way may send it again as an event of another type, and keep the true one from
-  /// being taken. So ask for it only where all connections are encrypted. A body that is a frame itself is never taken
-  /// this way. Default: no.
+  /// a third party that reads such a request on its way can send it again as an event of another type, and keep the
+  /// true one from being taken. So ask for it only where all connections are encrypted. A body that is a frame itself
+  /// is never taken this way. Default: no.
   bool binaryMode = false;
   /// How long the secrets of a peer go on when their source cannot be read any more, see `SecretSource`; afterwards it
   /// is known by none. 0: not at all. At most 1 day. Default 10 minutes: longer than a mistake in a file takes to be
@@ -136,7 +137,7 @@ struct InboundOptions {
   std::chrono::milliseconds secretsGrace = std::chrono::minutes(10);
   /// Told that a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the first of the
   /// peer's agent URIs and a sentence that shows none of them. Called inside `asyncHandle`, with the first request
-  /// after it happened; what it throws is dropped. Empty: nobody is told.
+  /// after it happened; what it throws is dropped. Empty: not called.
   std::function<void(std::string_view agent, std::string_view what)> onSecretsLost = {};
   /// How long the mark of a frame without a sequence is kept, at least; a frame that expires later asks for more. Also
   /// how long the last word on a deferred frame is kept for a sender that asks. At least 601 s, as long as a signature
@@ -147,10 +148,10 @@ struct InboundOptions {
   /// days.
   std::chrono::milliseconds processedRetentionMax = std::chrono::hours(24 * 90);
   /// Told of each handler that threw, with the exception's text, which the peer is not told. Runs where the handler
-  /// does; what it throws is dropped. Empty: nobody is told.
+  /// does; what it throws is dropped. Empty: not called.
   std::function<void(const InboundFrame& frame, std::string_view what)> onHandlerError = {};
   /// Told of each gap in a session, after the commit that passed it. Runs where the handler does; what it throws is
-  /// dropped. Empty: nobody is told; `Stats::gaps` counts them.
+  /// dropped. Empty: not called; `Stats::gaps` counts them.
   std::function<void(const InboundGap& gap)> onGap = {};
   /// See `InboundLimits`.
   InboundLimits limits = {};

@@ -7,9 +7,9 @@
 
 namespace ackbox {
 
-/// Somebody who may speak to an `InboundHandler`: how it is known, and what it may do.
+/// A peer that may send to an `InboundHandler`: how it is recognised, and what it may do.
 struct InboundPeer {
-  /// The agent URIs that it may name as the `source` of its frames. At least one; nobody else's.
+  /// The agent URIs that it may name as the `source` of its frames. At least one; no other peer may use them.
   std::vector<std::string> agents = {};
   /// The keys that its requests are verified with, and its answers signed with. At least one must be able to verify:
   /// `whsec_` or `whpk_`. Default: none, then it is known by its certificate alone.

@@ -25,7 +25,7 @@ struct InboundRequest {
   /// `webhook-timestamp` and `webhook-signature`, as received.
   std::string webhookTimestamp = {};
   std::string webhookSignature = {};
-  /// `outbox-agent`: who the sender says it is. It chooses the keys to verify with, and proves nothing.
+  /// `outbox-agent`: the agent URI that the sender claims. It chooses the keys to verify with, and proves nothing.
   std::string claimedAgent = {};
   /// The URIs in the client's certificate, if mutual TLS verified one.
   std::vector<std::string> certificateAgents = {};
@@ -52,7 +52,7 @@ struct InboundResponse {
   std::optional<std::uint32_t> retryAfterSeconds;
   /// Further headers, such as the answer's signature.
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Whether the request proved whom it is from, or needs no proof. It does not travel: it tells a server which
+  /// Whether the request brought a proof of its sender, or needs none. It does not travel: it tells a server which
   /// connections are worth keeping.
   bool authenticated = false;
 };

@@ -26,23 +26,23 @@ struct InboundServerOptions {
   std::string compatibilityPath = {};
   /// TLS, once it names a certificate. Default: plain HTTP.
   TlsServerOptions tls = {};
-  /// Whether to listen without TLS on an address that is not loopback, where anybody on the way reads along. Default:
+  /// Whether to listen without TLS on an address that is not loopback, unencrypted and readable on the way. Default:
   /// no.
   bool allowPlainHttp = false;
   /// Connections at once, each with at most one request. Fewer where the process may not open as many descriptors: a
   /// quarter of its soft limit when the server begins, and at most 256, is left to the sender, the database and the
   /// application; `InboundServer::stats` tells the number that holds. A further connection takes the place of the
-  /// oldest that has never proved whom it is from and has no request under way; while there is none such, it waits in
-  /// the kernel's backlog. The same happens at once when descriptors run out before. A connection is closed behind its
-  /// tenth answer to a request without proof. More than 0. Default 1,024.
+  /// oldest that has never brought a proof of its sender and has no request under way; while there is none such, it
+  /// waits in the kernel's backlog. The same happens at once when descriptors run out before. A connection is closed
+  /// behind its tenth answer to a request without proof. More than 0. Default 1,024.
   std::size_t connectionsMax = 1024;
   /// Bytes of a request's headers; trailers and the extensions of chunks have 48 KiB more. 1 KiB to 16 KiB. Default 8
   /// KiB.
   std::size_t headerBytesMax = 8 * 1024;
   /// Bytes of requests that are read or handled, over all connections together; 4 KiB of each connection do not count.
-  /// When there are more, the connection with the largest request is closed, of those that have never proved whom they
-  /// are from; while there is none such, 503. At least twice `InboundOptions::bodyBytesMax`. Default 64 MiB: more than
-  /// 60 of the largest requests, and little beside what an agent has.
+  /// When there are more, the connection with the largest request is closed, of those that have never brought a proof
+  /// of their sender; while there is none such, 503. At least twice `InboundOptions::bodyBytesMax`. Default 64 MiB:
+  /// more than 60 of the largest requests, and little beside what an agent has.
   std::size_t requestBytesMax = 64 * 1024 * 1024;
   /// The TLS handshake of a new connection, which has its place among `connectionsMax` from the start. Default 10 s.
   std::chrono::milliseconds handshakeTimeout = std::chrono::seconds(10);
@@ -68,7 +68,7 @@ struct InboundServerStats {
   std::uint64_t refused = 0;
   /// Total: connections that were closed to make room for others. Many are an attack, or too low a limit.
   std::uint64_t gaveWay = 0;
-  /// Total: connections that were ended by an exception, mostly for want of memory. None of them is anybody else's end.
+  /// Total: connections that were ended by an exception, mostly for want of memory. The other connections go on.
   std::uint64_t broken = 0;
 };
 
@@ -77,13 +77,12 @@ struct InboundServerStats {
 /// Thread-safety: members may be called from any thread.
 /// Lifetime: the handler and the executor's context must outlive it. Destruction stops it without waiting: a request
 /// that the handler has not ended is answered with 503, and may still take effect once. Only a frame that is taking
-/// effect on the server's own thread is waited for, so a handler, and who is called with it, must not destroy the
-/// server.
+/// effect on the server's own thread is waited for, so a handler, and what it calls, must not destroy the server.
 class InboundServer {
 public:
-  /// Listens at once; connections are served on a thread of its own. A frame that comes alone takes effect there, see
-  /// `HandlerThread::caller`, and while it does, nothing else happens there: no answer, no timeout, no end by `stop`.
-  /// What comes together goes to the store's thread and shares its commits.
+  /// Listens at once; connections are served on a thread of its own. A frame that comes alone takes effect there,
+  /// which spares it two changes of threads; while it does, nothing else happens there: no answer, no timeout, no end
+  /// by `stop`. Requests that come together go to the store's thread and share its commits.
   ///
   /// Throws `Error`: `cannotListen` (the address is taken or not ours), `outOfDescriptors`, `invalidOption`.
   explicit InboundServer(InboundHandler& handler, const InboundServerOptions& options = {});

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `OutboxManager::messages` and `OutboxReader::messages` take and give.
+// What `OutboxReader::messages` takes and gives.
 
 #include <cstdint>
 #include <optional>

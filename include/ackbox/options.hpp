@@ -37,22 +37,23 @@ enum class Durability : std::uint8_t {
 /// What the peer had deferred, and no longer knows, is sent again in either case.
 enum class PeerResetPolicy : std::uint8_t {
   /// The sessions go on from what the peer has; what it forgot is a gap that it sees. The default: its effects outside
-  /// its file still stand, and nobody but its owner knows how it was mended.
+  /// its file still stand, and only its owner knows how it was mended.
   proceed,
   /// The acknowledged messages that are still kept (`OutboxOptions::ackedRetention`) and have not expired are sent
   /// again first, in their order and under their numbers, of all sessions and of none; of those that the peer still
-  /// knows it says that they are duplicates.
+  /// knows it says that they are duplicates. Needs an `ackedRetention` above 0: without it nothing would be left to
+  /// send again, and `validate` refuses the combination.
   resend,
 };
 
 class Sender;
 
-/// What `HttpSender` takes for a peer's word.
+/// What `HttpSender` takes for an ACK.
 enum class PeerProfile : std::uint8_t {
   /// The protocol in `proto/`: only an ACK document, signed where keys are shared, settles a message.
   native,
   /// Any receiver of Standard Webhooks: one frame a request, as `application/json`, and the status alone decides. Any
-  /// 2xx is the ACK, whoever wrote it: a captive portal's page retires a message, so give such a peer `https://`.
+  /// 2xx is the ACK, wherever it comes from: a captive portal's page retires a message, so give such a peer `https://`.
   webhook,
 };
 
@@ -79,7 +80,7 @@ struct PeerOptions {
   /// that none of them verifies. At least one must be able to verify: `whsec_` or `whpk_`; for a `webhook`, which signs
   /// no answer, to sign: `whsec_` or `whsk_`. Default: none, nothing is signed.
   SecretSource secrets = {};
-  /// Whether `url` may be `http://` to another machine, where anybody on the way reads along. Default: only to
+  /// Whether `url` may be `http://` to another machine, unencrypted and readable on the way. Default: only to
   /// loopback.
   bool allowPlainHttp = false;
   /// See `PeerProfile`. Default: the protocol.
@@ -101,6 +102,11 @@ struct SessionPolicy {
 
 /// How an `OutboxManager` opens and works its file. Every field has a default that suits an agent on one machine;
 /// `validate` checks the ranges and every constructor that takes options calls it.
+///
+/// Beside `FILE` there are `FILE-wal` and `FILE-shm`, which are SQLite's, and `FILE-ackbox-owners`: an empty file on
+/// which each open manager holds a kernel lock, so that others see at once when its process has died. It stays when the
+/// last manager closes. Copy or restore `FILE` without it; never delete it while a manager has the file open, because
+/// each side would then take the other for dead and send its messages, too.
 struct OutboxOptions {
   /// This agent's URI, the `source` of its frames, such as `urn:agent:alice`. Not empty.
   std::string agent = "urn:ackbox:agent";
@@ -126,8 +132,8 @@ struct OutboxOptions {
   /// schema (`SQLITE_DBCONFIG_DEFENSIVE`). Default on: the file is the agent's own.
   bool trustSchema = true;
   /// The permissions of a file that is made here, as for `chmod`: 0 to 0777, the owner's reading and writing (0600)
-  /// included. Its log and the sidecar take the same; what is there keeps its own. Default 0600: messages are nobody
-  /// else's to read. 0660 for agents of several users in one group.
+  /// included. Its log and the sidecar take the same; what is there keeps its own. Default 0600: no other user may read
+  /// messages. 0660 for agents of several users in one group.
   std::uint32_t fileMode = 0600;
   /// The SQLite VFS to open the file with; empty: the platform's.
   std::string vfs = {};
@@ -159,9 +165,9 @@ struct OutboxOptions {
   /// How long a deferred message waits for its ACK event before it is sent again. Default 60 s.
   std::chrono::milliseconds ackTimeout = std::chrono::seconds(60);
   /// How often the file is asked for rows that another process or connection committed. Own commits wake the sender
-  /// at once. Default 1 s, the seed's processing interval.
+  /// at once. Default 1 s.
   std::chrono::milliseconds pollInterval = std::chrono::seconds(1);
-  /// The same while others have the file open (`start` hears of their commits at once), and for their lives. 20 ms.
+  /// The same while others have the file open (`start` notices their commits at once), and for their lives. 20 ms.
   std::chrono::milliseconds sharedPollInterval = std::chrono::milliseconds(20);
   /// How long acknowledged rows are kept. 0 (default): deleted by the ACK itself.
   std::chrono::milliseconds ackedRetention{0};

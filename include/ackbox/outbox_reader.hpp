@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -9,22 +11,30 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/error.hpp"
+#include "ackbox/frame.hpp"
+#include "ackbox/message.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
-#include "ackbox/outbox_manager.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/stats.hpp"
 
 namespace ackbox {
 
-/// Looks at an outbox file without taking part in it: writes nothing, owns nothing, keeps no writer waiting. For tools
-/// and monitors beside running agents; a file that may only be read will do, also when no agent runs. The file and its
-/// log stay as they are, also where a killed agent left the log behind.
+class OutboxManager;
+
+/// Reads an outbox: figures, messages, dead letters, peers, sessions, and why a message is not moving. Writes nothing
+/// and keeps no writer waiting.
 ///
-/// Each call sees one committed instant. All throw `Error` as reads fail (`databaseBusy`, `databaseCorrupt`, `ioError`,
-/// `databaseError`).
+/// Opened on a file, it takes no part in the outbox: for tools and monitors beside running agents. A file that may only
+/// be read will do, also when no agent runs; the file and its log stay as they are, also where a killed agent left the
+/// log behind. Made from a manager, it reads that manager's file, and knows what its run is doing, too.
+///
+/// Each call sees one committed instant. All throw `Error` as reads fail: `databaseBusy`, `databaseCorrupt`, `ioError`,
+/// `databaseError`. A page's `limit` is 1 to 10,000; another one throws `invalidOption`.
 ///
 /// Thread-safety: all members may be called from any thread.
+/// Lifetime: one made from a manager shares the manager's open file, which stays open until both are gone.
 class OutboxReader {
 public:
   /// Opens the outbox in `file`, which must be there, with the tables of this version. Of `options` it uses
@@ -34,38 +44,81 @@ public:
   /// `databaseCorrupt`, `ioError`, `databaseError`. The file is not changed, whatever happens.
   [[nodiscard]] static OutboxReader open(const std::filesystem::path& file, OutboxOptions options = {});
 
+  /// Reads the file of `manager`.
+  explicit OutboxReader(const OutboxManager& manager);
+
   OutboxReader(OutboxReader&&) noexcept;
   OutboxReader& operator=(OutboxReader&&) noexcept;
   OutboxReader(const OutboxReader&) = delete;
   OutboxReader& operator=(const OutboxReader&) = delete;
   ~OutboxReader();
 
-  /// As the members of `OutboxManager` of the same names.
+  /// Counters and gauges, in O(1).
   [[nodiscard]] Stats getStats() const;
+
+  /// The same for each peer that the file knows, also those of earlier configurations, in O(peers).
   [[nodiscard]] std::vector<PeerStats> peerStats() const;
+
+  /// One session's gauges, in O(1); nothing when no message was ever enqueued to it.
   [[nodiscard]] std::optional<SessionStats> sessionStats(std::string_view peer, std::string_view session) const;
+
+  /// Up to `limit` sessions that `filter` chooses, from where the page before ended; 0: from the start.
   [[nodiscard]] SessionPage sessions(const SessionFilter& filter = {}, std::size_t limit = 100,
                                      std::int64_t after = 0) const;
-  [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
-  [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const;
-  [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit = 100,
-                                     std::int64_t after = 0) const;
-  [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit = 100,
-                                           std::int64_t after = 0) const;
-  [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit = 100) const;
-  [[nodiscard]] VerifyReport verify() const;
 
-  /// Up to `limit` (1 to 10,000) senders of inbound frames, those that make this file keep most first. Costs by the
-  /// number of senders. Throws `invalidOption` besides.
-  [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit = 100) const;
-
-  /// As `OutboxManager::peers`, by what the file says: `isConfigured` and the gauges of a run are not in it, and stay
-  /// false and 0.
+  /// Every peer in the file, by name, and where its circuit stands. `isConfigured` and the gauges of a run are known to
+  /// a reader that was made from a manager; otherwise they stay false and 0.
   [[nodiscard]] std::vector<PeerStatus> peers() const;
 
-  /// As `OutboxManager::explain`, by what the file says. `BlockReason::notRunning` stands for: no process has the file
-  /// open as a manager, so that nobody can deliver it.
+  /// Up to `limit` blocked sessions, in the order of their dead letters, with the number of messages that wait;
+  /// O(limit).
+  [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit = 100) const;
+
+  /// The message as it stands, or nothing when it was never here, or is acknowledged and not retained.
+  [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
+
+  /// What was enqueued under this id, with the id, its session's priority as it is now, and without its idempotency
+  /// key; nothing when `find` finds nothing.
+  [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const;
+
+  /// Up to `limit` messages that `filter` chooses, from where the page before ended (its `next`, or the `row` of its
+  /// last message); 0: from the start. Dead letters and messages in flight are found without a look at the rest;
+  /// otherwise it costs by the rows that it passes, a bounded number per page.
+  [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit = 100,
+                                     std::int64_t after = 0) const;
+
+  /// Up to `limit` dead letters that `filter` chooses, from where the page before ended; 0: from the start. Costs by
+  /// the number of dead letters that it looks at, not by the backlog.
+  [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit = 100,
+                                           std::int64_t after = 0) const;
+
+  /// Writes the messages that `filter` chooses, oldest enqueue first: calls `sink` with a line of JSON for each, its
+  /// line break included, in the form of proto/export.md. No snapshot is held meanwhile: a message that is retired
+  /// before its turn is left out. Costs by the size of the backlog. Returns how many were written. Throws what `sink`
+  /// throws, besides.
+  std::uint64_t exportMessages(const MessageFilter& filter,
+                               const std::function<void(std::string_view line)>& sink) const;
+
+  /// The same for dead letters.
+  std::uint64_t exportDeadLetters(const DeadLetterFilter& filter,
+                                  const std::function<void(std::string_view line)>& sink) const;
+
+  /// Says why a message is not moving, in data and in a sentence; nothing when the id is unknown. Costs a bounded look
+  /// at the rows ahead of it. `BlockReason::notRunning` means, to a reader that was made from a manager, that no run is
+  /// under way in this process; otherwise, that no process has the file open as a manager.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
+
+  /// Checks the file's every invariant on a connection of its own, at one committed instant. Takes time by the size of
+  /// the file and keeps no writer waiting, but the log cannot be folded into the file meanwhile.
+  [[nodiscard]] VerifyReport verify() const;
+
+  /// Up to `limit` senders of inbound frames, those that make this file keep most first. Costs by the number of
+  /// senders.
+  [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit = 100) const;
+
+  /// Up to `limit` stores of one sender of inbound frames, the one with the newest frame first. Costs by the number of
+  /// that sender's stores and sessions.
+  [[nodiscard]] std::vector<InboundOriginStats> inboundOrigins(std::string_view source, std::size_t limit = 100) const;
 
   /// The ids of the live processes that have the file open as managers, delivering or not, once for each manager.
   [[nodiscard]] std::vector<std::int64_t> processIds() const;

@@ -24,7 +24,7 @@ class OutboxManager;
 ///
 /// Thread-safety: that of the connection; one thread at a time.
 /// Lifetime: must end before the connection; may outlive the manager, after which enqueues still work and are found by
-/// whoever opens the file next.
+/// the next manager that opens the file.
 class OutboxWriter {
 public:
   /// Binds to `connection`, and raises its `synchronous` to FULL when the manager promises power-cut durability.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `OutboxManager::peers` and `OutboxManager::blockedSessions` answer.
+// What `OutboxReader::peers` and `OutboxReader::blockedSessions` answer.
 
 #include <cstdint>
 #include <string>

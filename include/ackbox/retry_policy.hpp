@@ -51,7 +51,7 @@ struct RetryPolicy {
   /// Which of the fields below make the delays. Default: the table.
   Backoff backoff = Backoff::table;
   /// `table`: upper bounds of the delay after the 1st, 2nd, … charged attempt; the last one repeats. Not empty.
-  /// Default: the seed's table, 1 s doubling to 60 s.
+  /// Default: 1 s doubling to 60 s.
   std::vector<std::chrono::milliseconds> delays = {
       std::chrono::seconds(1),  std::chrono::seconds(2),  std::chrono::seconds(4),  std::chrono::seconds(8),
       std::chrono::seconds(16), std::chrono::seconds(32), std::chrono::seconds(60),
@@ -95,7 +95,7 @@ enum class GapPolicy : std::uint8_t {
   /// The session goes on past it; the receiver sees a numbered gap.
   skip,
   /// The session stops, in the file and for every process, until the dead letter is redriven or discarded, or
-  /// `OutboxManager::unblock` lets it go on past it. For work in which what follows is wrong without what went before.
+  /// `OutboxOperator::unblock` lets it go on past it. For work in which what follows is wrong without what went before.
   /// Unordered messages have nothing behind them, and block nothing.
   block,
 };

@@ -22,7 +22,7 @@ public:
   /// Takes over the text, and overwrites what is left of it in the argument.
   explicit Secret(std::string text);
 
-  /// The text, for whoever computes with it. Lifetime: this object's.
+  /// The text, for code that computes with it. Lifetime: this object's.
   [[nodiscard]] std::string_view reveal() const noexcept;
 
 private:
@@ -35,7 +35,8 @@ std::ostream& operator<<(std::ostream&, const Secret&) = delete;
 /// of them. It is asked again with the first request after a second, so that keys are rotated and revoked without a
 /// restart. What then counts, and how long after the change at the latest:
 ///
-/// - other secrets, fewer, or none: these, after a second. None means nobody.
+/// - other secrets, fewer, or none: these, after a second. With none, no request is
+///   believed as this peer's.
 /// - nothing that can be read (deleted, no permission, a malformed secret, an exception): those from before, for
 ///   `secretsGrace` from when they were last read, and then none.
 ///
@@ -53,7 +54,7 @@ public:
   /// at each `load`.
   [[nodiscard]] static SecretSource file(std::filesystem::path path);
   /// The words of an environment variable. Read once, now.
-  /// Throws `Error` with `invalidOption` if it is not set.
+  /// Throws `Error` with `secretsUnreadable` if it is not set.
   [[nodiscard]] static SecretSource environment(const std::string& variable);
   /// Whatever `function` gives, such as a vault's answer; called at each `load`, on any thread. It must be quick, and
   /// throw where it does not know: an empty list takes all secrets away.
@@ -63,7 +64,8 @@ public:
   explicit operator bool() const noexcept { return static_cast<bool>(function_); }
 
   /// The secrets as they are now.
-  /// Throws `Error` with `invalidOption` if a file cannot be read, and whatever a callback throws.
+  /// Throws `Error`: `secretsUnreadable` if a file cannot be read, with the cause in `what()`; `invalidOption` if it
+  /// has more than 64 KiB; and whatever a callback throws.
   [[nodiscard]] std::vector<Secret> load() const;
 
 private:

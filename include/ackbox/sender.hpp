@@ -107,7 +107,7 @@ enum class RequestOutcome : std::uint8_t {
   /// The sender was stopped before the end was known. Charged to no message.
   cancelled,
   /// The endpoint says that it is gone for good (410): the peer is disabled, not even probed, until
-  /// `OutboxManager::resume`; charged to no message.
+  /// `OutboxOperator::resume`; charged to no message.
   peerGone,
   /// This process could not send it, for want of descriptors or memory: no peer's doing, and none is down for it. Tried
   /// again soon, charged to no message, and told as `HealthCheck::process`.
@@ -180,7 +180,7 @@ public:
   virtual void stop() {}
 };
 
-/// What a plain send function answers; the seed's form.
+/// What a plain send function answers.
 struct SendFunctionResult {
   bool success = false;
   std::string error;

@@ -76,8 +76,8 @@ struct Stats {
   std::uint64_t inboundBytes = 0;
 
   /// Total: how often gauges were counted anew from the rows, because one was negative or a queue that was said to be
-  /// full had no message in it, and by `OutboxManager::repair`. More than none: somebody changes this file's rows by
-  /// hand.
+  /// full had no message in it, and by `OutboxOperator::repair`. It never goes down: more than none says that
+  /// rows were changed by hand at some time, not that anything is left to do.
   std::uint64_t recounts = 0;
 
   /// Gauge: inbound frames that were accepted and wait for their handler, or are being worked on.
@@ -177,7 +177,22 @@ struct InboundSenderStats {
   std::uint64_t inboxBytes = 0;
 };
 
-/// What `OutboxManager::repair` found and mended.
+/// One store of a sender of inbound frames: what `OutboxOperator::forgetSender` takes as `origin`.
+struct InboundOriginStats {
+  /// The store's identity (`sessionorigin`).
+  std::string origin;
+  /// The highest epoch seen of it; a new one with each time that the sender opens the file.
+  std::uint64_t epoch = 0;
+  /// Gauge: its sessions.
+  std::uint64_t sessions = 0;
+  /// Its frames are refused (`InboundLimits::originRetention`).
+  bool isClosed = false;
+  /// When its first frame was accepted, and its newest, to a day.
+  WallTime beganAt{};
+  WallTime seenAt{};
+};
+
+/// What `OutboxOperator::repair` found and mended.
 struct RepairReport {
   /// How many gauges, and rows, were wrong.
   std::uint64_t mended = 0;

@@ -24,15 +24,15 @@ const char* text(Errc errc) noexcept {
     case Errc::schemaMissing:
       return "the outbox tables are missing: check file and tablePrefix, or turn createSchema on";
     case Errc::invalidOption:
-      return "an option is out of range";
+      return "an option is out of range: give it another value";
     case Errc::alreadyRunning:
       return "the manager is running: stop it first";
     case Errc::stopped:
-      return "the manager was stopped before the operation could finish; nothing of it happened";
+      return "the manager was stopped before the operation could finish; nothing of it happened: open it again";
     case Errc::invalidTransition:
-      return "the message's state does not allow this change";
+      return "the message's state does not allow this change: look at its state";
     case Errc::unknownMessage:
-      return "no message has this id";
+      return "no message has this id: check the id";
     case Errc::noSender:
       return "no sender is set: call setSender or setSendFunction first";
     case Errc::handlerEndedTransaction:
@@ -42,7 +42,7 @@ const char* text(Errc errc) noexcept {
     case Errc::noTransaction:
       return "the connection is not in a transaction: begin one first";
     case Errc::outOfMemory:
-      return "out of memory";
+      return "out of memory: free some and try again";
     case Errc::databaseError:
       return "SQLite refused the operation";
     case Errc::cannotListen:
@@ -57,6 +57,8 @@ const char* text(Errc errc) noexcept {
              "is one";
     case Errc::outOfDescriptors:
       return "the process may open no more files: raise its limit, as with 'ulimit -n'";
+    case Errc::secretsUnreadable:
+      return "there are no secrets: check the source's name and its permissions";
   }
   return "unknown ackbox error";
 }

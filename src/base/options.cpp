@@ -113,6 +113,23 @@ void checkPeers(const std::vector<PeerOptions>& peers) {
   }
 }
 
+// Without retention nothing acknowledged is left to send again: the policy would do nothing on the day it is for.
+void checkResend(const OutboxOptions& options) {
+  if (options.ackedRetention.count() != 0) {
+    return;
+  }
+  constexpr std::string_view kIs = "is resend while ackedRetention is 0, so no acknowledged message is kept to be sent";
+  constexpr std::string_view kAllowed = "proceed, or resend with an ackedRetention above 0";
+  if (options.peerReset == PeerResetPolicy::resend) {
+    refuse("peerReset", std::string(kIs), kAllowed);
+  }
+  for (std::size_t index = 0; index < options.peers.size(); ++index) {
+    if (options.peers[index].peerReset == PeerResetPolicy::resend) {
+      refuse("peers[" + std::to_string(index) + "].peerReset", std::string(kIs), kAllowed);
+    }
+  }
+}
+
 // ASCII only, whatever the locale: the prefix becomes part of SQL text.
 constexpr bool isDigit(char character) noexcept {
   return character >= '0' && character <= '9';
@@ -156,6 +173,7 @@ void validate(const OutboxOptions& options) {
     refuse("agent", "is empty", "a URI, such as urn:agent:alice");
   }
   checkPeers(options.peers);
+  checkResend(options);
 
   checkTablePrefix(options.tablePrefix);
   constexpr std::uint32_t kOwners = 0600;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "ackbox/error.hpp"
@@ -40,11 +42,13 @@ std::vector<Secret> readFile(const std::filesystem::path& path) {
   std::ifstream stream;
   // Unbuffered, so that no other copy is left behind.
   stream.rdbuf()->pubsetbuf(nullptr, 0);
+  errno = 0;
   stream.open(path, std::ios::binary);
   stream.read(buffer.bytes.data(), static_cast<std::streamsize>(buffer.bytes.size()));
   const auto size = static_cast<std::size_t>(stream.gcount());
   if (!stream.is_open() || stream.bad()) {
-    throw Error(Errc::invalidOption, "secrets: file '" + path.string() + "' cannot be read");
+    const std::string cause = errno == 0 ? "an unknown cause" : std::generic_category().message(errno);
+    throw Error(Errc::secretsUnreadable, "secrets: file '" + path.string() + "' cannot be read: " + cause);
   }
   if (size > kFileBytesMax) {
     throw Error(Errc::invalidOption, "secrets: file '" + path.string() + "' has more than 64 KiB");
@@ -97,7 +101,7 @@ SecretSource SecretSource::file(std::filesystem::path path) {
 SecretSource SecretSource::environment(const std::string& variable) {
   const char* const text = std::getenv(variable.c_str());
   if (text == nullptr) {
-    throw Error(Errc::invalidOption, "secrets: the environment has no variable '" + variable + "'");
+    throw Error(Errc::secretsUnreadable, "secrets: the environment has no variable '" + variable + "'");
   }
   return fixed(splitWords(text));
 }

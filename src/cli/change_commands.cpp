@@ -12,7 +12,7 @@
 namespace ackbox::cli {
 namespace {
 
-using Change = std::function<ChangeReceipt(OutboxManager&, const std::string&)>;
+using Change = std::function<ChangeReceipt(OutboxOperator&, const std::string&)>;
 
 constexpr std::size_t kPage = 1'000;
 
@@ -23,10 +23,10 @@ std::string refusalText(const ChangeReceipt& receipt) {
 
 /// Makes the change to each id; `done` says what it was.
 int changeEach(Console& console, const Arguments& arguments, const char* done, const Change& change) {
-  OutboxManager manager = openToChange(console.world(), arguments);
+  OutboxOperator outbox = openToChange(console.world(), arguments);
   bool allDone = true;
   for (const std::string& id : arguments.ids) {
-    const ChangeReceipt receipt = change(manager, id);
+    const ChangeReceipt receipt = change(outbox, id);
     allDone = allDone && receipt.done();
     if (console.json()) {
       JsonLine line;
@@ -95,10 +95,10 @@ int retry(Console& console, const Arguments& arguments) {
   }
   if (!arguments.ids.empty()) {
     return changeEach(console, arguments, "pending again",
-                      [](OutboxManager& manager, const std::string& id) { return manager.retry(id); });
+                      [](OutboxOperator& outbox, const std::string& id) { return outbox.retry(id); });
   }
-  OutboxManager manager = openToChange(console.world(), arguments);
-  return report(console, "pending again", manager.retryFailed(filterOf(arguments)));
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  return report(console, "pending again", outbox.retryFailed(filterOf(arguments)));
 }
 
 int discard(Console& console, const Arguments& arguments) {
@@ -107,7 +107,7 @@ int discard(Console& console, const Arguments& arguments) {
   }
   if (!arguments.ids.empty()) {
     return changeEach(console, arguments, "discarded",
-                      [](OutboxManager& manager, const std::string& id) { return manager.discard(id); });
+                      [](OutboxOperator& outbox, const std::string& id) { return outbox.discard(id); });
   }
   const DeadLetterFilter filter = filterOf(arguments);
   if (!arguments.yes) {
@@ -115,15 +115,14 @@ int discard(Console& console, const Arguments& arguments) {
     return console.fail(kNothing,
                         "this would discard " + countText(count, "dead letter") + " for good; say --yes to do it");
   }
-  OutboxManager manager = openToChange(console.world(), arguments);
-  return report(console, "discarded", manager.discardFailed(filter));
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  return report(console, "discarded", outbox.discardFailed(filter));
 }
 
 int markFailed(Console& console, const Arguments& arguments) {
   const std::string reason = arguments.reason.value_or("marked-failed");
-  return changeEach(console, arguments, "failed", [&reason](OutboxManager& manager, const std::string& id) {
-    return manager.markFailed(id, reason);
-  });
+  return changeEach(console, arguments, "failed",
+                    [&reason](OutboxOperator& outbox, const std::string& id) { return outbox.markFailed(id, reason); });
 }
 
 }  // namespace ackbox::cli

@@ -38,7 +38,7 @@ bool readLine(std::istream& in, std::string& line) {
 class Feeder {
 public:
   Feeder(Console& console, const Arguments& arguments)
-      : console_(console), manager_(openToChange(console.world(), arguments)), progress_(console) {
+      : console_(console), manager_(openToEnqueue(console.world(), arguments)), progress_(console) {
     defaults_.peer = arguments.peer.value_or(defaults_.peer);
     defaults_.session = arguments.session.value_or(defaults_.session);
     defaults_.type = arguments.type;

@@ -116,8 +116,9 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   grammar.addId(grammar.command("show", "Show a message with its data"));
   grammar.addId(grammar.command("explain", "Say why a message is not moving"));
   grammar.command("verify", "Check every invariant of the file");
-  CLI::App& senders =
-      grammar.command("senders", "List whose frames this agent received, and what it keeps of each against repetition");
+  CLI::App& senders = grammar.command(
+      "senders", "List the senders of received frames, and what is kept of each against repetition; or one's stores");
+  senders.add_option("SOURCE", arguments.source, "List the stores of this sender, by its agent URI")->type_name("");
   senders.add_option("--limit", arguments.limit, "At most so many; 0: as many as can be, 10000 (default 100)")
       ->type_name("COUNT");
   CLI::App& exporting = grammar.command("export", "Write messages as JSON lines, which enqueue reads back");
@@ -159,9 +160,11 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   grammar.addPeer(unblock);
   unblock.add_option("SESSION", arguments.session, "The session's name")->required()->type_name("");
   grammar.command("vacuum", "Give the file's free pages back to the file system, beside running agents");
-  CLI::App& forget = grammar.command("forget", "Take away what is kept of a sender of frames, or of one of its stores");
+  CLI::App& forget = grammar.command(
+      "forget",
+      "Take away what is kept of a sender of frames, or of one of its stores; what it sends again takes effect again");
   forget.add_option("SOURCE", arguments.source, "The sender's agent URI")->required()->type_name("");
-  forget.add_option("ORIGIN", arguments.origin, "Only this store of it (sessionorigin)")->type_name("");
+  forget.add_option("ORIGIN", arguments.origin, "Only this store of it, see senders FILE SOURCE")->type_name("");
   forget.add_flag("--yes", arguments.yes, "Really forget it");
   grammar.command("repair", "Count all gauges anew, and mend what changes of rows by hand have left behind");
 }

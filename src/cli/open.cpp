@@ -26,8 +26,13 @@ OutboxReader openToRead(const World& world, const Arguments& arguments) {
   return OutboxReader::open(arguments.file, optionsOf(world, arguments));
 }
 
-OutboxManager openToChange(const World& world, const Arguments& arguments) {
+OutboxManager openToEnqueue(const World& world, const Arguments& arguments) {
   return OutboxManager::open(arguments.file, optionsOf(world, arguments));
+}
+
+OutboxOperator openToChange(const World& world, const Arguments& arguments) {
+  OutboxManager manager = openToEnqueue(world, arguments);
+  return OutboxOperator(manager);
 }
 
 }  // namespace ackbox::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "cli/arguments.hpp"
 #include "cli/tool.hpp"
@@ -10,8 +11,11 @@ namespace ackbox::cli {
 /// The file for a look. Throws `Error`; the file is not changed.
 [[nodiscard]] OutboxReader openToRead(const World& world, const Arguments& arguments);
 
-/// The file for a change, beside whatever agent runs on it: never made, never migrated, its peers as they are. It does
+/// The file for enqueues, beside whatever agent runs on it: never made, never migrated, its peers as they are. It does
 /// not deliver. Throws `Error`.
-[[nodiscard]] OutboxManager openToChange(const World& world, const Arguments& arguments);
+[[nodiscard]] OutboxManager openToEnqueue(const World& world, const Arguments& arguments);
+
+/// The same for what an operator changes.
+[[nodiscard]] OutboxOperator openToChange(const World& world, const Arguments& arguments);
 
 }  // namespace ackbox::cli

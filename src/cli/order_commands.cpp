@@ -1,4 +1,4 @@
-// What an operator stops and lets go on: `pause`, `resume`, `unblock`. Agents on the file applyHolds within their poll
+// What an operator stops and lets go on: `pause`, `resume`, `unblock`. Agents on the file obey within their poll
 // intervals.
 
 #include "cli/commands.hpp"
@@ -21,10 +21,10 @@ int give(Console& console, const Arguments& arguments, const Words& words, int u
   if (arguments.session && arguments.session->empty()) {
     return console.fail(kUsage, "a session has a name; unordered messages are paused with their peer");
   }
-  OutboxManager manager = openToChange(console.world(), arguments);
+  OutboxOperator outbox = openToChange(console.world(), arguments);
   bool changed = false;
   try {
-    changed = order(manager);
+    changed = order(outbox);
   } catch (const Error& error) {
     if (error.code() == Errc::unknownPeer) {
       return console.fail(kNothing, "the file knows no peer by the name of " + peer);
@@ -53,21 +53,21 @@ int give(Console& console, const Arguments& arguments, const Words& words, int u
 }  // namespace
 
 int pause(Console& console, const Arguments& arguments) {
-  return give(console, arguments, {"paused", "was paused already"}, kDone, [&](OutboxManager& manager) {
-    return arguments.session ? manager.pause(*arguments.peer, *arguments.session) : manager.pause(*arguments.peer);
+  return give(console, arguments, {"paused", "was paused already"}, kDone, [&](OutboxOperator& outbox) {
+    return arguments.session ? outbox.pause(*arguments.peer, *arguments.session) : outbox.pause(*arguments.peer);
   });
 }
 
 int resume(Console& console, const Arguments& arguments) {
   const char* already = arguments.session ? "was not paused" : "was not paused; if it is away, it is asked at once";
-  return give(console, arguments, {"resumed", already}, kDone, [&](OutboxManager& manager) {
-    return arguments.session ? manager.resume(*arguments.peer, *arguments.session) : manager.resume(*arguments.peer);
+  return give(console, arguments, {"resumed", already}, kDone, [&](OutboxOperator& outbox) {
+    return arguments.session ? outbox.resume(*arguments.peer, *arguments.session) : outbox.resume(*arguments.peer);
   });
 }
 
 int unblock(Console& console, const Arguments& arguments) {
   return give(console, arguments, {"goes on; the dead letter stays one", "is not blocked"}, kNothing,
-              [&](OutboxManager& manager) { return manager.unblock(*arguments.peer, *arguments.session); });
+              [&](OutboxOperator& outbox) { return outbox.unblock(*arguments.peer, *arguments.session); });
 }
 
 }  // namespace ackbox::cli

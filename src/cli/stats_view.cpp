@@ -101,7 +101,7 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
           std::to_string(stats.refusedLimits) + " beyond limits");
   table.add({"senders", bytesText(stats.inboundBytes), "kept against repetition: ackbox senders FILE"});
   if (stats.recounts != 0) {
-    row("recounts", stats.recounts, "rows were changed by hand: ackbox repair FILE");
+    row("recounts", stats.recounts, "repairs of the gauges so far, after changes of rows by hand");
   }
   table.add({"file", bytesText(stats.fileBytes),
              bytesText(stats.freeBytes) + " free, " + bytesText(stats.walBytes) + " in the log"});

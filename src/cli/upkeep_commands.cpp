@@ -27,7 +27,7 @@ Table senderTable(const std::vector<InboundSenderStats>& senders) {
   Table table({{"SENDER", Align::left},
                {"SESSIONS", Align::right},
                {"STORES", Align::right},
-               {"FRAMES", Align::right},
+               {"UNORDERED", Align::right},
                {"KEPT", Align::right},
                {"WAITING", Align::right},
                {"DATA", Align::right}});
@@ -39,6 +39,52 @@ Table senderTable(const std::vector<InboundSenderStats>& senders) {
   return table;
 }
 
+JsonLine originLine(const std::string& source, const InboundOriginStats& origin) {
+  JsonLine line;
+  line.add("source", source)
+      .add("origin", origin.origin)
+      .add("epoch", origin.epoch)
+      .add("sessions", origin.sessions)
+      .add("closed", origin.isClosed)
+      .add("began_at_ms", std::optional(origin.beganAt))
+      .add("seen_at_ms", std::optional(origin.seenAt));
+  return line;
+}
+
+Table originTable(const std::vector<InboundOriginStats>& origins, WallTime now) {
+  using Align = Table::Align;
+  Table table({{"ORIGIN", Align::left},
+               {"SESSIONS", Align::right},
+               {"EPOCH", Align::right},
+               {"STATE", Align::left},
+               {"BEGAN", Align::left},
+               {"SEEN", Align::left}});
+  for (const InboundOriginStats& origin : origins) {
+    table.add({origin.origin, std::to_string(origin.sessions), std::to_string(origin.epoch),
+               origin.isClosed ? "closed" : "open", agoText(now, origin.beganAt), agoText(now, origin.seenAt)});
+  }
+  return table;
+}
+
+std::size_t limitOf(const Arguments& arguments) {
+  return arguments.limit == 0 || arguments.limit > kSendersMax ? kSendersMax
+                                                               : static_cast<std::size_t>(arguments.limit);
+}
+
+int origins(Console& console, const Arguments& arguments, const OutboxReader& reader) {
+  const std::vector<InboundOriginStats> found = reader.inboundOrigins(arguments.source, limitOf(arguments));
+  if (console.json()) {
+    for (const InboundOriginStats& origin : found) {
+      console.line(originLine(arguments.source, origin));
+    }
+  } else if (found.empty()) {
+    console.remark("no store of this sender is known");
+  } else {
+    console.table(originTable(found, console.now()));
+  }
+  return found.empty() ? kNothing : kDone;
+}
+
 std::optional<std::string_view> originOf(const Arguments& arguments) {
   return arguments.origin.empty() ? std::nullopt : std::optional<std::string_view>(arguments.origin);
 }
@@ -47,8 +93,10 @@ std::optional<std::string_view> originOf(const Arguments& arguments) {
 
 int senders(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  const std::vector<InboundSenderStats> found = reader.inboundSenders(
-      arguments.limit == 0 || arguments.limit > kSendersMax ? kSendersMax : static_cast<std::size_t>(arguments.limit));
+  if (!arguments.source.empty()) {
+    return origins(console, arguments, reader);
+  }
+  const std::vector<InboundSenderStats> found = reader.inboundSenders(limitOf(arguments));
   if (console.json()) {
     for (const InboundSenderStats& sender : found) {
       console.line(senderLine(sender));
@@ -62,11 +110,11 @@ int senders(Console& console, const Arguments& arguments) {
 int forget(Console& console, const Arguments& arguments) {
   if (!arguments.yes) {
     return console.fail(kNothing,
-                        "what this sender sends again, because it missed the answer, would take effect again; say "
-                        "--yes to forget it");
+                        "what this sender sends again would take effect again: what missed its answer, and, if the "
+                        "sender has PeerResetPolicy::resend, every message that it has kept; say --yes to forget it");
   }
-  OutboxManager manager = openToChange(console.world(), arguments);
-  const ForgetReport report = manager.forgetSender(arguments.source, originOf(arguments));
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  const ForgetReport report = outbox.forgetSender(arguments.source, originOf(arguments));
   if (console.json()) {
     console.line(JsonLine()
                      .add("sessions", report.sessions)
@@ -75,7 +123,7 @@ int forget(Console& console, const Arguments& arguments) {
                      .add("kept", report.kept));
   } else {
     console.say(countText(report.sessions, "session") + ", " + countText(report.origins, "store") + " and " +
-                countText(report.marks, "single frame") + " forgotten");
+                countText(report.marks, "unordered frame") + " forgotten");
     if (report.kept != 0) {
       console.remark(countText(report.kept, "session") + " stay: frames of them wait for their handler");
     }
@@ -84,8 +132,8 @@ int forget(Console& console, const Arguments& arguments) {
 }
 
 int repair(Console& console, const Arguments& arguments) {
-  OutboxManager manager = openToChange(console.world(), arguments);
-  const RepairReport report = manager.repair();
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  const RepairReport report = outbox.repair();
   if (console.json()) {
     std::string findings;
     for (const std::string& finding : report.findings) {

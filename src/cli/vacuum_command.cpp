@@ -7,20 +7,21 @@
 namespace ackbox::cli {
 namespace {
 
-// Pages between two looks at the progress; the manager lets others write more often than that.
+// Pages between two looks at the progress; `vacuum` lets others write more often than that.
 constexpr std::uint64_t kPages = 256;
 
 }  // namespace
 
 int vacuum(Console& console, const Arguments& arguments) {
-  OutboxManager manager = openToChange(console.world(), arguments);
+  OutboxManager manager = openToEnqueue(console.world(), arguments);
+  OutboxOperator outbox(manager);
   const Stats before = manager.getStats();
   std::uint64_t released = 0;
   {
     ProgressLine progress(console);
     std::uint64_t slice = 0;
     do {
-      slice = manager.vacuum(kPages);
+      slice = outbox.vacuum(kPages);
       released += slice;
       progress.show(countText(released, "page") + " of " + bytesText(before.freeBytes) + " given back");
     } while (slice == kPages);

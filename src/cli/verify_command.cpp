@@ -1,9 +1,22 @@
+#include <algorithm>
+
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
 
 namespace ackbox::cli {
+namespace {
+
+/// What to do about the findings. SQLite's own, which name no table, are damage of the file.
+const char* hint(const VerifyReport& report) {
+  const bool isDamaged = std::any_of(report.findings.begin(), report.findings.end(),
+                                     [](const Finding& finding) { return finding.table.empty(); });
+  return isDamaged ? "the file is damaged: restore a backup, or recover it with sqlite3 FILE .recover"
+                   : "ackbox repair FILE counts gauges anew and mends rows that were changed by hand";
+}
+
+}  // namespace
 
 int verify(Console& console, const Arguments& arguments) {
   const VerifyReport report = openToRead(console.world(), arguments).verify();
@@ -27,6 +40,9 @@ int verify(Console& console, const Arguments& arguments) {
     console.say("every invariant holds");
   } else {
     console.table(table);
+  }
+  if (!report.clean() && !console.json()) {
+    console.remark(hint(report));
   }
   if (report.hasCheckpointDefect && !console.json()) {
     console.remark("note: SQLite " + report.sqliteVersion +

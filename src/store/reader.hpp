@@ -73,6 +73,8 @@ public:
   [[nodiscard]] virtual StoredPage storedMessages(const MessageFilter& filter, std::size_t limit,
                                                   std::int64_t after) const = 0;
   [[nodiscard]] virtual std::vector<InboundSenderStats> inboundSenders(std::size_t limit) const = 0;
+  [[nodiscard]] virtual std::vector<InboundOriginStats> inboundOrigins(std::string_view source,
+                                                                       std::size_t limit) const = 0;
   /// The reasons that the file knows; the sentence is the caller's to write.
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) const = 0;
   /// Of the live owners.

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "ackbox/inbound_handler.hpp"
 #include "base/system_failure.hpp"
+#include "protocol/inbound_port.hpp"
 #include "protocol/wire.hpp"
 #include "transport/http_server.hpp"
 #include "transport/refusal.hpp"
@@ -23,13 +23,15 @@ namespace ackbox {
 namespace {
 
 namespace asio = boost::asio;
+using protocol::HandlerThread;
+using protocol::InboundPort;
 using transport::RequestSink;
 
 /// Stands between the sessions and the handler. Neither need outlive the server: requests under way hold only this, and
 /// not the connection that waits for them, whose executor may be gone when they end.
 class Gate : public std::enable_shared_from_this<Gate> {
 public:
-  Gate(InboundHandler& handler, std::size_t requestsMax) : requestsMax_(requestsMax), handler_(&handler) {}
+  Gate(InboundPort& handler, std::size_t requestsMax) : requestsMax_(requestsMax), handler_(&handler) {}
 
   void handle(InboundRequest&& request, const RequestSink::Respond& respond, HandlerThread thread) {
     const std::shared_lock lock(handlerMutex_);
@@ -43,7 +45,7 @@ public:
       return;
     }
     try {
-      handler_->asyncHandle(
+      handler_->handle(
           std::move(request),
           [self = shared_from_this(), number = *number](InboundResponse response) {
             self->answer(number, std::move(response));
@@ -98,7 +100,7 @@ private:
   const std::size_t requestsMax_;
   std::shared_mutex handlerMutex_;
   // Guarded by handlerMutex_. Null once the server is gone.
-  InboundHandler* handler_;
+  InboundPort* handler_;
 
   std::mutex pendingMutex_;
   // Guarded by pendingMutex_.
@@ -183,17 +185,17 @@ private:
 class InboundServer::Body {
 public:
   Body(InboundHandler& handler, const InboundServerOptions& options)
-      : ownThread_(std::in_place), gate_(std::make_shared<Gate>(handler, options.connectionsMax)) {
+      : ownThread_(std::in_place), gate_(std::make_shared<Gate>(InboundPort::of(handler), options.connectionsMax)) {
     const auto turn = std::make_shared<Turn>(ownThread_->executor(), gate_);
-    listen(ownThread_->executor(), transport::Threads::one, handler, options,
+    listen(ownThread_->executor(), transport::Threads::one, InboundPort::of(handler), options,
            [turn](InboundRequest request, RequestSink::Respond respond) {
              turn->add(std::move(request), std::move(respond));
            });
   }
 
   Body(const asio::any_io_executor& executor, InboundHandler& handler, const InboundServerOptions& options)
-      : gate_(std::make_shared<Gate>(handler, options.connectionsMax)) {
-    listen(executor, transport::Threads::any, handler, options,
+      : gate_(std::make_shared<Gate>(InboundPort::of(handler), options.connectionsMax)) {
+    listen(executor, transport::Threads::any, InboundPort::of(handler), options,
            [gate = gate_](InboundRequest request, const RequestSink::Respond& respond) {
              gate->handle(std::move(request), respond, HandlerThread::store);
            });
@@ -213,10 +215,10 @@ public:
   [[nodiscard]] transport::HttpServer& server() noexcept { return *server_; }
 
 private:
-  void listen(const asio::any_io_executor& executor, transport::Threads threads, const InboundHandler& handler,
+  void listen(const asio::any_io_executor& executor, transport::Threads threads, const InboundPort& handler,
               const InboundServerOptions& options, std::function<void(InboundRequest, RequestSink::Respond)> handle) {
     RequestSink sink;
-    sink.bodyBytesMax = handler.options().bodyBytesMax;
+    sink.bodyBytesMax = handler.bodyBytesMax();
     sink.handle = std::move(handle);
     sink.worthReading = [gate = gate_](const InboundRequest& head) { return gate->worthReading(head); };
     server_ = std::make_shared<transport::HttpServer>(executor, options, std::move(sink), systemClock(), threads);

@@ -33,8 +33,8 @@ public:
       : backlog(given),
         manager(OutboxManager::open(backlogFile(settings, given), backlogOptions())),
         next_(given.rows) {
-    for (const Claim& claim : manager.claim(kMoreThanIsDue)) {
-      manager.release(claim);
+    for (const Claim& claim : PullConsumer(manager).claim(kMoreThanIsDue)) {
+      PullConsumer(manager).release(claim);
     }
   }
 
@@ -197,18 +197,20 @@ Measurement onFiles(const Settings& settings, const std::string& unit,
 
 Measurement claim100(const Settings& settings) {
   return inBothShapes(settings, kBatchClaims, [](Opened& opened) {
-    const std::vector<Claim> claims = timed(opened.latencies, [&] { return opened.manager.claim(kBatchClaims); });
+    const std::vector<Claim> claims =
+        timed(opened.latencies, [&] { return PullConsumer(opened.manager).claim(kBatchClaims); });
     requireFull(claims.size());
-    opened.manager.settleAll(acks(claims));
+    PullConsumer(opened.manager).settleAll(acks(claims));
     opened.refill(claims.size());
   });
 }
 
 Measurement settle100(const Settings& settings) {
   return inBothShapes(settings, kBatchClaims, [](Opened& opened) {
-    const std::vector<ClaimResult> results = acks(opened.manager.claim(kBatchClaims));
+    const std::vector<ClaimResult> results = acks(PullConsumer(opened.manager).claim(kBatchClaims));
     requireFull(results.size());
-    for (const SettleStatus status : timed(opened.latencies, [&] { return opened.manager.settleAll(results); })) {
+    for (const SettleStatus status :
+         timed(opened.latencies, [&] { return PullConsumer(opened.manager).settleAll(results); })) {
       if (status != SettleStatus::settled) {
         throw std::runtime_error("a settle was not applied");
       }

@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_writer.hpp"
 #include "ackbox/pull.hpp"
 #include "shared_ledger.hpp"
@@ -108,7 +109,8 @@ std::vector<ackbox::ClaimResult> deliver(const std::vector<ackbox::Claim>& claim
 // Settles, and returns how many settles were applied.
 std::size_t settle(ackbox::OutboxManager& manager, const std::vector<ackbox::Claim>& claims,
                    const crash::SharedLedger& ledger, const std::string& life) {
-  const std::vector<ackbox::SettleStatus> statuses = manager.settleAll(deliver(claims, ledger, life));
+  const std::vector<ackbox::SettleStatus> statuses =
+      ackbox::PullConsumer(manager).settleAll(deliver(claims, ledger, life));
   std::size_t applied = 0;
   for (std::size_t index = 0; index < statuses.size(); ++index) {
     const std::string& message = claims[index].frame.messageId;
@@ -155,7 +157,7 @@ public:
 
   // Returns whether there was anything to do.
   bool pull() {
-    const std::vector<ackbox::Claim> claims = manager_.claim(kClaims);
+    const std::vector<ackbox::Claim> claims = ackbox::PullConsumer(manager_).claim(kClaims);
     if (!claims.empty()) {
       settle(manager_, claims, ledger_, life_);
     }
@@ -173,7 +175,7 @@ private:
 void hold(ackbox::OutboxManager& manager, const Settings& settings, const crash::SharedLedger& ledger) {
   constexpr std::size_t kHeld = 5;
   std::cout << "ready" << std::endl;
-  const std::vector<ackbox::Claim> claims = manager.claim(kHeld);
+  const std::vector<ackbox::Claim> claims = ackbox::PullConsumer(manager).claim(kHeld);
   std::cout << "held " << claims.size() << std::endl;
   raise(SIGSTOP);
   const std::size_t applied = settle(manager, claims, ledger, settings.life);

@@ -20,6 +20,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/pull.hpp"
 #include "child.hpp"
 #include "shared_ledger.hpp"
@@ -179,7 +180,7 @@ TEST_CASE("row 3: four processes, killed over and over, settle each message once
     last += session.second;
   }
   CHECK(last == all);
-  CHECK(outbox.verify().findings.empty());
+  CHECK(ackbox::OutboxReader(outbox).verify().findings.empty());
 }
 
 TEST_CASE("row 3: a process that is stopped with claims in its hands is not robbed, and blocks nobody else") {
@@ -206,9 +207,9 @@ TEST_CASE("row 3: a process that is stopped with claims in its hands is not robb
   // A held session's turn may come again and again: it stays its holder's, whatever this process does.
   std::size_t settled = 0;
   for (std::size_t round = 0; round < 50; ++round) {
-    CHECK(manager.recoverStuck(milliseconds(0)).deadOwners == 0);
-    for (const ackbox::Claim& claim : manager.claim(kStopSessions)) {
-      CHECK(manager.settle(claim, ackbox::Outcome::ack) == ackbox::SettleStatus::settled);
+    CHECK(ackbox::PullConsumer(manager).recoverStuck(milliseconds(0)).deadOwners == 0);
+    for (const ackbox::Claim& claim : ackbox::PullConsumer(manager).claim(kStopSessions)) {
+      CHECK(ackbox::PullConsumer(manager).settle(claim, ackbox::Outcome::ack) == ackbox::SettleStatus::settled);
       ++settled;
     }
   }
@@ -221,8 +222,8 @@ TEST_CASE("row 3: a process that is stopped with claims in its hands is not robb
   // Its sessions are free again: their second messages follow.
   while (settled < 2 * kStopSessions - 5) {
     REQUIRE(steady_clock::now() < deadline);
-    for (const ackbox::Claim& claim : manager.claim(kStopSessions)) {
-      CHECK(manager.settle(claim, ackbox::Outcome::ack) == ackbox::SettleStatus::settled);
+    for (const ackbox::Claim& claim : ackbox::PullConsumer(manager).claim(kStopSessions)) {
+      CHECK(ackbox::PullConsumer(manager).settle(claim, ackbox::Outcome::ack) == ackbox::SettleStatus::settled);
       ++settled;
     }
   }

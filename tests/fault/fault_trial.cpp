@@ -12,6 +12,8 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/pull.hpp"
 
 namespace ackbox::testing {
@@ -60,16 +62,16 @@ void FaultTrial::work() {
   clock_->advance(std::chrono::minutes(1));
   attempt("drain late", [&] { manager_->drainOnce(); });
   readAll();
-  attempt("retry", [&] { manager_->retryFailed({}); });
+  attempt("retry", [&] { OutboxOperator(*manager_).retryFailed({}); });
   attempt("drain redriven", [&] { manager_->drainOnce(); });
   takeIn();
   enqueue(3, "order");
   // An order that nobody has been told of is read in the next look at the file.
-  attempt("pause", [&] { manager_->pause("default"); });
-  attempt("resume", [&] { manager_->resume("default"); });
+  attempt("pause", [&] { OutboxOperator(*manager_).pause("default"); });
+  attempt("resume", [&] { OutboxOperator(*manager_).resume("default"); });
   pull();
-  attempt("discard", [&] { manager_->discardFailed({}); });
-  attempt("cleanup", [&] { manager_->cleanupDone(std::chrono::milliseconds(0)); });
+  attempt("discard", [&] { OutboxOperator(*manager_).discardFailed({}); });
+  attempt("cleanup", [&] { OutboxOperator(*manager_).cleanupDone(std::chrono::milliseconds(0)); });
   close();
   if (attempt("reopen", [&] { open(); })) {
     enqueue(1, "order");
@@ -114,7 +116,7 @@ void FaultTrial::recover() {
     check();
     close();
     open();
-    require(manager_->verify().clean(), "verify complains after the last opening");
+    require(OutboxReader(*manager_).verify().clean(), "verify complains after the last opening");
   } catch (const std::exception& error) {
     require(false, std::string("after the fault: ") + error.what());
   }
@@ -122,7 +124,7 @@ void FaultTrial::recover() {
 
 void FaultTrial::check() {
   // It may have failed when its turn was.
-  manager_->resume("default");
+  OutboxOperator(*manager_).resume("default");
   Stats stats = manager_->getStats();
   for (int round = 0; round < kRoundsMax && waiting(stats) != 0; ++round) {
     clock_->advance(std::chrono::minutes(2));
@@ -131,7 +133,7 @@ void FaultTrial::check() {
     stats = manager_->getStats();
   }
   require(waiting(stats) == 0, "messages are left over");
-  for (const Finding& finding : manager_->verify().findings) {
+  for (const Finding& finding : OutboxReader(*manager_).verify().findings) {
     require(false, "verify: " + finding.table + ": " + finding.problem);
   }
   for (const std::string& id : accepted_) {
@@ -262,15 +264,15 @@ void FaultTrial::takeIn() {
 void FaultTrial::pull() {
   std::vector<ClaimResult> results;
   attempt("claim", [&] {
-    for (const Claim& claim : manager_->claim(2)) {
+    for (const Claim& claim : PullConsumer(*manager_).claim(2)) {
       tried_.insert(claim.frame.messageId);
       taken_.insert(claim.frame.messageId);
       results.push_back({claim.token, resultOf(Outcome::ack)});
     }
   });
   // What was decided stays so; the second call commits what the first could not.
-  if (!attempt("settle", [&] { manager_->settleAll(results); })) {
-    attempt("settle again", [&] { manager_->settleAll(results); });
+  if (!attempt("settle", [&] { PullConsumer(*manager_).settleAll(results); })) {
+    attempt("settle again", [&] { PullConsumer(*manager_).settleAll(results); });
   }
   attempt("stop pulling", [&] { manager_->stop(); });
 }
@@ -278,9 +280,9 @@ void FaultTrial::pull() {
 void FaultTrial::readAll() {
   attempt("getStats", [&] { static_cast<void>(manager_->getStats()); });
   attempt("find", [&] { static_cast<void>(manager_->find("order-1")); });
-  attempt("deadLetters", [&] { static_cast<void>(manager_->deadLetters({})); });
+  attempt("deadLetters", [&] { static_cast<void>(OutboxReader(*manager_).deadLetters({})); });
   attempt("explain", [&] { static_cast<void>(manager_->explain("order-1")); });
-  attempt("verify", [&] { static_cast<void>(manager_->verify()); });
+  attempt("verify", [&] { static_cast<void>(OutboxReader(*manager_).verify()); });
 }
 
 void FaultTrial::settle() {

@@ -8,6 +8,7 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/random.hpp"
 #include "support/crash_images.hpp"
 #include "two_agents.hpp"
@@ -69,7 +70,7 @@ private:
   }
 
   void verify(TwoAgents& agents, Side side) {
-    for (const Finding& finding : agents.manager(side).verify().findings) {
+    for (const Finding& finding : OutboxReader(agents.manager(side)).verify().findings) {
       require(false, "verify: " + finding.table + ": " + finding.problem);
     }
   }

@@ -6,6 +6,8 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/pull.hpp"
 #include "ackbox/random.hpp"
 #include "power_cut.hpp"
@@ -94,20 +96,21 @@ private:
   // By hand, without a word to Bob: some are given up, the others put back.
   void pull() {
     OutboxManager& manager = agents_.manager(alice);
-    for (const Claim& claim : manager.claim(3)) {
-      static_cast<void>(claim.frame.type == "reject" ? manager.settle(claim, Outcome::term) : manager.release(claim));
+    for (const Claim& claim : PullConsumer(manager).claim(3)) {
+      static_cast<void>(claim.frame.type == "reject" ? PullConsumer(manager).settle(claim, Outcome::term)
+                                                     : PullConsumer(manager).release(claim));
     }
   }
 
   void redriveOrDiscard() {
-    const DeadLetterPage page = agents_.manager(alice).deadLetters({});
+    const DeadLetterPage page = OutboxReader(agents_.manager(alice)).deadLetters({});
     if (page.messages.empty()) {
       return;
     }
     const std::string& id = page.messages[below(page.messages.size())].messageId;
     if (below(2) == 0) {
       agents_.merciful = below(2) == 0;
-      static_cast<void>(agents_.manager(alice).retry(id));
+      static_cast<void>(OutboxOperator(agents_.manager(alice)).retry(id));
       agents_.manager(alice).drainOnce();
       agents_.merciful = false;
       return;
@@ -115,7 +118,7 @@ private:
     Said& said =
         *std::find_if(run_.said.begin(), run_.said.end(), [&](const Said& one) { return one.messageId == id; });
     said.discardCalledAt = now();
-    static_cast<void>(agents_.manager(alice).discard(id));
+    static_cast<void>(OutboxOperator(agents_.manager(alice)).discard(id));
     said.discardedAt = now();
   }
 

@@ -11,6 +11,7 @@
 #include "ackbox/deferred_frame.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "ackbox/sender.hpp"
 #include "protocol/wire.hpp"
 
@@ -171,7 +172,7 @@ bool TwoAgents::heal() {
     std::uint64_t left = 0;
     for (const Side side : kSides) {
       turn(side);
-      manager(side).retryFailed({});
+      OutboxOperator(manager(side)).retryFailed({});
       manager(side).drainOnce();
     }
     for (const Side side : kSides) {

@@ -1,4 +1,6 @@
 #include "hostile/victim.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 
 #include <future>
 #include <stdexcept>
@@ -10,7 +12,7 @@ namespace ackbox::testing {
 namespace {
 
 std::uint64_t ackedByBob(const OutboxManager& manager) {
-  for (const PeerStats& peer : manager.peerStats()) {
+  for (const PeerStats& peer : OutboxReader(manager).peerStats()) {
     if (peer.peer == "bob") {
       return peer.acked;
     }

@@ -11,6 +11,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "integration/deferring_agents.hpp"
 
 namespace ackbox {
@@ -55,7 +56,7 @@ TEST_CASE("row 9: ACK events settle deferred messages both ways, in order, once,
     CHECK(stats.deferred >= 2 * kFrames / 3);
     CHECK(stats.totalRetries == 0);
     CHECK(stats.refusedAcks == 0);
-    CHECK(agent->manager->verify().clean());
+    CHECK(OutboxReader(*agent->manager).verify().clean());
     for (const auto& [id, count] : agent->acks()) {
       CHECK(count == 1);
     }
@@ -122,7 +123,7 @@ TEST_CASE("defect 8: an ACK event settles only messages to its source, in any li
              third + R"(","outcome":"ack"},{"id":7}]}})") == 422);
   CHECK(pair.alice.manager->find(third)->state == MessageState::pending);
   CHECK(pair.alice.manager->getStats().received == 0);
-  CHECK(pair.alice.manager->verify().clean());
+  CHECK(OutboxReader(*pair.alice.manager).verify().clean());
 }
 
 TEST_CASE("defect 8: an ACK event that comes before the answer to its own request is kept, and settles once") {
@@ -163,7 +164,7 @@ TEST_CASE("defect 8: an ACK event that comes before the answer to its own reques
   CHECK(pair.alice.resultOf(id) == "{\"n\":1}");
   CHECK(pair.alice.live() == 0);
   CHECK(pair.alice.manager->getStats().acked == 2);
-  CHECK(pair.alice.manager->verify().clean());
+  CHECK(OutboxReader(*pair.alice.manager).verify().clean());
 }
 
 TEST_CASE("row 9: the ACK event that asks for a message again gets it sent again") {
@@ -210,7 +211,7 @@ TEST_CASE("defect 1: P5: whatever step an agent ends at, effect and mark are tog
   CHECK(pair.bob.heard("s") == expected);
   CHECK(pair.alice.manager->getStats().failed == 0);
   CHECK(pair.alice.manager->getStats().acked == kFrames);
-  CHECK(pair.bob.manager->verify().clean());
+  CHECK(OutboxReader(*pair.bob.manager).verify().clean());
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
 #include "support/temp_dir.hpp"
 #include "transport/http_server.hpp"
@@ -160,7 +161,7 @@ TEST_CASE(
     std::this_thread::yield();
   }
   std::size_t down = 0;
-  for (const PeerStatus& peer : manager.peers()) {
+  for (const PeerStatus& peer : OutboxReader(manager).peers()) {
     CHECK_FALSE(isDescriptors(peer.lastError));
     CHECK((peer.name.starts_with("mute") || peer.state == PeerState::up));
     down += peer.state == PeerState::up ? 0 : 1;
@@ -214,7 +215,7 @@ TEST_CASE(
     }
     std::this_thread::yield();
   }
-  for (const PeerStatus& peer : manager.peers()) {
+  for (const PeerStatus& peer : OutboxReader(manager).peers()) {
     CHECK((peer.state == PeerState::up));
   }
   for (const int descriptor : taken) {
@@ -223,7 +224,7 @@ TEST_CASE(
   while (manager.getStats().pending + manager.getStats().sending > 0) {
     std::this_thread::yield();
   }
-  for (const PeerStatus& peer : manager.peers()) {
+  for (const PeerStatus& peer : OutboxReader(manager).peers()) {
     CHECK((peer.state == PeerState::up));
     CHECK_FALSE(isDescriptors(peer.lastError));
   }

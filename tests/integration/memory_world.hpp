@@ -20,6 +20,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
 #include "support/temp_dir.hpp"
 
@@ -182,10 +183,10 @@ public:
     const std::scoped_lock lock(mutex_);
     return std::find(acked_.begin(), acked_.end(), id) != acked_.end();
   }
-  [[nodiscard]] std::vector<Finding> findings() const { return manager->verify().findings; }
+  [[nodiscard]] std::vector<Finding> findings() const { return OutboxReader(*manager).verify().findings; }
   /// Of the other agent.
   [[nodiscard]] PeerStats peer() const {
-    for (const PeerStats& stats : manager->peerStats()) {
+    for (const PeerStats& stats : OutboxReader(*manager).peerStats()) {
       if (stats.peer == options.peers.front().name) {
         return stats;
       }

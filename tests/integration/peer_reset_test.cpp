@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "ackbox/outbox_operator.hpp"
 #include "memory_world.hpp"
 
 namespace ackbox::testing {
@@ -149,7 +150,7 @@ TEST_CASE("P3 P4: what is not kept any more is not sent again, and stalls nothin
   Conversation conversation(PeerResetPolicy::resend);
   Agent& bob = conversation.bob;
   Agent& alice = conversation.alice;
-  alice.manager->cleanupDone(std::chrono::milliseconds(0));
+  OutboxOperator(*alice.manager).cleanupDone(std::chrono::milliseconds(0));
   bob.lose();
   conversation.goOn();
   CHECK(bob.heard("s") == "7");

@@ -18,6 +18,7 @@
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
 #include "protocol/signature.hpp"
 #include "support/temp_dir.hpp"
@@ -128,7 +129,7 @@ struct Outbox {
     frame.data = data;
     return manager->enqueue(frame).messageId;
   }
-  [[nodiscard]] PeerStatus peer() const { return manager->peers().at(0); }
+  [[nodiscard]] PeerStatus peer() const { return OutboxReader(*manager).peers().at(0); }
   void settle() {
     manager->start();
     while (manager->getStats().pending + manager->getStats().sending + manager->getStats().sent > 0) {

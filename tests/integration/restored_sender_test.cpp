@@ -8,6 +8,8 @@
 
 #include <atomic>
 
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "memory_world.hpp"
 
 namespace ackbox::testing {
@@ -15,7 +17,8 @@ namespace {
 
 // What is to be seen wherever the sender went back: `id` waits, the peer is held, and says why.
 void checkHeld(Agent& alice, const std::string& id) {
-  until([&] { return alice.manager->peers().front().state == PeerState::held && !alice.resets().empty(); });
+  until(
+      [&] { return OutboxReader(*alice.manager).peers().front().state == PeerState::held && !alice.resets().empty(); });
   const PeerResetEvent event = alice.resets().back();
   CHECK(event.kind == PeerResetKind::selfRestored);
   CHECK(event.peer == "bob");
@@ -157,7 +160,7 @@ TEST_CASE("P3: a sender that only forgot what it had sent goes on") {
   alice.speak();
   alice.untilSettled();
   CHECK(alice.resets().empty());
-  CHECK(alice.manager->peers().front().state == PeerState::up);
+  CHECK(OutboxReader(*alice.manager).peers().front().state == PeerState::up);
   CHECK(bob.manager->getStats().received == 250);
   CHECK(bob.manager->getStats().duplicates >= 247);
   alice.count("s", 251, 251);
@@ -219,7 +222,7 @@ TEST_CASE("row 3: processes that open and close a shared file while others send 
   CHECK(alice.manager->getStats().failed == 0);
   CHECK(alice.resets().empty());
   CHECK(resets == 0);
-  CHECK(alice.manager->peers().front().state == PeerState::up);
+  CHECK(OutboxReader(*alice.manager).peers().front().state == PeerState::up);
 }
 
 }  // namespace ackbox::testing

@@ -50,12 +50,13 @@ private:
 
 void work(OutboxManager& manager, Hands& hands) {
   for (int turn = 0; hands.done() < kFrames; ++turn) {
-    for (const Claim& claim : manager.claim(5)) {
+    for (const Claim& claim : PullConsumer(manager).claim(5)) {
       hands.take(claim);
       const bool done = turn % 4 != 3;
       // Given before it is settled: who claims it next may be quicker than we are.
       hands.give(claim, done);
-      race::check((done ? manager.settle(claim, Outcome::ack) : manager.release(claim)) == SettleStatus::settled,
+      race::check((done ? PullConsumer(manager).settle(claim, Outcome::ack) : PullConsumer(manager).release(claim)) ==
+                      SettleStatus::settled,
                   "a claim is its claimant's until it is settled");
     }
     std::this_thread::yield();
@@ -75,7 +76,7 @@ int main() {
   }
   threads.emplace_back([&] {
     while (hands.done() < kFrames) {
-      race::check(first.recoverStuck(std::chrono::hours(1)).claims == 0, "what is young is left alone");
+      race::check(PullConsumer(first).recoverStuck(std::chrono::hours(1)).claims == 0, "what is young is left alone");
       (void)second.getStats();
       std::this_thread::yield();
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
 
 namespace ackbox::simulation {
@@ -130,7 +131,7 @@ void Agent::failed(const FailedEvent& event) {
   if (event.session.empty()) {
     return;
   }
-  for (const BlockedSession& blocked : manager_.blockedSessions(1'000)) {
+  for (const BlockedSession& blocked : OutboxReader(manager_).blockedSessions(1'000)) {
     if (blocked.peer == event.peer && blocked.session == event.session && blocked.messageId == event.messageId) {
       common_.watch.halted(place_.agent, event.peer, event.session, blocked.sequence);
     }

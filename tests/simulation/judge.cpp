@@ -9,13 +9,14 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 
 namespace ackbox::simulation {
 
 void Judge::readOutbox(const std::string& agent, const OutboxManager& outbox) {
   std::int64_t after = 0;
   do {
-    const DeadLetterPage page = outbox.deadLetters({}, 1'000, after);
+    const DeadLetterPage page = OutboxReader(outbox).deadLetters({}, 1'000, after);
     for (const MessageInfo& dead : page.messages) {
       dead_.insert(nameOf(dead.messageId));
       if (dead.reason.empty()) {
@@ -29,7 +30,7 @@ void Judge::readOutbox(const std::string& agent, const OutboxManager& outbox) {
     filter.state = state;
     after = 0;
     do {
-      const MessagePage page = outbox.messages(filter, 1'000, after);
+      const MessagePage page = OutboxReader(outbox).messages(filter, 1'000, after);
       for (const MessageInfo& message : page.messages) {
         if (Entry* const entry = ledger_.find(message.messageId)) {
           entry->isKept = true;
@@ -38,7 +39,7 @@ void Judge::readOutbox(const std::string& agent, const OutboxManager& outbox) {
       after = page.next;
     } while (after != 0);
   }
-  for (const Finding& finding : outbox.verify().findings) {
+  for (const Finding& finding : OutboxReader(outbox).verify().findings) {
     ledger_.violated("P10",
                      agent + ": " + finding.table + " row " + std::to_string(finding.row) + ": " + finding.problem);
   }

@@ -6,6 +6,8 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
 
 namespace ackbox::simulation {
@@ -34,7 +36,7 @@ void Operators::act(Agent& agent) {
 // What a call does is noted before it: the call may not return.
 void Operators::redriveOrDiscard(Agent& agent) {
   OutboxManager& outbox = agent.outbox();
-  for (const MessageInfo& dead : outbox.deadLetters({}, 100).messages) {
+  for (const MessageInfo& dead : OutboxReader(outbox).deadLetters({}, 100).messages) {
     Entry* const known = common_.ledger.find(dead.messageId);
     Entry event;
     Entry& entry = known == nullptr ? event : *known;
@@ -42,11 +44,11 @@ void Operators::redriveOrDiscard(Agent& agent) {
     common_.watch.released(agent.name(), dead.peer, dead.session);
     if (drawChance(common_.simulation.random(), 0.7)) {
       ++entry.redrives;
-      const ChangeReceipt receipt = outbox.retry(dead.messageId);
+      const ChangeReceipt receipt = OutboxOperator(outbox).retry(dead.messageId);
       entry.sequence = receipt.done() ? receipt.sequence : entry.sequence;
     } else {
       entry.discarded = true;
-      (void)outbox.discard(dead.messageId);
+      (void)OutboxOperator(outbox).discard(dead.messageId);
     }
   }
 }
@@ -54,10 +56,10 @@ void Operators::redriveOrDiscard(Agent& agent) {
 void Operators::giveUpByHand(Agent& agent) {
   MessageFilter filter;
   filter.state = drawChance(common_.simulation.random(), 0.5) ? MessageState::pending : MessageState::sent;
-  for (const MessageInfo& message : agent.outbox().messages(filter, 2).messages) {
+  for (const MessageInfo& message : OutboxReader(agent.outbox()).messages(filter, 2).messages) {
     if (Entry* const entry = common_.ledger.find(message.messageId)) {
       entry->markedFailed = true;
-      (void)agent.outbox().markFailed(message.messageId, "by-hand");
+      (void)OutboxOperator(agent.outbox()).markFailed(message.messageId, "by-hand");
     }
   }
 }
@@ -68,10 +70,10 @@ void Operators::pauseOrResume(Agent& agent) {
   const std::string session = "s" + std::to_string(drawBelow(random, common_.swarm.sessions));
   switch (drawBelow(random, 4)) {
     case 0:
-      (void)agent.outbox().pause(peer);
+      (void)OutboxOperator(agent.outbox()).pause(peer);
       break;
     case 1:
-      (void)agent.outbox().pause(peer, session);
+      (void)OutboxOperator(agent.outbox()).pause(peer, session);
       common_.watch.halted(agent.name(), peer, session, 0);
       break;
     default:
@@ -81,18 +83,18 @@ void Operators::pauseOrResume(Agent& agent) {
 }
 
 void Operators::unblock(Agent& agent) {
-  for (const BlockedSession& blocked : agent.outbox().blockedSessions()) {
+  for (const BlockedSession& blocked : OutboxReader(agent.outbox()).blockedSessions()) {
     common_.watch.released(agent.name(), blocked.peer, blocked.session);
-    (void)agent.outbox().unblock(blocked.peer, blocked.session);
+    (void)OutboxOperator(agent.outbox()).unblock(blocked.peer, blocked.session);
   }
 }
 
 void Operators::letGo(Agent& agent) {
   common_.watch.releasedAll(agent.name());
   for (const std::string& peer : common_.names) {
-    (void)agent.outbox().resume(peer);
+    (void)OutboxOperator(agent.outbox()).resume(peer);
     for (std::uint32_t session = 0; session < common_.swarm.sessions; ++session) {
-      (void)agent.outbox().resume(peer, "s" + std::to_string(session));
+      (void)OutboxOperator(agent.outbox()).resume(peer, "s" + std::to_string(session));
     }
   }
   unblock(agent);
@@ -100,13 +102,13 @@ void Operators::letGo(Agent& agent) {
 
 // Whatever is in the file has a reason to be where it is, and the file is sound at every moment.
 void Operators::ask(Agent& agent) {
-  for (const MessageInfo& message : agent.outbox().messages({}, 3).messages) {
+  for (const MessageInfo& message : OutboxReader(agent.outbox()).messages({}, 3).messages) {
     const auto explanation = agent.outbox().explain(message.messageId);
     if (!explanation || explanation->sentence.empty()) {
       common_.ledger.violated("P10", message.messageId + " is in the file, and nobody can say why");
     }
   }
-  for (const Finding& finding : agent.outbox().verify().findings) {
+  for (const Finding& finding : OutboxReader(agent.outbox()).verify().findings) {
     common_.ledger.violated("P10", agent.name() + " at work: " + finding.table + " row " + std::to_string(finding.row) +
                                        ": " + finding.problem);
   }

@@ -1,4 +1,6 @@
 #include "simulation/puller.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/pull.hpp"
 
 #include <chrono>
 #include <exception>
@@ -24,7 +26,7 @@ void Puller::arm() {
 
 void Puller::glance() {
   try {
-    for (const Claim& claim : manager_.claim(1 + drawBelow(process_.random(), 20))) {
+    for (const Claim& claim : PullConsumer(manager_).claim(1 + drawBelow(process_.random(), 20))) {
       send(claim);
     }
   } catch (const std::exception&) {
@@ -54,9 +56,9 @@ void Puller::send(const Claim& claim) {
 void Puller::settle(const Claim& claim, const SendReport& report) {
   try {
     if (report.outcome == RequestOutcome::answered && report.results.size() == 1) {
-      (void)manager_.settle(claim, report.results.front());
+      (void)PullConsumer(manager_).settle(claim, report.results.front());
     } else {
-      (void)manager_.release(claim, report.error.empty() ? "no answer" : report.error);
+      (void)PullConsumer(manager_).release(claim, report.error.empty() ? "no answer" : report.error);
     }
   } catch (const std::exception&) {
     // As above: what is claimed goes back with its owner's death.

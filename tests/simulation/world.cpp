@@ -12,6 +12,7 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/testing/simulation.hpp"
 #include "simulation/agent.hpp"
 #include "simulation/agent_files.hpp"
@@ -410,7 +411,7 @@ private:
       ledger_.violated("liveness", name + " still has " + std::to_string(stats.pending) + " pending, " +
                                        std::to_string(stats.sending) + " sending, " + std::to_string(stats.sent) +
                                        " sent, " + std::to_string(stats.inbox) + " in its inbox");
-      for (const MessageInfo& message : outbox.messages({}, 100).messages) {
+      for (const MessageInfo& message : OutboxReader(outbox).messages({}, 100).messages) {
         if (message.state != MessageState::failed && message.state != MessageState::acked) {
           const auto explanation = outbox.explain(message.messageId);
           ledger_.violated("liveness", message.messageId + " waits: " + (explanation ? explanation->sentence : ""));

@@ -1,12 +1,10 @@
-// The members of OutboxManager that explain and verify, and the sentence of an explanation.
+#include "manager/facade/diagnosis.hpp"
 
-#include "ackbox/diagnosis.hpp"
+#include <algorithm>
+#include <utility>
 
-#include "ackbox/peer_status.hpp"
 #include "manager/facade/core.hpp"
-#include "manager/facade/sentence.hpp"
 #include "protocol/timestamp.hpp"
-#include "store/sqlite/open.hpp"
 
 namespace ackbox {
 namespace {
@@ -120,30 +118,41 @@ std::string manager::sentenceOf(const Explanation& explanation, std::string_view
   return sentence + '.';
 }
 
-std::optional<Explanation> OutboxManager::explain(std::string_view messageId) const {
-  std::optional<Explanation> explanation = core_->reader().explain(messageId);
+std::vector<PeerStatus> manager::peers(Core& core) {
+  const std::vector<PeerOptions>& configured = core.options().peers;
+  std::vector<PeerStatus> statuses;
+  for (store::KeyedStatus& peer : core.reader().peers()) {
+    const PeerBoard::Gauges gauges = core.peerBoard().read(peer.key);
+    PeerStatus status = std::move(peer.status);
+    status.isConfigured = std::any_of(configured.begin(), configured.end(),
+                                      [&](const PeerOptions& known) { return known.name == status.name; });
+    status.requestsInFlight = gauges.requestsInFlight;
+    status.readySessions = gauges.readySessions;
+    status.rateLimitedUntil = gauges.pausedUntil;
+    statuses.push_back(std::move(status));
+  }
+  return statuses;
+}
+
+std::optional<Explanation> manager::explain(Core& core, std::string_view messageId) {
+  std::optional<Explanation> explanation = core.reader().explain(messageId);
   if (!explanation) {
     return std::nullopt;
   }
-  if (explanation->message.state == MessageState::pending && !core_->running()) {
-    explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
-  }
+  const WallTime now = core.clock().wallNow();
   if (explanation->message.state == MessageState::pending) {
-    for (const PeerStatus& peer : peers()) {
-      if (peer.name == explanation->message.peer && peer.rateLimitedUntil > core_->clock().wallNow()) {
+    if (!core.running()) {
+      explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
+    }
+    for (const PeerStatus& peer : peers(core)) {
+      if (peer.name == explanation->message.peer && peer.rateLimitedUntil > now) {
         explanation->reasons.push_back(
             {.hindrance = BlockReason::rateLimited, .until = peer.rateLimitedUntil, .detail = {}});
       }
     }
   }
-  explanation->sentence =
-      manager::sentenceOf(*explanation, "no run is under way in this process", core_->clock().wallNow());
+  explanation->sentence = sentenceOf(*explanation, "no run is under way in this process", now);
   return explanation;
-}
-
-VerifyReport OutboxManager::verify() const {
-  core_->requireFile();
-  return store::sqlite::verify(core_->file(), core_->options());
 }
 
 }  // namespace ackbox

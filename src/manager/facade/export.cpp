@@ -1,11 +1,8 @@
-// The members of OutboxManager that write messages out, and the form of a line; see proto/export.md.
+#include "manager/facade/export.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "ackbox/dead_letters.hpp"
-#include "ackbox/message_page.hpp"
-#include "manager/facade/core.hpp"
 #include "protocol/json_writer.hpp"
 
 namespace ackbox {
@@ -76,16 +73,14 @@ std::uint64_t exportPages(const ReadPage& readPage, const std::function<void(std
 
 }  // namespace
 
-std::uint64_t OutboxManager::exportMessages(const MessageFilter& filter,
-                                            const std::function<void(std::string_view)>& sink) const {
-  return exportPages([&](std::int64_t after) { return core_->reader().storedMessages(filter, kPageMessages, after); },
-                     sink);
+std::uint64_t manager::exportMessages(const store::Reader& reader, const MessageFilter& filter,
+                                      const std::function<void(std::string_view)>& sink) {
+  return exportPages([&](std::int64_t after) { return reader.storedMessages(filter, kPageMessages, after); }, sink);
 }
 
-std::uint64_t OutboxManager::exportDeadLetters(const DeadLetterFilter& filter,
-                                               const std::function<void(std::string_view)>& sink) const {
-  return exportPages(
-      [&](std::int64_t after) { return core_->reader().storedDeadLetters(filter, kPageMessages, after); }, sink);
+std::uint64_t manager::exportDeadLetters(const store::Reader& reader, const DeadLetterFilter& filter,
+                                         const std::function<void(std::string_view)>& sink) {
+  return exportPages([&](std::int64_t after) { return reader.storedDeadLetters(filter, kPageMessages, after); }, sink);
 }
 
 }  // namespace ackbox

@@ -8,9 +8,11 @@
 
 #include "ackbox/outbox_manager.hpp"
 #include "manager/facade/core.hpp"
+#include "manager/facade/core_of.hpp"
 #include "manager/inbound/inbound_job.hpp"
 #include "manager/inbound/inbound_runner.hpp"
 #include "manager/inbound/peer_registry.hpp"
+#include "protocol/inbound_port.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
 
@@ -59,7 +61,7 @@ void validateInbound(const InboundOptions& options) {
 
 }  // namespace
 
-class InboundHandler::Body {
+class InboundHandler::Body final : public protocol::InboundPort {
 public:
   Body(std::shared_ptr<manager::Core> core, FrameHandler handler, InboundOptions options)
       : core_(std::move(core)),
@@ -71,6 +73,9 @@ public:
       runner_->begin();
     }
   }
+
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
 
   // Jobs under way use this object.
   ~Body() {
@@ -85,10 +90,9 @@ public:
     }
     core_->refusals().flush();
   }
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
 
-  void handle(InboundRequest request, std::function<void(InboundResponse)> respond, HandlerThread thread) {
+  void handle(InboundRequest request, std::function<void(InboundResponse)> respond,
+              protocol::HandlerThread thread) override {
     // Before its signature is computed over it.
     if (request.body.size() > options_.bodyBytesMax) {
       respond(protocol::bodyTooLarge(options_.bodyBytesMax));
@@ -124,7 +128,7 @@ public:
     if (!mayGoOn(*sender, decoded, respond)) {
       return;
     }
-    const bool mayRunHere = thread == HandlerThread::caller && decoded.frames.size() == 1;
+    const bool mayRunHere = thread == protocol::HandlerThread::caller && decoded.frames.size() == 1;
     const bool mayAcknowledge = sender->peer != nullptr;
     auto job = std::make_unique<manager::InboundJob>(context(mayAcknowledge), std::move(request), std::move(decoded),
                                                      std::move(respond), [this] { ended(); });
@@ -138,7 +142,9 @@ public:
     }
   }
 
-  [[nodiscard]] std::size_t bodyBytesWorthReading(const InboundRequest& head) const {
+  [[nodiscard]] std::size_t bodyBytesMax() const noexcept override { return options_.bodyBytesMax; }
+
+  [[nodiscard]] std::size_t bodyBytesWorthReading(const InboundRequest& head) const override {
     return registry_.mayProve(head) ? options_.bodyBytesMax : std::min(kUnprovenBodyBytes, options_.bodyBytesMax);
   }
 
@@ -265,19 +271,18 @@ private:
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
   validateInbound(options);
   require(static_cast<bool>(handler), "handler: not empty");
-  body_ = std::make_shared<Body>(manager.core_, std::move(handler), std::move(options));
+  body_ = std::make_shared<Body>(manager::CoreOf::manager(manager), std::move(handler), std::move(options));
 }
 InboundHandler::InboundHandler(InboundHandler&&) noexcept = default;
 InboundHandler& InboundHandler::operator=(InboundHandler&&) noexcept = default;
 InboundHandler::~InboundHandler() = default;
 
-void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond,
-                                 HandlerThread thread) {
-  body_->handle(std::move(request), std::move(respond), thread);
+void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond) {
+  body_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store);
 }
 
-std::size_t InboundHandler::bodyBytesWorthReading(const InboundRequest& head) const {
-  return body_->bodyBytesWorthReading(head);
+protocol::InboundPort& protocol::InboundPort::of(InboundHandler& handler) {
+  return *handler.body_;
 }
 
 const InboundOptions& InboundHandler::options() const noexcept {

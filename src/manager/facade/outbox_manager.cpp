@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "ackbox/message_page.hpp"
 #include "manager/facade/core.hpp"
+#include "manager/facade/diagnosis.hpp"
 #include "manager/facade/enqueue.hpp"
 #include "manager/facade/function_sender.hpp"
 #include "manager/facade/jobs.hpp"
@@ -85,28 +85,12 @@ std::optional<MessageInfo> OutboxManager::find(std::string_view messageId) const
   return core_->reader().find(messageId);
 }
 
-std::optional<Frame> OutboxManager::frame(std::string_view messageId) const {
-  return core_->reader().frame(messageId);
-}
-
-MessagePage OutboxManager::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
-  return core_->reader().messages(filter, limit, after);
-}
-
 Stats OutboxManager::getStats() const {
   return core_->stats();
 }
 
-std::vector<PeerStats> OutboxManager::peerStats() const {
-  return core_->reader().peerStats();
-}
-
-std::optional<SessionStats> OutboxManager::sessionStats(std::string_view peer, std::string_view session) const {
-  return core_->reader().sessionStats(peer, session);
-}
-
-SessionPage OutboxManager::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
-  return core_->reader().sessions(filter, limit, after);
+std::optional<Explanation> OutboxManager::explain(std::string_view messageId) const {
+  return manager::explain(*core_, messageId);
 }
 
 void OutboxManager::setSender(std::shared_ptr<Sender> sender) {

@@ -4,18 +4,34 @@
 #include <mutex>
 #include <utility>
 
-#include "manager/facade/sentence.hpp"
+#include "manager/facade/core.hpp"
+#include "manager/facade/core_of.hpp"
+#include "manager/facade/diagnosis.hpp"
+#include "manager/facade/export.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox {
 
+/// Where it reads.
 struct OutboxReader::Body {
-  Body(const std::filesystem::path& givenFile, const OutboxOptions& givenOptions)
+  virtual ~Body() = default;
+  [[nodiscard]] virtual std::shared_ptr<const store::Reader> reader() = 0;
+  [[nodiscard]] virtual Stats stats() { return reader()->stats(); }
+  [[nodiscard]] virtual std::vector<PeerStatus> peers() = 0;
+  [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) = 0;
+  [[nodiscard]] virtual VerifyReport verify() = 0;
+
+  struct OfFile;
+  struct OfManager;
+};
+
+struct OutboxReader::Body::OfFile final : Body {
+  OfFile(const std::filesystem::path& givenFile, const OutboxOptions& givenOptions)
       : file(std::filesystem::absolute(givenFile)), options(givenOptions) {
     open();
   }
 
-  [[nodiscard]] std::shared_ptr<const store::Reader> reader() {
+  [[nodiscard]] std::shared_ptr<const store::Reader> reader() override {
     const std::scoped_lock lock(mutex);
     if (opened->isImmutable() && (store::hasLog(file) || std::filesystem::last_write_time(file) != writtenAt)) {
       // An agent has come since, and perhaps gone again.
@@ -23,6 +39,29 @@ struct OutboxReader::Body {
     }
     return opened;
   }
+
+  [[nodiscard]] std::vector<PeerStatus> peers() override {
+    std::vector<PeerStatus> statuses;
+    for (store::KeyedStatus& peer : reader()->peers()) {
+      statuses.push_back(std::move(peer.status));
+    }
+    return statuses;
+  }
+
+  [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) override {
+    const std::shared_ptr<const store::Reader> now = reader();
+    std::optional<Explanation> explanation = now->explain(messageId);
+    if (!explanation) {
+      return std::nullopt;
+    }
+    if (explanation->message.state == MessageState::pending && now->processIds().empty()) {
+      explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
+    }
+    explanation->sentence = manager::sentenceOf(*explanation, "no process has the file open", options.clock->wallNow());
+    return explanation;
+  }
+
+  [[nodiscard]] VerifyReport verify() override { return store::sqlite::verify(file, options); }
 
   void open() {
     std::error_code ignored;
@@ -40,6 +79,25 @@ struct OutboxReader::Body {
   std::filesystem::file_time_type writtenAt;
 };
 
+struct OutboxReader::Body::OfManager final : Body {
+  explicit OfManager(std::shared_ptr<manager::Core> shared) : core(std::move(shared)) {}
+
+  // The reader is the core's, and shares its life.
+  [[nodiscard]] std::shared_ptr<const store::Reader> reader() override { return {core, &core->reader()}; }
+  // Refusals that are not in the file yet are counted first.
+  [[nodiscard]] Stats stats() override { return core->stats(); }
+  [[nodiscard]] std::vector<PeerStatus> peers() override { return manager::peers(*core); }
+  [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) override {
+    return manager::explain(*core, messageId);
+  }
+  [[nodiscard]] VerifyReport verify() override {
+    core->requireFile();
+    return store::sqlite::verify(core->file(), core->options());
+  }
+
+  const std::shared_ptr<manager::Core> core;
+};
+
 OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions options) {
   validate(options);
   // Which peers this program was given says nothing here.
@@ -48,8 +106,11 @@ OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions
   }
   options.adoptPeers = true;
   store::sqlite::requireOutbox(file, options);
-  return OutboxReader(std::make_unique<Body>(file, options));
+  return OutboxReader(std::make_unique<Body::OfFile>(file, options));
 }
+
+OutboxReader::OutboxReader(const OutboxManager& manager)
+    : body_(std::make_unique<Body::OfManager>(manager::CoreOf::manager(manager))) {}
 
 OutboxReader::OutboxReader(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 OutboxReader::OutboxReader(OutboxReader&&) noexcept = default;
@@ -60,8 +121,12 @@ std::vector<InboundSenderStats> OutboxReader::inboundSenders(std::size_t limit) 
   return body_->reader()->inboundSenders(limit);
 }
 
+std::vector<InboundOriginStats> OutboxReader::inboundOrigins(std::string_view source, std::size_t limit) const {
+  return body_->reader()->inboundOrigins(source, limit);
+}
+
 Stats OutboxReader::getStats() const {
-  return body_->reader()->stats();
+  return body_->stats();
 }
 
 std::vector<PeerStats> OutboxReader::peerStats() const {
@@ -97,29 +162,25 @@ std::vector<BlockedSession> OutboxReader::blockedSessions(std::size_t limit) con
 }
 
 std::vector<PeerStatus> OutboxReader::peers() const {
-  std::vector<PeerStatus> statuses;
-  const auto reader = body_->reader();
-  for (store::KeyedStatus& peer : reader->peers()) {
-    statuses.push_back(std::move(peer.status));
-  }
-  return statuses;
+  return body_->peers();
+}
+
+std::uint64_t OutboxReader::exportMessages(const MessageFilter& filter,
+                                           const std::function<void(std::string_view)>& sink) const {
+  return manager::exportMessages(*body_->reader(), filter, sink);
+}
+
+std::uint64_t OutboxReader::exportDeadLetters(const DeadLetterFilter& filter,
+                                              const std::function<void(std::string_view)>& sink) const {
+  return manager::exportDeadLetters(*body_->reader(), filter, sink);
 }
 
 VerifyReport OutboxReader::verify() const {
-  return store::sqlite::verify(body_->file, body_->options);
+  return body_->verify();
 }
 
 std::optional<Explanation> OutboxReader::explain(std::string_view messageId) const {
-  std::optional<Explanation> explanation = body_->reader()->explain(messageId);
-  if (!explanation) {
-    return std::nullopt;
-  }
-  if (explanation->message.state == MessageState::pending && processIds().empty()) {
-    explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
-  }
-  explanation->sentence =
-      manager::sentenceOf(*explanation, "no process has the file open", body_->options.clock->wallNow());
-  return explanation;
+  return body_->explain(messageId);
 }
 
 std::vector<std::int64_t> OutboxReader::processIds() const {

@@ -4,6 +4,7 @@
 
 #include "ackbox/outbox_manager.hpp"
 #include "manager/facade/core.hpp"
+#include "manager/facade/core_of.hpp"
 #include "manager/facade/enqueue.hpp"
 #include "store/sqlite/outbound/application_writer.hpp"
 
@@ -29,7 +30,7 @@ private:
 };
 
 OutboxWriter::OutboxWriter(OutboxManager& manager, SQLite::Database& connection)
-    : body_(std::make_unique<Body>(manager.core_, connection)) {}
+    : body_(std::make_unique<Body>(manager::CoreOf::manager(manager), connection)) {}
 OutboxWriter::~OutboxWriter() = default;
 
 EnqueueReceipt OutboxWriter::enqueue(const Frame& frame) {

@@ -34,6 +34,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "bench/rest.hpp"
 #include "hostile/campaign/keys.hpp"
 
@@ -246,7 +247,7 @@ private:
   std::string down(std::istringstream&) {
     int away = 0;
     int starved = 0;
-    for (const PeerStats& peer : manager_->peerStats()) {
+    for (const PeerStats& peer : OutboxReader(*manager_).peerStats()) {
       away += peer.down ? 1 : 0;
       starved += peer.lastError.find("open files") != std::string::npos ? 1 : 0;
     }

@@ -11,7 +11,7 @@
 namespace ackbox {
 namespace {
 
-constexpr int kLastErrc = 25;
+constexpr int kLastErrc = 26;
 
 }  // namespace
 
@@ -36,7 +36,8 @@ TEST_CASE("the error numbers are stable") {
   CHECK(static_cast<int>(Errc::unknownMessage) == 14);
   CHECK(static_cast<int>(Errc::unknownPeer) == 23);
   CHECK(static_cast<int>(Errc::databaseReplaced) == 24);
-  CHECK(static_cast<int>(Errc::outOfDescriptors) == kLastErrc);
+  CHECK(static_cast<int>(Errc::outOfDescriptors) == 25);
+  CHECK(static_cast<int>(Errc::secretsUnreadable) == kLastErrc);
 }
 
 TEST_CASE("exactly busy, full, failing and memory-starved storage is worth another try") {

@@ -65,7 +65,7 @@ TEST_CASE("the default options are valid") {
 
 TEST_CASE("a refusal names the field, the problem and the allowed range") {
   CHECK(refusal([](OutboxOptions& options) { options.batchFrames = 257; }) ==
-        "batchFrames: is 257, allowed: 1 to 256: an option is out of range");
+        "batchFrames: is 257, allowed: 1 to 256: an option is out of range: give it another value");
 }
 
 TEST_CASE("the agent must not be empty") {
@@ -170,6 +170,17 @@ TEST_CASE("a peer may lose 1 to 1,000 connections before it is down, and a kille
   checkDurationRange(
       "peerHealth.killerPatience", [](OutboxOptions & options) -> auto& { return options.peerHealth.killerPatience; },
       0ms);
+}
+
+TEST_CASE("row 12: sending acknowledged messages again needs some that are kept") {
+  checkRefused("peerReset: is resend while ackedRetention is 0",
+               [](OutboxOptions& options) { options.peerReset = PeerResetPolicy::resend; });
+  checkRefused("peers[1].peerReset: is resend while ackedRetention is 0",
+               [](OutboxOptions& options) { options.peers[1].peerReset = PeerResetPolicy::resend; });
+  checkAccepted([](OutboxOptions& options) {
+    options.peerReset = PeerResetPolicy::resend;
+    options.ackedRetention = std::chrono::hours(1);
+  });
 }
 
 TEST_CASE("a busy timeout fits SQLite's int of milliseconds") {

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "support/scripted_sender.hpp"
 #include "unit/cli/tool_stage.hpp"

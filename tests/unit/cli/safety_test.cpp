@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "support/scripted_sender.hpp"
 #include "unit/cli/tool_stage.hpp"
@@ -105,9 +106,9 @@ TEST_CASE("beside an agent that runs, the tool looks and changes, and the agent 
   agent.drainOnce();
   CHECK_FALSE(agent.find("dead-1"));
   CHECK_FALSE(agent.find("by-tool"));
-  const std::vector<PeerStats> peers = agent.peerStats();
+  const std::vector<PeerStats> peers = OutboxReader(agent).peerStats();
   CHECK(peers.size() == 2);
-  CHECK(agent.verify().clean());
+  CHECK(OutboxReader(agent).verify().clean());
 }
 
 TEST_CASE("P10: verify ends with 4 when an invariant is broken, and names the row") {

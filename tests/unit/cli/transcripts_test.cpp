@@ -5,6 +5,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "support/scripted_sender.hpp"
 #include "unit/cli/tool_stage.hpp"

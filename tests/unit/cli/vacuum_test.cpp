@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "unit/cli/tool_stage.hpp"
 
@@ -31,8 +33,8 @@ void leaveFreePages(OutboxManager& agent, const std::string& peer) {
     REQUIRE(receipt.isNew());
   }
   for (const Frame& frame : frames) {
-    CHECK(agent.markFailed(frame.id).done());
-    CHECK(agent.discard(frame.id).done());
+    CHECK(OutboxOperator(agent).markFailed(frame.id).done());
+    CHECK(OutboxOperator(agent).discard(frame.id).done());
   }
   REQUIRE(agent.getStats().freeBytes > 4'000'000);
 }
@@ -49,7 +51,7 @@ TEST_CASE("vacuum gives all free pages back beside an agent, and shows its progr
     CHECK(agent.getStats().freeBytes == 0);
     CHECK(agent.getStats().fileBytes < 1'000'000);
   }
-  CHECK(agent.verify().clean());
+  CHECK(OutboxReader(agent).verify().clean());
 }
 
 TEST_CASE("vacuum ends with 1 on a file that an application made, and says why") {

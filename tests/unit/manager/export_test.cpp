@@ -11,6 +11,8 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -59,7 +61,7 @@ struct Outbox {
   std::vector<std::string> exported(const DeadLetterFilter& filter) {
     std::vector<std::string> lines;
     const std::uint64_t count =
-        manager.exportDeadLetters(filter, [&](std::string_view line) { lines.emplace_back(line); });
+        OutboxReader(manager).exportDeadLetters(filter, [&](std::string_view line) { lines.emplace_back(line); });
     CHECK(count == lines.size());
     return lines;
   }
@@ -105,7 +107,7 @@ TEST_CASE("row 20: dead letters are chosen by session, peer, error and age") {
       all += json::parse(line)["id"].get<std::string>() + " ";
     }
     std::string listed;
-    for (const MessageInfo& message : box.manager.deadLetters(filter).messages) {
+    for (const MessageInfo& message : OutboxReader(box.manager).deadLetters(filter).messages) {
       listed += message.messageId + " ";
     }
     CHECK(all == listed);
@@ -126,9 +128,9 @@ TEST_CASE("row 20: dead letters are chosen by session, peer, error and age") {
   filter.olderThan = std::chrono::hours(1);
   CHECK(ids(filter) == "old ");
   filter.error = "503";
-  CHECK(box.manager.discardFailed(filter) == 0);
+  CHECK(OutboxOperator(box.manager).discardFailed(filter) == 0);
   filter.error = "connection";
-  CHECK(box.manager.retryFailed(filter) == 1);
+  CHECK(OutboxOperator(box.manager).retryFailed(filter) == 1);
   CHECK(box.manager.find("old")->state == MessageState::pending);
 }
 
@@ -142,19 +144,19 @@ TEST_CASE("messages in any state are listed and exported in pages") {
   MessageFilter filter;
   std::vector<std::string> ids;
   const auto sink = [&](std::string_view line) { ids.push_back(json::parse(line)["id"].get<std::string>()); };
-  CHECK(box.manager.exportMessages(filter, sink) == 451);
+  CHECK(OutboxReader(box.manager).exportMessages(filter, sink) == 451);
   CHECK(ids.front() == "dead");
   CHECK(ids.back() == "m449");
   filter.state = MessageState::pending;
   filter.peer = "alice";
-  CHECK(box.manager.exportMessages(filter, sink) == 225);
-  MessagePage page = box.manager.messages(filter, 200);
+  CHECK(OutboxReader(box.manager).exportMessages(filter, sink) == 225);
+  MessagePage page = OutboxReader(box.manager).messages(filter, 200);
   CHECK(page.messages.size() == 200);
-  page = box.manager.messages(filter, 200, page.next);
+  page = OutboxReader(box.manager).messages(filter, 200, page.next);
   CHECK(page.messages.size() == 25);
   CHECK(page.messages.back().messageId == "m448");
   CHECK(page.next == 0);
-  CHECK_THROWS_AS(static_cast<void>(box.manager.messages(filter, 0)), Error);
+  CHECK_THROWS_AS(static_cast<void>(OutboxReader(box.manager).messages(filter, 0)), Error);
 }
 
 }  // namespace

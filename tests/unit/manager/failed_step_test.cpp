@@ -19,6 +19,7 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
 #include "support/manual_clock.hpp"
@@ -57,7 +58,7 @@ struct FullDisk {
     manager->setSender(sender);
   }
   OutboxManager open() const { return OutboxManager::open(dir.file("agent.db"), options); }
-  [[nodiscard]] bool isDown() const { return manager->peers().front().state == PeerState::down; }
+  [[nodiscard]] bool isDown() const { return OutboxReader(*manager).peers().front().state == PeerState::down; }
 
   testing::TempDir dir;
   testing::MemoryDisk disk;
@@ -131,7 +132,7 @@ TEST_CASE("P3 P4: a run's settle and release that a full disk refused are commit
   REQUIRE(sent.size() == 2);
   // Only the release says what the session stands by.
   CHECK(sent[1].previousSequence == 1);
-  CHECK(run.manager->verify().clean());
+  CHECK(OutboxReader(*run.manager).verify().clean());
 }
 
 TEST_CASE("P8: that a peer is down is written though the disk was full when it was found out") {
@@ -172,40 +173,40 @@ TEST_CASE("P4: a claim that a full disk refused is made again, and everything go
 TEST_CASE("P3 P4: a claim's settle and release that a full disk refused go with the next call") {
   FullDisk box;
   REQUIRE(box.manager->enqueue(testFrame("s")).isNew());
-  const std::vector<Claim> first = box.manager->claim(10);
+  const std::vector<Claim> first = PullConsumer(*box.manager).claim(10);
   REQUIRE(first.size() == 1);
   box.isFull = true;
-  CHECK(errorOf([&] { box.manager->settle(first.front(), Outcome::ack); }) == Errc::diskFull);
-  CHECK(errorOf([&] { box.manager->settle(first.front(), Outcome::ack); }) == Errc::diskFull);
+  CHECK(errorOf([&] { PullConsumer(*box.manager).settle(first.front(), Outcome::ack); }) == Errc::diskFull);
+  CHECK(errorOf([&] { PullConsumer(*box.manager).settle(first.front(), Outcome::ack); }) == Errc::diskFull);
   box.isFull = false;
-  CHECK(box.manager->settle(first.front(), Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(*box.manager).settle(first.front(), Outcome::ack) == SettleStatus::settled);
   CHECK(box.manager->getStats().acked == 1);
   REQUIRE(box.manager->enqueue(testFrame("s")).isNew());
-  const std::vector<Claim> second = box.manager->claim(10);
+  const std::vector<Claim> second = PullConsumer(*box.manager).claim(10);
   REQUIRE(second.size() == 1);
   CHECK(second.front().frame.previousSequence == 1);
-  CHECK(box.manager->settle(second.front(), Outcome::ack) == SettleStatus::settled);
-  CHECK(box.manager->verify().clean());
+  CHECK(PullConsumer(*box.manager).settle(second.front(), Outcome::ack) == SettleStatus::settled);
+  CHECK(OutboxReader(*box.manager).verify().clean());
 }
 
 TEST_CASE(
     "P8: what a full disk refused of a release by hand is committed later: the session is anybody's, the peer down") {
   FullDisk box;
   REQUIRE(box.manager->enqueue(testFrame("s")).isNew());
-  const std::vector<Claim> claims = box.manager->claim(10);
+  const std::vector<Claim> claims = PullConsumer(*box.manager).claim(10);
   REQUIRE(claims.size() == 1);
   box.isFull = true;
-  CHECK(errorOf([&] { box.manager->release(claims.front(), "refused"); }) == Errc::diskFull);
+  CHECK(errorOf([&] { PullConsumer(*box.manager).release(claims.front(), "refused"); }) == Errc::diskFull);
   box.isFull = false;
   CHECK_FALSE(box.isDown());
-  CHECK(box.manager->release(claims.front(), "refused") == SettleStatus::settled);
+  CHECK(PullConsumer(*box.manager).release(claims.front(), "refused") == SettleStatus::settled);
   CHECK(box.isDown());
   OutboxManager other = box.open();
   box.clock->advance(std::chrono::hours(2));
-  const std::vector<Claim> others = other.claim(10);
+  const std::vector<Claim> others = PullConsumer(other).claim(10);
   REQUIRE(others.size() == 1);
   CHECK(others.front().frame.retryCount == 0);
-  CHECK(other.settle(others.front(), Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(other).settle(others.front(), Outcome::ack) == SettleStatus::settled);
 }
 
 TEST_CASE("P4: what a full disk refused to claim by hand is claimed by the next call, one of a session at a time") {
@@ -213,15 +214,15 @@ TEST_CASE("P4: what a full disk refused to claim by hand is claimed by the next 
   for (int message = 0; message < 2; ++message) {
     REQUIRE(box.manager->enqueue(testFrame("s")).isNew());
   }
-  CHECK(box.manager->claim(0).empty());
+  CHECK(PullConsumer(*box.manager).claim(0).empty());
   box.isFull = true;
-  CHECK(errorOf([&] { box.manager->claim(10); }) == Errc::diskFull);
+  CHECK(errorOf([&] { PullConsumer(*box.manager).claim(10); }) == Errc::diskFull);
   box.isFull = false;
-  const std::vector<Claim> claims = box.manager->claim(10);
+  const std::vector<Claim> claims = PullConsumer(*box.manager).claim(10);
   REQUIRE(claims.size() == 1);
   CHECK(claims.front().frame.sequence == 1);
-  CHECK(box.manager->settle(claims.front(), Outcome::ack) == SettleStatus::settled);
-  CHECK(box.manager->claim(10).size() == 1);
+  CHECK(PullConsumer(*box.manager).settle(claims.front(), Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(*box.manager).claim(10).size() == 1);
 }
 
 }  // namespace ackbox

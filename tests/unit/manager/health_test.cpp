@@ -3,6 +3,7 @@
 
 #include "ackbox/health.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 
 #include <SQLiteCpp/Backup.h>
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -166,7 +167,7 @@ TEST_CASE("row 20, row 24: dead letters alert at the threshold, and a discard en
   run.enqueue("c");
   run.pass(seconds(5));
   CHECK(run.taken().empty());
-  run.manager->discardFailed({});
+  OutboxOperator(*run.manager).discardFailed({});
   run.pass(seconds(1));
   CHECK(run.taken() == "-failed()0 ");
 }

@@ -5,6 +5,7 @@
 
 #include "ackbox/deferred_frame.hpp"
 #include "ackbox/inbound_handler.hpp"
+#include "ackbox/outbox_reader.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -193,7 +194,7 @@ TEST_CASE("P5: a deferred frame's effects, its end and its ACK event commit toge
   CHECK(again["results"][0]["duplicate"] == true);
   CHECK(again["results"][0]["result"]["done"] == true);
   CHECK(again["sessions"][0]["settled"] == "1");
-  CHECK(bob.manager->verify().clean());
+  CHECK(OutboxReader(*bob.manager).verify().clean());
 }
 
 TEST_CASE("P4: frames that come while one is deferred wait behind it, whatever their type, and run in order") {
@@ -273,7 +274,7 @@ TEST_CASE("a run that throws, says notNow or vanishes is made again with backoff
   CHECK(word["code"] == "retry-budget");
   CHECK(bob.events().at(0)["outcome"] == "term");
   CHECK(bob.manager->getStats().received == 0);
-  CHECK(bob.manager->verify().clean());
+  CHECK(OutboxReader(*bob.manager).verify().clean());
 }
 
 TEST_CASE("a deferred handler that rejects ends its frame, and the session goes on") {
@@ -343,7 +344,7 @@ TEST_CASE("a shutdown interrupts a run without a charge, and the next handler ru
   bob.until([&] { return gate.most() == 1; });
   bob.handler.reset();
   CHECK(bob.manager->getStats().inbox == 2);
-  CHECK(bob.manager->verify().clean());
+  CHECK(OutboxReader(*bob.manager).verify().clean());
   bob.inbound.deferred.handler = [&](DeferredFrame frame) {
     CHECK(frame.retryCount() == 0);
     starts.push_back(frame.startCount());

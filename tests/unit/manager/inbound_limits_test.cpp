@@ -4,6 +4,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <algorithm>
 
 #include <future>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "protocol/wire.hpp"
 #include "support/manual_clock.hpp"
@@ -86,7 +88,7 @@ struct Receiver {
     return OutboxReader::open(dir.file("bob.db"), options).inboundSenders();
   }
   void checkSound() const {
-    for (const Finding& finding : manager->verify().findings) {
+    for (const Finding& finding : OutboxReader(*manager).verify().findings) {
       FAIL_CHECK(finding.table << " " << finding.row << ": " << finding.problem);
     }
   }
@@ -275,19 +277,26 @@ TEST_CASE("what a sender made the file keep is forgotten, whole or for one of it
   bob.ask({outbound("s", 1)}, "urn:agent:carol");
   bob.event("e1");
   CHECK(bob.ask({outbound("s", 1)}, "urn:agent:alice", "o4")[0]["code"] == "limit-origins");
-  const ForgetReport one = bob.manager->forgetSender("urn:agent:alice", "o2");
+  std::vector<InboundOriginStats> origins = OutboxReader(*bob.manager).inboundOrigins("urn:agent:alice");
+  std::ranges::sort(origins, {}, &InboundOriginStats::origin);
+  REQUIRE(origins.size() == 3);
+  CHECK(origins[1].origin == "o2");
+  CHECK(origins[1].sessions == 2);
+  CHECK_FALSE(origins[1].isClosed);
+  CHECK(OutboxReader(*bob.manager).inboundOrigins("urn:nobody").empty());
+  const ForgetReport one = OutboxOperator(*bob.manager).forgetSender("urn:agent:alice", "o2");
   CHECK(one.sessions == 2);
   CHECK(one.origins == 1);
   CHECK(one.marks == 0);
   CHECK(bob.ask({outbound("s", 1)}, "urn:agent:alice", "o4")[0]["outcome"] == "ack");
   CHECK(bob.ask({outbound("s", 1)}, "urn:agent:alice", "o1")[0]["duplicate"] == true);
-  const ForgetReport all = bob.manager->forgetSender("urn:agent:alice");
+  const ForgetReport all = OutboxOperator(*bob.manager).forgetSender("urn:agent:alice");
   CHECK(all.sessions == 5);
   CHECK(all.origins == 3);
   CHECK(all.marks == 1);
   REQUIRE(bob.senders().size() == 1);
   CHECK(bob.senders()[0].source == "urn:agent:carol");
-  CHECK(bob.manager->forgetSender("urn:nobody").origins == 0);
+  CHECK(OutboxOperator(*bob.manager).forgetSender("urn:nobody").origins == 0);
   bob.checkSound();
 }
 
@@ -295,7 +304,7 @@ TEST_CASE("P6: a session with frames in the inbox is not forgotten") {
   DeferringReceiver bob;
   bob.open();
   bob.ask({outbound("s", 1, slow())});
-  const ForgetReport report = bob.manager->forgetSender("urn:agent:alice");
+  const ForgetReport report = OutboxOperator(*bob.manager).forgetSender("urn:agent:alice");
   CHECK(report.sessions == 0);
   CHECK(report.kept == 1);
   CHECK(bob.ask({outbound("s", 1, slow())})[0]["duplicate"] == true);

@@ -117,13 +117,13 @@ TEST_CASE("a crowd is claimed and settled by few commits, however few frames a r
 TEST_CASE("what is claimed and settled by hand is committed by the caller's thread") {
   Agent agent;
   agent.manager->enqueue(testFrame("s"));
-  for (const Claim& claim : agent.manager->claim(10)) {
-    agent.manager->release(claim);
+  for (const Claim& claim : PullConsumer(*agent.manager).claim(10)) {
+    PullConsumer(*agent.manager).release(claim);
   }
   agent.takeWriters();
-  const std::vector<Claim> claims = agent.manager->claim(10);
+  const std::vector<Claim> claims = PullConsumer(*agent.manager).claim(10);
   REQUIRE(claims.size() == 1);
-  CHECK(agent.manager->settle(claims.front(), Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(*agent.manager).settle(claims.front(), Outcome::ack) == SettleStatus::settled);
   const std::vector<std::thread::id> writers = agent.takeWriters();
   CHECK(writers.size() >= 2);
   CHECK(std::ranges::count(writers, std::this_thread::get_id()) == std::ssize(writers));

@@ -17,6 +17,8 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "support/memory_disk.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -66,7 +68,7 @@ TEST_CASE("a session that is resumed while a claim of it comes back refused goes
   manager->enqueue(testFrame("first"));
   REQUIRE(runUntil([&] { return acked == 1; }));
 
-  manager->pause("default", "halted");
+  OutboxOperator(*manager).pause("default", "halted");
   context.poll();
   manager->enqueue(testFrame("halted"));
   holdsUp = true;
@@ -77,7 +79,7 @@ TEST_CASE("a session that is resumed while a claim of it comes back refused goes
   goOn.release();
   other.join();
   // And this one follows the claim.
-  manager->resume("default", "halted");
+  OutboxOperator(*manager).resume("default", "halted");
   CHECK(runUntil([&] { return acked == 3; }));
 
   manager->stop();
@@ -139,7 +141,7 @@ TEST_CASE("a pass that fails while there is more to read ends when nothing of it
   }
   isFull = false;
   CHECK(manager.processAll().acked == kRows);
-  CHECK(manager.verify().findings.empty());
+  CHECK(OutboxReader(manager).verify().findings.empty());
 }
 
 }  // namespace ackbox

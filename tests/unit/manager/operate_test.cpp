@@ -10,6 +10,8 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -71,7 +73,7 @@ TEST_CASE("row 8: a redriven dead letter leaves its old number as a gap and goes
   box.manager.drainOnce();
   REQUIRE(box.manager.find("b")->state == MessageState::failed);
   box.ackAll();
-  const ChangeReceipt receipt = box.manager.retry("b");
+  const ChangeReceipt receipt = OutboxOperator(box.manager).retry("b");
   CHECK(receipt.done());
   CHECK(receipt.state == MessageState::failed);
   CHECK(receipt.sequence == 4);
@@ -89,19 +91,20 @@ TEST_CASE("row 8: a redriven dead letter leaves its old number as a gap and goes
   CHECK(stats.enqueued == 3);
   CHECK(stats.acked == 3);
   CHECK(stats.failedTotal == 1);
-  CHECK(box.manager.verify().clean());
+  CHECK(OutboxReader(box.manager).verify().clean());
 }
 
 TEST_CASE("row 23: retry and discard of a live message and of an unknown one are refused as values") {
   Outbox box;
   box.enqueue("s", "live");
-  for (const ChangeReceipt& receipt : {box.manager.retry("live"), box.manager.discard("live")}) {
+  for (const ChangeReceipt& receipt :
+       {OutboxOperator(box.manager).retry("live"), OutboxOperator(box.manager).discard("live")}) {
     CHECK(receipt.refusal == Errc::invalidTransition);
     CHECK(receipt.state == MessageState::pending);
   }
-  CHECK(box.manager.retry("nobody").refusal == Errc::unknownMessage);
-  CHECK(box.manager.discard("nobody").refusal == Errc::unknownMessage);
-  CHECK(box.manager.markFailed("nobody").refusal == Errc::unknownMessage);
+  CHECK(OutboxOperator(box.manager).retry("nobody").refusal == Errc::unknownMessage);
+  CHECK(OutboxOperator(box.manager).discard("nobody").refusal == Errc::unknownMessage);
+  CHECK(OutboxOperator(box.manager).markFailed("nobody").refusal == Errc::unknownMessage);
   CHECK(box.manager.drainOnce().acked == 1);
 }
 
@@ -121,13 +124,13 @@ TEST_CASE("row 22: reconcileFailed redrives what failed with few retries, retryF
   box.termAll();
   box.manager.drainOnce();
 
-  CHECK(box.manager.reconcileFailed(0) == 0);
-  CHECK(box.manager.reconcileFailed(1) == 1);
+  CHECK(OutboxOperator(box.manager).reconcileFailed(0) == 0);
+  CHECK(OutboxOperator(box.manager).reconcileFailed(1) == 1);
   CHECK(box.manager.find("rejected")->state == MessageState::pending);
   CHECK(box.manager.find("tried")->state == MessageState::failed);
-  CHECK(box.manager.retryFailed({}) == 1);
+  CHECK(OutboxOperator(box.manager).retryFailed({}) == 1);
   CHECK(box.manager.find("tried")->sequence == 4);
-  CHECK(box.manager.verify().clean());
+  CHECK(OutboxReader(box.manager).verify().clean());
 }
 
 TEST_CASE("P9: more dead letters than one slice holds are all redriven once, and a run under way delivers them") {
@@ -145,7 +148,7 @@ TEST_CASE("P9: more dead letters than one slice holds are all redriven once, and
   }
   box.ackAll();
   box.manager.start();
-  CHECK(box.manager.retryFailed({}) == kCount);
+  CHECK(OutboxOperator(box.manager).retryFailed({}) == kCount);
   box.sender->waitForFrames(2 * kCount);
   box.manager.stop();
   CHECK(box.manager.getStats().acked == kCount);
@@ -154,7 +157,7 @@ TEST_CASE("P9: more dead letters than one slice holds are all redriven once, and
     REQUIRE(sent[kCount + index].messageId == sent[index].messageId);
     REQUIRE(sent[kCount + index].sequence == kCount + index + 1);
   }
-  CHECK(box.manager.verify().clean());
+  CHECK(OutboxReader(box.manager).verify().clean());
 }
 
 TEST_CASE("row 8: markFailed makes a pending message a dead letter, tells onFailed, and its session goes on") {
@@ -163,7 +166,7 @@ TEST_CASE("row 8: markFailed makes a pending message a dead letter, tells onFail
   box.enqueue("s", "b");
   std::vector<FailedEvent> events;
   const Subscription subscription = box.manager.onFailed([&](const FailedEvent& event) { events.push_back(event); });
-  CHECK(box.manager.markFailed("a", "not-wanted").done());
+  CHECK(OutboxOperator(box.manager).markFailed("a", "not-wanted").done());
   REQUIRE(events.size() == 1);
   CHECK(events[0].messageId == "a");
   CHECK(events[0].peer == "default");
@@ -172,10 +175,10 @@ TEST_CASE("row 8: markFailed makes a pending message a dead letter, tells onFail
   CHECK(events[0].reason == "not-wanted");
   CHECK(box.manager.find("a")->reason == "not-wanted");
   CHECK(box.manager.getStats().failedTotal == 1);
-  CHECK(box.manager.markFailed("a").refusal == Errc::invalidTransition);
+  CHECK(OutboxOperator(box.manager).markFailed("a").refusal == Errc::invalidTransition);
   CHECK(box.manager.drainOnce().acked == 1);
   CHECK(box.sender->frames()[0].messageId == "b");
-  CHECK(box.manager.verify().clean());
+  CHECK(OutboxReader(box.manager).verify().clean());
 }
 
 TEST_CASE("a run under way forgets a deferred message that is marked failed, and never sends it again") {
@@ -187,7 +190,7 @@ TEST_CASE("a run under way forgets a deferred message that is marked failed, and
   while (box.manager.getStats().sent == 0) {
     std::this_thread::yield();
   }
-  CHECK(box.manager.markFailed("a").done());
+  CHECK(OutboxOperator(box.manager).markFailed("a").done());
   CHECK_FALSE(box.manager.ack("a"));
   box.clock->advance(2 * options.ackTimeout);
   box.ackAll();
@@ -197,7 +200,7 @@ TEST_CASE("a run under way forgets a deferred message that is marked failed, and
   CHECK(box.sender->frames()[1].messageId == "b");
   CHECK(box.manager.getStats().staleSettles == 0);
   CHECK(box.manager.find("a")->state == MessageState::failed);
-  CHECK(box.manager.verify().clean());
+  CHECK(OutboxReader(box.manager).verify().clean());
 }
 
 TEST_CASE("a message in flight cannot be marked failed") {
@@ -209,7 +212,7 @@ TEST_CASE("a message in flight cannot be marked failed") {
   box.enqueue("s", "a");
   box.manager.start();
   silent->waitForFrames(1);
-  const ChangeReceipt receipt = box.manager.markFailed("a");
+  const ChangeReceipt receipt = OutboxOperator(box.manager).markFailed("a");
   CHECK(receipt.refusal == Errc::invalidTransition);
   CHECK(receipt.state == MessageState::sending);
 }
@@ -218,17 +221,17 @@ TEST_CASE("row 20: dead letters are listed and discarded by what they have in co
   Outbox box;
   box.enqueue("s", "a");
   box.enqueue("t", "b");
-  box.manager.markFailed("a", "x");
-  box.manager.markFailed("b", "y");
+  OutboxOperator(box.manager).markFailed("a", "x");
+  OutboxOperator(box.manager).markFailed("b", "y");
   DeadLetterFilter filter;
   filter.reason = "x";
-  const DeadLetterPage page = box.manager.deadLetters(filter);
+  const DeadLetterPage page = OutboxReader(box.manager).deadLetters(filter);
   REQUIRE(page.messages.size() == 1);
   CHECK(page.messages[0].messageId == "a");
-  CHECK(box.manager.discardFailed(filter) == 1);
+  CHECK(OutboxOperator(box.manager).discardFailed(filter) == 1);
   CHECK_FALSE(box.manager.find("a"));
-  CHECK(box.manager.discard("b").done());
-  CHECK(box.manager.deadLetters({}).messages.empty());
+  CHECK(OutboxOperator(box.manager).discard("b").done());
+  CHECK(OutboxReader(box.manager).deadLetters({}).messages.empty());
   CHECK(box.manager.getStats().failed == 0);
 }
 
@@ -242,11 +245,11 @@ TEST_CASE("row 22: cleanupDone deletes acknowledged rows of the age given, and n
   box.enqueue("s", "young");
   box.manager.drainOnce();
   REQUIRE(box.manager.find("old")->state == MessageState::acked);
-  CHECK(box.manager.cleanupDone(std::chrono::hours(3)) == 0);
-  CHECK(box.manager.cleanupDone(std::chrono::hours(1)) == 1);
+  CHECK(OutboxOperator(box.manager).cleanupDone(std::chrono::hours(3)) == 0);
+  CHECK(OutboxOperator(box.manager).cleanupDone(std::chrono::hours(1)) == 1);
   CHECK_FALSE(box.manager.find("old"));
   CHECK(box.manager.find("young"));
-  CHECK(box.manager.verify().clean());
+  CHECK(OutboxReader(box.manager).verify().clean());
 }
 
 }  // namespace

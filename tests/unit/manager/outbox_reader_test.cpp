@@ -11,6 +11,8 @@
 #include <iterator>
 #include <string>
 
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/outbox_writer.hpp"
 #include "support/manual_clock.hpp"
@@ -104,7 +106,7 @@ TEST_CASE("pages of messages follow one another in the order of the enqueues, by
   CHECK(idsOf(reader.messages({.state = MessageState::sending})).empty());
   CHECK(idsOf(reader.messages({.peer = "bob"})) == "ace");
   CHECK(idsOf(reader.messages({.peer = "bob", .session = "s"})) == "ac");
-  CHECK(idsOf(agent.messages({.session = "t"})) == "bd");
+  CHECK(idsOf(OutboxReader(agent).messages({.session = "t"})) == "bd");
   CHECK_THROWS_AS(static_cast<void>(reader.messages({}, 0)), Error);
 }
 
@@ -115,7 +117,7 @@ TEST_CASE("what is in flight is listed by state") {
   agent.enqueue(frameOf("bob", "s", "a"));
   agent.enqueue(frameOf("bob", "s", "b"));
   agent.setSender(std::make_shared<ScriptedSender>([&](const SendRequest& request) {
-    seen = idsOf(agent.messages({.state = MessageState::sending}));
+    seen = idsOf(OutboxReader(agent).messages({.state = MessageState::sending}));
     return ScriptedSender::all(request, Outcome::ack);
   }));
   agent.drainOnce();
@@ -230,7 +232,7 @@ TEST_CASE("P10: circuits, pauses and blocked sessions are seen from outside as t
   agent.enqueue(frameOf("carol", "strict", "a"));
   agent.drainOnce();
   agent.enqueue(frameOf("carol", "strict", "b"));
-  agent.pause("bob");
+  OutboxOperator(agent).pause("bob");
   const OutboxReader reader = files.reader();
   const std::vector<PeerStatus> peers = reader.peers();
   REQUIRE(peers.size() == 2);
@@ -247,7 +249,7 @@ TEST_CASE("P10: circuits, pauses and blocked sessions are seen from outside as t
   CHECK(blocked[0].messageId == "a");
   CHECK(blocked[0].reason == "no");
   CHECK(blocked[0].waiting == 1);
-  CHECK(agent.unblock("carol", "strict"));
+  CHECK(OutboxOperator(agent).unblock("carol", "strict"));
   CHECK(reader.blockedSessions().empty());
   CHECK_THROWS_AS(static_cast<void>(reader.blockedSessions(0)), Error);
 }

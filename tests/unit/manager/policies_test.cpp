@@ -18,6 +18,8 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
 #include "support/manual_clock.hpp"
@@ -126,7 +128,7 @@ TEST_CASE("P4: a blocked session stops in the file, for every manager and over a
     manager.drainOnce();
     CHECK(manager.find("b")->state == MessageState::failed);
     manager.drainOnce();
-    const std::vector<BlockedSession> blocked = manager.blockedSessions();
+    const std::vector<BlockedSession> blocked = OutboxReader(manager).blockedSessions();
     REQUIRE(blocked.size() == 1);
     CHECK(blocked[0].session == "strict");
     CHECK(blocked[0].messageId == "b");
@@ -136,7 +138,7 @@ TEST_CASE("P4: a blocked session stops in the file, for every manager and over a
     CHECK(blocked[0].since == world.clock->wallNow());
     CHECK(has(hindrances(manager, "d"), BlockReason::sessionBlocked));
     CHECK(manager.explain("c")->sentence.find("sequence 2 of its session became a dead letter") != std::string::npos);
-    CHECK(manager.verify().clean());
+    CHECK(OutboxReader(manager).verify().clean());
   }
   world.ackAll();
   OutboxManager manager = world.open(blocking());
@@ -144,14 +146,14 @@ TEST_CASE("P4: a blocked session stops in the file, for every manager and over a
   manager.drainOnce();
   other.drainOnce();
   CHECK(manager.find("c")->state == MessageState::pending);
-  CHECK_FALSE(other.unblock("default", "loose"));
-  CHECK(other.unblock("default", "strict"));
-  CHECK_FALSE(other.unblock("default", "strict"));
+  CHECK_FALSE(OutboxOperator(other).unblock("default", "loose"));
+  CHECK(OutboxOperator(other).unblock("default", "strict"));
+  CHECK_FALSE(OutboxOperator(other).unblock("default", "strict"));
   manager.drainOnce();
-  CHECK(manager.blockedSessions().empty());
+  CHECK(OutboxReader(manager).blockedSessions().empty());
   CHECK(manager.getStats().pending == 0);
   CHECK(manager.find("b")->state == MessageState::failed);
-  CHECK(manager.verify().clean());
+  CHECK(OutboxReader(manager).verify().clean());
 }
 
 TEST_CASE("P4: to redrive or to discard the dead letter unblocks its session; the redriven one goes last") {
@@ -164,10 +166,10 @@ TEST_CASE("P4: to redrive or to discard the dead letter unblocks its session; th
     world.answer("a", Outcome::term);
     manager.drainOnce();
     manager.drainOnce();
-    REQUIRE(manager.blockedSessions().size() == 1);
-    CHECK((redrives ? manager.retry("a") : manager.discard("a")).done());
-    CHECK(manager.blockedSessions().empty());
-    CHECK(manager.verify().clean());
+    REQUIRE(OutboxReader(manager).blockedSessions().size() == 1);
+    CHECK((redrives ? OutboxOperator(manager).retry("a") : OutboxOperator(manager).discard("a")).done());
+    CHECK(OutboxReader(manager).blockedSessions().empty());
+    CHECK(OutboxReader(manager).verify().clean());
     world.ackAll();
     manager.processAll();
     CHECK(world.sent() == (redrives ? Ids{"a", "b", "b", "a"} : Ids{"a", "b", "b"}));
@@ -197,7 +199,7 @@ TEST_CASE("row 18: a failure function is told names and decides: discard, and no
   CHECK(manager.getStats().failed == 0);
   CHECK(manager.getStats().failedTotal == 1);
   CHECK(manager.getStats().pending == 0);
-  CHECK(manager.verify().clean());
+  CHECK(OutboxReader(manager).verify().clean());
 }
 
 TEST_CASE("row 18: retry at a time days ahead is kept in the file, and no other manager comes before it") {
@@ -234,46 +236,46 @@ TEST_CASE("row 18: a claimed message is settled with a decision, too, and a send
   });
   manager.drainOnce();
   CHECK(manager.find("a")->reason == "stop");
-  REQUIRE(manager.blockedSessions().size() == 1);
-  CHECK(manager.blockedSessions()[0].waiting == 1);
-  CHECK(manager.claim(10).empty());
-  CHECK(manager.unblock("default", "s"));
-  CHECK(manager.claim(10).size() == 1);
+  REQUIRE(OutboxReader(manager).blockedSessions().size() == 1);
+  CHECK(OutboxReader(manager).blockedSessions()[0].waiting == 1);
+  CHECK(PullConsumer(manager).claim(10).empty());
+  CHECK(OutboxOperator(manager).unblock("default", "s"));
+  CHECK(PullConsumer(manager).claim(10).size() == 1);
 }
 
 TEST_CASE("row 11: a pause of a session or a peer is kept over a restart, obeyed by others, and explained") {
   World world;
   {
     OutboxManager manager = world.open();
-    CHECK(manager.pause("default", "s"));
-    CHECK_FALSE(manager.pause("default", "s"));
+    CHECK(OutboxOperator(manager).pause("default", "s"));
+    CHECK_FALSE(OutboxOperator(manager).pause("default", "s"));
     World::enqueue(manager, "s", "a");
     World::enqueue(manager, "t", "b");
     manager.drainOnce();
     CHECK(world.sent() == Ids{"b"});
     CHECK(has(hindrances(manager, "a"), BlockReason::sessionPaused));
-    CHECK(manager.pause("default"));
-    CHECK_FALSE(manager.pause("default"));
+    CHECK(OutboxOperator(manager).pause("default"));
+    CHECK_FALSE(OutboxOperator(manager).pause("default"));
     World::enqueue(manager, "t", "c");
   }
   OutboxManager manager = world.open();
   manager.drainOnce();
   CHECK(world.sent() == Ids{"b"});
   CHECK(has(hindrances(manager, "c"), BlockReason::peerPaused));
-  REQUIRE(manager.peers().size() == 1);
-  CHECK((manager.peers()[0].state == PeerState::paused));
-  CHECK(manager.peers()[0].since == world.clock->wallNow());
-  CHECK(manager.claim(10).empty());
-  CHECK(manager.resume("default"));
-  CHECK_FALSE(manager.resume("default"));
-  CHECK((manager.peers()[0].state == PeerState::up));
+  REQUIRE(OutboxReader(manager).peers().size() == 1);
+  CHECK((OutboxReader(manager).peers()[0].state == PeerState::paused));
+  CHECK(OutboxReader(manager).peers()[0].since == world.clock->wallNow());
+  CHECK(PullConsumer(manager).claim(10).empty());
+  CHECK(OutboxOperator(manager).resume("default"));
+  CHECK_FALSE(OutboxOperator(manager).resume("default"));
+  CHECK((OutboxReader(manager).peers()[0].state == PeerState::up));
   manager.drainOnce();
   CHECK(world.sent() == Ids{"b", "c"});
-  CHECK(manager.resume("default", "s"));
-  CHECK_FALSE(manager.resume("default", "s"));
+  CHECK(OutboxOperator(manager).resume("default", "s"));
+  CHECK_FALSE(OutboxOperator(manager).resume("default", "s"));
   manager.drainOnce();
   CHECK(world.sent() == Ids{"b", "c", "a"});
-  CHECK(manager.verify().clean());
+  CHECK(OutboxReader(manager).verify().clean());
 }
 
 TEST_CASE("row 11: a run that is idle notices another process's orders within its poll interval") {
@@ -284,24 +286,24 @@ TEST_CASE("row 11: a run that is idle notices another process's orders within it
   running.start();
   world.sender->waitForFrames(1);
   // What a run is told of rows, it is told together with the orders that came before them.
-  CHECK(tool.pause("default"));
+  CHECK(OutboxOperator(tool).pause("default"));
   World::enqueue(tool, "s", "a");
-  while (running.peers()[0].readySessions == 0 && world.sender->requests() == 1) {
+  while (OutboxReader(running).peers()[0].readySessions == 0 && world.sender->requests() == 1) {
     world.clock->advance(20ms);
     std::this_thread::yield();
   }
   CHECK(world.sent() == Ids{"first"});
-  CHECK(tool.resume("default"));
+  CHECK(OutboxOperator(tool).resume("default"));
   while (world.sender->requests() == 1) {
     world.clock->advance(20ms);
     std::this_thread::yield();
   }
-  CHECK(tool.pause("default", "t"));
+  CHECK(OutboxOperator(tool).pause("default", "t"));
   World::enqueue(running, "t", "b");
   World::enqueue(running, "s", "c");
   // Once it has gone, the session before it was asked for and refused.
   world.sender->waitForFrames(3);
-  CHECK(tool.resume("default", "t"));
+  CHECK(OutboxOperator(tool).resume("default", "t"));
   while (world.sender->requests() == 3) {
     world.clock->advance(20ms);
     std::this_thread::yield();
@@ -312,7 +314,7 @@ TEST_CASE("row 11: a run that is idle notices another process's orders within it
 TEST_CASE("row 11: the circuit is visible: up, down, held, disabled, and up again after a resume") {
   World world;
   OutboxManager manager = world.open();
-  const auto status = [&] { return manager.peers().at(0); };
+  const auto status = [&] { return OutboxReader(manager).peers().at(0); };
   World::enqueue(manager, "s", "a");
   CHECK((status().state == PeerState::up));
   CHECK(status().isConfigured);
@@ -337,21 +339,22 @@ TEST_CASE("row 11: the circuit is visible: up, down, held, disabled, and up agai
   world.clock->advance(24h);
   manager.drainOnce();
   CHECK(world.sender->requests() == requests);
-  manager.resume("default");
+  OutboxOperator(manager).resume("default");
   manager.drainOnce();
   CHECK((status().state == PeerState::up));
   CHECK(status().failures == 0);
   CHECK(status().lastError.empty());
   CHECK(manager.getStats().pending == 0);
-  CHECK(manager.verify().clean());
+  CHECK(OutboxReader(manager).verify().clean());
 }
 
 TEST_CASE("row 11: orders for a peer that nobody knows are refused") {
   World world;
   OutboxManager manager = world.open();
   for (const auto& order : std::vector<std::function<void()>>{
-           [&] { manager.pause("bob"); }, [&] { manager.resume("bob"); }, [&] { manager.unblock("bob", "s"); },
-           [&] { manager.pause("bob", "s"); }, [&] { manager.resume("bob", "s"); }}) {
+           [&] { OutboxOperator(manager).pause("bob"); }, [&] { OutboxOperator(manager).resume("bob"); },
+           [&] { OutboxOperator(manager).unblock("bob", "s"); }, [&] { OutboxOperator(manager).pause("bob", "s"); },
+           [&] { OutboxOperator(manager).resume("bob", "s"); }}) {
     try {
       order();
       FAIL("not refused");
@@ -374,7 +377,7 @@ TEST_CASE("row 11: what a rate limit holds back is explained by the manager that
   while (!has(hindrances(manager, "b"), BlockReason::rateLimited)) {
     std::this_thread::yield();
   }
-  CHECK(manager.peers()[0].rateLimitedUntil == world.clock->wallNow() + 1min);
+  CHECK(OutboxReader(manager).peers()[0].rateLimitedUntil == world.clock->wallNow() + 1min);
   while (world.sender->requests() == 1) {
     world.clock->advance(1min);
     std::this_thread::yield();
@@ -390,7 +393,7 @@ TEST_CASE("P10: verify names a session that is blocked by what is no dead letter
     SQLite::Database database(world.dir.file("agent.db").string(), SQLite::OPEN_READWRITE);
     database.exec("UPDATE ackbox_sessions SET blocked_by=1, blocked_at_ms=1");
   }
-  const VerifyReport report = manager.verify();
+  const VerifyReport report = OutboxReader(manager).verify();
   REQUIRE(report.findings.size() == 1);
   CHECK(report.findings[0].problem == "what blocks it is no dead letter of it");
 }
@@ -441,7 +444,7 @@ TEST_CASE("row 12: three hours away and back: all delivered in order, nothing ch
     CHECK(frame.sequence == ++last[frame.session]);
     CHECK(frame.retryCount == 0);
   }
-  CHECK(manager.verify().clean());
+  CHECK(OutboxReader(manager).verify().clean());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ackbox/pull.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 
 #include <doctest/doctest.h>
 
@@ -79,7 +80,7 @@ TEST_CASE("row 21: claim takes what is due with all that its author gave, and an
     told.push_back("acked " + event.messageId + " of " + event.peer);
     CHECK_FALSE(box.manager.find(event.messageId));
   });
-  const std::vector<Claim> claims = box.manager.claim(10);
+  const std::vector<Claim> claims = PullConsumer(box.manager).claim(10);
   REQUIRE(claims.size() == 1);
   CHECK(claims[0].peer == "default");
   CHECK(claims[0].frame.messageId == id);
@@ -87,8 +88,8 @@ TEST_CASE("row 21: claim takes what is due with all that its author gave, and an
   CHECK(claims[0].frame.data == R"({"a":1})");
   CHECK(claims[0].frame.sequence == 1);
   CHECK(box.manager.find(id)->state == MessageState::sending);
-  CHECK(box.manager.claim(10).empty());
-  CHECK(box.manager.settle(claims[0], Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).claim(10).empty());
+  CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::ack) == SettleStatus::settled);
   CHECK(told == std::vector<std::string>{"sent s", "acked " + id + " of default"});
   CHECK(box.manager.getStats().acked == 1);
   CHECK(box.manager.getStats().sending == 0);
@@ -103,15 +104,15 @@ TEST_CASE("row 21: a limit is kept, sessions and peers take turns, and nothing i
   for (int number = 0; number < 6; ++number) {
     box.enqueue("s" + std::to_string(number), "{}", number < 5 ? "bob" : "carol");
   }
-  CHECK(box.manager.claim(0).empty());
-  const std::vector<Claim> first = box.manager.claim(3);
+  CHECK(PullConsumer(box.manager).claim(0).empty());
+  const std::vector<Claim> first = PullConsumer(box.manager).claim(3);
   REQUIRE(first.size() == 3);
   std::size_t ofCarol = 0;
   for (const Claim& claim : first) {
     ofCarol += claim.peer == "carol" ? 1U : 0U;
   }
   CHECK(ofCarol == 1);
-  CHECK(box.manager.claim(100).size() == 3);
+  CHECK(PullConsumer(box.manager).claim(100).size() == 3);
 }
 
 TEST_CASE(
@@ -120,21 +121,21 @@ TEST_CASE(
   Outbox box;
   box.enqueue("s", "1");
   box.enqueue("s", "2");
-  std::vector<Claim> claims = box.manager.claim(10);
+  std::vector<Claim> claims = PullConsumer(box.manager).claim(10);
   REQUIRE(claims.size() == 1);
   CHECK(claims[0].frame.data == "1");
-  CHECK(box.manager.claim(10).empty());
-  CHECK(box.manager.settle(claims[0], nackAfter(seconds(30))) == SettleStatus::settled);
-  CHECK(box.manager.claim(10).empty());
+  CHECK(PullConsumer(box.manager).claim(10).empty());
+  CHECK(PullConsumer(box.manager).settle(claims[0], nackAfter(seconds(30))) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).claim(10).empty());
   box.clock->advance(milliseconds(29'999));
-  CHECK(box.manager.claim(10).empty());
+  CHECK(PullConsumer(box.manager).claim(10).empty());
   box.clock->advance(milliseconds(1));
-  claims = box.manager.claim(10);
+  claims = PullConsumer(box.manager).claim(10);
   REQUIRE(claims.size() == 1);
   CHECK(claims[0].frame.data == "1");
   CHECK(claims[0].frame.retryCount == 1);
-  CHECK(box.manager.settle(claims[0], Outcome::ack) == SettleStatus::settled);
-  claims = box.manager.claim(10);
+  CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::ack) == SettleStatus::settled);
+  claims = PullConsumer(box.manager).claim(10);
   REQUIRE(claims.size() == 1);
   CHECK(claims[0].frame.data == "2");
   CHECK(claims[0].frame.previousSequence == 1);
@@ -145,16 +146,16 @@ TEST_CASE("row 21: defer waits for its ACK event, term is a dead letter, a relea
   const std::string deferred = box.enqueue("a");
   const std::string refused = box.enqueue("b");
   const std::string released = box.enqueue("c");
-  for (const Claim& claim : box.manager.claim(3)) {
+  for (const Claim& claim : PullConsumer(box.manager).claim(3)) {
     FrameResult result;
     result.outcome = Outcome::term;
     result.code = "no-such-index";
     if (claim.frame.messageId == deferred) {
-      CHECK(box.manager.settle(claim, Outcome::defer) == SettleStatus::settled);
+      CHECK(PullConsumer(box.manager).settle(claim, Outcome::defer) == SettleStatus::settled);
     } else if (claim.frame.messageId == refused) {
-      CHECK(box.manager.settle(claim, result) == SettleStatus::settled);
+      CHECK(PullConsumer(box.manager).settle(claim, result) == SettleStatus::settled);
     } else {
-      CHECK(box.manager.release(claim) == SettleStatus::settled);
+      CHECK(PullConsumer(box.manager).release(claim) == SettleStatus::settled);
     }
   }
   CHECK(box.manager.find(deferred)->state == MessageState::sent);
@@ -162,7 +163,7 @@ TEST_CASE("row 21: defer waits for its ACK event, term is a dead letter, a relea
   CHECK(box.manager.find(released)->state == MessageState::pending);
   CHECK(box.manager.find(released)->retryCount == 0);
   CHECK(box.manager.ack(deferred));
-  CHECK(box.manager.claim(10).size() == 1);
+  CHECK(PullConsumer(box.manager).claim(10).size() == 1);
 }
 
 TEST_CASE("P8: a release with the peer's error holds that peer back until its probe and charges nothing") {
@@ -171,16 +172,16 @@ TEST_CASE("P8: a release with the peer's error holds that peer back until its pr
   Outbox box(options);
   const std::string id = box.enqueue("a");
   box.enqueue("b");
-  const std::vector<Claim> claims = box.manager.claim(1);
+  const std::vector<Claim> claims = PullConsumer(box.manager).claim(1);
   REQUIRE(claims.size() == 1);
-  CHECK(box.manager.release(claims[0], "connection refused") == SettleStatus::settled);
-  CHECK(box.manager.claim(10).empty());
+  CHECK(PullConsumer(box.manager).release(claims[0], "connection refused") == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).claim(10).empty());
   box.clock->advance(seconds(6));
-  const std::vector<Claim> probe = box.manager.claim(10);
+  const std::vector<Claim> probe = PullConsumer(box.manager).claim(10);
   REQUIRE(probe.size() == 1);
   CHECK(probe[0].frame.retryCount == 0);
-  CHECK(box.manager.settle(probe[0], Outcome::ack) == SettleStatus::settled);
-  CHECK(box.manager.claim(10).size() == 1);
+  CHECK(PullConsumer(box.manager).settle(probe[0], Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).claim(10).size() == 1);
 }
 
 TEST_CASE(
@@ -189,61 +190,63 @@ TEST_CASE(
   Outbox box;
   const std::string id = box.enqueue("s");
   box.enqueue("t");
-  const std::vector<Claim> claims = box.manager.claim(2);
+  const std::vector<Claim> claims = PullConsumer(box.manager).claim(2);
   REQUIRE(claims.size() == 2);
-  CHECK(box.manager.settle(claims[0], Outcome::ack) == SettleStatus::settled);
-  CHECK(errorOf([&] { box.manager.settle(claims[0], Outcome::term); }) == Errc::invalidTransition);
-  CHECK(errorOf([&] { box.manager.release(claims[0]); }) == Errc::invalidTransition);
+  CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::ack) == SettleStatus::settled);
+  CHECK(errorOf([&] { PullConsumer(box.manager).settle(claims[0], Outcome::term); }) == Errc::invalidTransition);
+  CHECK(errorOf([&] { PullConsumer(box.manager).release(claims[0]); }) == Errc::invalidTransition);
   Claim invented = claims[1];
   invented.token.number = 99;
-  CHECK(errorOf([&] { box.manager.settle(invented, Outcome::ack); }) == Errc::invalidTransition);
+  CHECK(errorOf([&] { PullConsumer(box.manager).settle(invented, Outcome::ack); }) == Errc::invalidTransition);
 
   const ClaimResult good{claims[1].token, {}};
   CHECK(errorOf([&] {
-          box.manager.settleAll(std::vector<ClaimResult>{good, {claims[0].token, {}}});
+          PullConsumer(box.manager).settleAll(std::vector<ClaimResult>{good, {claims[0].token, {}}});
         }) == Errc::invalidTransition);
-  CHECK(errorOf([&] { box.manager.settleAll(std::vector<ClaimResult>{good, good}); }) == Errc::invalidTransition);
+  CHECK(errorOf([&] {
+          PullConsumer(box.manager).settleAll(std::vector<ClaimResult>{good, good});
+        }) == Errc::invalidTransition);
   CHECK(box.manager.find(claims[1].frame.messageId)->state == MessageState::sending);
   CHECK(box.manager.getStats().acked == 1);
-  CHECK(box.manager.settle(claims[1], Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).settle(claims[1], Outcome::ack) == SettleStatus::settled);
 }
 
 TEST_CASE("row 14: a settle that comes too late is a value and changes nothing") {
   Outbox box;
   const std::string first = box.enqueue("s");
-  std::vector<Claim> claims = box.manager.claim(1);
+  std::vector<Claim> claims = PullConsumer(box.manager).claim(1);
   REQUIRE(claims.size() == 1);
 
   SUBCASE("an ACK event was quicker") {
     CHECK(box.manager.ack(first));
-    CHECK(box.manager.settle(claims[0], Outcome::term) == SettleStatus::late);
+    CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::term) == SettleStatus::late);
     CHECK(box.manager.getStats().failed == 0);
     CHECK(box.manager.getStats().staleSettles == 1);
   }
   SUBCASE("it was taken back as stuck, and claimed again") {
     box.clock->advance(seconds(61));
-    CHECK(box.manager.recoverStuck(seconds(60)).claims == 1);
+    CHECK(PullConsumer(box.manager).recoverStuck(seconds(60)).claims == 1);
     box.clock->advance(seconds(61));
-    const std::vector<Claim> again = box.manager.claim(1);
+    const std::vector<Claim> again = PullConsumer(box.manager).claim(1);
     REQUIRE(again.size() == 1);
-    CHECK(box.manager.settle(claims[0], Outcome::ack) == SettleStatus::late);
+    CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::ack) == SettleStatus::late);
     CHECK(box.manager.find(first)->state == MessageState::sending);
-    CHECK(box.manager.settle(again[0], Outcome::ack) == SettleStatus::settled);
+    CHECK(PullConsumer(box.manager).settle(again[0], Outcome::ack) == SettleStatus::settled);
   }
   SUBCASE("the manager was stopped in between") {
     CHECK(box.manager.stop().released == 1);
-    const std::vector<Claim> again = box.manager.claim(1);
+    const std::vector<Claim> again = PullConsumer(box.manager).claim(1);
     REQUIRE(again.size() == 1);
-    CHECK(box.manager.settle(claims[0], Outcome::ack) == SettleStatus::late);
-    CHECK(box.manager.settle(again[0], Outcome::ack) == SettleStatus::settled);
+    CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::ack) == SettleStatus::late);
+    CHECK(PullConsumer(box.manager).settle(again[0], Outcome::ack) == SettleStatus::settled);
   }
   SUBCASE("it is another open file's claim") {
     OutboxManager second = box.open();
     box.enqueue("t");
-    REQUIRE(second.claim(1).size() == 1);
-    CHECK(second.settle(claims[0], Outcome::ack) == SettleStatus::late);
+    REQUIRE(PullConsumer(second).claim(1).size() == 1);
+    CHECK(PullConsumer(second).settle(claims[0], Outcome::ack) == SettleStatus::late);
     CHECK(box.manager.find(first)->state == MessageState::sending);
-    CHECK(box.manager.settle(claims[0], Outcome::ack) == SettleStatus::settled);
+    CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::ack) == SettleStatus::settled);
   }
 }
 
@@ -253,26 +256,26 @@ TEST_CASE("row 22: recoverStuck takes back only what has been claimed for longer
   options.retry.jitter = false;
   Outbox box(options);
   const std::string old = box.enqueue("old");
-  REQUIRE(box.manager.claim(1).size() == 1);
+  REQUIRE(PullConsumer(box.manager).claim(1).size() == 1);
   box.clock->advance(seconds(10));
   const std::string young = box.enqueue("young");
-  const std::vector<Claim> kept = box.manager.claim(1);
+  const std::vector<Claim> kept = PullConsumer(box.manager).claim(1);
   REQUIRE(kept.size() == 1);
 
   std::vector<std::string> errors;
   const Subscription retried = box.manager.onRetry([&](const RetryEvent& event) { errors.push_back(event.error); });
-  CHECK(box.manager.recoverStuck(seconds(10)).claims == 1);
+  CHECK(PullConsumer(box.manager).recoverStuck(seconds(10)).claims == 1);
   CHECK(errors == std::vector<std::string>{"claimed and not settled for 10000 ms"});
   CHECK(box.manager.find(old)->state == MessageState::pending);
   CHECK(box.manager.find(old)->retryCount == 1);
   CHECK(box.manager.find(young)->state == MessageState::sending);
 
   box.clock->advance(seconds(5));
-  REQUIRE(box.manager.claim(1).size() == 1);
-  CHECK(box.manager.recoverStuck(milliseconds(0)).claims == 2);
+  REQUIRE(PullConsumer(box.manager).claim(1).size() == 1);
+  CHECK(PullConsumer(box.manager).recoverStuck(milliseconds(0)).claims == 2);
   CHECK(box.manager.find(old)->state == MessageState::failed);
   CHECK(box.manager.find(old)->reason == "retry-budget");
-  CHECK(box.manager.recoverStuck(milliseconds(0)).claims == 0);
+  CHECK(PullConsumer(box.manager).recoverStuck(milliseconds(0)).claims == 0);
 }
 
 TEST_CASE("row 3: two managers on one file share what is due, and neither gets what the other has") {
@@ -281,18 +284,18 @@ TEST_CASE("row 3: two managers on one file share what is due, and neither gets w
   for (int number = 0; number < 4; ++number) {
     box.enqueue("s" + std::to_string(number % 2));
   }
-  const std::vector<Claim> mine = box.manager.claim(1);
+  const std::vector<Claim> mine = PullConsumer(box.manager).claim(1);
   REQUIRE(mine.size() == 1);
-  const std::vector<Claim> others = second.claim(10);
+  const std::vector<Claim> others = PullConsumer(second).claim(10);
   REQUIRE(others.size() == 1);
   CHECK(others[0].frame.session != mine[0].frame.session);
-  CHECK(box.manager.claim(10).empty());
-  CHECK(second.settle(others[0], Outcome::ack) == SettleStatus::settled);
-  CHECK(box.manager.settle(mine[0], Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).claim(10).empty());
+  CHECK(PullConsumer(second).settle(others[0], Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).settle(mine[0], Outcome::ack) == SettleStatus::settled);
   box.clock->advance(seconds(1));
-  CHECK(box.manager.claim(10).size() == 2);
+  CHECK(PullConsumer(box.manager).claim(10).size() == 2);
   CHECK(box.manager.stop().released == 2);
-  CHECK(box.manager.verify().findings.empty());
+  CHECK(OutboxReader(box.manager).verify().findings.empty());
 }
 
 TEST_CASE("row 22: recoverStuck puts back what a dead owner had, without waiting and without a charge") {
@@ -300,8 +303,8 @@ TEST_CASE("row 22: recoverStuck puts back what a dead owner had, without waiting
   const std::string id = box.enqueue("s");
   {
     OutboxManager second = box.open();
-    REQUIRE(second.claim(1).size() == 1);
-    CHECK(box.manager.recoverStuck(milliseconds(0)).deadOwners == 0);
+    REQUIRE(PullConsumer(second).claim(1).size() == 1);
+    CHECK(PullConsumer(box.manager).recoverStuck(milliseconds(0)).deadOwners == 0);
   }
   CHECK(box.manager.find(id)->state == MessageState::pending);
   CHECK(box.manager.find(id)->retryCount == 0);
@@ -310,21 +313,21 @@ TEST_CASE("row 22: recoverStuck puts back what a dead owner had, without waiting
 TEST_CASE("claims and a run exclude each other: no run begins while claims are outstanding, no claim while one runs") {
   Outbox box;
   box.enqueue("s");
-  const std::vector<Claim> claims = box.manager.claim(1);
+  const std::vector<Claim> claims = PullConsumer(box.manager).claim(1);
   REQUIRE(claims.size() == 1);
   CHECK(errorOf([&] { box.manager.start(); }) == Errc::alreadyRunning);
   CHECK(errorOf([&] { box.manager.drainOnce(); }) == Errc::alreadyRunning);
-  CHECK(box.manager.settle(claims[0], Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::ack) == SettleStatus::settled);
   box.enqueue("s");
   box.manager.start();
   box.sender->waitForFrames(1);
-  CHECK(errorOf([&] { box.manager.claim(1); }) == Errc::alreadyRunning);
-  CHECK(box.manager.settle(claims[0], Outcome::ack) == SettleStatus::late);
-  CHECK(box.manager.recoverStuck(milliseconds(0)).claims == 0);
+  CHECK(errorOf([&] { PullConsumer(box.manager).claim(1); }) == Errc::alreadyRunning);
+  CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::ack) == SettleStatus::late);
+  CHECK(PullConsumer(box.manager).recoverStuck(milliseconds(0)).claims == 0);
   box.manager.stop();
   CHECK(box.manager.getStats().acked == 2);
   box.enqueue("s");
-  CHECK(box.manager.claim(1).size() == 1);
+  CHECK(PullConsumer(box.manager).claim(1).size() == 1);
 }
 
 TEST_CASE("an expired message is given up by the claim that finds it, and the next one is claimed instead") {
@@ -336,7 +339,7 @@ TEST_CASE("an expired message is given up by the claim that finds it, and the ne
   const std::string expired = box.manager.enqueue(frame).messageId;
   const std::string next = box.enqueue("s");
   box.clock->advance(seconds(2));
-  const std::vector<Claim> claims = box.manager.claim(1);
+  const std::vector<Claim> claims = PullConsumer(box.manager).claim(1);
   REQUIRE(claims.size() == 1);
   CHECK(claims[0].frame.messageId == next);
   CHECK(box.manager.find(expired)->reason == "expired");
@@ -350,13 +353,13 @@ TEST_CASE("a callback may claim and settle: nothing waits for itself, and events
   std::vector<std::uint64_t> acked;
   const Subscription subscription = box.manager.onAcked([&](const AckedEvent& event) {
     acked.push_back(event.sequence);
-    for (const Claim& claim : box.manager.claim(1)) {
-      CHECK(box.manager.settle(claim, Outcome::ack) == SettleStatus::settled);
+    for (const Claim& claim : PullConsumer(box.manager).claim(1)) {
+      CHECK(PullConsumer(box.manager).settle(claim, Outcome::ack) == SettleStatus::settled);
     }
   });
-  const std::vector<Claim> claims = box.manager.claim(1);
+  const std::vector<Claim> claims = PullConsumer(box.manager).claim(1);
   REQUIRE(claims.size() == 1);
-  CHECK(box.manager.settle(claims[0], Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).settle(claims[0], Outcome::ack) == SettleStatus::settled);
   CHECK(acked == std::vector<std::uint64_t>{1, 2, 3});
 }
 
@@ -371,13 +374,14 @@ TEST_CASE("a backlog larger than one look is claimed to its last message") {
   }
   box.manager.enqueueBatch(frames);
   std::size_t acked = 0;
-  for (std::vector<Claim> claims = box.manager.claim(1000); !claims.empty(); claims = box.manager.claim(1000)) {
+  for (std::vector<Claim> claims = PullConsumer(box.manager).claim(1000); !claims.empty();
+       claims = PullConsumer(box.manager).claim(1000)) {
     std::vector<ClaimResult> results;
     for (const Claim& claim : claims) {
       results.push_back({claim.token, {}});
       results.back().result.outcome = Outcome::ack;
     }
-    for (const SettleStatus status : box.manager.settleAll(results)) {
+    for (const SettleStatus status : PullConsumer(box.manager).settleAll(results)) {
       acked += status == SettleStatus::settled ? 1U : 0U;
     }
   }
@@ -391,14 +395,14 @@ TEST_CASE("row 16: unordered messages are claimed side by side, a session's one 
     box.enqueue("", std::to_string(number));
     box.enqueue("s", std::to_string(number));
   }
-  const std::vector<Claim> claims = box.manager.claim(10);
+  const std::vector<Claim> claims = PullConsumer(box.manager).claim(10);
   CHECK(claims.size() == 4);
   for (const Claim& claim : claims) {
-    CHECK(box.manager.settle(claim, Outcome::ack) == SettleStatus::settled);
+    CHECK(PullConsumer(box.manager).settle(claim, Outcome::ack) == SettleStatus::settled);
   }
-  CHECK(box.manager.claim(10).size() == 1);
+  CHECK(PullConsumer(box.manager).claim(10).size() == 1);
   CHECK(box.manager.stop().released == 1);
-  CHECK(box.manager.verify().findings.empty());
+  CHECK(OutboxReader(box.manager).verify().findings.empty());
 }
 
 TEST_CASE("P3: what a settle has found out of this file's memory is told, though its first commit failed") {
@@ -417,13 +421,13 @@ TEST_CASE("P3: what a settle has found out of this file's memory is told, though
   stale.outcome = Outcome::term;
   stale.code = "stale-epoch";
   // Once may be a matter of two processes; twice is this file's.
-  box.manager.settle(box.manager.claim(1).at(0), stale);
-  const Claim again = box.manager.claim(1).at(0);
+  PullConsumer(box.manager).settle(PullConsumer(box.manager).claim(1).at(0), stale);
+  const Claim again = PullConsumer(box.manager).claim(1).at(0);
   isFull = true;
-  CHECK_THROWS_AS(box.manager.settle(again, stale), Error);
+  CHECK_THROWS_AS(PullConsumer(box.manager).settle(again, stale), Error);
   CHECK(told.empty());
   isFull = false;
-  box.manager.settle(again, stale);
+  PullConsumer(box.manager).settle(again, stale);
   REQUIRE(told.size() == 1);
   CHECK((told.front().kind == PeerResetKind::selfRestored));
 }
@@ -445,10 +449,10 @@ TEST_CASE("P4: what was put back for a peer that lost its store is claimed by ha
   store = "two";
   box.enqueue("other", "2");
   box.manager.drainOnce();
-  const std::vector<Claim> claims = box.manager.claim(10);
+  const std::vector<Claim> claims = PullConsumer(box.manager).claim(10);
   REQUIRE_FALSE(claims.empty());
   CHECK(claims.front().frame.data == "1");
-  CHECK(box.manager.settle(claims.front(), Outcome::ack) == SettleStatus::settled);
+  CHECK(PullConsumer(box.manager).settle(claims.front(), Outcome::ack) == SettleStatus::settled);
 }
 
 TEST_CASE(
@@ -467,7 +471,7 @@ TEST_CASE(
     box.manager.processAll();
   }
   SUBCASE("claims by hand") {
-    CHECK(box.manager.claim(10).size() == 1);
+    CHECK(PullConsumer(box.manager).claim(10).size() == 1);
     box.manager.stop();
   }
   CHECK(box.manager.getStats().failed == 0);

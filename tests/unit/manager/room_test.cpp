@@ -13,6 +13,7 @@
 #include "ackbox/async.hpp"
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "ackbox/pull.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
@@ -98,12 +99,12 @@ struct ManyWaiting {
   /// In one commit, so that no other one gives occasion for an attempt.
   void makeRoom(std::size_t messages) {
     std::vector<ClaimResult> results;
-    for (const Claim& claim : box.manager->claim(messages)) {
+    for (const Claim& claim : PullConsumer(*box.manager).claim(messages)) {
       results.push_back({claim.token, {}});
       results.back().result.outcome = Outcome::ack;
     }
     REQUIRE(results.size() == messages);
-    box.manager->settleAll(results);
+    PullConsumer(*box.manager).settleAll(results);
     // Each attempt asks for the next one from its own end.
     for (std::size_t attempt = 0; attempt < 1 + kWaiting / 100; ++attempt) {
       roundTrip();
@@ -289,10 +290,10 @@ TEST_CASE("row 11: asyncEnqueue can wait for room") {
 
 TEST_CASE("row 11: a redrive is not held up by a full queue") {
   FullBox box;
-  CHECK(box.manager->markFailed("first").done());
+  CHECK(OutboxOperator(*box.manager).markFailed("first").done());
   CHECK(box.wait("second").get().isNew());
   std::future<EnqueueReceipt> third = box.wait("third");
-  CHECK(box.manager->retry("first").done());
+  CHECK(OutboxOperator(*box.manager).retry("first").done());
   box.manager->start();
   CHECK(third.get().isNew());
   box.sender->waitForFrames(3);

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/pull.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -113,16 +114,16 @@ TEST_CASE("row 5: a stop from a callback of a claim's settle, or from the store'
   StopReport report;
   box.manager->enqueue(testFrame("s"));
   box.manager->enqueue(testFrame("t"));
-  const std::vector<Claim> claims = box.manager->claim(2);
+  const std::vector<Claim> claims = PullConsumer(*box.manager).claim(2);
   REQUIRE(claims.size() == 2);
   SUBCASE("onAcked") {
     const Subscription acked = box.manager->onAcked([&](const AckedEvent&) { report = box.manager->stop(); });
-    CHECK(box.manager->settle(claims[0], Outcome::ack) == SettleStatus::settled);
+    CHECK(PullConsumer(*box.manager).settle(claims[0], Outcome::ack) == SettleStatus::settled);
     CHECK(report.released == 1);
-    CHECK(box.manager->settle(claims[1], Outcome::ack) == SettleStatus::late);
+    CHECK(PullConsumer(*box.manager).settle(claims[1], Outcome::ack) == SettleStatus::late);
   }
   SUBCASE("the callback of enqueueThen") {
-    CHECK(box.manager->settle(claims[0], Outcome::ack) == SettleStatus::settled);
+    CHECK(PullConsumer(*box.manager).settle(claims[0], Outcome::ack) == SettleStatus::settled);
     std::promise<void> called;
     box.manager->enqueueThen(testFrame("s"), [&](const std::error_code&, const EnqueueReceipt&) {
       report = box.manager->stop();
@@ -142,11 +143,11 @@ TEST_CASE("row 5: a stop from a callback of a claim's settle, or from the store'
 TEST_CASE("row 5: claims by hand go back with the manager's stop and with its end, uncharged and counted") {
   Outbox box;
   const std::string id = box.manager->enqueue(testFrame("s")).messageId;
-  REQUIRE(box.manager->claim(1).size() == 1);
+  REQUIRE(PullConsumer(*box.manager).claim(1).size() == 1);
   CHECK(box.manager->stop().released == 1);
   CHECK(box.manager->stop().released == 0);
   CHECK(box.manager->find(id)->state == MessageState::pending);
-  REQUIRE(box.manager->claim(1).size() == 1);
+  REQUIRE(PullConsumer(*box.manager).claim(1).size() == 1);
   box.manager.reset();
   const OutboxManager again = OutboxManager::open(box.dir.file("agent.db"));
   CHECK(again.find(id)->state == MessageState::pending);

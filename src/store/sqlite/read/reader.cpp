@@ -157,6 +157,12 @@ struct SqliteReader::Body {
                 "SELECT source,sessions,origins,marks,bytes,inbox,inbox_bytes FROM #inbound_senders ORDER BY "
                 "bytes+inbox_bytes DESC, source LIMIT ?1",
                 options.tablePrefix),
+        origins(
+            database.getHandle(),
+            "SELECT origin,epoch,(SELECT count(*) FROM #inbound_sessions AS s WHERE s.source=o.source AND "
+            "s.origin=o.origin),state<>0,began_at_ms,seen_at_ms FROM #inbound_origins AS o WHERE source=?1 ORDER BY "
+            "seen_at_ms DESC, origin LIMIT ?2",
+            options.tablePrefix),
         owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
         explainer(database.getHandle(), options),
         status(database.getHandle(), options.tablePrefix) {}
@@ -186,6 +192,7 @@ struct SqliteReader::Body {
   Statement claims;
   Statement claimsOfPeers;
   Statement senders;
+  Statement origins;
   Statement owners;
   Explainer explainer;
   StatusReader status;
@@ -386,6 +393,22 @@ std::vector<InboundSenderStats> SqliteReader::inboundSenders(std::size_t limit) 
                        query.as<std::uint64_t>(6)});
   }
   return senders;
+}
+
+std::vector<InboundOriginStats> SqliteReader::inboundOrigins(std::string_view source, std::size_t limit) const {
+  requirePageLimit(limit);
+  const std::scoped_lock lock(body_->mutex);
+  std::vector<InboundOriginStats> origins;
+  for (Query query(body_->origins, source, limit); query.next();) {
+    InboundOriginStats& origin = origins.emplace_back();
+    origin.origin = query.text(0);
+    origin.epoch = query.as<std::uint64_t>(1);
+    origin.sessions = query.as<std::uint64_t>(2);
+    origin.isClosed = query.integer(3) != 0;
+    origin.beganAt = query.instant(4);
+    origin.seenAt = query.instant(5);
+  }
+  return origins;
 }
 
 std::optional<Explanation> SqliteReader::explain(std::string_view messageId) const {

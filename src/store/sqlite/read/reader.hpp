@@ -45,6 +45,8 @@ public:
   [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit,
                                           std::int64_t after) const override;
   [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit) const override;
+  [[nodiscard]] std::vector<InboundOriginStats> inboundOrigins(std::string_view source,
+                                                               std::size_t limit) const override;
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const override;
   [[nodiscard]] std::vector<std::int64_t> processIds() const override;
 

@@ -9,7 +9,7 @@
 namespace ackbox::store::sqlite {
 
 /// Counts all gauges anew from the rows, and writes those that are wrong: after foreign statements have changed rows.
-/// `byHand`: mends besides what a person's statements leave behind, see `OutboxManager::repair`.
+/// `byHand`: mends besides what a person's statements leave behind, see `OutboxOperator::repair`.
 ///
 /// In the caller's transaction, which has written all that it remembers, and forgets it afterwards. One pass over the
 /// outbox and one over the inbound tables.

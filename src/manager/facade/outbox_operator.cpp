@@ -1,10 +1,10 @@
-// The operator's members of OutboxManager: what is changed by hand.
+#include "ackbox/outbox_operator.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "ackbox/dead_letters.hpp"
 #include "manager/facade/core.hpp"
+#include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
 #include "store/store.hpp"
 
@@ -36,17 +36,24 @@ std::uint64_t changeAll(manager::Core& core, const DeadLetterFilter& filter, del
   return changed;
 }
 
+template <typename Change>
+bool commitHold(manager::Core& core, Change change) {
+  return manager::commitBlocking(core.writer(), true, [&](store::Store& store) { return change(store.holds()); });
+}
+
 }  // namespace
 
-ChangeReceipt OutboxManager::retry(std::string_view messageId) {
+OutboxOperator::OutboxOperator(OutboxManager& manager) : core_(manager::CoreOf::manager(manager)) {}
+
+ChangeReceipt OutboxOperator::retry(std::string_view messageId) {
   return changeOne(*core_, messageId, delivery::Transition::redrive).receipt;
 }
 
-std::uint64_t OutboxManager::retryFailed(const DeadLetterFilter& filter) {
+std::uint64_t OutboxOperator::retryFailed(const DeadLetterFilter& filter) {
   return changeAll(*core_, filter, delivery::Transition::redrive);
 }
 
-std::uint64_t OutboxManager::reconcileFailed(std::uint32_t maxRetries) {
+std::uint64_t OutboxOperator::reconcileFailed(std::uint32_t maxRetries) {
   if (maxRetries == 0) {
     return 0;
   }
@@ -55,15 +62,15 @@ std::uint64_t OutboxManager::reconcileFailed(std::uint32_t maxRetries) {
   return retryFailed(filter);
 }
 
-ChangeReceipt OutboxManager::discard(std::string_view messageId) {
+ChangeReceipt OutboxOperator::discard(std::string_view messageId) {
   return changeOne(*core_, messageId, delivery::Transition::discard).receipt;
 }
 
-std::uint64_t OutboxManager::discardFailed(const DeadLetterFilter& filter) {
+std::uint64_t OutboxOperator::discardFailed(const DeadLetterFilter& filter) {
   return changeAll(*core_, filter, delivery::Transition::discard);
 }
 
-ChangeReceipt OutboxManager::markFailed(std::string_view messageId, std::string_view reason) {
+ChangeReceipt OutboxOperator::markFailed(std::string_view messageId, std::string_view reason) {
   store::HandChange change = changeOne(*core_, messageId, delivery::Transition::fail, reason);
   if (change.receipt.done()) {
     FailedEvent event;
@@ -78,11 +85,27 @@ ChangeReceipt OutboxManager::markFailed(std::string_view messageId, std::string_
   return change.receipt;
 }
 
-DeadLetterPage OutboxManager::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
-  return core_->reader().deadLetters(filter, limit, after);
+bool OutboxOperator::pause(std::string_view peer) {
+  return commitHold(*core_, [&](store::Holds& holds) { return holds.pausePeer(peer); });
 }
 
-std::uint64_t OutboxManager::vacuum(std::uint64_t pagesMax) {
+bool OutboxOperator::pause(std::string_view peer, std::string_view session) {
+  return commitHold(*core_, [&](store::Holds& holds) { return holds.pauseSession(peer, session); });
+}
+
+bool OutboxOperator::resume(std::string_view peer) {
+  return commitHold(*core_, [&](store::Holds& holds) { return holds.resumePeer(peer); });
+}
+
+bool OutboxOperator::resume(std::string_view peer, std::string_view session) {
+  return commitHold(*core_, [&](store::Holds& holds) { return holds.resumeSession(peer, session); });
+}
+
+bool OutboxOperator::unblock(std::string_view peer, std::string_view session) {
+  return commitHold(*core_, [&](store::Holds& holds) { return holds.unblock(peer, session); });
+}
+
+std::uint64_t OutboxOperator::vacuum(std::uint64_t pagesMax) {
   std::uint64_t released = 0;
   std::uint64_t slice = 0;
   std::uint64_t wanted = 0;
@@ -96,11 +119,11 @@ std::uint64_t OutboxManager::vacuum(std::uint64_t pagesMax) {
   return released;
 }
 
-RepairReport OutboxManager::repair() {
+RepairReport OutboxOperator::repair() {
   return manager::commitBlocking(core_->writer(), true, [](store::Store& store) { return store.repair(); });
 }
 
-ForgetReport OutboxManager::forgetSender(std::string_view source, std::optional<std::string_view> origin) {
+ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional<std::string_view> origin) {
   ForgetReport sum;
   ForgetReport slice;
   do {
@@ -115,7 +138,7 @@ ForgetReport OutboxManager::forgetSender(std::string_view source, std::optional<
   return sum;
 }
 
-std::uint64_t OutboxManager::cleanupDone(std::chrono::milliseconds age) {
+std::uint64_t OutboxOperator::cleanupDone(std::chrono::milliseconds age) {
   std::uint64_t deleted = 0;
   std::size_t slice = 0;
   do {

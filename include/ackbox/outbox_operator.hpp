@@ -1,0 +1,123 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/error.hpp"
+#include "ackbox/stats.hpp"
+
+namespace ackbox {
+
+class OutboxManager;
+
+namespace manager {
+class Core;
+}
+
+/// What an operator does by hand to an open outbox: dead letters, pauses, clean-up and repair. It needs no run, and
+/// works beside one. All changes are durable when they return.
+///
+/// Unless a function says otherwise, it throws `Error` as `OutboxManager::enqueue` does, and a call that throws has
+/// changed nothing.
+///
+/// Thread-safety: all members may be called from any thread.
+/// Lifetime: shares the manager's open file, which stays open until the manager and all objects made from it are gone.
+class OutboxOperator {
+public:
+  explicit OutboxOperator(OutboxManager& manager);
+
+  /// Redrives a dead letter: puts it back as pending at its session's tail, with a new sequence, the same message id,
+  /// its expiry, no charged attempts, and the horizon counted anew. The old number stays a gap that the receiver sees.
+  /// `maxPending` does not refuse it.
+  ///
+  /// Mind the effect: the receiver takes the new number as a new frame. A message that was given up without an answer
+  /// (`horizon`, `peer-killer`) may have taken effect already; only a handler that looks at the id can tell.
+  ///
+  /// Returns the receipt; refusals are values, because delivery may have moved the message since the operator looked.
+  ChangeReceipt retry(std::string_view messageId);
+
+  /// Redrives all dead letters that `filter` chooses, in their order, in slices so that enqueues pass in between. A
+  /// message that fails again meanwhile is not taken twice. Returns how many. After a throw, the slices before it are
+  /// done.
+  std::uint64_t retryFailed(const DeadLetterFilter& filter);
+
+  /// `retryFailed` for the dead letters with fewer than `maxRetries` charged attempts. 0 redrives none.
+  std::uint64_t reconcileFailed(std::uint32_t maxRetries);
+
+  /// Throws a dead letter away for good; its id is free again. Returns as `retry`.
+  ChangeReceipt discard(std::string_view messageId);
+
+  /// Discards all dead letters that `filter` chooses; slices, returns and throws as `retryFailed`.
+  std::uint64_t discardFailed(const DeadLetterFilter& filter);
+
+  /// Makes a pending or sent message a dead letter. A message in flight is refused, because its outcome is on the way.
+  /// `reason` is cut at 1,000 bytes. Subscribers of `OutboxManager::onFailed` are told. Returns as `retry`.
+  ChangeReceipt markFailed(std::string_view messageId, std::string_view reason = "marked-failed");
+
+  /// Stops the peer's messages from being claimed; requests under way finish, enqueues go on. The pause is kept in the
+  /// file: it outlasts a restart, and every process obeys it within its poll interval.
+  ///
+  /// Returns false when the peer was paused already. Throws `unknownPeer` besides.
+  bool pause(std::string_view peer);
+
+  /// The same for one session; a session that has no messages yet is paused in advance. Throws `invalidOption` besides,
+  /// for an empty name: unordered messages are paused with their peer.
+  bool pause(std::string_view peer, std::string_view session);
+
+  /// Ends the pause. A peer that is down, held or disabled is probed at once, by every process within its poll
+  /// interval. Returns false when it was not paused (the probe is made all the same). Throws as `pause`.
+  bool resume(std::string_view peer);
+
+  /// Ends the session's pause. A session that a dead letter blocks stays blocked. Returns and throws as `pause`.
+  bool resume(std::string_view peer, std::string_view session);
+
+  /// Lets a session that a dead letter stopped (`GapPolicy::block`) go on past it; the dead letter stays one. Redriving
+  /// or discarding the dead letter unblocks the session, too. (A redriven message goes to the tail, behind what
+  /// waited.)
+  ///
+  /// Returns false when the session is not blocked or was never used. Throws as `pause`.
+  bool unblock(std::string_view peer, std::string_view session);
+
+  /// Deletes retained acknowledged rows (`OutboxOptions::ackedRetention`) that were acknowledged at least `age` ago, in
+  /// slices. Returns how many. After a throw, the slices before it are done.
+  std::uint64_t cleanupDone(std::chrono::milliseconds age);
+
+  /// Mends what statements of other programs on the file's tables leave behind. It counts every gauge anew from the
+  /// rows: of the store, and of each peer, session and sender. It makes a message a dead letter again that an UPDATE
+  /// made pending under a number that its session has passed, because its peer would take it for a repetition (`retry`
+  /// gives it a new number). It unblocks a session whose dead letter is none any more. Other processes may have the
+  /// file open. All of it is one transaction, which takes about a second for a million messages; enqueues wait
+  /// meanwhile.
+  ///
+  /// A negative gauge, and that of a queue that is said to be full with nothing in it, is counted anew without being
+  /// asked. Returns what was mended.
+  RepairReport repair();
+
+  /// Takes away what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores
+  /// (`sessionorigin`, see `OutboxReader::inboundOrigins`): its sessions, closed stores and single frames, in slices.
+  /// Sessions with frames in the inbox stay.
+  ///
+  /// Mind the effect: what that sender sends again takes effect again, because nothing here knows it any more. A sender
+  /// with `PeerResetPolicy::resend` notices that its sessions are unknown here, and sends again every acknowledged
+  /// message that it has kept. Forget a sender that is gone, a store that is gone, one of the many that a peer
+  /// made up with its key, or a closed store whose sender came back.
+  ///
+  /// Returns what was taken away. After a throw, the slices before it are done.
+  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin = {});
+
+  /// Gives free pages of the file back to the file system, in slices of about a millisecond so that enqueues pass in
+  /// between; at most `pagesMax`, 0 (default): all. A run does the same by itself while more than a quarter of the file
+  /// is free. Returns how many pages were given back: none in a file that the application made without incremental
+  /// vacuum, which is never converted. The file gets shorter once its log is folded in, which follows unless a reader
+  /// is in the way. After a throw, the slices before it are done.
+  std::uint64_t vacuum(std::uint64_t pagesMax = 0);
+
+private:
+  std::shared_ptr<manager::Core> core_;
+};
+
+}  // namespace ackbox

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/peer_status.hpp"
+#include "manager/facade/core.hpp"
+
+namespace ackbox::manager {
+
+/// An explanation for people at the instant `now`; `notRunning` says what `BlockReason::notRunning` means where it was
+/// explained.
+[[nodiscard]] std::string sentenceOf(const Explanation& explanation, std::string_view notRunning, WallTime now);
+
+/// See `OutboxReader::peers`, with what this process's run knows.
+[[nodiscard]] std::vector<PeerStatus> peers(Core& core);
+
+/// See `OutboxManager::explain`.
+[[nodiscard]] std::optional<Explanation> explain(Core& core, std::string_view messageId);
+
+}  // namespace ackbox::manager

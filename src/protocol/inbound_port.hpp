@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "ackbox/inbound_request.hpp"
+
+namespace ackbox {
+class InboundHandler;
+}
+
+namespace ackbox::protocol {
+
+/// Which thread a request may take effect in, its `FrameHandler` included.
+enum class HandlerThread : std::uint8_t {
+  /// The store's alone.
+  store,
+  /// The caller's as well, if it may wait for the disk: a request of one frame, while no other is under way, is then
+  /// spared two changes of threads.
+  caller,
+};
+
+/// What `InboundServer` asks of an `InboundHandler`, beyond what an application's own server needs.
+///
+/// Thread-safety: all members may be called from any thread.
+class InboundPort {
+public:
+  /// That of `handler`. Lifetime: the handler's, wherever it is moved.
+  [[nodiscard]] static InboundPort& of(InboundHandler& handler);
+
+  /// As `InboundHandler::asyncHandle`, with the choice of the thread.
+  virtual void handle(InboundRequest request, std::function<void(InboundResponse)> respond, HandlerThread thread) = 0;
+
+  /// `InboundOptions::bodyBytesMax`.
+  [[nodiscard]] virtual std::size_t bodyBytesMax() const noexcept = 0;
+
+  /// Bytes of a request's body that are worth reading, by its headers alone; `body` may be empty. A request that brings
+  /// neither a signature nor a certificate of a peer is refused whatever its body is, and is worth 4 KiB.
+  [[nodiscard]] virtual std::size_t bodyBytesWorthReading(const InboundRequest& head) const = 0;
+
+protected:
+  InboundPort() = default;
+  ~InboundPort() = default;
+  InboundPort(const InboundPort&) = delete;
+  InboundPort& operator=(const InboundPort&) = delete;
+};
+
+}  // namespace ackbox::protocol
