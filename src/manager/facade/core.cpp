@@ -62,7 +62,12 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       waiters_(writer_, options_),
       writer_(store_, [this](store::Store& store) { return afterCommit(store); }) {
   if (options_.storeExecutor) {
-    writer_.runOn(options_.storeExecutor);
+    writer_.runOn([post = options_.storeExecutor, thread = storeThread_](std::function<void()> work) {
+      post([thread, call = std::move(work)] {
+        thread->store(std::this_thread::get_id());
+        call();
+      });
+    });
   } else {
     writer_.startThread();
   }
@@ -116,7 +121,7 @@ bool Core::withEngine(Use&& use) {
   return running != nullptr;
 }
 
-std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, RunMode mode, bool commitsHere) {
+std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, RunMode mode, RunThread thread) {
   if (!engine_.expired()) {
     throw Error(Errc::alreadyRunning, "a run is under way");
   }
@@ -126,7 +131,7 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, 
   if (!Senders::suffice(options_.peers, sender_ != nullptr)) {
     throw Error(Errc::noSender, "nothing can be delivered");
   }
-  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, commitsHere);
+  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, thread);
   engine_ = begun;
   ++lastRun_;
   return begun;
@@ -173,7 +178,7 @@ void Core::start() {
     // It is this one, in a callback after its run's end: nobody could wait for it here.
     ownThread_.detach();
   }
-  const std::shared_ptr<Engine> begun = adopt(context->get_executor(), RunMode::continuous, true);
+  const std::shared_ptr<Engine> begun = adopt(context->get_executor(), RunMode::continuous, RunThread::own);
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
       context->get_executor());
   begun->begin([core = shared_from_this(), guard](const StopReport& report) {
@@ -209,7 +214,7 @@ void Core::run(const boost::asio::any_io_executor& executor, std::function<void(
   try {
     yieldToRun();
     const std::scoped_lock lock(*gate_, mutex_);
-    adopt(boost::asio::make_strand(executor), RunMode::continuous, false)
+    adopt(boost::asio::make_strand(executor), RunMode::continuous, RunThread::callers)
         ->begin([core = shared_from_this(), executor, call = handler](const StopReport& report) {
           core->runEnded(report);
           boost::asio::dispatch(executor, [call] { call({}); });
@@ -302,7 +307,7 @@ DrainReport Core::drain(bool untilIdle) {
   {
     std::unique_lock lock(mutex_);
     joinOwnThread(lock);
-    pass = adopt(context.get_executor(), untilIdle ? RunMode::untilIdle : RunMode::once, true);
+    pass = adopt(context.get_executor(), untilIdle ? RunMode::untilIdle : RunMode::once, RunThread::own);
     // Under the lock, so that nobody's stop comes before it.
     pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
   }

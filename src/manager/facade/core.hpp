@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -37,6 +38,14 @@ enum class RunMode : std::uint8_t {
   once,
   /// Until nothing is due and nothing is under way, then it ends by itself.
   untilIdle,
+};
+
+/// The thread in which a run does its work.
+enum class RunThread : std::uint8_t {
+  /// The manager's own, or the one of a pass's caller.
+  own,
+  /// One of an executor of the caller's.
+  callers,
 };
 
 class Engine;
@@ -100,7 +109,12 @@ public:
   /// Whether a run is under way; asked without a reference to it, which could outstay it.
   [[nodiscard]] bool running() const;
 
-  /// What lets the store claim a message for the run.
+  /// Whether a run that works in `thread` may commit a short transaction there and then, without a change of threads.
+  /// On an executor of the caller's only in a world of one thread, where the store's executor runs in it, too:
+  /// elsewhere the caller's thread must not wait for the disk. Asked in the run's thread.
+  [[nodiscard]] bool commitsInline(RunThread thread) const noexcept {
+    return thread == RunThread::own || storeThread_->load() == std::this_thread::get_id();
+  }
   /// On the writer's thread, between transactions: rows that the run has not been told of.
   [[nodiscard]] News takeNews() { return {store_.takeNewRows(kNewsChunk), store_.shared()}; }
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
@@ -113,7 +127,7 @@ private:
   static constexpr std::size_t kNewsChunk = 4096;
 
   // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender. Call with mutex_ held.
-  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, RunMode mode, bool commitsHere);
+  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, RunMode mode, RunThread thread);
   void runEnded(const StopReport& report);
   [[nodiscard]] store::Writer::Tell afterCommit(store::Store& store);
   void tellSuperseded(store::Store& store);
@@ -141,6 +155,8 @@ private:
   EventHub events_;
   PeerBoard peerBoard_;
   const std::shared_ptr<RefusalCounts> refusals_;
+  // Where `OutboxOptions::storeExecutor` ran last; no thread without one. What it runs may outlive the core.
+  const std::shared_ptr<std::atomic<std::thread::id>> storeThread_ = std::make_shared<std::atomic<std::thread::id>>();
 
   mutable std::mutex mutex_;
   std::condition_variable runEnded_;

@@ -40,10 +40,10 @@ struct Engine::Word {
 };
 
 Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost::asio::any_io_executor strand,
-               RunMode mode, bool commitsHere)
+               RunMode mode, RunThread thread)
     : strand_(std::move(strand)),
       mode_(mode),
-      commitsHere_(commitsHere),
+      thread_(thread),
       senders_(core->options().peers, std::move(sender)),
       core_(std::move(core)),
       policies_(core_->options()),
@@ -79,7 +79,7 @@ void Engine::begin(Ended ended) {
 
 // On the manager's own thread only: a caller's executor may be one that waits for no descriptors.
 void Engine::openWakeup() {
-  if (!commitsHere_) {
+  if (thread_ == RunThread::callers) {
     return;
   }
   auto bell = std::make_shared<Wakeup>(strand_, [weak = weak_from_this()] {

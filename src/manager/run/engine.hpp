@@ -41,10 +41,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
 public:
   using Ended = std::function<void(const StopReport&)>;
 
-  /// `strand` runs one thing at a time. `commitsHere`: it is the manager's own, so that a short transaction may run on
-  /// it.
+  /// `strand` runs one thing at a time.
   Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost::asio::any_io_executor strand, RunMode mode,
-         bool commitsHere);
+         RunThread thread);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -78,7 +77,9 @@ public:
   [[nodiscard]] const std::error_code& failure() const noexcept { return failure_; }
   [[nodiscard]] const boost::asio::any_io_executor& strand() const noexcept { return strand_; }
   /// Whether waiting for the run's end in this thread could be waiting for itself, unless it is the manager's own.
-  [[nodiscard]] bool needsThisThread() const noexcept { return !commitsHere_ || senders_.runInThisThread(); }
+  [[nodiscard]] bool needsThisThread() const noexcept {
+    return thread_ == RunThread::callers || senders_.runInThisThread();
+  }
 
 private:
   // How long a run holds still after the store refused a transaction.
@@ -148,7 +149,7 @@ private:
   // Constant after construction.
   const boost::asio::any_io_executor strand_;
   const RunMode mode_;
-  const bool commitsHere_;
+  const RunThread thread_;
 
   Senders senders_;
   const std::shared_ptr<RunLink<Engine>> door_ = std::make_shared<RunLink<Engine>>();
