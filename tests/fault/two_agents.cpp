@@ -17,6 +17,8 @@ namespace {
 
 // More rounds of delivery than any run here needs.
 constexpr int kHealingRoundsMax = 40;
+// More turns than two healthy machines need at one instant.
+constexpr int kTurnsMax = 10'000;
 
 SendReport lost() {
   SendReport report;
@@ -46,8 +48,11 @@ public:
                                                        loses = agents_.losesAnswers](const InboundResponse& response) {
       handler(loses ? lost()
                     : protocol::readAnswer(sent, delivery, response.status, response.contentType, "", response.body));
-    });
-    agents_.turn(to_);
+    }, HandlerThread::caller);
+    // A pass waits for nothing but this; a run goes on meanwhile.
+    if (!agents_.started) {
+      agents_.turn(to_);
+    }
   }
 
 private:
@@ -101,19 +106,43 @@ void TwoAgents::open(Side side) {
         return take(side, frame, transaction);
       },
       inboundOptions(side));
+  if (started) {
+    machine.manager->start();
+  }
 }
 
 void TwoAgents::close(Side side) {
   // What waits there may hold on to them.
   machines_[side].inbound.reset();
   turn(side);
+  if (started && machines_[side].manager) {
+    machines_[side].manager->stop();
+    turnBoth();
+  }
   machines_[side].manager.reset();
   turn(side);
 }
 
-void TwoAgents::turn(Side side) {
+bool TwoAgents::turn(Side side) {
   machines_[side].context.restart();
-  machines_[side].context.poll();
+  return machines_[side].context.poll() > 0;
+}
+
+void TwoAgents::turnBoth() {
+  for (int turns = 0; turns < kTurnsMax; ++turns) {
+    const bool any = turn(alice);
+    if (!turn(bob) && !any) {
+      return;
+    }
+  }
+}
+
+void TwoAgents::deliver(Side side) {
+  if (started) {
+    turnBoth();
+  } else {
+    manager(side).drainOnce();
+  }
 }
 
 InboundOptions TwoAgents::inboundOptions(Side side) {
@@ -170,7 +199,7 @@ bool TwoAgents::heal() {
     for (const Side side : kSides) {
       turn(side);
       manager(side).retryFailed({});
-      manager(side).drainOnce();
+      deliver(side);
     }
     for (const Side side : kSides) {
       const Stats stats = manager(side).getStats();

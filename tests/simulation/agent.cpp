@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ackbox/error.hpp"
 #include "ackbox/peer_status.hpp"
 
 namespace ackbox::simulation {
@@ -20,7 +21,11 @@ Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, co
     puller_.emplace(process_, common_, place_, manager_, std::move(sender));
   } else {
     manager_.setSender(std::move(sender));
-    manager_.runThen(process_.executor(), [](const std::error_code&) {});
+    if (drawChance(process_.random(), common_.swarm.started)) {
+      manager_.start();
+    } else {
+      manager_.runThen(process_.executor(), [](const std::error_code&) {});
+    }
   }
 }
 
@@ -156,19 +161,26 @@ void Agent::say(const std::string& name, std::uint32_t attempt) {
   if (wishes.priorities) {
     frame.priority = static_cast<std::uint8_t>(drawBelow(random, kPriorityMax + 1));
   }
+  const auto told = [&ledger = common_.ledger, &simulation = common_.simulation, name](const std::error_code& error,
+                                                                                       const EnqueueReceipt& receipt) {
+    if (!error && receipt.accepted()) {
+      ledger.confirm(name, receipt.sequence, simulation.now());
+    } else if (!error && receipt.status != EnqueueStatus::queueFull) {
+      ledger.violated("P3", name + " was refused: " + receipt.detail);
+    } else if (error == Errc::wouldDeadlock) {
+      ledger.violated("liveness", name + " could not be stored: " + error.message());
+    }
+  };
+  if (drawChance(random, wishes.blocking)) {
+    try {
+      told({}, manager_.enqueue(frame));
+    } catch (const Error& error) {
+      told(error.code(), {});
+    }
+    return;
+  }
   const bool waits = wishes.waiting && !entry.notBefore && drawChance(random, 0.5);
-  manager_.enqueueThen(frame, waits ? WhenFull::wait : WhenFull::refuse,
-                       [&ledger = common_.ledger, &simulation = common_.simulation, name](
-                           const std::error_code& error, const EnqueueReceipt& receipt) {
-                         if (!error && receipt.accepted()) {
-                           Entry& said = ledger.entries[name];
-                           said.confirmed = true;
-                           said.confirmedAt = simulation.now();
-                           said.sequence = std::max(said.sequence, receipt.sequence);
-                         } else if (!error && receipt.status != EnqueueStatus::queueFull) {
-                           ledger.violated("P3", name + " was refused: " + receipt.detail);
-                         }
-                       });
+  manager_.enqueueThen(frame, waits ? WhenFull::wait : WhenFull::refuse, told);
 }
 
 }  // namespace ackbox::simulation

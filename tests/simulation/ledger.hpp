@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -76,6 +77,13 @@ struct Ledger {
   [[nodiscard]] Entry* find(std::string_view messageId) {
     const auto found = entries.find(nameOf(messageId));
     return found == entries.end() ? nullptr : &found->second;
+  }
+  /// Its enqueue returned.
+  void confirm(const std::string& name, std::uint64_t sequence, std::chrono::nanoseconds now) {
+    Entry& said = entries[name];
+    said.confirmed = true;
+    said.confirmedAt = now;
+    said.sequence = std::max(said.sequence, sequence);
   }
   void violated(const std::string& promise, const std::string& what) { violations.push_back(promise + ": " + what); }
 };

@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/posted_executor.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/run/engine.hpp"
 #include "manager/run/puller.hpp"
@@ -62,12 +63,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       waiters_(writer_, options_),
       writer_(store_, [this](store::Store& store) { return afterCommit(store); }) {
   if (options_.storeExecutor) {
-    writer_.runOn([post = options_.storeExecutor, thread = storeThread_](std::function<void()> work) {
-      post([thread, call = std::move(work)] {
-        thread->store(std::this_thread::get_id());
-        call();
-      });
-    });
+    writer_.runOn(options_.storeExecutor);
   } else {
     writer_.startThread();
   }
@@ -167,6 +163,10 @@ void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
 
 void Core::start() {
   yieldToRun();
+  if (options_.storeExecutor) {
+    startOnStoreExecutor();
+    return;
+  }
   // One thread runs it, so the run needs no strand. It outlives what this call holds of the run.
   const auto context = std::make_shared<boost::asio::io_context>();
   std::unique_lock lock(mutex_);
@@ -186,6 +186,14 @@ void Core::start() {
     core->runEnded(report);
   });
   ownThread_ = std::thread([core = shared_from_this(), context] { core->serve(*context); });
+}
+
+void Core::startOnStoreExecutor() {
+  const std::scoped_lock lock(*gate_, mutex_);
+  if (engine_.expired()) {
+    adopt(PostedExecutor(options_.storeExecutor), RunMode::continuous, RunThread::store)
+        ->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
+  }
 }
 
 // What one handler throws takes nothing else with it: the context goes on with the next.

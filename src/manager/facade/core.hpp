@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -44,6 +43,8 @@ enum class RunMode : std::uint8_t {
 enum class RunThread : std::uint8_t {
   /// The manager's own, or the one of a pass's caller.
   own,
+  /// Where `OutboxOptions::storeExecutor` runs what it is given, the store's transactions too.
+  store,
   /// One of an executor of the caller's.
   callers,
 };
@@ -110,11 +111,8 @@ public:
   [[nodiscard]] bool running() const;
 
   /// Whether a run that works in `thread` may commit a short transaction there and then, without a change of threads.
-  /// On an executor of the caller's only in a world of one thread, where the store's executor runs in it, too:
-  /// elsewhere the caller's thread must not wait for the disk. Asked in the run's thread.
-  [[nodiscard]] bool commitsInline(RunThread thread) const noexcept {
-    return thread == RunThread::own || storeThread_->load() == std::this_thread::get_id();
-  }
+  /// Not on an executor of the caller's, which must not wait for the disk.
+  [[nodiscard]] static bool commitsInline(RunThread thread) noexcept { return thread != RunThread::callers; }
   /// On the writer's thread, between transactions: rows that the run has not been told of.
   [[nodiscard]] News takeNews() { return {store_.takeNewRows(kNewsChunk), store_.shared()}; }
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
@@ -140,6 +138,7 @@ private:
   StopReport stopRun();
   StopReport stopPull();
   void joinOwnThread(std::unique_lock<std::mutex>& lock);
+  void startOnStoreExecutor();
   // Does the work of `context` to its end.
   void serve(boost::asio::io_context& context) noexcept;
 
@@ -155,8 +154,6 @@ private:
   EventHub events_;
   PeerBoard peerBoard_;
   const std::shared_ptr<RefusalCounts> refusals_;
-  // Where `OutboxOptions::storeExecutor` ran last; no thread without one. What it runs may outlive the core.
-  const std::shared_ptr<std::atomic<std::thread::id>> storeThread_ = std::make_shared<std::atomic<std::thread::id>>();
 
   mutable std::mutex mutex_;
   std::condition_variable runEnded_;

@@ -84,9 +84,9 @@ void Engine::lookForCommits() {
   });
 }
 
-// On the manager's own thread only: on a caller's, time is the caller's, too.
+// On the manager's own thread only: elsewhere time is the caller's, too.
 void Engine::watchNeighbours() {
-  if (thread_ == RunThread::callers || mode_ != RunMode::continuous) {
+  if (thread_ != RunThread::own || mode_ != RunMode::continuous) {
     return;
   }
   auto watch = std::make_shared<FileWatch>(strand_, [weak = weak_from_this()] {

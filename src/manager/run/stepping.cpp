@@ -71,7 +71,7 @@ void Engine::submitStep() {
   hasLooked_ = false;
   // Two changes of threads are most of what a lone message costs. In a crowd they are shared by many, and what comes
   // back while the writer commits makes the next step larger.
-  const bool here = core_->commitsInline(thread_) && machine_.requestsInFlight() <= 1 && isLone(pending_);
+  const bool here = Core::commitsInline(thread_) && machine_.requestsInFlight() <= 1 && isLone(pending_);
   const auto step = std::make_shared<StepJob>(std::exchange(pending_, {}));
   if (here && step->commitHere(core_->writer())) {
     committed_ = step;
