@@ -75,7 +75,8 @@ public:
   void startThread();
 
   /// Instead of a thread: `post` is asked to run one group, not inside the call, whenever there is something to commit.
-  /// Posted work that runs after the writer has ended does nothing. Commits in a caller's thread go on as with a thread.
+  /// Posted work that runs after the writer has ended does nothing. Commits in a caller's thread go on as with a
+  /// thread.
   using Post = std::function<void(std::function<void()>)>;
   void runOn(Post post);
 

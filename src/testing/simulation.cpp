@@ -105,13 +105,14 @@ public:
 
 private:
   void handle(InboundRequest&& request, Arrivals::Respond&& respond, HandlerThread thread) {
-    handler_->asyncHandle(std::move(request),
-                          [this, answer = std::move(respond)](InboundResponse response) {
-                            if (!vfs_.dead()) {
-                              answer(std::move(response));
-                            }
-                          },
-                          thread);
+    handler_->asyncHandle(
+        std::move(request),
+        [this, answer = std::move(respond)](InboundResponse response) {
+          if (!vfs_.dead()) {
+            answer(std::move(response));
+          }
+        },
+        thread);
   }
 
   Network& network_;

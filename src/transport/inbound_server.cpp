@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "ackbox/inbound_handler.hpp"
-#include "protocol/wire.hpp"
 #include "base/arrivals.hpp"
+#include "protocol/wire.hpp"
 #include "transport/http_server.hpp"
 #include "transport/refusal.hpp"
 

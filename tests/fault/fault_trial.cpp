@@ -279,7 +279,8 @@ void FaultTrial::takeIn() {
   int status = 0;
   // Of every two that are handled in the same way, one where it comes.
   const HandlerThread thread = heard_ % 4 < 2 ? HandlerThread::store : HandlerThread::caller;
-  inbound_->asyncHandle(request, [&](const InboundResponse& response) { status = response.status; }, thread);
+  inbound_->asyncHandle(
+      request, [&](const InboundResponse& response) { status = response.status; }, thread);
   settle();
   const bool taken = status == 200 || status == 202;
   require(taken || status == 503 || status == 507, "a frame is answered with " + std::to_string(status));

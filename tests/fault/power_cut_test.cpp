@@ -116,8 +116,8 @@ TEST_CASE("P3: a message given up stays so after a power cut, even when its sess
     const DiskOperation& operation = record->operations()[moment];
     histories[operation.disk].apply(operation);
     if (operation.disk == bob && operation.kind == DiskCall::sync) {
-      const auto violations = judgeImages(folder, RunOptions(), said, moment,
-                                          {histories[alice].image(synced), histories[bob].image({})});
+      const auto violations =
+          judgeImages(folder, RunOptions(), said, moment, {histories[alice].image(synced), histories[bob].image({})});
       CHECK_MESSAGE(violations.empty(), violations.front());
     }
   }

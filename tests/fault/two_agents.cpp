@@ -43,12 +43,15 @@ public:
     const protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
     InboundRequest arriving{encoded.contentType, encoded.body, encoded.webhookId};
     arriving.certificateAgents = {request.agent};
-    machine.inbound->asyncHandle(std::move(arriving), [sent = std::move(request), delivery,
-                                                       handler = std::move(handler),
-                                                       loses = agents_.losesAnswers](const InboundResponse& response) {
-      handler(loses ? lost()
-                    : protocol::readAnswer(sent, delivery, response.status, response.contentType, "", response.body));
-    }, HandlerThread::caller);
+    machine.inbound->asyncHandle(
+        std::move(arriving),
+        [sent = std::move(request), delivery, handler = std::move(handler),
+         loses = agents_.losesAnswers](const InboundResponse& response) {
+          handler(loses
+                      ? lost()
+                      : protocol::readAnswer(sent, delivery, response.status, response.contentType, "", response.body));
+        },
+        HandlerThread::caller);
     // A pass waits for nothing but this; a run goes on meanwhile.
     if (!agents_.started) {
       agents_.turn(to_);

@@ -142,7 +142,7 @@ void Agent::failed(const FailedEvent& event) {
 }
 
 void Agent::say(const std::string& name, std::uint32_t attempt) {
-  const Entry& entry = common_.ledger.entries.at(name);
+  Entry& entry = common_.ledger.entries.at(name);
   const Wishes& wishes = common_.swarm.wishes;
   Random& random = common_.simulation.random();
   Frame frame;
@@ -171,7 +171,13 @@ void Agent::say(const std::string& name, std::uint32_t attempt) {
       ledger.violated("liveness", name + " could not be stored: " + error.message());
     }
   };
-  if (drawChance(random, wishes.blocking)) {
+  const bool blocks = drawChance(random, wishes.blocking);
+  const bool waits = !blocks && wishes.waiting && !entry.notBefore && drawChance(random, 0.5);
+  if (attempt == 0 && !waits) {
+    entry.saidBy = place_.process;
+    entry.call = ++common_.ledger.calls;
+  }
+  if (blocks) {
     try {
       told({}, manager_.enqueue(frame));
     } catch (const Error& error) {
@@ -179,7 +185,6 @@ void Agent::say(const std::string& name, std::uint32_t attempt) {
     }
     return;
   }
-  const bool waits = wishes.waiting && !entry.notBefore && drawChance(random, 0.5);
   manager_.enqueueThen(frame, waits ? WhenFull::wait : WhenFull::refuse, told);
 }
 

@@ -145,9 +145,9 @@ int main(int argc, char** argv) {
       static_cast<unsigned long long>(totals.worlds), static_cast<unsigned long long>(totals.messages),
       static_cast<unsigned long long>(totals.effects), static_cast<unsigned long long>(totals.deadLetters),
       static_cast<unsigned long long>(totals.kills), static_cast<unsigned long long>(totals.accidents),
-      static_cast<unsigned long long>(totals.diskFaults),
-      static_cast<unsigned long long>(totals.requests), totals.virtualHours, took,
-      static_cast<double>(totals.messages) / took, static_cast<unsigned long long>(totals.broken));
+      static_cast<unsigned long long>(totals.diskFaults), static_cast<unsigned long long>(totals.requests),
+      totals.virtualHours, took, static_cast<double>(totals.messages) / took,
+      static_cast<unsigned long long>(totals.broken));
   std::printf("%llu commits in their callers' calls, %llu of what was queued, of which %llu were shared\n",
               static_cast<unsigned long long>(totals.inlineCommits),
               static_cast<unsigned long long>(totals.queuedCommits),

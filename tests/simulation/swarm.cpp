@@ -153,18 +153,17 @@ std::string Swarm::describe() const {
   text << agents << " agents, " << sessions << " sessions" << (shared ? ", a shared file" : "")
        << (pulls ? ", one pulls" : "") << ", "
        << (pace == Pace::lone ? "lone messages" : (pace == Pace::crowd ? "crowds" : "lone messages and crowds"))
-       << ", started " << started << ", blocking " << wishes.blocking << "; network refused " << network.refused << ", lost " << network.requestLost
-       << ", cut before " << network.cutBefore << ", cut after " << network.cutAfter << ", answer lost "
-       << network.answerLost << ", duplicated " << network.duplicated << ", overloaded " << network.overloaded
-       << ", captured " << network.captured << ", misdirected " << network.misdirected << ", delay up to "
-       << network.delayMax.count() << " ms; kills every " << kills.count() << " ms, partitions " << partitions.count()
-       << ", clock faults " << clockFaults.count() << ", operators " << operators.count() << ", disk faults "
-       << diskFaults.count() << ", file accidents "
-       << fileAccidents.count() << (outbox.peerReset == PeerResetPolicy::resend ? ", resend" : ", proceed")
-       << "; handlers not now " << handling.notNow << ", throw " << handling.thrown << ", reject " << handling.rejected
-       << ", die " << handling.suicide << ", reply " << handling.replies << ", aside " << handling.asides
-       << ", defer " << handling.deferred
-       << ", forget " << handling.forgotten << ", think on " << handling.thinksOn << " up to "
+       << ", started " << started << ", blocking " << wishes.blocking << "; network refused " << network.refused
+       << ", lost " << network.requestLost << ", cut before " << network.cutBefore << ", cut after " << network.cutAfter
+       << ", answer lost " << network.answerLost << ", duplicated " << network.duplicated << ", overloaded "
+       << network.overloaded << ", captured " << network.captured << ", misdirected " << network.misdirected
+       << ", delay up to " << network.delayMax.count() << " ms; kills every " << kills.count() << " ms, partitions "
+       << partitions.count() << ", clock faults " << clockFaults.count() << ", operators " << operators.count()
+       << ", disk faults " << diskFaults.count() << ", file accidents " << fileAccidents.count()
+       << (outbox.peerReset == PeerResetPolicy::resend ? ", resend" : ", proceed") << "; handlers not now "
+       << handling.notNow << ", throw " << handling.thrown << ", reject " << handling.rejected << ", die "
+       << handling.suicide << ", reply " << handling.replies << ", aside " << handling.asides << ", defer "
+       << handling.deferred << ", forget " << handling.forgotten << ", think on " << handling.thinksOn << " up to "
        << handling.thinkMax.count() << " of " << handling.thinkTimeout.count() << " ms; unordered " << wishes.unordered
        << ", supersede " << wishes.superseding << ", delay " << wishes.delayed << ", expire " << wishes.expiring
        << ", repeat " << wishes.repeated << "; batch " << outbox.batchFrames << " frames, " << outbox.batchBytes

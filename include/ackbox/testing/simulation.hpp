@@ -40,9 +40,9 @@ public:
   [[nodiscard]] virtual boost::asio::any_io_executor executor() = 0;
   /// Carries frames to peers whose URL is `sim://` and the name of a process. Give it to `setSender`.
   [[nodiscard]] virtual std::shared_ptr<Sender> sender() = 0;
-  /// Hands what arrives for `sim://` and this process's name to `handler`, which must live as long as the process, as an
-  /// `InboundServer` of its own thread does: what comes alone with `HandlerThread::caller`.
-  /// It comes as over mutual TLS: the sender's agent URI is in its certificate, see `InboundPeer::byCertificate`.
+  /// Hands what arrives for `sim://` and this process's name to `handler`, which must live as long as the process, as
+  /// an `InboundServer` of its own thread does: what comes alone with `HandlerThread::caller`. It comes as over mutual
+  /// TLS: the sender's agent URI is in its certificate, see `InboundPeer::byCertificate`.
   virtual void listen(InboundHandler& handler) = 0;
   /// Its clocks, which may be made to run wrong.
   [[nodiscard]] virtual VirtualClock& clock() = 0;

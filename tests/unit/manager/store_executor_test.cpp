@@ -14,6 +14,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "store/writer.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -73,6 +74,57 @@ TEST_CASE("row 19: a pass and an enqueue without a wait work on the store execut
   world.io.run();
   CHECK(receipt.isNew());
   CHECK(world.manager->drainOnce().acked == 1);
+}
+
+TEST_CASE("row 19: with a store executor, start() runs there, and a lone message goes its way without a wait") {
+  const auto running = threads();
+  Inline world;
+  world.manager->start();
+  world.io.poll();
+  const store::Writer::Totals before = store::Writer::totals();
+  for (std::uint64_t count = 1; count <= 3; ++count) {
+    CHECK(world.manager->enqueue("s", "test.event", "{}").isNew());
+    // No time passes, so that no poll finds it.
+    world.io.restart();
+    world.io.poll();
+    CHECK(world.manager->getStats().acked == count);
+  }
+  const store::Writer::Totals after = store::Writer::totals();
+  // The enqueue, the claim and the settle of each.
+  CHECK(after.inCallers - before.inCallers == 9);
+  CHECK(after.queued == before.queued);
+  CHECK(threads() == running);
+  CHECK_THROWS_AS((void)world.manager->drainOnce(), Error);
+  CHECK(world.manager->stop().settled == 0);
+  world.io.restart();
+  world.io.poll();
+  CHECK(world.manager->drainOnce().claimed == 0);
+}
+
+TEST_CASE("with a store executor, what a handler enqueues apart from its own lone commit is stored after it") {
+  Inline world;
+  EnqueueReceipt aside;
+  InboundHandler inbox(*world.manager,
+                       [&](const InboundFrame&, InboundTransaction&) {
+                         Frame frame;
+                         frame.type = "test.event";
+                         world.manager->enqueueThen(
+                             frame, [&](const std::error_code&, EnqueueReceipt told) { aside = std::move(told); });
+                         return HandlerResult::ack();
+                       },
+                       {.allowAnonymous = true});
+  int status = 0;
+  InboundRequest request;
+  request.contentType = "application/cloudevents+json";
+  request.body = R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})";
+  request.webhookId = "1";
+  inbox.asyncHandle(
+      request, [&](const InboundResponse& response) { status = response.status; }, HandlerThread::caller);
+  // Where it came.
+  CHECK(status == 200);
+  CHECK_FALSE(aside.isNew());
+  world.io.run();
+  CHECK(aside.isNew());
 }
 
 TEST_CASE("with a store executor, a handler that blocks on its own store is refused as on a thread") {
