@@ -75,8 +75,8 @@ TEST_CASE("the logs of the crash images are written as an installed library writ
     std::size_t ofPages = 0;
     for (const DiskOperation& operation : run.record->operations()) {
       if (operation.kind == DiskCall::write && operation.path.ends_with("-wal")) {
-        ofCommits += operation.bytes.size() > kPageBytes ? 1 : 0;
-        ofPages += operation.bytes.size() == kPageBytes ? 1 : 0;
+        ofCommits += operation.bytes.size() > kPageBytes ? 1U : 0U;
+        ofPages += operation.bytes.size() == kPageBytes ? 1U : 0U;
       }
     }
     MESSAGE(ofCommits << " writes of more than a page, " << ofPages << " of one page");
