@@ -304,8 +304,8 @@ public:
   /// The seed's form of a sender: a blocking function, called on a thread of its own.
   void setSendFunction(SendFunction function);
 
-  /// Begins delivery on a thread of the manager's own. Idempotent.
-  /// Throws `Error` with `noSender`.
+  /// Begins delivery on a thread of the manager's own, or on `OutboxOptions::storeExecutor` if there is one, where
+  /// `stop` returns at once and the delivery ends behind it. Idempotent. Throws `Error` with `noSender`.
   void start();
 
   /// Ends delivery: claims no more, waits up to `stopTimeout` for requests under way, puts unsent claims, and those of
