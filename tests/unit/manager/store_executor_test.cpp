@@ -5,11 +5,14 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
@@ -33,7 +36,7 @@ std::ptrdiff_t threads() {
 struct Inline {
   Inline() {
     OutboxOptions options;
-    options.clock = std::make_shared<ManualClock>();
+    options.clock = clock;
     options.random = seededRandom(1);
     options.storeExecutor = [this](std::function<void()> work) { boost::asio::post(io, std::move(work)); };
     manager.emplace(OutboxManager::open(dir.file("agent.db"), options));
@@ -42,6 +45,7 @@ struct Inline {
   }
 
   TempDir dir;
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   boost::asio::io_context io;
   std::optional<OutboxManager> manager;
 };
@@ -76,7 +80,7 @@ TEST_CASE("row 19: a pass and an enqueue without a wait work on the store execut
   CHECK(world.manager->drainOnce().acked == 1);
 }
 
-TEST_CASE("row 19: with a store executor, start() runs there, and a lone message goes its way without a wait") {
+TEST_CASE("row 19: start() on a store executor: a lone message goes its way where it is and without a wait") {
   const auto running = threads();
   Inline world;
   world.manager->start();
@@ -101,7 +105,30 @@ TEST_CASE("row 19: with a store executor, start() runs there, and a lone message
   CHECK(world.manager->drainOnce().claimed == 0);
 }
 
-TEST_CASE("with a store executor, what a handler enqueues apart from its own lone commit is stored after it") {
+TEST_CASE("P3 P4: start() on a store executor: a lone step gives back what it did not get to") {
+  Inline world;
+  bool refuses = true;
+  world.manager->setSender(std::make_shared<ScriptedSender>([&](const SendRequest& request) {
+    return ScriptedSender::all(request, std::exchange(refuses, false) ? Outcome::nack : Outcome::ack);
+  }));
+  world.manager->start();
+  world.io.poll();
+  std::vector<Frame> frames(2);
+  for (Frame& frame : frames) {
+    frame.session = "s";
+    frame.type = "test.event";
+  }
+  CHECK(world.manager->enqueueBatch(frames).size() == 2);
+  // The first is tried again later, and its successor, which it holds up, goes with it.
+  for (int minute = 0; minute < 5; ++minute) {
+    world.io.restart();
+    world.io.poll();
+    world.clock->advance(std::chrono::minutes(1));
+  }
+  CHECK(world.manager->getStats().acked == 2);
+}
+
+TEST_CASE("what a handler enqueues apart from its own lone commit is stored after it on a store executor") {
   Inline world;
   EnqueueReceipt aside;
   InboundHandler inbox(*world.manager,
