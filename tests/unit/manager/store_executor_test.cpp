@@ -5,14 +5,12 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
@@ -103,29 +101,6 @@ TEST_CASE("row 19: start() on a store executor: a lone message goes its way wher
   world.io.restart();
   world.io.poll();
   CHECK(world.manager->drainOnce().claimed == 0);
-}
-
-TEST_CASE("P3 P4: start() on a store executor: a lone step gives back what it did not get to") {
-  Inline world;
-  bool refuses = true;
-  world.manager->setSender(std::make_shared<ScriptedSender>([&](const SendRequest& request) {
-    return ScriptedSender::all(request, std::exchange(refuses, false) ? Outcome::nack : Outcome::ack);
-  }));
-  world.manager->start();
-  world.io.poll();
-  std::vector<Frame> frames(2);
-  for (Frame& frame : frames) {
-    frame.session = "s";
-    frame.type = "test.event";
-  }
-  CHECK(world.manager->enqueueBatch(frames).size() == 2);
-  // The first is tried again later, and its successor, which it holds up, goes with it.
-  for (int minute = 0; minute < 5; ++minute) {
-    world.io.restart();
-    world.io.poll();
-    world.clock->advance(std::chrono::minutes(1));
-  }
-  CHECK(world.manager->getStats().acked == 2);
 }
 
 TEST_CASE("what a handler enqueues apart from its own lone commit is stored after it on a store executor") {
