@@ -191,9 +191,11 @@ struct OutboxOptions {
   /// See `HealthThresholds`, and `OutboxManager::onHealth`.
   HealthThresholds health = {};
 
-  /// Runs the store's transactions: is called with work to run later, not inside the call, one piece at a time. Null
-  /// (default): a thread of the manager's own. For simulations and for programs that own every thread. With it, members
-  /// that block (`enqueue`, …) run what is queued themselves, so call them where that work runs.
+  /// Runs the store's transactions, and what `OutboxManager::start` starts: is called with work to run later, not
+  /// inside the call, one piece at a time, in the order of the calls. Null (default): threads of the manager's own. For
+  /// simulations and for programs that own every thread. With it, members that block (`enqueue`, …) run what is queued
+  /// themselves, so call them where that work runs. As with a thread, a transaction that comes alone may run in its
+  /// caller's call.
   std::function<void(std::function<void()>)> storeExecutor = {};
   /// Time; null: `systemClock()`.
   std::shared_ptr<Clock> clock = {};

@@ -119,8 +119,8 @@ public:
   /// The same with a blocking function, which a thread of its own calls for one frame after the other.
   void setSendFunction(SendFunction function);
 
-  /// Begins delivery on a thread of the manager's own. Idempotent.
-  /// Throws `Error` with `noSender`.
+  /// Begins delivery on a thread of the manager's own, or on `OutboxOptions::storeExecutor` if there is one, where
+  /// `stop` returns at once and the delivery ends behind it. Idempotent. Throws `Error` with `noSender`.
   void start();
 
   /// Ends delivery: claims no more, waits up to `stopTimeout` for requests under way, puts unsent claims, and those of

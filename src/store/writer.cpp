@@ -1,6 +1,7 @@
 #include "store/writer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -17,6 +18,17 @@ constexpr std::size_t kGroupJobsMax = 1'024;
 // In a row without a new job: then the others have something else to do. A small part of an fsync; four times as many
 // gathered no more.
 constexpr std::size_t kIdleYieldsMax = 16;
+
+struct CommitCounters {
+  std::atomic<std::uint64_t> inCallers{0};
+  std::atomic<std::uint64_t> queued{0};
+  std::atomic<std::uint64_t> shared{0};
+};
+CommitCounters commits;
+
+void countOne(std::atomic<std::uint64_t>& counter) noexcept {
+  counter.fetch_add(1, std::memory_order_relaxed);
+}
 
 // Once, and destroyed by its end.
 void call(Writer::Tell& tell) {
@@ -50,8 +62,29 @@ void Writer::askToRun() noexcept {
   });
 }
 
+// With the mutex held: the thread that this wakes may destroy the writer.
+void Writer::wakeRunner() noexcept {
+  if (post_) {
+    askToRun();
+  } else {
+    wake_.notify_one();
+  }
+}
+
 bool Writer::help() {
-  return post_ && runOnce();
+  if (!post_) {
+    return false;
+  }
+  // Inside its own commit it would wait for itself.
+  if (runner_.load() != std::this_thread::get_id()) {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return !committing_; });
+  }
+  return runOnce();
+}
+
+Writer::Totals Writer::totals() noexcept {
+  return {commits.inCallers.load(), commits.queued.load(), commits.shared.load()};
 }
 
 void Writer::submit(Job& job) noexcept {
@@ -63,11 +96,9 @@ void Writer::submit(Job& job) noexcept {
       (first ? head_ : tail_->next_) = &job;
       tail_ = &job;
       ++queued_;
-      // Under the lock: the thread that this wakes may destroy the writer.
-      if (!post_) {
-        wake_.notify_one();
-      } else if (first) {
-        askToRun();
+      // The end of a commit that is under way does it otherwise.
+      if (first && !committing_) {
+        wakeRunner();
       }
       return;
     }
@@ -78,7 +109,7 @@ void Writer::submit(Job& job) noexcept {
 bool Writer::commitHere(Job& job, WhenLocked whenLocked) noexcept {
   {
     const std::scoped_lock lock(mutex_);
-    if (closed_ || post_ || head_ != nullptr || lastGroup_ != 1 || committing_) {
+    if (closed_ || head_ != nullptr || lastGroup_ != 1 || committing_) {
       return false;
     }
     committing_ = true;
@@ -86,6 +117,9 @@ bool Writer::commitHere(Job& job, WhenLocked whenLocked) noexcept {
   job.next_ = nullptr;
   Tell tell;
   const bool finished = commitGroup(&job, whenLocked, tell);
+  if (finished) {
+    countOne(commits.inCallers);
+  }
   endCommit(std::move(tell));
   return finished;
 }
@@ -94,8 +128,11 @@ void Writer::endCommit(Tell tell) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     committing_ = false;
-    // Under the lock: the thread that this wakes may destroy the writer.
-    if (head_ != nullptr || closed_) {
+    if (head_ != nullptr) {
+      wakeRunner();
+    }
+    // Those who wait for the end of every commit.
+    if (closed_ || post_) {
       wake_.notify_all();
     }
   }
@@ -106,22 +143,27 @@ bool Writer::runOnce() {
   Job* first = nullptr;
   {
     const std::scoped_lock lock(mutex_);
+    if (committing_ || head_ == nullptr) {
+      return false;
+    }
     first = takeGroup();
-  }
-  if (first == nullptr) {
-    return false;
+    committing_ = true;
   }
   // Up to the end of the tell, with which the last owner of this writer may go.
   const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
+  commitQueued(first);
+  runner_ = outer;
+  return true;
+}
+
+void Writer::commitQueued(Job* first) noexcept {
+  countOne(commits.queued);
+  if (first->next_ != nullptr) {
+    countOne(commits.shared);
+  }
   Tell tell;
   commitGroup(first, WhenLocked::wait, tell);
-  call(tell);
-  runner_ = outer;
-  const std::scoped_lock lock(mutex_);
-  if (post_ && head_ != nullptr) {
-    askToRun();
-  }
-  return true;
+  endCommit(std::move(tell));
 }
 
 void Writer::close() noexcept {
@@ -155,9 +197,7 @@ void Writer::loop() noexcept {
       }
       committing_ = true;
     }
-    Tell tell;
-    commitGroup(first, WhenLocked::wait, tell);
-    endCommit(std::move(tell));
+    commitQueued(first);
   }
 }
 

@@ -75,12 +75,13 @@ public:
   void startThread();
 
   /// Instead of a thread: `post` is asked to run one group, not inside the call, whenever there is something to commit.
-  /// Posted work that runs after the writer has ended does nothing.
+  /// Posted work that runs after the writer has ended does nothing. Commits in a caller's thread go on as with a
+  /// thread.
   using Post = std::function<void(std::function<void()>)>;
   void runOn(Post post);
 
-  /// For callers that wait for a job: without a thread, commits one group here and now. False when there is nothing
-  /// that the caller could do.
+  /// For callers that wait for a job: without a thread, commits one group here and now, when no other thread is inside
+  /// a commit any more. False when there is nothing that the caller could do.
   bool help();
 
   /// Ends with `Errc::stopped`, at once and in the caller's thread, once the writer is closed.
@@ -91,8 +92,19 @@ public:
   /// through the writer's thread. True after `done`; false when nothing was done, and `job` is to be submitted.
   bool commitHere(Job& job, WhenLocked whenLocked = WhenLocked::wait) noexcept;
 
-  /// Commits one group of what is queued, in the calling thread. Returns false when nothing was queued.
+  /// Commits one group of what is queued, in the calling thread. Returns false when nothing was queued, or when another
+  /// commit is under way, whose end asks for the next one.
   bool runOnce();
+
+  /// What all writers of this program have committed so far, by the way in which they did.
+  struct Totals {
+    /// Commits of `commitHere`.
+    std::uint64_t inCallers = 0;
+    /// Commits of what was queued; and of those, the ones that more than one job shared.
+    std::uint64_t queued = 0;
+    std::uint64_t shared = 0;
+  };
+  [[nodiscard]] static Totals totals() noexcept;
 
   /// Whether the caller is what commits, which cannot wait for itself.
   [[nodiscard]] bool runsInThisThread() const noexcept {
@@ -106,7 +118,9 @@ public:
 private:
   void loop() noexcept;
   void endCommit(Tell tell) noexcept;
+  void wakeRunner() noexcept;
   void askToRun() noexcept;
+  void commitQueued(Job* first) noexcept;
   void gather(std::unique_lock<std::mutex>& lock) noexcept;
   Job* takeGroup() noexcept;
   bool commitGroup(Job* first, WhenLocked whenLocked, Tell& tell) noexcept;

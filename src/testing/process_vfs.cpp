@@ -6,6 +6,10 @@
 namespace ackbox::testing {
 namespace {
 
+// The first of the locks that connections share is the writer's.
+// Source: https://www.sqlite.org/walformat.html#wal_locks
+constexpr int kWriterLock = 0;
+
 struct File {
   sqlite3_file base;
   ProcessVfs* process;
@@ -28,13 +32,14 @@ sqlite3_io_methods ioMethods() {
     return processOf(file).dead() ? SQLITE_IOERR_READ : real(file)->pMethods->xRead(real(file), bytes, size, offset);
   };
   methods.xWrite = [](sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
-    return processOf(file).mayChange() ? real(file)->pMethods->xWrite(real(file), bytes, size, offset)
-                                       : SQLITE_IOERR_WRITE;
+    const int code = processOf(file).change(SQLITE_IOERR_WRITE);
+    return code == SQLITE_OK ? real(file)->pMethods->xWrite(real(file), bytes, size, offset) : code;
   };
   methods.xTruncate = [](sqlite3_file* file, sqlite3_int64 size) {
-    return processOf(file).mayChange() ? real(file)->pMethods->xTruncate(real(file), size) : SQLITE_IOERR_TRUNCATE;
+    const int code = processOf(file).change(SQLITE_IOERR_TRUNCATE);
+    return code == SQLITE_OK ? real(file)->pMethods->xTruncate(real(file), size) : code;
   };
-  methods.xSync = [](sqlite3_file* file, int) { return processOf(file).dead() ? SQLITE_IOERR_FSYNC : SQLITE_OK; };
+  methods.xSync = [](sqlite3_file* file, int) { return processOf(file).sync(); };
   methods.xFileSize = [](sqlite3_file* file, sqlite3_int64* size) {
     return real(file)->pMethods->xFileSize(real(file), size);
   };
@@ -54,7 +59,9 @@ sqlite3_io_methods ioMethods() {
     return real(file)->pMethods->xShmMap(real(file), page, size, extend, mapped);
   };
   methods.xShmLock = [](sqlite3_file* file, int offset, int count, int flags) {
-    return real(file)->pMethods->xShmLock(real(file), offset, count, flags);
+    const bool writes = offset == kWriterLock && flags == (SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE);
+    const int code = writes ? processOf(file).lockForWriting() : SQLITE_OK;
+    return code == SQLITE_OK ? real(file)->pMethods->xShmLock(real(file), offset, count, flags) : code;
   };
   methods.xShmBarrier = [](sqlite3_file* file) { real(file)->pMethods->xShmBarrier(real(file)); };
   methods.xShmUnmap = [](sqlite3_file* file, int removeIt) {
@@ -72,6 +79,7 @@ ProcessVfs::ProcessVfs(std::string name) : name_(std::move(name)), registered_{*
   vfs.szOsFile += static_cast<int>(sizeof(File));
   vfs.xOpen = &ProcessVfs::open;
   vfs.xDelete = &ProcessVfs::remove;
+  vfs.xSleep = [](sqlite3_vfs*, int microseconds) { return microseconds; };
   sqlite3_vfs_register(&vfs, 0);
 }
 
@@ -79,12 +87,39 @@ ProcessVfs::~ProcessVfs() {
   sqlite3_vfs_unregister(&registered_.vfs);
 }
 
-bool ProcessVfs::mayChange() noexcept {
+int ProcessVfs::change(int refusal) noexcept {
   if (writesLeft_) {
     dead_ = dead_ || *writesLeft_ == 0;
     *writesLeft_ -= *writesLeft_ == 0 ? 0U : 1U;
   }
-  return !dead_;
+  if (dead_ || fails(DiskFault::ioError)) {
+    return refusal;
+  }
+  return fails(DiskFault::full) ? SQLITE_FULL : SQLITE_OK;
+}
+
+int ProcessVfs::sync() noexcept {
+  return dead_ || fails(DiskFault::ioError) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+}
+
+int ProcessVfs::lockForWriting() noexcept {
+  return fails(DiskFault::busy) ? SQLITE_BUSY : SQLITE_OK;
+}
+
+bool ProcessVfs::fails(DiskFault fault) noexcept {
+  if (!failing_ || failing_->fault != fault) {
+    return false;
+  }
+  if (failing_->after > 0) {
+    --failing_->after;
+    return false;
+  }
+  if (failing_->count == 0) {
+    failing_.reset();
+    return false;
+  }
+  --failing_->count;
+  return true;
 }
 
 int ProcessVfs::open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* outFlags) {
@@ -105,8 +140,8 @@ int ProcessVfs::open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int
 }
 
 int ProcessVfs::remove(sqlite3_vfs* vfs, const char* path, int syncDirectory) {
-  if (!reinterpret_cast<Registered*>(vfs)->self->mayChange()) {
-    return SQLITE_IOERR_DELETE;
+  if (const int code = reinterpret_cast<Registered*>(vfs)->self->change(SQLITE_IOERR_DELETE); code != SQLITE_OK) {
+    return code;
   }
   sqlite3_vfs* const platform = sqlite3_vfs_find(nullptr);
   return platform->xDelete(platform, path, syncDirectory);

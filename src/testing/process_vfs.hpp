@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "ackbox/testing/simulation.hpp"
+
 namespace ackbox::testing {
 
 /// The platform's VFS as one process sees it, until the process dies: then nothing is read or written through it any
-/// more, while closing and the release of locks go on. Syncs are not passed on.
+/// more, while closing and the release of locks go on. Syncs are not passed on, and sleeping takes no time.
 ///
 /// Lifetime: registered while it lives; no connection may outlive it. Thread-safety: none.
 class ProcessVfs {
@@ -25,10 +27,24 @@ public:
   /// Dies instead of the write that comes `writes` from now.
   void dieAtWrite(std::uint64_t writes) noexcept { writesLeft_ = writes; }
 
-  /// Whether the next change of a file may happen.
-  [[nodiscard]] bool mayChange() noexcept;
+  /// Of the calls that may meet `fault`, `count` fail after the next `after` ones, while the process goes on.
+  void fail(DiskFault fault, std::uint64_t after, std::uint64_t count) noexcept { failing_ = {fault, after, count}; }
+  void mend() noexcept { failing_.reset(); }
+
+  /// Whether the next change of a file may happen: SQLITE_OK, or the code that it fails with, which is `refusal` unless
+  /// the disk is full.
+  [[nodiscard]] int change(int refusal) noexcept;
+  [[nodiscard]] int sync() noexcept;
+  [[nodiscard]] int lockForWriting() noexcept;
 
 private:
+  struct Failing {
+    DiskFault fault = DiskFault::ioError;
+    std::uint64_t after = 0;
+    std::uint64_t count = 0;
+  };
+  [[nodiscard]] bool fails(DiskFault fault) noexcept;
+
   // First, so that SQLite's pointer leads back to this object.
   struct Registered {
     sqlite3_vfs vfs;
@@ -41,6 +57,7 @@ private:
   Registered registered_;
   bool dead_ = false;
   std::optional<std::uint64_t> writesLeft_;
+  std::optional<Failing> failing_;
 };
 
 }  // namespace ackbox::testing

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <deque>
 #include <map>
 #include <optional>
@@ -11,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/arrivals.hpp"
+#include "protocol/inbound_port.hpp"
+#include "base/posted_executor.hpp"
 #include "testing/network.hpp"
 #include "testing/process_vfs.hpp"
 
@@ -24,6 +26,10 @@ std::string uniqueVfsName() {
   static std::atomic<std::uint64_t> last{0};
   return "ackbox-simulation-" + std::to_string(++last);
 }
+
+/// The three of a process that could go on: its store's transactions, a run of the manager's own, and its executor, on
+/// which requests arrive.
+enum class Turn : std::uint8_t { store, run, io };
 
 /// From one start to the next death.
 class Life final : public SimulatedProcess {
@@ -39,13 +45,18 @@ public:
     vfs_.die();
     agent_.reset();
     // Jobs hold their manager, which holds its jobs: each is told that it failed.
-    while (runStore()) {
+    while (runNext(Turn::store)) {
     }
     network_.died(address_);
     clock_->dropAlarms();
+    arrivals_.reset();
     io_.reset();
-    while (runStore()) {
-    }
+    do {
+      // What is let go of may post.
+      for (std::deque<Work> lost = std::exchange(*run_, {}); !lost.empty(); lost = std::exchange(*run_, {})) {
+        lost.clear();
+      }
+    } while (runNext(Turn::store));
   }
   Life(const Life&) = delete;
   Life& operator=(const Life&) = delete;
@@ -54,7 +65,9 @@ public:
     base.clock = clock_;
     base.random = random_;
     base.vfs = vfs_.name();
-    base.storeExecutor = [queue = store_](Work work) { queue->push_back(std::move(work)); };
+    base.storeExecutor = [store = store_, run = run_](Work work) {
+      (work.target<PostedWork>() != nullptr ? *run : *store).push_back(std::move(work));
+    };
     return base;
   }
   [[nodiscard]] boost::asio::any_io_executor executor() override { return io_->get_executor(); }
@@ -68,42 +81,53 @@ public:
   void hold(std::shared_ptr<void> agent) { agent_ = std::move(agent); }
   [[nodiscard]] ProcessVfs& vfs() { return vfs_; }
 
-  bool runStore() {
-    if (store_->empty()) {
+  bool runNext(Turn turn) {
+    if (turn == Turn::io) {
+      io_->restart();
+      return io_->poll_one() > 0;
+    }
+    std::deque<Work>& queue = turn == Turn::store ? *store_ : *run_;
+    if (queue.empty()) {
       return false;
     }
-    const Work work = std::move(store_->front());
-    store_->pop_front();
+    const Work work = std::move(queue.front());
+    queue.pop_front();
     work();
     return true;
-  }
-  bool runIo() {
-    io_->restart();
-    return io_->poll_one() > 0;
   }
 
   bool deliver(InboundRequest request, std::function<void(InboundResponse)> respond) {
     if (handler_ == nullptr) {
       return false;
     }
-    boost::asio::post(*io_, [this, given = std::move(request), call = std::move(respond)]() mutable {
-      handler_->asyncHandle(std::move(given), [this, answer = std::move(call)](InboundResponse response) {
-        if (!vfs_.dead()) {
-          answer(std::move(response));
-        }
-      });
-    });
+    arrivals_->add(std::move(request), std::move(respond));
     return true;
   }
 
 private:
+  void handle(InboundRequest&& request, Arrivals::Respond&& respond, bool isLone) {
+    protocol::InboundPort::of(*handler_).handle(
+        std::move(request),
+        [this, answer = std::move(respond)](InboundResponse response) {
+          if (!vfs_.dead()) {
+            answer(std::move(response));
+          }
+        },
+        isLone ? protocol::HandlerThread::caller : protocol::HandlerThread::store);
+  }
+
   Network& network_;
   const Address address_;
   const std::shared_ptr<VirtualClock> clock_;
   const std::shared_ptr<Random> random_;
   ProcessVfs vfs_;
   const std::shared_ptr<std::deque<Work>> store_ = std::make_shared<std::deque<Work>>();
+  const std::shared_ptr<std::deque<Work>> run_ = std::make_shared<std::deque<Work>>();
   std::unique_ptr<boost::asio::io_context> io_ = std::make_unique<boost::asio::io_context>(1);
+  std::optional<Arrivals> arrivals_{std::in_place, io_->get_executor(),
+                                    [this](InboundRequest&& request, Arrivals::Respond& respond, bool isLone) {
+                                      handle(std::move(request), std::move(respond), isLone);
+                                    }};
   InboundHandler* handler_ = nullptr;
   std::shared_ptr<void> agent_;
 };
@@ -156,6 +180,12 @@ public:
 
   void killAtWrite(std::string_view name, std::uint64_t writes) { alive(name).vfs().dieAtWrite(writes); }
 
+  void failDisk(std::string_view name, DiskFault fault, std::uint64_t after, std::uint64_t count) {
+    alive(name).vfs().fail(fault, after, count);
+  }
+
+  void mendDisk(std::string_view name) { alive(name).vfs().mend(); }
+
   [[nodiscard]] bool running(std::string_view name) { return find(name).life != nullptr; }
 
   [[nodiscard]] Life& alive(std::string_view name) {
@@ -194,19 +224,19 @@ private:
     return found->second;
   }
 
-  // Each living process has two who could go on, its store and its executor.
   bool runOne() {
     turns_.clear();
     for (auto& [name, process] : processes_) {
       if (process.life) {
-        turns_.emplace_back(&process, true);
-        turns_.emplace_back(&process, false);
+        for (const Turn turn : {Turn::store, Turn::run, Turn::io}) {
+          turns_.emplace_back(&process, turn);
+        }
       }
     }
     const std::size_t first = turns_.empty() ? 0 : random_->next() % turns_.size();
     for (std::size_t index = 0; index < turns_.size(); ++index) {
-      const auto& [process, store] = turns_[(first + index) % turns_.size()];
-      if (store ? process->life->runStore() : process->life->runIo()) {
+      const auto& [process, turn] = turns_[(first + index) % turns_.size()];
+      if (process->life->runNext(turn)) {
         bury(*process);
         return true;
       }
@@ -233,7 +263,7 @@ private:
   Network network_;
   // Before the network ends, as they tell it.
   std::map<std::string, Process, std::less<>> processes_;
-  std::vector<std::pair<Process*, bool>> turns_;
+  std::vector<std::pair<Process*, Turn>> turns_;
 };
 
 Simulation::Simulation(std::uint64_t seed) : body_(std::make_unique<Body>(seed)) {}
@@ -250,6 +280,12 @@ void Simulation::kill(std::string_view name) {
 }
 void Simulation::killAtWrite(std::string_view name, std::uint64_t writes) {
   body_->killAtWrite(name, writes);
+}
+void Simulation::failDisk(std::string_view name, DiskFault fault, std::uint64_t after, std::uint64_t count) {
+  body_->failDisk(name, fault, after, count);
+}
+void Simulation::mendDisk(std::string_view name) {
+  body_->mendDisk(name);
 }
 bool Simulation::running(std::string_view name) const {
   return body_->running(name);

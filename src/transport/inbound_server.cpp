@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/arrivals.hpp"
 #include "base/system_failure.hpp"
 #include "protocol/inbound_port.hpp"
 #include "protocol/wire.hpp"
@@ -108,44 +109,6 @@ private:
   std::uint64_t lastNumber_ = 0;
 };
 
-/// Gathers what comes in one turn of an executor of one thread: who comes alone need not go to the store's thread, and
-/// a crowd must, so that it shares commits and is read meanwhile.
-class Turn {
-public:
-  Turn(asio::any_io_executor executor, std::shared_ptr<Gate> gate)
-      : executor_(std::move(executor)), gate_(std::move(gate)) {}
-
-  // On the executor. What is gathered belongs to the posted work alone, and goes with it.
-  void add(InboundRequest&& request, RequestSink::Respond&& respond) {
-    std::shared_ptr<Requests> gathered = gathered_.lock();
-    if (!gathered) {
-      gathered = std::make_shared<Requests>();
-      gathered_ = gathered;
-      asio::post(executor_, [gate = gate_, gathered] { handle(*gate, *gathered); });
-    }
-    gathered->emplace_back(std::move(request), std::move(respond));
-  }
-
-private:
-  using Requests = std::vector<std::pair<InboundRequest, RequestSink::Respond>>;
-
-  static void handle(Gate& gate, Requests& requests) {
-    const HandlerThread thread = requests.size() == 1 ? HandlerThread::caller : HandlerThread::store;
-    for (auto& [request, respond] : requests) {
-      try {
-        gate.handle(std::move(request), respond, thread);
-      } catch (...) {
-        // Whatever it is, it must not reach the executor, which serves all the others.
-        respond(transport::handlerFailed());
-      }
-    }
-  }
-
-  const asio::any_io_executor executor_;
-  const std::shared_ptr<Gate> gate_;
-  std::weak_ptr<Requests> gathered_;
-};
-
 /// An executor and the one thread that runs it.
 class OwnThread {
 public:
@@ -186,10 +149,19 @@ class InboundServer::Body {
 public:
   Body(InboundHandler& handler, const InboundServerOptions& options)
       : ownThread_(std::in_place), gate_(std::make_shared<Gate>(InboundPort::of(handler), options.connectionsMax)) {
-    const auto turn = std::make_shared<Turn>(ownThread_->executor(), gate_);
+    const auto arrivals = std::make_shared<Arrivals>(
+        ownThread_->executor(),
+        [gate = gate_](InboundRequest&& request, RequestSink::Respond& respond, bool isLone) {
+          try {
+            gate->handle(std::move(request), respond, isLone ? HandlerThread::caller : HandlerThread::store);
+          } catch (...) {
+            // Whatever it is, it must not reach the executor, which serves all the others.
+            respond(transport::handlerFailed());
+          }
+        });
     listen(ownThread_->executor(), transport::Threads::one, InboundPort::of(handler), options,
-           [turn](InboundRequest request, RequestSink::Respond respond) {
-             turn->add(std::move(request), std::move(respond));
+           [arrivals](InboundRequest request, RequestSink::Respond respond) {
+             arrivals->add(std::move(request), std::move(respond));
            });
   }
 

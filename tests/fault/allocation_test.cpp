@@ -103,4 +103,9 @@ TEST_CASE("P1 P3 P4: whatever allocation of SQLite fails, a run goes on when mem
   tryAll(true, &FaultTrial::workWithRun);
 }
 
+TEST_CASE("P1 P3 P4: whatever allocation of SQLite fails, a run of the manager's own goes on when memory is back") {
+  tryAll(false, &FaultTrial::workStarted);
+  tryAll(true, &FaultTrial::workStarted);
+}
+
 }  // namespace ackbox::testing

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fault_trial.hpp"
+#include "store/writer.hpp"
 #include "support/scale.hpp"
 
 namespace ackbox::testing {
@@ -99,6 +100,7 @@ std::uint64_t tryOnce(const Fault& fault, std::uint64_t nth, Work work, Tried& t
 
 void tryAll(Work work) {
   Tried all;
+  const store::Writer::Totals before = store::Writer::totals();
   for (const Fault& fault : faults()) {
     Tried tried;
     tried.calls = tryOnce(fault, 0, work, tried);
@@ -114,6 +116,9 @@ void tryAll(Work work) {
   }
   MESSAGE("faults: " << all.trials << " trials over " << all.calls << " calls, " << all.failures << " errors reported");
   CHECK(all.failures > 0);
+  const std::uint64_t inCallers = store::Writer::totals().inCallers - before.inCallers;
+  MESSAGE("faults: " << inCallers << " commits in their callers' calls");
+  CHECK(inCallers > all.trials);
 }
 
 }  // namespace
@@ -124,6 +129,10 @@ TEST_CASE("P1 P3 P4 P5: whatever call below fails, single passes lose nothing an
 
 TEST_CASE("P1 P3 P4: whatever call below fails, a run goes on when the fault goes") {
   tryAll(&FaultTrial::workWithRun);
+}
+
+TEST_CASE("P1 P3 P4: whatever call below fails, a run of the manager's own goes on when the fault goes") {
+  tryAll(&FaultTrial::workStarted);
 }
 
 }  // namespace ackbox::testing

@@ -36,8 +36,10 @@ public:
   /// Opens, enqueues, delivers, takes frames in, redrives, discards, reads, verifies, closes and opens again: each step
   /// may fail, and the next is tried all the same.
   void work();
-  /// The same with a run that goes on by itself while the fault lasts.
+  /// The same with a run that goes on by itself while the fault lasts: on the caller's executor, and by `start`, where
+  /// what comes alone is committed where it comes.
   void workWithRun();
+  void workStarted();
   /// The fault is gone: the next enqueue must work, and everything that was accepted must be delivered.
   void recover();
 
@@ -54,6 +56,8 @@ private:
   void close();
   void enqueue(std::size_t count, const std::string& type);
   void takeIn();
+  void workInRun();
+  [[nodiscard]] bool isRunning();
   void pull();
   void readAll();
   /// Lets posted work run; as much of it as a healthy agent could ever need.

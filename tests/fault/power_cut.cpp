@@ -37,12 +37,13 @@ struct Cut {
 /// Opens one pair of images, lets the agents finish, and holds what came of it against what was said until `moment`.
 class Judge {
 public:
-  Judge(const TempDir& folder, const std::vector<Said>& said, std::size_t moment, Durability durability)
-      : folder_(folder), said_(said), moment_(moment), durability_(durability) {}
+  Judge(const TempDir& folder, const std::vector<Said>& said, std::size_t moment, const RunOptions& options)
+      : folder_(folder), said_(said), moment_(moment), options_(options) {}
 
   std::vector<std::string> judge(const Images& images, const std::shared_ptr<DiskRecord>& record) {
     try {
-      TwoAgents agents(folder_, durability_, images, record);
+      TwoAgents agents(folder_, options_.durability, images, record);
+      agents.started = options_.started;
       for (const Side side : kSides) {
         agents.open(side);
         verify(agents, side);
@@ -139,7 +140,7 @@ private:
   const TempDir& folder_;
   const std::vector<Said>& said_;
   const std::size_t moment_;
-  const Durability durability_;
+  const RunOptions& options_;
   std::vector<std::string> violations_;
 };
 
@@ -226,7 +227,7 @@ private:
   void judge(const Cut& cut, const Images& images, const std::shared_ptr<DiskRecord>& record,
              const std::string& where) {
     ++report_.opened;
-    const auto violations = judgeImages(folder_, options_.durability, run_.said, cut.moment, images, record);
+    const auto violations = judgeImages(folder_, options_, run_.said, cut.moment, images, record);
     report_.broken += violations.empty() ? 0U : 1U;
     for (const std::string& violation : violations) {
       if (report_.violations.size() < kViolationsKept) {
@@ -244,10 +245,10 @@ private:
 
 }  // namespace
 
-std::vector<std::string> judgeImages(const TempDir& folder, Durability durability, const std::vector<Said>& said,
+std::vector<std::string> judgeImages(const TempDir& folder, const RunOptions& options, const std::vector<Said>& said,
                                      std::size_t moment, const Images& images,
                                      const std::shared_ptr<DiskRecord>& record) {
-  return Judge(folder, said, moment, durability).judge(images, record);
+  return Judge(folder, said, moment, options).judge(images, record);
 }
 
 CutReport cutPower(const TempDir& folder, const RunOptions& options, const RecordedRun& run, std::uint64_t budget) {

@@ -42,6 +42,8 @@ struct RunOptions {
   std::size_t steps = 60;
   Durability durability = Durability::powerCut;
   bool ignoresSyncs = false;
+  /// Both agents deliver by runs of their own, see `TwoAgents`.
+  bool started = false;
 };
 
 /// Enqueues, batches, deliveries, rejections, lost answers, redrives, discards, restarts, in an order
@@ -53,7 +55,7 @@ using Images = std::array<DiskFiles, 2>;
 
 /// Opens both agents on `images`, lets them finish, and holds what came of it against what was said until `moment`.
 /// Returns how a promise was broken; nothing when all hold. The recovery is written to `record`, if any.
-[[nodiscard]] std::vector<std::string> judgeImages(const TempDir& folder, Durability durability,
+[[nodiscard]] std::vector<std::string> judgeImages(const TempDir& folder, const RunOptions& options,
                                                    const std::vector<Said>& said, std::size_t moment,
                                                    const Images& images,
                                                    const std::shared_ptr<DiskRecord>& record = {});

@@ -27,6 +27,7 @@ public:
     }
     constexpr std::array<std::uint32_t, 3> kCheckpointPages{12, 60, 4000};
     agents_.checkpointPages = kCheckpointPages[below(kCheckpointPages.size())];
+    agents_.started = options.started;
   }
 
   void perform(std::size_t steps) {
@@ -50,9 +51,9 @@ private:
     } else if (dice < 7) {
       say(2 + below(4));
     } else if (dice < 13) {
-      agents_.manager(alice).drainOnce();
+      agents_.deliver(alice);
     } else if (dice < 15) {
-      agents_.manager(bob).drainOnce();
+      agents_.deliver(bob);
     } else if (dice < 16) {
       redriveOrDiscard();
     } else if (dice < 17) {
@@ -95,6 +96,10 @@ private:
 
   // By hand, without a word to Bob: some are given up, the others put back.
   void pull() {
+    // Not beside a run.
+    if (agents_.started) {
+      return;
+    }
     OutboxManager& manager = agents_.manager(alice);
     for (const Claim& claim : PullConsumer(manager).claim(3)) {
       static_cast<void>(claim.frame.type == "reject" ? PullConsumer(manager).settle(claim, Outcome::term)
@@ -111,7 +116,7 @@ private:
     if (below(2) == 0) {
       agents_.merciful = below(2) == 0;
       static_cast<void>(OutboxOperator(agents_.manager(alice)).retry(id));
-      agents_.manager(alice).drainOnce();
+      agents_.deliver(alice);
       agents_.merciful = false;
       return;
     }

@@ -20,6 +20,8 @@ namespace {
 
 // More rounds of delivery than any run here needs.
 constexpr int kHealingRoundsMax = 40;
+// More turns than two healthy machines need at one instant.
+constexpr int kTurnsMax = 10'000;
 
 SendReport lost() {
   SendReport report;
@@ -44,13 +46,19 @@ public:
     const protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
     InboundRequest arriving{encoded.contentType, encoded.body, encoded.webhookId};
     arriving.certificateAgents = {request.agent};
-    machine.inbound->asyncHandle(std::move(arriving), [sent = std::move(request), delivery,
-                                                       handler = std::move(handler),
-                                                       loses = agents_.losesAnswers](const InboundResponse& response) {
-      handler(loses ? lost()
-                    : protocol::readAnswer(sent, delivery, response.status, response.contentType, "", response.body));
-    });
-    agents_.turn(to_);
+    machine.inbound->asyncHandle(
+        std::move(arriving),
+        [sent = std::move(request), delivery, handler = std::move(handler),
+         loses = agents_.losesAnswers](const InboundResponse& response) {
+          handler(loses
+                      ? lost()
+                      : protocol::readAnswer(sent, delivery, response.status, response.contentType, "", response.body));
+        },
+        HandlerThread::caller);
+    // A pass waits for nothing but this; a run goes on meanwhile.
+    if (!agents_.started) {
+      agents_.turn(to_);
+    }
   }
 
 private:
@@ -104,19 +112,43 @@ void TwoAgents::open(Side side) {
         return take(side, frame, transaction);
       },
       inboundOptions(side));
+  if (started) {
+    machine.manager->start();
+  }
 }
 
 void TwoAgents::close(Side side) {
   // What waits there may hold on to them.
   machines_[side].inbound.reset();
   turn(side);
+  if (started && machines_[side].manager) {
+    machines_[side].manager->stop();
+    turnBoth();
+  }
   machines_[side].manager.reset();
   turn(side);
 }
 
-void TwoAgents::turn(Side side) {
+bool TwoAgents::turn(Side side) {
   machines_[side].context.restart();
-  machines_[side].context.poll();
+  return machines_[side].context.poll() > 0;
+}
+
+void TwoAgents::turnBoth() {
+  for (int turns = 0; turns < kTurnsMax; ++turns) {
+    const bool any = turn(alice);
+    if (!turn(bob) && !any) {
+      return;
+    }
+  }
+}
+
+void TwoAgents::deliver(Side side) {
+  if (started) {
+    turnBoth();
+  } else {
+    manager(side).drainOnce();
+  }
 }
 
 InboundOptions TwoAgents::inboundOptions(Side side) {
@@ -173,7 +205,7 @@ bool TwoAgents::heal() {
     for (const Side side : kSides) {
       turn(side);
       OutboxOperator(manager(side)).retryFailed({});
-      manager(side).drainOnce();
+      deliver(side);
     }
     for (const Side side : kSides) {
       const Stats stats = manager(side).getStats();

@@ -44,6 +44,8 @@ public:
   [[nodiscard]] MemoryDisk& disk(Side side) { return *machines_[side].disk; }
   [[nodiscard]] static std::string path(const TempDir& folder, Side side);
 
+  /// Lets that side deliver what is due: in one pass, or by its run.
+  void deliver(Side side);
   /// Lets both deliver until nothing is left, dead letters included. False if it does not come to that.
   [[nodiscard]] bool heal();
 
@@ -62,6 +64,8 @@ public:
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   /// See `OutboxOptions`. So small that a short run checkpoints at nearly every commit. Set before `open`.
   std::uint32_t checkpointPages = 12;
+  /// Each delivers by a run that `OutboxManager::start` starts, and not by single passes. Set before `open`.
+  bool started = false;
   bool busy = false;
   bool merciful = false;
   /// The answers get lost on the wire.
@@ -81,8 +85,10 @@ private:
   HandlerResult effect(Side side, const InboundFrame& frame, InboundTransaction& transaction) const;
   [[nodiscard]] OutboxOptions options(Side side);
   [[nodiscard]] InboundOptions inboundOptions(Side side);
-  /// Runs what waits on that machine.
-  void turn(Side side);
+  /// Runs what waits on that machine. True if anything did.
+  bool turn(Side side);
+  /// Runs what waits on either, until nothing does.
+  void turnBoth();
 
   const TempDir& folder_;
   const Durability durability_;

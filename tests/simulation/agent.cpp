@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
@@ -22,7 +23,11 @@ Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, co
     puller_.emplace(process_, common_, place_, manager_, std::move(sender));
   } else {
     manager_.setSender(std::move(sender));
-    manager_.runThen(process_.executor(), [](const std::error_code&) {});
+    if (drawChance(process_.random(), common_.swarm.started)) {
+      manager_.start();
+    } else {
+      manager_.runThen(process_.executor(), [](const std::error_code&) {});
+    }
   }
 }
 
@@ -139,7 +144,7 @@ void Agent::failed(const FailedEvent& event) {
 }
 
 void Agent::say(const std::string& name, std::uint32_t attempt) {
-  const Entry& entry = common_.ledger.entries.at(name);
+  Entry& entry = common_.ledger.entries.at(name);
   const Wishes& wishes = common_.swarm.wishes;
   Random& random = common_.simulation.random();
   Frame frame;
@@ -158,19 +163,31 @@ void Agent::say(const std::string& name, std::uint32_t attempt) {
   if (wishes.priorities) {
     frame.priority = static_cast<std::uint8_t>(drawBelow(random, kPriorityMax + 1));
   }
-  const bool waits = wishes.waiting && !entry.notBefore && drawChance(random, 0.5);
-  manager_.enqueueThen(frame, waits ? WhenFull::wait : WhenFull::refuse,
-                       [&ledger = common_.ledger, &simulation = common_.simulation, name](
-                           const std::error_code& error, const EnqueueReceipt& receipt) {
-                         if (!error && receipt.accepted()) {
-                           Entry& said = ledger.entries[name];
-                           said.confirmed = true;
-                           said.confirmedAt = simulation.now();
-                           said.sequence = std::max(said.sequence, receipt.sequence);
-                         } else if (!error && receipt.status != EnqueueStatus::queueFull) {
-                           ledger.violated("P3", name + " was refused: " + receipt.detail);
-                         }
-                       });
+  const auto told = [&ledger = common_.ledger, &simulation = common_.simulation, name](const std::error_code& error,
+                                                                                       const EnqueueReceipt& receipt) {
+    if (!error && receipt.accepted()) {
+      ledger.confirm(name, receipt.sequence, simulation.now());
+    } else if (!error && receipt.status != EnqueueStatus::queueFull) {
+      ledger.violated("P3", name + " was refused: " + receipt.detail);
+    } else if (error == Errc::wouldDeadlock) {
+      ledger.violated("liveness", name + " could not be stored: " + error.message());
+    }
+  };
+  const bool blocks = drawChance(random, wishes.blocking);
+  const bool waits = !blocks && wishes.waiting && !entry.notBefore && drawChance(random, 0.5);
+  if (attempt == 0 && !waits) {
+    entry.saidBy = place_.process;
+    entry.call = ++common_.ledger.calls;
+  }
+  if (blocks) {
+    try {
+      told({}, manager_.enqueue(frame));
+    } catch (const Error& error) {
+      told(error.code(), {});
+    }
+    return;
+  }
+  manager_.enqueueThen(frame, waits ? WhenFull::wait : WhenFull::refuse, told);
 }
 
 }  // namespace ackbox::simulation

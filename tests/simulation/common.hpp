@@ -25,6 +25,8 @@ struct Common {
   std::map<std::string, std::uint32_t> lost;
   /// Agents that were told that a peer knows another file than theirs.
   std::set<std::string> disowned;
+  /// What was said apart from a handler's transaction, so far.
+  std::uint64_t asides = 0;
   /// Handlers behave from now on.
   bool healed = false;
   /// The deliberate defect: effects are kept in memory and written after the ACK has left.

@@ -28,7 +28,7 @@ void write(SQLite::Database& database, const std::string& id, const std::string&
 }  // namespace
 
 Inbox::Inbox(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager, bool listens)
-    : process_(process), common_(common), place_(std::move(place)) {
+    : process_(process), common_(common), place_(std::move(place)), manager_(manager) {
   handler_.emplace(
       manager,
       [this](const InboundFrame& frame, InboundTransaction& transaction) { return handle(frame, transaction); },
@@ -70,6 +70,9 @@ HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& trans
     common_.ledger.violated("P11", frame.id + " for " + entry.to + " reached " + place_.agent);
   }
   mayDie();
+  if (!common_.healed && drawChance(random, handling.asides)) {
+    sayAside(agentOfUri(frame.source));
+  }
   if (!common_.healed && drawChance(random, handling.notNow)) {
     ++entry.refusals;
     return HandlerResult::notNow("busy");
@@ -126,6 +129,25 @@ bool Inbox::reply(const InboundFrame& frame, InboundTransaction& transaction, co
   said.to = reply.peer;
   said.session = reply.session;
   return transaction.enqueue(reply).accepted();
+}
+
+// While the handler's own commit is under way, so that it can only be stored by another one.
+void Inbox::sayAside(const std::string& to) {
+  Frame aside;
+  aside.peer = to;
+  aside.session = "asides";
+  aside.type = "sim.aside";
+  aside.id = "as" + std::to_string(++common_.asides);
+  Entry& said = common_.ledger.entries[aside.id];
+  said.from = place_.agent;
+  said.to = to;
+  said.session = aside.session;
+  manager_.enqueueThen(aside, [&ledger = common_.ledger, &simulation = common_.simulation, name = aside.id](
+                                  const std::error_code& error, const EnqueueReceipt& receipt) {
+    if (!error && receipt.accepted()) {
+      ledger.confirm(name, receipt.sequence, simulation.now());
+    }
+  });
 }
 
 void Inbox::think(DeferredFrame frame) {

@@ -37,6 +37,7 @@ private:
   HandlerResult handle(const InboundFrame& frame, InboundTransaction& transaction);
   HandlerResult work(const InboundFrame& frame, InboundTransaction& transaction);
   [[nodiscard]] bool reply(const InboundFrame& frame, InboundTransaction& transaction, const std::string& id);
+  void sayAside(const std::string& to);
   void think(DeferredFrame frame);
   void thinkOn(std::uint64_t thought);
   void mayDie();
@@ -45,6 +46,7 @@ private:
   testing::SimulatedProcess& process_;
   Common& common_;
   const Place place_;
+  OutboxManager& manager_;
   std::uint64_t lastThought_ = 0;
   // What it thinks about may outlive the handler.
   std::map<std::uint64_t, Thought> thoughts_;

@@ -3,6 +3,8 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "ackbox/dead_letters.hpp"
@@ -77,6 +79,7 @@ void Judge::compare() {
   for (const auto& [name, entry] : ledger_.entries) {
     compareOne(name, entry);
   }
+  compareCalls();
   for (const auto& [reply, count] : replies_) {
     const Entry& entry = ledger_.entries[reply];
     if (count > 1) {
@@ -84,6 +87,31 @@ void Judge::compare() {
     }
     if (counts_[reply] == 0 && !dead_.contains(reply) && !entry.discarded) {
       ledger_.violated("P5", reply + " from " + entry.from + " to " + entry.to + " was said by an effect and is lost");
+    }
+  }
+}
+
+// Whatever way each of them took to the file, one process's calls are stored in their order.
+void Judge::compareCalls() {
+  // A file that went back counts anew.
+  if (ledger_.hasAccidents) {
+    return;
+  }
+  std::map<std::tuple<std::string, std::string, std::string>, std::map<std::uint64_t, const std::string*>> calls;
+  for (const auto& [name, entry] : ledger_.entries) {
+    if (entry.call != 0 && entry.storedAs != 0) {
+      calls[{entry.saidBy, entry.to, entry.session}][entry.call] = &name;
+    }
+  }
+  for (const auto& [lane, ofLane] : calls) {
+    std::uint64_t before = 0;
+    for (const auto& [call, name] : ofLane) {
+      const std::uint64_t stored = ledger_.entries.at(*name).storedAs;
+      if (stored <= before) {
+        ledger_.violated("P4", *name + " was stored as " + std::to_string(stored) +
+                                   " after a call that was stored as " + std::to_string(before));
+      }
+      before = stored;
     }
   }
 }

@@ -31,6 +31,7 @@ public:
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
 
 private:
+  void compareCalls();
   void compareOne(const std::string& name, const Entry& entry);
   [[nodiscard]] bool isSuperseded(const std::string& name, const Entry& entry);
   [[nodiscard]] bool hasEnded(const std::string& name, const Entry& entry);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -27,6 +28,11 @@ struct Entry {
   /// The enqueue returned: it must not be lost any more.
   bool confirmed = false;
   std::uint64_t sequence = 0;
+  /// The process that said it and the how manieth call that was, 0 if other calls may overtake it; and the sequence
+  /// that the call returned.
+  std::string saidBy;
+  std::uint64_t call = 0;
+  std::uint64_t storedAs = 0;
   /// A handler refused it for good, so it may end as a dead letter.
   bool rejected = false;
   /// How often a handler said "not now", or threw: at most so often it may have been charged.
@@ -67,6 +73,7 @@ struct Entry {
 struct Ledger {
   /// By name, see `nameOf`.
   std::map<std::string, Entry> entries;
+  std::uint64_t calls = 0;
   /// Files were put back or lost.
   bool hasAccidents = false;
   /// Broken promises, as sentences.
@@ -76,6 +83,14 @@ struct Ledger {
   [[nodiscard]] Entry* find(std::string_view messageId) {
     const auto found = entries.find(nameOf(messageId));
     return found == entries.end() ? nullptr : &found->second;
+  }
+  /// Its enqueue returned.
+  void confirm(const std::string& name, std::uint64_t sequence, std::chrono::nanoseconds now) {
+    Entry& said = entries[name];
+    said.confirmed = true;
+    said.confirmedAt = now;
+    said.sequence = std::max(said.sequence, sequence);
+    said.storedAs = said.storedAs == 0 ? sequence : said.storedAs;
   }
   void violated(const std::string& promise, const std::string& what) { violations.push_back(promise + ": " + what); }
 };

@@ -34,7 +34,11 @@ struct Totals {
   std::uint64_t deadLetters = 0;
   std::uint64_t kills = 0;
   std::uint64_t accidents = 0;
+  std::uint64_t diskFaults = 0;
   std::uint64_t requests = 0;
+  std::uint64_t inlineCommits = 0;
+  std::uint64_t queuedCommits = 0;
+  std::uint64_t sharedCommits = 0;
   std::uint64_t broken = 0;
   double virtualHours = 0;
 };
@@ -48,7 +52,8 @@ void judgeWorld(const WorldOptions& options, bool verbose, bool twice, Totals& t
   WorldReport report = runWorld(options);
   if (twice) {
     const WorldReport again = runWorld(options);
-    if (again.digest != report.digest || again.steps != report.steps || again.requests != report.requests) {
+    if (again.digest != report.digest || again.steps != report.steps || again.requests != report.requests ||
+        again.inlineCommits != report.inlineCommits || again.queuedCommits != report.queuedCommits) {
       report.violations.push_back("determinism: the same seed went another way");
     }
   }
@@ -58,16 +63,22 @@ void judgeWorld(const WorldOptions& options, bool verbose, bool twice, Totals& t
   totals.deadLetters += report.deadLetters;
   totals.kills += report.kills;
   totals.accidents += report.accidents;
+  totals.diskFaults += report.diskFaults;
   totals.requests += report.requests;
+  totals.inlineCommits += report.inlineCommits;
+  totals.queuedCommits += report.queuedCommits;
+  totals.sharedCommits += report.sharedCommits;
   totals.virtualHours += report.seconds / 3'600;
   if (verbose) {
     std::printf(
         "  %s\n  %llu messages, %llu effects, %llu dead letters, %llu kills, %llu requests, %llu steps, %.1f s, "
-        "digest %016llx\n",
+        "%llu inline and %llu queued commits, digest %016llx\n",
         report.swarm.c_str(), static_cast<unsigned long long>(report.messages),
         static_cast<unsigned long long>(report.effects), static_cast<unsigned long long>(report.deadLetters),
         static_cast<unsigned long long>(report.kills), static_cast<unsigned long long>(report.requests),
-        static_cast<unsigned long long>(report.steps), report.seconds, static_cast<unsigned long long>(report.digest));
+        static_cast<unsigned long long>(report.steps), report.seconds,
+        static_cast<unsigned long long>(report.inlineCommits), static_cast<unsigned long long>(report.queuedCommits),
+        static_cast<unsigned long long>(report.digest));
   }
   if (!report.violations.empty()) {
     ++totals.broken;
@@ -129,13 +140,22 @@ int main(int argc, char** argv) {
   }
   const double took = elapsed();
   std::printf(
-      "%llu worlds, %llu messages, %llu effects, %llu dead letters, %llu kills, %llu file accidents, %llu requests, "
-      "%.1f virtual hours "
-      "in %.1f s (%.0f messages a second): %llu broken\n",
+      "%llu worlds, %llu messages, %llu effects, %llu dead letters, %llu kills, %llu file accidents, %llu disk "
+      "faults, %llu requests, %.1f virtual hours in %.1f s (%.0f messages a second): %llu broken\n",
       static_cast<unsigned long long>(totals.worlds), static_cast<unsigned long long>(totals.messages),
       static_cast<unsigned long long>(totals.effects), static_cast<unsigned long long>(totals.deadLetters),
       static_cast<unsigned long long>(totals.kills), static_cast<unsigned long long>(totals.accidents),
-      static_cast<unsigned long long>(totals.requests), totals.virtualHours, took,
-      static_cast<double>(totals.messages) / took, static_cast<unsigned long long>(totals.broken));
-  return totals.broken == 0 ? 0 : 1;
+      static_cast<unsigned long long>(totals.diskFaults), static_cast<unsigned long long>(totals.requests),
+      totals.virtualHours, took, static_cast<double>(totals.messages) / took,
+      static_cast<unsigned long long>(totals.broken));
+  std::printf("%llu commits in their callers' calls, %llu of what was queued, of which %llu were shared\n",
+              static_cast<unsigned long long>(totals.inlineCommits),
+              static_cast<unsigned long long>(totals.queuedCommits),
+              static_cast<unsigned long long>(totals.sharedCommits));
+  // A single world may do without; a campaign that does has not run what it is there for.
+  const bool proves = seed != 0 || (totals.inlineCommits > 0 && totals.sharedCommits > 0);
+  if (!proves) {
+    std::printf("no commit was made in its caller's call, or none was shared: these worlds prove nothing about them\n");
+  }
+  return totals.broken == 0 && proves ? 0 : 1;
 }

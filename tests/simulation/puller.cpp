@@ -25,12 +25,13 @@ void Puller::arm() {
 }
 
 void Puller::glance() {
+  settleAgain();
   try {
     for (const Claim& claim : PullConsumer(manager_).claim(1 + drawBelow(process_.random(), 20))) {
       send(claim);
     }
   } catch (const std::exception&) {
-    // Its disk has died under it, and its process is about to.
+    // Its disk has died under it, and its process is about to, or it fails for a while.
   }
   arm();
 }
@@ -61,7 +62,14 @@ void Puller::settle(const Claim& claim, const SendReport& report) {
       (void)PullConsumer(manager_).release(claim, report.error.empty() ? "no answer" : report.error);
     }
   } catch (const std::exception&) {
-    // As above: what is claimed goes back with its owner's death.
+    // If the process dies, what is claimed goes back with it.
+    unsettled_.emplace_back(claim, report);
+  }
+}
+
+void Puller::settleAgain() {
+  for (const auto& [claim, report] : std::exchange(unsettled_, {})) {
+    settle(claim, report);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/pull.hpp"
@@ -20,6 +22,7 @@ private:
   void glance();
   void send(const Claim& claim);
   void settle(const Claim& claim, const SendReport& report);
+  void settleAgain();
   void arm();
 
   testing::SimulatedProcess& process_;
@@ -28,6 +31,8 @@ private:
   OutboxManager& manager_;
   const std::shared_ptr<Sender> sender_;
   const std::unique_ptr<Alarm> alarm_;
+  // What the file could not take, by what it was to be told.
+  std::vector<std::pair<Claim, SendReport>> unsettled_;
   // Whoever outlives this object sees that it has gone.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -53,6 +53,7 @@ Wishes drawWishes(Random& random) {
   wishes.repeated = drawFault(random, 0.3);
   wishes.priorities = drawChance(random, 0.5);
   wishes.waiting = drawChance(random, 0.5);
+  wishes.blocking = drawOf(random, std::array{0.0, 0.3, 1.0});
   return wishes;
 }
 
@@ -63,6 +64,7 @@ Handling drawHandling(Random& random) {
   handling.rejected = drawFault(random, 0.05);
   handling.suicide = drawFault(random, 0.01);
   handling.replies = drawFault(random, 0.5);
+  handling.asides = drawFault(random, 0.2);
   handling.deferred = drawFault(random, 0.3);
   handling.forgotten = drawFault(random, 0.1);
   handling.thinksOn = drawFault(random, 0.5);
@@ -98,6 +100,7 @@ void drawAccidents(Random& random, Swarm& swarm) {
   swarm.sessions = drawOf(random, std::array{1U, 5U, 21U, 40U});
   swarm.pulls = false;
   swarm.handling.replies = 0;
+  swarm.handling.asides = 0;
   swarm.wishes.repeated = 0;
   swarm.outbox.peerReset = drawChance(random, 0.5) ? PeerResetPolicy::resend : PeerResetPolicy::proceed;
   if (swarm.outbox.peerReset == PeerResetPolicy::resend) {
@@ -117,6 +120,8 @@ Swarm drawSwarm(Random& random, bool accidents) {
   swarm.sessions = drawOf<std::uint32_t>(random, std::array<std::uint32_t, 4>{1, 3, 10, 40});
   swarm.shared = drawChance(random, 0.3);
   swarm.pulls = drawChance(random, 0.3);
+  swarm.pace = drawOf(random, std::array{Pace::lone, Pace::crowd, Pace::changing});
+  swarm.started = drawOf(random, std::array{0.0, 0.5, 1.0, 1.0});
   swarm.decided = drawFault(random, 0.5);
   swarm.network.refused = drawFault(random, 0.2);
   swarm.network.requestLost = drawFault(random, 0.1);
@@ -132,6 +137,7 @@ Swarm drawSwarm(Random& random, bool accidents) {
   swarm.partitions = drawEvery(random, milliseconds(1'000), milliseconds(15'000));
   swarm.clockFaults = drawEvery(random, milliseconds(1'000), milliseconds(15'000));
   swarm.operators = drawEvery(random, milliseconds(500), milliseconds(10'000));
+  swarm.diskFaults = drawEvery(random, milliseconds(200), milliseconds(10'000));
   swarm.wishes = drawWishes(random);
   swarm.handling = drawHandling(random);
   swarm.rateLimit.frames = drawOf(random, std::array{0U, 0U, 100U});
@@ -145,16 +151,19 @@ Swarm drawSwarm(Random& random, bool accidents) {
 std::string Swarm::describe() const {
   std::ostringstream text;
   text << agents << " agents, " << sessions << " sessions" << (shared ? ", a shared file" : "")
-       << (pulls ? ", one pulls" : "") << "; network refused " << network.refused << ", lost " << network.requestLost
-       << ", cut before " << network.cutBefore << ", cut after " << network.cutAfter << ", answer lost "
-       << network.answerLost << ", duplicated " << network.duplicated << ", overloaded " << network.overloaded
-       << ", captured " << network.captured << ", misdirected " << network.misdirected << ", delay up to "
-       << network.delayMax.count() << " ms; kills every " << kills.count() << " ms, partitions " << partitions.count()
-       << ", clock faults " << clockFaults.count() << ", operators " << operators.count() << ", file accidents "
-       << fileAccidents.count() << (outbox.peerReset == PeerResetPolicy::resend ? ", resend" : ", proceed")
-       << "; handlers not now " << handling.notNow << ", throw " << handling.thrown << ", reject " << handling.rejected
-       << ", die " << handling.suicide << ", reply " << handling.replies << ", defer " << handling.deferred
-       << ", forget " << handling.forgotten << ", think on " << handling.thinksOn << " up to "
+       << (pulls ? ", one pulls" : "") << ", "
+       << (pace == Pace::lone ? "lone messages" : (pace == Pace::crowd ? "crowds" : "lone messages and crowds"))
+       << ", started " << started << ", blocking " << wishes.blocking << "; network refused " << network.refused
+       << ", lost " << network.requestLost << ", cut before " << network.cutBefore << ", cut after " << network.cutAfter
+       << ", answer lost " << network.answerLost << ", duplicated " << network.duplicated << ", overloaded "
+       << network.overloaded << ", captured " << network.captured << ", misdirected " << network.misdirected
+       << ", delay up to " << network.delayMax.count() << " ms; kills every " << kills.count() << " ms, partitions "
+       << partitions.count() << ", clock faults " << clockFaults.count() << ", operators " << operators.count()
+       << ", disk faults " << diskFaults.count() << ", file accidents " << fileAccidents.count()
+       << (outbox.peerReset == PeerResetPolicy::resend ? ", resend" : ", proceed") << "; handlers not now "
+       << handling.notNow << ", throw " << handling.thrown << ", reject " << handling.rejected << ", die "
+       << handling.suicide << ", reply " << handling.replies << ", aside " << handling.asides << ", defer "
+       << handling.deferred << ", forget " << handling.forgotten << ", think on " << handling.thinksOn << " up to "
        << handling.thinkMax.count() << " of " << handling.thinkTimeout.count() << " ms; unordered " << wishes.unordered
        << ", supersede " << wishes.superseding << ", delay " << wishes.delayed << ", expire " << wishes.expiring
        << ", repeat " << wishes.repeated << "; batch " << outbox.batchFrames << " frames, " << outbox.batchBytes

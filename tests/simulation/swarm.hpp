@@ -27,7 +27,13 @@ struct Wishes {
   bool priorities = false;
   /// Whether enqueues wait for room.
   bool waiting = false;
+  /// By a call that returns when the message is stored.
+  double blocking = 0;
 };
+
+/// How messages are said: each alone, with pauses between, so that its commits are its own; many at once, so that they
+/// share them; or now so and now so.
+enum class Pace : std::uint8_t { lone, crowd, changing };
 
 /// Of each call of a handler.
 struct Handling {
@@ -36,6 +42,8 @@ struct Handling {
   double rejected = 0;
   double suicide = 0;
   double replies = 0;
+  /// Says something apart from its transaction, which another one stores.
+  double asides = 0;
   double deferred = 0;
   /// Of each run of a deferred handler: ends without an answer; goes on thinking; does not heed its deadline.
   double forgotten = 0;
@@ -54,6 +62,9 @@ struct Swarm {
   bool shared = false;
   /// The last agent delivers by `claim` and `settle` instead of a run.
   bool pulls = false;
+  Pace pace = Pace::crowd;
+  /// Of each life of a process: its run is the manager's own, by `start`.
+  double started = 0;
   /// Of each failure that an outbox's failure function is asked of: decided by it. 0: there is none.
   double decided = 0;
   testing::NetworkFaults network;
@@ -62,6 +73,8 @@ struct Swarm {
   std::chrono::milliseconds partitions{0};
   std::chrono::milliseconds clockFaults{0};
   std::chrono::milliseconds operators{0};
+  /// Of a disk that fails for a while under a process that goes on.
+  std::chrono::milliseconds diskFaults{0};
   /// Of an agent's file: copied, put back to the copy, lost.
   std::chrono::milliseconds fileAccidents{0};
   Wishes wishes;

@@ -1,5 +1,6 @@
 #include "simulation/world.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -22,6 +23,7 @@
 #include "simulation/operators.hpp"
 #include "simulation/swarm.hpp"
 #include "simulation/watch.hpp"
+#include "store/writer.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ackbox::simulation {
@@ -42,7 +44,7 @@ public:
         simulation_(options.seed),
         swarm_(drawSwarm(simulation_.random(), options.accidents)),
         watch_(ledger_, simulation_, swarm_.clockFaults.count() == 0),
-        common_{swarm_, ledger_, simulation_, watch_, {}, {}, {}, {}, false, options.canary},
+        common_{swarm_, ledger_, simulation_, watch_, {}, {}, {}, {}, 0, false, options.canary},
         operators_(common_) {
     for (std::uint32_t index = 0; index < swarm_.agents; ++index) {
       common_.names.push_back("agent" + std::to_string(index));
@@ -57,6 +59,7 @@ public:
   }
 
   WorldReport run() {
+    const store::Writer::Totals before = store::Writer::totals();
     simulation_.network().setFaults(swarm_.network);
     faultPhase();
     heal();
@@ -66,6 +69,10 @@ public:
     report_.messages = ledger_.entries.size();
     report_.requests = simulation_.network().requests();
     report_.seconds = std::chrono::duration<double>(simulation_.now()).count();
+    const store::Writer::Totals after = store::Writer::totals();
+    report_.inlineCommits = after.inCallers - before.inCallers;
+    report_.queuedCommits = after.queued - before.queued;
+    report_.sharedCommits = after.shared - before.shared;
     report_.violations = ledger_.violations;
     return report_;
   }
@@ -121,6 +128,9 @@ private:
       if (due(swarm_.operators, slice)) {
         operate();
       }
+      if (due(swarm_.diskFaults, slice)) {
+        failDisk();
+      }
       if (due(swarm_.fileAccidents, slice)) {
         harmFile();
       }
@@ -145,17 +155,23 @@ private:
     }
   }
 
-  // In bursts, as agents do.
+  // A crowd for some seconds, then lone messages for some.
+  [[nodiscard]] bool speaksAlone() const {
+    const auto since = std::chrono::duration_cast<std::chrono::seconds>(simulation_.now()).count();
+    return swarm_.pace == Pace::lone || (swarm_.pace == Pace::changing && since / 4 % 2 == 1);
+  }
+
+  // In bursts, as agents do, or one thing at a time.
   void speak() {
     const std::string& process = anyOf(processes_);
     if (!simulation_.running(process)) {
       return;
     }
     repeat(process);
-    if (said_ >= options_.messages || !drawChance(simulation_.random(), 0.2)) {
-      return;
+    const bool alone = speaksAlone();
+    if (said_ < options_.messages && drawChance(simulation_.random(), alone ? 0.5 : 0.2)) {
+      sayMany(process, alone ? 1 : 20);
     }
-    sayMany(process, 20);
   }
 
   void sayMany(const std::string& process, std::uint64_t most) {
@@ -228,6 +244,19 @@ private:
       simulation_.kill(name);
     } else {
       simulation_.killAtWrite(name, drawBelow(simulation_.random(), 30));
+    }
+  }
+
+  void failDisk() {
+    Random& random = simulation_.random();
+    const std::string& name = anyOf(processes_);
+    if (simulation_.running(name)) {
+      constexpr std::array kFaults{testing::DiskFault::busy, testing::DiskFault::full, testing::DiskFault::ioError};
+      const testing::DiskFault fault = kFaults[drawBelow(random, kFaults.size())];
+      // Longer than the patience of who waits for a lock, or just once.
+      const std::uint64_t count = drawChance(random, 0.5) ? 1 : 1 + drawBelow(random, 200);
+      simulation_.failDisk(name, fault, drawBelow(random, 10), count);
+      ++report_.diskFaults;
     }
   }
 
@@ -369,17 +398,20 @@ private:
     }
   }
 
-  // Whether it was done. What fails here is a disk that has died under its process.
+  // Whether it was done. What fails here is a disk that has died under its process, or fails for a while.
   template <typename Use>
   bool withAgent(const std::string& name, Use use) {
     try {
       use(*agents_.at(name));
       return true;
     } catch (const Error& error) {
-      if (swarm_.kills.count() == 0 && swarm_.handling.suicide == 0) {
+      const bool mayFail = swarm_.diskFaults.count() > 0 && !common_.healed;
+      if (swarm_.kills.count() == 0 && swarm_.handling.suicide == 0 && !mayFail) {
         ledger_.violated("P1", name + " failed although nothing had died: " + error.what());
       }
-      simulation_.kill(name);
+      if (!mayFail) {
+        simulation_.kill(name);
+      }
       return false;
     }
   }
@@ -387,6 +419,11 @@ private:
   void heal() {
     common_.healed = true;
     simulation_.network().heal();
+    for (const std::string& name : processes_) {
+      if (simulation_.running(name)) {
+        simulation_.mendDisk(name);
+      }
+    }
     run(1ms);
     keepRunning();
     for (const std::string& name : common_.names) {

@@ -28,6 +28,11 @@ struct WorldReport {
   std::uint64_t accidents = 0;
   std::uint64_t requests = 0;
   std::uint64_t steps = 0;
+  std::uint64_t diskFaults = 0;
+  /// Commits in their callers' calls; and of what was queued, all and those that several jobs shared.
+  std::uint64_t inlineCommits = 0;
+  std::uint64_t queuedCommits = 0;
+  std::uint64_t sharedCommits = 0;
   /// How long the world lived, in its own time.
   double seconds = 0;
   /// Of everything that took effect, where and in which order: equal for equal seeds.

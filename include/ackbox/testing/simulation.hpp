@@ -17,6 +17,16 @@
 
 namespace ackbox::testing {
 
+/// What a disk says that fails while its process goes on.
+enum class DiskFault : std::uint8_t {
+  /// To each try to begin a write transaction: another connection holds the write lock.
+  busy,
+  /// To each write: it has no room.
+  full,
+  /// To each write, truncation, deletion and sync.
+  ioError,
+};
+
 /// One process of a simulation, from its start to its death: what an agent needs from outside.
 ///
 /// Thread-safety: none. Lifetime: until the process is killed or the simulation ends.
@@ -30,8 +40,9 @@ public:
   [[nodiscard]] virtual boost::asio::any_io_executor executor() = 0;
   /// Carries frames to peers whose URL is `sim://` and the name of a process. Give it to `setSender`.
   [[nodiscard]] virtual std::shared_ptr<Sender> sender() = 0;
-  /// Hands what arrives for `sim://` and this process's name to `handler`, which must live as long as the process.
-  /// It comes as over mutual TLS: the sender's agent URI is in its certificate, see `InboundPeer::byCertificate`.
+  /// Hands what arrives for `sim://` and this process's name to `handler`, which must live as long as the process, as
+  /// an `InboundServer` of its own thread does: what comes alone with `HandlerThread::caller`. It comes as over mutual
+  /// TLS: the sender's agent URI is in its certificate, see `InboundPeer::byCertificate`.
   virtual void listen(InboundHandler& handler) = 0;
   /// Its clocks, which may be made to run wrong.
   [[nodiscard]] virtual VirtualClock& clock() = 0;
@@ -64,6 +75,11 @@ public:
   void kill(std::string_view name);
   /// Kills it at the disk: the write that comes `writes` writes from now does not happen, nor anything after it.
   void killAtWrite(std::string_view name, std::uint64_t writes);
+  /// From the running process's disk, of the calls that `fault` concerns, `count` fail after the next `after` ones.
+  /// Replaces what was to fail before.
+  void failDisk(std::string_view name, DiskFault fault, std::uint64_t after, std::uint64_t count);
+  /// Nothing is to fail any more.
+  void mendDisk(std::string_view name);
   [[nodiscard]] bool running(std::string_view name) const;
   /// The running process. Precondition: `running(name)`.
   [[nodiscard]] SimulatedProcess& process(std::string_view name);

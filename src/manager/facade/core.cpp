@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "base/posted_executor.hpp"
 #include "base/system_failure.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/run/engine.hpp"
@@ -65,12 +66,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
   if (options_.storeExecutor) {
-    writer_.runOn([post = options_.storeExecutor, thread = storeThread_](std::function<void()> work) {
-      post([thread, call = std::move(work)] {
-        thread->store(std::this_thread::get_id());
-        call();
-      });
-    });
+    writer_.runOn(options_.storeExecutor);
   } else {
     writer_.startThread();
   }
@@ -176,6 +172,10 @@ void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
 
 void Core::start() {
   yieldToRun();
+  if (options_.storeExecutor) {
+    startOnStoreExecutor();
+    return;
+  }
   // One thread runs it, so the run needs no strand. It outlives what this call holds of the run.
   const auto context = std::make_shared<boost::asio::io_context>();
   std::unique_lock lock(mutex_);
@@ -196,6 +196,15 @@ void Core::start() {
     core->runEnded(report);
   });
   ownThread_ = std::thread([core = shared_from_this(), context] { core->serve(*context); });
+}
+
+// The store's executor stands in for the run's own thread: a world of one thread delivers as `start` does.
+void Core::startOnStoreExecutor() {
+  const std::scoped_lock lock(*endLock_, mutex_);
+  if (engine_.expired()) {
+    adopt(PostedExecutor(options_.storeExecutor), delivery::RunMode::continuous, RunThread::store)
+        ->begin([core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
+  }
 }
 
 // What a sender's handler throws takes nothing else with it: the context goes on with the next. The run's own handlers

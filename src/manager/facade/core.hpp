@@ -36,6 +36,8 @@ namespace ackbox::manager {
 enum class RunThread : std::uint8_t {
   /// The manager's own, or the one of a pass's caller.
   own,
+  /// Where `OutboxOptions::storeExecutor` runs what it is given, the store's transactions too.
+  store,
   /// One of an executor of the caller's.
   callers,
 };
@@ -109,11 +111,8 @@ public:
   [[nodiscard]] bool running() const;
 
   /// Whether a run that works in `thread` may commit a short transaction there and then, without a change of threads.
-  /// On an executor of the caller's only in a world of one thread, where the store's executor runs in it, too:
-  /// elsewhere the caller's thread must not wait for the disk. Asked in the run's thread.
-  [[nodiscard]] bool commitsInline(RunThread thread) const noexcept {
-    return thread == RunThread::own || storeThread_->load() == std::this_thread::get_id();
-  }
+  /// Not on an executor of the caller's, which must not wait for the disk.
+  [[nodiscard]] static bool commitsInline(RunThread thread) noexcept { return thread != RunThread::callers; }
   /// On the writer's thread, between transactions: rows that the run has not seen.
   [[nodiscard]] NewCommit takeNewRows() { return {store_->discovery().take(kNewRowsMax), store_->owners().shared()}; }
   /// The configured peer of that name; null: this process was not given it.
@@ -143,6 +142,7 @@ private:
   StopReport stopRun();
   StopReport stopPull();
   void joinOwnThread(std::unique_lock<std::mutex>& lock);
+  void startOnStoreExecutor();
   // Does the work of `context` to its end.
   void serve(boost::asio::io_context& context) noexcept;
 
@@ -160,8 +160,6 @@ private:
   // Owned by the run or the puller that is under way; one ends before the next begins.
   delivery::OpenClock openClock_;
   const std::shared_ptr<RefusalCounts> refusals_;
-  // Where `OutboxOptions::storeExecutor` ran last; no thread without one. What it runs may outlive the core.
-  const std::shared_ptr<std::atomic<std::thread::id>> storeThread_ = std::make_shared<std::atomic<std::thread::id>>();
   std::atomic<bool> isReplaced_ = false;
 
   mutable std::mutex mutex_;

@@ -64,9 +64,9 @@ void Engine::begin(Ended ended) {
   });
 }
 
-// On the manager's own thread only: a caller's executor may be one that waits for no descriptors.
+// On the manager's own thread only: another executor may be one that waits for no descriptors.
 void Engine::openWakeup() {
-  if (thread_ == RunThread::callers) {
+  if (thread_ != RunThread::own) {
     return;
   }
   auto wakeup = std::make_shared<Wakeup>(strand_, [weak = weak_from_this()] {

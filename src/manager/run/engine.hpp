@@ -84,7 +84,7 @@ public:
   [[nodiscard]] const boost::asio::any_io_executor& strand() const noexcept { return strand_; }
   /// Whether waiting for the run's end in this thread could be waiting for itself, unless it is the manager's own.
   [[nodiscard]] bool needsThisThread() const noexcept {
-    return thread_ == RunThread::callers || senders_.runInThisThread();
+    return thread_ != RunThread::own || senders_.runInThisThread();
   }
 
 private:

@@ -136,7 +136,7 @@ void Engine::polled(const std::error_code& error, const Poll& poll) {
 void Engine::perform(delivery::run_action::SubmitStep&& /*action*/) {
   // Two changes of threads are most of what a lone message costs. In a crowd they are shared by many, and what comes
   // back while the writer commits makes the next step larger.
-  const bool here = core_->commitsInline(thread_) && run_.isStepLone();
+  const bool here = Core::commitsInline(thread_) && run_.isStepLone();
   const auto step = std::make_shared<StepJob>();
   StepJob::Finished finished = [link = handoff()](const std::shared_ptr<StepJob>& done) {
     link->enter([&done](const Engine&) { return done; },

@@ -10,10 +10,12 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "store/writer.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -32,7 +34,7 @@ std::ptrdiff_t threads() {
 struct Inline {
   Inline() {
     OutboxOptions options;
-    options.clock = std::make_shared<ManualClock>();
+    options.clock = clock;
     options.random = seededRandom(1);
     options.storeExecutor = [this](std::function<void()> work) { boost::asio::post(io, std::move(work)); };
     manager.emplace(OutboxManager::open(dir.file("agent.db"), options));
@@ -41,6 +43,7 @@ struct Inline {
   }
 
   TempDir dir;
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   boost::asio::io_context io;
   std::optional<OutboxManager> manager;
 };
@@ -73,6 +76,57 @@ TEST_CASE("row 19: a pass and an enqueue without a wait work on the store execut
   world.io.run();
   CHECK(receipt.isNew());
   CHECK(world.manager->drainOnce().acked == 1);
+}
+
+TEST_CASE("row 19: start() on a store executor: a lone message goes its way where it is and without a wait") {
+  const auto running = threads();
+  Inline world;
+  world.manager->start();
+  world.io.poll();
+  const store::Writer::Totals before = store::Writer::totals();
+  for (std::uint64_t count = 1; count <= 3; ++count) {
+    CHECK(world.manager->enqueue("s", "test.event", "{}").isNew());
+    // No time passes, so that no poll finds it.
+    world.io.restart();
+    world.io.poll();
+    CHECK(world.manager->getStats().acked == count);
+  }
+  const store::Writer::Totals after = store::Writer::totals();
+  // The enqueue, the claim and the settle of each.
+  CHECK(after.inCallers - before.inCallers == 9);
+  CHECK(after.queued == before.queued);
+  CHECK(threads() == running);
+  CHECK_THROWS_AS((void)world.manager->drainOnce(), Error);
+  CHECK(world.manager->stop().settled == 0);
+  world.io.restart();
+  world.io.poll();
+  CHECK(world.manager->drainOnce().claimed == 0);
+}
+
+TEST_CASE("what a handler enqueues apart from its own lone commit is stored after it on a store executor") {
+  Inline world;
+  EnqueueReceipt aside;
+  InboundHandler inbox(*world.manager,
+                       [&](const InboundFrame&, InboundTransaction&) {
+                         Frame frame;
+                         frame.type = "test.event";
+                         world.manager->enqueueThen(
+                             frame, [&](const std::error_code&, EnqueueReceipt told) { aside = std::move(told); });
+                         return HandlerResult::ack();
+                       },
+                       {.allowAnonymous = true});
+  int status = 0;
+  InboundRequest request;
+  request.contentType = "application/cloudevents+json";
+  request.body = R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})";
+  request.webhookId = "1";
+  inbox.asyncHandle(
+      request, [&](const InboundResponse& response) { status = response.status; }, HandlerThread::caller);
+  // Where it came.
+  CHECK(status == 200);
+  CHECK(aside.messageId.empty());
+  world.io.run();
+  CHECK_FALSE(aside.messageId.empty());
 }
 
 TEST_CASE("with a store executor, a handler that blocks on its own store is refused as on a thread") {
