@@ -62,6 +62,7 @@ void Engine::perform(delivery::run_action::Discover&& /*action*/) {
 }
 
 void Engine::discovered(const std::error_code& error, const std::vector<store::PeerRow>& peers) {
+  run_.lookReturned();
   on([&](const delivery::Now& at, delivery::RunActions& actions) {
     if (error) {
       run_.discoveryFailed(error, at, actions);
@@ -114,6 +115,7 @@ void Engine::perform(delivery::run_action::Poll&& /*action*/) {
 }
 
 void Engine::polled(const std::error_code& error, const Poll& poll) {
+  run_.lookReturned();
   on([&](const delivery::Now& at, delivery::RunActions& actions) {
     if (!error) {
       watch(poll.vitals);
@@ -166,6 +168,7 @@ void Engine::followUp() {
 }
 
 void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
+  run_.stepReturned();
   on([&](const delivery::Now&, delivery::RunActions& actions) {
     if (step->error) {
       run_.stepFailed(std::move(step->actions), step->error, now(), actions);
