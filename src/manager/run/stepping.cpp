@@ -45,7 +45,7 @@ void Engine::perform(delivery::run_action::Discover&& /*action*/) {
       [](store::Store& store) {
         store.discovery().restart();
         store.owners().releaseDead();
-        return std::vector<store::PeerRow>(store.peers().rows().begin(), store.peers().rows().end());
+        return store.peers().current();
       },
       [link = handoff()](const std::error_code& error, std::vector<store::PeerRow> peers) {
         link->enter(
