@@ -305,7 +305,7 @@ TEST_CASE("P3: a message that is none of the request is asked about, whatever nu
     other.rows.erase(2);
     other.store(1);
     other.showRows();
-    CHECK(other.recordIdentity(repeated).empty());
+    CHECK(other.hear(repeated).empty());
     CHECK(other.state(1) == MessageState::acked);
     CHECK(other.state(3) == MessageState::sending);
     CHECK(other.rows.at(3).retryCount == 0);
