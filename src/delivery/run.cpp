@@ -164,10 +164,6 @@ void Run::applyLateHolds(const Now& now, Actions& decided) {
   }
 }
 
-void Run::lookBegun() noexcept {
-  look_ = Look::withStore;
-}
-
 void Run::polled(const std::error_code& error, bool isUntidy, std::span<CommittedRows> rows, const Now& now,
                  RunActions& actions) {
   look_ = Look::none;

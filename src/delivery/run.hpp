@@ -61,6 +61,9 @@ public:
   [[nodiscard]] Actions takeStep() noexcept;
   /// What `takeStep` would take settles and claims one message at most, and no other request is under way.
   [[nodiscard]] bool isStepLone() const;
+  /// The store has nothing of the step any more; one of the two below follows in the same event. Apart from them, so
+  /// that a run in which something throws in between knows that there is nothing to wait for.
+  void stepReturned() noexcept { step_ = Step::none; }
   /// One answer per claim of the step.
   void stepCommitted(std::span<const ClaimAnswer> claims, std::uint64_t epoch, const StepCounts& counts, const Now& now,
                      RunActions& actions);
@@ -68,7 +71,9 @@ public:
   void stepFailed(Actions&& step, const std::error_code& error, const Now& now, RunActions& actions);
 
   /// For `Discover` and `Poll`: it is with the store from here on.
-  void lookBegun() noexcept;
+  void lookBegun() noexcept { look_ = Look::withStore; }
+  /// As `stepReturned`.
+  void lookReturned() noexcept { look_ = Look::none; }
   /// `isUntidy`: the file has pages to be given back, a slice each poll.
   void polled(const std::error_code& error, bool isUntidy, std::span<CommittedRows> rows, const Now& now,
               RunActions& actions);

@@ -125,6 +125,9 @@ public:
   /// Null: there is none.
   [[nodiscard]] virtual const PeerRow* find(delivery::PeerKey key) const noexcept = 0;
   virtual void record(const delivery::PeerRecord& record) = 0;
+  /// The rows, with what the file knows by now of each peer's own store: `rows` has that as of the opening. In a
+  /// transaction.
+  [[nodiscard]] virtual std::vector<PeerRow> current() = 0;
 
 protected:
   ~Peers() = default;

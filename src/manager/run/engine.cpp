@@ -276,6 +276,9 @@ void Engine::breakOff(const std::exception_ptr& thrown) noexcept {
   }
   if (isEnd) {
     finish();
+  } else if (const std::shared_ptr<StepJob> step = std::exchange(committed_, nullptr)) {
+    // What threw came after the commit, and the events of that are still to be emitted.
+    stepDone(step);
   }
 }
 

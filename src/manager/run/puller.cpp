@@ -31,7 +31,9 @@ public:
     buried = looks_ && store.owners().anyDead() ? store.owners().releaseDead() : 0;
     step_.run(store);
     owner = store.owner();
-    peers.assign(store.peers().rows().begin(), store.peers().rows().end());
+    if (restarts_) {
+      peers = store.peers().current();
+    }
   }
 
   void done(const std::error_code& error) noexcept override {

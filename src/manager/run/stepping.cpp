@@ -45,7 +45,7 @@ void Engine::perform(delivery::run_action::Discover&& /*action*/) {
       [](store::Store& store) {
         store.discovery().restart();
         store.owners().releaseDead();
-        return std::vector<store::PeerRow>(store.peers().rows().begin(), store.peers().rows().end());
+        return store.peers().current();
       },
       [link = handoff()](const std::error_code& error, std::vector<store::PeerRow> peers) {
         link->enter(
@@ -62,6 +62,7 @@ void Engine::perform(delivery::run_action::Discover&& /*action*/) {
 }
 
 void Engine::discovered(const std::error_code& error, const std::vector<store::PeerRow>& peers) {
+  run_.lookReturned();
   on([&](const delivery::Now& at, delivery::RunActions& actions) {
     if (error) {
       run_.discoveryFailed(error, at, actions);
@@ -114,6 +115,7 @@ void Engine::perform(delivery::run_action::Poll&& /*action*/) {
 }
 
 void Engine::polled(const std::error_code& error, const Poll& poll) {
+  run_.lookReturned();
   on([&](const delivery::Now& at, delivery::RunActions& actions) {
     core_->storeAnswered(error);
     if (!error) {
@@ -167,6 +169,7 @@ void Engine::followUp() {
 }
 
 void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
+  run_.stepReturned();
   on([&](const delivery::Now&, delivery::RunActions& actions) {
     core_->storeAnswered(step->error);
     if (step->error) {

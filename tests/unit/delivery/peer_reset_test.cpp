@@ -59,6 +59,34 @@ TEST_CASE("A peer that says who it is, as it did before, is no news; opened agai
   CHECK(stage.hear(stage.acks(1, "one", 7)).empty());
 }
 
+TEST_CASE(
+    "P3: what an answer settles that has itself shown a reset counts after it; other answers say nothing of that") {
+  Memory stage;
+  stage.enqueue(1);
+  stage.enqueue(2);
+  REQUIRE(stage.sends.size() == 2);
+  CHECK(stage.hear(stage.acks(1, "one")).empty());
+  CHECK_FALSE(stage.settled.back().isAfterReset);
+  REQUIRE(stage.hear(stage.acks(1, "two", 1)).size() == 1);
+  CHECK(stage.settled.back().isAfterReset);
+  stage.enqueue(1);
+  stage.hear(stage.acks(1, "two", 1));
+  CHECK_FALSE(stage.settled.back().isAfterReset);
+  // Only opened again: nothing was reset.
+  stage.enqueue(1);
+  CHECK(stage.hear(stage.acks(1, "two", 2)).size() == 1);
+  CHECK_FALSE(stage.settled.back().isAfterReset);
+  // In a session the peer has less than it had.
+  stage.enqueue(1);
+  SendReport less = stage.acks(1, "two", 2);
+  less.sessions.push_back({.firstFrame = 0, .accepted = 0});
+  stage.sessions.at(1).previousSequence = 2;
+  stage.hear(less);
+  stage.enqueue(1);
+  stage.hear(less);
+  CHECK(stage.settled.back().isAfterReset);
+}
+
 TEST_CASE("P4: another store is told once, and what the old one had deferred goes first") {
   Memory stage(1);
   const MessageKey first = stage.enqueue(1);
@@ -277,7 +305,7 @@ TEST_CASE("P3: a message that is none of the request is asked about, whatever nu
     other.rows.erase(2);
     other.store(1);
     other.showRows();
-    CHECK(other.recordIdentity(repeated).empty());
+    CHECK(other.hear(repeated).empty());
     CHECK(other.state(1) == MessageState::acked);
     CHECK(other.state(3) == MessageState::sending);
     CHECK(other.rows.at(3).retryCount == 0);

@@ -517,6 +517,20 @@ TEST_CASE("a run in which something threw ends, at once or when the store has no
     }
     CHECK(stage.isFinished);
   }
+  SUBCASE("a step is back from the store, and its end could not be taken in") {
+    RunStage stage;
+    stage.store(1);
+    stage.start();
+    stage.run->stepReturned();
+    CHECK(stage.run->breakOff(memory));
+  }
+  SUBCASE("a poll is back from the store, and its end could not be taken in") {
+    RunStage stage;
+    stage.start();
+    stage.fire(RunTimer::poll);
+    stage.run->lookReturned();
+    CHECK(stage.run->breakOff(memory));
+  }
   SUBCASE("a poll is with the store") {
     RunStage stage;
     stage.start();

