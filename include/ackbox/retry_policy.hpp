@@ -68,10 +68,14 @@ struct RetryPolicy {
   bool jitter = true;
   /// Charged attempts after the first before the message becomes a dead letter. 0: the first failure is final.
   std::uint32_t maxRetries = 10;
-  /// Age since enqueue at which an undelivered message becomes a dead letter, whatever the cause. 0: never. By the
-  /// calendar, less what it was moved ahead by while a run looked; and a run (`start`) lasts an hour, or as long as the
-  /// horizon, before it gives up what is older than itself. Default: 7 days, longer than a long weekend without its
-  /// operator.
+  /// Age since enqueue at which an undelivered message becomes a dead letter, whatever the cause. 0: never. Default:
+  /// 7 days, longer than a long weekend without its operator.
+  ///
+  /// The age goes by the calendar, less what the calendar was moved ahead by while a process had the file open and
+  /// delivered (`start`, `drainOnce`, `claim`); a calendar that is set back again takes that back. A process remembers
+  /// this until it closes the file: after a restart, the age goes by the calendar alone. Therefore a process gives up
+  /// messages from before it opened the file only after it has had the file open for an hour, or for the horizon if
+  /// that is shorter. A process that never has it open for so long gives none of them up by their age.
   std::chrono::milliseconds horizon = std::chrono::hours(24 * 7);
 };
 

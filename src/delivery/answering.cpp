@@ -20,12 +20,31 @@ std::string withNote(const std::string& error, const std::string& note) {
   return error.empty() ? note : error + "; " + note;
 }
 
+// How much had been decided before an answer.
+struct Before {
+  explicit Before(const Actions& actions)
+      : identities(actions.identities.size()),
+        settlements(actions.settlements.size()),
+        releases(actions.releases.size()) {}
+  std::size_t identities;
+  std::size_t settlements;
+  std::size_t releases;
+};
+
+bool showsReset(std::span<const PeerIdentity> identities) {
+  return std::ranges::any_of(identities, [](const PeerIdentity& identity) {
+    return identity.found == PeerResetKind::peerLost || identity.found == PeerResetKind::peerRestored;
+  });
+}
+
 // What an answer settles was claimed with what the request knew.
-void stamp(const Request& request, std::size_t settlements, std::size_t releases, Actions& actions) {
-  for (Settlement& settlement : std::span(actions.settlements).subspan(settlements)) {
+void stamp(const Request& request, const Before& before, Actions& actions) {
+  const bool isAfterReset = showsReset(std::span(actions.identities).subspan(before.identities));
+  for (Settlement& settlement : std::span(actions.settlements).subspan(before.settlements)) {
     settlement.recalls = request.recalls;
+    settlement.isAfterReset = isAfterReset;
   }
-  for (SessionRelease& release : std::span(actions.releases).subspan(releases)) {
+  for (SessionRelease& release : std::span(actions.releases).subspan(before.releases)) {
     release.recalls = request.recalls;
   }
 }
@@ -53,8 +72,7 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
   }
   const Request known = std::move(place->second);
   body_->requests.erase(place);
-  const std::size_t settlements = actions.settlements.size();
-  const std::size_t releases = actions.releases.size();
+  const Before before(actions);
   switch (report.outcome) {
     case RequestOutcome::answered:
       if (report.results.size() == known.items.size()) {
@@ -92,8 +110,8 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
       body_->pausePeer(*known.peer, now.steady + kNotSentPause);
       break;
   }
-  stamp(known, settlements, releases, actions);
-  body_->leave(known);
+  stamp(known, before, actions);
+  body_->endRequest(known);
   body_->startRequests(now, actions);
 }
 
@@ -324,7 +342,7 @@ void Machine::Body::decide(const Session& session, const ClaimedRow& row, const 
     apply(*result.decision, now.wall, verdict);
   } else if (options.onFailure) {
     try {
-      apply(options.onFailure({.session = session.lane == nullptr ? session.key : session.lane->key,
+      apply(options.onFailure({.session = session.unorderedQueue == nullptr ? session.key : session.unorderedQueue->key,
                                .row = row,
                                .now = now.wall,
                                .code = result.code,

@@ -47,9 +47,9 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
     body_->requests.erase(place);
     body_->giveBack(disowned, {}, now, actions);
     body_->disown(disowned, *disowned.outdated, now, actions);
-    body_->leave(disowned);
+    body_->endRequest(disowned);
   } else if (known.items.empty()) {
-    body_->leave(known);
+    body_->endRequest(known);
     body_->requests.erase(place);
   } else {
     Actions::Send send{.request = request, .peer = peer.key, .items = {}};
@@ -76,7 +76,7 @@ void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, co
     body_->putBack(session, claim.keys);
     body_->wake(session);
   }
-  body_->leave(known);
+  body_->endRequest(known);
   Peer& peer = *known.peer;
   const std::size_t frames = framesOf(*known.asked);
   if (peer.bucket.limits()) {

@@ -55,8 +55,8 @@ const RetryPolicy& Machine::Body::retryOf(const Session& session) const {
 }
 
 bool Machine::Body::isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now) {
-  openClock.look(now);
-  return horizonPassed(retryOf(session), row, openClock, options.horizonGrace, now);
+  openClock().look(now);
+  return horizonPassed(retryOf(session), row, openClock(), options.horizonGrace, now);
 }
 
 std::vector<PeerKey> Machine::takeChangedPeers() {

@@ -95,9 +95,9 @@ bool Machine::Body::isLive(const Timers::Timer& timer) const {
       return session.waits() && session.wakeAt == timer.due;
     }
     case Timers::Kind::row: {
-      const Session& lane = sessions.at(timer.owner);
-      const auto place = lane.delayed.find(timer.key);
-      return place != lane.delayed.end() && place->second.wakeAt == timer.due;
+      const Session& unorderedQueue = sessions.at(timer.owner);
+      const auto place = unorderedQueue.delayed.find(timer.key);
+      return place != unorderedQueue.delayed.end() && place->second.wakeAt == timer.due;
     }
     case Timers::Kind::deadline: {
       const Session& session = sessions.at(timer.owner);
@@ -152,7 +152,7 @@ void Machine::Body::recall(Session& session, MessageKey key, const char* why, co
 }
 
 void Machine::Body::watch(Session& session, MessageKey key, const Deferred& deferred) {
-  Session& keeper = session.lane == nullptr ? session : *session.lane;
+  Session& keeper = session.unorderedQueue == nullptr ? session : *session.unorderedQueue;
   keeper.deferred.insert_or_assign(key, deferred);
   timers.add({.due = deferred.deadline, .owner = keeper.key, .key = key, .kind = Timers::Kind::deadline});
 }
@@ -173,7 +173,7 @@ void Machine::peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t c
 
 void Machine::rowsSeen(std::span<const SessionInfo> sessions, std::span<const RowSeen> rows, const Now& now,
                        Actions& actions, std::optional<std::int64_t> recalls) {
-  body_->openClock.look(now);
+  body_->openClock().look(now);
   for (const SessionInfo& session : sessions) {
     body_->introduce(session, now);
   }
@@ -214,7 +214,7 @@ void Machine::recalled(SessionKey session, MessageKey key, const Now& now, Actio
 }
 
 void Machine::tick(const Now& now, Actions& actions) {
-  body_->openClock.look(now);
+  body_->openClock().look(now);
   while (const auto timer = body_->timers.takeDue(now.steady)) {
     body_->expire(*timer, now, actions);
   }
@@ -244,6 +244,17 @@ std::optional<SteadyTime> Machine::nextWake() const {
 
 std::size_t Machine::requestsInFlight() const {
   return body_->requests.size();
+}
+
+std::vector<RequestId> Machine::requestsSent() const {
+  std::vector<RequestId> sent;
+  for (const auto& [id, request] : body_->requests) {
+    if (!request.claiming()) {
+      sent.push_back(id);
+    }
+  }
+  std::sort(sent.begin(), sent.end());
+  return sent;
 }
 
 std::optional<PeerView> Machine::peer(PeerKey key) const {

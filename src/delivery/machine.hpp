@@ -13,6 +13,7 @@
 #include "ackbox/random.hpp"
 #include "ackbox/retry_policy.hpp"
 #include "ackbox/sender.hpp"
+#include "delivery/open_clock.hpp"
 #include "delivery/types.hpp"
 
 namespace ackbox::delivery {
@@ -45,7 +46,7 @@ struct Actions {
   };
 
   /// Before the settlements: those that follow may build on what it puts back.
-  std::vector<PeerIdentity> news;
+  std::vector<PeerIdentity> identities;
   std::vector<Settlement> settlements;
   std::vector<SessionRelease> releases;
   std::vector<PeerRecord> peers;
@@ -53,13 +54,14 @@ struct Actions {
   std::vector<Send> sends;
 
   [[nodiscard]] bool empty() const noexcept {
-    return news.empty() && settlements.empty() && releases.empty() && peers.empty() && claims.empty() && sends.empty();
+    return identities.empty() && settlements.empty() && releases.empty() && peers.empty() && claims.empty() &&
+           sends.empty();
   }
 };
 
 /// A failure that is a message's own, for whoever may decide on it. The texts are valid during the call.
 struct Failure {
-  /// For an unordered message, its lane.
+  /// For an unordered message, its unordered queue.
   SessionKey session = 0;
   const ClaimedRow& row;
   WallTime now{};
@@ -83,8 +85,11 @@ struct MachineOptions {
   std::function<FailureDecision(const Failure&)> onFailure = {};
   /// Whether a peer that the run before left down is taken to be down still, and asked with a probe first.
   bool restoresHealth = true;
-  /// How long a run goes on before it gives up by their age messages that are older than it is.
+  /// How long the file must have been open here before messages from before it was opened are given up by their age.
   std::chrono::milliseconds horizonGrace = std::chrono::hours(1);
+  /// The age of messages, kept by the owner of the file over all its machines, one after the other; null: the machine
+  /// has one of its own.
+  OpenClock* openClock = nullptr;
 };
 
 /// A peer's health, for stats and explanations.
@@ -171,6 +176,9 @@ public:
 
   /// Claims and sends that are not answered yet.
   [[nodiscard]] std::size_t requestsInFlight() const;
+
+  /// The requests that are sent and not answered yet, in the order of their claims.
+  [[nodiscard]] std::vector<RequestId> requestsSent() const;
 
   [[nodiscard]] std::optional<PeerView> peer(PeerKey key) const;
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (who
-// goes next), unordered.cpp (messages that are a session each), claiming.cpp (what of it can go), answering.cpp (what
-// became of it), memory.cpp (whether both sides remember the same), ordering.cpp (what people ordered).
+// The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (which
+// session goes next), unordered.cpp (messages that are a session each), claiming.cpp (what of it can go), answering.cpp
+// (what became of it), peer_reset.cpp (what an answer shows of the identity of a peer, or of this file), holds.cpp
+// (what people hold back).
 
 #include <limits>
 #include <optional>
@@ -56,18 +57,18 @@ struct Machine::Body {
   [[nodiscard]] std::size_t allowance(Peer& peer, const Now& now);
   void pausePeer(Peer& peer, SteadyTime until);
   /// The request no longer counts against its peer.
-  void leave(const Request& request);
+  void endRequest(const Request& request);
 
   // --- unordered.cpp: messages that are a session each.
-  void seeUnordered(Session& lane, const RowSeen& row, const Now& now);
-  void queueUnordered(Session& lane, MessageKey key);
-  void delay(Session& lane, MessageKey key, const Delay& delay);
-  [[nodiscard]] SessionClaim takeUnit(Session& lane, const Now& now);
+  void seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now);
+  void queueUnordered(Session& unorderedQueue, MessageKey key);
+  void delay(Session& unorderedQueue, MessageKey key, const Delay& delay);
+  [[nodiscard]] SessionClaim takeUnit(Session& unorderedQueue, const Now& now);
   static void noteWaited(const Session& session, SessionClaim& claim, const Now& now);
   void retire(Session& unit);
-  [[nodiscard]] bool rejoinLane(Session& unit);
+  [[nodiscard]] bool rejoinQueue(Session& unit);
   void parkUnit(Session& unit, SteadyTime until);
-  void forgetUnordered(Session& lane, MessageKey key);
+  void forgetUnordered(Session& unorderedQueue, MessageKey key);
   void sweepRetired();
 
   // --- claiming.cpp: the answer of the store.
@@ -85,10 +86,11 @@ struct Machine::Body {
   void putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got);
   void putBack(Session& session, std::span<const MessageKey> keys);
 
-  // --- ordering.cpp: what people ordered.
+  // --- holds.cpp: what people hold back.
   void applyHold(const PeerHolds& held, const Now& now);
   [[nodiscard]] const RetryPolicy& retryOf(const Session& session) const;
   [[nodiscard]] bool isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now);
+  [[nodiscard]] OpenClock& openClock() { return options.openClock == nullptr ? ownClock : *options.openClock; }
 
   // --- answering.cpp: the answer of the peer.
   using Items = std::span<const Request::Item>;
@@ -111,7 +113,7 @@ struct Machine::Body {
   void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
 
-  // --- memory.cpp: whether both sides remember the same.
+  // --- peer_reset.cpp: what an answer shows of the identity of a peer, or of this file.
   /// The peer is known to know this file, in `session`; 0: in all.
   static void own(Peer& peer, SessionKey session);
   /// As `disown`, for what was found before.
@@ -148,7 +150,7 @@ struct Machine::Body {
   std::unordered_map<PeerKey, Peer> peers;
   std::unordered_map<RequestId, Request> requests;
   Timers timers;
-  OpenClock openClock;
+  OpenClock ownClock;
   std::vector<Peer*> touched;
   // Units to be forgotten at the end of the event.
   std::vector<SessionKey> retired;

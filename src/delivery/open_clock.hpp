@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <vector>
@@ -10,7 +11,10 @@ namespace ackbox::delivery {
 
 /// How old a message is, by the time that really passed while somebody looked. Where the calendar moves and the
 /// monotonic clock does not, as when it is set, or after a suspension, what it skips makes no message older that was
-/// there before.
+/// there before. A calendar that is set back takes back what was left out for it, so that nobody who corrects a wrong
+/// clock makes messages younger than they are.
+///
+/// Thread-safety: none.
 class OpenClock {
 public:
   /// Notes where the calendar stands; at each event.
@@ -28,7 +32,9 @@ public:
       return;
     }
     offset_ = offset;
-    if (moved > std::chrono::milliseconds(0)) {
+    if (moved < std::chrono::milliseconds(0)) {
+      takeBack(-moved);
+    } else {
       if (jumps_.size() == kJumpsMax) {
         // Of the oldest two, the later one's instant excuses more messages.
         jumps_[1].by += jumps_[0].by;
@@ -64,6 +70,20 @@ private:
   // Less is a clock that is being corrected.
   static constexpr std::chrono::milliseconds kMovedMin = std::chrono::minutes(1);
   static constexpr std::size_t kJumpsMax = 32;
+
+  // From the last jump on. The instant before a jump stays what it was.
+  void takeBack(std::chrono::milliseconds by) {
+    while (by.count() > 0 && !jumps_.empty()) {
+      Jump& last = jumps_.back();
+      const auto taken = std::min(by, last.by);
+      last.by -= taken;
+      last.to -= taken;
+      by -= taken;
+      if (last.by.count() == 0) {
+        jumps_.pop_back();
+      }
+    }
+  }
 
   static std::chrono::milliseconds offsetOf(const Now& now) {
     return now.wall.time_since_epoch() - std::chrono::floor<std::chrono::milliseconds>(now.steady.time_since_epoch());

@@ -34,9 +34,9 @@ void Machine::Body::meet(const Request& request, const SendReport& report, Actio
   if (report.store.empty() || isKnown || request.id <= peer.metAt) {
     return;
   }
-  PeerIdentity news{.peer = peer.key, .store = report.store, .storeEpoch = report.storeEpoch};
+  PeerIdentity identity{.peer = peer.key, .store = report.store, .storeEpoch = report.storeEpoch};
   if (!peer.store.empty() && report.store != peer.store) {
-    news.found = PeerResetKind::peerLost;
+    identity.found = PeerResetKind::peerLost;
     peer.metAt = lastRequest;
     // The new one has never known another file.
     peer.disowned.clear();
@@ -48,7 +48,7 @@ void Machine::Body::meet(const Request& request, const SendReport& report, Actio
   }
   peer.store = report.store;
   peer.storeEpoch = report.storeEpoch;
-  actions.news.push_back(std::move(news));
+  actions.identities.push_back(std::move(identity));
 }
 
 std::optional<PeerIdentity> Machine::Body::whetherStale(const Request& request, const SendReport& report) {
@@ -126,24 +126,24 @@ void Machine::Body::reportForgotten(const Request& request, const Session& sessi
   if (request.id <= request.peer->metAt) {
     return;
   }
-  PeerIdentity news;
-  news.peer = request.peer->key;
-  news.found = PeerResetKind::peerRestored;
-  news.store = report.store;
-  news.storeEpoch = report.storeEpoch;
-  news.session = session.key;
-  news.expected = predecessor;
-  news.accepted = word.accepted;
+  PeerIdentity identity;
+  identity.peer = request.peer->key;
+  identity.found = PeerResetKind::peerRestored;
+  identity.store = report.store;
+  identity.storeEpoch = report.storeEpoch;
+  identity.session = session.key;
+  identity.expected = predecessor;
+  identity.accepted = word.accepted;
   // What a session had before the peer went back, it may tell long after the others.
-  news.isFresh = session.restoresSeen == request.peer->restores;
-  request.peer->restores += news.isFresh ? 1 : 0;
-  actions.news.push_back(std::move(news));
+  identity.isFresh = session.restoresSeen == request.peer->restores;
+  request.peer->restores += identity.isFresh ? 1 : 0;
+  actions.identities.push_back(std::move(identity));
 }
 
 void Machine::Body::disown(const Request& request, const PeerIdentity& found, const Now& now, Actions& actions) {
   // Told once, in however many sessions it shows.
   if (request.peer->disowned.empty()) {
-    actions.news.push_back(found);
+    actions.identities.push_back(found);
   }
   request.peer->disowned.insert(found.session);
   keepDisowned(request, now, actions);

@@ -15,7 +15,7 @@ void Machine::Body::touch(Peer& peer) {
 
 void Machine::Body::wake(Session& session) {
   session.request = 0;
-  if (session.lane != nullptr && rejoinLane(session)) {
+  if (session.unorderedQueue != nullptr && rejoinQueue(session)) {
     return;
   }
   if (session.queue.empty()) {
@@ -26,7 +26,7 @@ void Machine::Body::wake(Session& session) {
   enqueueReady(session);
 }
 
-// A lane's suspects are units, apart from it. Precondition: something waits in it.
+// An unordered queue's suspects are units, apart from it. Precondition: something waits in it.
 bool Machine::Body::startsWithSuspect(const Session& session) {
   return !session.unordered && session.peer->suspects.contains(session.queue.front());
 }
@@ -47,7 +47,7 @@ void Machine::Body::setPriority(Session& session, std::uint8_t priority) {
 
 void Machine::Body::park(Session& session, Phase phase, SteadyTime until) {
   session.request = 0;
-  if (session.lane != nullptr) {
+  if (session.unorderedQueue != nullptr) {
     parkUnit(session, until);
     return;
   }
@@ -150,7 +150,7 @@ void Machine::Body::tidy(Peer& peer) {
       queue.dropFront();
       if (!first.queue.empty()) {
         other.push(first);
-      } else if (first.lane != nullptr) {
+      } else if (first.unorderedQueue != nullptr) {
         retire(first);
       } else {
         first.phase = Phase::idle;
@@ -232,7 +232,7 @@ void Machine::Body::pausePeer(Peer& peer, SteadyTime until) {
   }
 }
 
-void Machine::Body::leave(const Request& request) {
+void Machine::Body::endRequest(const Request& request) {
   Peer& peer = *request.peer;
   --peer.requestsInFlight;
   for (RequestId* role : {&peer.probe, &peer.exclusive, &peer.alone}) {

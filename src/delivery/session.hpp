@@ -41,12 +41,12 @@ struct Delay {
   SteadyTime until;
 };
 
-/// One ordered lane to one peer; or the lane of its unordered messages of one priority; or, with a `lane`, one of
-/// those.
+/// One ordered unordered queue to one peer; or the unordered queue of its unordered messages of one priority; or, with
+/// a `unordered queue`, one of those.
 struct Session {
   SessionKey key = 0;
   Peer* peer = nullptr;
-  LanePolicy policy;
+  DeliveryPolicy policy;
   /// What waits; what is in flight is in the request instead.
   KeyQueue queue;
   std::map<MessageKey, Deferred> deferred;
@@ -55,11 +55,11 @@ struct Session {
   std::uint8_t priority = kPriorityDefault;
   /// Where in its peer's queue it stands.
   std::uint8_t queuedAt = kPriorityDefault;
-  /// It is a lane of unordered messages: never in flight itself.
+  /// It is an unordered queue of unordered messages: never in flight itself.
   bool unordered = false;
   /// For a single unordered message: where it comes from.
-  Session* lane = nullptr;
-  /// For a lane: those of its messages that wait for an instant.
+  Session* unorderedQueue = nullptr;
+  /// For an unordered queue: those of its messages that wait for an instant.
   std::map<MessageKey, Delay> delayed;
   /// The head that the store said is not to be sent yet, and when that is over; 0: none.
   MessageKey delayedKey = 0;

@@ -31,7 +31,7 @@ struct Now {
 };
 
 /// The policies of a session.
-struct LanePolicy {
+struct DeliveryPolicy {
   /// Null: the machine's own.
   const RetryPolicy* retry = nullptr;
   GapPolicy gap = GapPolicy::skip;
@@ -45,12 +45,12 @@ struct SessionInfo {
   WallTime dueAt{};
   /// See `Frame::priority`.
   std::uint8_t priority = kPriorityDefault;
-  /// Not an ordered session but the lane of a peer's unordered messages of one priority. It is never claimed itself:
-  /// each of its messages is, as the session `unitOf(key)`, which no row stands for.
+  /// Not an ordered session but the unordered queue of a peer's unordered messages of one priority. It is never claimed
+  /// itself: each of its messages is, as the session `unitOf(key)`, which no row stands for.
   bool unordered = false;
   std::string name = {};
   /// Not the store's to say: filled in by what knows the options.
-  LanePolicy policy = {};
+  DeliveryPolicy policy = {};
 };
 
 /// The session that an unordered message is, alone in it.
@@ -174,7 +174,8 @@ struct Settlement {
   /// The recalls that were known when the row was claimed. If its session's rows were put back since, the peer has
   /// forgotten what it said: an `ack` or `defer` then only gives the row back.
   std::int64_t recalls = std::numeric_limits<std::int64_t>::max();
-  /// The answer itself reported the peer's reset: it is from after the reset, and counts whatever `recalls` is.
+  /// The answer that it comes from has itself shown that the peer went back: it was given after that, and counts
+  /// whatever is put back for it.
   bool isAfterReset = false;
 };
 

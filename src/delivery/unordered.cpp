@@ -1,5 +1,5 @@
-// The machine's unordered messages. A lane keeps what waits as eight bytes a message; one becomes a session of its own,
-// a unit, while it is in a request, or must go alone, and only then costs what a session costs.
+// The machine's unordered messages. An unordered queue keeps what waits as eight bytes a message; one becomes a session
+// of its own, a unit, while it is in a request, or must go alone, and only then costs what a session costs.
 
 #include <algorithm>
 
@@ -8,50 +8,50 @@
 
 namespace ackbox::delivery {
 
-void Machine::Body::seeUnordered(Session& lane, const RowSeen& row, const Now& now) {
-  const bool mayBeKnown = row.key <= lane.highestKey;
-  if (mayBeKnown && (lane.deferred.contains(row.key) || lane.delayed.contains(row.key) ||
-                     sessions.contains(unitOf(row.key)) || lane.queue.contains(row.key))) {
+void Machine::Body::seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now) {
+  const bool mayBeKnown = row.key <= unorderedQueue.highestKey;
+  if (mayBeKnown && (unorderedQueue.deferred.contains(row.key) || unorderedQueue.delayed.contains(row.key) ||
+                     sessions.contains(unitOf(row.key)) || unorderedQueue.queue.contains(row.key))) {
     return;
   }
-  lane.highestKey = std::max(lane.highestKey, row.key);
+  unorderedQueue.highestKey = std::max(unorderedQueue.highestKey, row.key);
   if (row.state == MessageState::sent) {
-    watch(lane, row.key, {.deadline = steadyDue(now, row.dueAt)});
+    watch(unorderedQueue, row.key, {.deadline = steadyDue(now, row.dueAt)});
   } else if (row.dueAt > now.wall) {
-    delay(lane, row.key, {.wakeAt = steadyDue(now, row.dueAt), .until = steadyFar(now, row.dueAt)});
+    delay(unorderedQueue, row.key, {.wakeAt = steadyDue(now, row.dueAt), .until = steadyFar(now, row.dueAt)});
   } else {
-    queueUnordered(lane, row.key);
+    queueUnordered(unorderedQueue, row.key);
   }
 }
 
-void Machine::Body::queueUnordered(Session& lane, MessageKey key) {
-  if (lane.queue.insert(key) && lane.phase == Phase::idle) {
-    wake(lane);
+void Machine::Body::queueUnordered(Session& unorderedQueue, MessageKey key) {
+  if (unorderedQueue.queue.insert(key) && unorderedQueue.phase == Phase::idle) {
+    wake(unorderedQueue);
   }
 }
 
-void Machine::Body::delay(Session& lane, MessageKey key, const Delay& delay) {
-  lane.delayed.insert_or_assign(key, delay);
-  timers.add({.due = delay.wakeAt, .owner = lane.key, .key = key, .kind = Timers::Kind::row});
+void Machine::Body::delay(Session& unorderedQueue, MessageKey key, const Delay& delay) {
+  unorderedQueue.delayed.insert_or_assign(key, delay);
+  timers.add({.due = delay.wakeAt, .owner = unorderedQueue.key, .key = key, .kind = Timers::Kind::row});
 }
 
-// Takes the lane's first message out as a session of its own. What it has waited out so far goes with it.
-SessionClaim Machine::Body::takeUnit(Session& lane, const Now& now) {
-  const MessageKey key = lane.queue.front();
-  lane.queue.popFront();
+// Takes the unordered queue's first message out as a session of its own. What it has waited out so far goes with it.
+SessionClaim Machine::Body::takeUnit(Session& unorderedQueue, const Now& now) {
+  const MessageKey key = unorderedQueue.queue.front();
+  unorderedQueue.queue.popFront();
   Session& unit = sessions.try_emplace(unitOf(key)).first->second;
   unit.key = unitOf(key);
-  unit.peer = lane.peer;
-  unit.lane = &lane;
-  unit.priority = lane.priority;
+  unit.peer = unorderedQueue.peer;
+  unit.unorderedQueue = &unorderedQueue;
+  unit.priority = unorderedQueue.priority;
   // Nothing comes after it, so there is nothing that it could block.
-  unit.policy = {.retry = lane.policy.retry, .gap = GapPolicy::skip};
+  unit.policy = {.retry = unorderedQueue.policy.retry, .gap = GapPolicy::skip};
   unit.highestKey = key;
   unit.delayedKey = 0;
-  if (const auto delayed = lane.delayed.find(key); delayed != lane.delayed.end()) {
+  if (const auto delayed = unorderedQueue.delayed.find(key); delayed != unorderedQueue.delayed.end()) {
     unit.delayedKey = key;
     unit.delayedUntil = delayed->second.until;
-    lane.delayed.erase(delayed);
+    unorderedQueue.delayed.erase(delayed);
   }
   SessionClaim claim{.session = unit.key, .keys = {key}};
   noteWaited(unit, claim, now);
@@ -72,8 +72,8 @@ void Machine::Body::retire(Session& unit) {
   retired.push_back(unit.key);
 }
 
-// A unit whose request is over: back to the lane with it, unless it must go alone or in a small company.
-bool Machine::Body::rejoinLane(Session& unit) {
+// A unit whose request is over: back to the unordered queue with it, unless it must go alone or in a small company.
+bool Machine::Body::rejoinQueue(Session& unit) {
   if (unit.queue.empty()) {
     retire(unit);
     return true;
@@ -84,14 +84,15 @@ bool Machine::Body::rejoinLane(Session& unit) {
   }
   unit.queue.popFront();
   if (unit.delayedKey == key) {
-    unit.lane->delayed.insert_or_assign(key, Delay{.wakeAt = {}, .until = unit.delayedUntil});
+    unit.unorderedQueue->delayed.insert_or_assign(key, Delay{.wakeAt = {}, .until = unit.delayedUntil});
   }
   retire(unit);
-  queueUnordered(*unit.lane, key);
+  queueUnordered(*unit.unorderedQueue, key);
   return true;
 }
 
-// A unit that waits does so in its lane, unless it must go alone: from the lane it would come back in company.
+// A unit that waits does so in its unordered queue, unless it must go alone: from the unordered queue it would come
+// back in company.
 void Machine::Body::parkUnit(Session& unit, SteadyTime until) {
   if (!unit.queue.empty() && unit.peer->suspects.contains(unit.queue.front())) {
     unit.phase = Phase::backoff;
@@ -102,14 +103,14 @@ void Machine::Body::parkUnit(Session& unit, SteadyTime until) {
   if (!unit.queue.empty()) {
     const MessageKey key = unit.queue.front();
     unit.queue.popFront();
-    delay(*unit.lane, key,
+    delay(*unit.unorderedQueue, key,
           {.wakeAt = until, .until = unit.delayedKey == key ? std::max(until, unit.delayedUntil) : until});
   }
   retire(unit);
 }
 
-void Machine::Body::forgetUnordered(Session& lane, MessageKey key) {
-  if (lane.delayed.erase(key) > 0) {
+void Machine::Body::forgetUnordered(Session& unorderedQueue, MessageKey key) {
+  if (unorderedQueue.delayed.erase(key) > 0) {
     timers.abandoned();
   }
   if (const auto unit = sessions.find(unitOf(key)); unit != sessions.end()) {

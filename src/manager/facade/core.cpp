@@ -60,13 +60,19 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       reader_(store::sqlite::openReader(file, options_)),
       refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock)),
       puller_(std::make_unique<Puller>(*this)),
-      waiters_(writer_, options_),
+      waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
   if (options_.storeExecutor) {
-    writer_.runOn(options_.storeExecutor);
+    writer_.runOn([post = options_.storeExecutor, thread = storeThread_](std::function<void()> work) {
+      post([thread, call = std::move(work)] {
+        thread->store(std::this_thread::get_id());
+        call();
+      });
+    });
   } else {
     writer_.startThread();
   }
+  openClock_.look({clock().steadyNow(), clock().wallNow()});
 }
 
 Core::~Core() {
@@ -109,7 +115,7 @@ std::shared_ptr<Engine> Core::engine() const {
 
 template <typename Use>
 bool Core::withEngine(Use&& use) {
-  const std::shared_lock lock(*gate_);
+  const std::shared_lock lock(*endLock_);
   const std::shared_ptr<Engine> running = engine();
   if (running) {
     use(*running);
@@ -117,7 +123,8 @@ bool Core::withEngine(Use&& use) {
   return running != nullptr;
 }
 
-std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, RunMode mode, bool commitsHere) {
+std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, delivery::RunMode mode,
+                                    RunThread thread) {
   if (!engine_.expired()) {
     throw Error(Errc::alreadyRunning, "a run is under way");
   }
@@ -127,15 +134,15 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, 
   if (!Senders::suffice(options_.peers, sender_ != nullptr)) {
     throw Error(Errc::noSender, "nothing can be delivered");
   }
-  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, commitsHere);
+  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, thread);
   engine_ = begun;
   ++lastRun_;
   return begun;
 }
 
-void Core::runEnded(const StopReport& report) {
-  // With the gate held: whoever found the engine before has let go of it, and nobody finds it any more.
-  const std::scoped_lock lock(*gate_, mutex_);
+void Core::runEnded(const StopReport& report) noexcept {
+  // With the end lock held alone: no thread that found the engine before still holds it, and none finds it any more.
+  const std::scoped_lock lock(*endLock_, mutex_);
   lastReport_ = report;
   if (const std::shared_ptr<Engine> ended = engine_.lock()) {
     ended->shut();
@@ -145,19 +152,22 @@ void Core::runEnded(const StopReport& report) {
   runEnded_.notify_all();
 }
 
-// What was posted to an ended run's thread before may still call subscribers there, who may ask for any lock: none is
-// held while the thread is waited for. By the end of a wait another run may have begun, whose thread goes on.
+// What was posted to an ended run's thread before may still call subscribers there, which may ask for any lock: none is
+// held while the thread is waited for. Such a subscriber may also start or drain, and must not wait for its own thread.
+// By the end of a wait another run may have begun, whose thread goes on.
 void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
-  runEnded_.wait(lock, [this] { return !joining_; });
-  if (!engine_.expired() || !ownThread_.joinable() || ownThread_.get_id() == std::this_thread::get_id()) {
+  const std::thread::id self = std::this_thread::get_id();
+  runEnded_.wait(lock, [&] { return joined_ == std::thread::id() || joined_ == self; });
+  if (!engine_.expired() || !ownThread_.joinable() || ownThread_.get_id() == self) {
     return;
   }
-  joining_ = true;
+  const std::thread::id before = joined_;
+  joined_ = ownThread_.get_id();
   std::thread ended = std::move(ownThread_);
   lock.unlock();
   ended.join();
   lock.lock();
-  joining_ = false;
+  joined_ = before;
   runEnded_.notify_all();
 }
 
@@ -171,49 +181,61 @@ void Core::start() {
     return;
   }
   if (ownThread_.joinable()) {
-    // It is this one, in a callback after its run's end: nobody could wait for it here.
+    // It is this one, in a callback after its run's end: it cannot wait for itself.
     ownThread_.detach();
   }
-  const std::shared_ptr<Engine> begun = adopt(context->get_executor(), RunMode::continuous, true);
+  const std::shared_ptr<Engine> begun = adopt(context->get_executor(), delivery::RunMode::continuous, RunThread::own);
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
       context->get_executor());
-  begun->begin([core = shared_from_this(), guard](const StopReport& report) {
+  begun->begin([core = shared_from_this(), guard](const StopReport& report, const std::error_code&) {
     guard->reset();
     core->runEnded(report);
   });
   ownThread_ = std::thread([core = shared_from_this(), context] { core->serve(*context); });
 }
 
-// What one handler throws takes nothing else with it: the context goes on with the next.
+// What a sender's handler throws takes nothing else with it: the context goes on with the next. A run's own handlers
+// throw nothing: what is thrown in one ends the run, see `Engine::breakOff`.
 void Core::serve(boost::asio::io_context& context) noexcept {
   while (!context.stopped()) {
     guarded([&context] { context.run(); });
   }
 }
 
-void Core::complain(const std::string& what) noexcept {
+void Core::reportProcess(bool isRaised, std::string sentence) {
+  HealthEvent event;
+  event.check = HealthCheck::process;
+  event.raised = isRaised;
+  event.value = isRaised ? 1 : 0;
+  event.threshold = 1;
+  event.at = clock().wallNow();
+  event.sentence = std::move(sentence);
+  events_.health.emit(event);
+}
+
+void Core::reportException(const std::string& what) noexcept {
   try {
-    HealthEvent event;
-    event.check = HealthCheck::process;
-    event.raised = true;
-    event.value = 1;
-    event.at = clock().wallNow();
-    event.sentence = "something threw in this process, which goes on: " + what;
-    events_.health.emit(event);
+    reportProcess(true, "something threw in this process, which goes on: " + what);
   } catch (...) {
-    // There is not even the memory to tell.
+    // There is not even the memory to report it.
   }
+}
+
+const PeerOptions* Core::peerOptions(std::string_view name) const noexcept {
+  const auto found = std::ranges::find(options_.peers, name, &PeerOptions::name);
+  return found == options_.peers.end() ? nullptr : &*found;
 }
 
 void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
   std::error_code refused;
   try {
     yieldToRun();
-    const std::scoped_lock lock(*gate_, mutex_);
-    adopt(boost::asio::make_strand(executor), RunMode::continuous, false)
-        ->begin([core = shared_from_this(), executor, call = handler](const StopReport& report) {
+    const std::scoped_lock lock(*endLock_, mutex_);
+    adopt(boost::asio::make_strand(executor), delivery::RunMode::continuous, RunThread::callers)
+        ->begin([core = shared_from_this(), executor, call = handler](const StopReport& report,
+                                                                      const std::error_code& failure) {
           core->runEnded(report);
-          boost::asio::dispatch(executor, [call] { call({}); });
+          boost::asio::dispatch(executor, [call, failure] { call(failure); });
         });
   } catch (const Error& error) {
     refused = error.code();
@@ -236,7 +258,7 @@ void Core::endPull() noexcept {
   pulling_ = false;
 }
 
-// Not on the writer's thread, which those who claim wait for.
+// Not on the writer's thread, for which callers that claim wait.
 void Core::yieldToRun() {
   if (!writer_.runsInThisThread()) {
     puller_->yieldToRun();
@@ -303,9 +325,11 @@ DrainReport Core::drain(bool untilIdle) {
   {
     std::unique_lock lock(mutex_);
     joinOwnThread(lock);
-    pass = adopt(context.get_executor(), untilIdle ? RunMode::untilIdle : RunMode::once, true);
-    // Under the lock, so that nobody's stop comes before it.
-    pass->begin([core = shared_from_this()](const StopReport& report) { core->runEnded(report); });
+    pass = adopt(context.get_executor(), untilIdle ? delivery::RunMode::untilIdle : delivery::RunMode::once,
+                 RunThread::own);
+    // Under the lock, so that no stop comes before it.
+    pass->begin(
+        [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
   }
   const auto guard = boost::asio::make_work_guard(context);
   while (engine() == pass) {
@@ -314,7 +338,7 @@ DrainReport Core::drain(bool untilIdle) {
         context.run_one();
       }
     } catch (...) {
-      // The caller is told; nobody else is to wait for this pass.
+      // The exception is for the caller; no other thread may wait for this pass.
       runEnded({});
       throw;
     }
@@ -346,23 +370,24 @@ bool Core::ack(std::string_view messageId) {
   return true;
 }
 
-void Core::laterWord(const store::AckEventOutcome& told, const FrameResult& word) {
+void Core::ackEventCommitted(const store::AckEventOutcome& outcome, const FrameResult& result) {
   using Kind = store::AckEventOutcome::Kind;
-  if (told.kind == Kind::recalled) {
-    withEngine([&](Engine& running) { running.recalledOutside(told.message.session, told.message.key); });
+  if (outcome.kind == Kind::recalled) {
+    withEngine([&](Engine& running) { running.recalledOutside(outcome.message.session, outcome.message.key); });
     return;
   }
-  if (told.kind != Kind::settled) {
+  if (outcome.kind != Kind::settled) {
     return;
   }
-  const MessageEvent base{told.message.messageId, told.peer, told.session, told.message.sequence};
-  if (word.outcome == Outcome::ack) {
-    settledOutside(told.message, [event = AckedEvent{base, word.duplicate, word.result}](EventHub& events) {
+  const MessageEvent base{outcome.message.messageId, outcome.peer, outcome.session, outcome.message.sequence};
+  if (result.outcome == Outcome::ack) {
+    settledOutside(outcome.message, [event = AckedEvent{base, result.duplicate, result.result}](EventHub& events) {
       events.acked.emit(event);
     });
   } else {
-    FailedEvent event{base, word.code.empty() ? "rejected" : word.code, word.detail.empty() ? word.code : word.detail};
-    settledOutside(told.message, [failed = std::move(event)](EventHub& events) { events.failed.emit(failed); });
+    FailedEvent event{base, result.code.empty() ? "rejected" : result.code,
+                      result.detail.empty() ? result.code : result.detail};
+    settledOutside(outcome.message, [failed = std::move(event)](EventHub& events) { events.failed.emit(failed); });
   }
 }
 
@@ -380,18 +405,18 @@ bool Core::running() const {
   return !engine_.expired();
 }
 
-void Core::settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell) {
-  // Nothing holds the core any more when the last commits of its end are told of.
+void Core::settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& emit) {
+  // Nothing holds the core any more when its end makes the last commits.
   const std::shared_ptr<Core> self = weak_from_this().lock();
-  const bool heard =
-      self && withEngine([&](Engine& running) { running.settledOutside(self, message.session, message.key, tell); });
-  if (!heard) {
+  const bool hasRun =
+      self && withEngine([&](Engine& running) { running.settledOutside(self, message.session, message.key, emit); });
+  if (!hasRun) {
     puller_->settledOutside(message.session, message.key);
-    tell(events_);
+    emit(events_);
   }
 }
 
-void Core::tellSuperseded(store::Store& store) {
+void Core::emitSuperseded(store::Store& store) {
   for (const store::SupersededMessage& superseded : store.outbox().takeSuperseded()) {
     SupersededEvent event;
     event.messageId = superseded.message.messageId;
@@ -407,14 +432,14 @@ void Core::tellSuperseded(store::Store& store) {
 // The run is woken when the store is free: its first step is a transaction, which would wait for the end of this one.
 store::Writer::Tell Core::afterCommit(store::Store& store) {
   using Tell = store::Writer::Tell;
-  tellSuperseded(store);
+  emitSuperseded(store);
   waiters_.committed(store);
   struct Listener {
-    // Held until the run is woken, so that it does not end before. Let go of after the run.
-    std::shared_lock<std::shared_mutex> gate;
+    // Held until the run is woken, so that it does not end before. Released after the run.
+    std::shared_lock<std::shared_mutex> lock;
     std::shared_ptr<Engine> run;
   };
-  Listener found{std::shared_lock(*gate_), engine()};
+  Listener found{std::shared_lock(*endLock_), engine()};
   if (!found.run) {
     store.discovery().stop();
     return {};
@@ -428,7 +453,7 @@ store::Writer::Tell Core::afterCommit(store::Store& store) {
         // Its next poll takes in what is queued.
       }
     };
-    return listener->run->hear([this] { return takeNews(); }) ? std::move(wake) : Tell();
+    return listener->run->onCommit([this] { return takeNewRows(); }) ? std::move(wake) : Tell();
   } catch (const std::exception&) {
     // They are committed; the run's next poll reads them, or learns why it cannot.
     return {};

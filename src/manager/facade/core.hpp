@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -14,6 +15,8 @@
 
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "delivery/open_clock.hpp"
+#include "delivery/run_actions.hpp"
 #include "manager/facade/room_waiters.hpp"
 #include "manager/inbound/refusal_counts.hpp"
 #include "manager/run/commit_queue.hpp"
@@ -29,14 +32,12 @@ class io_context;
 
 namespace ackbox::manager {
 
-/// How long a run goes on.
-enum class RunMode : std::uint8_t {
-  /// Until `stop`.
-  continuous,
-  /// One pass over what is due, then it ends by itself.
-  once,
-  /// Until nothing is due and nothing is under way, then it ends by itself.
-  untilIdle,
+/// The thread in which a run does its work.
+enum class RunThread : std::uint8_t {
+  /// The manager's own, or the one of a pass's caller.
+  own,
+  /// One of an executor of the caller's.
+  callers,
 };
 
 class Engine;
@@ -78,45 +79,56 @@ public:
   void endPull() noexcept;
   /// Wakes the run, if there is one, to look for foreign commits.
   void notify() noexcept;
-  /// Tells subscribers of something that went wrong in this process and is over: a handler of its own, or the user's
-  /// code in it, threw.
-  void complain(const std::string& what) noexcept;
-  /// Calls `work`. What it throws is told of, and ends neither its thread nor the process: the rest goes on.
+  /// Emits a health event about this process. Throws if there is not the memory.
+  void reportProcess(bool isRaised, std::string sentence);
+  /// Emits the health event of an exception that ended one handler in this process: a handler of its own, or the user's
+  /// code in it.
+  void reportException(const std::string& what) noexcept;
+  /// Calls `work`. What it throws is reported, and ends neither its thread nor the process: the rest goes on.
   template <typename Work>
   void guarded(Work&& work) noexcept {
     try {
       work();
     } catch (const std::exception& error) {
-      complain(error.what());
+      reportException(error.what());
     } catch (...) {
-      complain("an exception that is no std::exception");
+      reportException("an exception that is no std::exception");
     }
   }
   bool ack(std::string_view messageId);
-  /// A message was settled outside the run: the run forgets it, and `tell` tells subscribers where the run would.
-  void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& tell);
-  /// A peer's later word was committed: events and the run follow it.
-  void laterWord(const store::AckEventOutcome& told, const FrameResult& word);
+  /// A message was settled outside the run: the run forgets it, and `emit` is called where the run emits its events.
+  void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& emit);
+  /// A peer's ACK event was committed: events and the run follow it.
+  void ackEventCommitted(const store::AckEventOutcome& outcome, const FrameResult& result);
   /// Whether a run is under way; asked without a reference to it, which could outstay it.
   [[nodiscard]] bool running() const;
 
-  /// What lets the store claim a message for the run.
-  /// On the writer's thread, between transactions: rows that the run has not been told of.
-  [[nodiscard]] News takeNews() { return {store_->discovery().take(kNewsChunk), store_->owners().shared()}; }
+  /// Whether a run that works in `thread` may commit a short transaction there and then, without a change of threads.
+  /// On an executor of the caller's only in a world of one thread, where the store's executor runs in it, too:
+  /// elsewhere the caller's thread must not wait for the disk. Asked in the run's thread.
+  [[nodiscard]] bool commitsInline(RunThread thread) const noexcept {
+    return thread == RunThread::own || storeThread_->load() == std::this_thread::get_id();
+  }
+  /// On the writer's thread, between transactions: rows that the run has not seen.
+  [[nodiscard]] NewCommit takeNewRows() { return {store_->discovery().take(kNewRowsMax), store_->owners().shared()}; }
+  /// The configured peer of that name; null: this process was not given it.
+  [[nodiscard]] const PeerOptions* peerOptions(std::string_view name) const noexcept;
+  /// How old messages are, from the opening of the file on. For the run or the puller, whichever there is.
+  [[nodiscard]] delivery::OpenClock& openClock() noexcept { return openClock_; }
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
   [[nodiscard]] const std::filesystem::path& ownersFile() const noexcept { return ownersFile_; }
   /// See `RunHandoff`: shared by all but a run's end. Taken before mutex_ where both are.
-  [[nodiscard]] const std::shared_ptr<std::shared_mutex>& gate() const noexcept { return gate_; }
+  [[nodiscard]] const std::shared_ptr<std::shared_mutex>& endLock() const noexcept { return endLock_; }
 
 private:
-  // Rows told at a time, so that a large backlog neither blocks the writer nor delays the first send.
-  static constexpr std::size_t kNewsChunk = 4096;
+  // Rows shown at a time, so that a large backlog neither blocks the writer nor delays the first send.
+  static constexpr std::size_t kNewRowsMax = 4096;
 
   // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender. Call with mutex_ held.
-  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, RunMode mode, bool commitsHere);
-  void runEnded(const StopReport& report);
+  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, delivery::RunMode mode, RunThread thread);
+  void runEnded(const StopReport& report) noexcept;
   [[nodiscard]] store::Writer::Tell afterCommit(store::Store& store);
-  void tellSuperseded(store::Store& store);
+  void emitSuperseded(store::Store& store);
   [[nodiscard]] std::shared_ptr<Engine> engine() const;
   /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
   template <typename Use>
@@ -130,7 +142,7 @@ private:
   void serve(boost::asio::io_context& context) noexcept;
 
   const std::filesystem::path file_;
-  const std::shared_ptr<std::shared_mutex> gate_ = std::make_shared<std::shared_mutex>();
+  const std::shared_ptr<std::shared_mutex> endLock_ = std::make_shared<std::shared_mutex>();
   const std::unique_ptr<store::Store> store_;
   // With the peers that were taken over from the file.
   const OutboxOptions options_;
@@ -140,7 +152,11 @@ private:
   const std::unique_ptr<const store::Reader> reader_;
   EventHub events_;
   PeerBoard peerBoard_;
+  // Owned by the run or the puller that is under way; one ends before the next begins.
+  delivery::OpenClock openClock_;
   const std::shared_ptr<RefusalCounts> refusals_;
+  // Where `OutboxOptions::storeExecutor` ran last; no thread without one. What it runs may outlive the core.
+  const std::shared_ptr<std::atomic<std::thread::id>> storeThread_ = std::make_shared<std::atomic<std::thread::id>>();
 
   mutable std::mutex mutex_;
   std::condition_variable runEnded_;
@@ -148,13 +164,13 @@ private:
   std::shared_ptr<Sender> sender_;
   // Weak: the run keeps itself alive through its pending work, and ends with its executor at the latest.
   std::weak_ptr<Engine> engine_;
-  // The runs so far, of which the last may be under way, and up to which of them all have ended. Who waits for a run
-  // waits for its number: the next one may have its address.
+  // The runs so far, of which the last may be under way, and up to which of them all have ended. A thread that waits
+  // for a run waits for its number: the next one may have its address.
   std::uint64_t lastRun_ = 0;
   std::uint64_t endedRun_ = 0;
   std::thread ownThread_;
-  // Somebody waits for what was the own thread.
-  bool joining_ = false;
+  // What was the own thread and is waited for; none is.
+  std::thread::id joined_;
   // Of `endedRun_`.
   StopReport lastReport_;
   bool pulling_ = false;

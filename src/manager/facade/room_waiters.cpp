@@ -14,8 +14,8 @@ constexpr std::size_t kTriedMax = 100;
 
 }  // namespace
 
-RoomWaiters::RoomWaiters(store::Writer& writer, const OutboxOptions& options)
-    : writer_(writer), options_(options), attempt_(*this) {}
+RoomWaiters::RoomWaiters(store::Writer& writer, const OutboxOptions& options, PollThread::OnException onException)
+    : writer_(writer), options_(options), onException_(std::move(onException)), attempt_(*this) {}
 
 RoomWaiters::~RoomWaiters() = default;
 
@@ -105,19 +105,22 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
     if (refusedAt_ && !closed_ && !options_.storeExecutor) {
       if (!poll_) {
         // What another process settles makes no commit here.
-        poll_ = std::make_unique<PollThread>(*options_.clock, options_.pollInterval, [this] {
-          bool attempt = false;
-          bool goOn = false;
-          {
-            const std::scoped_lock held(mutex_);
-            goOn = !waiting_.empty() && !closed_;
-            attempt = beginAttempt();
-          }
-          if (attempt) {
-            writer_.submit(attempt_);
-          }
-          return goOn;
-        });
+        poll_ = std::make_unique<PollThread>(
+            *options_.clock, options_.pollInterval,
+            [this] {
+              bool attempt = false;
+              bool goOn = false;
+              {
+                const std::scoped_lock held(mutex_);
+                goOn = !waiting_.empty() && !closed_;
+                attempt = beginAttempt();
+              }
+              if (attempt) {
+                writer_.submit(attempt_);
+              }
+              return goOn;
+            },
+            onException_);
       }
       poll_->arm();
     }

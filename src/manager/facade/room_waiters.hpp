@@ -28,7 +28,8 @@ public:
   using Handler = std::function<void(std::error_code, EnqueueReceipt)>;
 
   /// `writer` may be under construction still.
-  RoomWaiters(store::Writer& writer, const OutboxOptions& options);
+  /// `onException` is called with what a look for room has thrown; the next look tries again.
+  RoomWaiters(store::Writer& writer, const OutboxOptions& options, PollThread::OnException onException);
   ~RoomWaiters();
   RoomWaiters(const RoomWaiters&) = delete;
   RoomWaiters& operator=(const RoomWaiters&) = delete;
@@ -74,6 +75,7 @@ private:
   // Constant after construction.
   store::Writer& writer_;
   const OutboxOptions& options_;
+  const PollThread::OnException onException_;
 
   std::mutex mutex_;
   // Guarded by mutex_. The first `tried_` of those that wait are being tried; they stay where they are meanwhile.

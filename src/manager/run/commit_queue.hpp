@@ -9,50 +9,50 @@
 
 namespace ackbox::manager {
 
-/// What one commit tells a run of: rows that appeared, and whether other processes share the file.
-struct News {
+/// What one commit shows a run: rows that appeared, and whether other processes share the file.
+struct NewCommit {
   store::NewRows rows;
-  bool shared = false;
+  bool isShared = false;
 };
 
-/// What commits have told a run of and it has not taken in yet, in the order of the commits, whichever threads
-/// committed. To wake the run is a matter of its own, so that this queue is not locked while it wakes up.
+/// What commits show a run and it has not taken in yet, in the order of the commits, whichever threads committed. The
+/// caller of `add` wakes the run, so that this queue is not locked while it wakes up.
 ///
 /// Thread-safety: `add` by one thread at a time; `take` and `clear` by any.
 class CommitQueue {
 public:
   enum class WhenEmpty : std::uint8_t { keep, leaveOut };
 
-  /// Adds what `read()` returns. True if the run is to be woken: nobody has undertaken to since it last took all. What
-  /// `read` throws leaves the queue as it was.
+  /// Adds what `read()` returns. True if the caller is to wake the run: no other caller was since the run last took
+  /// all. What `read` throws leaves the queue as it was.
   template <typename Read>
   bool add(WhenEmpty whenEmpty, Read&& read) {
     // Memory first, as what is read is not given again.
-    std::list<News> added(1);
+    std::list<NewCommit> added(1);
     added.front() = read();
     if (whenEmpty == WhenEmpty::leaveOut && added.front().rows.empty()) {
       return false;
     }
     const std::scoped_lock lock(mutex_);
-    news_.splice(news_.end(), added);
+    commits_.splice(commits_.end(), added);
     return !std::exchange(isWoken_, true);
   }
 
-  [[nodiscard]] std::list<News> take() {
+  [[nodiscard]] std::list<NewCommit> take() {
     const std::scoped_lock lock(mutex_);
     isWoken_ = false;
-    return std::exchange(news_, {});
+    return std::exchange(commits_, {});
   }
 
   void clear() noexcept {
     const std::scoped_lock lock(mutex_);
-    news_.clear();
+    commits_.clear();
   }
 
 private:
   std::mutex mutex_;
   // Guarded by mutex_.
-  std::list<News> news_;
+  std::list<NewCommit> commits_;
   bool isWoken_ = false;
 };
 

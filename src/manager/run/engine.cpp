@@ -5,140 +5,93 @@
 #include <exception>
 #include <new>
 #include <utility>
+#include <variant>
 
-#include "manager/facade/jobs.hpp"
+#include "manager/run/engine_guard.hpp"
+#include "manager/run/step_job.hpp"
 #include "sqlite/statement.hpp"
 
 namespace ackbox::manager {
+namespace {
 
-// A run that gives up does not wait for its senders. A sender that lets go of its word without giving it, such as one
-// in which something threw, has failed at that request, and nobody waits for it.
-struct Engine::Word {
-  Word(std::shared_ptr<std::shared_mutex> gate, std::shared_ptr<RunLink<Engine>> door, delivery::RequestId request)
-      : link(std::move(gate), std::move(door)), id(request) {}
-  Word(const Word&) = delete;
-  Word& operator=(const Word&) = delete;
-  ~Word() {
-    try {
-      SendReport lost;
-      lost.error = "the sender let go of the request without an answer";
-      give(std::move(lost));
-    } catch (...) {
-      // Without the memory to say so, the request stays under way until the run ends.
-      return;
-    }
+delivery::RunOptions runOptions(const OutboxOptions& options, delivery::RunMode mode) {
+  return {.mode = mode,
+          .pollInterval = options.pollInterval,
+          .sharedPollInterval = options.sharedPollInterval,
+          .stopTimeout = options.stopTimeout};
+}
+
+std::string whatOf(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
   }
+}
 
-  // The first is heard.
-  void give(SendReport&& report) {
-    link.enter([&report](const Engine&) { return std::move(report); },
-               [request = id](Engine& engine, const SendReport& told) { engine.answered(request, told); });
-  }
-
-  RunHandoff<Engine> link;
-  const delivery::RequestId id;
-};
+}  // namespace
 
 Engine::Engine(std::shared_ptr<Core> core, std::shared_ptr<Sender> sender, boost::asio::any_io_executor strand,
-               RunMode mode, bool commitsHere)
+               delivery::RunMode mode, RunThread thread)
     : strand_(std::move(strand)),
-      mode_(mode),
-      commitsHere_(commitsHere),
+      thread_(thread),
       senders_(core->options().peers, std::move(sender)),
       core_(std::move(core)),
       policies_(core_->options()),
-      machine_(machineOptions(), core_->random()),
-      health_(core_->options().health),
-      wakeAlarm_(core_->clock().makeAlarm(strand_)),
-      pollAlarm_(core_->clock().makeAlarm(strand_)),
-      pauseAlarm_(core_->clock().makeAlarm(strand_)),
-      stopAlarm_(core_->clock().makeAlarm(strand_)) {}
+      run_(runOptions(core_->options(), mode), machineOptions(), core_->random()),
+      health_(core_->options().health) {
+  for (auto& alarm : alarms_) {
+    alarm = core_->clock().makeAlarm(strand_);
+  }
+}
 
 delivery::MachineOptions Engine::machineOptions() {
   delivery::MachineOptions made = policies_.machineOptions();
-  // Who drains by hand decides himself when to ask again.
-  made.restoresHealth = mode_ == RunMode::continuous;
-  if (mode_ != RunMode::continuous) {
-    // A pass has no time to wait in; the next one would have none either.
-    made.horizonGrace = std::chrono::milliseconds(0);
-  }
+  made.openClock = &core_->openClock();
   return made;
 }
 
 void Engine::begin(Ended ended) {
-  door_->engine = weak_from_this();
+  link_->engine = weak_from_this();
+  ended_ = std::move(ended);
   openWakeup();
-  boost::asio::post(strand_, [self = shared_from_this(), call = std::move(ended)]() mutable {
-    self->ended_ = std::move(call);
-    self->machine_.setClaiming(self->mode_ != RunMode::once);
-    self->senders_.start(self->strand_);
-    self->watchNeighbours();
-    self->discover();
+  post([this] {
+    senders_.start(strand_);
+    watchNeighbours();
+    on([this](const delivery::Now& at, delivery::RunActions& actions) { run_.begin(at, actions); });
   });
 }
 
 // On the manager's own thread only: a caller's executor may be one that waits for no descriptors.
 void Engine::openWakeup() {
-  if (!commitsHere_) {
+  if (thread_ == RunThread::callers) {
     return;
   }
-  auto bell = std::make_shared<Wakeup>(strand_, [weak = weak_from_this()] {
+  auto wakeup = std::make_shared<Wakeup>(strand_, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) {
-      self->takeIn();
+      self->takeCommits();
     }
   });
-  if (bell->open()) {
-    wakeup_ = std::move(bell);
+  if (wakeup->open()) {
+    wakeup_ = std::move(wakeup);
   }
 }
 
-// Reads the peers and the first of the backlog. A busy file or a full disk is asked again, as often as it takes; by a
-// single pass never.
-void Engine::discover() {
-  pollUnderWay_ = true;
-  commitDetached(
-      core_->writer(), false,
-      [](store::Store& store) {
-        store.discovery().restart();
-        store.owners().releaseDead();
-        return std::vector<store::PeerRow>(store.peers().rows().begin(), store.peers().rows().end());
-      },
-      [link = handoff()](const std::error_code& error, std::vector<store::PeerRow> peers) {
-        link->enter(
-            [error](Engine& engine) {
-              // All that was told before is told again.
-              engine.news_.clear();
-              return engine.queueNews(error);
-            },
-            [known = std::move(peers)](Engine& engine, const std::error_code& failure) {
-              engine.pollUnderWay_ = false;
-              if (engine.hasFailed(failure)) {
-                return;
-              }
-              if (failure && !engine.stopping_) {
-                engine.pauseAlarm_->set(engine.now().steady + kStorePause,
-                                        [self = engine.shared_from_this()] { self->discover(); });
-                return;
-              }
-              engine.beginDone(known);
-            });
-      });
-}
-
-std::shared_ptr<RunHandoff<Engine>> Engine::handoff() {
-  return std::make_shared<RunHandoff<Engine>>(core_->gate(), shared_from_this());
-}
-
-// In the thread that has committed. The commit's failure, or that of reading the news.
-std::error_code Engine::queueNews(const std::error_code& error) noexcept {
-  if (error) {
-    return error;
+// On the manager's own thread only: on a caller's, time is the caller's, too.
+void Engine::watchNeighbours() {
+  if (thread_ == RunThread::callers || !run_.isContinuous()) {
+    return;
   }
-  try {
-    news_.add(CommitQueue::WhenEmpty::keep, [this] { return core_->takeNews(); });
-    return {};
-  } catch (...) {
-    return store::errorOf(std::current_exception());
+  auto watch = std::make_shared<FileWatch>(strand_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->on([&](const delivery::Now& at, delivery::RunActions& actions) { self->run_.neighbourWrote(at, actions); });
+    }
+  });
+  if (watch->watch(core_->logFile(), core_->ownersFile())) {
+    watch_ = std::move(watch);
+    run_.setWatching();
   }
 }
 
@@ -146,60 +99,32 @@ void Engine::wake() {
   if (wakeup_) {
     wakeup_->ring();
   } else {
-    boost::asio::post(strand_, [self = shared_from_this()] { self->takeIn(); });
+    post([this] { takeCommits(); });
   }
 }
 
-// What was told before the discovery began anew is told again by it, with its sessions.
-void Engine::takeIn() {
-  if (!begun_ || finished_) {
-    return;
-  }
-  delivery::Actions actions;
-  for (News& news : news_.take()) {
-    onNews(std::move(news), actions);
-  }
-  perform(std::move(actions));
+void Engine::stop() {
+  post([this] { on([this](const delivery::Now& at, delivery::RunActions& actions) { run_.stop(at, actions); }); });
 }
 
-void Engine::beginDone(const std::vector<store::PeerRow>& peers) {
-  for (const store::PeerRow& row : peers) {
-    const auto& configured = core_->options().peers;
-    const auto found = std::find_if(configured.begin(), configured.end(),
-                                    [&](const PeerOptions& peer) { return peer.name == row.name; });
-    // A peer that this process was not given may be another's: its sessions wait for that one.
-    if (found != configured.end()) {
-      peers_.emplace(row.key, row);
-      policies_.addPeer(row.key, row.name);
-      machine_.peerAdded(row.key, found->maxRequests, senders_.initialCredit(row.name), found->rateLimit);
-      machine_.peerKnown(row.key, row.store, row.storeEpoch);
-    }
-  }
-  begun_ = true;
-  takeIn();
+void Engine::lookForCommits() {
+  post([this] { on([this](const delivery::Now& at, delivery::RunActions& actions) { run_.look(at, actions); }); });
 }
 
 void Engine::settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
-                            std::function<void(EventHub&)> tell) {
-  boost::asio::post(strand_, [self = shared_from_this(), hub = std::move(core), session, key, call = std::move(tell)] {
-    // Its row first, if that was told earlier.
-    self->takeIn();
+                            std::function<void(EventHub&)> emit) {
+  post([this, hub = std::move(core), session, key, call = std::move(emit)] {
+    // Its row first, if that was committed earlier.
+    takeCommits();
     call(hub->events());
-    if (!self->finished_) {
-      self->machine_.forget(session, key);
-      self->tick();
-    }
+    run_.settledOutside(session, key);
   });
 }
 
 void Engine::recalledOutside(delivery::SessionKey session, delivery::MessageKey key) {
-  boost::asio::post(strand_, [self = shared_from_this(), session, key] {
-    self->takeIn();
-    if (!self->finished_) {
-      delivery::Actions actions;
-      self->machine_.recalled(session, key, self->now(), actions);
-      self->perform(std::move(actions));
-    }
+  post([this, session, key] {
+    takeCommits();
+    on([&](const delivery::Now& at, delivery::RunActions& actions) { run_.recalled(session, key, at, actions); });
   });
 }
 
@@ -207,58 +132,77 @@ delivery::Now Engine::now() const {
   return {core_->clock().steadyNow(), core_->clock().wallNow()};
 }
 
-void Engine::onNews(News&& news, delivery::Actions& actions) {
-  shared_ = news.shared;
-  store::NewRows& rows = news.rows;
-  for (const delivery::SessionInfo& session : rows.sessions) {
-    sessionPeers_.insert_or_assign(session.key, session.peer);
-  }
-  policies_.introduce(rows.sessions);
-  if (rows.holds) {
-    machine_.applyHolds(*rows.holds, now(), actions);
-    if (stepUnderWay_) {
-      rows.holds->peers.clear();
-      holds_ = std::move(rows.holds);
-    }
-  }
-  machine_.rowsSeen(rows.sessions, rows.rows, now(), actions, rows.recalls);
-  isBehind_ = rows.more;
-  if (isBehind_) {
-    poll();
-  } else if (!discovered_) {
-    discovered_ = true;
-    pollLater();
-    if (mode_ == RunMode::once && !stopping_) {
-      machine_.setClaiming(true);
-      machine_.tick(now(), actions);
-      machine_.setClaiming(false);
-    }
-  }
-}
-
-void Engine::tick() {
-  if (finished_) {
+void Engine::takeCommits() {
+  if (!run_.takesRows()) {
     return;
   }
-  delivery::Actions actions;
-  machine_.tick(now(), actions);
-  perform(std::move(actions));
+  on([this](const delivery::Now& at, delivery::RunActions& actions) {
+    std::list<NewCommit> commits = commits_.take();
+    std::vector<delivery::CommittedRows> rows = rowsOf(commits);
+    run_.committed(rows, at, actions);
+  });
 }
 
-void Engine::publishPeers() {
-  for (const delivery::PeerKey key : machine_.takeChangedPeers()) {
-    const auto view = machine_.peer(key);
-    const delivery::Now at = now();
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(view->pausedUntil - at.steady);
-    core_->peerBoard().write(key, {.requestsInFlight = view->requestsInFlight,
-                                   .readySessions = view->readySessions,
-                                   .pausedUntil = wait.count() > 0 ? at.wall + wait : WallTime{}});
+// The sessions' policies and peers are known before the run sees their first rows.
+std::vector<delivery::CommittedRows> Engine::rowsOf(std::list<NewCommit>& commits) {
+  std::vector<delivery::CommittedRows> made;
+  made.reserve(commits.size());
+  for (NewCommit& commit : commits) {
+    store::NewRows& rows = commit.rows;
+    for (const delivery::SessionInfo& session : rows.sessions) {
+      sessionPeers_.insert_or_assign(session.key, session.peer);
+    }
+    policies_.introduce(rows.sessions);
+    made.push_back({.sessions = rows.sessions,
+                    .rows = rows.rows,
+                    .hasMore = rows.more,
+                    .holds = std::move(rows.holds),
+                    .recalls = rows.recalls,
+                    .isShared = commit.isShared});
+  }
+  return made;
+}
+
+void Engine::answered(delivery::RequestId request, const SendReport& report) {
+  // A second answer finds nothing.
+  const auto known = requests_.extract(request);
+  if (known.empty()) {
+    return;
+  }
+  on([&](const delivery::Now& at, delivery::RunActions& actions) { run_.answered(request, report, at, actions); });
+  for (const delivery::MessageKey key : known.mapped().keys) {
+    policies_.settled(key);
   }
 }
 
-void Engine::send(delivery::Actions::Send&& send) {
-  const delivery::RequestId id = send.request;
-  Request& claimed = requests_[id];
+void Engine::perform(delivery::RunActions&& actions) {
+  for (delivery::RunAction& action : actions) {
+    std::visit([this](auto& one) { perform(std::move(one)); }, action);
+  }
+  followUp();
+}
+
+void Engine::perform(delivery::run_action::Send&& action) {
+  const delivery::RequestId id = action.send.request;
+  requests_.at(id).isSent = true;
+  SendReport refused;
+  try {
+    senders_.send(requestOf(action.send), [reply = std::make_shared<ReplyGuard<Engine>>(core_->endLock(), link_, id)](
+                                              SendReport report) { reply->give(std::move(report)); });
+    return;
+  } catch (const std::bad_alloc&) {
+    refused.outcome = RequestOutcome::notSent;
+    refused.error = "not enough memory";
+  } catch (const std::exception& error) {
+    refused.error = std::string("the sender threw: ") + error.what();
+  } catch (...) {
+    refused.error = "the sender threw";
+  }
+  post([this, id, refused] { answered(id, refused); });
+}
+
+SendRequest Engine::requestOf(delivery::Actions::Send& send) {
+  Request& claimed = requests_.at(send.request);
   const store::PeerRow& peer = peers_.at(send.peer);
   SendRequest request;
   request.peer = peer.name;
@@ -283,94 +227,88 @@ void Engine::send(delivery::Actions::Send&& send) {
     request.frames.back().previousSequence = item.previousSequence;
   }
   claimed.messages.clear();
-  SendReport refused;
-  if (stopping_ || failure_) {
-    refused.outcome = RequestOutcome::cancelled;
-  } else {
+  return request;
+}
+
+void Engine::perform(delivery::run_action::SetTimer&& action) {
+  alarms_[static_cast<std::size_t>(action.timer)]->set(action.at, [self = shared_from_this(), timer = action.timer] {
+    self->on(
+        [&](const delivery::Now& at, delivery::RunActions& actions) { self->run_.timerFired(timer, at, actions); });
+  });
+}
+
+void Engine::perform(delivery::run_action::CancelTimer&& action) {
+  alarms_[static_cast<std::size_t>(action.timer)]->cancel();
+}
+
+void Engine::perform(delivery::run_action::PublishPeers&& action) {
+  const delivery::Now at = now();
+  for (const delivery::PeerKey key : action.peers) {
+    const auto view = run_.peer(key);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(view->pausedUntil - at.steady);
+    core_->peerBoard().write(key, {.requestsInFlight = view->requestsInFlight,
+                                   .readySessions = view->readySessions,
+                                   .pausedUntil = wait.count() > 0 ? at.wall + wait : WallTime{}});
+  }
+}
+
+void Engine::perform(delivery::run_action::ReportProcess&& action) {
+  core_->reportProcess(action.report.isRaised, std::move(action.report.sentence));
+}
+
+void Engine::perform(delivery::run_action::StopSenders&& /*action*/) {
+  senders_.stop();
+}
+
+void Engine::perform(delivery::run_action::Finish&& /*action*/) {
+  finish();
+}
+
+void Engine::breakOff(const std::exception_ptr& thrown) noexcept {
+  const bool isOver = run_.hasEnded();
+  const bool isEnd = run_.breakOff(store::errorOf(thrown));
+  if (!isOver && core_) {
     try {
-      senders_.send(std::move(request), [word = std::make_shared<Word>(core_->gate(), door_, id)](SendReport report) {
-        word->give(std::move(report));
-      });
-      return;
-    } catch (const std::bad_alloc&) {
-      refused.outcome = RequestOutcome::notSent;
-      refused.error = "not enough memory";
-    } catch (const std::exception& error) {
-      refused.error = std::string("the sender threw: ") + error.what();
+      core_->reportProcess(true, "a delivery run ends, because something threw in it: " + whatOf(thrown));
     } catch (...) {
-      refused.error = "the sender threw";
+      // There is not even the memory to report it.
     }
   }
-  boost::asio::post(strand_, [self = shared_from_this(), id, refused] { self->answered(id, refused); });
+  if (isEnd) {
+    finish();
+  }
 }
 
-void Engine::answered(delivery::RequestId request, const SendReport& report) {
-  // An answer after the run gave the request up, or a second one, is nobody's.
-  const auto known = finished_ ? Requests::node_type{} : requests_.extract(request);
-  if (known.empty()) {
+DrainReport Engine::drained() const {
+  const delivery::StepCounts& counts = run_.report().all;
+  return {counts.claimed, counts.acked, counts.deferred, counts.retried, counts.failed, counts.released};
+}
+
+// Once.
+void Engine::finish() noexcept {
+  if (!core_) {
     return;
   }
-  tellOfShortage(report);
-  delivery::Actions actions;
-  machine_.answered(request, report, now(), actions);
-  for (const delivery::MessageKey key : known.mapped().keys) {
-    policies_.settled(key);
+  const std::shared_ptr<Core> core = std::exchange(core_, nullptr);
+  if (wakeup_) {
+    wakeup_->stop();
   }
-  perform(std::move(actions));
-}
-
-// Once when it begins, and once when requests have been answered for a while without it.
-void Engine::tellOfShortage(const SendReport& report) {
-  const bool isShort = report.outcome == RequestOutcome::notSent;
-  const SteadyTime at = now().steady;
-  if (isShort) {
-    shortAt_ = at;
+  if (watch_) {
+    watch_->stop();
   }
-  const bool isOver = report.outcome == RequestOutcome::answered && at - shortAt_ >= kShortageOver;
-  if (isShort == isShort_ || (!isShort && !isOver)) {
-    return;
+  for (const auto& alarm : alarms_) {
+    alarm->cancel();
   }
-  isShort_ = isShort;
-  tellOfProcess(isShort, isShort ? "this process cannot send: " + report.error : "this process can send again");
-}
-
-// Nothing else shows why messages are older by the calendar than by the count of their horizon.
-void Engine::tellOfCalendar() {
-  const delivery::Now at = now();
-  const auto offset =
-      at.wall.time_since_epoch() - std::chrono::floor<std::chrono::milliseconds>(at.steady.time_since_epoch());
-  const auto moved = offset - calendarOffset_.value_or(offset);
-  calendarOffset_ = offset;
-  if (moved >= kCalendarMoved || moved <= -kCalendarMoved) {
-    tellOfProcess(true, "the calendar was moved by " +
-                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(moved).count()) +
-                            " s while this run went on; no message is given up by its age for that");
+  senders_.stop();
+  core->peerBoard().clear();
+  const delivery::RunReport& report = run_.report();
+  const StopReport done{report.abandonedRequests, report.whileStopping.released, report.whileStopping.settled()};
+  try {
+    // The core may end with its last reference, and must not end inside one of its own callers here.
+    boost::asio::post(strand_, [self = shared_from_this(), core, done] { self->ended_(done, self->failure()); });
+  } catch (...) {
+    ended_(done, failure());
   }
-}
-
-void Engine::tellOfProcess(bool isRaised, std::string sentence) {
-  HealthEvent event;
-  event.check = HealthCheck::process;
-  event.raised = isRaised;
-  event.value = isRaised ? 1 : 0;
-  event.threshold = 1;
-  event.at = now().wall;
-  event.sentence = std::move(sentence);
-  core_->events().health.emit(event);
-}
-
-void Engine::wakeLater() {
-  const std::optional<SteadyTime> wake = machine_.nextWake();
-  if (wake && !stopping_ && mode_ == RunMode::continuous) {
-    wakeAlarm_->set(*wake, [self = shared_from_this()] { self->tick(); });
-  } else {
-    wakeAlarm_->cancel();
-  }
-}
-
-bool Engine::needsStore(const delivery::Actions& actions) {
-  return !actions.news.empty() || !actions.settlements.empty() || !actions.releases.empty() || !actions.peers.empty() ||
-         !actions.claims.empty();
 }
 
 }  // namespace ackbox::manager

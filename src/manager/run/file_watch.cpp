@@ -7,8 +7,8 @@
 
 namespace ackbox::manager {
 
-FileWatch::FileWatch(const boost::asio::any_io_executor& strand, Heard heard)
-    : heard_(std::move(heard)), events_(strand) {}
+FileWatch::FileWatch(const boost::asio::any_io_executor& strand, OnSign onSign)
+    : onSign_(std::move(onSign)), events_(strand) {}
 
 bool FileWatch::watch(const std::filesystem::path& written, const std::filesystem::path& closed) {
   const int descriptor = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -40,7 +40,7 @@ void FileWatch::arm() {
                           [self = shared_from_this()](const boost::system::error_code& failed, std::size_t) {
                             self->armed_ = false;
                             if (!failed && !self->stopped_) {
-                              self->heard_();
+                              self->onSign_();
                             }
                           });
 }

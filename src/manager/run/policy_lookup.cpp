@@ -28,7 +28,7 @@ void PolicyLookup::introduce(std::span<delivery::SessionInfo> sessions) {
     session.policy.retry = &retryPolicyOf(options_, peer, session.name);
     session.policy.gap = gapPolicyOf(options_, peer, session.name);
     if (options_.onFailure) {
-      lanes_.insert_or_assign(session.key, Lane{session.peer, session.name});
+      sessions_.insert_or_assign(session.key, SessionNames{session.peer, session.name});
     }
   }
 }
@@ -45,9 +45,9 @@ void PolicyLookup::settled(delivery::MessageKey key) {
 
 FailureDecision PolicyLookup::decide(const delivery::Failure& failure) const {
   FailureContext context;
-  if (const auto lane = lanes_.find(failure.session); lane != lanes_.end()) {
-    context.peer = peerName(lane->second.peer);
-    context.session = lane->second.session;
+  if (const auto session = sessions_.find(failure.session); session != sessions_.end()) {
+    context.peer = peerName(session->second.peer);
+    context.session = session->second.session;
   }
   if (const auto message = messages_.find(failure.row.key); message != messages_.end()) {
     context.messageId = message->second.id;

@@ -27,7 +27,7 @@ public:
   void addPeer(delivery::PeerKey peer, std::string_view name);
   /// Fills in the sessions' policies.
   void introduce(std::span<delivery::SessionInfo> sessions);
-  /// The message goes out; `settled` when the machine has been told what came of it.
+  /// The message goes out; `settled` when the machine has taken in its answer.
   void sending(delivery::MessageKey key, const OutboundFrame& frame);
   void settled(delivery::MessageKey key);
 
@@ -36,7 +36,7 @@ private:
     std::string id;
     std::string type;
   };
-  struct Lane {
+  struct SessionNames {
     delivery::PeerKey peer;
     std::string session;
   };
@@ -46,7 +46,7 @@ private:
 
   const OutboxOptions& options_;
   std::unordered_map<delivery::PeerKey, std::string> peers_;
-  std::unordered_map<delivery::SessionKey, Lane> lanes_;
+  std::unordered_map<delivery::SessionKey, SessionNames> sessions_;
   std::unordered_map<delivery::MessageKey, Named> messages_;
 };
 

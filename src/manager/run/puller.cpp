@@ -38,7 +38,7 @@ public:
     failure_ = error;
     try {
       if (!error && looks_) {
-        news = core_.takeNews().rows;
+        newRows = core_.takeNewRows().rows;
       }
     } catch (const Error& failed) {
       unread(static_cast<Errc>(failed.code().value()));
@@ -56,18 +56,18 @@ public:
     }
   }
 
-  store::NewRows news;
-  /// Why there are no news, although the transaction was committed.
+  store::NewRows newRows;
+  /// Why no new rows were read, although the transaction was committed.
   std::optional<Errc> unreadFor;
   std::vector<store::PeerRow> peers;
   std::int64_t owner = 0;
   std::uint64_t buried = 0;
 
 private:
-  // What was committed stands; the rows are told the next time.
+  // What was committed stands; the rows are shown the next time.
   void unread(Errc why) {
-    news = {};
-    news.more = true;
+    newRows = {};
+    newRows.more = true;
     unreadFor = why;
   }
 
@@ -83,11 +83,6 @@ SendReport reportOf(const FrameResult& result) {
   report.outcome = RequestOutcome::answered;
   report.results.push_back(result);
   return report;
-}
-
-template <typename Item>
-void putInFront(std::vector<Item>& target, std::vector<Item>&& front) {
-  target.insert(target.begin(), std::make_move_iterator(front.begin()), std::make_move_iterator(front.end()));
 }
 
 }  // namespace
@@ -124,13 +119,15 @@ std::vector<Claim> Puller::claim(std::size_t limit) {
       for (bool look = true; taken.size() < wanted;) {
         machine_->setClaiming(true);
         machine_->setClaimBudget(wanted - taken.size());
-        machine_->tick(now(), pending_);
+        delivery::Actions decided;
+        machine_->tick(now(), decided);
+        pending_.add(std::move(decided));
         machine_->setClaiming(false);
-        if (!look && pending_.claims.empty()) {
+        if (!look && pending_.claims() == 0) {
           break;
         }
         // The rest of a large backlog is read when what is known of it does not suffice.
-        const bool suffices = moreUnread_ && pending_.claims.size() >= wanted - taken.size();
+        const bool suffices = moreUnread_ && pending_.claims() >= wanted - taken.size();
         look = commit(suffices ? Look::no : Look::yes, taken);
       }
       commitDecided();
@@ -156,8 +153,7 @@ std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
       }
     }
     // Each of them is a request's whole answer, which makes room for itself alone.
-    pending_.settlements.reserve(pending_.settlements.size() + results.size());
-    pending_.releases.reserve(pending_.releases.size() + results.size());
+    pending_.reserve(results.size());
     for (std::size_t index = 0; index < results.size(); ++index) {
       if (standings[index] == Standing::outstanding) {
         decide(results[index].token.number, reportOf(results[index].result));
@@ -287,9 +283,9 @@ void Puller::open() {
   policies_ = std::make_unique<PolicyLookup>(core_.options());
   delivery::MachineOptions options = policies_->machineOptions();
   options.batchFrames = 1;
-  // Who claims by hand decides himself when to ask again.
+  // The caller of a claim chooses the time of the next one.
   options.restoresHealth = false;
-  options.horizonGrace = std::chrono::milliseconds(0);
+  options.openClock = &core_.openClock();
   machine_ = std::make_unique<delivery::Machine>(std::move(options), core_.random());
   machine_->setClaiming(false);
   mustRestart_ = true;
@@ -352,7 +348,9 @@ void Puller::decide(Number number, const SendReport& report) {
   const Outstanding claimed = place->second;
   outstanding_.erase(place);
   decided_.emplace(number, std::pair(claimed.key, std::nullopt));
-  machine_->answered(claimed.request, report, now(), pending_);
+  delivery::Actions decided;
+  machine_->answered(claimed.request, report, now(), decided);
+  pending_.add(std::move(decided));
   policies_->settled(claimed.key);
 }
 
@@ -367,19 +365,23 @@ SettleStatus Puller::statusOf(Number number) {
 }
 
 void Puller::commitDecided() {
-  if (machine_ && !(pending_.settlements.empty() && pending_.releases.empty() && pending_.peers.empty())) {
+  if (machine_ && pending_.hasDecisions()) {
     std::vector<Claim> none;
     commit(Look::no, none);
   }
 }
 
 bool Puller::commit(Look look, std::vector<Claim>& taken) {
-  StepJob step(std::exchange(pending_, {}));
+  StepJob step;
+  step.fill(pending_.take());
   PullJob job(core_, step, look == Look::yes, mustRestart_);
   try {
     job.carryOut();
-  } catch (const Error&) {
-    undoClaims(step.actions);
+  } catch (const Error& error) {
+    delivery::Actions later;
+    pending_.putBack(std::move(step.actions), *machine_, std::chrono::milliseconds(0),
+                     error.code() == Errc::outOfMemory, now(), later);
+    pending_.add(std::move(later));
     throw;
   }
   mustRestart_ = false;
@@ -388,14 +390,16 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   keepStatuses(step);
   addPeers(job.peers);
   addTaken(step, taken);
-  for (const delivery::SessionInfo& session : job.news.sessions) {
+  for (const delivery::SessionInfo& session : job.newRows.sessions) {
     sessionPeers_.insert_or_assign(session.key, session.peer);
   }
-  policies_->introduce(job.news.sessions);
-  if (job.news.holds) {
-    machine_->applyHolds(*job.news.holds, now(), pending_);
+  policies_->introduce(job.newRows.sessions);
+  delivery::Actions decided;
+  if (job.newRows.holds) {
+    machine_->applyHolds(*job.newRows.holds, now(), decided);
   }
-  machine_->rowsSeen(job.news.sessions, job.news.rows, now(), pending_);
+  machine_->rowsSeen(job.newRows.sessions, job.newRows.rows, now(), decided, job.newRows.recalls);
+  pending_.add(std::move(decided));
   forgetSettled();
   StepEvents announcement(step, [this](delivery::SessionKey session) {
     const auto sessionPeer = sessionPeers_.find(session);
@@ -404,23 +408,12 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   });
   const std::scoped_lock lock(announceMutex_);
   announcements_.push_back(std::move(announcement));
-  moreUnread_ = look == Look::yes ? job.news.more : moreUnread_;
+  moreUnread_ = look == Look::yes ? job.newRows.more : moreUnread_;
   if (job.unreadFor) {
     // To look again at once would go on for as long as the disk fails.
     throw Error(*job.unreadFor, "new messages could not be looked for");
   }
-  return moreUnread_ || !job.news.rows.empty();
-}
-
-// What was decided stays decided and goes with the next transaction; claims are the machine's to decide anew.
-void Puller::undoClaims(delivery::Actions& actions) {
-  for (const delivery::Actions::Claim& claim : actions.claims) {
-    machine_->claimFailed(claim.request, std::chrono::milliseconds(0), now(), pending_);
-  }
-  putInFront(pending_.news, std::move(actions.news));
-  putInFront(pending_.settlements, std::move(actions.settlements));
-  putInFront(pending_.releases, std::move(actions.releases));
-  putInFront(pending_.peers, std::move(actions.peers));
+  return moreUnread_ || !job.newRows.rows.empty();
 }
 
 void Puller::addTaken(StepJob& step, std::vector<Claim>& taken) {
@@ -449,23 +442,16 @@ void Puller::addTaken(StepJob& step, std::vector<Claim>& taken) {
     claim.frame.previousSequence = item.previousSequence;
     outstanding_.emplace(lastNumber_, Outstanding{request, item.key, now().steady});
   }
-  const auto append = [](auto& target, auto& source) {
-    target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
-  };
-  append(pending_.news, sends.news);
-  append(pending_.settlements, sends.settlements);
-  append(pending_.releases, sends.releases);
-  append(pending_.peers, sends.peers);
+  pending_.add(std::move(sends));
 }
 
 void Puller::addPeers(std::span<const store::PeerRow> peers) {
   for (const store::PeerRow& row : peers) {
-    const auto& configured = core_.options().peers;
-    const auto ours = std::find_if(configured.begin(), configured.end(),
-                                   [&](const PeerOptions& peer) { return peer.name == row.name; });
-    if (ours != configured.end() && peers_.try_emplace(row.key, row).second) {
+    const PeerOptions* const configured = core_.peerOptions(row.name);
+    if (configured != nullptr && peers_.try_emplace(row.key, row).second) {
       policies_->addPeer(row.key, row.name);
-      machine_->peerAdded(row.key, kRequestsMax, 1, ours->rateLimit);
+      machine_->peerAdded(row.key, kRequestsMax, 1, configured->rateLimit);
+      machine_->peerKnown(row.key, row.store, row.storeEpoch);
     }
   }
 }
@@ -486,7 +472,7 @@ void Puller::keepStatuses(const StepJob& step) {
   }
 }
 
-// One thread at a time, in the order of the commits; a callback that claims or settles finds its own events told by
+// One thread at a time, in the order of the commits; a callback that claims or settles finds its own events emitted by
 // the call that it came from.
 void Puller::announce() {
   std::unique_lock lock(announceMutex_);

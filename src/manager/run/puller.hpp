@@ -17,7 +17,7 @@
 
 #include "ackbox/claim.hpp"
 #include "ackbox/run_report.hpp"
-#include "delivery/machine.hpp"
+#include "delivery/pending_step.hpp"
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/step_events.hpp"
 #include "manager/run/step_job.hpp"
@@ -27,7 +27,7 @@ namespace ackbox::manager {
 
 class Core;
 
-/// Messages for callers who deliver by themselves: the same machine as a run's decides, with the caller in the
+/// Messages for callers that deliver by themselves: the same machine as a run's decides, with the caller in the
 /// sender's place, so that order, retries, deadlines and peers' health are the same. One message a request, so that
 /// each is settled in its own right.
 ///
@@ -70,7 +70,7 @@ private:
   [[nodiscard]] delivery::Now now() const;
   void forgetSettled();
   [[nodiscard]] Standing standingOf(const ClaimToken& token) const;
-  /// The caller's word on one claim; `pending_` grows by what follows from it.
+  /// The caller's answer to one claim; `pending_` grows by what follows from it.
   void decide(Number number, const SendReport& report);
   /// What became of a claim that was decided, after its commit.
   SettleStatus statusOf(Number number);
@@ -79,7 +79,6 @@ private:
   /// decided waits in `pending_`.
   bool commit(Look look, std::vector<Claim>& taken);
   void commitDecided();
-  void undoClaims(delivery::Actions& actions);
   void addTaken(StepJob& step, std::vector<Claim>& taken);
   void addPeers(std::span<const store::PeerRow> peers);
   void keepStatuses(const StepJob& step);
@@ -98,7 +97,7 @@ private:
   std::unordered_map<Number, std::pair<delivery::MessageKey, std::optional<SettleStatus>>> decided_;
   // Taken back while their callers had them.
   std::unordered_set<Number> recovered_;
-  delivery::Actions pending_;
+  delivery::PendingStep pending_;
   Number lastNumber_ = 0;
   // Of this opening; claims before it are late.
   Number firstNumber_ = 1;

@@ -13,7 +13,7 @@
 
 namespace ackbox::manager {
 
-/// Who carries whose messages: the senders that peers have of their own, and one for all others.
+/// The senders of a run: those that peers have of their own, and one for all other peers.
 ///
 /// Thread-safety: `runInThisThread` may be called from any thread, the other members belong to the run's strand.
 class Senders {

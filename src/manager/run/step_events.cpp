@@ -5,7 +5,7 @@
 namespace ackbox::manager {
 
 StepEvents::StepEvents(StepJob& step, const PeerName& peerName) : resets_(std::move(step.resets)) {
-  told_.reserve(step.settled.size());
+  outcomes_.reserve(step.settled.size());
   for (std::size_t index = 0; index < step.settled.size(); ++index) {
     if (!step.settled[index]) {
       continue;
@@ -33,9 +33,9 @@ StepEvents::StepEvents(StepJob& step, const PeerName& peerName) : resets_(std::m
       case delivery::Transition::resend:
         continue;
     }
-    told_.push_back({{std::move(step.settled[index]->messageId), peerName(step.settled[index]->session),
-                      std::move(step.sessionNames[index]), step.settled[index]->sequence},
-                     std::move(settlement)});
+    outcomes_.push_back({{std::move(step.settled[index]->messageId), peerName(step.settled[index]->session),
+                          std::move(step.sessionNames[index]), step.settled[index]->sequence},
+                         std::move(settlement)});
   }
 }
 
@@ -43,7 +43,7 @@ void StepEvents::emit(EventHub& events) {
   for (const PeerResetEvent& reset : resets_) {
     events.peerReset.emit(reset);
   }
-  for (Told& one : told_) {
+  for (Outcome& one : outcomes_) {
     delivery::Settlement& settlement = one.settlement;
     switch (settlement.transition) {
       case delivery::Transition::ack:

@@ -5,25 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "delivery/run_actions.hpp"
 #include "manager/run/step_job.hpp"
 #include "manager/run/subscribers.hpp"
 
 namespace ackbox::manager {
 
-/// How many messages a committed step moved, by where they went.
-struct StepCounts {
-  std::uint64_t acked = 0;
-  std::uint64_t deferred = 0;
-  std::uint64_t retried = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t released = 0;
-
-  /// Those that came to an outcome.
-  [[nodiscard]] std::uint64_t settled() const noexcept { return acked + deferred + retried + failed; }
-};
-
-/// What subscribers are to be told of a committed step. Apart from the telling, so that the two may be done in
-/// different places.
+/// The events of a committed step. They are made where the step is known, and may be emitted elsewhere.
 ///
 /// Thread-safety: none.
 class StepEvents {
@@ -33,18 +21,18 @@ public:
   /// Takes the step's settlements; settles that were refused by their guard are left out.
   StepEvents(StepJob& step, const PeerName& peerName);
 
-  [[nodiscard]] const StepCounts& counts() const noexcept { return counts_; }
+  [[nodiscard]] const delivery::StepCounts& counts() const noexcept { return counts_; }
   void emit(EventHub& events);
 
 private:
-  struct Told {
+  struct Outcome {
     MessageEvent message;
     delivery::Settlement settlement;
   };
 
   std::vector<PeerResetEvent> resets_;
-  StepCounts counts_;
-  std::vector<Told> told_;
+  delivery::StepCounts counts_;
+  std::vector<Outcome> outcomes_;
 };
 
 }  // namespace ackbox::manager

@@ -15,13 +15,16 @@
 namespace ackbox::manager {
 
 /// One transaction of a delivery run: settles, releases and peer records first, then claims. Not fsynced: a claim or a
-/// settle that a power cut takes back only causes a resend, which the peer deduplicates. Save where a message is given
-/// up: once its session has gone on, the peer would take the resend for a duplicate, and acknowledge what never took
-/// effect.
+/// settle that a power cut takes back only causes a resend, which the peer deduplicates. A step that gives a message up
+/// is fsynced: once the session has gone on, the peer would take the resend for a duplicate, and acknowledge what never
+/// took effect.
+///
+/// Made empty and filled afterwards, so that nothing is taken from a run for which there may be no memory.
 struct StepJob final : public store::Job, public std::enable_shared_from_this<StepJob> {
   using Finished = std::function<void(const std::shared_ptr<StepJob>&)>;
 
-  explicit StepJob(delivery::Actions decided) : actions(std::move(decided)) {
+  void fill(delivery::Actions&& decided) noexcept {
+    actions = std::move(decided);
     durable = std::any_of(actions.settlements.begin(), actions.settlements.end(),
                           [](const auto& settlement) { return settlement.transition == delivery::Transition::fail; });
   }
@@ -39,8 +42,8 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
 
   void run(store::Store& store) override {
     resets.clear();
-    for (const delivery::PeerIdentity& news : actions.news) {
-      if (std::optional<PeerResetEvent> event = store.peerResets().recordIdentity(news)) {
+    for (const delivery::PeerIdentity& identity : actions.identities) {
+      if (std::optional<PeerResetEvent> event = store.peerResets().recordIdentity(identity)) {
         resets.push_back(*std::move(event));
       }
     }
@@ -80,7 +83,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
 
   // How the transaction ended.
   std::error_code error;
-  // What subscribers are to be told of peers' memories.
+  // For subscribers: which peers, or this file, went back.
   std::vector<PeerResetEvent> resets;
   // The result, one entry per settlement, per settlement, per claim.
   std::vector<std::optional<store::SettledMessage>> settled;

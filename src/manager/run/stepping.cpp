@@ -1,181 +1,209 @@
-#include "manager/run/engine.hpp"
+// The run's transactions: what each does in the store, and how its end comes back to the strand.
 
-#include <boost/asio/post.hpp>
-#include <iterator>
+#include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "manager/facade/jobs.hpp"
+#include "manager/run/engine.hpp"
+#include "manager/run/engine_guard.hpp"
 #include "manager/run/step_events.hpp"
 #include "manager/run/step_job.hpp"
+#include "sqlite/statement.hpp"
 
 namespace ackbox::manager {
 namespace {
 
-template <typename Item>
-void moveTo(std::vector<Item>& target, std::vector<Item>& source) {
-  if (target.empty()) {
-    target.swap(source);
-    return;
-  }
-  target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
-  source.clear();
-}
+// Retained rows deleted by one poll, when nothing else is settled.
+constexpr std::size_t kPurgedPerPoll = 500;
 
-bool isLone(const delivery::Actions& actions) {
-  std::size_t claimed = 0;
-  for (const delivery::Actions::Claim& claim : actions.claims) {
-    for (const delivery::SessionClaim& session : *claim.sessions) {
-      claimed += session.keys.size();
-    }
-  }
-  return actions.settlements.size() <= 1 && claimed <= 1;
-}
+// Settled rows passed by one poll on the way to the oldest live one: a few milliseconds.
+constexpr std::size_t kLooksPerPoll = 5'000;
 
 }  // namespace
 
-void Engine::perform(delivery::Actions&& actions) {
-  moveTo(pending_.news, actions.news);
-  moveTo(pending_.settlements, actions.settlements);
-  moveTo(pending_.releases, actions.releases);
-  moveTo(pending_.peers, actions.peers);
-  moveTo(pending_.claims, actions.claims);
-  for (delivery::Actions::Send& one : actions.sends) {
-    send(std::move(one));
-  }
-  submitStep();
-  wakeLater();
-  publishPeers();
-  endIfDone();
-  stepDoneHere();
+std::shared_ptr<RunHandoff<Engine>> Engine::handoff() {
+  return std::make_shared<RunHandoff<Engine>>(core_->endLock(), shared_from_this());
 }
 
-// What this thread has committed itself is followed up at once, but not without end: what that decides may be committed
-// here again, and comes later.
-void Engine::stepDoneHere() {
-  const std::shared_ptr<StepJob> step = std::exchange(committed_, nullptr);
-  if (!step) {
-    return;
+// In the thread that has committed. The commit's failure, or that of reading the new rows.
+std::error_code Engine::queueCommit(const std::error_code& error) noexcept {
+  if (error) {
+    return error;
   }
-  if (std::exchange(followsUp_, true)) {
-    boost::asio::post(strand_, [self = shared_from_this(), step] { self->stepDone(step); });
-    return;
+  try {
+    commits_.add(CommitQueue::WhenEmpty::keep, [this] { return core_->takeNewRows(); });
+    return {};
+  } catch (...) {
+    return store::errorOf(std::current_exception());
   }
-  stepDone(step);
-  followsUp_ = false;
 }
 
-void Engine::submitStep() {
-  if (stepUnderWay_ || paused_ || failure_ || !needsStore(pending_)) {
-    return;
+void Engine::perform(delivery::run_action::Discover&& /*action*/) {
+  commitDetached(
+      core_->writer(), false,
+      [](store::Store& store) {
+        store.discovery().restart();
+        store.owners().releaseDead();
+        return std::vector<store::PeerRow>(store.peers().rows().begin(), store.peers().rows().end());
+      },
+      [link = handoff()](const std::error_code& error, std::vector<store::PeerRow> peers) {
+        link->enter(
+            [error](Engine& engine) {
+              // The discovery shows everything anew.
+              engine.commits_.clear();
+              return engine.queueCommit(error);
+            },
+            [known = std::move(peers)](Engine& engine, const std::error_code& failure) {
+              engine.discovered(failure, known);
+            });
+      });
+  run_.lookBegun();
+}
+
+void Engine::discovered(const std::error_code& error, const std::vector<store::PeerRow>& peers) {
+  on([&](const delivery::Now& at, delivery::RunActions& actions) {
+    if (error) {
+      run_.discoveryFailed(error, at, actions);
+      return;
+    }
+    const std::vector<delivery::RunPeer> known = addPeers(peers);
+    std::list<NewCommit> commits = commits_.take();
+    std::vector<delivery::CommittedRows> rows = rowsOf(commits);
+    run_.discovered(known, rows, at, actions);
+  });
+}
+
+// A peer that this process was not given may be another's: its sessions wait for that process.
+std::vector<delivery::RunPeer> Engine::addPeers(const std::vector<store::PeerRow>& rows) {
+  std::vector<delivery::RunPeer> known;
+  for (const store::PeerRow& row : rows) {
+    const PeerOptions* const configured = core_->peerOptions(row.name);
+    if (configured != nullptr) {
+      peers_.emplace(row.key, row);
+      policies_.addPeer(row.key, row.name);
+      known.push_back({.key = row.key,
+                       .maxRequests = configured->maxRequests,
+                       .creditFrames = senders_.initialCredit(row.name),
+                       .rateLimit = configured->rateLimit,
+                       .store = row.store,
+                       .storeEpoch = row.storeEpoch});
+    }
   }
-  stepUnderWay_ = true;
-  hasLooked_ = false;
+  return known;
+}
+
+// An empty transaction makes the store notice what other connections committed, and bury owners that died.
+void Engine::perform(delivery::run_action::Poll&& /*action*/) {
+  commitDetached(
+      core_->writer(), false,
+      [](store::Store& store) {
+        store.settles().purgeAcked(kPurgedPerPoll);
+        if (store.owners().anyDead()) {
+          store.owners().releaseDead();
+        }
+        store.advanceOldest(kLooksPerPoll);
+        const bool isUntidy = store.tidy();
+        return Poll{store.vitals(), isUntidy};
+      },
+      [link = handoff()](const std::error_code& error, const Poll& poll) {
+        link->enter([error](Engine& engine) { return engine.queueCommit(error); },
+                    [poll](Engine& engine, const std::error_code& failure) { engine.polled(failure, poll); });
+      });
+  run_.lookBegun();
+}
+
+void Engine::polled(const std::error_code& error, const Poll& poll) {
+  on([&](const delivery::Now& at, delivery::RunActions& actions) {
+    if (!error) {
+      watch(poll.vitals);
+    }
+    std::list<NewCommit> commits;
+    if (run_.takesRows()) {
+      commits = commits_.take();
+    }
+    std::vector<delivery::CommittedRows> rows = rowsOf(commits);
+    run_.polled(error, poll.isUntidy, rows, at, actions);
+    if (watch_ && !run_.hasEnded()) {
+      watch_->arm();
+    }
+  });
+}
+
+// Everything that may throw comes before the step is taken, so that what was decided is with the store or still with
+// the run.
+void Engine::perform(delivery::run_action::SubmitStep&& /*action*/) {
   // Two changes of threads are most of what a lone message costs. In a crowd they are shared by many, and what comes
   // back while the writer commits makes the next step larger.
-  const bool here = commitsHere_ && machine_.requestsInFlight() <= 1 && isLone(pending_);
-  const auto step = std::make_shared<StepJob>(std::exchange(pending_, {}));
+  const bool here = core_->commitsInline(thread_) && run_.isStepLone();
+  const auto step = std::make_shared<StepJob>();
+  StepJob::Finished finished = [link = handoff()](const std::shared_ptr<StepJob>& done) {
+    link->enter([&done](const Engine&) { return done; },
+                [](Engine& engine, const std::shared_ptr<StepJob>& job) { engine.stepDone(job); });
+  };
+  step->fill(run_.takeStep());
   if (here && step->commitHere(core_->writer())) {
     committed_ = step;
     return;
   }
-  StepJob::submit(step, core_->writer(), [link = handoff()](const std::shared_ptr<StepJob>& done) {
-    link->enter([&done](const Engine&) { return done; },
-                [](Engine& engine, const std::shared_ptr<StepJob>& job) { engine.stepDone(job); });
-  });
+  StepJob::submit(step, core_->writer(), std::move(finished));
+}
+
+// What this thread has committed itself is followed up at once, but not without end: what that decides may be committed
+// here again, and comes later.
+void Engine::followUp() {
+  if (!committed_) {
+    return;
+  }
+  if (isFollowingUp_) {
+    post([this, step = committed_] { stepDone(step); });
+    committed_.reset();
+    return;
+  }
+  isFollowingUp_ = true;
+  stepDone(std::exchange(committed_, nullptr));
+  isFollowingUp_ = false;
 }
 
 void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
-  stepUnderWay_ = false;
-  if (finished_ || hasFailed(step->error)) {
-    return;
-  }
-  if (step->error) {
-    stepFailed(*step);
-    return;
-  }
-  tellOfStore({});
-  emit(*step);
-  watch(step->vitals, step->actions.peers);
-  delivery::Actions actions;
-  for (std::size_t index = 0; index < step->claims.size(); ++index) {
-    onClaim(step->actions.claims[index].request, std::move(step->claims[index]), step->epoch, actions);
-  }
-  applyHolds(actions);
-  perform(std::move(actions));
-}
-
-void Engine::onClaim(delivery::RequestId request, store::ClaimReply&& reply, std::uint64_t epoch,
-                     delivery::Actions& actions) {
-  drained_.claimed += reply.messages.size();
-  requests_.insert_or_assign(request, Request{std::move(reply.messages), epoch, {}});
-  const std::size_t sends = actions.sends.size();
-  machine_.claimed(request, reply.sessions, epoch, now(), actions);
-  if (actions.sends.size() == sends) {
-    requests_.erase(request);
-  }
-}
-
-// Once more those about sessions that came while a step was under way: whom it found halted is known only now.
-void Engine::applyHolds(delivery::Actions& actions) {
-  if (const auto holds = std::exchange(holds_, std::nullopt)) {
-    machine_.applyHolds(*holds, now(), actions);
-  }
-}
-
-// What was decided stays decided: it goes in front of what was decided since. Claims are the machine's to decide anew.
-void Engine::stepFailed(StepJob& step) {
-  delivery::Actions retried = std::move(step.actions);
-  delivery::Actions later;
-  const bool isTooLarge = step.error == Errc::outOfMemory;
-  for (const delivery::Actions::Claim& claim : retried.claims) {
-    machine_.claimFailed(claim.request, kStorePause, now(), later, isTooLarge);
-  }
-  tellOfStore(step.error);
-  applyHolds(later);
-  retried.claims.clear();
-  moveTo(retried.news, pending_.news);
-  moveTo(retried.settlements, pending_.settlements);
-  moveTo(retried.releases, pending_.releases);
-  moveTo(retried.peers, pending_.peers);
-  moveTo(retried.claims, pending_.claims);
-  pending_ = std::move(retried);
-  paused_ = true;
-  pauseAlarm_->set(now().steady + kStorePause, [self = shared_from_this()] {
-    self->paused_ = false;
-    self->perform({});
+  on([&](const delivery::Now&, delivery::RunActions& actions) {
+    if (step->error) {
+      run_.stepFailed(std::move(step->actions), step->error, now(), actions);
+      return;
+    }
+    delivery::StepCounts counts = emit(*step);
+    watch(step->vitals, step->actions.peers);
+    std::vector<delivery::ClaimAnswer> answers;
+    answers.reserve(step->claims.size());
+    for (std::size_t index = 0; index < step->claims.size(); ++index) {
+      store::ClaimReply& reply = step->claims[index];
+      const delivery::RequestId request = step->actions.claims[index].request;
+      counts.claimed += reply.messages.size();
+      answers.push_back({.request = request, .sessions = reply.sessions});
+      requests_.insert_or_assign(request, Request{false, std::move(reply.messages), step->epoch, {}});
+    }
+    run_.stepCommitted(answers, step->epoch, counts, now(), actions);
   });
-  perform(std::move(later));
+  // Claims that brought nothing to send.
+  for (const delivery::Actions::Claim& claim : step->actions.claims) {
+    const auto claimed = requests_.find(claim.request);
+    if (claimed != requests_.end() && !claimed->second.isSent) {
+      requests_.erase(claimed);
+    }
+  }
 }
 
-void Engine::emit(StepJob& step) {
-  StepEvents announcement(step, [this](delivery::SessionKey session) {
+delivery::StepCounts Engine::emit(StepJob& step) {
+  StepEvents events(step, [this](delivery::SessionKey session) {
     const auto sessionPeer = sessionPeers_.find(session);
     const auto peer = sessionPeer == sessionPeers_.end() ? peers_.end() : peers_.find(sessionPeer->second);
     return peer == peers_.end() ? std::string() : peer->second.name;
   });
-  const StepCounts& counts = announcement.counts();
-  drained_.acked += counts.acked;
-  drained_.deferred += counts.deferred;
-  drained_.retried += counts.retried;
-  drained_.failed += counts.failed;
-  drained_.released += counts.released;
-  if (stopping_) {
-    stopReport_.released += counts.released;
-    stopReport_.settled += counts.settled();
-  }
-  announcement.emit(core_->events());
+  events.emit(core_->events());
+  return events.counts();
 }
 
-// Once when it begins, by the first reason, and once when it is over: a step is tried again four times a second.
-void Engine::tellOfStore(const std::error_code& error) {
-  if (static_cast<bool>(error) == isStoreRefusing_) {
-    return;
-  }
-  isStoreRefusing_ = static_cast<bool>(error);
-  tellOfProcess(isStoreRefusing_, isStoreRefusing_ ? "the store cannot go on, which is tried again: " + error.message()
-                                                   : "the store goes on again");
-}
-
-// Subscribers may do anything, so they are told when all that was seen is taken in.
+// Subscribers may do anything, so they are called when all that was seen is taken in.
 void Engine::watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers) {
   if (!health_.on()) {
     return;

@@ -60,7 +60,7 @@ private:
       try {
         callback_(event);
       } catch (...) {
-        // Documented at OutboxManager: a throwing subscriber harms nobody.
+        // Documented at OutboxManager: a throwing subscriber harms no other.
       }
       --depth_;
       dropIfDone();

@@ -9,8 +9,8 @@
 
 namespace ackbox::manager {
 
-Wakeup::Wakeup(const boost::asio::any_io_executor& executor, Heard heard)
-    : heard_(std::move(heard)), event_(executor) {}
+Wakeup::Wakeup(const boost::asio::any_io_executor& executor, OnRing onRing)
+    : onRing_(std::move(onRing)), event_(executor) {}
 
 bool Wakeup::open() {
   const int descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -43,7 +43,7 @@ void Wakeup::listen() {
   event_.async_read_some(boost::asio::buffer(count_),
                          [self = shared_from_this()](const boost::system::error_code& failed, std::size_t) {
                            if (!failed && !self->stopped_) {
-                             self->heard_();
+                             self->onRing_();
                            }
                            // Afterwards, as it begins with a look whether it was rung again.
                            if (!failed && !self->stopped_) {

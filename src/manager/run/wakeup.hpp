@@ -15,12 +15,12 @@ namespace ackbox::manager {
 /// Lifetime: the executor's context outlives the bell, which keeps it busy until `stop`.
 class Wakeup : public std::enable_shared_from_this<Wakeup> {
 public:
-  using Heard = std::function<void()>;
-  Wakeup(const boost::asio::any_io_executor& executor, Heard heard);
+  using OnRing = std::function<void()>;
+  Wakeup(const boost::asio::any_io_executor& executor, OnRing onRing);
 
-  /// Begins. False when the kernel has no descriptor left: then nothing is ever heard.
+  /// Begins. False when the kernel has no descriptor left: then no ring is ever seen.
   bool open();
-  /// `heard` is called soon, at least once after the last of several rings. Before `open` and after `stop` it makes no
+  /// `onRing` is called soon, at least once after the last of several rings. Before `open` and after `stop` it makes no
   /// difference.
   void ring() noexcept;
   void stop() noexcept;
@@ -28,7 +28,7 @@ public:
 private:
   void listen();
 
-  const Heard heard_;
+  const OnRing onRing_;
   boost::asio::posix::stream_descriptor event_;
   // What `ring` writes to: open from `open` on for as long as the bell lives.
   int writable_ = -1;

@@ -23,7 +23,7 @@ struct Answering : Stage {
     for (int made = 0; made < count; ++made) {
       store(session);
     }
-    tell();
+    showRows();
   }
 };
 
@@ -200,7 +200,7 @@ TEST_CASE("A stored due time that a wrong clock wrote far ahead stalls its sessi
   Answering stage;
   stage.store(1);
   stage.newSessions.front().dueAt = stage.now.wall + 24h * 365;
-  stage.tell();
+  stage.showRows();
   CHECK((stage.machine->nextWake() == stage.now.steady + 1h));
 }
 

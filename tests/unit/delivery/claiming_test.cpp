@@ -65,7 +65,7 @@ TEST_CASE("Sessions take turns") {
     stage.store(1);
   }
   stage.store(2);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == Keys{1, 2});
   stage.ackAll();
   CHECK(stage.onlySend() == Keys{6, 3});
@@ -95,7 +95,7 @@ TEST_CASE("Rows beyond the batch's bytes are released, but a first row always go
   stage.rows.at(large).dataBytes = 10'000;
   stage.store(1);
   stage.store(1);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == Keys{large});
   CHECK((stage.state(2) == MessageState::pending));
   stage.ackAll();
@@ -107,7 +107,7 @@ TEST_CASE("P3: an expired row fails with its reason and is not sent") {
   const MessageKey dead = stage.store(1);
   stage.rows.at(dead).expiresAt = stage.now.wall;
   const MessageKey alive = stage.store(1);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.rows.at(dead).reason == "expired");
   CHECK(stage.onlySend() == Keys{alive});
   // The predecessor skips what was never sent.
@@ -120,7 +120,7 @@ TEST_CASE("P3: a row past the horizon fails with its reason, and the next reques
   Claiming stage(options);
   const MessageKey old = stage.store(1);
   stage.rows.at(old).enqueuedAt = stage.now.wall - stage.options.retry.horizon;
-  stage.tell();
+  stage.showRows();
   CHECK(stage.rows.at(old).reason == "horizon");
   CHECK(stage.sends.empty());
   CHECK(stage.machine->requestsInFlight() == 0);
@@ -133,7 +133,7 @@ TEST_CASE("A frame names the predecessor that the sender stands by") {
   for (int count = 0; count < 3; ++count) {
     stage.store(1);
   }
-  stage.tell();
+  stage.showRows();
   CHECK(stage.sends.front().items[0].previousSequence == 0);
   CHECK(stage.sends.front().items[1].previousSequence == 1);
   CHECK(stage.sends.front().items[2].previousSequence == 2);
@@ -174,7 +174,7 @@ TEST_CASE("Rows that are gone are dropped, and rows that are deferred already ar
   stage.rows.erase(1);
   stage.rows.at(2).state = MessageState::sent;
   stage.rows.at(2).dueAt = stage.now.wall + 5s;
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == Keys{3});
   stage.ackAll();
   stage.advance(5s);
@@ -186,7 +186,7 @@ TEST_CASE("Rows behind the last one that the claim returned are asked for again"
   stage.holdClaims = true;
   stage.store(1);
   stage.store(1);
-  stage.tell();
+  stage.showRows();
   std::vector<SessionClaim> reached = *stage.pendingClaims.front().sessions;
   reached.front().keys.pop_back();
   stage.pendingClaims.front().sessions = std::make_shared<const std::vector<SessionClaim>>(std::move(reached));
@@ -255,7 +255,7 @@ TEST_CASE("A row seen twice is ignored, whether it waits, is in flight or is def
     for (const MessageKey key : {1, 2}) {
       stage.newRows.push_back({.key = key, .session = 1, .state = MessageState::pending, .dueAt = {}});
     }
-    stage.tell();
+    stage.showRows();
   };
   again();
   CHECK(stage.onlySend() == Keys{1});
@@ -289,7 +289,7 @@ TEST_CASE("Rows and a session found at the start keep their backoff and their AC
   stage.rows.at(2).state = MessageState::sent;
   stage.newRows.back().state = MessageState::sent;
   stage.newRows.back().dueAt = stage.now.wall + 5s;
-  stage.tell();
+  stage.showRows();
   CHECK(stage.sends.empty());
   stage.advance(3s);
   CHECK(stage.onlySend() == Keys{1});
@@ -309,10 +309,10 @@ TEST_CASE("P11: a claim that is full gives the rest back, and all of it goes in 
     for (int row = 0; row < 4; ++row) {
       stage.rows.at(stage.store(session)).dataBytes = 3'000;
     }
-    const MessageKey lane = stage.storeUnordered();
-    stage.rows.at(lane).dataBytes = 20'000;
+    const MessageKey unorderedQueue = stage.storeUnordered();
+    stage.rows.at(unorderedQueue).dataBytes = 20'000;
   }
-  stage.tell();
+  stage.showRows();
   std::map<SessionKey, MessageKey> last;
   while (!stage.sends.empty() || stage.advanceToWake()) {
     if (stage.sends.empty()) {
@@ -342,7 +342,7 @@ TEST_CASE("P11: a claim that there was not the memory for is asked for in halves
   for (int row = 0; row < 64; ++row) {
     stage.store(1);
   }
-  stage.tell();
+  stage.showRows();
   std::size_t expected = 64;
   for (int failure = 0; failure < 10; ++failure) {
     REQUIRE(stage.pendingClaims.size() == 1);

@@ -23,7 +23,7 @@ TEST_CASE("P9: a tick with 10,000 sessions in backoff touches none of them") {
   for (SessionKey session = 1; session <= 10'000; ++session) {
     stage.store(session);
   }
-  stage.tell();
+  stage.showRows();
   while (!stage.sends.empty()) {
     stage.answer(std::vector<FrameResult>(stage.sends.front().items.size(), Stage::result(Outcome::nack)));
   }

@@ -100,7 +100,7 @@ private:
         stage_.rows.at(key).expiresAt = stage_.now.wall + 1s;
       }
     }
-    stage_.tell();
+    stage_.showRows();
   }
 
   void holdOrAnswerClaims() {
@@ -280,7 +280,7 @@ private:
     }
     stage_.machine = std::make_unique<Machine>(stage_.options, *stage_.random);
     addPeers();
-    stage_.tell();
+    stage_.showRows();
   }
 
   void checkRequests() {

@@ -27,7 +27,7 @@ struct Outage : Stage {
     for (int made = 0; made < count; ++made) {
       store(session);
     }
-    tell();
+    showRows();
   }
   [[nodiscard]] std::uint32_t charges() const {
     std::uint32_t total = 0;
@@ -113,7 +113,7 @@ TEST_CASE("P8: no storm on return: a success resumes with two requests of two fr
   for (SessionKey session = 1; session <= 500; ++session) {
     stage.store(session);
   }
-  stage.tell();
+  stage.showRows();
   while (!stage.sends.empty()) {
     stage.failRequest(peerUnavailable);
   }
@@ -136,10 +136,10 @@ TEST_CASE("P8: three hours away and back: all delivered in order, no message cha
   for (int made = 0; made < kMessages; ++made) {
     stage.store(made % kSessions + 1);
     if (made % 10 == 0) {
-      stage.tell();
+      stage.showRows();
     }
   }
-  stage.tell();
+  stage.showRows();
   std::size_t probes = 0;
   const SteadyTime left = stage.now.steady;
   while (stage.now.steady - left < 3h) {
@@ -253,7 +253,7 @@ TEST_CASE("P8: the message that kills its peer is found among many and dead-lett
   for (int made = 0; made < 30; ++made) {
     stage.store(1 + made % 10);
   }
-  stage.tell();
+  stage.showRows();
   std::size_t losses = 0;
   for (int turn = 0; turn < 2'000; ++turn) {
     if (stage.sends.empty()) {
@@ -313,7 +313,7 @@ TEST_CASE("P8: lost connections that answers make up for leave the peer up, and 
     for (SessionKey session = 1; session <= 60; ++session) {
       stage.store(session);
     }
-    stage.tell();
+    stage.showRows();
     stage.failRequest(connectionLost);
     CHECK(stage.sends.size() == 1);
     stage.failRequest(connectionLost);
@@ -333,7 +333,7 @@ TEST_CASE("P8: a peer that loses connection after connection goes down at the to
   for (SessionKey session = 1; session <= 600; ++session) {
     stage.store(session);
   }
-  stage.tell();
+  stage.showRows();
   for (int loss = 0; loss < 4; ++loss) {
     stage.failRequest(connectionLost);
     CHECK_FALSE(stage.machine->peer(kPeer)->down);
@@ -420,7 +420,7 @@ TEST_CASE("P8: a threshold of 0 takes no message for a killer, which still backs
     CAPTURE(isUnordered);
     Outage stage(1, options);
     isUnordered ? stage.storeUnordered() : stage.store(1);
-    stage.tell();
+    stage.showRows();
     const SteadyTime began = stage.now.steady;
     int losses = 0;
     while (stage.now.steady - began < 24h) {
@@ -476,7 +476,7 @@ TEST_CASE("P8: a rejected batch gets smaller until it is taken, however often ot
     for (int count = 0; count < 64; ++count) {
       isUnordered ? stage.storeUnordered() : stage.store(1);
     }
-    stage.tell();
+    stage.showRows();
     std::vector<std::size_t> rejected;
     SessionKey other = 2;
     while (stage.state(kBad) != MessageState::failed && rejected.size() < 20) {
@@ -508,7 +508,7 @@ TEST_CASE(
     for (int count = 0; count < 8; ++count) {
       isUnordered ? stage.storeUnordered() : stage.store(1);
     }
-    stage.tell();
+    stage.showRows();
     CHECK(stage.onlySend().size() == 8);
     stage.enqueueTogether(4, 2);
     stage.failRequest(requestRejected);

@@ -30,7 +30,7 @@ struct Memory : Stage {
     sends.pop_front();
     Actions actions;
     machine->answered(send.request, made, now, actions);
-    std::vector<PeerIdentity> news = actions.news;
+    std::vector<PeerIdentity> news = actions.identities;
     perform(std::move(actions));
     return news;
   }
@@ -38,7 +38,7 @@ struct Memory : Stage {
   void putBack(MessageKey key) {
     rows.at(key).state = MessageState::pending;
     newRows.push_back({.key = key, .session = rows.at(key).session, .state = MessageState::pending, .dueAt = {}});
-    tell();
+    showRows();
   }
   bool isDown() { return machine->peer(kPeer)->down; }
 };
@@ -181,7 +181,7 @@ TEST_CASE("P3: a number that the peer had taken for another message counts for n
   Memory stage(1);
   const MessageKey first = stage.store(1);
   const MessageKey other = stage.store(2);
-  stage.tell();
+  stage.showRows();
   SendReport both = stage.acks(2, "one");
   both.sessions.push_back({.firstFrame = 0, .accepted = 1, .acceptedId = "x", .isOther = true});
   both.sessions.push_back({.firstFrame = 1, .accepted = 1});
@@ -236,9 +236,9 @@ TEST_CASE("P3: a number that nobody remembers to have sent is asked about before
       Actions actions;
       stage.machine->claimed(asked.request, std::vector{stage.claim(asked.sessions->front())}, stage.ownEpoch,
                              stage.now, actions);
-      REQUIRE(actions.news.size() == 1);
-      CHECK(actions.news[0].found == PeerResetKind::selfRestored);
-      CHECK(actions.news[0].accepted == 9);
+      REQUIRE(actions.identities.size() == 1);
+      CHECK(actions.identities[0].found == PeerResetKind::selfRestored);
+      CHECK(actions.identities[0].accepted == 9);
       CHECK(actions.sends.empty());
       CHECK(stage.isDown());
       CHECK(stage.machine->requestsInFlight() == 0);
@@ -254,7 +254,7 @@ TEST_CASE("P3: a message that is none of the request is asked about, whatever nu
   const MessageKey second = stage.store(1);
   const MessageKey third = stage.store(1);
   stage.rows.erase(second);
-  stage.tell();
+  stage.showRows();
   stage.answerClaim();
   REQUIRE(stage.onlySend() == std::vector<MessageKey>{first, third});
   SendReport repeated = stage.acks(2, "one");
@@ -276,8 +276,8 @@ TEST_CASE("P3: a message that is none of the request is asked about, whatever nu
     other.store(1);
     other.rows.erase(2);
     other.store(1);
-    other.tell();
-    CHECK(other.recordIdentity(repeated).empty());
+    other.showRows();
+    CHECK(other.hear(repeated).empty());
     CHECK(other.state(1) == MessageState::acked);
     CHECK(other.state(3) == MessageState::sending);
     CHECK(other.rows.at(3).retryCount == 0);
@@ -295,7 +295,7 @@ TEST_CASE("P3: a peer that knows another file stays held, whatever it answers in
   const MessageKey first = stage.store(1);
   const MessageKey other = stage.store(2);
   const MessageKey another = stage.store(3);
-  stage.tell();
+  stage.showRows();
   stage.answerClaim();
   SendReport all = stage.acks(3, "one");
   all.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
@@ -309,7 +309,7 @@ TEST_CASE("P3: a peer that knows another file stays held, whatever it answers in
     Actions actions;
     stage.machine->claimed(asked.request, std::vector{stage.claim(asked.sessions->front())}, stage.ownEpoch, stage.now,
                            actions);
-    std::vector<PeerIdentity> news = actions.news;
+    std::vector<PeerIdentity> news = actions.identities;
     stage.perform(std::move(actions));
     return news.size();
   };
@@ -361,7 +361,7 @@ TEST_CASE("P4: a claim says which recalls the rows that it was decided with have
   Memory stage(1);
   stage.holdClaims = true;
   stage.store(1);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.pendingClaims.front().recalls == 0);
   Actions actions;
   stage.machine->rowsSeen({}, {}, stage.now, actions, 3);
@@ -370,7 +370,7 @@ TEST_CASE("P4: a claim says which recalls the rows that it was decided with have
   stage.answerClaim();
   stage.ackAll();
   stage.store(1);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.pendingClaims.front().recalls == 3);
 }
 
@@ -439,7 +439,7 @@ TEST_CASE("P4: a row that was put back under the machine's eyes goes before what
   const MessageKey second = stage.enqueue(1);
   stage.newRows.push_back({.key = first, .session = 1, .state = MessageState::pending, .dueAt = {}});
   stage.newRows.push_back({.key = second, .session = 1, .state = MessageState::pending, .dueAt = {}});
-  stage.tell();
+  stage.showRows();
   stage.claimStatus.clear();
   REQUIRE(stage.advanceToWake());
   CHECK(stage.onlySend() == std::vector<MessageKey>{first, second});
@@ -464,11 +464,11 @@ TEST_CASE("P4: a deferred row that another process has put back is queued again,
   defer.results[0].outcome = Outcome::defer;
   CHECK(stage.hear(defer).empty());
   stage.newRows.push_back({.key = first, .session = 1, .state = MessageState::sent, .dueAt = stage.now.wall + 60s});
-  stage.tell();
+  stage.showRows();
   CHECK(stage.sends.empty());
   stage.rows.at(first).state = MessageState::pending;
   stage.newRows.push_back({.key = first, .session = 1, .state = MessageState::pending, .dueAt = {}});
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == std::vector<MessageKey>{first});
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("P3: a calendar that is moved ahead by eight days makes no pending mes
   for (SessionKey session = 1; session <= 591; ++session) {
     stage.store(session);
   }
-  stage.tell();
+  stage.showRows();
   stage.failRequest(peerUnavailable);
   stage.now.wall += 8 * 24h;
   while (!stage.sends.empty()) {
@@ -120,7 +120,7 @@ TEST_CASE("P3: a run gives up nothing by its age that is older than the run, unt
   Policed stage;
   const MessageKey old = stage.store(1);
   stage.rows.at(old).enqueuedAt = stage.now.wall - 8 * 24h;
-  stage.tell();
+  stage.showRows();
   const SteadyTime began = stage.now.steady;
   int attempts = 0;
   while (stage.state(old) != MessageState::failed) {
@@ -279,7 +279,7 @@ TEST_CASE("P4: with gap policy block, nothing of the session passes its dead let
   stage.store(1);
   stage.store(1);
   stage.store(1);
-  stage.tell();
+  stage.showRows();
   stage.answer({Stage::result(Outcome::ack), Stage::result(Outcome::term, "no"), Stage::held()});
   CHECK(stage.sends.empty());
   CHECK(stage.sessions.at(1).blockedBy == 2);
@@ -304,7 +304,7 @@ TEST_CASE("P4: with gap policy block, an expired row stops what was claimed behi
     stage.store(1);
   }
   stage.rows.at(2).expiresAt = stage.now.wall;
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == Keys{1});
   CHECK(stage.rows.at(2).reason == "expired");
   stage.ackAll();
@@ -321,7 +321,7 @@ TEST_CASE("row 11: a rate limit lets a burst go, then keeps to its pace; unsent 
   for (int made = 0; made < 100; ++made) {
     stage.store(made % 7 + 1);
   }
-  stage.tell();
+  stage.showRows();
   std::size_t sent = 0;
   const auto drain = [&] {
     while (!stage.sends.empty()) {
@@ -352,12 +352,12 @@ TEST_CASE("row 11: frames that were claimed but did not go give their tokens bac
   for (const MessageKey key : {1, 2, 3, 4}) {
     stage.rows.at(key).expiresAt = stage.now.wall;
   }
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == Keys{5});
   for (int made = 0; made < 4; ++made) {
     stage.store(2);
   }
-  stage.tell();
+  stage.showRows();
   CHECK(stage.sends.size() == 2);
   CHECK(stage.sends.back().items.size() == 4);
 }
@@ -426,7 +426,7 @@ TEST_CASE("row 12: a run that finds its peer recorded as down begins with one pr
   for (SessionKey session = 1; session <= 300; ++session) {
     stage.store(session);
   }
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend().size() == 1);
   stage.ackAll();
   REQUIRE(stage.records.size() == 1);
@@ -451,7 +451,7 @@ TEST_CASE("row 11: parallel sends: as many requests as the peer may have, never 
   for (int made = 0; made < 2'000; ++made) {
     stage.store(made % 40 + 1);
   }
-  stage.tell();
+  stage.showRows();
   std::size_t most = 0;
   while (!stage.sends.empty()) {
     most = std::max(most, stage.sends.size());
@@ -477,7 +477,7 @@ TEST_CASE("defect 3: ten minutes of outage with the seed's budget of ten retries
   for (SessionKey session = 1; session <= 20; ++session) {
     stage.store(session);
   }
-  stage.tell();
+  stage.showRows();
   const SteadyTime start = stage.now.steady;
   while (stage.now.steady - start < 10min) {
     while (!stage.sends.empty()) {

@@ -33,7 +33,7 @@ TEST_CASE("row 11: of the sessions that wait for a peer, the one of the highest 
   const MessageKey lowest = stage.store(3, kPeer, 0);
   const MessageKey high = stage.store(4, kPeer, 9);
   const MessageKey unordered = stage.storeUnordered(kPeer, 7);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.drain() == std::vector<MessageKey>{first, high, unordered, low, lowest});
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("defect 4: priorities mixed inside a session never change its order") 
   for (const int priority : {0, 9, 4, 9, 0, 7, 1, 9, 2}) {
     stored.push_back(stage.store(1, kPeer, static_cast<std::uint8_t>(priority)));
     stage.store(2, kPeer, 4);
-    stage.tell();
+    stage.showRows();
   }
   std::vector<MessageKey> sent = stage.drain();
   std::erase_if(sent, [&](MessageKey key) { return stage.rows.at(key).session != 1; });
@@ -55,9 +55,9 @@ TEST_CASE("row 11: a session that waits already goes by the priority of its late
   const MessageKey first = stage.enqueue(1);
   const MessageKey other = stage.enqueue(2);
   const MessageKey risen = stage.store(3, kPeer, 1);
-  stage.tell();
+  stage.showRows();
   const MessageKey raiser = stage.store(3, kPeer, 9);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.drain() == std::vector<MessageKey>{first, risen, raiser, other});
 }
 
@@ -67,13 +67,13 @@ TEST_CASE("row 11: no priority starves while higher ones keep the peer busy") {
   for (std::uint8_t priority = 0; priority < kPriorityMax; ++priority) {
     stage.store(100 + priority, kPeer, priority);
   }
-  stage.tell();
+  stage.showRows();
   std::map<std::uint8_t, int> turns;
   for (int turn = 0; turn < 100; ++turn) {
     // Two sessions of the highest priority that never run dry.
     stage.store(1, kPeer, 9);
     stage.store(2, kPeer, 9);
-    stage.tell();
+    stage.showRows();
     ++turns[stage.sessions.at(stage.rows.at(stage.onlySend().front()).session).priority];
     stage.ackAll();
   }
@@ -87,16 +87,16 @@ TEST_CASE("row 11: no priority starves while higher ones keep the peer busy") {
 TEST_CASE("row 11: what another process made of a session's priority is learned by its claim") {
   OneByOne stage;
   stage.store(1);
-  stage.tell();
+  stage.showRows();
   const MessageKey second = stage.store(1);
   stage.newRows.back().priority.reset();
   stage.sessions.at(1).priority = 9;
-  stage.tell();
+  stage.showRows();
   stage.ackAll();
   const MessageKey third = stage.store(1, kPeer, 9);
   stage.newRows.back().priority.reset();
   const MessageKey other = stage.store(2);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.drain() == std::vector<MessageKey>{second, third, other});
 }
 

@@ -43,7 +43,7 @@ struct StoredSession {
   std::uint64_t previousSequence = 0;
   std::uint64_t lastSequence = 0;
   std::uint8_t priority = kPriorityDefault;
-  /// A lane of unordered messages.
+  /// An unordered queue of unordered messages.
   bool unordered = false;
   MessageKey blockedBy = 0;
 };
@@ -77,29 +77,30 @@ struct Stage {
         {.key = key, .session = session, .state = MessageState::pending, .dueAt = row.dueAt, .priority = priority});
     return key;
   }
-  /// Into the peer's lane of unordered messages of this priority.
+  /// Into the peer's unordered queue of unordered messages of this priority.
   MessageKey storeUnordered(PeerKey peer = kPeer, std::uint8_t priority = kPriorityDefault,
                             std::optional<WallTime> notBefore = {}) {
-    const SessionKey lane = 1'000 + 10 * peer + priority;
-    const auto [place, isNew] = sessions.try_emplace(lane);
+    const SessionKey unorderedQueue = 1'000 + 10 * peer + priority;
+    const auto [place, isNew] = sessions.try_emplace(unorderedQueue);
     if (isNew) {
       place->second.peer = peer;
       place->second.unordered = true;
-      newSessions.push_back({.key = lane, .peer = peer, .dueAt = {}, .priority = priority, .unordered = true});
+      newSessions.push_back(
+          {.key = unorderedQueue, .peer = peer, .dueAt = {}, .priority = priority, .unordered = true});
     }
-    return store(lane, peer, priority, notBefore);
+    return store(unorderedQueue, peer, priority, notBefore);
   }
   /// Stores and tells the machine at once.
   MessageKey enqueue(SessionKey session, PeerKey peer = kPeer) {
     const MessageKey key = store(session, peer);
-    tell();
+    showRows();
     return key;
   }
-  void tell() {
-    const auto toldSessions = std::exchange(newSessions, {});
-    const auto toldRows = std::exchange(newRows, {});
+  void showRows() {
+    const auto shownSessions = std::exchange(newSessions, {});
+    const auto shownRows = std::exchange(newRows, {});
     Actions actions;
-    machine->rowsSeen(toldSessions, toldRows, now, actions);
+    machine->rowsSeen(shownSessions, shownRows, now, actions);
     perform(std::move(actions));
   }
 
@@ -378,7 +379,7 @@ struct Stage {
   std::vector<SessionRelease> releases;
   std::vector<PeerRecord> records;
   /// Of sessions that are stored after it was said.
-  std::map<SessionKey, LanePolicy> policies;
+  std::map<SessionKey, DeliveryPolicy> policies;
   PeerHolds holds{.record = {.peer = kPeer, .error = {}}};
   std::size_t claimsMade = 0;
   std::size_t staleSettles = 0;

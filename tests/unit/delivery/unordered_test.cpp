@@ -23,7 +23,7 @@ TEST_CASE("row 16: unordered messages go in parallel, and name no predecessor") 
   for (int count = 0; count < 6; ++count) {
     stage.storeUnordered();
   }
-  stage.tell();
+  stage.showRows();
   REQUIRE(stage.sends.size() == 4);
   for (const Actions::Send& send : stage.sends) {
     CHECK(send.items.size() == 1);
@@ -40,14 +40,14 @@ TEST_CASE("row 16: one that has to wait holds up no other, and is tried again in
   for (int count = 0; count < 3; ++count) {
     stage.storeUnordered();
   }
-  stage.tell();
+  stage.showRows();
   stage.answer({Stage::result(Outcome::ack), Stage::result(Outcome::nack), Stage::result(Outcome::ack)});
   CHECK(stage.state(1) == MessageState::acked);
   CHECK(stage.state(2) == MessageState::pending);
   CHECK(stage.state(3) == MessageState::acked);
   CHECK(stage.sends.empty());
   stage.storeUnordered();
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == std::vector<MessageKey>{4});
   stage.ackAll();
   stage.advance(1s);
@@ -60,7 +60,7 @@ TEST_CASE("row 16: a deferred one is sent again at its deadline, and forgotten w
   Parallel stage(2);
   stage.storeUnordered();
   stage.storeUnordered();
-  stage.tell();
+  stage.showRows();
   stage.answer({Stage::result(Outcome::defer), Stage::result(Outcome::defer)});
   stage.rows.at(1).state = MessageState::acked;
   stage.machine->forget(stage.rows.at(1).session, 1);
@@ -74,7 +74,7 @@ TEST_CASE("row 16: an outage gives unordered messages back uncharged, and a susp
   for (int count = 0; count < 3; ++count) {
     stage.storeUnordered();
   }
-  stage.tell();
+  stage.showRows();
   for (int loss = 0; loss < 5; ++loss) {
     stage.failRequest(RequestOutcome::connectionLost);
     stage.advanceToWake();
@@ -102,7 +102,7 @@ TEST_CASE("row 16: one that another process is sending is asked for again, the o
   const MessageKey taken = stage.storeUnordered(kPeer, 4);
   const MessageKey free = stage.storeUnordered(kPeer, 5);
   stage.claimStatus[stage.rows.at(taken).session] = ClaimStatus::busy;
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == std::vector<MessageKey>{free});
   stage.ackAll();
   stage.claimStatus.clear();
@@ -115,7 +115,7 @@ TEST_CASE("row 16: a refused request is closed in on the unordered frame that ca
   for (int count = 0; count < 8; ++count) {
     stage.storeUnordered();
   }
-  stage.tell();
+  stage.showRows();
   for (int turn = 0; turn < 40 && !stage.sends.empty(); ++turn) {
     const std::vector<MessageKey> keys = Stage::keysOf(stage.sends.front());
     if (std::find(keys.begin(), keys.end(), 5) != keys.end()) {
@@ -134,7 +134,7 @@ TEST_CASE("a delayed head lets its session wait, and goes when it is due") {
   const MessageKey head = stage.store(1, kPeer, 4, stage.now.wall + 10s);
   const MessageKey behind = stage.store(1);
   const MessageKey other = stage.store(2);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == std::vector<MessageKey>{other});
   stage.ackAll();
   stage.advance(9'999ms);
@@ -147,7 +147,7 @@ TEST_CASE("what stands before a delayed message in its session is not held up by
   Parallel stage(8);
   const MessageKey head = stage.store(1);
   const MessageKey delayed = stage.store(1, kPeer, 4, stage.now.wall + 10s);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.onlySend() == std::vector<MessageKey>{head});
   stage.ackAll();
   CHECK(stage.sends.empty());
@@ -159,7 +159,7 @@ TEST_CASE("a delay of days is looked at every hour, so that a calendar set on is
   Parallel stage;
   stage.store(1, kPeer, 4, stage.now.wall + 72h);
   stage.storeUnordered(kPeer, 4, stage.now.wall + 72h);
-  stage.tell();
+  stage.showRows();
   CHECK(stage.sends.empty());
   stage.now.wall += 71h;
   stage.advance(1h);
@@ -171,7 +171,7 @@ TEST_CASE("P9: delayed unordered messages are not asked for before their time") 
   for (int count = 0; count < 1'000; ++count) {
     stage.storeUnordered(kPeer, 4, stage.now.wall + 30s);
   }
-  stage.tell();
+  stage.showRows();
   CHECK(stage.claimsMade == 0);
   stage.advance(30s);
   CHECK(stage.sends.size() == 4);

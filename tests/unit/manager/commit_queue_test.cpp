@@ -9,13 +9,13 @@
 #include <vector>
 
 using ackbox::manager::CommitQueue;
-using ackbox::manager::News;
+using ackbox::manager::NewCommit;
 using WhenEmpty = ackbox::manager::CommitQueue::WhenEmpty;
 
 namespace {
 
-News newsOf(ackbox::delivery::MessageKey key) {
-  News news;
+NewCommit newsOf(ackbox::delivery::MessageKey key) {
+  NewCommit news;
   news.rows.rows.push_back({key, 1, ackbox::MessageState::pending, {}, 0});
   return news;
 }
@@ -24,9 +24,9 @@ bool add(CommitQueue& queue, ackbox::delivery::MessageKey key) {
   return queue.add(WhenEmpty::leaveOut, [key] { return newsOf(key); });
 }
 
-std::vector<ackbox::delivery::MessageKey> keysOf(const std::list<News>& taken) {
+std::vector<ackbox::delivery::MessageKey> keysOf(const std::list<NewCommit>& taken) {
   std::vector<ackbox::delivery::MessageKey> keys;
-  for (const News& news : taken) {
+  for (const NewCommit& news : taken) {
     for (const auto& row : news.rows.rows) {
       keys.push_back(row.key);
     }
@@ -49,21 +49,21 @@ TEST_CASE("news are taken in the order in which they were added, and the first o
 
 TEST_CASE("a commit without rows is no news, unless it is asked to be kept") {
   CommitQueue queue;
-  CHECK_FALSE(queue.add(WhenEmpty::leaveOut, [] { return News{}; }));
+  CHECK_FALSE(queue.add(WhenEmpty::leaveOut, [] { return NewCommit{}; }));
   CHECK(queue.take().empty());
-  CHECK(queue.add(WhenEmpty::keep, [] { return News{{}, true}; }));
-  const std::list<News> taken = queue.take();
+  CHECK(queue.add(WhenEmpty::keep, [] { return NewCommit{{}, true}; }));
+  const std::list<NewCommit> taken = queue.take();
   REQUIRE(taken.size() == 1);
-  CHECK(taken.front().shared);
+  CHECK(taken.front().isShared);
 }
 
 TEST_CASE("news that cannot be read leave the queue as it was, and wake nobody") {
   CommitQueue queue;
-  CHECK_THROWS_AS(queue.add(WhenEmpty::keep, []() -> News { throw std::runtime_error("the disk"); }),
+  CHECK_THROWS_AS(queue.add(WhenEmpty::keep, []() -> NewCommit { throw std::runtime_error("the disk"); }),
                   std::runtime_error);
   CHECK(queue.take().empty());
   CHECK(add(queue, 1));
-  CHECK_THROWS_AS(queue.add(WhenEmpty::keep, []() -> News { throw std::runtime_error("the disk"); }),
+  CHECK_THROWS_AS(queue.add(WhenEmpty::keep, []() -> NewCommit { throw std::runtime_error("the disk"); }),
                   std::runtime_error);
   CHECK(keysOf(queue.take()) == std::vector<ackbox::delivery::MessageKey>{1});
 }

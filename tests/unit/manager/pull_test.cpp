@@ -428,6 +428,51 @@ TEST_CASE("P3: what a settle has found out of this file's memory is told, though
   CHECK((told.front().kind == PeerResetKind::selfRestored));
 }
 
+TEST_CASE("P4: what was put back for a peer that lost its store is claimed by hand, too") {
+  OutboxOptions options;
+  options.peerReset = PeerResetPolicy::resend;
+  options.ackedRetention = std::chrono::hours(1);
+  Outbox box(options);
+  std::string store = "one";
+  box.sender->setScript([&store](const SendRequest& request) {
+    SendReport report = ScriptedSender::all(request, Outcome::ack);
+    report.store = store;
+    report.storeEpoch = 1;
+    return report;
+  });
+  box.enqueue("s", "1");
+  CHECK(box.manager.drainOnce().acked == 1);
+  store = "two";
+  box.enqueue("other", "2");
+  box.manager.drainOnce();
+  const std::vector<Claim> claims = box.manager.claim(10);
+  REQUIRE_FALSE(claims.empty());
+  CHECK(claims.front().frame.data == "1");
+  CHECK(box.manager.settle(claims.front(), Outcome::ack) == SettleStatus::settled);
+}
+
+TEST_CASE(
+    "P3: a calendar that is moved ahead while the file is open gives up no message by its age, in no way of use") {
+  OutboxOptions options;
+  options.retry.horizon = std::chrono::hours(24 * 7);
+  Outbox box(options);
+  box.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::nack); });
+  box.enqueue("s");
+  box.manager.drainOnce();
+  box.clock->step(std::chrono::hours(24 * 8));
+  SUBCASE("a pass") {
+    box.manager.drainOnce();
+  }
+  SUBCASE("a run until idle") {
+    box.manager.processAll();
+  }
+  SUBCASE("claims by hand") {
+    CHECK(box.manager.claim(10).size() == 1);
+    box.manager.stop();
+  }
+  CHECK(box.manager.getStats().failed == 0);
+}
+
 TEST_CASE("row 21: processAll sends until nothing is due, with counts, and leaves what waits") {
   OutboxOptions options;
   options.batchFrames = 10;

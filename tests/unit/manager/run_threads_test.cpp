@@ -1,0 +1,92 @@
+// Goal: starting and draining wait for no thread that waits for them (row 5).
+// Method: a sender that leaves a call behind on the run's executor, which is made on the thread of the ended run while
+// another thread's stop joins it.
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "ackbox/outbox_manager.hpp"
+#include "support/temp_dir.hpp"
+#include "support/test_frame.hpp"
+
+namespace ackbox {
+namespace {
+
+/// Calls `late` once, behind the end of the run that stops it.
+struct LateCaller final : Sender {
+  void start(const boost::asio::any_io_executor& given) override { executor = given; }
+  void asyncSend(SendRequest request, SendHandler handler) override {
+    SendReport report;
+    report.outcome = RequestOutcome::answered;
+    report.results.resize(request.frames.size());
+    handler(std::move(report));
+  }
+  void stop() override {
+    if (const auto call = std::exchange(late, nullptr)) {
+      // The run's end is posted after the first.
+      boost::asio::post(executor, [target = executor, call] { boost::asio::post(target, call); });
+    }
+  }
+
+  boost::asio::any_io_executor executor;
+  std::function<void()> late;
+};
+
+/// Whether a thread of this process waits for something.
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t end = line.rfind(')');
+  return end != std::string::npos && line.size() > end + 2 && line[end + 2] == 'S';
+}
+
+void untilAsleep(pid_t thread) {
+  for (int looks = 0; looks < 50; looks = sleeps(thread) ? looks + 1 : 0) {
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("row 5: what is called on the thread of an ended run may start and drain, though a stop joins that thread") {
+  const testing::TempDir dir;
+  for (int round = 0; round < 20; ++round) {
+    CAPTURE(round);
+    OutboxManager manager = OutboxManager::open(dir.file("agent.db"), {});
+    const auto sender = std::make_shared<LateCaller>();
+    const pid_t stopper = gettid();
+    std::binary_semaphore hasReturned{0};
+    sender->late = [&, isDrain = round % 2 == 0] {
+      untilAsleep(stopper);
+      if (isDrain) {
+        CHECK(manager.drainOnce().acked == 1);
+      } else {
+        manager.start();
+      }
+      hasReturned.release();
+    };
+    manager.setSender(sender);
+    manager.start();
+    manager.stop();
+    hasReturned.acquire();
+    manager.enqueue(testing::testFrame("s"));
+    manager.stop();
+    if (round % 2 != 0) {
+      manager.drainOnce();
+    }
+  }
+}
+
+}  // namespace ackbox
