@@ -92,8 +92,8 @@ TEST_CASE("what is kept of senders, and what changes by hand leave behind") {
   stage.play({"senders", "@"});
   SQLite::Database(stage.file(), SQLite::OPEN_READWRITE)
       .exec(
-          "INSERT INTO ackbox_processed_messages(id,source,processed_at_ms,keep_until_ms) "
-          "VALUES('i','urn:agent:dora',0,1); "
+          "INSERT INTO ackbox_processed_messages(id,source,processed_at_ms,keep_until_ms,digest) "
+          "VALUES('i','urn:agent:dora',0,1,0); "
           "UPDATE ackbox_counters SET pending=pending+7");
   stage.play({"repair", "@"});
   stage.play({"repair", "@"});

@@ -236,10 +236,10 @@ TEST_CASE("P11: the inbox is bounded in bytes, so that few long frames do not fi
   DeferringReceiver bob;
   bob.inbound.deferred.bytesMax = 100'000;
   bob.open();
-  CHECK(bob.fill("urn:agent:alice", 10'000) == 5);
-  CHECK(bob.manager->getStats().inboxBytes == 50'000);
-  CHECK(bob.fill("urn:agent:carol", 10'000) == 3);
-  CHECK(bob.senders()[0].inboxBytes == 50'000);
+  CHECK(bob.fill("urn:agent:alice", 10'000) == 4);
+  CHECK(bob.manager->getStats().inboxBytes == 40'000);
+  CHECK(bob.fill("urn:agent:carol", 10'000) == 2);
+  CHECK(bob.senders()[0].inboxBytes == 40'000);
   bob.checkSound();
 }
 

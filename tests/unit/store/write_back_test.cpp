@@ -277,6 +277,7 @@ private:
     constexpr Transition kEnds[] = {Transition::ack,   Transition::ack,  Transition::defer,
                                     Transition::retry, Transition::fail, Transition::release};
     claimed.settlement.transition = oneOf(kEnds);
+    claimed.settlement.reason = "rejected";
     const bool isAnswer =
         claimed.settlement.transition == Transition::ack || claimed.settlement.transition == Transition::defer;
     const auto found = model_.messages.find(claimed.settlement.key);

@@ -25,7 +25,7 @@ inline constexpr std::string_view kSessionOwner =
 /// SQL: the `MessageState` of `o`. The column says PENDING of what is SENDING.
 inline constexpr std::string_view kRowState =
     "iif(o.state=0 AND EXISTS(SELECT 1 FROM #claims WHERE block=o.id>>6 AND bits>>(o.id&63)&1),1,o.state)";
-/// SQL behind FROM: the claimed rows as `o`, and by `c.owner_id` whose they are.
+/// SQL behind FROM: the claimed rows as `o`, and their owners as `c.owner_id`.
 inline constexpr std::string_view kClaimedRows =
     "#claims AS c CROSS JOIN #outbox AS o ON c.block>=0 AND o.id BETWEEN c.block<<6 AND (c.block<<6)+63 AND "
     "c.bits>>(o.id&63)&1 AND +o.state=0";

@@ -13,7 +13,7 @@ namespace ackbox::store::sqlite {
 /// Keeps `Counter::oldestKey`: no live row has a smaller key. Dead letters and retained rows that lie in front of the
 /// oldest live row are so passed once, in small steps, and not by each reader.
 ///
-/// Only what a peer forgot becomes live again under its old key, and `returned` tells of it: a redrive makes a new row.
+/// Only what a peer forgot becomes live again under its old key, which `returned` reports: a redrive makes a new row.
 ///
 /// All in a transaction. Thread-safety: none.
 class Oldest final : public WriteBack {

@@ -325,7 +325,7 @@ std::optional<AckedById> Settles::ackById(std::string_view messageId) {
     return std::nullopt;
   }
   found->settlement.transition = Transition::ack;
-  // The peer's word ends it, whoever is sending it; that owner's settle will find it gone.
+  // The peer's outcome ends it in any process; a settle of the process that is sending it finds it gone.
   const auto who = apply(found->settlement, false);
   removeKnown();
   if (!who) {

@@ -38,7 +38,7 @@ private:
     std::string peer;
     std::string session;
     std::string agent;
-    /// The peer's store, as far as it was told, and how often the peer had forgotten.
+    /// The peer's store, as far as it is known, and how often the peer was reset.
     std::string store;
     std::int64_t resets = 0;
   };

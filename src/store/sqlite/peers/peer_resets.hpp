@@ -19,7 +19,7 @@ namespace ackbox::store::sqlite {
 ///
 /// A recall is one putting back of rows; the file counts them. `Context::recallsMade` includes the recalls of this
 /// transaction at once: an answer that commits together with the news of a reset, but was claimed before, is from
-/// before the reset. Discovery hears of recalls when they are committed.
+/// before the reset. Discovery starts over when a recall is committed.
 ///
 /// All in a transaction. Thread-safety: none.
 class PeerResets final : public store::PeerResets, public UnscopedWriteBack {

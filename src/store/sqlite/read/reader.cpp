@@ -260,7 +260,7 @@ Stats SqliteReader::stats() const {
   return stats;
 }
 
-// The log is asked for by its path only: whoever opens and closes SQLite's files takes its locks away.
+// The log is asked for by its path only: opening and closing SQLite's files in this process drops its locks.
 void SqliteReader::Body::readSizes(Stats& stats) {
   Query query(pages);
   query.next();

@@ -8,8 +8,8 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Findings that are told one by one.
-constexpr std::size_t kToldMax = 100;
+// Findings that are reported one by one.
+constexpr std::size_t kReportedMax = 100;
 
 /// A column that the rows say as well.
 struct Gauge {
@@ -72,8 +72,9 @@ public:
   void failAgain() {
     Statement statement = prepare(kFailAgain);
     for (Query query(statement); query.next();) {
-      tell("outbox " + query.text(0) +
-           ": it was made pending by hand under a number that its session has passed; a dead letter again, for retry");
+      addFinding(
+          "outbox " + query.text(0) +
+          ": it was made pending by hand under a number that its session has passed; a dead letter again, for retry");
     }
   }
 
@@ -81,7 +82,7 @@ public:
     Statement statement = prepare(kUnblock);
     bool isAny = false;
     for (Query query(statement); query.next(); isAny = true) {
-      tell("sessions " + query.text(0) + ": what blocked it is no dead letter any more; unblocked");
+      addFinding("sessions " + query.text(0) + ": what blocked it is no dead letter any more; unblocked");
     }
     if (isAny) {
       run("UPDATE #meta SET orders=orders+1");
@@ -112,14 +113,14 @@ public:
         "coalesce(sum(inbox_bytes),0) FROM #inbound_senders) FROM #counters");
     const bool isWrong = isAnything(differences) || isAnything(totals);
     if (isWrong) {
-      tell("inbound_senders: the gauges were counted anew");
+      addFinding("inbound_senders: the gauges were counted anew");
       recountSenders(connection_, prefix_);
     }
   }
 
   RepairReport report() {
     if (report_.mended != 0) {
-      // Rows may be live that nobody was told of.
+      // Rows may be live that no process has discovered.
       run("UPDATE #meta SET recalls=recalls+1");
       run("UPDATE #counters SET recounts=recounts+1");
     }
@@ -135,9 +136,9 @@ private:
     return query.next() && query.integer(0) != 0;
   }
 
-  void tell(std::string finding) {
+  void addFinding(std::string finding) {
     ++report_.mended;
-    if (report_.findings.size() < kToldMax) {
+    if (report_.findings.size() < kReportedMax) {
       report_.findings.push_back(std::string(prefix_) + std::move(finding));
     }
   }
@@ -151,8 +152,8 @@ private:
                                     rows + " ON " + differs + gauge.column + "<>r.value");
     bool isWrong = false;
     for (Query query(differences); query.next(); isWrong = true) {
-      tell(std::string(gauge.table) + " " + query.text(0) + ": " + gauge.column + " was " + query.text(1) + ", is " +
-           query.text(2));
+      addFinding(std::string(gauge.table) + " " + query.text(0) + ": " + gauge.column + " was " + query.text(1) +
+                 ", is " + query.text(2));
     }
     if (isWrong) {
       run("UPDATE " + table + " SET " + gauge.column + "=r.value FROM " + rows + " WHERE " + differs + gauge.column +

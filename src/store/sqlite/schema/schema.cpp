@@ -67,7 +67,7 @@ CREATE INDEX #sessions_paused ON #sessions(id) WHERE paused_at_ms<>0;
 CREATE INDEX #sessions_blocked ON #sessions(blocked_by) WHERE blocked_by<>0;
 -- Apart from what stays, because it is written for each message.
 CREATE TABLE #session_states(  -- what moves of each session
-  session_id INTEGER PRIMARY KEY,       -- whose it is
+  session_id INTEGER PRIMARY KEY,       -- its session
   last_sequence INTEGER NOT NULL,       -- of its newest message, from 1
   previous_sequence INTEGER NOT NULL,   -- of the last message stood by: acked or deferred
   confirmed_sequence INTEGER NOT NULL,  -- highest that the peer is known to have accepted of this file
@@ -119,12 +119,12 @@ CREATE INDEX #outbox_supersedable ON #outbox(session_id, supersede_key) WHERE st
 CREATE TABLE #idempotency_keys(  -- keys that enqueues were given
   key TEXT PRIMARY KEY,           -- the caller's
   message_id TEXT NOT NULL,       -- of the first message that was enqueued with it
-  sequence INTEGER NOT NULL,      -- as that enqueue's receipt told it
+  sequence INTEGER NOT NULL,      -- as in that enqueue's receipt
   keep_until_ms INTEGER NOT NULL  -- and for as long as the message is in the outbox
 ) WITHOUT ROWID;
 CREATE INDEX #idempotency_keys_keep_until ON #idempotency_keys(keep_until_ms);
 CREATE TABLE #vacated_numbers(  -- above confirmed_sequence, left by their messages after they may have been sent
-  session_id INTEGER NOT NULL,  -- whose they are
+  session_id INTEGER NOT NULL,  -- their session
   sequence INTEGER NOT NULL,    -- the number
   message_id TEXT NOT NULL,     -- of the message that had it
   PRIMARY KEY(session_id, sequence)
@@ -251,7 +251,7 @@ CREATE TABLE #counters(  -- gauges and totals of the whole file; one row
 );
 -- Empty while the file knows one peer, whose counters are the totals.
 CREATE TABLE #peer_counters(  -- gauges and totals of each peer
-  peer_id INTEGER PRIMARY KEY,               -- whose they are; each as in the counters
+  peer_id INTEGER PRIMARY KEY,               -- their peer; each as in the counters
   pending INTEGER NOT NULL DEFAULT 0,        -- gauge
   sent INTEGER NOT NULL DEFAULT 0,           -- gauge
   failed INTEGER NOT NULL DEFAULT 0,         -- gauge
