@@ -35,8 +35,8 @@ public:
   /// FULL: a commit is fsynced before it returns. Outside a transaction. Throws `databaseError` when SQLite does not
   /// follow.
   void setFullSync(bool full);
-  /// Whether the file's name is another file's by now, or nobody's. Costs a look at the folder; false where the VFS cannot
-  /// tell.
+  /// Whether the file's name is another file's by now, or nobody's. Costs a look at the folder; false where the VFS
+  /// cannot tell.
   [[nodiscard]] bool hasMoved() const noexcept;
   /// Foreign code may have changed it: the next `setFullSync` asks SQLite.
   void doubtSync() noexcept;

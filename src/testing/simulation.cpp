@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/arrivals.hpp"
-#include "protocol/inbound_port.hpp"
 #include "base/posted_executor.hpp"
+#include "protocol/inbound_port.hpp"
 #include "testing/network.hpp"
 #include "testing/process_vfs.hpp"
 

@@ -150,8 +150,7 @@ public:
   Body(InboundHandler& handler, const InboundServerOptions& options)
       : ownThread_(std::in_place), gate_(std::make_shared<Gate>(InboundPort::of(handler), options.connectionsMax)) {
     const auto arrivals = std::make_shared<Arrivals>(
-        ownThread_->executor(),
-        [gate = gate_](InboundRequest&& request, RequestSink::Respond& respond, bool isLone) {
+        ownThread_->executor(), [gate = gate_](InboundRequest&& request, RequestSink::Respond& respond, bool isLone) {
           try {
             gate->handle(std::move(request), respond, isLone ? HandlerThread::caller : HandlerThread::store);
           } catch (...) {

@@ -203,7 +203,8 @@ void Core::startOnStoreExecutor() {
   const std::scoped_lock lock(*endLock_, mutex_);
   if (engine_.expired()) {
     adopt(PostedExecutor(options_.storeExecutor), delivery::RunMode::continuous, RunThread::store)
-        ->begin([core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
+        ->begin(
+            [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
   }
 }
 

@@ -155,20 +155,19 @@ private:
   using Respond = std::function<void(InboundResponse)>;
 
   [[nodiscard]] manager::InboundJob::Context context(bool mayAcknowledge) {
-    return {core_->options(),
-            handler_,
-            options_,
-            mayAcknowledge,
-            [this](const store::AckEventOutcome& told, const FrameResult& word) {
-              core_->ackEventCommitted(told, word);
-            },
-            [this] {
-              if (runner_) {
-                runner_->lookForCommits();
-              }
-            },
-            [this](const InboundLimitEvent& event) { tellLimit(event); },
-            [this](const std::error_code& error) { core_->storeAnswered(error); }};
+    return {
+        core_->options(),
+        handler_,
+        options_,
+        mayAcknowledge,
+        [this](const store::AckEventOutcome& told, const FrameResult& word) { core_->ackEventCommitted(told, word); },
+        [this] {
+          if (runner_) {
+            runner_->lookForCommits();
+          }
+        },
+        [this](const InboundLimitEvent& event) { tellLimit(event); },
+        [this](const std::error_code& error) { core_->storeAnswered(error); }};
   }
 
   // A sender at a limit may send a thousand frames a second.
