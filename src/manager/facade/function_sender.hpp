@@ -14,7 +14,7 @@ using FrameFunction = std::function<FrameResult(const OutboundFrame& frame)>;
 /// at a time, in order, a session's later frames held once one of them fails.
 [[nodiscard]] std::shared_ptr<Sender> makeFrameSender(FrameFunction function);
 
-/// The same over the seed's form of such a function.
+/// The same over a function that answers with success or an error only.
 [[nodiscard]] std::shared_ptr<Sender> makeFunctionSender(SendFunction function);
 
 /// Whether this thread is inside the send function of `sender`.
