@@ -31,6 +31,7 @@ constexpr auto kOldNames = std::to_array<OldWord>({
     {"peer_memory", "peer_resets"},
     {"PeerNews", "PeerIdentity"},
     {"amnesia", "reset: a peer's database was lost or restored"},
+    {"Amnesia", "reset: a peer's database was lost or restored"},
     {"Hindrance", "BlockReason"},
     {"giveWay", "evict"},
     {"Impatience", "NoBusyTimeout"},
