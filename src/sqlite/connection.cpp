@@ -7,6 +7,8 @@
 
 #include <chrono>
 
+#include "sqlite/wal/log_check.hpp"
+
 namespace ackbox::store {
 namespace {
 
@@ -97,7 +99,10 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   setFullSync(options.durability == Durability::powerCut);
   // A look at the file, so that the log is open.
   (void)scalar(handle(), "PRAGMA schema_version");
-  log_.emplace(handle());
+  logDifference_ = knownLogDifference();
+  if (logDifference_.empty()) {
+    log_.emplace(handle());
+  }
 }
 
 void Connection::enterWalMode(const OutboxOptions& options) {
@@ -137,6 +142,14 @@ void Connection::setFullSync(bool full) {
     throw Error(Errc::databaseError, "SQLite did not take the synchronous level");
   }
   synchronous_ = wanted;
+}
+
+std::string Connection::whyLogNotBatched() const {
+  if (!log_) {
+    return logDifference_;
+  }
+  const char* const reason = log_->whyOff();
+  return reason == nullptr ? std::string() : reason;
 }
 
 void Connection::doubtSync() noexcept {

@@ -35,6 +35,8 @@ public:
   /// FULL: a commit is fsynced before it returns. Outside a transaction. Throws `databaseError` when SQLite does not
   /// follow.
   void setFullSync(bool full);
+  /// Why the log is written as SQLite writes it, and not by one call a commit; empty: it is not. From any thread.
+  [[nodiscard]] std::string whyLogNotBatched() const;
   /// Foreign code may have changed it: the next `setFullSync` asks SQLite.
   void doubtSync() noexcept;
 
@@ -45,6 +47,8 @@ private:
   const std::string prefix_;
   // 0: not set yet.
   int synchronous_ = 0;
+  // Constant after construction: how this SQLite differs from what the batched log rests on; empty: it does not.
+  std::string logDifference_;
   std::optional<BatchedLog> log_;
 };
 

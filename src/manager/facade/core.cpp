@@ -405,6 +405,7 @@ Stats Core::stats() const {
   Stats stats = reader_.stats();
   stats.refusedUnauthenticated += unwritten.unauthenticated;
   stats.refusedForbidden += unwritten.forbidden;
+  stats.logNotBatched = store_.whyLogNotBatched();
   return stats;
 }
 

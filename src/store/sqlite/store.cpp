@@ -614,6 +614,10 @@ std::filesystem::path Store::logFile() const {
   return sqlite3_filename_wal(sqlite3_db_filename(body_->connection.handle(), "main"));
 }
 
+std::string Store::whyLogNotBatched() const {
+  return body_->connection.whyLogNotBatched();
+}
+
 std::filesystem::path Store::ownersFile() const {
   return store::ownersFile(body_->connection.handle(), body_->connection.prefix());
 }

@@ -334,6 +334,8 @@ public:
   [[nodiscard]] const std::string& origin() const noexcept;
   /// SQLite's log of the file, which each commit writes to.
   [[nodiscard]] std::filesystem::path logFile() const;
+  /// See `Stats::logNotBatched`. From any thread.
+  [[nodiscard]] std::string whyLogNotBatched() const;
   /// The sidecar that each owner has open for writing as long as it lives.
   [[nodiscard]] std::filesystem::path ownersFile() const;
   [[nodiscard]] std::uint64_t epoch() const noexcept;
