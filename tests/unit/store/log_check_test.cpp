@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -81,6 +82,12 @@ TEST_CASE("the SQLite that runs writes its log as the batched log needs it, and 
   CHECK(store::checkLog() == "");
   CHECK(checkWith(Habit::usual) == "");
   CHECK(store::knownLogDifference() == "");
+}
+
+TEST_CASE("the SQLite that is meant is the one that runs") {
+  // Set where the tests run with another than the system's.
+  const char* const expected = std::getenv("ACKBOX_EXPECT_SQLITE");
+  CHECK((expected == nullptr || std::string(expected) == sqlite3_libversion()));
 }
 
 TEST_CASE("the check at open finds each habit that a SQLite might not have") {
