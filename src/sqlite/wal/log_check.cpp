@@ -123,7 +123,7 @@ class Check {
 public:
   explicit Check(const std::function<void(sqlite3*)>& change) : database_(open(disk_)) {
     run(database_,
-        "PRAGMA journal_mode=WAL;PRAGMA wal_autocheckpoint=0;PRAGMA synchronous=FULL;"
+        "PRAGMA journal_mode=MEMORY;PRAGMA journal_mode=WAL;PRAGMA wal_autocheckpoint=0;PRAGMA synchronous=FULL;"
         "CREATE TABLE t(id INTEGER PRIMARY KEY,v TEXT)");
     log_.emplace(database_.get());
     if (change) {
@@ -191,7 +191,11 @@ private:
     require(calls.logSyncs == 1, "a commit is not synced once");
     require(calls.inOrder(), "SQLite does not sync a commit after its last page and before it gives the lock back");
     require(!calls.logWrites.empty() && isFrames(calls.logWrites.front()), "a commit is not written by one call");
-    requireWhole(calls.logWrites.front().offset + calls.logWrites.front().size);
+    const std::int64_t end = calls.logWrites.front().offset + calls.logWrites.front().size;
+    const auto isBehind = [end](const ScratchDisk::Record& write) { return write.offset >= end; };
+    require(std::all_of(calls.logWrites.begin() + 1, calls.logWrites.end(), isBehind),
+            "a commit is not complete with its last page");
+    requireWhole(end);
   }
 
   [[nodiscard]] bool isFrames(const ScratchDisk::Record& write) const {

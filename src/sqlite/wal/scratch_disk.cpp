@@ -16,6 +16,11 @@ std::string freshName() {
   return "ackbox-scratch-" + std::to_string(++count);
 }
 
+// There are no rollback journals here.
+bool isKept(const char* path) {
+  return !std::string_view(path).ends_with("-journal");
+}
+
 std::size_t fileAt(const char* path) {
   return path != nullptr && std::string_view(path).ends_with("-wal") ? 1 : 0;
 }
@@ -43,14 +48,16 @@ ScratchDisk::ScratchDisk(const ScratchDisk* crashed) : name_(freshName()) {
   vfs_.mxPathname = kPathBytesMax;
   vfs_.xOpen = &ScratchDisk::open;
   vfs_.xDelete = [](sqlite3_vfs* vfs, const char* path, int) {
+    if (!isKept(path)) {
+      return SQLITE_OK;
+    }
     auto& self = *static_cast<ScratchDisk*>(vfs->pAppData);
     self.files_[fileAt(path)].clear();
     self.exist_[fileAt(path)] = false;
     return SQLITE_OK;
   };
   vfs_.xAccess = [](sqlite3_vfs* vfs, const char* path, int, int* result) {
-    const bool isKnown = !std::string_view(path).ends_with("-journal");
-    *result = isKnown && static_cast<ScratchDisk*>(vfs->pAppData)->exist_[fileAt(path)] ? 1 : 0;
+    *result = isKept(path) && static_cast<ScratchDisk*>(vfs->pAppData)->exist_[fileAt(path)] ? 1 : 0;
     return SQLITE_OK;
   };
   vfs_.xFullPathname = [](sqlite3_vfs*, const char* path, int size, char* out) {

@@ -32,8 +32,12 @@ const std::string kFile = "/agent.db";
 
 std::string checkWith(Habit habit) {
   std::unique_ptr<OtherSqlite> other;
-  // The files' tables are given back when the check closes its connection.
-  return store::checkLog([&](sqlite3* connection) { other = std::make_unique<OtherSqlite>(connection, habit); });
+  std::string found =
+      store::checkLog([&](sqlite3* connection) { other = std::make_unique<OtherSqlite>(connection, habit); });
+  if (other) {
+    other->forget();
+  }
+  return found;
 }
 
 std::string rows(SQLite::Database& database) {

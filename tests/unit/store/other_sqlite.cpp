@@ -39,12 +39,6 @@ OtherSqlite::OtherSqlite(sqlite3* connection, Habit habit) : habit_(habit) {
   log_.methods.xWrite = &OtherSqlite::write;
   log_.methods.xSync = &OtherSqlite::sync;
   database_.methods.xShmLock = &OtherSqlite::lockShared;
-  // SQLite closes them when the connection ends.
-  log_.methods.xClose = [](sqlite3_file* file) {
-    instance_->restore();
-    return file->pMethods->xClose(file);
-  };
-  database_.methods.xClose = log_.methods.xClose;
 }
 
 void OtherSqlite::restore() noexcept {
@@ -54,6 +48,11 @@ void OtherSqlite::restore() noexcept {
       taken->file = nullptr;
     }
   }
+}
+
+void OtherSqlite::forget() noexcept {
+  log_.file = nullptr;
+  database_.file = nullptr;
 }
 
 int OtherSqlite::forward(const std::string& bytes, sqlite3_int64 offset) {

@@ -11,7 +11,8 @@ namespace ackbox::testing {
 /// Makes one connection behave as another SQLite might: it stands before the files of the connection, above a
 /// `BatchedLog`, and changes the calls that SQLite makes.
 ///
-/// Lifetime: `restore` is called before the `BatchedLog` ends. Thread-safety: none; one at a time.
+/// Lifetime: ends before the `BatchedLog`, or `forget` is called after the connection was closed. Thread-safety: none;
+/// one at a time.
 class OtherSqlite {
 public:
   enum class Habit : std::uint8_t {
@@ -49,6 +50,8 @@ public:
   OtherSqlite& operator=(const OtherSqlite&) = delete;
 
   void restore() noexcept;
+  /// The connection is closed: there is nothing to restore.
+  void forget() noexcept;
 
 private:
   struct File {
