@@ -101,6 +101,8 @@ struct VerifyReport {
   /// It is older than 3.51.3, whose predecessors may damage a file when a passive checkpoint races another
   /// connection's commit. ackbox never does that; a foreign connection with automatic checkpoints may.
   bool hasCheckpointDefect = false;
+  /// How it differs from what the batched log rests on, see `Stats::logNotBatched`; empty: it does not.
+  std::string logNotBatched;
 
   [[nodiscard]] bool clean() const noexcept { return findings.empty(); }
 };

@@ -107,6 +107,10 @@ struct Stats {
   std::uint64_t freeBytes = 0;
   /// Gauge: bytes of the write-ahead log as the file system has it.
   std::uint64_t walBytes = 0;
+  /// Why this process writes the log as SQLite does, by two calls a page, and not by one call a commit, which costs
+  /// time only (docs/batched_log.md): the SQLite that runs, or the VFS, is not as that needs it. Empty: it does not. Of
+  /// an `OutboxReader`, what it would be on account of SQLite.
+  std::string logNotBatched;
 };
 
 /// One peer's part of the outbox. In a file that knows a single peer its totals are those of `Stats`.

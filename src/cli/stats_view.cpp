@@ -66,6 +66,7 @@ JsonLine statsLine(const Stats& stats, const std::vector<std::int64_t>& processe
       .add("file_bytes", stats.fileBytes)
       .add("free_bytes", stats.freeBytes)
       .add("wal_bytes", stats.walBytes)
+      .add("log_not_batched", stats.logNotBatched)
       .raw("process_ids", "[" + list(processes, ",") + "]");
   return line;
 }
@@ -105,6 +106,9 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
   }
   table.add({"file", bytesText(stats.fileBytes),
              bytesText(stats.freeBytes) + " free, " + bytesText(stats.walBytes) + " in the log"});
+  if (!stats.logNotBatched.empty()) {
+    table.add({"batched log", "off", stats.logNotBatched});
+  }
   table.add({"processes", std::to_string(processes.size()),
              processes.empty() ? "nobody has the file open" : list(processes, ", ")});
   return table;

@@ -34,7 +34,8 @@ int verify(Console& console, const Arguments& arguments) {
     line.add("clean", report.clean())
         .raw("findings", "[" + findings + "]")
         .add("sqlite_version", report.sqliteVersion)
-        .add("has_checkpoint_defect", report.hasCheckpointDefect);
+        .add("has_checkpoint_defect", report.hasCheckpointDefect)
+        .add("log_not_batched", report.logNotBatched);
     console.line(line);
   } else if (report.clean()) {
     console.say("every invariant holds");
@@ -47,6 +48,10 @@ int verify(Console& console, const Arguments& arguments) {
   if (report.hasCheckpointDefect && !console.json()) {
     console.remark("note: SQLite " + report.sqliteVersion +
                    " may damage a file on which a foreign connection keeps automatic checkpoints; ackbox keeps none");
+  }
+  if (!report.logNotBatched.empty() && !console.json()) {
+    console.remark("note: SQLite " + report.sqliteVersion + " writes its log by itself: " + report.logNotBatched +
+                   "; commits take longer, and nothing else changes");
   }
   return report.clean() ? kDone : kProblems;
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "sqlite/work_limit.hpp"
+#include "sqlite/wal/log_check.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -103,7 +104,10 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   setFullSync(options.durability == Durability::powerCut);
   // A look at the file, so that the log is open.
   (void)scalar(handle(), "PRAGMA schema_version");
-  log_.emplace(handle());
+  logDifference_ = knownLogDifference();
+  if (logDifference_.empty()) {
+    log_.emplace(handle());
+  }
 }
 
 void Connection::enterWalMode(const OutboxOptions& options) {
@@ -148,6 +152,14 @@ void Connection::setFullSync(bool full) {
 bool Connection::hasMoved() const noexcept {
   int moved = 0;
   return sqlite3_file_control(handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
+}
+
+std::string Connection::whyLogNotBatched() const {
+  if (!log_) {
+    return logDifference_;
+  }
+  const char* const reason = log_->whyOff();
+  return reason == nullptr ? std::string() : reason;
 }
 
 void Connection::doubtSync() noexcept {

@@ -38,6 +38,8 @@ public:
   /// Whether the file's name is another file's by now, or nobody's. Costs a look at the folder; false where the VFS
   /// cannot tell.
   [[nodiscard]] bool hasMoved() const noexcept;
+  /// Why the log is written as SQLite writes it, and not by one call a commit; empty: it is not. From any thread.
+  [[nodiscard]] std::string whyLogNotBatched() const;
   /// Foreign code may have changed it: the next `setFullSync` asks SQLite.
   void doubtSync() noexcept;
 
@@ -48,6 +50,8 @@ private:
   const std::string prefix_;
   // 0: not set yet.
   int synchronous_ = 0;
+  // Constant after construction: how this SQLite differs from what the batched log rests on; empty: it does not.
+  std::string logDifference_;
   std::optional<BatchedLog> log_;
 };
 

@@ -323,6 +323,8 @@ public:
   [[nodiscard]] virtual std::int64_t owner() const noexcept = 0;
   /// The file that each commit writes to.
   [[nodiscard]] virtual std::filesystem::path logFile() const = 0;
+  /// See `Stats::logNotBatched`. From any thread.
+  [[nodiscard]] virtual std::string whyLogNotBatched() const = 0;
   /// The sidecar that each owner has open for writing as long as it lives.
   [[nodiscard]] virtual std::filesystem::path ownersFile() const = 0;
   /// Of the messages that this store has settled as acknowledged. From any thread.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,7 +75,8 @@ struct Tried {
 /// One trial in which the `nth` call fails; 0: none. Returns how many calls of the kind were made.
 std::uint64_t tryOnce(const Fault& fault, std::uint64_t nth, Work work, Tried& tried) {
   const TempDir folder;
-  MemoryDisk disk;
+  const auto record = nth == 0 ? std::make_shared<DiskRecord>() : nullptr;
+  MemoryDisk disk({}, record);
   std::uint64_t calls = 0;
   bool armed = true;
   disk.onCall = [&](DiskCall call, const std::string&) {
@@ -87,6 +89,12 @@ std::uint64_t tryOnce(const Fault& fault, std::uint64_t nth, Work work, Tried& t
   FaultTrial trial(folder, disk, fault.mayReport);
   (trial.*work)();
   armed = false;
+  if (record) {
+    // As it is in production: the store batches its log. Only the test's own readers may write without.
+    const DiskRecord::LogWrites log = record->logWrites();
+    CHECK(log.batched > 0);
+    CHECK(log.single == 0);
+  }
   if (!fault.damages) {
     trial.recover();
   }

@@ -25,6 +25,10 @@ constexpr std::uint64_t kImagesPerRun = 60;
 CutReport runAndCut(const RunOptions& options, std::uint64_t budget) {
   const TempDir folder;
   const RecordedRun run = recordRun(folder, options);
+  // As it is in production: the stores batch their logs.
+  const DiskRecord::LogWrites log = run.record->logWrites();
+  CHECK(log.batched > 0);
+  CHECK(log.single == 0);
   CutReport report = cutPower(folder, options, run, budget);
   MESSAGE("seed " << options.seed << ": " << run.record->length() << " disk operations, " << run.said.size()
                   << " messages, " << report.possible << " crash images, " << report.opened << " opened ("

@@ -18,6 +18,21 @@ std::size_t DiskRecord::length() const {
   return operations_.size();
 }
 
+DiskRecord::LogWrites DiskRecord::logWrites() const {
+  constexpr std::size_t kFrameHeader = 24;
+  constexpr std::size_t kPage = 4096;
+  const std::scoped_lock lock(mutex_);
+  LogWrites writes;
+  for (const DiskOperation& operation : operations_) {
+    if (operation.kind == DiskCall::write && operation.path.ends_with("-wal")) {
+      const std::size_t size = operation.bytes.size();
+      writes.batched += size != 0 && size % (kFrameHeader + kPage) == 0 ? 1 : 0;
+      writes.single += size == kFrameHeader ? 1 : 0;
+    }
+  }
+  return writes;
+}
+
 /// SQLite's callbacks.
 struct MemoryVfs {
   /// What SQLite keeps for an open file.

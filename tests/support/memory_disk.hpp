@@ -55,6 +55,14 @@ public:
   /// Once nothing is added any more.
   [[nodiscard]] const std::vector<DiskOperation>& operations() const noexcept { return operations_; }
 
+  /// How often a write-ahead log was written: several calls of SQLite's by one, and its calls one by one (the 24 bytes
+  /// of a frame's header alone).
+  struct LogWrites {
+    std::size_t batched = 0;
+    std::size_t single = 0;
+  };
+  [[nodiscard]] LogWrites logWrites() const;
+
 private:
   mutable std::mutex mutex_;
   std::vector<DiskOperation> operations_;

@@ -443,6 +443,7 @@ Stats Core::stats() const {
   stats.refusedUnauthenticated += unwritten.unauthenticated;
   stats.refusedForbidden += unwritten.forbidden;
   store_->latencies().describe(stats.enqueueToAck, clock().steadyNow());
+  stats.logNotBatched = store_->whyLogNotBatched();
   return stats;
 }
 

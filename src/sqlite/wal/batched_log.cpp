@@ -32,8 +32,8 @@ std::size_t bytesOf(int version) {
 
 }  // namespace
 
-void BatchedLog::File::take(sqlite3_file* taken, BatchedLog* by) {
-  static_assert(std::is_standard_layout_v<File>, "the table's address is to be the object's");
+void BatchedLog::File::install(sqlite3_file* taken, BatchedLog* by) {
+  static_assert(std::is_standard_layout_v<File>, "the table's address must be the object's");
   file = taken;
   owner = by;
   beneath = taken->pMethods;
@@ -43,7 +43,7 @@ void BatchedLog::File::take(sqlite3_file* taken, BatchedLog* by) {
   taken->pMethods = &methods;
 }
 
-void BatchedLog::File::giveBack() noexcept {
+void BatchedLog::File::restore() noexcept {
   if (file != nullptr) {
     file->pMethods = beneath;
     file = nullptr;
@@ -53,21 +53,28 @@ void BatchedLog::File::giveBack() noexcept {
 BatchedLog::BatchedLog(sqlite3* connection) {
   sqlite3_file* const log = fileOf(connection, SQLITE_FCNTL_JOURNAL_POINTER);
   sqlite3_file* const database = fileOf(connection, SQLITE_FCNTL_FILE_POINTER);
-  if (log == nullptr || database == nullptr || database->pMethods->iVersion < 2 ||
-      (database->pMethods->xDeviceCharacteristics(database) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) == 0) {
+  if (log == nullptr || database == nullptr) {
+    whyNotInstalled_ = "SQLite does not say where its files are";
+  } else if (database->pMethods->iVersion < 2) {
+    whyNotInstalled_ = "the VFS has no shared memory";
+  } else if ((database->pMethods->xDeviceCharacteristics(database) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) == 0) {
+    whyNotInstalled_ = "the VFS does not promise that a torn write spares its neighbours";
+  }
+  if (whyNotInstalled_ != nullptr) {
     return;
   }
   buffer_.emplace(log, log->pMethods);
-  room_.emplace(log, log->pMethods);
-  log_.take(log, this);
+  preallocation_.emplace(log, log->pMethods);
+  log_.install(log, this);
   log_.methods.xRead = &BatchedLog::read;
   log_.methods.xWrite = &BatchedLog::write;
   log_.methods.xSync = &BatchedLog::sync;
   log_.methods.xTruncate = &afterFlush<&sqlite3_io_methods::xTruncate, sqlite3_int64>;
   log_.methods.xFileSize = &afterFlush<&sqlite3_io_methods::xFileSize, sqlite3_int64*>;
   log_.methods.xFileControl = &afterFlush<&sqlite3_io_methods::xFileControl, int, void*>;
-  database_.take(database, this);
+  database_.install(database, this);
   database_.methods.xShmLock = &BatchedLog::lockShared;
+  database_.methods.xShmBarrier = &BatchedLog::publish;
 }
 
 BatchedLog::~BatchedLog() {
@@ -76,12 +83,16 @@ BatchedLog::~BatchedLog() {
 
 bool BatchedLog::syncCommits(bool on) noexcept {
   syncsCommits_ = on;
-  return log_.file != nullptr;
+  return log_.file != nullptr && whyOff() == nullptr;
+}
+
+const char* BatchedLog::whyOff() const noexcept {
+  return buffer_ ? buffer_->whyOff() : whyNotInstalled_;
 }
 
 void BatchedLog::release() noexcept {
-  log_.giveBack();
-  database_.giveBack();
+  log_.restore();
+  database_.restore();
 }
 
 template <auto Method, typename... Arguments>
@@ -107,28 +118,44 @@ int BatchedLog::write(sqlite3_file* file, const void* bytes, int size, sqlite3_i
 
 int BatchedLog::sync(sqlite3_file* file, int flags) {
   const File& self = of(file);
-  if (const int refused = self.owner->buffer_->flush(); refused != SQLITE_OK) {
+  LogBuffer& buffer = *self.owner->buffer_;
+  if (const int refused = buffer.flush(); refused != SQLITE_OK) {
     return refused;
   }
-  if (self.owner->buffer_->takeCommit() && !self.owner->syncsCommits_) {
-    return SQLITE_OK;
+  if (buffer.whyOff() == nullptr) {
+    if (buffer.takeCommit() && !self.owner->syncsCommits_) {
+      return SQLITE_OK;
+    }
+    self.owner->preallocation_->extendBehind(buffer.end());
   }
-  self.owner->room_->keepBehind(self.owner->buffer_->end());
   return self.beneath->xSync(file, flags);
 }
 
 int BatchedLog::lockShared(sqlite3_file* file, int offset, int count, int flags) {
   const File& self = of(file);
-  constexpr int kGivesBack = SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE;
-  if ((flags & kGivesBack) == kGivesBack && offset <= kWriterLock && kWriterLock < offset + count) {
-    self.owner->buffer_->forget();
+  LogBuffer& buffer = *self.owner->buffer_;
+  const bool isWriters = (flags & SQLITE_SHM_EXCLUSIVE) != 0 && offset <= kWriterLock && kWriterLock < offset + count;
+  if (isWriters && (flags & SQLITE_SHM_UNLOCK) != 0) {
+    buffer.endTransaction();
   }
-  return self.beneath->xShmLock(file, offset, count, flags);
+  const int refused = self.beneath->xShmLock(file, offset, count, flags);
+  if (isWriters && (flags & SQLITE_SHM_LOCK) != 0 && refused == SQLITE_OK) {
+    buffer.beginTransaction();
+  }
+  return refused;
 }
 
-// SQLite closes a file earlier than we let go of it when the connection leaves the log by a PRAGMA.
+// SQLite writes the log's index twice with a barrier between the two, and nobody reads it while the two differ.
+void BatchedLog::publish(sqlite3_file* file) {
+  const File& self = of(file);
+  self.owner->buffer_->beforePublish();
+  self.beneath->xShmBarrier(file);
+}
+
+// When the connection leaves the log by a PRAGMA, SQLite closes the file before this object ends.
 int BatchedLog::close(sqlite3_file* file) {
   const File& self = of(file);
+  self.owner->buffer_->turnOff("the connection left its write-ahead log");
   self.owner->release();
   return file->pMethods->xClose(file);
 }

@@ -5,36 +5,41 @@
 #include <optional>
 
 #include "sqlite/wal/log_buffer.hpp"
-#include "sqlite/wal/log_room.hpp"
+#include "sqlite/wal/log_preallocation.hpp"
 
 namespace ackbox::store {
 
-/// Puts a `LogBuffer` before the write-ahead log of one connection, so that a commit is one write. Two calls for each
-/// page and its description are what SQLite makes of it otherwise, and half of what writing the log costs. Before a
-/// sync it sees to it that there is `LogRoom` behind what was written.
+/// Puts a `LogBuffer` before the write-ahead log of one connection, so that a commit is one write. SQLite makes two
+/// calls for each page and its header otherwise, and they are half of what writing the log costs. Before a sync it
+/// extends the file by `LogPreallocation`. docs/batched_log.md says what this rests on.
 ///
 /// The files stay those of the connection's VFS, and whatever is not named here goes to it untouched: only the tables
-/// of methods that SQLite finds in two of its file objects are replaced, the log's, and the database's, through which
-/// the writer lock goes. Pages that are left in the buffer when the lock is given back were rolled back: they must not
-/// be written any more.
+/// of methods that SQLite finds in two of its file objects are replaced, that of the log, and that of the database,
+/// through which SQLite locks and publishes. Frames that are left in the buffer when the writer lock is given back were
+/// rolled back: they must not be written any more.
 ///
-/// Thread-safety: that of the connection. Lifetime: ends before the connection, outside a transaction.
+/// Thread-safety: that of the connection, but `whyOff` may be called from any thread. Lifetime: ends before the
+/// connection, outside a transaction.
 class BatchedLog {
 public:
-  /// `connection` uses a write-ahead log, and has read from its file since it does. Does nothing where a torn write may
-  /// harm its neighbours (no SQLITE_IOCAP_POWERSAFE_OVERWRITE): there SQLite writes the log in another way.
+  /// `connection` uses a write-ahead log, and has read from its file since it does. Is off from the start where the log
+  /// cannot be reached, or where SQLite pads it because a torn write may harm its neighbours (no
+  /// SQLITE_IOCAP_POWERSAFE_OVERWRITE).
   explicit BatchedLog(sqlite3* connection);
   ~BatchedLog();
   BatchedLog(const BatchedLog&) = delete;
   BatchedLog& operator=(const BatchedLog&) = delete;
 
-  /// Whether the commits that follow are synced, where SQLite would sync them: nothing else that it syncs is spared, so
-  /// with `synchronous=FULL` this is a choice between FULL and NORMAL. To change the PRAGMA takes 18 thousand
-  /// instructions, as it acts when it is prepared. False: there is no log of ours, and SQLite does as it was told.
+  /// Whether the commits that follow are synced, where SQLite would sync them: no other sync is left out, so with
+  /// `synchronous=FULL` this is a choice between FULL and NORMAL. To change the PRAGMA takes 18 thousand instructions,
+  /// as it acts when it is prepared. False: the log is off, and SQLite does as it was told.
   bool syncCommits(bool on) noexcept;
 
+  /// Null: it is on. A log that is off is written as SQLite writes it, and stays off.
+  [[nodiscard]] const char* whyOff() const noexcept;
+
 private:
-  /// A file object whose table of methods is ours for a while.
+  /// A file object whose table of methods is replaced for a while.
   struct File {
     // First, so that the table which SQLite sees leads here.
     sqlite3_io_methods methods{};
@@ -42,8 +47,8 @@ private:
     sqlite3_file* file = nullptr;
     const sqlite3_io_methods* beneath = nullptr;
 
-    void take(sqlite3_file* taken, BatchedLog* by);
-    void giveBack() noexcept;
+    void install(sqlite3_file* taken, BatchedLog* by);
+    void restore() noexcept;
   };
 
   static const File& of(sqlite3_file* file) { return *reinterpret_cast<const File*>(file->pMethods); }
@@ -53,6 +58,7 @@ private:
   static int write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset);
   static int sync(sqlite3_file* file, int flags);
   static int lockShared(sqlite3_file* file, int offset, int count, int flags);
+  static void publish(sqlite3_file* file);
   static int close(sqlite3_file* file);
 
   void release() noexcept;
@@ -60,7 +66,9 @@ private:
   File log_;
   File database_;
   std::optional<LogBuffer> buffer_;
-  std::optional<LogRoom> room_;
+  std::optional<LogPreallocation> preallocation_;
+  // Constant after construction; null: it is installed.
+  const char* whyNotInstalled_ = nullptr;
   bool syncsCommits_ = true;
 };
 

@@ -5,13 +5,12 @@
 namespace ackbox::store {
 namespace {
 
-constexpr int kDescriptionBytes = 24;
-// The most that SQLite's own VFS writes at once: it takes no more than 17 bits of a length. 31 pages of 4 KiB.
+// The most that SQLite's own VFS writes by one call: it takes no more than 17 bits of a length. 31 pages of 4 KiB.
 constexpr std::size_t kBufferBytes = 128 * 1'024 - 1;
 
-// Bytes 4 to 7: the database's size in pages after the commit; 0 where more pages follow.
-bool describesCommit(const std::byte* description) {
-  return std::any_of(description + 4, description + 8, [](std::byte byte) { return byte != std::byte{0}; });
+// Bytes 4 to 7 of a frame's header: the database's size in pages after the commit; 0 where more frames follow.
+bool headerCommits(const std::byte* header) {
+  return numberAt(header + 4) != 0;
 }
 
 }  // namespace
@@ -22,24 +21,26 @@ LogBuffer::LogBuffer(sqlite3_file* file, const sqlite3_io_methods* methods) : fi
 }
 
 int LogBuffer::write(const void* bytes, int size, std::int64_t offset) {
-  if (!gathers(size, offset)) {
+  const auto* const from = static_cast<const std::byte*>(bytes);
+  if (whyOff() == nullptr) {
+    if (const char* const reason = unusual(from, size, offset); reason != nullptr) {
+      turnOff(reason);
+    }
+  }
+  if (whyOff() != nullptr || !isAppend(size, offset)) {
     return writeNow(bytes, size, offset);
   }
-  const auto* const from = static_cast<const std::byte*>(bytes);
   if (!awaitsPage_) {
-    // Before a description, so that no page is parted from its own: then it would go out alone.
-    if (bytes_.size() + kDescriptionBytes + pageBytes_ > kBufferBytes) {
+    // Before a header, so that no page is written apart from its own.
+    if (bytes_.size() + kFrameHeaderBytes + static_cast<std::size_t>(pageBytes_) > kBufferBytes) {
       if (const int refused = flush(); refused != SQLITE_OK) {
         return refused;
       }
     }
-    commits_ = describesCommit(from);
+    commits_ = headerCommits(from);
   }
   if (bytes_.empty()) {
     start_ = offset;
-  }
-  if (awaitsPage_) {
-    pageBytes_ = static_cast<std::size_t>(size);
   }
   bytes_.insert(bytes_.end(), from, from + size);
   end_ = offset + size;
@@ -51,9 +52,11 @@ int LogBuffer::flush() {
   if (!bytes_.empty()) {
     if (const int refused = methods_->xWrite(file_, bytes_.data(), static_cast<int>(bytes_.size()), start_);
         refused != SQLITE_OK) {
+      failed_ = true;
       return refused;
     }
   }
+  failed_ = false;
   bytes_.clear();
   awaitsPage_ = false;
   return SQLITE_OK;
@@ -63,20 +66,79 @@ bool LogBuffer::holds(int size, std::int64_t offset) const noexcept {
   return !bytes_.empty() && offset < end_ && start_ < offset + size;
 }
 
-void LogBuffer::forget() noexcept {
+// A commit that was flagged as the file format has it is in the file by now, unless its write failed, and then nothing
+// is published.
+void LogBuffer::beforePublish() noexcept {
+  if (isLocked_ && !bytes_.empty()) {
+    if (!failed_) {
+      // Nobody could be told of a failure here. The check at open is there so that this is never reached.
+      (void)flush();
+    }
+    turnOff("SQLite told other connections of frames before it had written the one that commits them");
+  }
+}
+
+void LogBuffer::endTransaction() noexcept {
   bytes_.clear();
+  isLocked_ = false;
   awaitsPage_ = false;
   commits_ = false;
+  failed_ = false;
   end_ = -1;
 }
 
-// What does not continue the transaction's pages changes one that it has written: the page again, or its description
-// with another checksum. The last such call may be the last of the commit.
-bool LogBuffer::gathers(int size, std::int64_t offset) const noexcept {
-  if (awaitsPage_) {
-    return offset == end_ && size > kDescriptionBytes && bytes_.size() + static_cast<std::size_t>(size) <= kBufferBytes;
+void LogBuffer::turnOff(const char* reason) noexcept {
+  if (whyOff() == nullptr) {
+    whyOff_.store(reason, std::memory_order_relaxed);
   }
-  return size == kDescriptionBytes && (end_ < 0 || offset == end_);
+}
+
+// What does not continue the transaction's frames changes one that it has written: the page again, or its header with
+// another checksum. The last such call may be the last of the commit.
+bool LogBuffer::isAppend(int size, std::int64_t offset) const noexcept {
+  return awaitsPage_ ? offset == end_ : size == kFrameHeaderBytes && (end_ < 0 || offset == end_);
+}
+
+const char* LogBuffer::unusual(const std::byte* bytes, int size, std::int64_t offset) noexcept {
+  if (!isLocked_) {
+    return "SQLite wrote to the log without the writer lock";
+  }
+  if (offset == 0 && size == kLogHeaderBytes) {
+    pageBytes_ = static_cast<int>(numberAt(bytes + 8));
+    std::copy_n(bytes + 16, salt_.size(), salt_.begin());
+    return isPageSize(pageBytes_) ? nullptr : "the log's header is not as the file format has it";
+  }
+  if (isAppend(size, offset)) {
+    return awaitsPage_ ? unusualPage(size, offset) : unusualHeader(bytes);
+  }
+  return isRewrite(size, offset) ? nullptr : "SQLite wrote to the log in pieces that are not known";
+}
+
+const char* LogBuffer::unusualHeader(const std::byte* bytes) noexcept {
+  const std::byte* const salt = bytes + 8;
+  if (end_ < 0) {
+    std::copy_n(salt, salt_.size(), salt_.begin());
+  }
+  // Bytes 0 to 3 are the page's number.
+  const bool isFrame = numberAt(bytes) != 0 && std::equal(salt_.begin(), salt_.end(), salt);
+  return isFrame ? nullptr : "a frame's header is not as the file format has it";
+}
+
+const char* LogBuffer::unusualPage(int size, std::int64_t offset) noexcept {
+  if (pageBytes_ == 0) {
+    pageBytes_ = size;
+  }
+  const bool isPage = size == pageBytes_ && isPageSize(size) &&
+                      (offset - kLogHeaderBytes - kFrameHeaderBytes) % (kFrameHeaderBytes + pageBytes_) == 0;
+  return isPage ? nullptr : "a page of the log has not its size or its place";
+}
+
+bool LogBuffer::isRewrite(int size, std::int64_t offset) const noexcept {
+  if (pageBytes_ == 0 || awaitsPage_ || offset < kLogHeaderBytes || offset >= end_) {
+    return false;
+  }
+  const std::int64_t inFrame = (offset - kLogHeaderBytes) % (kFrameHeaderBytes + pageBytes_);
+  return (inFrame == 0 && size == kFrameHeaderBytes) || (inFrame == kFrameHeaderBytes && size == pageBytes_);
 }
 
 int LogBuffer::writeNow(const void* bytes, int size, std::int64_t offset) {

@@ -418,6 +418,10 @@ const std::string& SqliteStore::origin() const noexcept {
   return body_->origin;
 }
 
+std::string SqliteStore::whyLogNotBatched() const {
+  return body_->connection.whyLogNotBatched();
+}
+
 std::filesystem::path SqliteStore::logFile() const {
   return sqlite3_filename_wal(sqlite3_db_filename(body_->connection.handle(), "main"));
 }

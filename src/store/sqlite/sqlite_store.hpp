@@ -65,6 +65,7 @@ public:
   [[nodiscard]] std::uint64_t epoch() const noexcept override;
   [[nodiscard]] std::int64_t owner() const noexcept override;
   [[nodiscard]] std::filesystem::path logFile() const override;
+  [[nodiscard]] std::string whyLogNotBatched() const override;
   [[nodiscard]] std::filesystem::path ownersFile() const override;
   [[nodiscard]] const LatencyWindow& latencies() const noexcept override;
 

@@ -32,8 +32,8 @@ SQLite::Database openPlain(const std::string& vfs, const std::string& file = kFi
   return database;
 }
 
-struct Gathered {
-  explicit Gathered(const std::string& vfs, const std::string& file = kFile, int flags = kOpenFlags)
+struct Batched {
+  explicit Batched(const std::string& vfs, const std::string& file = kFile, int flags = kOpenFlags)
       : database(openPlain(vfs, file, flags)) {}
 
   SQLite::Database database;
@@ -139,7 +139,7 @@ std::vector<Answer> run(SQLite::Database& database, const std::vector<std::strin
 
 TEST_CASE("a commit is one write to the log, however many pages it has") {
   MemoryDisk disk;
-  Gathered ours(disk.name());
+  Batched ours(disk.name());
   const LogWrites writes(disk);
   ours.database.exec("BEGIN IMMEDIATE");
   insert(ours.database, 10);
@@ -152,12 +152,12 @@ TEST_CASE("a commit is one write to the log, however many pages it has") {
 TEST_CASE("P1: the one sync of a durable commit comes after all of its bytes") {
   const auto record = std::make_shared<DiskRecord>();
   MemoryDisk disk({}, record);
-  Gathered ours(disk.name());
+  Batched ours(disk.name());
   ours.database.exec("PRAGMA synchronous=FULL");
   insert(ours.database, 1);
   const std::size_t before = record->length();
   insert(ours.database, 1);
-  // One of the writes may have made room.
+  // One of the writes may be a preallocation.
   REQUIRE(record->length() >= before + 2);
   for (std::size_t call = before; call + 1 < record->length(); ++call) {
     CHECK(record->operations()[call].kind == DiskCall::write);
@@ -165,9 +165,9 @@ TEST_CASE("P1: the one sync of a durable commit comes after all of its bytes") {
   CHECK(record->operations()[record->length() - 1].kind == DiskCall::sync);
 }
 
-TEST_CASE("few durable commits change the length of the log's file, and others make no room") {
+TEST_CASE("few durable commits change the length of the log's file, and others preallocate nothing") {
   MemoryDisk disk;
-  Gathered ours(disk.name());
+  Batched ours(disk.name());
   const auto length = [&disk] { return disk.files().at(kFile + "-wal").size(); };
   insert(ours.database, 1);
   const std::size_t without = length();
@@ -188,7 +188,7 @@ TEST_CASE("few durable commits change the length of the log's file, and others m
 TEST_CASE("P1: without its commits' syncs a log is synced where SQLite syncs it at NORMAL") {
   const auto callsOf = [](const char* synchronous, bool spared) {
     MemoryDisk disk;
-    Gathered ours(disk.name());
+    Batched ours(disk.name());
     ours.database.exec(std::string("PRAGMA synchronous=") + synchronous);
     CHECK(ours.log.syncCommits(!spared));
     std::vector<std::string> calls;
@@ -211,12 +211,12 @@ TEST_CASE("P1: without its commits' syncs a log is synced where SQLite syncs it 
   CHECK(spared.size() < callsOf("FULL", false).size());
 }
 
-TEST_CASE("a disk without space for the room keeps the commit") {
+TEST_CASE("a disk without space for the preallocation keeps the commit") {
   MemoryDisk disk;
-  Gathered ours(disk.name());
+  Batched ours(disk.name());
   ours.database.exec("PRAGMA synchronous=FULL");
   LogWrites writes(disk);
-  // The commit's one write, and then the room.
+  // The commit's one write, and then the preallocation.
   writes.refused = 2;
   insert(ours.database, 1);
   CHECK(writes.count == 2);
@@ -225,14 +225,14 @@ TEST_CASE("a disk without space for the room keeps the commit") {
   CHECK(contentAfterRecovery(disk) == contentOf(ours.database));
 }
 
-TEST_CASE("P1: room is made behind what others have written, whoever knew the file's length") {
+TEST_CASE("P1: the log is extended behind what others have written, whoever knew the file's length") {
   MemoryDisk disk;
-  Gathered first(disk.name());
-  Gathered second(disk.name());
+  Batched first(disk.name());
+  Batched second(disk.name());
   first.database.exec("PRAGMA synchronous=FULL");
   second.database.exec("PRAGMA synchronous=FULL");
   for (int turn = 0; turn < 60; ++turn) {
-    Gathered& writer = turn % 7 < 3 ? first : second;
+    Batched& writer = turn % 7 < 3 ? first : second;
     insert(writer.database, turn % 5 + 1);
     if (turn % 20 == 19) {
       // The log begins anew, shorter or as long as it was.
@@ -292,7 +292,7 @@ TEST_CASE("transactions that outgrow the cache, change pages again and undo save
     const bool savepoints = seed % 2 == 0;
     MemoryDisk disk;
     MemoryDisk plainDisk;
-    Gathered ours(disk.name());
+    Batched ours(disk.name());
     SQLite::Database plain = openPlain(plainDisk.name());
     SQLite::Database reader(kFile, SQLite::OPEN_READWRITE, 0, disk.name());
     ours.database.exec("PRAGMA cache_size=5; PRAGMA cache_spill=5");
@@ -300,6 +300,7 @@ TEST_CASE("transactions that outgrow the cache, change pages again and undo save
     for (unsigned round = 0; round < 5; ++round) {
       const auto statements = transaction(seed * 100 + round, savepoints);
       run(ours.database, statements);
+      CHECK(ours.log.whyOff() == nullptr);
       run(plain, statements);
       const std::string expected = contentOf(plain);
       CHECK(contentOf(ours.database) == expected);
@@ -314,7 +315,7 @@ TEST_CASE("transactions that outgrow the cache, change pages again and undo save
 
 TEST_CASE("what is left of a rolled back transaction is not written over what another process commits meanwhile") {
   MemoryDisk disk;
-  Gathered ours(disk.name());
+  Batched ours(disk.name());
   SQLite::Database other = openPlain(disk.name());
   insert(ours.database, 1);
   ours.database.exec("PRAGMA cache_size=5; PRAGMA cache_spill=5");
@@ -339,7 +340,7 @@ TEST_CASE("any write that fails fails its statement or its commit, and costs not
       CAPTURE(refused);
       MemoryDisk disk;
       MemoryDisk plainDisk;
-      Gathered ours(disk.name());
+      Batched ours(disk.name());
       SQLite::Database plain = openPlain(plainDisk.name());
       ours.database.exec("PRAGMA cache_size=5; PRAGMA cache_spill=5");
       for (unsigned round = 0; round < 2; ++round) {
@@ -355,6 +356,7 @@ TEST_CASE("any write that fails fails its statement or its commit, and costs not
       const std::string expected = contentOf(plain);
       CHECK(contentOf(ours.database) == expected);
       CHECK(contentAfterRecovery(disk) == expected);
+      CHECK(ours.log.whyOff() == nullptr);
       insert(ours.database, 3);
       CHECK(contentAfterRecovery(disk) == contentOf(ours.database));
     }
@@ -367,7 +369,7 @@ TEST_CASE("any write that fails fails its statement or its commit, and costs not
 
 TEST_CASE("whatever else is done to the log finds what was written to it") {
   MemoryDisk disk;
-  Gathered ours(disk.name());
+  Batched ours(disk.name());
   sqlite3_file* log = nullptr;
   REQUIRE(sqlite3_file_control(ours.database.getHandle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK);
   const auto size = [&disk] { return disk.files().at(kFile + "-wal").size(); };
@@ -381,12 +383,14 @@ TEST_CASE("whatever else is done to the log finds what was written to it") {
 
 TEST_CASE("a connection that leaves its log, and takes one again, goes on plainly") {
   MemoryDisk disk;
-  Gathered ours(disk.name());
+  Batched ours(disk.name());
   insert(ours.database, 2);
   ours.database.exec("PRAGMA journal_mode=DELETE");
   insert(ours.database, 2);
   ours.database.exec("PRAGMA journal_mode=WAL");
   insert(ours.database, 2);
+  CHECK(ours.log.whyOff() != nullptr);
+  CHECK_FALSE(ours.log.syncCommits(false));
   CHECK(ours.database.execAndGet("SELECT count(*) FROM t").getInt() == 6);
   CHECK(contentAfterRecovery(disk) == contentOf(ours.database));
 }
@@ -394,9 +398,10 @@ TEST_CASE("a connection that leaves its log, and takes one again, goes on plainl
 TEST_CASE("where a torn write may harm its neighbours the log is written as SQLite does it") {
   CountingVfs vfs;
   const TempDir directory;
-  Gathered ours(vfs.name(), "file:" + directory.file("agent.db").string() + "?psow=0", kOpenFlags | SQLite::OPEN_URI);
+  Batched ours(vfs.name(), "file:" + directory.file("agent.db").string() + "?psow=0", kOpenFlags | SQLite::OPEN_URI);
   insert(ours.database, 1);
   const int before = vfs.logWrites;
   insert(ours.database, 1);
   CHECK(vfs.logWrites > before + 1);
+  CHECK(ours.log.whyOff() != nullptr);
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "sqlite/wal/log_buffer.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::size_t kPage = 512;
 constexpr std::size_t kLogHeader = 32;
-constexpr std::size_t kDescription = 24;
+constexpr std::size_t kHeader = 24;
 
 void put(std::string& file, std::size_t offset, std::string_view bytes) {
   file.resize(std::max(file.size(), offset + bytes.size()));
@@ -42,14 +43,22 @@ struct MemoryFile {
   }
 };
 
-std::string describe(bool commit, char fill) {
-  std::string description(kDescription, fill);
-  description.replace(4, 4, commit ? std::string("\0\0\1\0", 4) : std::string(4, '\0'));
-  return description;
+// A frame's header: page number, commit mark, salt, checksum.
+std::string header(bool commit, char fill) {
+  return std::string(4, 'n') + (commit ? std::string("\0\0\1\0", 4) : std::string(4, '\0')) + std::string(8, 's') +
+         std::string(8, fill);
+}
+
+std::string logHeader() {
+  return std::string(8, 'h') + std::string("\0\0\2\0", 4) + std::string(4, 'h') + std::string(8, 's') +
+         std::string(8, 'h');
 }
 
 struct Log {
-  Log() { methods.xWrite = &MemoryFile::write; }
+  Log() {
+    methods.xWrite = &MemoryFile::write;
+    buffer.beginTransaction();
+  }
 
   int write(std::string_view bytes, std::size_t offset) {
     return buffer.write(bytes.data(), static_cast<int>(bytes.size()), static_cast<std::int64_t>(offset));
@@ -63,7 +72,7 @@ struct Log {
 /// What SQLite does to a log, at random, to a buffered one and to a plain one at once.
 class Writer {
 public:
-  explicit Writer(unsigned seed) : random_(seed) { put(kLogHeader, 0, 'h'); }
+  explicit Writer(unsigned seed) : random_(seed) { put(logHeader(), 0); }
 
   void step() {
     const unsigned kind = draw(20);
@@ -87,10 +96,12 @@ public:
     }
   }
 
+  [[nodiscard]] const char* whyOff() const { return log_.buffer.whyOff(); }
+
 private:
   unsigned draw(unsigned below) { return static_cast<unsigned>(random_()) % below; }
   char letter() { return static_cast<char>('a' + draw(26)); }
-  [[nodiscard]] static std::size_t at(std::size_t page) { return kLogHeader + page * (kDescription + kPage); }
+  [[nodiscard]] static std::size_t at(std::size_t page) { return kLogHeader + page * (kHeader + kPage); }
 
   bool put(std::size_t size, std::size_t offset, char fill) { return put(std::string(size, fill), offset); }
   bool put(const std::string& bytes, std::size_t offset) {
@@ -107,7 +118,7 @@ private:
   }
 
   void append(bool commit) {
-    if (!put(describe(commit, letter()), at(end_)) || !put(kPage, at(end_) + kDescription, letter())) {
+    if (!put(header(commit, letter()), at(end_)) || !put(kPage, at(end_) + kHeader, letter())) {
       return;
     }
     ++end_;
@@ -115,7 +126,7 @@ private:
       // Checksums anew, the commit's own last, and nothing after it.
       if (draw(3) == 0 && begin_ < end_) {
         for (std::size_t page = begin_ + draw(static_cast<unsigned>(end_ - begin_)); page < end_; ++page) {
-          if (!put(describe(page + 1 == end_, letter()), at(page))) {
+          if (!put(header(page + 1 == end_, letter()), at(page))) {
             return;
           }
         }
@@ -137,7 +148,7 @@ private:
 
   void rewritePage() {
     if (begin_ < end_) {
-      put(kPage, at(begin_ + draw(static_cast<unsigned>(end_ - begin_))) + kDescription, letter());
+      put(kPage, at(begin_ + draw(static_cast<unsigned>(end_ - begin_))) + kHeader, letter());
     }
   }
 
@@ -149,17 +160,18 @@ private:
       CHECK(log_.file.bytes.substr(0, at(end_)) == plain_.substr(0, at(end_)));
       begin_ = end_;
     }
-    log_.buffer.forget();
+    log_.buffer.endTransaction();
     CHECK(log_.buffer.flush() == SQLITE_OK);
     end_ = begin_;
     CHECK(log_.file.bytes.substr(0, at(end_)) == plain_.substr(0, at(end_)));
     // Behind the commits anything may stand, and another process may write there.
     log_.file.bytes.resize(at(end_));
     if (draw(2) == 0) {
-      ::put(log_.file.bytes, at(end_), std::string(kDescription + kPage, 'o'));
+      ::put(log_.file.bytes, at(end_), std::string(kHeader + kPage, 'o'));
       begin_ = ++end_;
     }
     plain_ = log_.file.bytes;
+    log_.buffer.beginTransaction();
   }
 
   std::mt19937 random_;
@@ -174,14 +186,14 @@ private:
 
 TEST_CASE("a commit of several pages is one write, made before its last call returns") {
   Log log;
-  REQUIRE(log.write(std::string(kLogHeader, 'h'), 0) == SQLITE_OK);
+  REQUIRE(log.write(logHeader(), 0) == SQLITE_OK);
   CHECK(log.file.writes == 1);
   std::size_t offset = kLogHeader;
   for (int page = 0; page < 5; ++page) {
-    REQUIRE(log.write(describe(page == 4, 'd'), offset) == SQLITE_OK);
+    REQUIRE(log.write(header(page == 4, 'd'), offset) == SQLITE_OK);
     CHECK(log.file.writes == 1);
-    REQUIRE(log.write(std::string(kPage, 'p'), offset + kDescription) == SQLITE_OK);
-    offset += kDescription + kPage;
+    REQUIRE(log.write(std::string(kPage, 'p'), offset + kHeader) == SQLITE_OK);
+    offset += kHeader + kPage;
   }
   CHECK(log.file.writes == 2);
   CHECK(log.file.bytes.size() == offset);
@@ -191,9 +203,9 @@ TEST_CASE("a long transaction goes out in pieces that every VFS takes") {
   Log log;
   std::size_t offset = kLogHeader;
   for (int page = 0; page < 1'000; ++page) {
-    REQUIRE(log.write(describe(page == 999, 'd'), offset) == SQLITE_OK);
-    REQUIRE(log.write(std::string(kPage, 'p'), offset + kDescription) == SQLITE_OK);
-    offset += kDescription + kPage;
+    REQUIRE(log.write(header(page == 999, 'd'), offset) == SQLITE_OK);
+    REQUIRE(log.write(std::string(kPage, 'p'), offset + kHeader) == SQLITE_OK);
+    offset += kHeader + kPage;
   }
   CHECK(log.file.bytes.size() == offset);
   CHECK(log.file.writes == 5);
@@ -201,12 +213,12 @@ TEST_CASE("a long transaction goes out in pieces that every VFS takes") {
 
 TEST_CASE("a commit whose write fails is told so by its last call; what is rolled back is never written") {
   Log log;
-  REQUIRE(log.write(describe(false, 'd'), kLogHeader) == SQLITE_OK);
-  REQUIRE(log.write(std::string(kPage, 'p'), kLogHeader + kDescription) == SQLITE_OK);
-  REQUIRE(log.write(describe(true, 'd'), kLogHeader + kDescription + kPage) == SQLITE_OK);
+  REQUIRE(log.write(header(false, 'd'), kLogHeader) == SQLITE_OK);
+  REQUIRE(log.write(std::string(kPage, 'p'), kLogHeader + kHeader) == SQLITE_OK);
+  REQUIRE(log.write(header(true, 'd'), kLogHeader + kHeader + kPage) == SQLITE_OK);
   log.file.refused = 1;
-  CHECK(log.write(std::string(kPage, 'p'), kLogHeader + 2 * kDescription + kPage) == SQLITE_FULL);
-  log.buffer.forget();
+  CHECK(log.write(std::string(kPage, 'p'), kLogHeader + 2 * kHeader + kPage) == SQLITE_FULL);
+  log.buffer.endTransaction();
   CHECK(log.buffer.flush() == SQLITE_OK);
   CHECK(log.file.writes == 1);
 }
@@ -214,14 +226,14 @@ TEST_CASE("a commit whose write fails is told so by its last call; what is rolle
 TEST_CASE("what a failed write was to bring is not missing from what is committed later") {
   Log log;
   const std::string page(kPage, 'p');
-  REQUIRE(log.write(describe(false, 'd'), kLogHeader) == SQLITE_OK);
-  REQUIRE(log.write(page, kLogHeader + kDescription) == SQLITE_OK);
+  REQUIRE(log.write(header(false, 'd'), kLogHeader) == SQLITE_OK);
+  REQUIRE(log.write(page, kLogHeader + kHeader) == SQLITE_OK);
   log.file.refused = 1;
   // A full disk may end a statement alone, and the transaction goes on.
   CHECK(log.buffer.flush() == SQLITE_FULL);
-  REQUIRE(log.write(describe(true, 'd'), kLogHeader + kDescription + kPage) == SQLITE_OK);
-  REQUIRE(log.write(page, kLogHeader + 2 * kDescription + kPage) == SQLITE_OK);
-  CHECK(log.file.bytes.substr(kLogHeader) == describe(false, 'd') + page + describe(true, 'd') + page);
+  REQUIRE(log.write(header(true, 'd'), kLogHeader + kHeader + kPage) == SQLITE_OK);
+  REQUIRE(log.write(page, kLogHeader + 2 * kHeader + kPage) == SQLITE_OK);
+  CHECK(log.file.bytes.substr(kLogHeader) == header(false, 'd') + page + header(true, 'd') + page);
 }
 
 TEST_CASE("whatever SQLite does to a log, what can be seen of it is what a plain file would show") {
@@ -230,6 +242,96 @@ TEST_CASE("whatever SQLite does to a log, what can be seen of it is what a plain
     Writer writer(seed);
     for (int step = 0; step < 300; ++step) {
       writer.step();
+      REQUIRE(writer.whyOff() == nullptr);
     }
   }
+}
+
+namespace {
+
+/// One call of SQLite's.
+struct Call {
+  std::string bytes;
+  std::size_t offset;
+};
+
+constexpr std::size_t kSecond = kLogHeader + kHeader + kPage;
+
+/// A frame is held back; then comes what is no habit of SQLite's, and then a usual commit.
+void expectOff(const std::vector<Call>& calls) {
+  Log log;
+  std::string plain;
+  const auto put = [&](const std::string& bytes, std::size_t offset) {
+    ::put(plain, offset, bytes);
+    REQUIRE(log.write(bytes, offset) == SQLITE_OK);
+  };
+  put(logHeader(), 0);
+  put(header(false, 'd'), kLogHeader);
+  put(std::string(kPage, 'p'), kLogHeader + kHeader);
+  CHECK(log.file.bytes != plain);
+  for (const Call& call : calls) {
+    put(call.bytes, call.offset);
+  }
+  CHECK(log.buffer.whyOff() != nullptr);
+  CHECK(log.file.bytes == plain);
+  const int before = log.file.writes;
+  put(header(true, 'd'), plain.size());
+  CHECK(log.file.bytes == plain);
+  put(std::string(kPage, 'p'), plain.size());
+  CHECK(log.file.bytes == plain);
+  CHECK(log.file.writes == before + 2);
+}
+
+}  // namespace
+
+TEST_CASE("a write that SQLite is not known to make turns the buffer off, and is in the file with all before it") {
+  SUBCASE("a frame in one piece") {
+    expectOff({{header(false, 'd') + std::string(kPage, 'p'), kSecond}});
+  }
+  SUBCASE("a page before its header") {
+    expectOff({{std::string(kPage, 'p'), kSecond + kHeader}});
+  }
+  SUBCASE("a page in two pieces") {
+    expectOff({{header(false, 'd'), kSecond}, {std::string(kPage / 2, 'p'), kSecond + kHeader}});
+  }
+  SUBCASE("two headers, then their pages") {
+    expectOff({{header(false, 'd'), kSecond}, {header(false, 'd'), kSecond + kHeader + kPage}});
+  }
+  SUBCASE("a longer header") {
+    expectOff({{header(false, 'd') + std::string(8, 'd'), kSecond}});
+  }
+  SUBCASE("a page of another size") {
+    expectOff({{header(false, 'd'), kSecond}, {std::string(2 * kPage, 'p'), kSecond + kHeader}});
+  }
+  SUBCASE("a frame behind a gap") {
+    expectOff({{header(false, 'd'), kSecond + kHeader + kPage}});
+  }
+  SUBCASE("a header in another place") {
+    expectOff({{header(false, 'd'), kLogHeader + 8}});
+  }
+  SUBCASE("another salt") {
+    std::string other = header(false, 'd');
+    other[8] = 'x';
+    expectOff({{other, kSecond}});
+  }
+  SUBCASE("no page number") {
+    expectOff({{std::string(4, '\0') + header(false, 'd').substr(4), kSecond}});
+  }
+}
+
+TEST_CASE("a write without the writer lock turns the buffer off") {
+  Log log;
+  log.buffer.endTransaction();
+  REQUIRE(log.write(header(false, 'd'), kLogHeader) == SQLITE_OK);
+  CHECK(log.buffer.whyOff() != nullptr);
+  CHECK(log.file.bytes.substr(kLogHeader) == header(false, 'd'));
+}
+
+TEST_CASE("what is published before it was committed as the format has it is in the file, and turns the buffer off") {
+  Log log;
+  REQUIRE(log.write(header(false, 'd'), kLogHeader) == SQLITE_OK);
+  REQUIRE(log.write(std::string(kPage, 'p'), kLogHeader + kHeader) == SQLITE_OK);
+  log.buffer.beforePublish();
+  CHECK(log.buffer.whyOff() != nullptr);
+  CHECK(log.file.bytes.substr(kLogHeader) == header(false, 'd') + std::string(kPage, 'p'));
 }

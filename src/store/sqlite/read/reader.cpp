@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sqlite/snapshot.hpp"
+#include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
@@ -270,6 +271,7 @@ void SqliteReader::Body::readSizes(Stats& stats) {
   std::error_code absent;
   const std::uintmax_t bytes = std::filesystem::file_size(sqlite3_filename_wal(fileName), absent);
   stats.walBytes = absent ? 0 : bytes;
+  stats.logNotBatched = knownLogDifference();
 }
 
 std::vector<PeerStats> SqliteReader::peerStats() const {

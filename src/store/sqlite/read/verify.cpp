@@ -1,6 +1,7 @@
 #include "store/sqlite/read/verify.hpp"
 
 #include "sqlite/snapshot.hpp"
+#include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/cache/sender_shares.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
@@ -212,6 +213,7 @@ VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& opti
   VerifyReport report;
   report.sqliteVersion = sqlite3_libversion();
   report.hasCheckpointDefect = sqlite3_libversion_number() < kFixedCheckpointVersion;
+  report.logNotBatched = knownLogDifference();
   const Snapshot snapshot(connection);
   checkFile(connection, report);
   for (const Invariant& invariant : kInvariants) {

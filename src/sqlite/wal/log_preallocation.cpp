@@ -1,4 +1,4 @@
-#include "sqlite/wal/log_room.hpp"
+#include "sqlite/wal/log_preallocation.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,13 +7,13 @@
 namespace ackbox::store {
 namespace {
 
-// At once: SQLite's own VFS takes no more than 17 bits of a length.
+// In one call: SQLite's own VFS takes no more than 17 bits of a length.
 constexpr std::int64_t kZeroBytes = 64 * 1024;
 constexpr std::array<std::byte, kZeroBytes> kZeros{};
 
 }  // namespace
 
-void LogRoom::keepBehind(std::int64_t end) noexcept {
+void LogPreallocation::extendBehind(std::int64_t end) noexcept {
   if (end <= end_) {
     return;
   }
@@ -22,7 +22,7 @@ void LogRoom::keepBehind(std::int64_t end) noexcept {
     return;
   }
   if (length <= end) {
-    const std::int64_t wanted = end + std::min(end, kRoomMax);
+    const std::int64_t wanted = end + std::min(end, kBytesMax);
     while (length < wanted) {
       const std::int64_t bytes = std::min<std::int64_t>(kZeroBytes, wanted - length);
       if (methods_->xWrite(file_, kZeros.data(), static_cast<int>(bytes), length) != SQLITE_OK) {

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace ackbox::store {
+
+// Numbers of the write-ahead log's file format. Source: https://www.sqlite.org/fileformat2.html#walformat
+
+inline constexpr int kLogHeaderBytes = 32;
+inline constexpr int kFrameHeaderBytes = 24;
+
+using LogSalt = std::array<std::byte, 8>;
+
+/// The big-endian number of four bytes.
+[[nodiscard]] inline std::uint32_t numberAt(const std::byte* bytes) noexcept {
+  std::uint32_t number = 0;
+  for (int index = 0; index < 4; ++index) {
+    number = number << 8U | std::to_integer<std::uint32_t>(bytes[index]);
+  }
+  return number;
+}
+
+/// Powers of two from 512 to 65,536.
+[[nodiscard]] inline bool isPageSize(std::int64_t bytes) noexcept {
+  return bytes >= 512 && bytes <= 65'536 && (bytes & (bytes - 1)) == 0;
+}
+
+}  // namespace ackbox::store

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+
+namespace ackbox::store {
+
+/// Keeps the write-ahead log's file longer than its content: a sync after which the file has its old length need not
+/// write the file system's own journal, which takes about as long as the rest of the sync.
+///
+/// The preallocated bytes are zeros. SQLite takes them for the end of the log, as it takes the frames that an earlier
+/// log left there: no frame header in them has the log's salt. Zeros are only ever added behind the end of the file.
+/// Their length grows with the log, up to `kBytesMax` at a time.
+///
+/// Thread-safety: none; the caller holds the writer lock, so that nobody else appends. Lifetime: ends before the file.
+class LogPreallocation {
+public:
+  /// `methods` is what the file is written by, whatever its own table says.
+  LogPreallocation(sqlite3_file* file, const sqlite3_io_methods* methods) noexcept : file_(file), methods_(methods) {}
+
+  /// The log was written up to `end`. A failure is not reported: on a full disk nothing is preallocated, and nothing is
+  /// lost.
+  void extendBehind(std::int64_t end) noexcept;
+
+private:
+  static constexpr std::int64_t kBytesMax = 1024 * 1024;
+
+  // Constant after construction.
+  sqlite3_file* const file_;
+  const sqlite3_io_methods* const methods_;
+  // The file is at least this long, or was; if it was shortened since, that costs time only.
+  std::int64_t end_ = 0;
+};
+
+}  // namespace ackbox::store
