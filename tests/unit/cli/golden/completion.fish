@@ -66,7 +66,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from verify' -l help -d 'Print thi
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
-complete -c ackbox -n __fish_use_subcommand -a senders -d 'List whose frames this agent received, and what it keeps of each against repetition'
+complete -c ackbox -n __fish_use_subcommand -a senders -d 'List the senders of received frames, and what is kept of each against repetition; or one'\''s stores'
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -F
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l json -d 'Print JSON, one object a line'
@@ -149,7 +149,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l help -d 'Print thi
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
-complete -c ackbox -n __fish_use_subcommand -a forget -d 'Take away what is kept of a sender of frames, or of one of its stores'
+complete -c ackbox -n __fish_use_subcommand -a forget -d 'Take away what is kept of a sender of frames, or of one of its stores; what it sends again takes effect again'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -F
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l json -d 'Print JSON, one object a line'

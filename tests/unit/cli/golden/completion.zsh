@@ -11,7 +11,7 @@ _ackbox() {
     'show:Show a message with its data'
     'explain:Say why a message is not moving'
     'verify:Check every invariant of the file'
-    'senders:List whose frames this agent received, and what it keeps of each against repetition'
+    'senders:List the senders of received frames, and what is kept of each against repetition; or one'\''s stores'
     'export:Write messages as JSON lines, which enqueue reads back'
     'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
     'retry:Put dead letters back, at the tails of their sessions'
@@ -21,7 +21,7 @@ _ackbox() {
     'resume:Go on sending to a peer or a session; a peer that is away is asked at once'
     'unblock:Let a session go on past the dead letter that stopped it'
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
-    'forget:Take away what is kept of a sender of frames, or of one of its stores'
+    'forget:Take away what is kept of a sender of frames, or of one of its stores; what it sends again takes effect again'
     'repair:Count all gauges anew, and mend what changes of rows by hand have left behind'
     'completion:Print a completion script for a shell'
     'man:Print the manual page, for man -l -'
@@ -128,6 +128,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':SOURCE:' \
         '--limit[At most so many; 0\: as many as can be, 10000 (default 100)]:COUNT:' ;;
     export)
       _arguments \
