@@ -49,7 +49,7 @@ TEST_CASE("P2: a commit keeps both the business row and the frame") {
   caller.connection.exec("COMMIT");
   CHECK(caller.manager.getStats().pending == 2);
   CHECK(caller.manager.drainOnce().acked == 2);
-  CHECK(caller.holds() == 1);
+  CHECK(caller.orders() == 1);
 }
 
 TEST_CASE("P2: a rollback keeps neither, and the sequence has no hole") {
@@ -58,7 +58,7 @@ TEST_CASE("P2: a rollback keeps neither, and the sequence has no hole") {
   caller.connection.exec("BEGIN IMMEDIATE; INSERT INTO orders DEFAULT VALUES");
   CHECK(writer.enqueue(Caller::frame()).status == EnqueueStatus::stored);
   caller.connection.exec("ROLLBACK");
-  CHECK(caller.holds() == 0);
+  CHECK(caller.orders() == 0);
   CHECK(caller.manager.getStats().pending == 0);
   CHECK(caller.manager.enqueue(Caller::frame()).sequence == 1);
   CHECK(caller.manager.drainOnce().acked == 1);
@@ -111,7 +111,7 @@ TEST_CASE("outside a transaction the writer refuses, and a refused frame leaves 
   bad.data = "{";
   CHECK(writer.enqueue(bad).status == EnqueueStatus::invalidFrame);
   caller.connection.exec("COMMIT");
-  CHECK(caller.holds() == 1);
+  CHECK(caller.orders() == 1);
 }
 
 TEST_CASE("the manager's own enqueues and the writer's share one numbering") {

@@ -16,6 +16,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "store/writer.hpp"
+#include "protocol/inbound_port.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -120,8 +121,8 @@ TEST_CASE("what a handler enqueues apart from its own lone commit is stored afte
   request.contentType = "application/cloudevents+json";
   request.body = R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})";
   request.webhookId = "1";
-  inbox.asyncHandle(
-      request, [&](const InboundResponse& response) { status = response.status; }, HandlerThread::caller);
+  protocol::InboundPort::of(inbox).handle(
+      request, [&](const InboundResponse& response) { status = response.status; }, protocol::HandlerThread::caller);
   // Where it came.
   CHECK(status == 200);
   CHECK(aside.messageId.empty());

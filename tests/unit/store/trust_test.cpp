@@ -126,7 +126,7 @@ TEST_CASE("P11: whoever does not trust a file is not kept by it: a column that t
          "writable_schema=OFF");
   try {
     (void)OutboxReader::open(world.file, world.options).peerStats();
-    (void)store::verify(world.file, world.options);
+    (void)store::sqlite::verify(world.file, world.options);
     FAIL_CHECK("it was computed to the end");
   } catch (const Error& error) {
     CHECK(std::string(error.what()).find("for longer than its size explains") != std::string::npos);
