@@ -15,6 +15,7 @@
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/pull.hpp"
+#include "protocol/inbound_port.hpp"
 
 namespace ackbox::testing {
 namespace {
@@ -282,8 +283,8 @@ void FaultTrial::takeIn() {
                  (heard_ % 2 == 0 ? "slow" : "quick") + R"(","data":{}})";
   int status = 0;
   // Of every two that are handled in the same way, one where it comes.
-  const HandlerThread thread = heard_ % 4 < 2 ? HandlerThread::store : HandlerThread::caller;
-  inbound_->asyncHandle(
+  const auto thread = heard_ % 4 < 2 ? protocol::HandlerThread::store : protocol::HandlerThread::caller;
+  protocol::InboundPort::of(*inbound_).handle(
       request, [&](const InboundResponse& response) { status = response.status; }, thread);
   settle();
   const bool taken = status == 200 || status == 202;

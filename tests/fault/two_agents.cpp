@@ -13,6 +13,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/sender.hpp"
+#include "protocol/inbound_port.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::testing {
@@ -46,7 +47,7 @@ public:
     const protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
     InboundRequest arriving{encoded.contentType, encoded.body, encoded.webhookId};
     arriving.certificateAgents = {request.agent};
-    machine.inbound->asyncHandle(
+    protocol::InboundPort::of(*machine.inbound).handle(
         std::move(arriving),
         [sent = std::move(request), delivery, handler = std::move(handler),
          loses = agents_.losesAnswers](const InboundResponse& response) {
@@ -54,7 +55,7 @@ public:
                       ? lost()
                       : protocol::readAnswer(sent, delivery, response.status, response.contentType, "", response.body));
         },
-        HandlerThread::caller);
+        protocol::HandlerThread::caller);
     // A pass waits for nothing but this; a run goes on meanwhile.
     if (!agents_.started) {
       agents_.turn(to_);

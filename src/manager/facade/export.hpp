@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "store/sqlite/read/reader.hpp"
+#include "store/reader.hpp"
 
 // Messages as lines of JSON, in the form of proto/export.md. See `OutboxReader`.
 namespace ackbox::manager {

@@ -119,9 +119,12 @@ const char* LogBuffer::unusualHeader(const std::byte* bytes) noexcept {
   if (end_ < 0) {
     std::copy_n(salt, salt_.size(), salt_.begin());
   }
+  // Once the transaction has written a page again, SQLite leaves salts and checksums at 0 until it commits.
+  const bool isUnfinished =
+      std::all_of(salt, bytes + kFrameHeaderBytes, [](std::byte byte) { return byte == std::byte{0}; });
+  const bool isFrame = isUnfinished || std::equal(salt_.begin(), salt_.end(), salt);
   // Bytes 0 to 3 are the page's number.
-  const bool isFrame = numberAt(bytes) != 0 && std::equal(salt_.begin(), salt_.end(), salt);
-  return isFrame ? nullptr : "a frame's header is not as the file format has it";
+  return isFrame && numberAt(bytes) != 0 ? nullptr : "a frame's header is not as the file format has it";
 }
 
 const char* LogBuffer::unusualPage(int size, std::int64_t offset) noexcept {

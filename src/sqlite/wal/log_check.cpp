@@ -224,6 +224,9 @@ private:
     require(write != disk_.records.end() && sync < write, "a checkpoint does not sync the log before it copies it");
     log_->syncCommits(true);
     requireWhole(-1);
+    // The log begins anew, as all of it was copied.
+    change("UPDATE t SET v=v||'next' WHERE id=2");
+    requireWhole(-1);
   }
 
   void rollsBack() {

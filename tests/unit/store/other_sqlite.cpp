@@ -1,7 +1,5 @@
 #include "other_sqlite.hpp"
 
-#include <cstddef>
-#include <cstring>
 #include <utility>
 
 namespace ackbox::testing {
@@ -25,20 +23,66 @@ std::string withoutMark(std::string header) {
 
 OtherSqlite* OtherSqlite::instance_ = nullptr;
 
+/// While it lives, SQLite's files have the methods beneath.
+class OtherSqlite::Beneath {
+public:
+  explicit Beneath(sqlite3_file* file) : taken_(file == instance_->log_.file ? instance_->log_ : instance_->database_) {
+    file->pMethods = taken_.beneath;
+  }
+  ~Beneath() {
+    if (taken_.file != nullptr) {
+      taken_.file->pMethods = &taken_.methods;
+    }
+  }
+  Beneath(const Beneath&) = delete;
+  Beneath& operator=(const Beneath&) = delete;
+
+private:
+  File& taken_;
+};
+
+template <auto Method, typename... Arguments>
+int OtherSqlite::pass(sqlite3_file* file, Arguments... arguments) {
+  const Beneath beneath(file);
+  return (file->pMethods->*Method)(file, arguments...);
+}
+
 OtherSqlite::OtherSqlite(sqlite3* connection, Habit habit) : habit_(habit) {
   instance_ = this;
-  const auto take = [&](File& taken, int which) {
-    sqlite3_file_control(connection, "main", which, static_cast<void*>(&taken.file));
-    taken.beneath = taken.file->pMethods;
-    std::memcpy(&taken.methods, taken.beneath, offsetof(sqlite3_io_methods, xFetch));
-    taken.methods.iVersion = 2;
-    taken.file->pMethods = &taken.methods;
-  };
-  take(log_, SQLITE_FCNTL_JOURNAL_POINTER);
-  take(database_, SQLITE_FCNTL_FILE_POINTER);
+  for (const auto& [taken, which] :
+       {std::pair(&log_, SQLITE_FCNTL_JOURNAL_POINTER), std::pair(&database_, SQLITE_FCNTL_FILE_POINTER)}) {
+    sqlite3_file_control(connection, "main", which, static_cast<void*>(&taken->file));
+    taken->beneath = taken->file->pMethods;
+    sqlite3_io_methods& methods = taken->methods;
+    methods.iVersion = 2;
+    methods.xClose = [](sqlite3_file* file) {
+      instance_->restore();
+      return file->pMethods->xClose(file);
+    };
+    methods.xRead = &pass<&sqlite3_io_methods::xRead, void*, int, sqlite3_int64>;
+    methods.xWrite = &pass<&sqlite3_io_methods::xWrite, const void*, int, sqlite3_int64>;
+    methods.xTruncate = &pass<&sqlite3_io_methods::xTruncate, sqlite3_int64>;
+    methods.xSync = &pass<&sqlite3_io_methods::xSync, int>;
+    methods.xFileSize = &pass<&sqlite3_io_methods::xFileSize, sqlite3_int64*>;
+    methods.xLock = &pass<&sqlite3_io_methods::xLock, int>;
+    methods.xUnlock = &pass<&sqlite3_io_methods::xUnlock, int>;
+    methods.xCheckReservedLock = &pass<&sqlite3_io_methods::xCheckReservedLock, int*>;
+    methods.xFileControl = &pass<&sqlite3_io_methods::xFileControl, int, void*>;
+    methods.xSectorSize = &pass<&sqlite3_io_methods::xSectorSize>;
+    methods.xDeviceCharacteristics = &pass<&sqlite3_io_methods::xDeviceCharacteristics>;
+    methods.xShmMap = &pass<&sqlite3_io_methods::xShmMap, int, int, int, void volatile**>;
+    methods.xShmLock = &pass<&sqlite3_io_methods::xShmLock, int, int, int>;
+    methods.xShmBarrier = [](sqlite3_file* file) {
+      const Beneath beneath(file);
+      file->pMethods->xShmBarrier(file);
+    };
+    methods.xShmUnmap = &pass<&sqlite3_io_methods::xShmUnmap, int>;
+  }
   log_.methods.xWrite = &OtherSqlite::write;
   log_.methods.xSync = &OtherSqlite::sync;
   database_.methods.xShmLock = &OtherSqlite::lockShared;
+  log_.file->pMethods = &log_.methods;
+  database_.file->pMethods = &database_.methods;
 }
 
 void OtherSqlite::restore() noexcept {
@@ -56,8 +100,8 @@ void OtherSqlite::forget() noexcept {
 }
 
 int OtherSqlite::forward(const std::string& bytes, sqlite3_int64 offset) {
-  const File& log = instance_->log_;
-  return log.beneath->xWrite(log.file, bytes.data(), static_cast<int>(bytes.size()), offset);
+  return pass<&sqlite3_io_methods::xWrite, const void*>(instance_->log_.file, bytes.data(),
+                                                        static_cast<int>(bytes.size()), offset);
 }
 
 int OtherSqlite::write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
@@ -65,7 +109,7 @@ int OtherSqlite::write(sqlite3_file* file, const void* bytes, int size, sqlite3_
   const std::string piece(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
   self.wroteLogHeader_ = size == kLogHeader && offset == 0;
   if (self.habit_ == Habit::usual || self.wroteLogHeader_) {
-    return self.log_.beneath->xWrite(file, bytes, size, offset);
+    return forward(piece, offset);
   }
   if (size == kFrameHeader) {
     self.header_ = piece;
@@ -100,7 +144,7 @@ int OtherSqlite::write(sqlite3_file* file, const void* bytes, int size, sqlite3_
       return both(header + piece.substr(0, 8), at, piece.substr(8), offset + 8);
     case Habit::earlySync:
       if (commits(header)) {
-        refused = self.log_.beneath->xSync(file, SQLITE_SYNC_NORMAL);
+        refused = pass<&sqlite3_io_methods::xSync>(file, SQLITE_SYNC_NORMAL);
       }
       return refused != SQLITE_OK ? refused : both(header, at, piece, offset);
     default:
@@ -115,7 +159,7 @@ int OtherSqlite::sync(sqlite3_file* file, int flags) {
                                   : self.habit_ == Habit::earlySync || self.habit_ == Habit::noCommitSync ||
                                         self.habit_ == Habit::lateSync;
   self.owesSync_ = isLeftOut && self.habit_ == Habit::lateSync;
-  return isLeftOut ? SQLITE_OK : self.log_.beneath->xSync(file, flags);
+  return isLeftOut ? SQLITE_OK : pass<&sqlite3_io_methods::xSync>(file, flags);
 }
 
 int OtherSqlite::lockShared(sqlite3_file* file, int offset, int count, int flags) {
@@ -128,10 +172,10 @@ int OtherSqlite::lockShared(sqlite3_file* file, int offset, int count, int flags
       offset = kOtherLock;
     }
     if ((flags & SQLITE_SHM_UNLOCK) != 0 && std::exchange(self.owesSync_, false)) {
-      self.log_.beneath->xSync(self.log_.file, SQLITE_SYNC_NORMAL);
+      pass<&sqlite3_io_methods::xSync>(self.log_.file, SQLITE_SYNC_NORMAL);
     }
   }
-  return self.database_.beneath->xShmLock(file, offset, count, flags);
+  return pass<&sqlite3_io_methods::xShmLock>(file, offset, count, flags);
 }
 
 }  // namespace ackbox::testing

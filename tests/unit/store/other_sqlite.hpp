@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace ackbox::testing {
 
@@ -60,6 +59,9 @@ private:
     sqlite3_io_methods methods{};
   };
 
+  class Beneath;
+  template <auto Method, typename... Arguments>
+  static int pass(sqlite3_file* file, Arguments... arguments);
   static int write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset);
   static int sync(sqlite3_file* file, int flags);
   static int lockShared(sqlite3_file* file, int offset, int count, int flags);
