@@ -7,8 +7,8 @@
 
 #include <chrono>
 
-#include "sqlite/work_limit.hpp"
 #include "sqlite/wal/log_check.hpp"
+#include "sqlite/work_limit.hpp"
 
 namespace ackbox::store {
 namespace {

@@ -15,6 +15,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "protocol/inbound_port.hpp"
 #include "store/writer.hpp"
 #include "protocol/inbound_port.hpp"
 #include "support/manual_clock.hpp"
