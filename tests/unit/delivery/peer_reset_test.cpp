@@ -80,10 +80,7 @@ TEST_CASE(
   stage.enqueue(1);
   SendReport less = stage.acks(1, "two", 2);
   less.sessions.push_back({.firstFrame = 0, .accepted = 0});
-  stage.sessions.at(1).previousSequence = 2;
-  stage.hear(less);
-  stage.enqueue(1);
-  stage.hear(less);
+  REQUIRE(stage.hear(less).size() == 1);
   CHECK(stage.settled.back().isAfterReset);
 }
 
