@@ -47,15 +47,16 @@ public:
     const protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
     InboundRequest arriving{encoded.contentType, encoded.body, encoded.webhookId};
     arriving.certificateAgents = {request.agent};
-    protocol::InboundPort::of(*machine.inbound).handle(
-        std::move(arriving),
-        [sent = std::move(request), delivery, handler = std::move(handler),
-         loses = agents_.losesAnswers](const InboundResponse& response) {
-          handler(loses
-                      ? lost()
-                      : protocol::readAnswer(sent, delivery, response.status, response.contentType, "", response.body));
-        },
-        protocol::HandlerThread::caller);
+    protocol::InboundPort::of(*machine.inbound)
+        .handle(
+            std::move(arriving),
+            [sent = std::move(request), delivery, handler = std::move(handler),
+             loses = agents_.losesAnswers](const InboundResponse& response) {
+              handler(loses ? lost()
+                            : protocol::readAnswer(sent, delivery, response.status, response.contentType, "",
+                                                   response.body));
+            },
+            protocol::HandlerThread::caller);
     // A pass waits for nothing but this; a run goes on meanwhile.
     if (!agents_.started) {
       agents_.turn(to_);

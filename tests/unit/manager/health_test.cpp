@@ -3,7 +3,6 @@
 
 #include "ackbox/health.hpp"
 #include "ackbox/outbox_manager.hpp"
-#include "ackbox/outbox_reader.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 

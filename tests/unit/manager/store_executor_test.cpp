@@ -17,7 +17,6 @@
 #include "ackbox/outbox_manager.hpp"
 #include "protocol/inbound_port.hpp"
 #include "store/writer.hpp"
-#include "protocol/inbound_port.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
