@@ -79,9 +79,9 @@ void Engine::openWakeup() {
   }
 }
 
-// On the manager's own thread only: on a caller's, time is the caller's, too.
+// On the manager's own thread only: elsewhere, time and threads are the caller's.
 void Engine::watchNeighbours() {
-  if (thread_ == RunThread::callers || !run_.isContinuous()) {
+  if (thread_ != RunThread::own || !run_.isContinuous()) {
     return;
   }
   auto watch = std::make_shared<FileWatch>(strand_, [weak = weak_from_this()] {
