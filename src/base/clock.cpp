@@ -1,6 +1,6 @@
 #include "ackbox/clock.hpp"
 
-#include <time.h>
+#include <ctime>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -26,6 +26,11 @@ enum class HandlerThread : std::uint8_t {
 /// Thread-safety: all members may be called from any thread.
 class InboundPort {
 public:
+  InboundPort() = default;
+  virtual ~InboundPort() = default;
+  InboundPort(const InboundPort&) = delete;
+  InboundPort& operator=(const InboundPort&) = delete;
+
   /// That of `handler`. Lifetime: the handler's, wherever it is moved.
   [[nodiscard]] static InboundPort& of(InboundHandler& handler);
 
@@ -38,12 +43,6 @@ public:
   /// Bytes of a request's body that are worth reading, by its headers alone; `body` may be empty. A request that brings
   /// neither a signature nor a certificate of a peer is refused whatever its body is, and is worth 4 KiB.
   [[nodiscard]] virtual std::size_t bodyBytesWorthReading(const InboundRequest& head) const = 0;
-
-protected:
-  InboundPort() = default;
-  ~InboundPort() = default;
-  InboundPort(const InboundPort&) = delete;
-  InboundPort& operator=(const InboundPort&) = delete;
 };
 
 }  // namespace ackbox::protocol

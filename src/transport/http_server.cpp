@@ -26,8 +26,8 @@ using boost::system::error_code;
 // When descriptors or memory have run out, accepting again at once would only spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 // What the database, the sender and the application open, while the server's places are all taken.
-constexpr std::size_t kDescriptorsKept = 256;
-constexpr std::size_t kKeptPart = 4;
+constexpr std::size_t kServerReserve = 256;
+constexpr std::size_t kServerReservePart = 4;
 
 void require(bool holds, const char* sentence) {
   if (!holds) {
@@ -92,7 +92,7 @@ std::size_t descriptorLimit() {
 }
 
 std::size_t connectionsWithin(std::size_t descriptors) {
-  const std::size_t kept = std::min(kDescriptorsKept, descriptors / kKeptPart);
+  const std::size_t kept = std::min(kServerReserve, descriptors / kServerReservePart);
   return std::max<std::size_t>(descriptors - kept, 1);
 }
 
