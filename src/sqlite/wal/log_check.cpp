@@ -235,11 +235,12 @@ private:
     require(content(database_) != before, "SQLite does not read back what it wrote to the log");
     change("ROLLBACK");
     require(content(database_) == before, "a rollback leaves something behind");
+    run(database_, "PRAGMA cache_spill=OFF");
     commits("UPDATE t SET v='after' WHERE id=3");
   }
 
   void rewrites() {
-    disk_.records.clear();
+    run(database_, "PRAGMA cache_spill=2");
     change("BEGIN IMMEDIATE;UPDATE t SET v=v||'once';UPDATE t SET v=v||'twice';COMMIT");
     requireWhole(committedEnd(disk_.log()));
     run(database_, "PRAGMA cache_spill=OFF;PRAGMA cache_size=100");
