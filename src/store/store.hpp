@@ -32,11 +32,9 @@ namespace ackbox::store {
 class Part {
 public:
   Part() = default;
+  virtual ~Part() = default;
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
-
-protected:
-  ~Part() = default;
 };
 
 /// New messages.
@@ -47,9 +45,6 @@ public:
   virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
   /// Between transactions: messages that committed transactions took away for others, since the last call.
   [[nodiscard]] virtual std::vector<SupersededMessage> takeSuperseded() = 0;
-
-protected:
-  ~Outbox() = default;
 };
 
 /// What this process has in flight.
@@ -61,9 +56,6 @@ public:
                            std::int64_t recalls = std::numeric_limits<std::int64_t>::max(),
                            std::uint64_t bytesMax = std::numeric_limits<std::uint64_t>::max()) = 0;
   virtual void endClaims(std::span<const delivery::SessionRelease> releases) = 0;
-
-protected:
-  ~Claims() = default;
 };
 
 /// Guarded state changes: a row that is not where the settlement says, or is another claim's by now, stays as it is.
@@ -83,9 +75,6 @@ public:
   virtual std::size_t purgeAcked(std::size_t limit) = 0;
   /// The same for those that were acknowledged at least `age` ago.
   virtual std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) = 0;
-
-protected:
-  ~Settles() = default;
 };
 
 /// What an operator changes by hand: redrive and discard of dead letters, and making them.
@@ -100,9 +89,6 @@ public:
   /// `redrive` or `discard` of those that the slice chooses among the next `looks` dead letters.
   [[nodiscard]] virtual SliceReport change(const DeadLetterSlice& slice, delivery::Transition transition,
                                            std::size_t looks) = 0;
-
-protected:
-  ~DeadLetters() = default;
 };
 
 /// Operators' pauses and resumes. Each member returns whether it changed anything.
@@ -113,9 +99,6 @@ public:
   virtual bool pauseSession(std::string_view peer, std::string_view session) = 0;
   virtual bool resumeSession(std::string_view peer, std::string_view session) = 0;
   virtual bool unblock(std::string_view peer, std::string_view session) = 0;
-
-protected:
-  ~Holds() = default;
 };
 
 /// The configured peers. The reading members may be called at any time.
@@ -128,9 +111,6 @@ public:
   /// The rows, with what the file knows by now of each peer's own store: `rows` has that as of the opening. In a
   /// transaction.
   [[nodiscard]] virtual std::vector<PeerRow> current() = 0;
-
-protected:
-  ~Peers() = default;
 };
 
 /// What answers show of peers' identities.
@@ -139,9 +119,6 @@ public:
   /// Records what an answer has shown, and by policy puts back what the peer lost. Returns the event for subscribers;
   /// nothing when there is none, or another process was first.
   virtual std::optional<PeerResetEvent> recordIdentity(const delivery::PeerIdentity& identity) = 0;
-
-protected:
-  ~PeerResets() = default;
 };
 
 /// The marks that make inbound frames duplicates, and the limits of what senders make the file keep.
@@ -169,9 +146,6 @@ public:
   /// stay; when nothing was deleted, `kept` counts them.
   virtual ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin,
                                     std::size_t limit) = 0;
-
-protected:
-  ~InboundMarks() = default;
 };
 
 /// Inbound frames that wait for their handler, and the final outcomes of those that were handled. The process that runs
@@ -217,9 +191,6 @@ public:
   virtual void release(InboxKey key) = 0;
   /// Deletes up to `limit` outcomes whose time is over.
   virtual void purge(std::size_t limit) = 0;
-
-protected:
-  ~Inbox() = default;
 };
 
 /// Finds the rows that the machine does not know yet. Between transactions.
@@ -234,9 +205,6 @@ public:
   virtual void restart() noexcept = 0;
   /// The name of a session that was returned before; empty: it was not.
   [[nodiscard]] virtual const std::string& sessionName(delivery::SessionKey key) const = 0;
-
-protected:
-  ~Discovery() = default;
 };
 
 /// The processes that have the store open.
@@ -248,9 +216,6 @@ public:
   virtual std::size_t releaseDead() = 0;
   /// Cheap and outside a transaction: whether a registered owner is dead now.
   [[nodiscard]] virtual bool anyDead() = 0;
-
-protected:
-  ~Owners() = default;
 };
 
 /// The outbox, the inbox's marks and the counters. The single writer of its process.

@@ -78,7 +78,7 @@ public:
   Body& operator=(const Body&) = delete;
 
   // Jobs under way use this object.
-  ~Body() {
+  ~Body() override {
     while (core_->writer().help()) {
     }
     {

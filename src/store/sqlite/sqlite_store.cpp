@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "sqlite/checkpointer.hpp"
@@ -64,8 +65,8 @@ struct Components {
   }
   template <typename Step>
   void backward(const Step& step) {
-    for (auto part = writeBacks.rbegin(); part != writeBacks.rend(); ++part) {
-      step(**part);
+    for (WriteBack* const part : std::views::reverse(writeBacks)) {
+      step(*part);
     }
   }
 

@@ -112,6 +112,7 @@ private:
   void insert(NewRow&& row, const Frame& frame) override;
   void undo() noexcept;
 
+public:
   const std::function<void()> committed;
   std::map<std::string, delivery::PeerKey, std::less<>> peers;
   // Of the enqueue that is under way.

@@ -22,12 +22,14 @@ namespace ackbox::store::sqlite {
 ///
 /// All in a transaction. Thread-safety: that of the connection.
 class EnqueueSteps {
-protected:
-  EnqueueSteps(sqlite3* connection, const OutboxOptions& options, Clock& clock, Random& random, OutboxRows& rows,
-               Counters& counters, LazySessionRows& lazyRows);
+public:
   virtual ~EnqueueSteps() = default;
   EnqueueSteps(const EnqueueSteps&) = delete;
   EnqueueSteps& operator=(const EnqueueSteps&) = delete;
+
+protected:
+  EnqueueSteps(sqlite3* connection, const OutboxOptions& options, Clock& clock, Random& random, OutboxRows& rows,
+               Counters& counters, LazySessionRows& lazyRows);
 
   /// `peer`: nothing when the frame's peer is not configured.
   EnqueueReceipt run(const Frame& frame, std::optional<delivery::PeerKey> peer);
