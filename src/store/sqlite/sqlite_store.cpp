@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 #include "sqlite/checkpointer.hpp"
@@ -65,8 +64,9 @@ struct Components {
   }
   template <typename Step>
   void backward(const Step& step) {
-    for (WriteBack* const part : std::views::reverse(writeBacks)) {
-      step(*part);
+    // NOLINTNEXTLINE(modernize-loop-convert): clang 14 does not compile the reversed views of libstdc++.
+    for (auto part = writeBacks.rbegin(); part != writeBacks.rend(); ++part) {
+      step(**part);
     }
   }
 
