@@ -122,8 +122,8 @@ std::vector<const PeerRegistry::Peer*> PeerRegistry::candidates(const InboundReq
 // Computed where the request was read, also over a long body: an HMAC takes 0.5 ms for 1 MiB with the processor's SHA
 // instructions and 2 ms without, for each key of the peer (one or two, 16 at most), which is less than it takes to read
 // the body. A connection has one request at a time, a peer without a right signature is cut off after ten answers, and
-// all requests together hold `requestBytesMax`. Honest requests beside 8 senders of forged 1 MiB bodies, 500 a second,
-// took no longer than beside as many bodies that were only read.
+// all requests together hold `requestBytesMax`. So a thread of its own for long
+// bodies was not built.
 std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequest& request) const {
   if (const Peer* const peer = byCertificate(request)) {
     return Sender{peer, peer->keys ? peer->keys->current() : nullptr, true};
