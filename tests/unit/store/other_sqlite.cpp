@@ -15,6 +15,14 @@ bool commits(const std::string& header) {
   return header.substr(4, 4) != std::string(4, '\0');
 }
 
+// Whether it changes the calls that write frames.
+bool changesFrames(OtherSqlite::Habit habit) {
+  using Habit = OtherSqlite::Habit;
+  return habit == Habit::wholeFrames || habit == Habit::pagesFirst || habit == Habit::splitPages ||
+         habit == Habit::lateCommitMark || habit == Habit::noCommitMark || habit == Habit::longHeaders ||
+         habit == Habit::earlySync;
+}
+
 std::string withoutMark(std::string header) {
   return header.replace(4, 4, 4, '\0');
 }
@@ -104,14 +112,23 @@ int OtherSqlite::forward(const std::string& bytes, sqlite3_int64 offset) {
                                                         static_cast<int>(bytes.size()), offset);
 }
 
+int OtherSqlite::forwardWaiting() {
+  const std::string header = std::exchange(header_, {});
+  return header.empty() ? SQLITE_OK : forward(header, headerOffset_);
+}
+
 int OtherSqlite::write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
   OtherSqlite& self = *instance_;
   const std::string piece(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
   self.wroteLogHeader_ = size == kLogHeader && offset == 0;
-  if (self.habit_ == Habit::usual || self.wroteLogHeader_) {
+  if (!changesFrames(self.habit_) || self.wroteLogHeader_) {
     return forward(piece, offset);
   }
   if (size == kFrameHeader) {
+    // A header that was waiting is one with a new checksum, which comes without its page.
+    if (const int refused = self.forwardWaiting(); refused != SQLITE_OK) {
+      return refused;
+    }
     self.header_ = piece;
     self.headerOffset_ = offset;
     return SQLITE_OK;
@@ -154,6 +171,9 @@ int OtherSqlite::write(sqlite3_file* file, const void* bytes, int size, sqlite3_
 
 int OtherSqlite::sync(sqlite3_file* file, int flags) {
   OtherSqlite& self = *instance_;
+  if (const int refused = self.forwardWaiting(); refused != SQLITE_OK) {
+    return refused;
+  }
   const bool ofHeader = std::exchange(self.wroteLogHeader_, false);
   const bool isLeftOut = ofHeader ? self.habit_ == Habit::noHeaderSync
                                   : self.habit_ == Habit::earlySync || self.habit_ == Habit::noCommitSync ||

@@ -65,6 +65,8 @@ private:
   static int write(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset);
   static int sync(sqlite3_file* file, int flags);
   static int lockShared(sqlite3_file* file, int offset, int count, int flags);
+  /// Writes a header that waits for its page, when none came.
+  int forwardWaiting();
   static int forward(const std::string& bytes, sqlite3_int64 offset);
 
   static OtherSqlite* instance_;
