@@ -22,7 +22,7 @@ struct InboundFrame {
   /// The receiver that the sender means; empty: it did not say.
   std::string audience;
   /// Empty with a sequence of 0: a frame outside any session, from a foreign CloudEvents sender. With a name and a
-  /// sequence of 0: a session of AGENIUM's, whose frames are taken as they come.
+  /// sequence of 0: a session in AGENIUM's form. Its frames are taken in the order in which they come.
   std::string session;
   std::string origin;
   std::uint64_t epoch = 0;

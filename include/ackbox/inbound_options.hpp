@@ -54,14 +54,14 @@ struct DeferredOptions {
 /// on, and told to `InboundOptions::onLimit`; the sender shows it as the message's last error. The remedy is to raise
 /// the limit, or to forget what is not needed any more (`OutboxOperator::forgetSender`).
 ///
-/// By default the bytes alone limit, because they are what fills a disk; the numbers are for whoever wants less.
+/// By default the bytes alone limit, because they are what fills a disk; set the numbers to keep less.
 struct InboundLimits {
   /// Sessions of one sender, of all its stores. At least 1. Default: as many as there are bytes for, some 12 million.
   std::uint64_t sessionsMax = std::numeric_limits<std::uint64_t>::max();
   /// Stores (`sessionorigin`) of one sender; an honest one has a new one with each new file. At least 1. Default: as
   /// many as there are bytes for.
   std::uint64_t originsMax = std::numeric_limits<std::uint64_t>::max();
-  /// Frames without a sequence whose marks are kept, see `processedRetention`, and last words on deferred frames, of
+  /// Marks of frames without a sequence, see `processedRetention`, and outcomes of deferred frames, of
   /// one sender. At least 1. Default: as many as there are bytes for, some 19 million, which is 30 a second for seven
   /// days.
   std::uint64_t marksMax = std::numeric_limits<std::uint64_t>::max();
@@ -126,10 +126,10 @@ struct InboundOptions {
   /// those without a media type, and, where the server listens on a loopback address, those for the host of another
   /// name than `localhost` or a loopback address are refused. Their ACK events settle nothing. Default: no.
   bool allowAnonymous = false;
-  /// Whether events in CloudEvents' binary mode are taken, whose attributes are headers. No signature covers headers:
-  /// a third party that reads such a request on its way can send it again as an event of another type, and keep the
-  /// true one from being taken. So ask for it only where all connections are encrypted. A body that is a frame itself
-  /// is never taken this way. Default: no.
+  /// Whether events in CloudEvents' binary mode are taken. Their attributes are headers, and no signature covers
+  /// headers: a third party that reads such a request on its way can send it again as an event of another type, and
+  /// keep the true one from being taken. So ask for it only where all connections are encrypted. A body that is a frame
+  /// itself is never taken this way. Default: no.
   bool binaryMode = false;
   /// How long the secrets of a peer go on when their source cannot be read any more, see `SecretSource`; afterwards it
   /// is known by none. 0: not at all. At most 1 day. Default 10 minutes: longer than a mistake in a file takes to be

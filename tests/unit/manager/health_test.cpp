@@ -208,6 +208,24 @@ std::string thrownBy(const Call& call) {
   return {};
 }
 
+TEST_CASE("P1: nothing is stored in a file that was deleted, or whose name was given to another one") {
+  for (const bool isReplaced : {false, true}) {
+    CAPTURE(isReplaced);
+    Run run({});
+    run.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+    run.enqueue("a");
+    const std::filesystem::path file = run.dir.file("agent.db");
+    if (isReplaced) {
+      const std::filesystem::path other = run.dir.file("other.db");
+      SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec("VACUUM INTO '" + other.string() + "'");
+      std::filesystem::rename(other, file);
+    } else {
+      std::filesystem::remove(file);
+    }
+    CHECK(thrownBy([&] { run.enqueue("b"); }).find("restart the process") != std::string::npos);
+  }
+}
+
 TEST_CASE("P10: a file that is replaced under a run is told once, with the remedy, and by every call of the process") {
   Run run({});
   run.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
