@@ -57,7 +57,8 @@ InboundMarks::InboundMarks(Context& context)
           "WHERE "
           "source=?1 AND state=0 AND seen_at_ms<min(?2,coalesce((SELECT began_at_ms FROM #inbound_origins WHERE "
           "source=?1 AND began_at_ms<=?3 ORDER BY began_at_ms DESC LIMIT 1),0)-?4) ORDER BY seen_at_ms LIMIT 4)")),
-      selectClosing_(context.prepare("SELECT origin FROM #inbound_origins WHERE source=?1 AND state=1 LIMIT 1")),
+      selectClosing_(context.prepare("SELECT origin FROM #inbound_origins INDEXED BY #inbound_origins_closing WHERE "
+                                     "source=?1 AND state=1 LIMIT 1")),
       closeSwept_(context.prepare("UPDATE #inbound_origins SET state=2 WHERE source=?1 AND origin=?2 AND NOT EXISTS("
                                   "SELECT 1 FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
       dropSessions_(context.prepare(
