@@ -178,7 +178,8 @@ private:
         const std::int64_t at = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
         Frame frame;
         frame.peer = count == 0 ? name : name + std::to_string(number % count);
-        frame.session = "beat";
+        // What one agent takes from several peers of this name is told apart by the session.
+        frame.session = frame.peer;
         frame.type = "beat";
         frame.data = "{\"at\":" + std::to_string(at) + "}";
         try {

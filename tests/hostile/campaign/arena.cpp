@@ -109,10 +109,11 @@ Row Arena::finish() {
     // Only now: the one that was kept waiting longest counts.
     row.in = caller_->served();
     caller_->stop();
-    row.out = neighbour_.beats();
     std::istringstream said(target_->ask("said", std::chrono::seconds(10)).value_or("said 0"));
     std::string word;
-    said >> word >> row.out.asked;
+    std::uint64_t asked = 0;
+    said >> word >> asked;
+    row.out = neighbour_.beatsOf(asked, std::chrono::seconds(10));
   }
   row.ending = target_->ending();
   row.memoryBeforeMiB = memoryBeforeMiB_;

@@ -113,11 +113,19 @@ Neighbour::Neighbour() {
   server_.emplace(*handler_);
 }
 
-Served Neighbour::beats() const {
-  const std::lock_guard lock(mutex_);
-  Served served = describe(times_);
-  served.done = times_.size();
-  return served;
+Served Neighbour::beatsOf(std::uint64_t asked, std::chrono::milliseconds patience) const {
+  for (const Instant deadline = in(patience);;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (times_.size() * 2 >= asked || std::chrono::steady_clock::now() >= deadline) {
+        Served served = describe(times_);
+        served.asked = asked;
+        served.done = times_.size();
+        return served;
+      }
+    }
+    bench::rest(std::chrono::milliseconds(10));
+  }
 }
 
 void Neighbour::take(const InboundFrame& frame) {

@@ -60,8 +60,8 @@ public:
 
   [[nodiscard]] std::string url() const { return server_->url(); }
   [[nodiscard]] std::uint16_t port() const { return server_->port(); }
-  /// Frames of the beat, by how long each took from its enqueue; `asked` stays 0.
-  [[nodiscard]] Served beats() const;
+  /// Frames of the beat, by how long each took from its enqueue. Waits for half of those asked, for so long.
+  [[nodiscard]] Served beatsOf(std::uint64_t asked, std::chrono::milliseconds patience) const;
   /// Others.
   [[nodiscard]] std::uint64_t others() const { return others_; }
 

@@ -112,8 +112,9 @@ std::vector<std::string> problemsOf(const Attack& attack, const Row& row) {
     if (row.in.done == 0 || !row.isServedAfter) {
       problems.emplace_back("an honest peer's requests were not served");
     }
-    if (row.out.done == 0) {
-      problems.emplace_back("no message reached an honest peer");
+    if (row.out.done == 0 || row.out.done * 2 < row.out.asked) {
+      problems.push_back("of " + std::to_string(row.out.asked) + " messages to honest peers " +
+                         std::to_string(row.out.done) + " arrived");
     }
   }
   if (row.taken.memoryMiB > memoryMiBMax) {
