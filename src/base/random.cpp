@@ -1,11 +1,11 @@
 #include "ackbox/random.hpp"
+#include "base/mutex.hpp"
 
 #include <sys/random.h>
 
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <mutex>
 #include <system_error>
 
 namespace ackbox {
@@ -14,7 +14,7 @@ namespace {
 class SystemRandom final : public Random {
 public:
   [[nodiscard]] std::uint64_t next() override {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (used_ == buffer_.size()) {
       refill();
     }
@@ -23,7 +23,7 @@ public:
 
 private:
   // getrandom gives up to 256 bytes in one piece, whatever signals arrive.
-  void refill() {
+  void refill() ACKBOX_REQUIRES(mutex_) {
     while (getrandom(buffer_.data(), sizeof(buffer_), 0) != static_cast<ssize_t>(sizeof(buffer_))) {
       if (errno != EINTR) {
         throw std::system_error(errno, std::generic_category(), "getrandom");
@@ -32,10 +32,9 @@ private:
     used_ = 0;
   }
 
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  std::array<std::uint64_t, 32> buffer_{};
-  std::size_t used_ = buffer_.size();
+  Mutex mutex_;
+  std::array<std::uint64_t, 32> buffer_ ACKBOX_GUARDED_BY(mutex_) = {};
+  std::size_t used_ ACKBOX_GUARDED_BY(mutex_) = buffer_.size();
 };
 
 class SeededRandom final : public Random {
@@ -51,7 +50,7 @@ public:
   }
 
   [[nodiscard]] std::uint64_t next() override {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
     const std::uint64_t shifted = state_[1] << 17U;
     state_[2] ^= state_[0];
@@ -64,9 +63,8 @@ public:
   }
 
 private:
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  std::array<std::uint64_t, 4> state_{};
+  Mutex mutex_;
+  std::array<std::uint64_t, 4> state_ ACKBOX_GUARDED_BY(mutex_) = {};
 };
 
 }  // namespace

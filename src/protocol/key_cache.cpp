@@ -23,7 +23,7 @@ std::shared_ptr<const KeyRing> KeyCache::current() {
   Ring ring;
   std::string what;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const SteadyTime now = clock_->steadyNow();
     // The end of the grace is no moment later for the last look at the source.
     const bool isOver = isFailing_ && !hasEnded_ && now - readAt_ >= grace_;
@@ -43,7 +43,6 @@ std::shared_ptr<const KeyRing> KeyCache::current() {
   return ring;
 }
 
-// With mutex_ held, as the others. Returns what is to be told.
 std::string KeyCache::refresh(SteadyTime now) {
   std::string failure = "an exception of an unknown kind";
   try {

@@ -3,12 +3,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/secret.hpp"
+#include "base/mutex.hpp"
 #include "protocol/signature.hpp"
 
 namespace ackbox::protocol {
@@ -34,23 +34,23 @@ public:
 private:
   using Ring = std::shared_ptr<const KeyRing>;
 
-  [[nodiscard]] std::string refresh(SteadyTime now);
-  [[nodiscard]] std::string take(Ring fresh);
-  [[nodiscard]] std::string outlast(SteadyTime now, const std::string& failure);
+  /// Returns what is to be reported, as the two below.
+  [[nodiscard]] std::string refresh(SteadyTime now) ACKBOX_REQUIRES(mutex_);
+  [[nodiscard]] std::string take(Ring fresh) ACKBOX_REQUIRES(mutex_);
+  [[nodiscard]] std::string outlast(SteadyTime now, const std::string& failure) ACKBOX_REQUIRES(mutex_);
 
   const SecretSource source_;
   const std::shared_ptr<Clock> clock_;
   const std::chrono::milliseconds grace_;
   const Told told_;
 
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  Ring ring_;
-  SteadyTime askedAt_;
-  SteadyTime readAt_;
+  Mutex mutex_;
+  Ring ring_ ACKBOX_GUARDED_BY(mutex_);
+  SteadyTime askedAt_ ACKBOX_GUARDED_BY(mutex_);
+  SteadyTime readAt_ ACKBOX_GUARDED_BY(mutex_);
   // Since when it was told: the source cannot be read, and its keys have ended.
-  bool isFailing_ = false;
-  bool hasEnded_ = false;
+  bool isFailing_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool hasEnded_ ACKBOX_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ackbox::protocol

@@ -67,7 +67,7 @@ std::chrono::milliseconds LatencyHistogram::quantile(double share) const noexcep
 
 void LatencyWindow::record(std::span<const std::chrono::milliseconds> latencies, SteadyTime now) {
   const std::int64_t number = minuteOf(now);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Minute& minute = minutes_[static_cast<std::size_t>(number) % minutes_.size()];
   if (minute.number != number) {
     minute = {number, {}};
@@ -81,7 +81,7 @@ void LatencyWindow::describe(LatencyStats& stats, SteadyTime now) const {
   const std::int64_t number = minuteOf(now);
   LatencyHistogram all;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Minute& minute : minutes_) {
       if (minute.number >= 0 && number - minute.number < static_cast<std::int64_t>(minutes_.size())) {
         all += minute.histogram;

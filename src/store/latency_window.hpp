@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/stats.hpp"
+#include "base/mutex.hpp"
 
 namespace ackbox::store {
 
@@ -44,8 +44,8 @@ private:
     LatencyHistogram histogram;
   };
 
-  mutable std::mutex mutex_;
-  std::array<Minute, kLength.count()> minutes_;
+  mutable Mutex mutex_;
+  std::array<Minute, kLength.count()> minutes_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 }  // namespace ackbox::store

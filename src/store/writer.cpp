@@ -62,12 +62,11 @@ void Writer::askToRun() noexcept {
   });
 }
 
-// With the mutex held: the thread that this wakes may destroy the writer.
 void Writer::wakeRunner() noexcept {
   if (post_) {
     askToRun();
   } else {
-    wake_.notify_one();
+    wake_.notifyOne();
   }
 }
 
@@ -77,8 +76,10 @@ bool Writer::help() {
   }
   // Inside its own commit it would wait for itself.
   if (runner_.load() != std::this_thread::get_id()) {
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, [this] { return !committing_; });
+    const MutexLock lock(mutex_);
+    while (committing_) {
+      wake_.wait(mutex_);
+    }
   }
   return runOnce();
 }
@@ -90,7 +91,7 @@ Writer::Totals Writer::totals() noexcept {
 void Writer::submit(Job& job) noexcept {
   job.next_ = nullptr;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!closed_) {
       const bool first = tail_ == nullptr;
       (first ? head_ : tail_->next_) = &job;
@@ -108,7 +109,7 @@ void Writer::submit(Job& job) noexcept {
 
 bool Writer::commitHere(Job& job, WhenLocked whenLocked) noexcept {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_ || head_ != nullptr || lastGroup_ != 1 || committing_) {
       return false;
     }
@@ -126,14 +127,14 @@ bool Writer::commitHere(Job& job, WhenLocked whenLocked) noexcept {
 
 void Writer::endCommit(Tell tell) noexcept {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     committing_ = false;
     if (head_ != nullptr) {
       wakeRunner();
     }
     // Those who wait for the end of every commit.
     if (closed_ || post_) {
-      wake_.notify_all();
+      wake_.notifyAll();
     }
   }
   call(tell);
@@ -142,7 +143,7 @@ void Writer::endCommit(Tell tell) noexcept {
 bool Writer::runOnce() {
   Job* first = nullptr;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (committing_ || head_ == nullptr) {
       return false;
     }
@@ -168,11 +169,11 @@ void Writer::commitQueued(Job* first) noexcept {
 
 void Writer::close() noexcept {
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
-    wake_.notify_all();
-    if (!thread_.joinable()) {
-      wake_.wait(lock, [this] { return !committing_; });
+    wake_.notifyAll();
+    while (!thread_.joinable() && committing_) {
+      wake_.wait(mutex_);
     }
   }
   if (thread_.joinable()) {
@@ -188,9 +189,11 @@ void Writer::loop() noexcept {
   while (true) {
     Job* first = nullptr;
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return !committing_ && (head_ != nullptr || closed_); });
-      gather(lock);
+      const MutexLock lock(mutex_);
+      while (committing_ || (head_ == nullptr && !closed_)) {
+        wake_.wait(mutex_);
+      }
+      gather();
       first = takeGroup();
       if (first == nullptr) {
         return;
@@ -203,16 +206,17 @@ void Writer::loop() noexcept {
 
 // Threads whose jobs were just done bring their next ones as soon as they get a processor. Not waited for, a crowd
 // falls into two halves that take turns, and each fsync serves one of them.
-void Writer::gather(std::unique_lock<std::mutex>& lock) noexcept {
+void Writer::gather() noexcept {
   if (returning_ < 2 || queued_ == 0) {
     return;
   }
   const std::size_t expected = std::min(queued_ + returning_, kGroupJobsMax);
   std::size_t idle = 0;
   for (std::size_t before = queued_; queued_ < expected && idle < kIdleYieldsMax && !closed_; before = queued_) {
-    lock.unlock();
-    std::this_thread::yield();
-    lock.lock();
+    {
+      const MutexUnlock unlocked(mutex_);
+      std::this_thread::yield();
+    }
     idle = queued_ == before ? idle + 1 : 0;
   }
 }

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
+
+#include "base/mutex.hpp"
 
 namespace ackbox::store {
 
@@ -117,12 +117,13 @@ public:
 
 private:
   void loop() noexcept;
-  void endCommit(Tell tell) noexcept;
-  void wakeRunner() noexcept;
+  void endCommit(Tell tell) noexcept ACKBOX_EXCLUDES(mutex_);
+  /// The thread that this wakes may destroy the writer, as soon as the lock is free.
+  void wakeRunner() noexcept ACKBOX_REQUIRES(mutex_);
   void askToRun() noexcept;
-  void commitQueued(Job* first) noexcept;
-  void gather(std::unique_lock<std::mutex>& lock) noexcept;
-  Job* takeGroup() noexcept;
+  void commitQueued(Job* first) noexcept ACKBOX_EXCLUDES(mutex_);
+  void gather() noexcept ACKBOX_REQUIRES(mutex_);
+  Job* takeGroup() noexcept ACKBOX_REQUIRES(mutex_);
   bool commitGroup(Job* first, WhenLocked whenLocked, Tell& tell) noexcept;
   bool commitAndFinish(Job* first, WhenLocked whenLocked, Tell& tell) noexcept;
   std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;
@@ -131,18 +132,17 @@ private:
   Store& store_;
   AfterCommit afterCommit_;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  // Guarded by mutex_.
-  Job* head_ = nullptr;
-  Job* tail_ = nullptr;
-  bool closed_ = false;
+  Mutex mutex_;
+  ConditionVariable wake_;
+  Job* head_ ACKBOX_GUARDED_BY(mutex_) = nullptr;
+  Job* tail_ ACKBOX_GUARDED_BY(mutex_) = nullptr;
+  bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;
   // Somebody, whom `runner_` names, is inside `commitGroup`.
-  bool committing_ = false;
-  std::size_t queued_ = 0;
+  bool committing_ ACKBOX_GUARDED_BY(mutex_) = false;
+  std::size_t queued_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // How many jobs the last group had, and how many threads waited for them.
-  std::size_t lastGroup_ = 1;
-  std::size_t returning_ = 0;
+  std::size_t lastGroup_ ACKBOX_GUARDED_BY(mutex_) = 1;
+  std::size_t returning_ ACKBOX_GUARDED_BY(mutex_) = 0;
 
   // The thread that commits, as long as it does.
   std::atomic<std::thread::id> runner_;

@@ -8,12 +8,12 @@
 #include <charconv>
 #include <exception>
 #include <map>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
+#include "base/mutex.hpp"
 #include "protocol/key_cache.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/signature.hpp"
@@ -160,7 +160,7 @@ public:
     for (const PeerOptions& options : peers) {
       fresh.emplace(options.name, makePeer(options));
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     peers_ = std::move(fresh);
   }
 
@@ -336,28 +336,28 @@ private:
   }
 
   // Made when it is first needed: the system's authorities are many.
-  [[nodiscard]] std::shared_ptr<transport::TlsContext> tls() {
-    const std::scoped_lock lock(tlsMutex_);
+  [[nodiscard]] std::shared_ptr<transport::TlsContext> tls() ACKBOX_EXCLUDES(tlsMutex_) {
+    const MutexLock lock(tlsMutex_);
     if (!tls_) {
       tls_ = std::make_shared<transport::TlsContext>(options_->tls, options_->clock);
     }
     return tls_;
   }
 
-  [[nodiscard]] Peer peerNamed(std::string_view name) {
-    const std::scoped_lock lock(mutex_);
+  [[nodiscard]] Peer peerNamed(std::string_view name) ACKBOX_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     const auto found = peers_.find(name);
     return found == peers_.end() ? Peer() : found->second;
   }
 
-  [[nodiscard]] std::shared_ptr<transport::HttpClient> current() {
-    const std::scoped_lock lock(mutex_);
+  [[nodiscard]] std::shared_ptr<transport::HttpClient> current() ACKBOX_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     return client_;
   }
 
-  void replace(std::shared_ptr<transport::HttpClient> fresh) {
+  void replace(std::shared_ptr<transport::HttpClient> fresh) ACKBOX_EXCLUDES(mutex_) {
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       client_.swap(fresh);
     }
     if (fresh) {
@@ -366,13 +366,12 @@ private:
   }
 
   const std::shared_ptr<const HttpSenderOptions> options_;
-  std::mutex tlsMutex_;
-  // Guarded by tlsMutex_.
-  std::shared_ptr<transport::TlsContext> tls_;
-  std::mutex mutex_;
-  // Guarded by mutex_. Null while not started.
-  std::shared_ptr<transport::HttpClient> client_;
-  std::map<std::string, Peer, std::less<>> peers_;
+  Mutex tlsMutex_;
+  std::shared_ptr<transport::TlsContext> tls_ ACKBOX_GUARDED_BY(tlsMutex_);
+  Mutex mutex_;
+  // Null while not started.
+  std::shared_ptr<transport::HttpClient> client_ ACKBOX_GUARDED_BY(mutex_);
+  std::map<std::string, Peer, std::less<>> peers_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 HttpSender::HttpSender(HttpSenderOptions options) : body_(std::make_shared<Body>(std::move(options))) {}

@@ -105,7 +105,7 @@ HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServe
       tls_(makeTls(options.tls, sessionOptions_->clock)),
       acceptor_(makeStrand()),
       alarm_(sessionOptions_->clock->makeAlarm(acceptor_.get_executor())) {
-  listen(options);
+  listen(acceptor_, options);
 }
 
 HttpServer::~HttpServer() = default;
@@ -114,7 +114,7 @@ asio::any_io_executor HttpServer::makeStrand() const {
   return threads_ == Threads::one ? executor_ : asio::any_io_executor(asio::make_strand(executor_));
 }
 
-void HttpServer::listen(const InboundServerOptions& options) {
+void HttpServer::listen(Acceptor& acceptor, const InboundServerOptions& options) {
   error_code error;
   const asio::ip::address address = asio::ip::make_address(options.address, error);
   require(!error, "address must be a numeric IPv4 or IPv6 address");
@@ -127,15 +127,15 @@ void HttpServer::listen(const InboundServerOptions& options) {
                   options.address + ":" + std::to_string(options.port) + ": " + error.message());
     }
   };
-  acceptor_.open(endpoint.protocol(), error);
+  acceptor.open(endpoint.protocol(), error);
   check();
-  acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+  acceptor.set_option(asio::socket_base::reuse_address(true), error);
   check();
-  acceptor_.bind(endpoint, error);
+  acceptor.bind(endpoint, error);
   check();
-  acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  acceptor.listen(asio::socket_base::max_listen_connections, error);
   check();
-  port_ = acceptor_.local_endpoint(error).port();
+  port_ = acceptor.local_endpoint(error).port();
   check();
   host_ = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
 }
@@ -158,19 +158,19 @@ InboundServerStats HttpServer::stats() const {
   made.refused = totals.refused;
   made.gaveWay = totals.gaveWay;
   made.broken = totals.broken;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   made.connections = sessions_.size();
   return made;
 }
 
 void HttpServer::start() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   accept();
 }
 
 // The port is free again when this returns; the rest follows.
 void HttpServer::stop() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (std::exchange(stopped_, true)) {
     return;
   }
@@ -183,8 +183,8 @@ void HttpServer::stop() {
   asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->alarm_->cancel(); });
 }
 
-// With mutex_ held, as the next five. A session's members only post, so nothing comes back here meanwhile. While
-// nobody can give way, those who come wait in the kernel's backlog.
+// A session's members only post, so nothing comes back here while the lock is held. While nobody can give way, those
+// who come wait in the kernel's backlog.
 void HttpServer::accept() {
   if (stopped_ || accepting_ || waiting_ || (sessions_.size() >= connectionsMax_ && !oldestIdler())) {
     return;
@@ -193,7 +193,7 @@ void HttpServer::accept() {
   try {
     acceptor_.async_accept(makeStrand(),
                            [self = shared_from_this()](const error_code& error, asio::ip::tcp::socket socket) {
-                             const std::scoped_lock lock(self->mutex_);
+                             const MutexLock lock(self->mutex_);
                              self->accepting_ = false;
                              self->onAccept(error, std::move(socket));
                            });
@@ -266,14 +266,14 @@ HttpSessionWatcher HttpServer::makeWatcher(std::uint64_t number) {
   HttpSessionWatcher watcher;
   watcher.ended = [weak = weak_from_this(), number] {
     if (const auto self = weak.lock()) {
-      const std::scoped_lock lock(self->mutex_);
+      const MutexLock lock(self->mutex_);
       self->sessions_.erase(number);
       self->admit();
     }
   };
   watcher.changed = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) {
-      const std::scoped_lock lock(self->mutex_);
+      const MutexLock lock(self->mutex_);
       self->admit();
     }
   };
@@ -287,7 +287,7 @@ HttpSessionWatcher HttpServer::makeWatcher(std::uint64_t number) {
 // Of those that nobody knows the one with the largest request gives way: what others need to prove who they are is
 // small.
 bool HttpServer::relieve() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::shared_ptr<HttpSession> largest;
   for (const auto& [age, session] : sessions_) {
     if (session->isIdler() && session->bytesHeld() > (largest ? largest->bytesHeld() : 0)) {
@@ -300,8 +300,8 @@ bool HttpServer::relieve() {
   return largest != nullptr;
 }
 
-// With mutex_ held. Mostly descriptors have run out, and the oldest idler's is had at once. It may be taken by somebody
-// else, and an idler may have become none: then it is tried again.
+// Mostly descriptors have run out, and the oldest idler's is had at once. It may be taken by somebody else, and an
+// idler may have become none: then it is tried again.
 void HttpServer::onAcceptError() {
   if (const std::shared_ptr<HttpSession> idler = oldestIdler()) {
     idler->evict();
@@ -313,7 +313,7 @@ void HttpServer::onAcceptError() {
 void HttpServer::pause() {
   alarm_->set(sessionOptions_->clock->steadyNow() + kAcceptPause, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) {
-      const std::scoped_lock lock(self->mutex_);
+      const MutexLock lock(self->mutex_);
       self->admit();
     }
   });

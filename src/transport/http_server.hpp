@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/inbound_server.hpp"
+#include "base/mutex.hpp"
 #include "transport/request_sink.hpp"
 
 namespace ackbox::transport {
@@ -63,15 +63,16 @@ private:
   using Acceptor = boost::asio::ip::tcp::acceptor;
 
   [[nodiscard]] boost::asio::any_io_executor makeStrand() const;
-  void listen(const InboundServerOptions& options);
-  void accept();
-  void onAccept(const boost::system::error_code& error, boost::asio::ip::tcp::socket&& socket);
-  void admit();
-  void serve(boost::asio::ip::tcp::socket socket);
+  /// Part of the constructor, where no other thread uses the acceptor yet.
+  void listen(Acceptor& acceptor, const InboundServerOptions& options);
+  void accept() ACKBOX_REQUIRES(mutex_);
+  void onAccept(const boost::system::error_code& error, boost::asio::ip::tcp::socket&& socket) ACKBOX_REQUIRES(mutex_);
+  void admit() ACKBOX_REQUIRES(mutex_);
+  void serve(boost::asio::ip::tcp::socket socket) ACKBOX_REQUIRES(mutex_);
   [[nodiscard]] HttpSessionWatcher makeWatcher(std::uint64_t number);
-  [[nodiscard]] std::shared_ptr<HttpSession> oldestIdler() const;
-  bool relieve();
-  void onAcceptError();
+  [[nodiscard]] std::shared_ptr<HttpSession> oldestIdler() const ACKBOX_REQUIRES(mutex_);
+  bool relieve() ACKBOX_EXCLUDES(mutex_);
+  void onAcceptError() ACKBOX_REQUIRES(mutex_);
   void pause();
 
   // Constant after construction.
@@ -84,16 +85,15 @@ private:
   std::string host_;
   std::uint16_t port_ = 0;
 
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  Acceptor acceptor_;
+  mutable Mutex mutex_;
+  Acceptor acceptor_ ACKBOX_GUARDED_BY(mutex_);
   // By age.
-  std::map<std::uint64_t, std::shared_ptr<HttpSession>> sessions_;
-  std::uint64_t lastSession_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<HttpSession>> sessions_ ACKBOX_GUARDED_BY(mutex_);
+  std::uint64_t lastSession_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // Accepted, and waits for a place.
-  std::optional<boost::asio::ip::tcp::socket> waiting_;
-  bool accepting_ = false;
-  bool stopped_ = false;
+  std::optional<boost::asio::ip::tcp::socket> waiting_ ACKBOX_GUARDED_BY(mutex_);
+  bool accepting_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool stopped_ ACKBOX_GUARDED_BY(mutex_) = false;
 
   // Owned by the acceptor's strand.
   const std::unique_ptr<Alarm> alarm_;

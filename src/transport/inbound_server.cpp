@@ -5,15 +5,14 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/arrivals.hpp"
+#include "base/mutex.hpp"
 #include "base/system_failure.hpp"
 #include "protocol/inbound_port.hpp"
 #include "protocol/wire.hpp"
@@ -35,7 +34,7 @@ public:
   Gate(InboundPort& handler, std::size_t requestsMax) : requestsMax_(requestsMax), handler_(&handler) {}
 
   void handle(InboundRequest&& request, const RequestSink::Respond& respond, HandlerThread thread) {
-    const std::shared_lock lock(handlerMutex_);
+    const SharedLock lock(handlerMutex_);
     if (handler_ == nullptr) {
       respond(protocol::unavailable(false, "The server is being stopped."));
       return;
@@ -53,7 +52,7 @@ public:
           },
           thread);
     } catch (...) {
-      const std::scoped_lock pendingLock(pendingMutex_);
+      const MutexLock pendingLock(pendingMutex_);
       pending_.erase(*number);
       throw;
     }
@@ -61,17 +60,17 @@ public:
 
   /// See `RequestSink::worthReading`.
   [[nodiscard]] std::size_t worthReading(const InboundRequest& head) {
-    const std::shared_lock lock(handlerMutex_);
+    const SharedLock lock(handlerMutex_);
     return handler_ == nullptr ? 0 : handler_->bodyBytesWorthReading(head);
   }
 
   /// Answers for the handler whatever is still under way; when it returns, no session is touched from here any more.
   void close() {
     {
-      const std::unique_lock lock(handlerMutex_);
+      const MutexLock lock(handlerMutex_);
       handler_ = nullptr;
     }
-    const std::scoped_lock lock(pendingMutex_);
+    const MutexLock lock(pendingMutex_);
     for (const auto& [number, respond] : pending_) {
       respond(protocol::unavailable(false, "The server was stopped; the request may still take effect once."));
     }
@@ -80,8 +79,8 @@ public:
 
 private:
   // A request whose connection gave up waiting is still one: what the handler has not ended takes memory.
-  std::optional<std::uint64_t> enter(const RequestSink::Respond& respond) {
-    const std::scoped_lock lock(pendingMutex_);
+  std::optional<std::uint64_t> enter(const RequestSink::Respond& respond) ACKBOX_EXCLUDES(pendingMutex_) {
+    const MutexLock lock(pendingMutex_);
     if (pending_.size() >= requestsMax_) {
       return std::nullopt;
     }
@@ -91,22 +90,21 @@ private:
 
   // Under the lock, so that `close` waits for it: the session posts or begins to write, and never comes back here
   // meanwhile.
-  void answer(std::uint64_t number, InboundResponse&& response) {
-    const std::scoped_lock lock(pendingMutex_);
+  void answer(std::uint64_t number, InboundResponse&& response) ACKBOX_EXCLUDES(pendingMutex_) {
+    const MutexLock lock(pendingMutex_);
     if (const auto found = pending_.extract(number)) {
       found.mapped()(std::move(response));
     }
   }
 
   const std::size_t requestsMax_;
-  std::shared_mutex handlerMutex_;
-  // Guarded by handlerMutex_. Null once the server is gone.
-  InboundPort* handler_;
+  SharedMutex handlerMutex_;
+  // Null once the server is gone.
+  InboundPort* handler_ ACKBOX_GUARDED_BY(handlerMutex_);
 
-  std::mutex pendingMutex_;
-  // Guarded by pendingMutex_.
-  std::unordered_map<std::uint64_t, RequestSink::Respond> pending_;
-  std::uint64_t lastNumber_ = 0;
+  Mutex pendingMutex_;
+  std::unordered_map<std::uint64_t, RequestSink::Respond> pending_ ACKBOX_GUARDED_BY(pendingMutex_);
+  std::uint64_t lastNumber_ ACKBOX_GUARDED_BY(pendingMutex_) = 0;
 };
 
 /// An executor and the one thread that runs it.

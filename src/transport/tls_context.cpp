@@ -168,8 +168,8 @@ TlsContext::Stamps TlsContext::stamps() const {
   return made;
 }
 
-// With mutex_ held. The stamps are taken first, and kept even if the files do not fit together: they are looked at
-// again when they change again, and not before.
+// The stamps are taken first, and kept even if the files do not fit together: they are looked at again when they change
+// again, and not before.
 void TlsContext::refresh() {
   Stamps now = stamps();
   if (now != stamps_) {
@@ -191,7 +191,6 @@ void TlsContext::refresh() {
   }
 }
 
-// With mutex_ held.
 void TlsContext::outlast() {
   if (trust_.file.empty() || hasEnded_ || (clock_->steadyNow() - soundAt_ < trust_.grace && !isEmptied(trust_.file))) {
     return;
@@ -202,7 +201,7 @@ void TlsContext::outlast() {
 }
 
 ssl_st* TlsContext::makeConnection() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   refresh();
   SSL* const connection = SSL_new(context_.get());
   if (connection == nullptr) {
@@ -212,7 +211,7 @@ ssl_st* TlsContext::makeConnection() {
 }
 
 void TlsContext::reload() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   Stamps now = stamps();
   context_ = load_();
   stamps_ = std::move(now);
@@ -223,7 +222,7 @@ void TlsContext::reload() {
 }
 
 std::uint64_t TlsContext::generation() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   refresh();
   return generation_;
 }

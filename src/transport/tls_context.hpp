@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/tls.hpp"
+#include "base/mutex.hpp"
 
 // OpenSSL's own names for its types, so that its headers stop in the sources.
 struct ssl_ctx_st;
@@ -57,23 +57,22 @@ private:
   TlsContext(std::function<Shared()> load, std::vector<std::filesystem::path> files, Trust trust,
              std::shared_ptr<Clock> clock);
   [[nodiscard]] Stamps stamps() const;
-  void refresh();
-  void outlast();
+  void refresh() ACKBOX_REQUIRES(mutex_);
+  void outlast() ACKBOX_REQUIRES(mutex_);
 
   const std::function<Shared()> load_;
   const std::vector<std::filesystem::path> files_;
   const Trust trust_;
   const std::shared_ptr<Clock> clock_;
 
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  Stamps stamps_;
-  Shared context_;
-  std::uint64_t generation_ = 0;
+  Mutex mutex_;
+  Stamps stamps_ ACKBOX_GUARDED_BY(mutex_);
+  Shared context_ ACKBOX_GUARDED_BY(mutex_);
+  std::uint64_t generation_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // When the files were last found to be those that it holds.
-  SteadyTime soundAt_;
-  bool isFailing_ = false;
-  bool hasEnded_ = false;
+  SteadyTime soundAt_ ACKBOX_GUARDED_BY(mutex_);
+  bool isFailing_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool hasEnded_ ACKBOX_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ackbox::transport

@@ -103,18 +103,18 @@ void Core::setSender(std::shared_ptr<Sender> sender) {
   if (sender) {
     Senders::introduce(options_.peers, *sender);
   }
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   sender_ = std::move(sender);
 }
 
 std::shared_ptr<Engine> Core::engine() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return engine_.lock();
 }
 
 template <typename Use>
 bool Core::withEngine(Use&& use) {
-  const std::shared_lock lock(*endLock_);
+  const SharedLock lock(*endLock_);
   const std::shared_ptr<Engine> running = engine();
   if (running) {
     use(*running);
@@ -141,33 +141,36 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, 
 
 void Core::runEnded(const StopReport& report) noexcept {
   // With the end lock held alone: no thread that found the engine before still holds it, and none finds it any more.
-  const std::scoped_lock lock(*endLock_, mutex_);
+  const MutexLocks lock(*endLock_, mutex_);
   lastReport_ = report;
   if (const std::shared_ptr<Engine> ended = engine_.lock()) {
     ended->shut();
   }
   engine_.reset();
   endedRun_ = lastRun_;
-  runEnded_.notify_all();
+  runEnded_.notifyAll();
 }
 
 // What was posted to an ended run's thread before may still call subscribers there, which may ask for any lock: none is
 // held while the thread is waited for. Such a subscriber may also start or drain, and must not wait for its own thread.
 // By the end of a wait another run may have begun, whose thread goes on.
-void Core::joinOwnThread(std::unique_lock<std::mutex>& lock) {
+void Core::joinOwnThread() {
   const std::thread::id self = std::this_thread::get_id();
-  runEnded_.wait(lock, [&] { return joined_ == std::thread::id() || joined_ == self; });
+  while (joined_ != std::thread::id() && joined_ != self) {
+    runEnded_.wait(mutex_);
+  }
   if (!engine_.expired() || !ownThread_.joinable() || ownThread_.get_id() == self) {
     return;
   }
   const std::thread::id before = joined_;
   joined_ = ownThread_.get_id();
   std::thread ended = std::move(ownThread_);
-  lock.unlock();
-  ended.join();
-  lock.lock();
+  {
+    const MutexUnlock unlocked(mutex_);
+    ended.join();
+  }
   joined_ = before;
-  runEnded_.notify_all();
+  runEnded_.notifyAll();
 }
 
 void Core::start() {
@@ -178,8 +181,8 @@ void Core::start() {
   }
   // One thread runs it, so the run needs no strand. It outlives what this call holds of the run.
   const auto context = std::make_shared<boost::asio::io_context>();
-  std::unique_lock lock(mutex_);
-  joinOwnThread(lock);
+  const MutexLock lock(mutex_);
+  joinOwnThread();
   if (!engine_.expired()) {
     return;
   }
@@ -187,8 +190,10 @@ void Core::start() {
     // It is this one, in a callback after its run's end: it cannot wait for itself.
     ownThread_.detach();
   }
-  const std::shared_ptr<Engine> begun =
-      withDescriptors([&] { return adopt(context->get_executor(), delivery::RunMode::continuous, RunThread::own); });
+  const std::shared_ptr<Engine> begun = withDescriptors([&] {
+    mutex_.assertHeld();
+    return adopt(context->get_executor(), delivery::RunMode::continuous, RunThread::own);
+  });
   auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
       context->get_executor());
   begun->begin([core = shared_from_this(), guard](const StopReport& report, const std::error_code&) {
@@ -200,7 +205,7 @@ void Core::start() {
 
 // The store's executor stands in for the run's own thread: a world of one thread delivers as `start` does.
 void Core::startOnStoreExecutor() {
-  const std::scoped_lock lock(*endLock_, mutex_);
+  const MutexLocks lock(*endLock_, mutex_);
   if (engine_.expired()) {
     adopt(PostedExecutor(options_.storeExecutor), delivery::RunMode::continuous, RunThread::store)
         ->begin(
@@ -273,7 +278,7 @@ void Core::run(const boost::asio::any_io_executor& executor, std::function<void(
   std::error_code refused;
   try {
     yieldToRun();
-    const std::scoped_lock lock(*endLock_, mutex_);
+    const MutexLocks lock(*endLock_, mutex_);
     adopt(boost::asio::make_strand(executor), delivery::RunMode::continuous, RunThread::callers)
         ->begin([core = shared_from_this(), executor, call = handler](const StopReport& report,
                                                                       const std::error_code& failure) {
@@ -289,7 +294,7 @@ void Core::run(const boost::asio::any_io_executor& executor, std::function<void(
 }
 
 void Core::beginPull() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!engine_.expired()) {
     throw Error(Errc::alreadyRunning, "a run is under way");
   }
@@ -297,7 +302,7 @@ void Core::beginPull() {
 }
 
 void Core::endPull() noexcept {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   pulling_ = false;
 }
 
@@ -323,7 +328,7 @@ StopReport Core::stopPull() {
     return puller_->stop();
   }
   const bool pulling = [this] {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return pulling_;
   }();
   if (pulling && options_.storeExecutor) {
@@ -340,20 +345,22 @@ StopReport Core::stopRun() {
   withEngine([&](Engine& running) {
     running.stop();
     needsThisThread = running.needsThisThread();
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     // With the gate shared it cannot have ended meanwhile, so it is the last.
     stopped = lastRun_;
   });
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
   // completion tells.
   const bool own = ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id();
   if (needsThisThread || writer_.runsInThisThread() || !own) {
     return {};
   }
-  runEnded_.wait(lock, [&] { return endedRun_ >= stopped; });
+  while (endedRun_ < stopped) {
+    runEnded_.wait(mutex_);
+  }
   const StopReport report = stopped != 0 && endedRun_ == stopped ? lastReport_ : StopReport{};
-  joinOwnThread(lock);
+  joinOwnThread();
   return report;
 }
 
@@ -366,9 +373,10 @@ DrainReport Core::drain(bool untilIdle) {
   boost::asio::io_context context;
   std::shared_ptr<Engine> pass;
   {
-    std::unique_lock lock(mutex_);
-    joinOwnThread(lock);
+    const MutexLock lock(mutex_);
+    joinOwnThread();
     pass = withDescriptors([&] {
+      mutex_.assertHeld();
       return adopt(context.get_executor(), untilIdle ? delivery::RunMode::untilIdle : delivery::RunMode::once,
                    RunThread::own);
     });
@@ -448,7 +456,7 @@ Stats Core::stats() const {
 }
 
 bool Core::running() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return !engine_.expired();
 }
 
@@ -482,11 +490,12 @@ store::Writer::Tell Core::afterCommit(store::Store& store) {
   emitSuperseded(store);
   waiters_.committed(store);
   struct Listener {
-    // Held until the run is woken, so that it does not end before. Released after the run.
-    std::shared_lock<std::shared_mutex> lock;
+    // Held until the run is woken, so that it does not end before. Released after the run. It outlives the function
+    // that locks it, which the classes of mutex.hpp do not.
+    std::shared_lock<SharedMutex::Native> lock;
     std::shared_ptr<Engine> run;
   };
-  Listener found{std::shared_lock(*endLock_), engine()};
+  Listener found{std::shared_lock(endLock_->native()), engine()};
   if (!found.run) {
     store.discovery().stop();
     return {};

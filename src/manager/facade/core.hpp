@@ -1,20 +1,18 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <system_error>
 #include <thread>
 
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "base/mutex.hpp"
 #include "delivery/open_clock.hpp"
 #include "delivery/run_actions.hpp"
 #include "manager/facade/room_waiters.hpp"
@@ -122,32 +120,34 @@ public:
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
   [[nodiscard]] const std::filesystem::path& ownersFile() const noexcept { return ownersFile_; }
   /// See `RunHandoff`: shared by all but a run's end. Taken before mutex_ where both are.
-  [[nodiscard]] const std::shared_ptr<std::shared_mutex>& endLock() const noexcept { return endLock_; }
+  [[nodiscard]] const std::shared_ptr<SharedMutex>& endLock() const noexcept { return endLock_; }
 
 private:
   // Rows shown at a time, so that a large backlog neither blocks the writer nor delays the first send.
   static constexpr std::size_t kNewRowsMax = 4096;
 
-  // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender. Call with mutex_ held.
-  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, delivery::RunMode mode, RunThread thread);
-  void runEnded(const StopReport& report) noexcept;
+  // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender.
+  std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, delivery::RunMode mode, RunThread thread)
+      ACKBOX_REQUIRES(mutex_);
+  void runEnded(const StopReport& report) noexcept ACKBOX_EXCLUDES(*endLock_, mutex_);
   [[nodiscard]] store::Writer::Tell afterCommit(store::Store& store);
   void emitSuperseded(store::Store& store);
-  [[nodiscard]] std::shared_ptr<Engine> engine() const;
+  [[nodiscard]] std::shared_ptr<Engine> engine() const ACKBOX_EXCLUDES(mutex_);
   /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
   template <typename Use>
-  bool withEngine(Use&& use);
+  bool withEngine(Use&& use) ACKBOX_EXCLUDES(*endLock_, mutex_);
   /// Without claims outstanding, a run may take over from the puller.
   void yieldToRun();
   StopReport stopRun();
   StopReport stopPull();
-  void joinOwnThread(std::unique_lock<std::mutex>& lock);
+  /// Without the lock meanwhile.
+  void joinOwnThread() ACKBOX_REQUIRES(mutex_);
   void startOnStoreExecutor();
   // Does the work of `context` to its end.
   void serve(boost::asio::io_context& context) noexcept;
 
   const std::filesystem::path file_;
-  const std::shared_ptr<std::shared_mutex> endLock_ = std::make_shared<std::shared_mutex>();
+  const std::shared_ptr<SharedMutex> endLock_ = std::make_shared<SharedMutex>();
   const std::unique_ptr<store::Store> store_;
   // With the peers that were taken over from the file.
   const OutboxOptions options_;
@@ -162,22 +162,21 @@ private:
   const std::shared_ptr<RefusalCounts> refusals_;
   std::atomic<bool> isReplaced_ = false;
 
-  mutable std::mutex mutex_;
-  std::condition_variable runEnded_;
-  // Guarded by mutex_.
-  std::shared_ptr<Sender> sender_;
+  mutable Mutex mutex_;
+  ConditionVariable runEnded_;
+  std::shared_ptr<Sender> sender_ ACKBOX_GUARDED_BY(mutex_);
   // Weak: the run keeps itself alive through its pending work, and ends with its executor at the latest.
-  std::weak_ptr<Engine> engine_;
+  std::weak_ptr<Engine> engine_ ACKBOX_GUARDED_BY(mutex_);
   // The runs so far, of which the last may be under way, and up to which of them all have ended. A thread that waits
   // for a run waits for its number: the next one may have its address.
-  std::uint64_t lastRun_ = 0;
-  std::uint64_t endedRun_ = 0;
-  std::thread ownThread_;
+  std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  std::uint64_t endedRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  std::thread ownThread_ ACKBOX_GUARDED_BY(mutex_);
   // What was the own thread and is waited for; none is.
-  std::thread::id joined_;
+  std::thread::id joined_ ACKBOX_GUARDED_BY(mutex_);
   // Of `endedRun_`.
-  StopReport lastReport_;
-  bool pulling_ = false;
+  StopReport lastReport_ ACKBOX_GUARDED_BY(mutex_);
+  bool pulling_ ACKBOX_GUARDED_BY(mutex_) = false;
 
   // Before writer_: none of its jobs is left when it ends.
   const std::unique_ptr<Puller> puller_;

@@ -1,12 +1,11 @@
 #include "ackbox/inbound_handler.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
+#include "base/mutex.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/inbound/inbound_job.hpp"
@@ -82,8 +81,10 @@ public:
     while (core_->writer().help()) {
     }
     {
-      std::unique_lock lock(mutex_);
-      idle_.wait(lock, [this] { return underWay_ == 0; });
+      const MutexLock lock(mutex_);
+      while (underWay_ != 0) {
+        idle_.wait(mutex_);
+      }
     }
     if (runner_) {
       runner_->close();
@@ -133,7 +134,7 @@ public:
     auto job = std::make_unique<manager::InboundJob>(context(mayAcknowledge), std::move(request), std::move(decoded),
                                                      std::move(respond), [this] { ended(); });
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       ++underWay_;
     }
     manager::InboundJob& submitted = *job.release();
@@ -171,7 +172,7 @@ private:
   }
 
   // A sender at a limit may send a thousand frames a second.
-  void tellLimit(const InboundLimitEvent& event) {
+  void tellLimit(const InboundLimitEvent& event) ACKBOX_EXCLUDES(mutex_) {
     constexpr std::chrono::minutes kBetween{1};
     constexpr std::size_t kRememberedMax = 1'024;
     if (!options_.onLimit) {
@@ -179,7 +180,7 @@ private:
     }
     const SteadyTime now = core_->options().clock->steadyNow();
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (limitsTold_.size() >= kRememberedMax) {
         std::erase_if(limitsTold_, [now, kBetween](const auto& told) { return now - told.second >= kBetween; });
       }
@@ -247,10 +248,10 @@ private:
     return false;
   }
 
-  void ended() {
-    const std::scoped_lock lock(mutex_);
+  void ended() ACKBOX_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     --underWay_;
-    idle_.notify_all();
+    idle_.notifyAll();
   }
 
   const std::shared_ptr<manager::Core> core_;
@@ -260,11 +261,10 @@ private:
   // Null when no handler of this process defers.
   std::shared_ptr<manager::InboundRunner> runner_;
 
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  // Guarded by mutex_.
-  std::size_t underWay_ = 0;
-  std::map<std::pair<std::string, InboundLimit>, SteadyTime> limitsTold_;
+  Mutex mutex_;
+  ConditionVariable idle_;
+  std::size_t underWay_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  std::map<std::pair<std::string, InboundLimit>, SteadyTime> limitsTold_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {

@@ -1,9 +1,9 @@
 #include "ackbox/outbox_reader.hpp"
 
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/diagnosis.hpp"
@@ -32,7 +32,7 @@ struct OutboxReader::Body::OfFile final : Body {
   }
 
   [[nodiscard]] std::shared_ptr<const store::Reader> reader() override {
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     if (opened->isImmutable() && (store::hasLog(file) || std::filesystem::last_write_time(file) != writtenAt)) {
       // An agent has come since, and perhaps gone again.
       open();
@@ -63,7 +63,7 @@ struct OutboxReader::Body::OfFile final : Body {
 
   [[nodiscard]] VerifyReport verify() override { return store::sqlite::verify(file, options); }
 
-  void open() {
+  void open() ACKBOX_REQUIRES(mutex) {
     std::error_code ignored;
     writtenAt = std::filesystem::last_write_time(file, ignored);
     opened = store::sqlite::openReader(file, options, store::Reading::leavesNoTrace);
@@ -73,10 +73,9 @@ struct OutboxReader::Body::OfFile final : Body {
   const std::filesystem::path file;
   const OutboxOptions options;
 
-  std::mutex mutex;
-  // Guarded by mutex.
-  std::shared_ptr<const store::Reader> opened;
-  std::filesystem::file_time_type writtenAt;
+  Mutex mutex;
+  std::shared_ptr<const store::Reader> opened ACKBOX_GUARDED_BY(mutex);
+  std::filesystem::file_time_type writtenAt ACKBOX_GUARDED_BY(mutex);
 };
 
 struct OutboxReader::Body::OfManager final : Body {

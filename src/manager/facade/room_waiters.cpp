@@ -24,7 +24,7 @@ void RoomWaiters::enqueue(Frame frame, Handler handler) {
   std::error_code error;
   bool attempt = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) {
       error = make_error_code(Errc::stopped);
     } else if (options_.maxPendingBytes != 0 && frame.data.size() > options_.maxPendingBytes) {
@@ -54,7 +54,7 @@ bool RoomWaiters::beginAttempt() {
 void RoomWaiters::run(store::Store& store) {
   std::vector<Waiter*> tried;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     // Those that came since a failed run join; none has left.
     tried_ = std::min(waiting_.size(), kTriedMax);
     for (std::size_t index = 0; index < tried_; ++index) {
@@ -66,7 +66,7 @@ void RoomWaiters::run(store::Store& store) {
   for (const Waiter* waiter : tried) {
     EnqueueReceipt receipt = store.outbox().enqueue(waiter->frame);
     if (receipt.status == EnqueueStatus::queueFull) {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       refusedAt_ = store.fill();
       return;
     }
@@ -78,7 +78,7 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
   std::vector<Answer> answers;
   bool again = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     // A transaction that did not even begin has tried nobody: who would have been tried is told, as any other enqueue
     // would be. To try again at once would go on for as long as the disk fails.
     const std::size_t failed = tried_ > 0 ? tried_ : std::min(waiting_.size(), kTriedMax);
@@ -111,7 +111,7 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
               bool attempt = false;
               bool goOn = false;
               {
-                const std::scoped_lock held(mutex_);
+                const MutexLock held(mutex_);
                 goOn = !waiting_.empty() && !closed_;
                 attempt = beginAttempt();
               }
@@ -134,7 +134,7 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
 void RoomWaiters::committed(store::Store& store) noexcept {
   bool attempt = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!refusedAt_) {
       return;
     }
@@ -162,7 +162,7 @@ std::vector<RoomWaiters::Answer> RoomWaiters::takeFrom(std::size_t first, const 
 void RoomWaiters::cancel() noexcept {
   std::vector<Answer> cancelled;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     // What is being tried is told by the attempt, which may have stored it.
     cancelTried_ = tried_ > 0;
     cancelled = takeFrom(tried_, make_error_code(Errc::stopped));
@@ -176,7 +176,7 @@ void RoomWaiters::cancel() noexcept {
 void RoomWaiters::close() noexcept {
   std::unique_ptr<PollThread> ended;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     ended = std::move(poll_);
   }

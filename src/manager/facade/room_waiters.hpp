@@ -5,7 +5,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
+#include "base/mutex.hpp"
 #include "manager/run/poll_thread.hpp"
 #include "store/store.hpp"
 #include "store/writer.hpp"
@@ -64,12 +64,12 @@ private:
     RoomWaiters& owner_;
   };
 
-  void run(store::Store& store);
-  void done(const std::error_code& error) noexcept;
-  /// Whether an attempt is to be submitted, which the caller does without the lock. Call with mutex_ held.
-  [[nodiscard]] bool beginAttempt();
-  /// Moves those at and behind `first` out. Call with mutex_ held.
-  std::vector<Answer> takeFrom(std::size_t first, const std::error_code& error);
+  void run(store::Store& store) ACKBOX_EXCLUDES(mutex_);
+  void done(const std::error_code& error) noexcept ACKBOX_EXCLUDES(mutex_);
+  /// Whether an attempt is to be submitted, which the caller does without the lock.
+  [[nodiscard]] bool beginAttempt() ACKBOX_REQUIRES(mutex_);
+  /// Moves those at and behind `first` out.
+  std::vector<Answer> takeFrom(std::size_t first, const std::error_code& error) ACKBOX_REQUIRES(mutex_);
   static void tell(std::vector<Answer> answers) noexcept;
 
   // Constant after construction.
@@ -77,16 +77,16 @@ private:
   const OutboxOptions& options_;
   const PollThread::OnException onException_;
 
-  std::mutex mutex_;
-  // Guarded by mutex_. The first `tried_` of those that wait are being tried; they stay where they are meanwhile.
-  std::deque<std::unique_ptr<Waiter>> waiting_;
-  std::size_t tried_ = 0;
-  bool attemptUnderWay_ = false;
-  bool cancelTried_ = false;
-  bool closed_ = false;
+  Mutex mutex_;
+  // The first `tried_` of those that wait are being tried; they stay where they are meanwhile.
+  std::deque<std::unique_ptr<Waiter>> waiting_ ACKBOX_GUARDED_BY(mutex_);
+  std::size_t tried_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  bool attemptUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool cancelTried_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;
   // How full it was when the first that waits was last refused.
-  std::optional<store::Fill> refusedAt_;
-  std::unique_ptr<PollThread> poll_;
+  std::optional<store::Fill> refusedAt_ ACKBOX_GUARDED_BY(mutex_);
+  std::unique_ptr<PollThread> poll_ ACKBOX_GUARDED_BY(mutex_);
 
   // Owned by the writer's thread: the answers of the attempt under way.
   std::vector<EnqueueReceipt> receipts_;

@@ -50,13 +50,13 @@ template <typename Change>
 void InboundRunner::act(Change&& change) {
   Todo todo;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     change(todo);
     if (!closing_) {
       claim(todo);
       arm();
     }
-    changed_.notify_all();
+    changed_.notifyAll();
   }
   for (const auto& each : todo) {
     each();
@@ -64,11 +64,14 @@ void InboundRunner::act(Change&& change) {
 }
 
 void InboundRunner::begin() {
-  act([this](Todo& todo) { poll(todo); });
+  lookForCommits();
 }
 
 void InboundRunner::lookForCommits() {
-  act([this](Todo& todo) { poll(todo); });
+  act([this](Todo& todo) {
+    mutex_.assertHeld();
+    poll(todo);
+  });
 }
 
 // Own rows and those of other processes are found alike: by keys above the last one seen.
@@ -97,7 +100,10 @@ void InboundRunner::poll(Todo& todo) {
           return Found{store.inbox().rowsAfter(after, kRowsPerPoll), store.owners().shared()};
         },
         [self](const std::error_code& error, Found found) {
-          self->act([&](Todo& later) { self->polled(error, std::move(found.rows), found.shared, later); });
+          self->act([&](Todo& later) {
+            self->mutex_.assertHeld();
+            self->polled(error, std::move(found.rows), found.shared, later);
+          });
         });
   });
 }
@@ -144,7 +150,10 @@ void InboundRunner::claim(Todo& todo) {
           return 0;
         },
         [self, claims](const std::error_code& error, int) {
-          self->act([&](Todo& later) { self->claimed(error, std::move(*claims), later); });
+          self->act([&](Todo& later) {
+            self->mutex_.assertHeld();
+            self->claimed(error, std::move(*claims), later);
+          });
         });
   });
 }
@@ -201,6 +210,7 @@ void InboundRunner::firstLook(const std::string& lane, const Row& row, Todo& tod
         {.mayDefer = true, .interrupted = false},
         [self, lane, row](const InboxEnd& end) {
           self->act([&](Todo& later) {
+            self->mutex_.assertHeld();
             --self->jobs_;
             if (end.kind == InboxEnd::Kind::deferred && !self->closing_) {
               self->start(lane, row, later);
@@ -253,7 +263,7 @@ bool InboundRunner::progress(InboxRun& run) {
 
 bool InboundRunner::complete(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_ || run->answered.exchange(true)) {
       return false;
     }
@@ -265,6 +275,7 @@ bool InboundRunner::complete(const std::shared_ptr<InboxRun>& run, DeferredEffec
 
 void InboundRunner::dropped(const std::shared_ptr<InboxRun>& run) {
   act([&](Todo& todo) {
+    mutex_.assertHeld();
     const auto place = active_.find(run->id);
     if (place == active_.end()) {
       return;
@@ -293,6 +304,7 @@ void InboundRunner::submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffe
   submit(run->row, std::move(effects), {.mayDefer = false, .interrupted = run->interrupted()},
          [self = shared_from_this(), run](const InboxEnd& end) {
            self->act([&](Todo&) {
+             self->mutex_.assertHeld();
              --self->jobs_;
              if (const auto place = self->active_.find(run->id); place != self->active_.end()) {
                place->second.end = end;
@@ -359,6 +371,7 @@ void InboundRunner::park(const std::string& lane, std::chrono::milliseconds wait
 
 void InboundRunner::onWake() {
   act([this](Todo& todo) {
+    mutex_.assertHeld();
     armedFor_ = SteadyTime::max();
     const SteadyTime now = core_->clock().steadyNow();
     while (!parked_.empty() && parked_.begin()->first <= now) {
@@ -408,7 +421,7 @@ void InboundRunner::arm() {
 
 void InboundRunner::close() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     for (auto& [id, active] : active_) {
       active.run->stopRequested = true;
@@ -427,28 +440,32 @@ void InboundRunner::close() {
 void InboundRunner::awaitQuiet() {
   constexpr std::chrono::milliseconds kGlance{10};
   const SteadyTime patience = core_->clock().steadyNow() + core_->options().stopTimeout;
-  const auto quiet = [&] {
-    const bool waitsForRuns = pool_ && core_->clock().steadyNow() < patience;
-    const bool runs =
-        std::any_of(active_.begin(), active_.end(), [](const auto& one) { return !one.second.run->answered; });
-    return jobs_ == 0 && !(waitsForRuns && runs);
-  };
   while (true) {
     while (core_->writer().help()) {
     }
-    std::unique_lock lock(mutex_);
-    // In glances: the writer's work may be the waiter's to do.
-    if (changed_.wait_for(lock, kGlance, quiet)) {
+    const MutexLock lock(mutex_);
+    if (!isQuiet(patience)) {
+      // In glances: the writer's work may be the waiter's to do.
+      changed_.waitFor(mutex_, kGlance);
+    }
+    if (isQuiet(patience)) {
       closed_ = true;
       return;
     }
   }
 }
 
+bool InboundRunner::isQuiet(SteadyTime patience) const {
+  const bool waitsForRuns = pool_ && core_->clock().steadyNow() < patience;
+  const bool runs =
+      std::any_of(active_.begin(), active_.end(), [](const auto& one) { return !one.second.run->answered; });
+  return jobs_ == 0 && !(waitsForRuns && runs);
+}
+
 void InboundRunner::freeRows() {
   std::vector<store::InboxKey> keys;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [id, active] : active_) {
       keys.push_back(active.run->row->key);
     }

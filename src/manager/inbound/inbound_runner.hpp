@@ -4,19 +4,18 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "ackbox/deferred_frame.hpp"
+#include "base/mutex.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/inbound/inbound_completion.hpp"
 
@@ -112,31 +111,34 @@ private:
   /// What is to be done once the mutex is free.
   using Todo = std::vector<std::function<void()>>;
 
-  /// Calls `change(todo)` with the mutex held, starts what may start, then does what was left to do.
+  /// Calls `change(todo)` with the lock held, starts what may start, then does what was left to do.
   template <typename Change>
-  void act(Change&& change);
+  void act(Change&& change) ACKBOX_EXCLUDES(mutex_);
 
-  void poll(Todo& todo);
-  void polled(const std::error_code& error, std::vector<store::InboxPlace> rows, bool shared, Todo& todo);
-  void claim(Todo& todo);
-  void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo);
-  void taken(const std::string& lane, store::InboxRow row, Todo& todo);
-  void firstLook(const std::string& lane, const Row& row, Todo& todo);
-  void start(const std::string& lane, const Row& row, Todo& todo);
-  void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run);
+  void poll(Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void polled(const std::error_code& error, std::vector<store::InboxPlace> rows, bool shared, Todo& todo)
+      ACKBOX_REQUIRES(mutex_);
+  void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void taken(const std::string& lane, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void firstLook(const std::string& lane, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void start(const std::string& lane, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) ACKBOX_EXCLUDES(mutex_);
   /// The run's end is not its handler's word: charged with `problem`, unless it was interrupted.
-  void failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo);
-  void expire(SteadyTime now, Todo& todo);
+  void failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void expire(SteadyTime now, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
-              std::function<void(const InboxEnd&)> ended);
-  void submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects);
-  void advanceIfOver(std::uint64_t id);
-  void awaitQuiet();
-  void freeRows();
-  void advance(const std::string& lane, const InboxEnd& end);
-  void park(const std::string& lane, std::chrono::milliseconds wait);
-  void onWake();
-  void arm();
+              std::function<void(const InboxEnd&)> ended) ACKBOX_EXCLUDES(mutex_);
+  void submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) ACKBOX_EXCLUDES(mutex_);
+  void advanceIfOver(std::uint64_t id) ACKBOX_REQUIRES(mutex_);
+  void awaitQuiet() ACKBOX_EXCLUDES(mutex_);
+  /// Whether `close` has nothing left to wait for. It waits for runs until `patience`.
+  [[nodiscard]] bool isQuiet(SteadyTime patience) const ACKBOX_REQUIRES(mutex_);
+  void freeRows() ACKBOX_EXCLUDES(mutex_);
+  void advance(const std::string& lane, const InboxEnd& end) ACKBOX_REQUIRES(mutex_);
+  void park(const std::string& lane, std::chrono::milliseconds wait) ACKBOX_REQUIRES(mutex_);
+  void onWake() ACKBOX_EXCLUDES(mutex_);
+  void arm() ACKBOX_REQUIRES(mutex_);
 
   // Constant after construction.
   const std::shared_ptr<Core> core_;
@@ -150,27 +152,26 @@ private:
   // Used on strand_ only.
   std::unique_ptr<Alarm> alarm_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  std::unordered_map<std::string, Lane> lanes_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::unordered_map<std::string, Lane> lanes_ ACKBOX_GUARDED_BY(mutex_);
   // Lanes whose head may be claimed.
-  std::deque<std::string> ready_;
-  std::multimap<SteadyTime, std::string> parked_;
-  std::unordered_map<std::uint64_t, Active> active_;
-  std::uint64_t lastRun_ = 0;
+  std::deque<std::string> ready_ ACKBOX_GUARDED_BY(mutex_);
+  std::multimap<SteadyTime, std::string> parked_ ACKBOX_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, Active> active_ ACKBOX_GUARDED_BY(mutex_);
+  std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // Claims, first looks and runs under way: at most `concurrency`.
-  std::size_t slots_ = 0;
+  std::size_t slots_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // The writer's jobs that will come back here.
-  std::size_t jobs_ = 0;
-  store::InboxKey seen_ = 0;
-  SteadyTime nextPoll_{};
-  SteadyTime armedFor_ = SteadyTime::max();
-  bool pollUnderWay_ = false;
-  bool pollAgain_ = false;
-  bool claimUnderWay_ = false;
-  bool closing_ = false;
-  bool closed_ = false;
+  std::size_t jobs_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  store::InboxKey seen_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  SteadyTime nextPoll_ ACKBOX_GUARDED_BY(mutex_) = {};
+  SteadyTime armedFor_ ACKBOX_GUARDED_BY(mutex_) = SteadyTime::max();
+  bool pollUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool pollAgain_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool claimUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool closing_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ackbox::manager

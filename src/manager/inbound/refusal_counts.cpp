@@ -65,7 +65,7 @@ RefusalCounts::~RefusalCounts() {
 void RefusalCounts::close() noexcept {
   std::unique_ptr<Timer> ended;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     isClosed_ = true;
     ended = std::move(timer_);
   }
@@ -73,7 +73,6 @@ void RefusalCounts::close() noexcept {
   ended.reset();
 }
 
-// With mutex_ held.
 void RefusalCounts::arm() {
   if (!hasTimer_ || isClosed_ || isArmed_) {
     return;
@@ -93,7 +92,7 @@ void RefusalCounts::arm() {
 void RefusalCounts::wake() {
   Values due;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     isArmed_ = false;
     mayWriteAt_ = clock_->steadyNow() + kBetweenWrites;
     due = take();
@@ -104,7 +103,7 @@ void RefusalCounts::wake() {
 void RefusalCounts::add(const Values& values) {
   Values due;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     left_.unauthenticated += values.unauthenticated;
     left_.forbidden += values.forbidden;
     const SteadyTime now = clock_->steadyNow();
@@ -121,18 +120,17 @@ void RefusalCounts::add(const Values& values) {
 void RefusalCounts::flush() {
   Values due;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     due = take();
   }
   write(due);
 }
 
 RefusalCounts::Values RefusalCounts::unwritten() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return {left_.unauthenticated + underWay_.unauthenticated, left_.forbidden + underWay_.forbidden};
 }
 
-// With mutex_ held.
 RefusalCounts::Values RefusalCounts::take() {
   underWay_.unauthenticated += left_.unauthenticated;
   underWay_.forbidden += left_.forbidden;
@@ -140,7 +138,7 @@ RefusalCounts::Values RefusalCounts::take() {
 }
 
 void RefusalCounts::written(const Values& values, bool isStored) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   underWay_.unauthenticated -= values.unauthenticated;
   underWay_.forbidden -= values.forbidden;
   if (!isStored) {

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "ackbox/clock.hpp"
+#include "base/mutex.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {
@@ -40,25 +40,24 @@ public:
 private:
   class Timer;
 
-  [[nodiscard]] Values take();
-  void arm();
-  void wake();
-  void write(const Values& values);
-  void written(const Values& values, bool isStored);
+  [[nodiscard]] Values take() ACKBOX_REQUIRES(mutex_);
+  void arm() ACKBOX_REQUIRES(mutex_);
+  void wake() ACKBOX_EXCLUDES(mutex_);
+  void write(const Values& values) ACKBOX_EXCLUDES(mutex_);
+  void written(const Values& values, bool isStored) ACKBOX_EXCLUDES(mutex_);
 
   store::Writer& writer_;
   const std::shared_ptr<Clock> clock_;
   const bool hasTimer_;
 
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  Values left_;
-  Values underWay_;
-  SteadyTime mayWriteAt_;
+  mutable Mutex mutex_;
+  Values left_ ACKBOX_GUARDED_BY(mutex_);
+  Values underWay_ ACKBOX_GUARDED_BY(mutex_);
+  SteadyTime mayWriteAt_ ACKBOX_GUARDED_BY(mutex_);
   // Null until there is something to wait for.
-  std::unique_ptr<Timer> timer_;
-  bool isArmed_ = false;
-  bool isClosed_ = false;
+  std::unique_ptr<Timer> timer_ ACKBOX_GUARDED_BY(mutex_);
+  bool isArmed_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool isClosed_ ACKBOX_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ackbox::manager

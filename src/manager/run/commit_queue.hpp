@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::manager {
@@ -33,27 +33,26 @@ public:
     if (whenEmpty == WhenEmpty::leaveOut && added.front().rows.empty()) {
       return false;
     }
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     commits_.splice(commits_.end(), added);
     return !std::exchange(isWoken_, true);
   }
 
   [[nodiscard]] std::list<NewCommit> take() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     isWoken_ = false;
     return std::exchange(commits_, {});
   }
 
   void clear() noexcept {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     commits_.clear();
   }
 
 private:
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  std::list<NewCommit> commits_;
-  bool isWoken_ = false;
+  Mutex mutex_;
+  std::list<NewCommit> commits_ ACKBOX_GUARDED_BY(mutex_);
+  bool isWoken_ ACKBOX_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ackbox::manager

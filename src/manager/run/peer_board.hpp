@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <unordered_map>
 
 #include "ackbox/clock.hpp"
+#include "base/mutex.hpp"
 #include "delivery/types.hpp"
 
 namespace ackbox::manager {
@@ -22,23 +22,22 @@ public:
   };
 
   void write(delivery::PeerKey peer, const Gauges& gauges) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     gauges_.insert_or_assign(peer, gauges);
   }
   void clear() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     gauges_.clear();
   }
   [[nodiscard]] Gauges read(delivery::PeerKey peer) const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = gauges_.find(peer);
     return found == gauges_.end() ? Gauges{} : found->second;
   }
 
 private:
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  std::unordered_map<delivery::PeerKey, Gauges> gauges_;
+  mutable Mutex mutex_;
+  std::unordered_map<delivery::PeerKey, Gauges> gauges_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 }  // namespace ackbox::manager

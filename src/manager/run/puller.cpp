@@ -98,7 +98,7 @@ auto Puller::alone(Work work) {
   }
   try {
     auto result = [&] {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       return work();
     }();
     announce();
@@ -111,6 +111,7 @@ auto Puller::alone(Work work) {
 
 std::vector<Claim> Puller::claim(std::size_t limit) {
   return alone([&] {
+    mutex_.assertHeld();
     std::vector<Claim> taken;
     const std::size_t wanted = std::min(limit, kClaimsMax);
     if (wanted == 0) {
@@ -145,6 +146,7 @@ std::vector<Claim> Puller::claim(std::size_t limit) {
 
 std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
   return alone([&] {
+    mutex_.assertHeld();
     std::vector<Standing> standings;
     standings.reserve(results.size());
     std::unordered_set<Number> seen;
@@ -174,6 +176,7 @@ std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
 
 SettleStatus Puller::release(const ClaimToken& token, std::string_view peerError) {
   return alone([&] {
+    mutex_.assertHeld();
     const Standing standing = standingOf(token);
     if (standing == Standing::late) {
       return SettleStatus::late;
@@ -191,6 +194,7 @@ SettleStatus Puller::release(const ClaimToken& token, std::string_view peerError
 
 RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
   return alone([&] {
+    mutex_.assertHeld();
     RecoverReport report;
     if (!machine_) {
       // A run may be under way, and is the one that looks for rows.
@@ -228,6 +232,7 @@ RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
 
 void Puller::yieldToRun() {
   alone([this] {
+    mutex_.assertHeld();
     if (!machine_) {
       return true;
     }
@@ -243,6 +248,7 @@ void Puller::yieldToRun() {
 
 StopReport Puller::stop() {
   return alone([this] {
+    mutex_.assertHeld();
     StopReport report;
     if (!machine_) {
       return report;
@@ -270,7 +276,7 @@ StopReport Puller::stop() {
 }
 
 void Puller::settledOutside(delivery::SessionKey session, delivery::MessageKey key) {
-  const std::scoped_lock lock(settledMutex_);
+  const MutexLock lock(settledMutex_);
   if (listening_) {
     settled_.emplace_back(session, key);
   }
@@ -292,7 +298,7 @@ void Puller::open() {
   machine_->setClaiming(false);
   mustRestart_ = true;
   moreUnread_ = false;
-  const std::scoped_lock lock(settledMutex_);
+  const MutexLock lock(settledMutex_);
   listening_ = true;
 }
 
@@ -307,7 +313,7 @@ void Puller::close() noexcept {
   pending_ = {};
   firstNumber_ = lastNumber_ + 1;
   {
-    const std::scoped_lock lock(settledMutex_);
+    const MutexLock lock(settledMutex_);
     listening_ = false;
     settled_.clear();
   }
@@ -321,7 +327,7 @@ delivery::Now Puller::now() const {
 void Puller::forgetSettled() {
   std::vector<std::pair<delivery::SessionKey, delivery::MessageKey>> settled;
   {
-    const std::scoped_lock lock(settledMutex_);
+    const MutexLock lock(settledMutex_);
     settled.swap(settled_);
   }
   for (const auto& [session, key] : settled) {
@@ -404,11 +410,12 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   pending_.add(std::move(decided));
   forgetSettled();
   StepEvents announcement(step, [this](delivery::SessionKey session) {
+    mutex_.assertHeld();
     const auto sessionPeer = sessionPeers_.find(session);
     const auto peer = sessionPeer == sessionPeers_.end() ? peers_.end() : peers_.find(sessionPeer->second);
     return peer == peers_.end() ? std::string() : peer->second.name;
   });
-  const std::scoped_lock lock(announceMutex_);
+  const MutexLock lock(announceMutex_);
   announcements_.push_back(std::move(announcement));
   moreUnread_ = look == Look::yes ? job.newRows.more : moreUnread_;
   if (job.unreadFor) {
@@ -477,7 +484,7 @@ void Puller::keepStatuses(const StepJob& step) {
 // One thread at a time, in the order of the commits; a callback that claims or settles finds its own events emitted by
 // the call that it came from.
 void Puller::announce() {
-  std::unique_lock lock(announceMutex_);
+  const MutexLock lock(announceMutex_);
   if (announcing_) {
     return;
   }
@@ -485,9 +492,8 @@ void Puller::announce() {
   while (!announcements_.empty()) {
     StepEvents next = std::move(announcements_.front());
     announcements_.pop_front();
-    lock.unlock();
+    const MutexUnlock unlocked(announceMutex_);
     next.emit(core_.events());
-    lock.lock();
   }
   announcing_ = false;
 }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 
 #include "ackbox/claim.hpp"
 #include "ackbox/run_report.hpp"
+#include "base/mutex.hpp"
 #include "delivery/pending_step.hpp"
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/step_events.hpp"
@@ -61,60 +61,59 @@ private:
   enum class Standing : std::uint8_t { outstanding, decided, late };
   enum class Look : bool { no, yes };
   using Number = std::uint64_t;
+  /// One that was decided, and what became of it: empty while it may not be committed yet.
+  using Decided = std::pair<delivery::MessageKey, std::optional<SettleStatus>>;
 
   /// Runs `work` alone, then tells subscribers of what it committed.
   template <typename Work>
-  auto alone(Work work);
-  void open();
-  void close() noexcept;
+  auto alone(Work work) ACKBOX_EXCLUDES(mutex_);
+  void open() ACKBOX_REQUIRES(mutex_);
+  void close() noexcept ACKBOX_REQUIRES(mutex_);
   [[nodiscard]] delivery::Now now() const;
-  void forgetSettled();
-  [[nodiscard]] Standing standingOf(const ClaimToken& token) const;
+  void forgetSettled() ACKBOX_REQUIRES(mutex_);
+  [[nodiscard]] Standing standingOf(const ClaimToken& token) const ACKBOX_REQUIRES(mutex_);
   /// The caller's answer to one claim; `pending_` grows by what follows from it.
-  void decide(Number number, const SendReport& report);
+  void decide(Number number, const SendReport& report) ACKBOX_REQUIRES(mutex_);
   /// What became of a claim that was decided, after its commit.
-  SettleStatus statusOf(Number number);
+  SettleStatus statusOf(Number number) ACKBOX_REQUIRES(mutex_);
   /// Commits what is pending, looks for new rows and dead owners if asked, and returns whether a further claim may find
   /// something new. Appends to `taken` what its claims brought. After a throw everything is as before, and what was
   /// decided waits in `pending_`.
-  bool commit(Look look, std::vector<Claim>& taken);
-  void commitDecided();
-  void addTaken(StepJob& step, std::vector<Claim>& taken);
-  void addPeers(std::span<const store::PeerRow> peers);
-  void keepStatuses(const StepJob& step);
-  void announce();
+  bool commit(Look look, std::vector<Claim>& taken) ACKBOX_REQUIRES(mutex_);
+  void commitDecided() ACKBOX_REQUIRES(mutex_);
+  void addTaken(StepJob& step, std::vector<Claim>& taken) ACKBOX_REQUIRES(mutex_);
+  void addPeers(std::span<const store::PeerRow> peers) ACKBOX_REQUIRES(mutex_);
+  void keepStatuses(const StepJob& step) ACKBOX_REQUIRES(mutex_);
+  void announce() ACKBOX_EXCLUDES(mutex_, announceMutex_);
 
   Core& core_;
 
-  std::mutex mutex_;
-  // Guarded by mutex_. Both null: closed.
-  std::unique_ptr<PolicyLookup> policies_;
-  std::unique_ptr<delivery::Machine> machine_;
-  std::unordered_map<delivery::PeerKey, store::PeerRow> peers_;
-  std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_;
-  std::unordered_map<Number, Outstanding> outstanding_;
-  // Decided, and perhaps not committed yet: then the value is empty.
-  std::unordered_map<Number, std::pair<delivery::MessageKey, std::optional<SettleStatus>>> decided_;
+  Mutex mutex_;
+  // Both null: closed.
+  std::unique_ptr<PolicyLookup> policies_ ACKBOX_GUARDED_BY(mutex_);
+  std::unique_ptr<delivery::Machine> machine_ ACKBOX_GUARDED_BY(mutex_);
+  std::unordered_map<delivery::PeerKey, store::PeerRow> peers_ ACKBOX_GUARDED_BY(mutex_);
+  std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_ ACKBOX_GUARDED_BY(mutex_);
+  std::unordered_map<Number, Outstanding> outstanding_ ACKBOX_GUARDED_BY(mutex_);
+  std::unordered_map<Number, Decided> decided_ ACKBOX_GUARDED_BY(mutex_);
   // Taken back while their callers had them.
-  std::unordered_set<Number> recovered_;
-  delivery::PendingStep pending_;
-  Number lastNumber_ = 0;
+  std::unordered_set<Number> recovered_ ACKBOX_GUARDED_BY(mutex_);
+  delivery::PendingStep pending_ ACKBOX_GUARDED_BY(mutex_);
+  Number lastNumber_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // Of this opening; claims before it are late.
-  Number firstNumber_ = 1;
-  std::int64_t owner_ = 0;
-  std::uint64_t buried_ = 0;
-  bool mustRestart_ = true;
-  bool moreUnread_ = false;
+  Number firstNumber_ ACKBOX_GUARDED_BY(mutex_) = 1;
+  std::int64_t owner_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  std::uint64_t buried_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  bool mustRestart_ ACKBOX_GUARDED_BY(mutex_) = true;
+  bool moreUnread_ ACKBOX_GUARDED_BY(mutex_) = false;
 
-  std::mutex settledMutex_;
-  // Guarded by settledMutex_.
-  bool listening_ = false;
-  std::vector<std::pair<delivery::SessionKey, delivery::MessageKey>> settled_;
+  Mutex settledMutex_;
+  bool listening_ ACKBOX_GUARDED_BY(settledMutex_) = false;
+  std::vector<std::pair<delivery::SessionKey, delivery::MessageKey>> settled_ ACKBOX_GUARDED_BY(settledMutex_);
 
-  std::mutex announceMutex_;
-  // Guarded by announceMutex_.
-  std::deque<StepEvents> announcements_;
-  bool announcing_ = false;
+  Mutex announceMutex_;
+  std::deque<StepEvents> announcements_ ACKBOX_GUARDED_BY(announceMutex_);
+  bool announcing_ ACKBOX_GUARDED_BY(announceMutex_) = false;
 };
 
 }  // namespace ackbox::manager

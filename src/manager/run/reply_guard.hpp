@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <shared_mutex>
 #include <utility>
 
 #include "ackbox/sender.hpp"
+#include "base/mutex.hpp"
 #include "delivery/types.hpp"
 #include "manager/run/run_handoff.hpp"
 
@@ -18,8 +18,7 @@ namespace ackbox::manager {
 template <typename Engine>
 class ReplyGuard {
 public:
-  ReplyGuard(std::shared_ptr<std::shared_mutex> gate, std::shared_ptr<RunLink<Engine>> link,
-             delivery::RequestId request)
+  ReplyGuard(std::shared_ptr<SharedMutex> gate, std::shared_ptr<RunLink<Engine>> link, delivery::RequestId request)
       : handoff_(std::move(gate), std::move(link)), request_(request) {}
   ReplyGuard(const ReplyGuard&) = delete;
   ReplyGuard& operator=(const ReplyGuard&) = delete;

@@ -3,14 +3,14 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <utility>
+
+#include "base/mutex.hpp"
 
 namespace ackbox::manager {
 
-/// Where a late answer looks for its run, which may have ended. Changed with the end lock held alone, read with it
-/// shared.
+/// Where a late answer looks for its run, which may have ended. Set before there is an answer; ended with the end lock
+/// held alone, read with it shared.
 template <typename Engine>
 struct RunLink {
   std::weak_ptr<Engine> engine;
@@ -26,18 +26,18 @@ template <typename Engine>
 class RunHandoff {
 public:
   /// For what the run waits for. Keeps the engine.
-  RunHandoff(std::shared_ptr<std::shared_mutex> endLock, std::shared_ptr<Engine> engine)
+  RunHandoff(std::shared_ptr<SharedMutex> endLock, std::shared_ptr<Engine> engine)
       : endLock_(std::move(endLock)), engine_(std::move(engine)) {}
 
   /// For what may come when the run has ended without it: then nothing is entered. Keeps nothing.
-  RunHandoff(std::shared_ptr<std::shared_mutex> endLock, std::shared_ptr<RunLink<Engine>> link)
+  RunHandoff(std::shared_ptr<SharedMutex> endLock, std::shared_ptr<RunLink<Engine>> link)
       : endLock_(std::move(endLock)), link_(std::move(link)) {}
 
   /// Posts `work(Engine&)` to the strand; the first call does, later ones do nothing. `prepare(Engine&)` runs before,
   /// in the calling thread, and its result is passed to `work`.
   template <typename Prepare, typename Work>
   void enter(Prepare&& prepare, Work work) {
-    const std::shared_lock lock(*endLock_);
+    const SharedLock lock(*endLock_);
     if (hasEntered_.exchange(true)) {
       return;
     }
@@ -52,7 +52,7 @@ public:
   }
 
 private:
-  const std::shared_ptr<std::shared_mutex> endLock_;
+  const std::shared_ptr<SharedMutex> endLock_;
   // Null where `engine_` is not.
   const std::shared_ptr<RunLink<Engine>> link_;
   std::atomic<bool> hasEntered_{false};

@@ -2,12 +2,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "ackbox/events.hpp"
 #include "ackbox/health.hpp"
+#include "base/mutex.hpp"
 
 namespace ackbox::manager {
 
@@ -21,7 +21,7 @@ public:
 
   [[nodiscard]] Subscription add(Callback callback) {
     auto slot = std::make_shared<Slot>(std::move(callback));
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(slots_, [](const std::weak_ptr<Slot>& known) { return known.expired(); });
     slots_.push_back(slot);
     return Subscription(std::make_shared<Handle>(std::move(slot)));
@@ -31,7 +31,7 @@ public:
   void emit(const Event& event) {
     std::vector<std::weak_ptr<Slot>> slots;
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (slots_.empty()) {
         return;
       }
@@ -52,7 +52,7 @@ private:
     explicit Slot(Callback callback) : callback_(std::move(callback)) {}
 
     void call(const Event& event) {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!live_) {
         return;
       }
@@ -67,24 +67,23 @@ private:
     }
 
     void end() {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       live_ = false;
       dropIfDone();
     }
 
   private:
     // A callback must not be destroyed while it runs.
-    void dropIfDone() {
+    void dropIfDone() ACKBOX_REQUIRES(mutex_) {
       if (!live_ && depth_ == 0) {
         callback_ = nullptr;
       }
     }
 
-    std::recursive_mutex mutex_;
-    // Guarded by mutex_.
-    Callback callback_;
-    bool live_ = true;
-    int depth_ = 0;
+    RecursiveMutex mutex_;
+    Callback callback_ ACKBOX_GUARDED_BY(mutex_);
+    bool live_ ACKBOX_GUARDED_BY(mutex_) = true;
+    int depth_ ACKBOX_GUARDED_BY(mutex_) = 0;
   };
 
   struct Handle {
@@ -95,9 +94,8 @@ private:
     std::shared_ptr<Slot> slot;
   };
 
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  std::vector<std::weak_ptr<Slot>> slots_;
+  Mutex mutex_;
+  std::vector<std::weak_ptr<Slot>> slots_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 /// The kinds of event of an outbox.

@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "sqlite/wal/batched_log.hpp"
 #include "sqlite/wal/log_format.hpp"
 #include "sqlite/wal/scratch_disk.hpp"
@@ -276,9 +276,9 @@ std::string checkLog(const std::function<void(sqlite3*)>& change) {
 }
 
 std::string knownLogDifference() {
-  static std::mutex mutex;
-  static std::optional<std::string> known;
-  const std::scoped_lock lock(mutex);
+  static Mutex mutex;
+  static std::optional<std::string> known ACKBOX_GUARDED_BY(mutex);
+  const MutexLock lock(mutex);
   if (known) {
     return *known;
   }

@@ -157,7 +157,9 @@ def is_body(words):
 
 def class_name(words):
     place = max(words.index(word) for word in ("class", "struct", "union") if word in words)
-    names = [word for word in words[place + 1:] if word.isidentifier() and word != "final"]
+    # Before the name there may be an attribute's macro.
+    names = [word for word in words[place + 1:]
+             if word.isidentifier() and word != "final" and not word.startswith("ACKBOX_")]
     return names[0] if names else ""
 
 

@@ -40,7 +40,7 @@ KEYWORDS = set(
 # What is not run, or is the assertion of the code itself, or costs nothing but time when it is missing.
 NOT_RUN = {"static_assert", "sizeof", "alignof", "decltype", "noexcept", "requires", "typeid"}
 ASSERTIONS = {"check", "checkFailed", "assert"}
-NO_EFFECT = {"reserve", "shrink_to_fit", "static_cast", "unreachable", "ignore"}
+NO_EFFECT = {"reserve", "shrink_to_fit", "static_cast", "unreachable", "ignore", "assertHeld"}
 UNDO = re.compile("restore|forget|undo|roll_?back|revert|release|erase|remove|reset|clear|abandon|cancel|close|recall|"
                   "discard|drop|giveBack|putBack|takeBack|unlock|detach|leave|purge", re.IGNORECASE)
 WAKE = re.compile("(wake|notify|post|ring|poke|touch|dispatch|resume|arm|setAlarm|set$|signal|nudge|schedule|start|"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutex.hpp"
 #include "sqlite/snapshot.hpp"
 #include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
@@ -106,6 +106,7 @@ struct SqliteReader::Body {
       : options(withClock(givenOptions)),
         database(file, options, reading),
         fileName(sqlite3_db_filename(database.getHandle(), "main")),
+        isImmutable(database.isImmutable()),
         counters(database.getHandle(), options.tablePrefix),
         oldest(database.getHandle(),
                "SELECT id,created_at_ms FROM #outbox WHERE id>=?1 AND state IN (0,1,2) ORDER BY id LIMIT 1",
@@ -168,39 +169,40 @@ struct SqliteReader::Body {
         explainer(database.getHandle(), options),
         status(database.getHandle(), options.tablePrefix) {}
 
-  std::uint64_t sending();
-  std::unordered_map<delivery::PeerKey, std::uint64_t> sendingToPeers();
-  std::optional<WallTime> readOldest();
-  void readSizes(Stats& stats);
-  std::optional<MessageInfo> readMessage(std::string_view messageId);
+  std::uint64_t sending() ACKBOX_REQUIRES(mutex);
+  std::unordered_map<delivery::PeerKey, std::uint64_t> sendingToPeers() ACKBOX_REQUIRES(mutex);
+  std::optional<WallTime> readOldest() ACKBOX_REQUIRES(mutex);
+  void readSizes(Stats& stats) ACKBOX_REQUIRES(mutex);
+  std::optional<MessageInfo> readMessage(std::string_view messageId) ACKBOX_REQUIRES(mutex);
 
   // Constant after construction.
   const OutboxOptions options;
 
-  std::mutex mutex;
-  // Guarded by mutex.
-  ReadConnection database;
+  Mutex mutex;
+  ReadConnection database ACKBOX_GUARDED_BY(mutex);
+  // Constant after construction, as the options.
   const char* const fileName;
-  Counters counters;
-  Statement oldest;
-  Statement find;
-  Statement frame;
-  MessagePages messagePages;
-  Statement pages;
-  Statement peers;
-  Statement session;
-  Statement sessions;
-  Statement claims;
-  Statement claimsOfPeers;
-  Statement senders;
-  Statement origins;
-  Statement owners;
-  Explainer explainer;
-  StatusReader status;
+  const bool isImmutable;
+  Counters counters ACKBOX_GUARDED_BY(mutex);
+  Statement oldest ACKBOX_GUARDED_BY(mutex);
+  Statement find ACKBOX_GUARDED_BY(mutex);
+  Statement frame ACKBOX_GUARDED_BY(mutex);
+  MessagePages messagePages ACKBOX_GUARDED_BY(mutex);
+  Statement pages ACKBOX_GUARDED_BY(mutex);
+  Statement peers ACKBOX_GUARDED_BY(mutex);
+  Statement session ACKBOX_GUARDED_BY(mutex);
+  Statement sessions ACKBOX_GUARDED_BY(mutex);
+  Statement claims ACKBOX_GUARDED_BY(mutex);
+  Statement claimsOfPeers ACKBOX_GUARDED_BY(mutex);
+  Statement senders ACKBOX_GUARDED_BY(mutex);
+  Statement origins ACKBOX_GUARDED_BY(mutex);
+  Statement owners ACKBOX_GUARDED_BY(mutex);
+  Explainer explainer ACKBOX_GUARDED_BY(mutex);
+  StatusReader status ACKBOX_GUARDED_BY(mutex);
   // No row below it is live: a redriven message gets a new key.
-  std::int64_t oldestKey = 0;
+  std::int64_t oldestKey ACKBOX_GUARDED_BY(mutex) = 0;
   // The stored floor that it was found above. A lower one later says that old rows are live again.
-  std::int64_t floorSeen = 0;
+  std::int64_t floorSeen ACKBOX_GUARDED_BY(mutex) = 0;
 };
 
 SqliteReader::SqliteReader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading)
@@ -242,11 +244,11 @@ std::optional<MessageInfo> SqliteReader::Body::readMessage(std::string_view mess
 }
 
 bool SqliteReader::isImmutable() const noexcept {
-  return body_->database.isImmutable();
+  return body_->isImmutable;
 }
 
 Stats SqliteReader::stats() const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   body_->counters.forget();
   Stats stats = toStats(body_->counters.values(), body_->sending());
@@ -275,7 +277,7 @@ void SqliteReader::Body::readSizes(Stats& stats) {
 }
 
 std::vector<PeerStats> SqliteReader::peerStats() const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   body_->counters.forget();
   const CounterValues totals = body_->counters.values();
@@ -288,14 +290,14 @@ std::vector<PeerStats> SqliteReader::peerStats() const {
 }
 
 std::optional<SessionStats> SqliteReader::sessionStats(std::string_view peer, std::string_view session) const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   Query query(body_->session, peer, session);
   return query.next() ? std::optional(sessionStatsOf(query)) : std::nullopt;
 }
 
 SessionPage SqliteReader::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
   requirePageLimit(limit);
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   SessionPage page;
   std::size_t looked = 0;
   for (Query query(body_->sessions, filter.peer, filter.occupied, after, kPageLooks); query.next();) {
@@ -312,12 +314,12 @@ SessionPage SqliteReader::sessions(const SessionFilter& filter, std::size_t limi
 }
 
 std::optional<MessageInfo> SqliteReader::find(std::string_view messageId) const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   return body_->readMessage(messageId);
 }
 
 std::optional<Frame> SqliteReader::frame(std::string_view messageId) const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   Query query(body_->frame, messageId);
   if (!query.next()) {
     return std::nullopt;
@@ -338,7 +340,7 @@ std::optional<Frame> SqliteReader::frame(std::string_view messageId) const {
 }
 
 std::vector<std::int64_t> SqliteReader::processIds() const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   const std::filesystem::path sidecar = ownersFile(body_->database.getHandle(), body_->options.tablePrefix);
   std::vector<std::int64_t> live;
   Query query(body_->owners);
@@ -351,28 +353,28 @@ std::vector<std::int64_t> SqliteReader::processIds() const {
 }
 
 DeadLetterPage SqliteReader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   return body_->messagePages.deadLetters(filter, limit, after);
 }
 
 StoredPage SqliteReader::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
                                            std::int64_t after) const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   return body_->messagePages.storedDeadLetters(filter, limit, after);
 }
 
 MessagePage SqliteReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   return body_->messagePages.messages(filter, limit, after);
 }
 
 StoredPage SqliteReader::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   return body_->messagePages.storedMessages(filter, limit, after);
 }
 
 std::vector<KeyedStatus> SqliteReader::peers() const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   return body_->status.peers();
 }
 
@@ -380,14 +382,14 @@ std::vector<BlockedSession> SqliteReader::blockedSessions(std::size_t limit) con
   if (limit < 1 || limit > kPageLooks) {
     throw Error(Errc::invalidOption, "limit must be from 1 to 10000");
   }
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   return body_->status.blocked(limit);
 }
 
 std::vector<InboundSenderStats> SqliteReader::inboundSenders(std::size_t limit) const {
   requirePageLimit(limit);
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   std::vector<InboundSenderStats> senders;
   for (Query query(body_->senders, limit); query.next();) {
     senders.push_back({query.text(0), query.as<std::uint64_t>(1), query.as<std::uint64_t>(2),
@@ -399,7 +401,7 @@ std::vector<InboundSenderStats> SqliteReader::inboundSenders(std::size_t limit) 
 
 std::vector<InboundOriginStats> SqliteReader::inboundOrigins(std::string_view source, std::size_t limit) const {
   requirePageLimit(limit);
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   std::vector<InboundOriginStats> origins;
   for (Query query(body_->origins, source, limit); query.next();) {
     InboundOriginStats& origin = origins.emplace_back();
@@ -414,7 +416,7 @@ std::vector<InboundOriginStats> SqliteReader::inboundOrigins(std::string_view so
 }
 
 std::optional<Explanation> SqliteReader::explain(std::string_view messageId) const {
-  const std::scoped_lock lock(body_->mutex);
+  const MutexLock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());
   std::optional<MessageInfo> message = body_->readMessage(messageId);
   if (!message) {
