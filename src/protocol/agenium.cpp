@@ -104,6 +104,7 @@ DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
 
 DecodedRequest decodeAgenium(const InboundRequest& request, const InboundOptions& limits) {
   DecodedRequest decoded;
+  decoded.isAgenium = true;
   // Their agents name no media type.
   if (!request.contentType.empty() && !isJsonMediaType(request.contentType)) {
     decoded.isRefusedByHeaders = true;

@@ -56,13 +56,15 @@ struct DecodedFrame {
 struct DecodedRequest {
   std::vector<DecodedFrame> frames;
   bool batch = false;
+  /// It has one frame, in AGENIUM's form, and is answered in that form.
+  bool isAgenium = false;
   std::optional<InboundResponse> problem;
   /// Set when what is refused is refused for its headers, which no signature covers. The refusal must then not be
   /// signed: whoever sends a captured request again under other headers would get a word of ours against the true one.
   bool isRefusedByHeaders = false;
 };
 
-/// Checks media type, size, depth, syntax and count, in this order; however many frames the input has, no more are
+/// Reads a request of CloudEvents. Checks media type, size, depth, syntax and count, in this order; however many frames the input has, no more are
 /// built than are allowed. A bad frame in valid JSON is refused alone.
 [[nodiscard]] DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions& limits);
 

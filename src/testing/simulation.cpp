@@ -113,7 +113,7 @@ private:
             answer(std::move(response));
           }
         },
-        isLone ? protocol::HandlerThread::caller : protocol::HandlerThread::store);
+        isLone ? protocol::HandlerThread::caller : protocol::HandlerThread::store, protocol::RequestForm::cloudEvents);
   }
 
   Network& network_;

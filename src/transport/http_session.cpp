@@ -318,11 +318,11 @@ private:
     keepAlive_ = parser_->keep_alive();
     isHead_ = parser_->method() == http::verb::head;
     const std::string_view target = parser_->target();
-    isCompatible_ = !options_->compatibilityPath.empty() && target == options_->compatibilityPath;
+    const bool isCompatible = !options_->compatibilityPath.empty() && target == options_->compatibilityPath;
     if (certificateEnd_ && options_->clock->wallNow() >= *certificateEnd_) {
       // It verifies nobody any more, and the handshake of a new connection says so.
       close();
-    } else if (!isCompatible_ && target != options_->path) {
+    } else if (!isCompatible && target != options_->path) {
       refuse(notFound());
     } else if (parser_->method() != http::verb::post) {
       refuse(methodNotAllowed());
@@ -379,7 +379,7 @@ private:
     request_.onLoopback = options_->onLoopback;
     request_.host = parsed["host"];
     request_.certificateAgents = certificateAgents_;
-    request_.form = isCompatible_ ? InboundForm::agenium : InboundForm::cloudEvents;
+    request_.target = parsed.target();
     takeEventHeaders();
   }
 
@@ -614,7 +614,6 @@ private:
   // Of the request under way.
   bool keepAlive_ = false;
   bool isHead_ = false;
-  bool isCompatible_ = false;
   std::size_t worthReading_ = 0;
   // Tells a late answer from one to the request under way.
   std::uint64_t requestNumber_ = 0;

@@ -12,6 +12,7 @@
 #include "manager/inbound/inbound_job.hpp"
 #include "manager/inbound/inbound_runner.hpp"
 #include "manager/inbound/peer_registry.hpp"
+#include "protocol/agenium.hpp"
 #include "protocol/inbound_port.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
@@ -92,7 +93,7 @@ public:
   }
 
   void handle(InboundRequest request, std::function<void(InboundResponse)> respond,
-              protocol::HandlerThread thread) override {
+              protocol::HandlerThread thread, protocol::RequestForm form) override {
     // Before its signature is computed over it.
     if (request.body.size() > options_.bodyBytesMax) {
       respond(protocol::bodyTooLarge(options_.bodyBytesMax));
@@ -116,7 +117,9 @@ public:
       }
     }
     respond = vouching(std::move(respond));
-    protocol::DecodedRequest decoded = protocol::decodeRequest(request, options_);
+    protocol::DecodedRequest decoded = form == protocol::RequestForm::agenium
+                                           ? protocol::decodeAgenium(request, options_)
+                                           : protocol::decodeRequest(request, options_);
     if (sender->keys && sender->keys->canSign() && !decoded.isRefusedByHeaders) {
       respond = signing(std::move(respond), std::move(sender->keys), request.webhookId);
     }
@@ -277,7 +280,8 @@ InboundHandler& InboundHandler::operator=(InboundHandler&&) noexcept = default;
 InboundHandler::~InboundHandler() = default;
 
 void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond) {
-  body_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store);
+  body_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store,
+                protocol::RequestForm::cloudEvents);
 }
 
 protocol::InboundPort& protocol::InboundPort::of(InboundHandler& handler) {

@@ -331,7 +331,7 @@ InboundResponse InboundJob::answer(const std::error_code& error) {
   if (error) {
     return protocol::unavailable(error == Errc::diskFull, "nothing was stored; try again");
   }
-  if (request_.form == InboundForm::agenium) {
+  if (decoded_.isAgenium) {
     return protocol::encodeAgeniumAnswer(results_.front());
   }
   nameStores();

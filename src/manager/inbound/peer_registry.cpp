@@ -156,7 +156,7 @@ bool PeerRegistry::mayProve(const InboundRequest& head) const {
 }
 
 void PeerRegistry::attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded) {
-  if (request.form != InboundForm::agenium) {
+  if (!decoded.isAgenium) {
     return;
   }
   const std::string& claimed = request.claimedAgent;
