@@ -180,6 +180,10 @@ struct Settlement {
   bool isAfterReset = false;
 };
 
+/// The longest wait that is not firm, whether a stored instant or a peer asks for it. A stored instant further ahead was
+/// written by a clock that was set back since.
+inline constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
+
 /// The end of a session's claim.
 struct SessionRelease {
   SessionKey session = 0;
@@ -189,7 +193,7 @@ struct SessionRelease {
   WallTime dueAt{};
   /// The new predecessor on the wire, when it changed.
   std::optional<std::uint64_t> previousSequence;
-  /// `dueAt` was chosen, and stands however far ahead it is. Otherwise one too far ahead was written by a wrong clock.
+  /// `dueAt` was chosen, and stands however far ahead it is: see `kWaitMax`.
   bool isFirm = false;
   /// The first message that waits in the session; 0: none that is known.
   MessageKey head = 0;

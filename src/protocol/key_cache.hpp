@@ -13,6 +13,9 @@
 
 namespace ackbox::protocol {
 
+/// The most that `secretsGrace` may be.
+inline constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours(24);
+
 /// The keys that a source gives, asked for again when a second has passed, so that a rotation needs no restart and a
 /// key that was taken away is none a second later. A source that gives none takes all of them away. What cannot be
 /// loaded or read leaves them as they were, but not for longer than the grace: counted from when they were last read,

@@ -1,12 +1,7 @@
 #include "transport/connection_budget.hpp"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cerrno>
 
 namespace ackbox::transport {
 namespace {
@@ -24,10 +19,6 @@ constexpr std::size_t kUnusedMax = 1'024;
 
 // Between looks for descriptors that have become free elsewhere in the process.
 constexpr std::chrono::milliseconds kShortagePause{250};
-
-// For the store's files, and for what else the process has open.
-constexpr std::size_t kDescriptorsKept = 256;
-constexpr std::size_t kKeptPart = 4;
 
 }  // namespace
 
@@ -283,25 +274,6 @@ void ConnectionBudget::setAlarm() {
       self->settle();
     }
   });
-}
-
-std::size_t connectionsWithinLimit(std::size_t connections) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return connections;
-  }
-  const auto descriptors = static_cast<std::size_t>(limit.rlim_cur);
-  const std::size_t kept = std::min(kDescriptorsKept, descriptors / kKeptPart);
-  return std::clamp<std::size_t>(descriptors - kept, 1, connections);
-}
-
-bool isOutOfDescriptors() noexcept {
-  const int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
-    return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-  }
-  ::close(descriptor);
-  return false;
 }
 
 }  // namespace ackbox::transport

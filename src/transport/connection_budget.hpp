@@ -140,10 +140,4 @@ private:
   bool isUnproven_ = false;
 };
 
-/// `connections`, or as many as the process's limit of descriptors leaves.
-[[nodiscard]] std::size_t connectionsWithinLimit(std::size_t connections);
-
-/// Whether the process can open nothing any more.
-[[nodiscard]] bool isOutOfDescriptors() noexcept;
-
 }  // namespace ackbox::transport

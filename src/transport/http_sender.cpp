@@ -19,7 +19,7 @@
 #include "protocol/signature.hpp"
 #include "protocol/text_rules.hpp"
 #include "protocol/wire.hpp"
-#include "transport/connection_budget.hpp"
+#include "transport/descriptors.hpp"
 #include "transport/http_client.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
@@ -27,8 +27,6 @@
 
 namespace ackbox {
 namespace {
-
-constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours(24);
 
 constexpr std::string_view kUserAgent = "ackbox/" ACKBOX_VERSION;
 
@@ -52,7 +50,7 @@ std::shared_ptr<const HttpSenderOptions> complete(HttpSenderOptions options) {
   if (options.headerBytesMax < transport::kHeaderBytesLeast || options.headerBytesMax > transport::kHeaderBytesMost) {
     throw Error(Errc::invalidOption, "headerBytesMax must be from 1 KiB to 16 KiB");
   }
-  if (options.secretsGrace.count() < 0 || options.secretsGrace > kSecretsGraceMax) {
+  if (options.secretsGrace.count() < 0 || options.secretsGrace > protocol::kSecretsGraceMax) {
     throw Error(Errc::invalidOption, "secretsGrace must be from 0 to 1 day");
   }
   if (!options.clock) {

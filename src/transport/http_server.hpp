@@ -21,12 +21,6 @@ class TlsContext;
 struct HttpSessionOptions;
 struct HttpSessionWatcher;
 
-/// How many descriptors this process may have open at once, now.
-[[nodiscard]] std::size_t descriptorLimit();
-
-/// Of so many, how many connections a server may have: a quarter, and at most 256, is left to all others.
-[[nodiscard]] std::size_t connectionsWithin(std::size_t descriptors);
-
 /// How many threads run an executor at once. With one, nothing on it needs a strand.
 enum class Threads : std::uint8_t { one, any };
 

@@ -14,19 +14,18 @@
 #include "manager/inbound/peer_registry.hpp"
 #include "protocol/agenium.hpp"
 #include "protocol/inbound_port.hpp"
+#include "protocol/key_cache.hpp"
+#include "protocol/limits.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox {
 namespace {
 
-// More than all attributes of a frame can need.
-constexpr std::size_t kEnvelopeBytes = 4096;
 // Of a body that cannot be accepted: it is read, rather than cut off, so that the answer finds its way.
 constexpr std::size_t kUnprovenBodyBytes = 4096;
 // A request that was signed by a clock ahead is taken before its time and after it; both are cut to whole seconds.
 constexpr std::chrono::milliseconds kRetentionMin = 2 * protocol::kSignatureTolerance + std::chrono::seconds(1);
-constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours(24);
 
 void require(bool holds, const char* field) {
   if (!holds) {
@@ -37,12 +36,12 @@ void require(bool holds, const char* field) {
 void validateInbound(const InboundOptions& options) {
   require(options.batchFramesMax >= 1 && options.batchFramesMax <= 256, "batchFramesMax: 1 to 256");
   require(options.frameBytesMax >= 1, "frameBytesMax: at least 1");
-  require(options.bodyBytesMax >= options.frameBytesMax + kEnvelopeBytes,
+  require(options.bodyBytesMax >= options.frameBytesMax + protocol::kEnvelopeBytesMax,
           "bodyBytesMax: at least frameBytesMax and 4 KiB for what surrounds the data");
   require(options.depthMax >= 2 && options.depthMax <= 1000, "depthMax: 2 to 1000");
   require(options.processedRetention >= kRetentionMin,
           "processedRetention: at least 601 s, as a signed request is taken for twice 300 s by the clocks' tolerance");
-  require(options.secretsGrace.count() >= 0 && options.secretsGrace <= kSecretsGraceMax, "secretsGrace: 0 to 1 day");
+  require(options.secretsGrace.count() >= 0 && options.secretsGrace <= protocol::kSecretsGraceMax, "secretsGrace: 0 to 1 day");
   require(options.processedRetentionMax >= options.processedRetention,
           "processedRetentionMax: at least processedRetention");
   const DeferredOptions& deferred = options.deferred;

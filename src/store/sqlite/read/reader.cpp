@@ -59,15 +59,7 @@ PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters&
     stats.lastResetAt = query.instant(8);
   }
   stats.resent = query.as<std::uint64_t>(9);
-  stats.pending = at(Counter::pending) - std::min(sending, at(Counter::pending));
-  stats.sending = sending;
-  stats.sent = at(Counter::sent);
-  stats.failed = at(Counter::failed);
-  stats.pendingBytes = at(Counter::pendingBytes);
-  stats.enqueued = at(Counter::enqueued);
-  stats.acked = at(Counter::acked);
-  stats.failedTotal = at(Counter::failedTotal);
-  stats.totalRetries = at(Counter::totalRetries);
+  readPeerCounters(stats, at, sending);
   return stats;
 }
 
