@@ -70,7 +70,7 @@ enum class Outcome : std::uint8_t {
 
 [[nodiscard]] std::string_view toString(Outcome outcome) noexcept;
 
-/// The peer's word on one frame.
+/// What the peer answered to one frame.
 struct FrameResult {
   Outcome outcome = Outcome::nack;
   bool duplicate = false;
@@ -116,8 +116,8 @@ enum class RequestOutcome : std::uint8_t {
 
 [[nodiscard]] std::string_view toString(RequestOutcome outcome) noexcept;
 
-/// How far the peer says that it has come in one session of the request.
-struct SessionWord {
+/// How far the peer has come in one session of the request, as it reports.
+struct SessionReport {
   /// The session's first frame: its place in the request.
   std::size_t firstFrame = 0;
   /// The highest number that it has accepted.
@@ -145,8 +145,8 @@ struct SendReport {
   /// that up, and nothing else.
   std::string store = {};
   std::uint64_t storeEpoch = 0;
-  /// For `answered`: one for each session that the peer told of, in any order.
-  std::vector<SessionWord> sessions = {};
+  /// For `answered`: one for each session that the peer reported on, in any order.
+  std::vector<SessionReport> sessions = {};
 };
 
 /// Called exactly once, on any thread.

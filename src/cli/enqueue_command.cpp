@@ -34,7 +34,7 @@ bool readLine(std::istream& in, std::string& line) {
   return true;
 }
 
-/// Gathers frames, stores them batch by batch, and tells what became of each line.
+/// Gathers frames, stores them batch by batch, and reports what became of each line.
 class Feeder {
 public:
   Feeder(Console& console, const Arguments& arguments)
@@ -69,7 +69,7 @@ public:
   void store() {
     const std::vector<EnqueueReceipt> receipts = manager_.enqueueBatch(frames_);
     for (std::size_t index = 0; index < receipts.size(); ++index) {
-      tell(lines_[index], receipts[index]);
+      report(lines_[index], receipts[index]);
     }
     frames_.clear();
     lines_.clear();
@@ -89,7 +89,7 @@ public:
   }
 
 private:
-  void tell(std::uint64_t line, const EnqueueReceipt& receipt) {
+  void report(std::uint64_t line, const EnqueueReceipt& receipt) {
     if (!receipt.accepted()) {
       refuse(line, std::string(toString(receipt.status)), receipt.detail);
       return;

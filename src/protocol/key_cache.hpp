@@ -24,13 +24,13 @@ inline constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours
 /// Thread-safety: `current` may be called from any thread.
 class KeyCache {
 public:
-  /// Told that keys are lost, or will be: once when a source cannot be read any more, once when its keys have ended,
+  /// Called when keys are lost, or will be: once when a source cannot be read any more, once when its keys have ended,
   /// and when one that can be read has lost all keys that verify, or all that sign. What it throws is dropped.
-  using Told = std::function<void(std::string_view what)>;
+  using OnProblem = std::function<void(std::string_view what)>;
 
   /// Loads at once.
   /// Throws `Error` with `invalidOption` as `SecretSource::load` and `KeyRing` do, and what a callback throws.
-  KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace, Told told = {});
+  KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace, OnProblem onProblem = {});
 
   [[nodiscard]] std::shared_ptr<const KeyRing> current();
 
@@ -44,14 +44,14 @@ private:
   const SecretSource source_;
   const std::shared_ptr<Clock> clock_;
   const std::chrono::milliseconds grace_;
-  const Told told_;
+  const OnProblem onProblem_;
 
   std::mutex mutex_;
   // Guarded by mutex_.
   Ring ring_;
   SteadyTime askedAt_;
   SteadyTime readAt_;
-  // Since when it was told: the source cannot be read, and its keys have ended.
+  // What was reported since the last read: the source cannot be read; its keys have ended.
   bool isFailing_ = false;
   bool hasEnded_ = false;
 };

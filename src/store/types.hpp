@@ -205,8 +205,8 @@ using InboxKey = std::int64_t;
 /// What a runner keeps in memory of a waiting row.
 struct InboxPlace {
   InboxKey key = 0;
-  /// Rows of one lane run one after the other, in key order. A frame outside any session has a lane of its own.
-  std::string lane;
+  /// Rows of one queue run one after the other, in key order. A frame outside any session has a queue of its own.
+  std::string queue;
 };
 
 /// A claimed row.

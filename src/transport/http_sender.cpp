@@ -107,7 +107,7 @@ SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime
   if (!sent.keys) {
     return protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body);
   }
-  // The id tells an answer to this request from one to another, and from a request that is played back to us.
+  // The id distinguishes an answer to this request from one to another, and from a request that is played back to us.
   const bool isForThis = answer.signature.id == std::string(protocol::kAnswerIdPrefix).append(delivery);
   // The keys of now: one that was taken away meanwhile signs no answer.
   if (!isForThis ||
@@ -265,9 +265,9 @@ private:
       try {
         peer.keys = std::make_shared<protocol::KeyCache>(
             options.secrets, options_->clock, options_->secretsGrace,
-            [told = options_->onSecretsLost, name = options.name](std::string_view what) {
-              if (told) {
-                told(name, what);
+            [onSecretsLost = options_->onSecretsLost, name = options.name](std::string_view what) {
+              if (onSecretsLost) {
+                onSecretsLost(name, what);
               }
             });
       } catch (const Error& error) {

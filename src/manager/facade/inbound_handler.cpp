@@ -162,18 +162,20 @@ private:
         handler_,
         options_,
         mayAcknowledge,
-        [this](const store::AckEventOutcome& told, const FrameResult& word) { core_->ackEventCommitted(told, word); },
+        [this](const store::AckEventOutcome& outcome, const FrameResult& result) {
+          core_->ackEventCommitted(outcome, result);
+        },
         [this] {
           if (runner_) {
             runner_->lookForCommits();
           }
         },
-        [this](const InboundLimitEvent& event) { tellLimit(event); },
+        [this](const InboundLimitEvent& event) { reportLimit(event); },
         [this](const std::error_code& error) { core_->storeAnswered(error); }};
   }
 
   // A sender at a limit may send a thousand frames a second.
-  void tellLimit(const InboundLimitEvent& event) {
+  void reportLimit(const InboundLimitEvent& event) {
     constexpr std::chrono::minutes kBetween{1};
     constexpr std::size_t kRememberedMax = 1'024;
     if (!options_.onLimit) {
@@ -182,14 +184,14 @@ private:
     const SteadyTime now = core_->options().clock->steadyNow();
     {
       const std::scoped_lock lock(mutex_);
-      if (limitsTold_.size() >= kRememberedMax) {
-        std::erase_if(limitsTold_, [now, kBetween](const auto& told) { return now - told.second >= kBetween; });
+      if (limitsReported_.size() >= kRememberedMax) {
+        std::erase_if(limitsReported_, [now, kBetween](const auto& reported) { return now - reported.second >= kBetween; });
       }
-      const auto place = limitsTold_.find({event.source, event.limit});
-      if (place != limitsTold_.end() ? now - place->second < kBetween : limitsTold_.size() >= kRememberedMax) {
+      const auto place = limitsReported_.find({event.source, event.limit});
+      if (place != limitsReported_.end() ? now - place->second < kBetween : limitsReported_.size() >= kRememberedMax) {
         return;
       }
-      limitsTold_.insert_or_assign({event.source, event.limit}, now);
+      limitsReported_.insert_or_assign({event.source, event.limit}, now);
     }
     try {
       options_.onLimit(event);
@@ -221,7 +223,7 @@ private:
     };
   }
 
-  // The same words whatever was wrong: who may not come in learns nothing.
+  // The same text whatever was wrong, so that it reveals nothing.
   void refuseUnauthenticated(const Respond& respond) {
     core_->refusals().add({.unauthenticated = 1});
     InboundResponse response = protocol::problem(401, "Unauthorized", "");
@@ -266,7 +268,7 @@ private:
   std::condition_variable idle_;
   // Guarded by mutex_.
   std::size_t underWay_ = 0;
-  std::map<std::pair<std::string, InboundLimit>, SteadyTime> limitsTold_;
+  std::map<std::pair<std::string, InboundLimit>, SteadyTime> limitsReported_;
 };
 
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {

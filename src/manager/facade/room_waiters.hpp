@@ -70,7 +70,7 @@ private:
   [[nodiscard]] bool beginAttempt();
   /// Moves those at and behind `first` out. Call with mutex_ held.
   std::vector<Answer> takeFrom(std::size_t first, const std::error_code& error);
-  static void tell(std::vector<Answer> answers) noexcept;
+  static void callHandlers(std::vector<Answer> answers) noexcept;
 
   // Constant after construction.
   store::Writer& writer_;

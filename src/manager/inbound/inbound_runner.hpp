@@ -26,11 +26,11 @@ class InboundRunner;
 
 /// One run of a deferred handler: what its handle and the runner share.
 struct InboxRun {
-  InboxRun(std::uint64_t number, std::string itsLane, std::shared_ptr<const store::InboxRow> itsRow)
-      : id(number), lane(std::move(itsLane)), row(std::move(itsRow)) {}
+  InboxRun(std::uint64_t number, std::string itsQueue, std::shared_ptr<const store::InboxRow> itsRow)
+      : id(number), queue(std::move(itsQueue)), row(std::move(itsRow)) {}
 
   const std::uint64_t id;
-  const std::string lane;
+  const std::string queue;
   const std::shared_ptr<const store::InboxRow> row;
   /// Somebody has decided its end: the handler, its deadline, or the handle's death.
   std::atomic<bool> answered{false};
@@ -91,7 +91,7 @@ public:
 private:
   using Row = std::shared_ptr<const store::InboxRow>;
 
-  struct Lane {
+  struct Queue {
     std::deque<store::InboxKey> keys;
   };
   struct Active {
@@ -101,11 +101,11 @@ private:
     /// The deadline decided its end.
     bool expired = false;
     std::optional<InboxEnd> end;
-    /// Its lane has gone on.
+    /// Its queue has gone on.
     bool advanced = false;
   };
   struct Claimed {
-    std::string lane;
+    std::string queue;
     store::InboxKey key = 0;
     store::InboxClaim reply;
   };
@@ -120,11 +120,11 @@ private:
   void polled(const std::error_code& error, std::vector<store::InboxPlace> rows, bool shared, Todo& todo);
   void claim(Todo& todo);
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo);
-  void taken(const std::string& lane, store::InboxRow row, Todo& todo);
-  void firstLook(const std::string& lane, const Row& row, Todo& todo);
-  void start(const std::string& lane, const Row& row, Todo& todo);
+  void taken(const std::string& queue, store::InboxRow row, Todo& todo);
+  void firstLook(const std::string& queue, const Row& row, Todo& todo);
+  void start(const std::string& queue, const Row& row, Todo& todo);
   void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run);
-  /// The run's end is not its handler's word: charged with `problem`, unless it was interrupted.
+  /// The handler did not decide the run's end: charged with `problem`, unless it was interrupted.
   void failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo);
   void expire(SteadyTime now, Todo& todo);
   void submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
@@ -133,8 +133,8 @@ private:
   void advanceIfOver(std::uint64_t id);
   void awaitQuiet();
   void freeRows();
-  void advance(const std::string& lane, const InboxEnd& end);
-  void park(const std::string& lane, std::chrono::milliseconds wait);
+  void advance(const std::string& queue, const InboxEnd& end);
+  void park(const std::string& queue, std::chrono::milliseconds wait);
   void onWake();
   void arm();
 
@@ -153,8 +153,8 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
-  std::unordered_map<std::string, Lane> lanes_;
-  // Lanes whose head may be claimed.
+  std::unordered_map<std::string, Queue> queues_;
+  // Queues whose head may be claimed.
   std::deque<std::string> ready_;
   std::multimap<SteadyTime, std::string> parked_;
   std::unordered_map<std::uint64_t, Active> active_;

@@ -65,9 +65,9 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
       try {
         peer->keys = std::make_shared<protocol::KeyCache>(
             peer->options.secrets, clock_, options.secretsGrace,
-            [told = options.onSecretsLost, agent = peer->options.agents.front()](std::string_view what) {
-              if (told) {
-                told(agent, what);
+            [onSecretsLost = options.onSecretsLost, agent = peer->options.agents.front()](std::string_view what) {
+              if (onSecretsLost) {
+                onSecretsLost(agent, what);
               }
             });
       } catch (const Error& error) {
@@ -185,7 +185,7 @@ PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::De
     }
     const InboundPeer& rights = sender.peer->options;
     const bool isAck = frame.type == protocol::kAckEventType;
-    // Also of a frame that is refused alone: the answer is signed, and its refusal would be a word against the request
+    // Also of a frame that is refused alone: the answer is signed, and its refusal would count against the request
     // that was sent back to this agent.
     const bool isOwn = contains(rights.agents, frame.source) || (member.refusal && frame.source.empty());
     if (!isOwn || (!member.refusal && !(isAck ? rights.mayAck : rights.maySend))) {

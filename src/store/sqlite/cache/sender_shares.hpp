@@ -33,8 +33,8 @@ struct SenderShare {
 [[nodiscard]] SenderShare shareOfSession(std::string_view source, std::string_view origin, std::string_view session);
 [[nodiscard]] SenderShare shareOfOrigin(std::string_view source, std::string_view origin);
 [[nodiscard]] SenderShare shareOfMark(std::string_view source, std::string_view id);
-/// `texts`: the bytes of what the word says.
-[[nodiscard]] SenderShare shareOfWord(std::string_view source, std::string_view origin, std::string_view session,
+/// Of a kept result of a deferred frame; `texts`: the bytes of its code, detail and data.
+[[nodiscard]] SenderShare shareOfResult(std::string_view source, std::string_view origin, std::string_view session,
                                       std::string_view frameId, std::size_t texts);
 [[nodiscard]] SenderShare shareOfWaiting(std::size_t dataBytes);
 

@@ -71,7 +71,7 @@ InboundMarks::InboundMarks(Context& context)
                                   "FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
       dropMarks_(context.prepare("DELETE FROM #processed_messages WHERE source=?1 AND id IN (SELECT id FROM "
                                  "#processed_messages WHERE source=?1 LIMIT ?2) RETURNING id")),
-      dropWords_(context.prepare(
+      dropResults_(context.prepare(
           "DELETE FROM #inbox_results WHERE source=?1 AND (?2 IS NULL OR origin=?2) AND "
           "(frame_id,source,origin,session,"
           "sequence) IN (SELECT frame_id,source,origin,session,sequence FROM #inbox_results WHERE source=?1 AND (?2 IS "
@@ -287,7 +287,7 @@ std::optional<InboundLimit> InboundMarks::bytesLimitReached(std::string_view sou
              : std::nullopt;
 }
 
-std::optional<InboundLimit> InboundMarks::wordLimitReached(std::string_view source, const InboundLimits& limits) {
+std::optional<InboundLimit> InboundMarks::resultLimitReached(std::string_view source, const InboundLimits& limits) {
   return isReached(context_.shares.of(source).marks, limits.marksMax) ? std::optional(InboundLimit::marks)
                                                                       : bytesLimitReached(source, limits);
 }
@@ -311,9 +311,9 @@ ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<s
     }
   }
   if (context_.shares.of(source).marks > 0) {
-    for (Query query(dropWords_, source, origin, left); query.next(); ++report.marks, --left) {
+    for (Query query(dropResults_, source, origin, left); query.next(); ++report.marks, --left) {
       context_.shares.add(source,
-                          -shareOfWord(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
+                          -shareOfResult(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
     }
   }
   if (!origin && context_.shares.of(source).marks > 0) {

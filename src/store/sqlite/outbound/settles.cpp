@@ -335,7 +335,7 @@ std::optional<AckedById> Settles::ackById(std::string_view messageId) {
 }
 
 AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                       const FrameResult& word, std::string_view origin) {
+                                       const FrameResult& result, std::string_view origin) {
   using Kind = AckEventOutcome::Kind;
   AckEventOutcome reply;
   std::optional<Located> found = locate(messageId);
@@ -345,11 +345,11 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
     return reply;
   }
   if (found && sequence != 0 && sequence != found->settlement.sequence) {
-    // About a number that the message had before it was redriven: its new one is on its way, or has its own word.
+    // About a number that the message had before it was redriven: its new one is on its way, or has a result of its own.
     found.reset();
   }
-  // The word of a store that is lost, or one from before the peer forgot, comes late: what it is about goes out again,
-  // and what the peer still knows is a duplicate then.
+  // A result of a lost store, or from before the peer forgot, comes late: its message goes out again, and is a
+  // duplicate if the peer still knows it.
   const auto isLate = [&] {
     const bool isOfOther = !origin.empty() && !found->store.empty() && origin != found->store;
     return isOfOther || (found->resets > 0 && found->settlement.from == MessageState::pending);
@@ -357,20 +357,20 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
   if (found && isLate()) {
     found.reset();
   }
-  if (found && word.outcome == Outcome::nack && found->settlement.from == MessageState::sent) {
+  if (found && result.outcome == Outcome::nack && found->settlement.from == MessageState::sent) {
     reply.kind = Kind::recalled;
     reply.message = {found->settlement.key, found->settlement.session, std::string(messageId),
                      found->settlement.sequence};
     return reply;
   }
-  const bool final = word.outcome == Outcome::ack || word.outcome == Outcome::term;
-  const Transition transition = word.outcome == Outcome::ack ? Transition::ack : Transition::fail;
+  const bool final = result.outcome == Outcome::ack || result.outcome == Outcome::term;
+  const Transition transition = result.outcome == Outcome::ack ? Transition::ack : Transition::fail;
   std::optional<SettledMessage> who;
   if (found && final && delivery::next(found->settlement.from, transition) != Next::illegal) {
     found->settlement.transition = transition;
     found->settlement.blocks = gapPolicyOf(context_.options, found->peer, found->session) == GapPolicy::block;
-    found->settlement.reason = word.code.empty() ? "rejected" : word.code;
-    found->settlement.error = word.detail.empty() ? word.code : word.detail;
+    found->settlement.reason = result.code.empty() ? "rejected" : result.code;
+    found->settlement.error = result.detail.empty() ? result.code : result.detail;
     who = apply(found->settlement, false);
     removeKnown();
   }
@@ -379,13 +379,13 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
     return reply;
   }
   const bool wasSent = found->settlement.attempt > 0;
-  if (word.outcome == Outcome::ack && !wasSent) {
+  if (result.outcome == Outcome::ack && !wasSent) {
     // By a file that was lost: what the peer has of it, it may forget.
     Query(noteSent_, found->settlement.key).run();
   }
-  if (word.outcome == Outcome::ack && who->sequence != 0 && wasSent) {
-    // No answer may ever tell: the next frame names it all the same, so that a peer that has lost it does not take that
-    // one before. What this file never sent was sent by one that is lost: those before it are still to be sent.
+  if (result.outcome == Outcome::ack && who->sequence != 0 && wasSent) {
+    // There may be no answer to it: the next frame names it all the same, so that a peer that has lost it does not take
+    // that one before. What this file never sent was sent by one that is lost: those before it are still to be sent.
     SessionState& state = context_.states.change(who->session);
     state.previousSequence = std::max(state.previousSequence, who->sequence);
     state.confirmedSequence = std::max(state.confirmedSequence, who->sequence);
