@@ -45,7 +45,7 @@ struct HandlerResult {
     made.retryAfter = retryAfter;
     return made;
   }
-  /// Later: the frame is kept durably, its sender is told so, and `DeferredOptions::handler` works on it off the
+  /// Later: the frame is kept durably, the answer says so, and `DeferredOptions::handler` works on it off the
   /// store's lock. Whatever the handler wrote is undone.
   [[nodiscard]] static HandlerResult defer() {
     HandlerResult made;
@@ -63,7 +63,7 @@ struct HandlerResult {
 };
 
 /// The short transaction that a handler works in. Its writes, the mark that makes the frame a duplicate from now on,
-/// and the replies enqueued here commit together, before the ACK leaves (P5).
+/// and the replies enqueued here commit together, before the ACK is sent (P5).
 ///
 /// Lifetime: the handler's call. Thread-safety: the handler's thread only.
 class InboundTransaction {

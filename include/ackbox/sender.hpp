@@ -110,7 +110,7 @@ enum class RequestOutcome : std::uint8_t {
   /// `OutboxOperator::resume`; charged to no message.
   peerGone,
   /// This process could not send it, for want of descriptors or memory: no peer's doing, and none is down for it. Tried
-  /// again soon, charged to no message, and told as `HealthCheck::process`.
+  /// again soon, charged to no message, and reported as `HealthCheck::process`.
   notSent,
 };
 
@@ -161,7 +161,7 @@ class Sender {
 public:
   virtual ~Sender() = default;
 
-  /// The manager's peers as they are configured, told by `OutboxManager::setSender` before anything else. A sender that
+  /// Takes the manager's peers as they are configured; `OutboxManager::setSender` calls it before anything else. A sender that
   /// cannot serve one of them as configured throws `Error` with `invalidOption`; then it is not set.
   virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
 

@@ -18,7 +18,7 @@ constexpr std::size_t kBatchBytes = 4U << 20U;
 // The largest frame that the library takes, and room for what surrounds it.
 constexpr std::size_t kLineBytesMax = 65U << 20U;
 
-/// Reads a line, of which no more than `kLineBytesMax` is kept. False at the end.
+/// Reads a line, and keeps no more than `kLineBytesMax` of it. False at the end.
 bool readLine(std::istream& in, std::string& line) {
   line.clear();
   std::streambuf& buffer = *in.rdbuf();

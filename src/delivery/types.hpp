@@ -1,6 +1,6 @@
 #pragma once
 
-// The words in which the delivery machine, the store and the manager speak of work. Values only; the one header of
+// The values that the delivery machine, the store and the manager exchange; the one header of
 // this layer, beside `transition.hpp`, that the store may include.
 
 #include <cstdint>
@@ -61,11 +61,11 @@ struct SessionInfo {
   return session < 0;
 }
 
-/// A live row that the machine has not been told of.
+/// A live row that the machine does not know yet.
 struct RowSeen {
   MessageKey key = 0;
   SessionKey session = 0;
-  /// `pending` or `sent`; another owner's `sending` row is told as `pending`, the claim will find out.
+  /// `pending` or `sent`; another owner's `sending` row counts as `pending`, and its claim finds out.
   MessageState state = MessageState::pending;
   /// For `sent`: the ACK deadline. For `pending`: not to be sent before.
   WallTime dueAt{};
@@ -137,7 +137,7 @@ struct SessionClaimed {
   WallTime dueAt{};
   /// For `notDue`: the row that `dueAt` is of; 0: it is the session's.
   MessageKey delayed = 0;
-  /// The session's by now; not told of units.
+  /// The session's by now; nothing for units.
   std::optional<std::uint8_t> priority = {};
   /// The sequence before the first row that the sender stands by.
   std::uint64_t previousSequence = 0;
@@ -222,7 +222,7 @@ struct PeerRecord {
 /// What an answer has shown of a peer's memory, or of ours.
 struct PeerIdentity {
   PeerKey peer = 0;
-  /// What was found; nothing: the peer has only said who it is, for the first time or after it was opened again.
+  /// What was found; nothing: the peer has only named its store, for the first time or after it was opened again.
   std::optional<PeerResetKind> found = {};
   /// The peer's store, and how often it was opened; empty and 0: it does not say.
   std::string store = {};
@@ -232,7 +232,7 @@ struct PeerIdentity {
   /// In that session: how far the peer was known to be, and what it says it has accepted.
   std::uint64_t expected = 0;
   std::uint64_t accepted = 0;
-  /// For `peerRestored`: nothing that this run has told before explains it.
+  /// For `peerRestored`: nothing that this run has reported before explains it.
   bool isFresh = false;
 };
 

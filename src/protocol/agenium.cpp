@@ -91,7 +91,7 @@ DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
   readTimestamp(*members, reader, frame);
   const std::optional<std::string_view> payload = members->find("payload");
   reader.complainIf(!payload, "payload", "is missing");
-  // Whoever signed an event meant it for the other path.
+  // The author of an event meant it for the other path.
   reader.complainIf(members->find("specversion").has_value(), "specversion", "belongs to an event of CloudEvents");
   decoded.refusal = reader.refusal();
   if (!decoded.refusal) {

@@ -19,7 +19,7 @@ inline constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours
 /// The keys that a source gives, asked for again when a second has passed, so that a rotation needs no restart and a
 /// key that was taken away is none a second later. A source that gives none takes all of them away. What cannot be
 /// loaded or read leaves them as they were, but not for longer than the grace: counted from when they were last read,
-/// so that the end is known to whoever deleted them, also where nothing came in between.
+/// so that an operator who deletes them knows the end, also where nothing came in between.
 ///
 /// Thread-safety: `current` may be called from any thread.
 class KeyCache {

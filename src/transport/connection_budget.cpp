@@ -261,11 +261,11 @@ void ConnectionBudget::setAlarm() {
     return;
   }
   const SteadyTime now = clock_->steadyNow();
-  // Those whose patience is over already have given way, or will when an opening connection tells.
+  // Those whose patience is over already have given way, or will when an opening connection reports its end.
   const auto next = std::ranges::find_if(unproven_, [now](const auto& entry) { return entry.first > now; });
   const SteadyTime due = now < pausedUntil_ ? pausedUntil_ : next == unproven_.end() ? SteadyTime() : next->first;
   if (due == SteadyTime()) {
-    // Who gives a connection back tells.
+    // Each slot that is given back calls `gone`.
     alarm_->cancel();
     return;
   }

@@ -23,7 +23,7 @@ namespace ackbox::transport {
 /// last time go first, and a quarter is theirs alone; of the rest, one grant of eight is kept for the other places, as
 /// long as one of them waits. Any other place has one connection at a time, and gives it back when it was silent for a
 /// while and somebody waits: at first for a second, then for twice as long each time. So many mute peers do not keep
-/// the others waiting, and busy ones do not keep a new peer from being heard.
+/// the others waiting, and busy ones do not keep a new peer from being served.
 ///
 /// Thread-safety: owned by the client's strand, but for two figures.
 class ConnectionBudget : public std::enable_shared_from_this<ConnectionBudget> {

@@ -166,7 +166,7 @@ void HttpServer::stop() {
 }
 
 // With mutex_ held, as the next five. A session's members only post, so nothing comes back here meanwhile. While
-// nobody can give way, those who come wait in the kernel's backlog.
+// no connection can be closed, new ones wait in the kernel's backlog.
 void HttpServer::accept() {
   if (stopped_ || accepting_ || waiting_ || (sessions_.size() >= connectionsMax_ && !oldestIdler())) {
     return;
@@ -180,7 +180,7 @@ void HttpServer::accept() {
                              self->onAccept(error, std::move(socket));
                            });
   } catch (const std::exception&) {
-    // Whoever ends next tries it again.
+    // The next session that ends tries it again.
     accepting_ = false;
   }
 }
@@ -266,8 +266,7 @@ HttpSessionWatcher HttpServer::makeWatcher(std::uint64_t number) {
   return watcher;
 }
 
-// Of those that nobody knows the one with the largest request gives way: what others need to prove who they are is
-// small.
+// Of the connections without a proof the one with the largest request is closed: a proof of identity needs few bytes.
 bool HttpServer::relieve() {
   const std::scoped_lock lock(mutex_);
   std::shared_ptr<HttpSession> largest;

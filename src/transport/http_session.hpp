@@ -63,18 +63,18 @@ public:
   /// Closes the connection when it is idle, else after the answer to the request under way.
   virtual void stop() = 0;
 
-  /// Whether it may be closed for the sake of another: no request of it ever proved whom it is from, and none is being
+  /// Whether it may be closed for the sake of another: no request of it ever proved an identity, and none is being
   /// handled.
   [[nodiscard]] virtual bool isIdler() const noexcept = 0;
 
-  /// Closes the connection if it is still an idler, else tells the watcher.
+  /// Closes the connection if it is still an idler, else calls the watcher's `changed`.
   virtual void evict() = 0;
 
   /// Bytes of a request that is being read.
   [[nodiscard]] virtual std::size_t bytesHeld() const noexcept = 0;
 };
 
-/// Who is told, on a session's strand, what becomes of it. It must not call the session back meanwhile.
+/// What a session calls, on its strand, when its state changes. It must not call the session back meanwhile.
 struct HttpSessionWatcher {
   /// Once, when the connection is closed.
   std::function<void()> ended;

@@ -346,7 +346,7 @@ StopReport Core::stopRun() {
   });
   std::unique_lock lock(mutex_);
   // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
-  // completion tells.
+  // completion reports it.
   const bool own = ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id();
   if (needsThisThread || writer_.runsInThisThread() || !own) {
     return {};

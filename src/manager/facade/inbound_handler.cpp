@@ -200,7 +200,7 @@ private:
     }
   }
 
-  /// Marks answers to somebody who was let in. An anonymous one may still be refused for the name that a frame gives.
+  /// Marks answers to an admitted sender. An anonymous one may still be refused for the name that a frame gives.
   [[nodiscard]] static Respond vouching(Respond respond) {
     return [respond = std::move(respond)](InboundResponse response) {
       response.authenticated = response.status != 401;

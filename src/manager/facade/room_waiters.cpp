@@ -79,8 +79,8 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
   bool again = false;
   {
     const std::scoped_lock lock(mutex_);
-    // A transaction that did not even begin has tried nobody: who would have been tried is told, as any other enqueue
-    // would be. To try again at once would go on for as long as the disk fails.
+    // A transaction that did not even begin has tried no waiter. Those that it would have tried get its error, as any
+    // other enqueue would. To try again at once would go on for as long as the disk fails.
     const std::size_t failed = tried_ > 0 ? tried_ : std::min(waiting_.size(), kTriedMax);
     const std::size_t answered = error ? failed : receipts_.size();
     for (std::size_t index = 0; index < answered; ++index) {

@@ -21,7 +21,7 @@
 namespace ackbox::manager {
 
 /// One inbound request inside a group commit: each frame is admitted, handled in a scope of its own and marked, and the
-/// answer leaves after the commit (P5).
+/// answer is sent after the commit (P5).
 class InboundJob final : public store::Job {
 public:
   /// What outlives the job.
@@ -92,7 +92,7 @@ private:
   // Where a session stands among them.
   std::map<SessionName, std::size_t> places_;
   std::set<SessionName> stoppedSessions_;
-  // Those of which this request has repeated what was accepted before.
+  // Sessions in which this request has repeated what was accepted before.
   std::set<SessionName> repeatedSessions_;
   std::size_t marks_ = 0;
   std::size_t deferrals_ = 0;

@@ -11,7 +11,7 @@
 namespace ackbox::manager {
 namespace {
 
-// A request that does not say whom it is from is tried with every key there is; with more it must say.
+// A request that names no agent is tried with every key, if there are no more than these; with more it must name one.
 constexpr std::size_t kKeysTriedMax = 32;
 // What that may cost, as every key is computed with over all of the body: 4 of them over 1 MiB.
 constexpr std::size_t kBytesTriedMax = std::size_t{4} * 1024 * 1024;

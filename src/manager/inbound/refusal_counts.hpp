@@ -9,7 +9,7 @@
 
 namespace ackbox::manager {
 
-/// How many requests and frames were refused for who sent them. Kept in memory and written at most once a second,
+/// How many requests and frames were refused for their sender. Kept in memory and written at most once a second,
 /// because a flood of them must not become a flood of commits; the last of them a second later by a timer, so that
 /// another process finds them all in the file.
 ///

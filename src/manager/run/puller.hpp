@@ -62,7 +62,7 @@ private:
   enum class Look : bool { no, yes };
   using Number = std::uint64_t;
 
-  /// Runs `work` alone, then tells subscribers of what it committed.
+  /// Runs `work` alone, then reports to subscribers what it committed.
   template <typename Work>
   auto alone(Work work);
   void open();

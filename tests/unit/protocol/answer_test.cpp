@@ -303,7 +303,7 @@ TEST_CASE("Words on sessions are taken in any order, the first that can be read 
     std::string body = document(results);
     std::vector<std::pair<std::size_t, std::uint64_t>> taken;
     for (const SessionReport& report : read(request, body.insert(body.size() - 1, R"(,"sessions":)" + list)).sessions) {
-      taken.emplace_back(word.firstFrame, word.accepted);
+      taken.emplace_back(report.firstFrame, report.accepted);
     }
     return taken;
   };

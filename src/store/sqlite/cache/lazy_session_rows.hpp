@@ -54,7 +54,7 @@ public:
 
   /// The session's next message was stored.
   void append(delivery::SessionKey session, std::uint64_t sequence, delivery::MessageKey key);
-  /// The number of the session's newest message, of which its row says `written`.
+  /// The number of the session's newest message; its row says `written`.
   [[nodiscard]] std::uint64_t lastSequence(delivery::SessionKey session, std::uint64_t written) const;
 
   /// Adds to `state`, which is the session's, what it does not say yet. Not in a nested scope.
