@@ -23,6 +23,7 @@ class DeferredFrame;
 /// What a handler answers.
 struct HandlerResult {
   Outcome outcome = Outcome::ack;
+  /// `limit-…` and `inbox-full` are reserved: a `nack` with such a code charges no attempt (`Outcome::nack`).
   std::string code;
   std::string detail;
   std::optional<std::chrono::milliseconds> retryAfter;
