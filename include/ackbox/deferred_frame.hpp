@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "ackbox/frame_handler.hpp"
 #include "ackbox/inbound_frame.hpp"

@@ -1,6 +1,5 @@
 #include <fstream>
 #include <istream>
-#include <span>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"

@@ -8,10 +8,7 @@
 #include <vector>
 
 #include "ackbox/dead_letters.hpp"
-#include "ackbox/frame.hpp"
 #include "ackbox/inbound_frame.hpp"
-#include "ackbox/inbound_options.hpp"
-#include "ackbox/message.hpp"
 #include "ackbox/sender.hpp"
 #include "delivery/types.hpp"
 

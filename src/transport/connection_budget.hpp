@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

@@ -12,7 +12,6 @@
 #include <thread>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/arrivals.hpp"
 #include "base/system_failure.hpp"

@@ -5,7 +5,6 @@
 #include <openssl/x509_vfy.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>

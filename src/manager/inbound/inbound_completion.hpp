@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <system_error>
 
 #include "ackbox/deferred_frame.hpp"

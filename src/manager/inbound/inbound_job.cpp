@@ -1,7 +1,6 @@
 #include "manager/inbound/inbound_job.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 
 #include "ackbox/error.hpp"

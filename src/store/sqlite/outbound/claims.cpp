@@ -1,8 +1,6 @@
 #include "store/sqlite/outbound/claims.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 #include <string>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "store/sqlite/outbound/enqueue_steps.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace ackbox::store::sqlite {
 

@@ -11,7 +11,6 @@
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/outbound/idempotency_keys.hpp"
-#include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/outbound/outbox_rows.hpp"
 #include "store/types.hpp"
 

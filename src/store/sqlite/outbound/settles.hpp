@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "delivery/transition.hpp"
