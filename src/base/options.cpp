@@ -1,4 +1,4 @@
-#include "ackbox/options.hpp"
+#include "base/options.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -204,6 +204,17 @@ void validate(const OutboxOptions& options) {
   checkDelays("peerHealth.probeDelays", options.peerHealth.probeDelays, kShortest);
   checkRange<std::uint32_t>("peerHealth.lossTolerance", options.peerHealth.lossTolerance, 1, kLossToleranceMax);
   checkDuration("peerHealth.killerPatience", options.peerHealth.killerPatience, kNothing);
+}
+
+OutboxOptions validated(OutboxOptions options) {
+  validate(options);
+  if (!options.clock) {
+    options.clock = systemClock();
+  }
+  if (!options.random) {
+    options.random = systemRandom();
+  }
+  return options;
 }
 
 }  // namespace ackbox

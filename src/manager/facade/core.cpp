@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "base/options.hpp"
 #include "base/posted_executor.hpp"
 #include "base/system_failure.hpp"
 #include "manager/facade/jobs.hpp"
@@ -22,13 +23,7 @@ namespace ackbox::manager {
 namespace {
 
 OutboxOptions completed(OutboxOptions options) {
-  validate(options);
-  if (!options.clock) {
-    options.clock = systemClock();
-  }
-  if (!options.random) {
-    options.random = systemRandom();
-  }
+  options = validated(std::move(options));
   if (options.peers.empty() && !options.adoptPeers) {
     options.peers.emplace_back();
   }

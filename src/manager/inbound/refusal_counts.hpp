@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "ackbox/clock.hpp"
+#include "manager/run/poll_thread.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {
@@ -38,7 +39,8 @@ public:
   [[nodiscard]] Values unwritten() const;
 
 private:
-  class Timer;
+  // Calls `wake` once each time that it is armed.
+  using Timer = PollThread;
 
   [[nodiscard]] Values take();
   void arm();

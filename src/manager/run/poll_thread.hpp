@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -27,14 +28,15 @@ public:
   PollThread(const PollThread&) = delete;
   PollThread& operator=(const PollThread&) = delete;
 
-  void arm();
+  /// Calls `work` at `due`, or after an interval, unless it is armed already.
+  void arm(std::optional<SteadyTime> due = {});
 
 private:
   void serve() noexcept;
   // Calls `work`; what it throws is passed on.
   template <typename Work>
   void guarded(Work&& work) noexcept;
-  void wait();
+  void wait(SteadyTime due);
 
   // Constant after construction.
   Clock& clock_;

@@ -16,7 +16,6 @@
 #include "counting_vfs.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
-#include "store/sqlite/schema/schema.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/options.hpp"
 #include "sqlite/snapshot.hpp"
 #include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
@@ -78,13 +79,6 @@ SessionStats sessionStatsOf(const Query& query) {
   return stats;
 }
 
-OutboxOptions withClock(OutboxOptions options) {
-  if (!options.clock) {
-    options.clock = systemClock();
-  }
-  return options;
-}
-
 }  // namespace
 
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options) {
@@ -95,7 +89,7 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
 
 struct SqliteReader::Body {
   Body(const std::filesystem::path& file, const OutboxOptions& givenOptions, Reading reading)
-      : options(withClock(givenOptions)),
+      : options(validated(givenOptions)),
         database(file, options, reading),
         fileName(sqlite3_db_filename(database.getHandle(), "main")),
         counters(database.getHandle(), options.tablePrefix),
