@@ -13,8 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Far below where a deadline in nanoseconds overflows 64 bits (292 years).
-constexpr milliseconds kDurationMax = std::chrono::hours(24 * 365 * 100);
 // SQLite takes it as an `int`.
 constexpr milliseconds kBusyTimeoutMax{std::numeric_limits<int>::max()};
 constexpr std::size_t kNameBytesMax = 256;
