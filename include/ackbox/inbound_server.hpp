@@ -67,7 +67,7 @@ struct InboundServerStats {
   /// Total: requests that were refused before their handler had them: no HTTP, beyond a limit, for another path.
   std::uint64_t refused = 0;
   /// Total: connections that were closed to make room for others. Many are an attack, or too low a limit.
-  std::uint64_t gaveWay = 0;
+  std::uint64_t evicted = 0;
   /// Total: connections that were ended by an exception, mostly for want of memory. The other connections go on.
   std::uint64_t broken = 0;
 };

@@ -37,7 +37,7 @@ ConnectionBudget::ConnectionBudget(const boost::asio::any_io_executor& executor,
       evictIdle_(std::move(evictIdle)),
       alarm_(clock_->makeAlarm(executor)) {}
 
-std::shared_ptr<ConnectionBudget::Wish> ConnectionBudget::ask(const std::string& place, Grant grant, GiveWay evict) {
+std::shared_ptr<ConnectionBudget::Wish> ConnectionBudget::ask(const std::string& place, Grant grant, Evict evict) {
   auto wish = std::make_shared<Wish>(Wish{std::move(grant), std::move(evict)});
   Place& known = placeOf(place);
   known.waiting.push_back(wish);
@@ -206,8 +206,8 @@ void ConnectionBudget::grant(Place& place, const std::shared_ptr<Wish>& wish) {
   if (!place.isLive) {
     place.slot = slot.get();
     slot->isUnproven_ = true;
-    slot->givesWayAt_ = clock_->steadyNow() + kPatience * (1U << std::min(place.silences, kDoublingsMax));
-    unproven_.emplace(slot->givesWayAt_, slot.get());
+    slot->evictAt_ = clock_->steadyNow() + kPatience * (1U << std::min(place.silences, kDoublingsMax));
+    unproven_.emplace(slot->evictAt_, slot.get());
   }
   wish->grant(slot);
 }
@@ -216,7 +216,7 @@ void ConnectionBudget::gone(Slot& slot) noexcept {
   --used_;
   --slot.place_.slots;
   if (slot.isUnproven_) {
-    unproven_.erase({slot.givesWayAt_, &slot});
+    unproven_.erase({slot.evictAt_, &slot});
     slot.place_.slot = nullptr;
   }
   try {
@@ -231,17 +231,17 @@ void ConnectionBudget::gone(Slot& slot) noexcept {
 
 void ConnectionBudget::prove(Place& place) {
   if (Slot* const slot = std::exchange(place.slot, nullptr)) {
-    unproven_.erase({slot->givesWayAt_, slot});
+    unproven_.erase({slot->evictAt_, slot});
     slot->isUnproven_ = false;
   }
 }
 
-// Those whose patience is over give way, as many as wait.
+// Evicts connections whose patience is over, as many as wait.
 void ConnectionBudget::makeRoom() {
   const SteadyTime now = clock_->steadyNow();
   for (std::size_t wanted = turns_.size(); wanted > 0 && !unproven_.empty(); --wanted) {
     Slot& oldest = *unproven_.begin()->second;
-    if (oldest.givesWayAt_ > now) {
+    if (oldest.evictAt_ > now) {
       return;
     }
     prove(oldest.place_);
@@ -261,7 +261,7 @@ void ConnectionBudget::setAlarm() {
     return;
   }
   const SteadyTime now = clock_->steadyNow();
-  // Those whose patience is over already have given way, or will when an opening connection reports its end.
+  // Those whose patience is over already are evicted, or will be when an opening connection reports its end.
   const auto next = std::ranges::find_if(unproven_, [now](const auto& entry) { return entry.first > now; });
   const SteadyTime due = now < pausedUntil_ ? pausedUntil_ : next == unproven_.end() ? SteadyTime() : next->first;
   if (due == SteadyTime()) {

@@ -30,19 +30,19 @@ public:
   class Slot;
   /// Called on the strand, never inside `ask`. Of a slot that is given back, its holder closes the connection.
   using Grant = std::function<void(std::shared_ptr<Slot>)>;
-  using GiveWay = std::function<void()>;
+  using Evict = std::function<void()>;
 
   /// What asks; to let go of it is to want nothing any more.
   struct Wish {
     Grant grant;
-    GiveWay evict;
+    Evict evict;
   };
 
   /// `evictIdle` closes a connection that nobody uses; false: there is none.
   ConnectionBudget(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock, std::size_t connections,
                    std::function<bool()> evictIdle);
 
-  [[nodiscard]] std::shared_ptr<Wish> ask(const std::string& place, Grant grant, GiveWay evict);
+  [[nodiscard]] std::shared_ptr<Wish> ask(const std::string& place, Grant grant, Evict evict);
   /// The place has answered a request, or has not.
   void answered(const std::string& place);
   void failed(const std::string& place);
@@ -107,7 +107,7 @@ private:
   std::uint64_t lastUnused_ = 0;
   // Grants to live places since another one that waited had one.
   std::uint32_t liveGrants_ = 0;
-  // Of places that are not live, by when they may be asked to give way.
+  // Of places that are not live, by when they may be evicted.
   std::set<std::pair<SteadyTime, Slot*>> unproven_;
   std::uint64_t lastTurn_ = 0;
   std::atomic<std::size_t> used_ = 0;
@@ -135,7 +135,7 @@ private:
   Place& place_;
   const std::weak_ptr<Wish> wish_;
   // While it is among the unproven.
-  SteadyTime givesWayAt_{};
+  SteadyTime evictAt_{};
   bool isUnproven_ = false;
 };
 

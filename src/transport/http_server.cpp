@@ -138,7 +138,7 @@ InboundServerStats HttpServer::stats() const {
   made.connectionsMax = connectionsMax_;
   made.requestBytes = sessionOptions_->budget->bytes();
   made.refused = totals.refused;
-  made.gaveWay = totals.gaveWay;
+  made.evicted = totals.evicted;
   made.broken = totals.broken;
   const std::scoped_lock lock(mutex_);
   made.connections = sessions_.size();

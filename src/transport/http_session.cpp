@@ -117,7 +117,7 @@ public:
         return;
       }
       if (isIdler_) {
-        ++options_->totals->gaveWay;
+        ++options_->totals->evicted;
         close();
       } else {
         watcher_.changed();

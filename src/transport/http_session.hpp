@@ -21,7 +21,7 @@ struct HttpSessionTotals {
   /// Requests that were refused before their handler had them.
   std::atomic<std::uint64_t> refused = 0;
   /// Connections that were closed to make room for others.
-  std::atomic<std::uint64_t> gaveWay = 0;
+  std::atomic<std::uint64_t> evicted = 0;
   /// Connections that ended by an exception.
   std::atomic<std::uint64_t> broken = 0;
 };
@@ -78,9 +78,9 @@ public:
 struct HttpSessionWatcher {
   /// Once, when the connection is closed.
   std::function<void()> ended;
-  /// It has become an idler, or was asked to give way and is none.
+  /// It has become an idler, or was to be evicted and is none.
   std::function<void()> changed;
-  /// The budget is overdrawn. Whether an idler was found, maybe this one, that is asked to give way.
+  /// The budget is overdrawn. Whether an idler was found, maybe this one, to be evicted.
   std::function<bool()> overdrawn;
 };
 

@@ -34,6 +34,8 @@ constexpr auto kOldNames = std::to_array<OldWord>({
     {"Amnesia", "reset: a peer's database was lost or restored"},
     {"Hindrance", "BlockReason"},
     {"giveWay", "evict"},
+    {"gaveWay", "evicted"},
+    {"GiveWay", "Evict"},
     {"Impatience", "NoBusyTimeout"},
     {"Adviser", "PolicyLookup"},
     {"Announcement", "StepEvents"},
