@@ -33,8 +33,8 @@ public:
   /// Runs begun so far, with this one; more than `retryCount() + 1` means that some ended with their process.
   [[nodiscard]] std::uint32_t startCount() const noexcept;
 
-  /// Reports that the work goes on: its deadline begins anew (`DeferredOptions::timeout`). Returns false when the work is
-  /// no longer wanted, as `stopRequested`.
+  /// Reports that the work goes on: its deadline begins anew (`DeferredOptions::timeout`). Returns false when the work
+  /// is no longer wanted, as `stopRequested`.
   bool progress();
 
   /// True once the deadline has passed or the handler is being destroyed: end soon. What is committed by then counts.

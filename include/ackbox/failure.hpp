@@ -26,8 +26,8 @@ public:
     deadLetter,
     /// A dead letter that stops its session as `GapPolicy::block` does, whatever that policy is.
     block,
-    /// Thrown away, and its session goes on. Not in silence: `onFailed` is called, with reason `discarded-by-policy`, and
-    /// `Stats::failedTotal` counts it.
+    /// Thrown away, and its session goes on. Not in silence: `onFailed` is called, with reason `discarded-by-policy`,
+    /// and `Stats::failedTotal` counts it.
     discard,
   };
 

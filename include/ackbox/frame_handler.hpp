@@ -46,8 +46,8 @@ struct HandlerResult {
     made.retryAfter = retryAfter;
     return made;
   }
-  /// Later: the frame is kept durably, the answer says so, and `DeferredOptions::handler` works on it off the
-  /// store's lock. Whatever the handler wrote is undone.
+  /// Later: the frame is kept durably, the answer says so, and `DeferredOptions::handler` works on it off the store's
+  /// lock. Whatever the handler wrote is undone.
   [[nodiscard]] static HandlerResult defer() {
     HandlerResult made;
     made.outcome = Outcome::defer;

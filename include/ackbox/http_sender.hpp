@@ -45,8 +45,8 @@ struct HttpSenderOptions {
   /// nothing is sent to it until it can. 0: not at all. At most 1 day. Default 10 minutes: longer than a mistake in a
   /// file takes to be seen and mended, shorter than a key that leaked should live.
   std::chrono::milliseconds secretsGrace = std::chrono::minutes(10);
-  /// Called when a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the peer's name and
-  /// a sentence that shows none of them. Called on any thread, also inside `asyncSend`; what it throws is dropped.
+  /// Called when a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the peer's name
+  /// and a sentence that shows none of them. Called on any thread, also inside `asyncSend`; what it throws is dropped.
   std::function<void(std::string_view peer, std::string_view what)> onSecretsLost = {};
   /// Time; null: `systemClock()`.
   std::shared_ptr<Clock> clock;

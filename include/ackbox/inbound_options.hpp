@@ -51,8 +51,8 @@ struct DeferredOptions {
 /// sender keeps it, tries again after a minute and later after several, and charges it no attempt, so that it is lost
 /// only if the limit stands until its horizon (7 days, where the sender did not choose another). A sender that is no
 /// ackbox sees `nack`, or 503, with code `limit-…`. Each refusal is counted in `Stats::refusedLimits`, from the first
-/// on, and reported to `InboundOptions::onLimit`; the sender shows it as the message's last error. The remedy is to raise
-/// the limit, or to forget what is not needed any more (`OutboxOperator::forgetSender`).
+/// on, and reported to `InboundOptions::onLimit`; the sender shows it as the message's last error. The remedy is to
+/// raise the limit, or to forget what is not needed any more (`OutboxOperator::forgetSender`).
 ///
 /// By default the bytes alone limit, because they are what fills a disk; set the numbers to keep less.
 struct InboundLimits {
@@ -140,8 +140,8 @@ struct InboundOptions {
   /// after it happened; what it throws is dropped. Empty: not called.
   std::function<void(std::string_view agent, std::string_view what)> onSecretsLost = {};
   /// How long the mark of a frame without a sequence is kept, at least; a frame that expires later asks for more. Also
-  /// how long the result of a deferred frame is kept for a sender that asks. At least 601 s, as long as a signature
-  /// is taken: sent again after its mark has gone, the same request would take effect again. Default 7 days.
+  /// how long the result of a deferred frame is kept for a sender that asks. At least 601 s, as long as a signature is
+  /// taken: sent again after its mark has gone, the same request would take effect again. Default 7 days.
   std::chrono::milliseconds processedRetention = std::chrono::hours(24 * 7);
   /// How long such a mark is kept at most, whatever `expirytime` a frame claims: a peer must not fill the file for
   /// ever. A frame that expires even later can take effect again after this. At least `processedRetention`. Default 90

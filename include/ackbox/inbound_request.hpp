@@ -45,8 +45,8 @@ struct InboundResponse {
   std::optional<std::uint32_t> retryAfterSeconds;
   /// Further headers, such as the answer's signature.
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Whether the request brought a proof of its sender, or needs none. It does not travel: a server keeps
-  /// such connections longer.
+  /// Whether the request brought a proof of its sender, or needs none. It does not travel: a server keeps such
+  /// connections longer.
   bool authenticated = false;
 };
 

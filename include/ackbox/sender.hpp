@@ -160,8 +160,8 @@ class Sender {
 public:
   virtual ~Sender() = default;
 
-  /// Takes the manager's peers as they are configured; `OutboxManager::setSender` calls it before anything else. A sender that
-  /// cannot serve one of them as configured throws `Error` with `invalidOption`; then it is not set.
+  /// Takes the manager's peers as they are configured; `OutboxManager::setSender` calls it before anything else. A
+  /// sender that cannot serve one of them as configured throws `Error` with `invalidOption`; then it is not set.
   virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
 
   /// A run of the manager begins; I/O of the requests that follow belongs on `executor`, which runs one thing at a time

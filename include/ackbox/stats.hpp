@@ -86,8 +86,8 @@ struct Stats {
   std::uint64_t inboxBytes = 0;
   /// Total: inbound frames that were put there.
   std::uint64_t deferred = 0;
-  /// Total: results of ACK events that named a message addressed to another peer than their source. None of them settled
-  /// anything; more than none is an attack or a wrong `PeerOptions::agent`.
+  /// Total: results of ACK events that named a message addressed to another peer than their source. None of them
+  /// settled anything; more than none is an attack or a wrong `PeerOptions::agent`.
   std::uint64_t refusedAcks = 0;
 
   /// When the oldest row that is not settled was enqueued; its age, by the clock of the options; nothing when all are

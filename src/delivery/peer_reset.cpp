@@ -1,5 +1,5 @@
-// Whether the peer and this store remember the same. Each answer names the store that gave it and how far that has come in
-// each session of the request. Less than it had: the peer has forgotten. More than we ever sent: we have.
+// Whether the peer and this store remember the same. Each answer names the store that gave it and how far that has come
+// in each session of the request. Less than it had: the peer has forgotten. More than we ever sent: we have.
 
 #include <algorithm>
 #include <utility>

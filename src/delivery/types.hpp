@@ -1,7 +1,7 @@
 #pragma once
 
-// The values that the delivery machine, the store and the manager exchange; the one header of
-// this layer, beside `transition.hpp`, that the store may include.
+// The values that the delivery machine, the store and the manager exchange; the one header of this layer, beside
+// `transition.hpp`, that the store may include.
 
 #include <cstdint>
 #include <limits>
@@ -180,8 +180,8 @@ struct Settlement {
   bool isAfterReset = false;
 };
 
-/// The longest wait that is not firm, whether a stored instant or a peer asks for it. A stored instant further ahead was
-/// written by a clock that was set back since.
+/// The longest wait that is not firm, whether a stored instant or a peer asks for it. A stored instant further ahead
+/// was written by a clock that was set back since.
 inline constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
 
 /// The end of a session's claim.

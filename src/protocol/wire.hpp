@@ -60,13 +60,13 @@ struct DecodedRequest {
   bool isAgenium = false;
   std::optional<InboundResponse> problem;
   /// Set when what is refused is refused for its headers, which no signature covers. The refusal must then not be
-  /// signed: otherwise a captured request that is sent again under other headers would get a refusal
-  /// that counts against the true one.
+  /// signed: otherwise a captured request that is sent again under other headers would get a refusal that counts
+  /// against the true one.
   bool isRefusedByHeaders = false;
 };
 
-/// Reads a request of CloudEvents. Checks media type, size, depth, syntax and count, in this order; however many frames the input has, no more are
-/// built than are allowed. A bad frame in valid JSON is refused alone.
+/// Reads a request of CloudEvents. Checks media type, size, depth, syntax and count, in this order; however many frames
+/// the input has, no more are built than are allowed. A bad frame in valid JSON is refused alone.
 [[nodiscard]] DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions& limits);
 
 /// What a session has reached at the receiver.
@@ -112,9 +112,9 @@ struct NamedResult;
 /// Whether `text` is a `traceparent` that W3C Trace Context allows, of version 00 or a later one.
 [[nodiscard]] bool isTraceparent(std::string_view text) noexcept;
 
-/// Adds `agent`, the author of the answer, to a problem document that will be signed; does nothing to any other answer. A sender
-/// believes no refusal that names itself: its own request was sent back to it, and refused there with a key that both
-/// sides share.
+/// Adds `agent`, the author of the answer, to a problem document that will be signed; does nothing to any other answer.
+/// A sender believes no refusal that names itself: its own request was sent back to it, and refused there with a key
+/// that both sides share.
 void nameAuthor(std::string_view agent, InboundResponse& response);
 
 /// An RFC 9457 problem document.
@@ -141,8 +141,8 @@ void nameAuthor(std::string_view agent, InboundResponse& response);
 /// attempt, because anybody between the two agents can write that much.
 [[nodiscard]] SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter);
 
-/// The answer of a receiver of Standard Webhooks to one frame. Only its status counts: any 2xx is its
-/// ACK, a 413 or a 422 gives it up, a 400, and a 5xx that names no outage, are charged to it.
+/// The answer of a receiver of Standard Webhooks to one frame. Only its status counts: any 2xx is its ACK, a 413 or a
+/// 422 gives it up, a 400, and a 5xx that names no outage, are charged to it.
 [[nodiscard]] SendReport readWebhookAnswer(int status, std::string_view retryAfter);
 
 }  // namespace ackbox::protocol

@@ -16,7 +16,6 @@
 
 namespace ackbox::store {
 
-/// A peer's row.
 struct PeerRow {
   delivery::PeerKey key = 0;
   std::string name;

@@ -166,7 +166,7 @@ void HttpServer::stop() {
 }
 
 // With mutex_ held, as the next five. A session's members only post, so nothing comes back here meanwhile. While
-// no connection can be closed, new ones wait in the kernel's backlog.
+// nobody can give way, those who come wait in the kernel's backlog.
 void HttpServer::accept() {
   if (stopped_ || accepting_ || waiting_ || (sessions_.size() >= connectionsMax_ && !oldestIdler())) {
     return;

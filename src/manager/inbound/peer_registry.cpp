@@ -185,8 +185,8 @@ PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::De
     }
     const InboundPeer& rights = sender.peer->options;
     const bool isAck = frame.type == protocol::kAckEventType;
-    // Also of a frame that is refused alone: the answer is signed, and its refusal would count against the request
-    // that was sent back to this agent.
+    // Also of a frame that is refused alone: the answer is signed, and its refusal would count against the request that
+    // was sent back to this agent.
     const bool isOwn = contains(rights.agents, frame.source) || (member.refusal && frame.source.empty());
     if (!isOwn || (!member.refusal && !(isAck ? rights.mayAck : rights.maySend))) {
       return Verdict::forbidden;

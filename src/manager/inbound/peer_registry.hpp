@@ -46,8 +46,8 @@ public:
   [[nodiscard]] bool mayProve(const InboundRequest& head) const;
 
   /// Gives frames in a form that names no source the name of their sender: the peer's first. A peer that is known by
-  /// the connection may choose another of its own in `outbox-agent`; a header of a signed request could be changed, and the
-  /// frame take effect again under the other name. For an anonymous one what it says, or `urn:ackbox:anonymous`.
+  /// the connection may choose another of its own in `outbox-agent`; a header of a signed request could be changed, and
+  /// the frame take effect again under the other name. For an anonymous one what it says, or `urn:ackbox:anonymous`.
   static void attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded);
 
   /// What a peer may do with the frames of a request.

@@ -16,8 +16,8 @@
 
 namespace ackbox::store::sqlite {
 
-// SQL on `o` (#outbox) and `s` (#sessions): the owner that has claimed the row; NULL: none. On the store's own connection,
-// `ClaimBits::flush` comes first.
+// SQL on `o` (#outbox) and `s` (#sessions): the owner that has claimed the row; NULL: none. On the store's own
+// connection, `ClaimBits::flush` comes first.
 inline constexpr std::string_view kRowOwner =
     "(SELECT owner_id FROM #claims WHERE o.state=0 AND block=o.id>>6 AND bits>>(o.id&63)&1)";
 inline constexpr std::string_view kSessionOwner =

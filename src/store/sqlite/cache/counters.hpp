@@ -90,8 +90,8 @@ void readPeerCounters(Figures& figures, const At& at, std::uint64_t sending) {
 ///
 /// A new row says by itself that it is to be counted, by an id above `Counter::lastKey`, so a commit of enqueues alone
 /// leaves the counters' row as it is until `kUncountedMax` rows are waiting, and so does one of claims, which no
-/// counter counts. Each reader of the row adds them, and any other commit writes it: no row goes, or changes its
-/// state, before it was counted, and no id is given twice.
+/// counter counts. Each reader of the row adds them, and any other commit writes it: no row goes, or changes its state,
+/// before it was counted, and no id is given twice.
 ///
 /// Thread-safety: that of the connection.
 class Counters final : public WriteBack {

@@ -33,7 +33,8 @@ inline constexpr std::string_view kSessionHead = "iif(m.live=0,coalesce(t.first_
 /// Writes the tails and the gauges of sessions.
 ///
 /// It differs from `SessionStates`, which it writes through, in that it gathers also inside nested scopes, where frames
-/// are enqueued, and takes back what an undone scope has appended; and that it may put its changes off to a later commit.
+/// are enqueued, and takes back what an undone scope has appended; and that it may put its changes off to a later
+/// commit.
 ///
 /// A message says by itself where its session's tail is, so an enqueue leaves the session's state alone, which mostly
 /// is written soon all the same: when a claim of the session ends. `Counter::tailsKey` says up to which message the

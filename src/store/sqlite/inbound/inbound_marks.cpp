@@ -180,8 +180,8 @@ void InboundMarks::markOrigin(const InboundIdentity& frame, WallTime now, std::c
   }
 }
 
-// The order of events decides what came first, not the calendar: a clock that leaps ahead makes a store silent
-// for long, but not another one begin after it.
+// The order of events decides what came first, not the calendar: a clock that leaps ahead makes a store silent for
+// long, but not another one begin after it.
 void InboundMarks::closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence) {
   const std::size_t closed =
       Query(closeSilent_, source, now - silence - kSeenStep, now - kSeenStep, kSeenStep.count()).run();

@@ -345,7 +345,8 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
     return reply;
   }
   if (found && sequence != 0 && sequence != found->settlement.sequence) {
-    // About a number that the message had before it was redriven: its new one is on its way, or has a result of its own.
+    // About a number that the message had before it was redriven: its new one is on its way, or has a result of its
+    // own.
     found.reset();
   }
   // A result of a lost store, or from before the peer forgot, comes late: its message goes out again, and is a

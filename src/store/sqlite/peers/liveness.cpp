@@ -73,8 +73,8 @@ private:
     likeDatabase(own);
   }
 
-  // Users that may write the database must be able to lock here: an agent is not shut out because root came first. Asked
-  // for by its path: a descriptor on it, when closed, would take SQLite's locks away.
+  // Users that may write the database must be able to lock here: an agent is not shut out because root came first.
+  // Asked for by its path: a descriptor on it, when closed, would take SQLite's locks away.
   void likeDatabase(const struct stat& own) const {
     struct stat database {};
     if (stat(database_.c_str(), &database) != 0) {
