@@ -27,7 +27,7 @@ struct InboundRequest {
   /// The `ce-` headers, each by the attribute's name in lower case, with the value as received: an event in binary
   /// mode.
   std::vector<std::pair<std::string, std::string>> eventHeaders = {};
-  /// The request's target, a path. An `InboundServer` fills it in; `InboundHandler` does not read it.
+  /// The path that it came to. `InboundServer` goes by it (`compatibilityPath`); an `InboundHandler` does not.
   std::string target = {};
   /// It has a header `Origin` or `Sec-Fetch-Site`, as browsers send them.
   bool fromBrowser = false;
