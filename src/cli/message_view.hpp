@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ackbox/outbox_manager.hpp"
+#include "cli/arguments.hpp"
 #include "cli/json_line.hpp"
 #include "cli/table.hpp"
 
@@ -16,6 +17,7 @@ namespace ackbox::cli {
 void addFrame(JsonLine& line, const Frame& frame);
 /// The state as options spell it: `pending`.
 [[nodiscard]] std::string stateName(MessageState state);
-[[nodiscard]] MessageState stateOf(const std::string& name);
+/// What `--peer`, `--session` and `--state` choose.
+[[nodiscard]] MessageFilter filterOf(const Arguments& arguments);
 
 }  // namespace ackbox::cli
