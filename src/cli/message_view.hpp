@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ackbox/outbox_manager.hpp"
+#include "ackbox/message_page.hpp"
 #include "cli/arguments.hpp"
 #include "cli/json_line.hpp"
 #include "cli/table.hpp"

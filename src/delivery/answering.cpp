@@ -325,11 +325,11 @@ void Machine::Body::failOnly(const Request& request, const char* reason, const s
   decide(session, only.row, result, now, verdict);
   SessionRelease ended;
   session.frameLimit = 0;
-  std::string errorText = withNote(error, verdict.note);
+  std::string noted = withNote(error, verdict.note);
   const bool retries = verdict.transition == Transition::retry;
   const std::chrono::milliseconds delay = verdict.delay;
   actions.settlements.push_back(settlementOf(session.key, only.row, std::move(verdict), now.wall));
-  actions.settlements.back().error = std::move(errorText);
+  actions.settlements.back().error = std::move(noted);
   if (retries) {
     session.queue.insert(only.row.key);
     ended.dueAt = now.wall + delay;
