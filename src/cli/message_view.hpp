@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ackbox/frame.hpp"
 #include "ackbox/message_page.hpp"
 #include "cli/arguments.hpp"
 #include "cli/json_line.hpp"
