@@ -61,8 +61,8 @@ constexpr auto kOldNames = std::to_array<OldWord>({
     {"the seed's", "what it is; a seed is what a random generator begins with"},
 });
 
-// Everyday words that stood for several ideas each. `src` and `include` do without them, in names and in comments.
-constexpr auto kCodeWords = std::to_array<OldWord>({
+// Everyday words that stood for several ideas each, in names and in prose.
+constexpr auto kEverydayWords = std::to_array<OldWord>({
     {"told", "called with, reported, known"},
     {"tell", "report, call, distinguish"},
     {"tells", "reports, calls, distinguishes"},
@@ -167,14 +167,14 @@ TEST_CASE("a word with several meanings stays out of the folders that do without
   }
 }
 
-TEST_CASE("everyday words that stood for several ideas stay out of the code") {
-  for (const std::string& file : sourceFiles({"include", "src"}, {".hpp", ".cpp"})) {
+TEST_CASE("everyday words that stood for several ideas stay out") {
+  for (const std::string& file : texts()) {
     if (std::ranges::find(kWithTell, file) != kWithTell.end()) {
       continue;
     }
     for (const SourceLine& line : readLines(file)) {
-      for (const OldWord& word : kCodeWords) {
-        CHECK_MESSAGE(!hasName(line.text, word.old), describe(line) << "\n\"" << word.old << "\" is here: " << word.use);
+      for (const OldWord& word : kEverydayWords) {
+        CHECK_MESSAGE(!hasName(line.text, word.old), describe(line) << "\n\"" << word.old << "\" is now: " << word.use);
       }
     }
   }
