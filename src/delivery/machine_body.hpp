@@ -128,7 +128,7 @@ struct Machine::Body {
   /// What the peer reports of the session that `items` are of; null: nothing. `next` is the first report that is not
   /// used yet, as far as they are in the order of the sessions.
   [[nodiscard]] static const SessionReport* reportOf(const SendReport& report, std::size_t firstItem, Items items,
-                                                 std::size_t& next);
+                                                     std::size_t& next);
   /// Whether the session's results count for nothing yet. They count only where what the peer has accepted last is
   /// known to be a message of this file: one of the request, or one that it was known to have. Of any other, the next
   /// claim is to find out.

@@ -79,7 +79,7 @@ std::optional<PeerIdentity> Machine::Body::whetherStale(const Request& request, 
 }
 
 const SessionReport* Machine::Body::reportOf(const SendReport& report, std::size_t firstItem, Items items,
-                                         std::size_t& next) {
+                                             std::size_t& next) {
   if (isUnit(items.front().session->key)) {
     return nullptr;
   }
@@ -87,7 +87,7 @@ const SessionReport* Machine::Body::reportOf(const SendReport& report, std::size
     return &report.sessions[next++];
   }
   const auto progress = std::find_if(report.sessions.begin(), report.sessions.end(),
-                                 [&](const SessionReport& one) { return one.firstFrame == firstItem; });
+                                     [&](const SessionReport& one) { return one.firstFrame == firstItem; });
   return progress == report.sessions.end() ? nullptr : &*progress;
 }
 
@@ -99,7 +99,7 @@ bool Machine::Body::mistrusts(Items items, std::uint64_t confirmed, const Sessio
   const auto isAccepted = [&progress](const Request::Item& item) { return item.row.sequence == progress.accepted; };
   // Of a number alone, without an id, no more can be known than that it was given away.
   const bool isOfRequest = progress.acceptedId.empty() ? progress.accepted <= items.back().row.sequence
-                                                   : std::any_of(items.rbegin(), items.rend(), isAccepted);
+                                                       : std::any_of(items.rbegin(), items.rend(), isAccepted);
   if (progress.accepted <= confirmed || isOfRequest) {
     return false;
   }

@@ -10,7 +10,8 @@ constexpr std::chrono::seconds kRefresh{1};
 
 }  // namespace
 
-KeyCache::KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace, OnProblem onProblem)
+KeyCache::KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace,
+                   OnProblem onProblem)
     : source_(std::move(source)),
       clock_(std::move(clock)),
       grace_(grace),

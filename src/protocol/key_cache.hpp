@@ -30,7 +30,8 @@ public:
 
   /// Loads at once.
   /// Throws `Error` with `invalidOption` as `SecretSource::load` and `KeyRing` do, and what a callback throws.
-  KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace, OnProblem onProblem = {});
+  KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace,
+           OnProblem onProblem = {});
 
   [[nodiscard]] std::shared_ptr<const KeyRing> current();
 

@@ -41,7 +41,8 @@ void validateInbound(const InboundOptions& options) {
   require(options.depthMax >= 2 && options.depthMax <= 1000, "depthMax: 2 to 1000");
   require(options.processedRetention >= kRetentionMin,
           "processedRetention: at least 601 s, as a signed request is taken for twice 300 s by the clocks' tolerance");
-  require(options.secretsGrace.count() >= 0 && options.secretsGrace <= protocol::kSecretsGraceMax, "secretsGrace: 0 to 1 day");
+  require(options.secretsGrace.count() >= 0 && options.secretsGrace <= protocol::kSecretsGraceMax,
+          "secretsGrace: 0 to 1 day");
   require(options.processedRetentionMax >= options.processedRetention,
           "processedRetentionMax: at least processedRetention");
   const DeferredOptions& deferred = options.deferred;
@@ -91,8 +92,8 @@ public:
     core_->refusals().flush();
   }
 
-  void handle(InboundRequest request, std::function<void(InboundResponse)> respond,
-              protocol::HandlerThread thread, protocol::RequestForm form) override {
+  void handle(InboundRequest request, std::function<void(InboundResponse)> respond, protocol::HandlerThread thread,
+              protocol::RequestForm form) override {
     // Before its signature is computed over it.
     if (request.body.size() > options_.bodyBytesMax) {
       respond(protocol::bodyTooLarge(options_.bodyBytesMax));
@@ -157,21 +158,20 @@ private:
   using Respond = std::function<void(InboundResponse)>;
 
   [[nodiscard]] manager::InboundJob::Context context(bool mayAcknowledge) {
-    return {
-        core_->options(),
-        handler_,
-        options_,
-        mayAcknowledge,
-        [this](const store::AckEventOutcome& outcome, const FrameResult& result) {
-          core_->ackEventCommitted(outcome, result);
-        },
-        [this] {
-          if (runner_) {
-            runner_->lookForCommits();
-          }
-        },
-        [this](const InboundLimitEvent& event) { reportLimit(event); },
-        [this](const std::error_code& error) { core_->storeAnswered(error); }};
+    return {core_->options(),
+            handler_,
+            options_,
+            mayAcknowledge,
+            [this](const store::AckEventOutcome& outcome, const FrameResult& result) {
+              core_->ackEventCommitted(outcome, result);
+            },
+            [this] {
+              if (runner_) {
+                runner_->lookForCommits();
+              }
+            },
+            [this](const InboundLimitEvent& event) { reportLimit(event); },
+            [this](const std::error_code& error) { core_->storeAnswered(error); }};
   }
 
   // A sender at a limit may send a thousand frames a second.
@@ -185,7 +185,8 @@ private:
     {
       const std::scoped_lock lock(mutex_);
       if (limitsReported_.size() >= kRememberedMax) {
-        std::erase_if(limitsReported_, [now, kBetween](const auto& reported) { return now - reported.second >= kBetween; });
+        std::erase_if(limitsReported_,
+                      [now, kBetween](const auto& reported) { return now - reported.second >= kBetween; });
       }
       const auto place = limitsReported_.find({event.source, event.limit});
       if (place != limitsReported_.end() ? now - place->second < kBetween : limitsReported_.size() >= kRememberedMax) {

@@ -249,9 +249,8 @@ FrameResult InboundJob::takeAckEvent(store::Store& store, const store::InboundId
   // An anonymous sender is no peer that a message was addressed to.
   const std::string_view author = context_.mayAcknowledge ? std::string_view(frame.source) : std::string_view();
   for (protocol::NamedResult& named : *results) {
-    ackEvents_.emplace_back(
-        store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin),
-        std::move(named.result));
+    ackEvents_.emplace_back(store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin),
+                            std::move(named.result));
   }
   store.inboundMarks().markAccepted(identity, gap, markLife());
   return resultOf(Outcome::ack, {}, {});

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "ackbox/sender.hpp"
-#include "ackbox/sender.hpp"
 #include "delivery/types.hpp"
 #include "store/sqlite/cache/write_back.hpp"
 

@@ -50,7 +50,7 @@ SenderShare shareOfMark(std::string_view source, std::string_view id) {
 }
 
 SenderShare shareOfResult(std::string_view source, std::string_view origin, std::string_view session,
-                        std::string_view frameId, std::size_t texts) {
+                          std::string_view frameId, std::size_t texts) {
   return {.marks = 1,
           .bytes = kResultBytes + twice(source.size() + origin.size() + session.size() + frameId.size()) +
                    static_cast<std::int64_t>(texts)};

@@ -35,7 +35,7 @@ struct SenderShare {
 [[nodiscard]] SenderShare shareOfMark(std::string_view source, std::string_view id);
 /// Of a kept result of a deferred frame; `texts`: the bytes of its code, detail and data.
 [[nodiscard]] SenderShare shareOfResult(std::string_view source, std::string_view origin, std::string_view session,
-                                      std::string_view frameId, std::size_t texts);
+                                        std::string_view frameId, std::size_t texts);
 [[nodiscard]] SenderShare shareOfWaiting(std::size_t dataBytes);
 
 /// A table of `source,sessions,origins,marks,bytes,inbox,inbox_bytes` that is counted from all rows: for `verify` and

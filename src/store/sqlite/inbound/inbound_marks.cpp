@@ -312,8 +312,8 @@ ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<s
   }
   if (context_.shares.of(source).marks > 0) {
     for (Query query(dropResults_, source, origin, left); query.next(); ++report.marks, --left) {
-      context_.shares.add(source,
-                          -shareOfResult(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
+      context_.shares.add(
+          source, -shareOfResult(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
     }
   }
   if (!origin && context_.shares.of(source).marks > 0) {

@@ -35,7 +35,7 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
       selectNumber_(context.prepare("SELECT frame_id,type,data FROM #inbox WHERE source=?1 AND origin=?2 AND "
                                     "session=?3 AND sequence=?4")),
       selectResult_(context.prepare("SELECT outcome,code,detail,result FROM #inbox_results WHERE frame_id=?4 AND "
-                                  "source=?5 AND origin=?1 AND session=?2 AND sequence=?3")),
+                                    "source=?5 AND origin=?1 AND session=?2 AND sequence=?3")),
       selectAfter_(
           context.prepare("SELECT id,source,origin,session,sequence FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
@@ -51,7 +51,7 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
                           "AND sequence=?5 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
                           "coalesce(result,'') AS BLOB))")),
       keepResult_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
-                                "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
+                                  "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
       unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
       retry_(context.prepare("UPDATE #inbox SET owner_id=0, retry_count=retry_count+1, due_at_ms=?2, last_error=?3 "
                              "WHERE id=?1")),
@@ -210,14 +210,15 @@ void Inbox::finish(const InboxRow& row, const FrameResult& result, std::chrono::
   } else if (!processed || !result.result.empty()) {
     const std::string_view detail = truncatedError(result.detail);
     for (Query query(dropResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence); query.next();) {
-      context_.shares.add(frame.source,
-                          -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
+      context_.shares.add(
+          frame.source, -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
     }
     Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, result.outcome,
-          NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, context_.clock.wallNow() + retention)
+          NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result},
+          context_.clock.wallNow() + retention)
         .run();
     context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, frame.session, frame.id,
-                                                  result.code.size() + detail.size() + result.result.size()));
+                                                    result.code.size() + detail.size() + result.result.size()));
   }
 }
 

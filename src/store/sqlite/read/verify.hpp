@@ -3,7 +3,6 @@
 #include <string_view>
 #include <vector>
 
-
 namespace ackbox::store::sqlite {
 
 /// One of the invariants that `verify` checks: what a finding of it says.
