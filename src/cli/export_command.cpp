@@ -13,7 +13,7 @@ constexpr std::size_t kPage = 256;
 // Page by page and frame by frame, so that a file of any size goes through little memory.
 int exportMessages(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  const MessageFilter filter = filterOf(arguments);
+  const MessageFilter filter = messageFilterOf(arguments);
   std::uint64_t written = 0;
   std::int64_t after = 0;
   do {

@@ -31,7 +31,7 @@ JsonLine reasonLine(const Reason& reason) {
 
 int list(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  const MessageFilter filter = filterOf(arguments);
+  const MessageFilter filter = messageFilterOf(arguments);
   std::int64_t after = arguments.after;
   std::uint64_t shown = 0;
   do {

@@ -30,7 +30,7 @@ MessageState stateOf(const std::string& name) {
 
 }  // namespace
 
-MessageFilter filterOf(const Arguments& arguments) {
+MessageFilter messageFilterOf(const Arguments& arguments) {
   MessageFilter filter;
   filter.peer = arguments.peer;
   filter.session = arguments.session;

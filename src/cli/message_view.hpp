@@ -19,6 +19,6 @@ void addFrame(JsonLine& line, const Frame& frame);
 /// The state as options spell it: `pending`.
 [[nodiscard]] std::string stateName(MessageState state);
 /// What `--peer`, `--session` and `--state` choose.
-[[nodiscard]] MessageFilter filterOf(const Arguments& arguments);
+[[nodiscard]] MessageFilter messageFilterOf(const Arguments& arguments);
 
 }  // namespace ackbox::cli

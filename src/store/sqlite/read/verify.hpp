@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "store/sqlite/open.hpp"
+
 namespace ackbox::store::sqlite {
 
 /// One of the invariants that `verify` checks: what a finding of it says.
