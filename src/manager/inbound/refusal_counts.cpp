@@ -1,7 +1,11 @@
 #include "manager/inbound/refusal_counts.hpp"
 
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <exception>
-#include <string>
+#include <thread>
 #include <utility>
 
 #include "manager/facade/jobs.hpp"
@@ -12,6 +16,44 @@ namespace {
 constexpr std::chrono::seconds kBetweenWrites{1};
 
 }  // namespace
+
+/// An alarm and the one thread that it runs on: a manager has no other that waits, unless it delivers.
+class RefusalCounts::Timer {
+public:
+  Timer(Clock& clock, std::function<void()> wake)
+      : guard_(context_.get_executor()),
+        alarm_(clock.makeAlarm(context_.get_executor())),
+        wake_(std::move(wake)),
+        thread_([this] { run(); }) {}
+  ~Timer() {
+    guard_.reset();
+    context_.stop();
+    thread_.join();
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  void set(SteadyTime due) {
+    boost::asio::post(context_, [this, due] { alarm_->set(due, wake_); });
+  }
+
+private:
+  // What lacked memory is written with the next refusals.
+  void run() noexcept {
+    while (!context_.stopped()) {
+      try {
+        context_.run();
+      } catch (...) {
+      }
+    }
+  }
+
+  boost::asio::io_context context_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
+  const std::unique_ptr<Alarm> alarm_;
+  const std::function<void()> wake_;
+  std::thread thread_;
+};
 
 RefusalCounts::RefusalCounts(store::Writer& writer, std::shared_ptr<Clock> clock, bool hasTimer)
     : writer_(writer), clock_(std::move(clock)), hasTimer_(hasTimer), mayWriteAt_(clock_->steadyNow()) {}
@@ -38,16 +80,9 @@ void RefusalCounts::arm() {
   }
   try {
     if (!timer_) {
-      timer_ = std::make_unique<Timer>(
-          *clock_, kBetweenWrites,
-          [this] {
-            wake();
-            return false;
-          },
-          // What lacked memory is written with the next refusals.
-          [](const std::string&) {});
+      timer_ = std::make_unique<Timer>(*clock_, [this] { wake(); });
     }
-    timer_->arm(mayWriteAt_);
+    timer_->set(mayWriteAt_);
     isArmed_ = true;
   } catch (const std::exception&) {
     // There is no memory, or no thread: the next refusals write these as well.

@@ -5,12 +5,11 @@
 #include <mutex>
 
 #include "ackbox/clock.hpp"
-#include "manager/run/poll_thread.hpp"
 #include "store/writer.hpp"
 
 namespace ackbox::manager {
 
-/// How many requests and frames were refused for their sender. Kept in memory and written at most once a second,
+/// How many requests and frames were refused for who sent them. Kept in memory and written at most once a second,
 /// because a flood of them must not become a flood of commits; the last of them a second later by a timer, so that
 /// another process finds them all in the file.
 ///
@@ -39,8 +38,7 @@ public:
   [[nodiscard]] Values unwritten() const;
 
 private:
-  // Calls `wake` once each time that it is armed.
-  using Timer = PollThread;
+  class Timer;
 
   [[nodiscard]] Values take();
   void arm();

@@ -41,22 +41,22 @@ void PollThread::serve() noexcept {
   }
 }
 
-void PollThread::arm(std::optional<SteadyTime> due) {
-  boost::asio::post(context_, [this, due] {
+void PollThread::arm() {
+  boost::asio::post(context_, [this] {
     if (!std::exchange(armed_, true)) {
-      wait(due.value_or(clock_.steadyNow() + interval_));
+      wait();
     }
   });
 }
 
-void PollThread::wait(SteadyTime due) {
-  alarm_->set(due, [this] {
+void PollThread::wait() {
+  alarm_->set(clock_.steadyNow() + interval_, [this] {
     bool goesOn = true;
     // What could not be done now, for want of memory or of the disk, is tried at the next turn.
     guarded([&] { goesOn = work_(); });
     armed_ = goesOn;
     if (goesOn) {
-      wait(clock_.steadyNow() + interval_);
+      wait();
     }
   });
 }

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -28,15 +27,14 @@ public:
   PollThread(const PollThread&) = delete;
   PollThread& operator=(const PollThread&) = delete;
 
-  /// Calls `work` at `due`, or after an interval, unless it is armed already.
-  void arm(std::optional<SteadyTime> due = {});
+  void arm();
 
 private:
   void serve() noexcept;
   // Calls `work`; what it throws is passed on.
   template <typename Work>
   void guarded(Work&& work) noexcept;
-  void wait(SteadyTime due);
+  void wait();
 
   // Constant after construction.
   Clock& clock_;
