@@ -8,20 +8,18 @@
 int main() {
   using namespace ackbox;
   auto bob = OutboxManager::open("bob.db", {.agent = "urn:agent:bob"});
-  const auto hear = [](const InboundFrame& frame, InboundTransaction&) {
+  const auto handle = [](const InboundFrame& frame, InboundTransaction&) {
     std::cout << "bob got " << frame.data << std::endl;
     return HandlerResult::ack();
   };
-  // Both are on this machine; agents on several are told apart by InboundOptions::peers.
-  InboundHandler handler(bob, hear, {.allowAnonymous = true});
+  InboundHandler handler(bob, handle, {.allowAnonymous = true});
   InboundServer server(handler);
 
-  auto alice =
-      OutboxManager::open("alice.db", {.agent = "urn:agent:alice", .peers = {{.name = "bob", .url = server.url()}}});
+  auto alice = OutboxManager::open("alice.db", {.agent = "urn:agent:alice", .peers = {{.url = server.url()}}});
   alice.setSender(std::make_shared<HttpSender>());
   std::promise<void> done;
   auto subscription = alice.onAcked([&](const AckedEvent&) { done.set_value(); });
   alice.start();
-  alice.enqueue({.peer = "bob", .session = "orders", .type = "order.placed", .data = R"({"order": 7})"});
+  alice.enqueue("orders", "order.placed", R"({"order": 7})");
   done.get_future().wait();  // It was on disk before enqueue returned; now bob has done it, once.
 }

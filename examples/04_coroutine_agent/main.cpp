@@ -32,7 +32,6 @@ asio::awaitable<void> report(OutboxManager& manager) {
 /// Delivers until `stop`.
 asio::awaitable<void> deliver(OutboxManager& manager) {
   co_await manager.asyncRun(co_await asio::this_coro::executor, asio::use_awaitable);
-  std::cout << "stopped" << std::endl;
 }
 // [end quote]
 

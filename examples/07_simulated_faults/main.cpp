@@ -83,7 +83,7 @@ int balanceAfterFaults(std::uint64_t seed, const FrameHandler& handler) {
     alice->enqueue("account", "account.deposit", "10");
     world.killAtWrite("bank", world.random().next() % 40);
     if (deposit % 5 == 0) {
-      world.network().block("bank", "alice");  // Until the worst is over, alice hears no answer.
+      world.network().block("bank", "alice");  // Until `heal`, alice receives no answer.
     }
     world.runFor(300ms);
   }

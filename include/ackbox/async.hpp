@@ -7,7 +7,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/system/error_code.hpp>
-#include <memory>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "ackbox/frame_handler.hpp"
 #include "ackbox/inbound_frame.hpp"
@@ -34,15 +33,15 @@ public:
   /// Runs begun so far, with this one; more than `retryCount() + 1` means that some ended with their process.
   [[nodiscard]] std::uint32_t startCount() const noexcept;
 
-  /// Tells that the work goes on: its deadline begins anew (`DeferredOptions::timeout`). Returns false when the work is
-  /// no longer wanted, as `stopRequested`.
+  /// Reports that the work goes on: its deadline begins anew (`DeferredOptions::timeout`). Returns false when the work
+  /// is no longer wanted, as `stopRequested`.
   bool progress();
 
   /// True once the deadline has passed or the handler is being destroyed: end soon. What is committed by then counts.
   [[nodiscard]] bool stopRequested() const noexcept;
 
-  /// Runs `effects` in a short transaction that commits together with the end of the frame and the ACK event that tells
-  /// its sender (P5). It must be short, as a `FrameHandler`. It may be run again if the disk fails; what it throws is a
+  /// Runs `effects` in a short transaction that commits together with the end of the frame and the ACK event to its
+  /// sender (P5). It must be short, as a `FrameHandler`. It may be run again if the disk fails; what it throws is a
   /// failed run. Does not block.
   ///
   /// The result: `ack` and `reject` (`term`) end the frame, `notNow` is a failed run that is made again after its

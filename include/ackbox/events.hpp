@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,7 +62,7 @@ enum class PeerResetKind : std::uint8_t {
   peerRestored,
   /// The peer has accepted of a session a message that this store does not know, or has seen a later epoch of this
   /// store: this file was restored from a backup, or is a copy of one that is in use. Nothing goes to the peer any more
-  /// (it is `held`) but probes, because it would take new messages for duplicates of others. Told once in each run.
+  /// (it is `held`) but probes, because it would take new messages for duplicates of others. Reported once in each run.
   selfRestored,
 };
 

@@ -26,8 +26,8 @@ public:
     deadLetter,
     /// A dead letter that stops its session as `GapPolicy::block` does, whatever that policy is.
     block,
-    /// Thrown away, and its session goes on. Not in silence: `onFailed` is told, with reason `discarded-by-policy`, and
-    /// `Stats::failedTotal` counts it.
+    /// Thrown away, and its session goes on. Not in silence: `onFailed` is called, with reason `discarded-by-policy`,
+    /// and `Stats::failedTotal` counts it.
     discard,
   };
 
@@ -55,7 +55,7 @@ private:
   std::string reason_;
 };
 
-/// What a failure function is told. The texts are valid during the call.
+/// What a failure function gets. The texts are valid during the call.
 struct FailureContext {
   std::string_view messageId;
   std::string_view type;

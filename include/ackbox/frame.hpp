@@ -17,9 +17,9 @@ inline constexpr std::uint8_t kPriorityDefault = 4;
 struct Frame {
   /// The peer that it is for, by the name given in `PeerOptions::name`.
   std::string peer = "default";
-  /// The ordered lane that it belongs to: frames of one (peer, session) arrive in the order of their enqueues.
-  /// Up to 256 bytes of UTF-8 without control characters. Empty: the frame is unordered. It goes beside all others,
-  /// nothing waits for it, it has no sequence, and the receiver deduplicates it by its id.
+  /// The session that it belongs to: frames of one (peer, session) arrive in the order of their enqueues. Up to 256
+  /// bytes of UTF-8 without control characters. Empty: the frame is unordered. It goes beside all others, nothing waits
+  /// for it, it has no sequence, and the receiver deduplicates it by its id.
   std::string session = "default";
   /// CloudEvents `type`, such as `com.example.order.placed`. 1 to 256 bytes.
   std::string type = {};

@@ -23,6 +23,7 @@ class DeferredFrame;
 /// What a handler answers.
 struct HandlerResult {
   Outcome outcome = Outcome::ack;
+  /// `limit-…` and `inbox-full` are reserved: a `nack` with such a code charges no attempt (`Outcome::nack`).
   std::string code;
   std::string detail;
   std::optional<std::chrono::milliseconds> retryAfter;
@@ -45,8 +46,8 @@ struct HandlerResult {
     made.retryAfter = retryAfter;
     return made;
   }
-  /// Later: the frame is kept durably, its sender is told so, and `DeferredOptions::handler` works on it off the
-  /// store's lock. Whatever the handler wrote is undone.
+  /// Later: the frame is kept durably, the answer says so, and `DeferredOptions::handler` works on it off the store's
+  /// lock. Whatever the handler wrote is undone.
   [[nodiscard]] static HandlerResult defer() {
     HandlerResult made;
     made.outcome = Outcome::defer;
@@ -63,7 +64,7 @@ struct HandlerResult {
 };
 
 /// The short transaction that a handler works in. Its writes, the mark that makes the frame a duplicate from now on,
-/// and the replies enqueued here commit together, before the ACK leaves (P5).
+/// and the replies enqueued here commit together, before the ACK is sent (P5).
 ///
 /// Lifetime: the handler's call. Thread-safety: the handler's thread only.
 class InboundTransaction {

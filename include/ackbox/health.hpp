@@ -30,7 +30,7 @@ enum class HealthCheck : std::uint8_t {
   peerDown,
   /// This process is short of something, such as memory or descriptors, its file was replaced while it was open
   /// (`Errc::databaseReplaced`), or something threw in it; no peer's doing, and charged to no message. Has no
-  /// threshold, and is always told. What threw is over when it is told.
+  /// threshold, and is always reported. What threw is over by then.
   process,
 };
 

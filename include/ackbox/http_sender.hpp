@@ -28,7 +28,7 @@ struct HttpSenderOptions {
   /// not race a request.
   std::chrono::milliseconds idleTimeout = std::chrono::seconds(50);
   /// Connections to all peers together, 1 to 65,536; fewer where the process may open fewer descriptors (its soft limit
-  /// when the sender starts, less a quarter of it, 256 at most; `stats` tells the number that holds). Where more are
+  /// when the sender starts, less a quarter of it, 256 at most; `stats` has the number that holds). Where more are
   /// wanted, idle ones are closed, peers that have answered last time go first, and each of the others has one
   /// connection at a time, which it gives back for a while when it is silent. Default 512: half of the usual limit of
   /// 1,024, beside a server with as many.
@@ -45,8 +45,8 @@ struct HttpSenderOptions {
   /// nothing is sent to it until it can. 0: not at all. At most 1 day. Default 10 minutes: longer than a mistake in a
   /// file takes to be seen and mended, shorter than a key that leaked should live.
   std::chrono::milliseconds secretsGrace = std::chrono::minutes(10);
-  /// Told that a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the peer's name and
-  /// a sentence that shows none of them. Called on any thread, also inside `asyncSend`; what it throws is dropped.
+  /// Called when a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the peer's name
+  /// and a sentence that shows none of them. Called on any thread, also inside `asyncSend`; what it throws is dropped.
   std::function<void(std::string_view peer, std::string_view what)> onSecretsLost = {};
   /// Time; null: `systemClock()`.
   std::shared_ptr<Clock> clock;

@@ -51,8 +51,8 @@ struct DeferredOptions {
 /// sender keeps it, tries again after a minute and later after several, and charges it no attempt, so that it is lost
 /// only if the limit stands until its horizon (7 days, where the sender did not choose another). A sender that is no
 /// ackbox sees `nack`, or 503, with code `limit-…`. Each refusal is counted in `Stats::refusedLimits`, from the first
-/// on, and told to `InboundOptions::onLimit`; the sender shows it as the message's last error. The remedy is to raise
-/// the limit, or to forget what is not needed any more (`OutboxOperator::forgetSender`).
+/// on, and reported to `InboundOptions::onLimit`; the sender shows it as the message's last error. The remedy is to
+/// raise the limit, or to forget what is not needed any more (`OutboxOperator::forgetSender`).
 ///
 /// By default the bytes alone limit, because they are what fills a disk; set the numbers to keep less.
 struct InboundLimits {
@@ -135,29 +135,29 @@ struct InboundOptions {
   /// is known by none. 0: not at all. At most 1 day. Default 10 minutes: longer than a mistake in a file takes to be
   /// seen and mended, shorter than a key that leaked should live.
   std::chrono::milliseconds secretsGrace = std::chrono::minutes(10);
-  /// Told that a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the first of the
+  /// Called when a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the first of the
   /// peer's agent URIs and a sentence that shows none of them. Called inside `asyncHandle`, with the first request
   /// after it happened; what it throws is dropped. Empty: not called.
   std::function<void(std::string_view agent, std::string_view what)> onSecretsLost = {};
   /// How long the mark of a frame without a sequence is kept, at least; a frame that expires later asks for more. Also
-  /// how long the last word on a deferred frame is kept for a sender that asks. At least 601 s, as long as a signature
-  /// is taken: sent again after its mark has gone, the same request would take effect again. Default 7 days.
+  /// how long the result of a deferred frame is kept for a sender that asks. At least 601 s, as long as a signature is
+  /// taken: sent again after its mark has gone, the same request would take effect again. Default 7 days.
   std::chrono::milliseconds processedRetention = std::chrono::hours(24 * 7);
   /// How long such a mark is kept at most, whatever `expirytime` a frame claims: a peer must not fill the file for
   /// ever. A frame that expires even later can take effect again after this. At least `processedRetention`. Default 90
   /// days.
   std::chrono::milliseconds processedRetentionMax = std::chrono::hours(24 * 90);
-  /// Told of each handler that threw, with the exception's text, which the peer is not told. Runs where the handler
+  /// Called for each handler that threw, with the exception's text, which the peer does not get. Runs where the handler
   /// does; what it throws is dropped. Empty: not called.
   std::function<void(const InboundFrame& frame, std::string_view what)> onHandlerError = {};
-  /// Told of each gap in a session, after the commit that passed it. Runs where the handler does; what it throws is
+  /// Called for each gap in a session, after the commit that passed it. Runs where the handler does; what it throws is
   /// dropped. Empty: not called; `Stats::gaps` counts them.
   std::function<void(const InboundGap& gap)> onGap = {};
   /// See `InboundLimits`.
   InboundLimits limits = {};
-  /// Told when a sender is at a limit, at most once a minute for each sender and limit, after the commit that put its
-  /// frame off; the first time at once. Runs where the handler does; what it throws is dropped. Empty (default): nobody
-  /// is told, and only `Stats::refusedLimits` shows it, and the sender's last errors.
+  /// Called when a sender is at a limit, at most once a minute for each sender and limit, after the commit that put its
+  /// frame off; the first time at once. Runs where the handler does; what it throws is dropped. Empty (default): only
+  /// `Stats::refusedLimits` shows it, and the sender's last errors.
   std::function<void(const InboundLimitEvent& event)> onLimit = {};
   /// See `DeferredOptions`.
   DeferredOptions deferred = {};

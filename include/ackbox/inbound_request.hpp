@@ -8,14 +8,6 @@
 
 namespace ackbox {
 
-/// What a request's body is, and what its answer must be.
-enum class InboundForm : std::uint8_t {
-  /// CloudEvents, answered with an ACK document.
-  cloudEvents,
-  /// One frame as AGENIUM's agents write them, answered as they do: see `InboundServerOptions::compatibilityPath`.
-  agenium,
-};
-
 /// One HTTP request, as far as the protocol cares.
 struct InboundRequest {
   std::string contentType;
@@ -35,7 +27,8 @@ struct InboundRequest {
   /// The `ce-` headers, each by the attribute's name in lower case, with the value as received: an event in binary
   /// mode.
   std::vector<std::pair<std::string, std::string>> eventHeaders = {};
-  InboundForm form = InboundForm::cloudEvents;
+  /// The path that it came to. `InboundServer` goes by it (`compatibilityPath`); an `InboundHandler` does not.
+  std::string target = {};
   /// It has a header `Origin` or `Sec-Fetch-Site`, as browsers send them.
   bool fromBrowser = false;
   /// It came to a loopback address of this machine, and says that it is for `host`, its `Host` header as received.
@@ -52,8 +45,8 @@ struct InboundResponse {
   std::optional<std::uint32_t> retryAfterSeconds;
   /// Further headers, such as the answer's signature.
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Whether the request brought a proof of its sender, or needs none. It does not travel: it tells a server which
-  /// connections are worth keeping.
+  /// Whether the request brought a proof of its sender, or needs none. It does not travel: a server keeps such
+  /// connections longer.
   bool authenticated = false;
 };
 

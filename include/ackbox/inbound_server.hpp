@@ -31,10 +31,10 @@ struct InboundServerOptions {
   bool allowPlainHttp = false;
   /// Connections at once, each with at most one request. Fewer where the process may not open as many descriptors: a
   /// quarter of its soft limit when the server begins, and at most 256, is left to the sender, the database and the
-  /// application; `InboundServer::stats` tells the number that holds. A further connection takes the place of the
-  /// oldest that has never brought a proof of its sender and has no request under way; while there is none such, it
-  /// waits in the kernel's backlog. The same happens at once when descriptors run out before. A connection is closed
-  /// behind its tenth answer to a request without proof. More than 0. Default 1,024.
+  /// application; `InboundServer::stats` has the number that holds. A further connection takes the place of the oldest
+  /// that has never brought a proof of its sender and has no request under way; while there is none such, it waits in
+  /// the kernel's backlog. The same happens at once when descriptors run out before. A connection is closed behind its
+  /// tenth answer to a request without proof. More than 0. Default 1,024.
   std::size_t connectionsMax = 1024;
   /// Bytes of a request's headers; trailers and the extensions of chunks have 48 KiB more. 1 KiB to 16 KiB. Default 8
   /// KiB.
@@ -67,7 +67,7 @@ struct InboundServerStats {
   /// Total: requests that were refused before their handler had them: no HTTP, beyond a limit, for another path.
   std::uint64_t refused = 0;
   /// Total: connections that were closed to make room for others. Many are an attack, or too low a limit.
-  std::uint64_t gaveWay = 0;
+  std::uint64_t evicted = 0;
   /// Total: connections that were ended by an exception, mostly for want of memory. The other connections go on.
   std::uint64_t broken = 0;
 };

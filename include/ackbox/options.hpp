@@ -85,8 +85,9 @@ struct PeerOptions {
   bool allowPlainHttp = false;
   /// See `PeerProfile`. Default: the protocol.
   PeerProfile profile = PeerProfile::native;
-  /// Carries this peer's messages instead of the sender that `OutboxManager::setSender` sets, which is not told of this
-  /// peer. Several peers of one manager may share one; it belongs to that manager alone. Null (default): that sender.
+  /// Carries this peer's messages instead of the sender that `OutboxManager::setSender` sets, which does not get to
+  /// know this peer. Several peers of one manager may share one; it belongs to that manager alone. Null (default): that
+  /// sender.
   std::shared_ptr<Sender> sender = {};
 };
 

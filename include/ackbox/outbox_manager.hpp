@@ -151,22 +151,22 @@ public:
   /// Makes the manager look for rows committed through other connections now instead of at the next poll.
   void notify();
 
-  /// Callbacks run on the delivery executor, after the commit that they tell of, in the order of those commits within
-  /// a session. An exception that a callback throws is dropped; it stays subscribed.
+  /// Callbacks run on the delivery executor, after the commit that they report, in the order of those commits within a
+  /// session. An exception that a callback throws is dropped; it stays subscribed.
   [[nodiscard]] Subscription onSent(std::function<void(const SentEvent&)> callback);
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);
   [[nodiscard]] Subscription onRetry(std::function<void(const RetryEvent&)> callback);
-  /// Told of what this manager's own enqueues take away; what an `OutboxWriter` or another process takes away is
+  /// Called for what this manager's own enqueues take away; what an `OutboxWriter` or another process takes away is
   /// counted (`Stats::superseded`) and named by the receipt there.
   [[nodiscard]] Subscription onSuperseded(std::function<void(const SupersededEvent&)> callback);
 
-  /// Tells when a threshold of `OutboxOptions::health` is crossed, when it is so already at the beginning of a run, and
-  /// when all is well again. Runs as the callbacks above.
+  /// Called when a threshold of `OutboxOptions::health` is crossed, when it is so already at the beginning of a run,
+  /// and when all is well again. Runs as the callbacks above.
   [[nodiscard]] Subscription onHealth(std::function<void(const HealthEvent&)> callback);
 
-  /// Tells when a peer's database, or this file, turns out to have been lost or restored from a backup.
-  /// What is done about it is `PeerResetPolicy`. Runs as the callbacks above; by the process that noticed it, once.
+  /// Called when a peer's database, or this file, turns out to have been lost or restored from a backup. What is done
+  /// about it is `PeerResetPolicy`. Runs as the callbacks above; by the process that noticed it, once.
   [[nodiscard]] Subscription onPeerReset(std::function<void(const PeerResetEvent&)> callback);
 
   /// This store's identity: random, made with the file; `sessionorigin` on the wire.

@@ -35,7 +35,7 @@ public:
   /// `maxPending` does not refuse it.
   ///
   /// Mind the effect: the receiver takes the new number as a new frame. A message that was given up without an answer
-  /// (`horizon`, `peer-killer`) may have taken effect already; only a handler that looks at the id can tell.
+  /// (`horizon`, `peer-killer`) may have taken effect already; only a handler that looks at the id can notice it.
   ///
   /// Returns the receipt; refusals are values, because delivery may have moved the message since the operator looked.
   ChangeReceipt retry(std::string_view messageId);
@@ -55,7 +55,7 @@ public:
   std::uint64_t discardFailed(const DeadLetterFilter& filter);
 
   /// Makes a pending or sent message a dead letter. A message in flight is refused, because its outcome is on the way.
-  /// `reason` is cut at 1,000 bytes. Subscribers of `OutboxManager::onFailed` are told. Returns as `retry`.
+  /// `reason` is cut at 1,000 bytes. Subscribers of `OutboxManager::onFailed` are called. Returns as `retry`.
   ChangeReceipt markFailed(std::string_view messageId, std::string_view reason = "marked-failed");
 
   /// Stops the peer's messages from being claimed; requests under way finish, enqueues go on. The pause is kept in the

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "ackbox/frame.hpp"
 #include "ackbox/receipt.hpp"

@@ -44,7 +44,7 @@ public:
 
   /// Says what became of a claimed message. `ack` retires it; `defer` waits for `OutboxManager::ack`; `nack` is charged
   /// and tried again, not before `FrameResult::retryAfter`, or given up by the `RetryPolicy`; `term` gives it up.
-  /// Subscribers are told in the calling thread, or in that of another such call that is telling them already.
+  /// Subscribers are called in the calling thread, or in that of another such call that is calling them already.
   ///
   /// Not fsynced: a power cut that takes it back makes the message due again.
   /// Returns `settled`, or `late`, which is benign.

@@ -24,7 +24,7 @@ enum class Backoff : std::uint8_t {
   custom,
 };
 
-/// What a retry function is told of the failure at hand.
+/// What a retry function gets to know of the failure at hand.
 struct RetryContext {
   /// Charged failures so far, this one counted: 1 for the first.
   std::uint32_t retry = 1;

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,7 +69,7 @@ enum class Outcome : std::uint8_t {
 
 [[nodiscard]] std::string_view toString(Outcome outcome) noexcept;
 
-/// The peer's word on one frame.
+/// What the peer answered to one frame.
 struct FrameResult {
   Outcome outcome = Outcome::nack;
   bool duplicate = false;
@@ -110,14 +109,14 @@ enum class RequestOutcome : std::uint8_t {
   /// `OutboxOperator::resume`; charged to no message.
   peerGone,
   /// This process could not send it, for want of descriptors or memory: no peer's doing, and none is down for it. Tried
-  /// again soon, charged to no message, and told as `HealthCheck::process`.
+  /// again soon, charged to no message, and reported as `HealthCheck::process`.
   notSent,
 };
 
 [[nodiscard]] std::string_view toString(RequestOutcome outcome) noexcept;
 
-/// How far the peer says that it has come in one session of the request.
-struct SessionWord {
+/// How far the peer has come in one session of the request, as it reports.
+struct SessionReport {
   /// The session's first frame: its place in the request.
   std::size_t firstFrame = 0;
   /// The highest number that it has accepted.
@@ -145,8 +144,8 @@ struct SendReport {
   /// that up, and nothing else.
   std::string store = {};
   std::uint64_t storeEpoch = 0;
-  /// For `answered`: one for each session that the peer told of, in any order.
-  std::vector<SessionWord> sessions = {};
+  /// For `answered`: one for each session that the peer reported on, in any order.
+  std::vector<SessionReport> sessions = {};
 };
 
 /// Called exactly once, on any thread.
@@ -161,8 +160,8 @@ class Sender {
 public:
   virtual ~Sender() = default;
 
-  /// The manager's peers as they are configured, told by `OutboxManager::setSender` before anything else. A sender that
-  /// cannot serve one of them as configured throws `Error` with `invalidOption`; then it is not set.
+  /// Takes the manager's peers as they are configured; `OutboxManager::setSender` calls it before anything else. A
+  /// sender that cannot serve one of them as configured throws `Error` with `invalidOption`; then it is not set.
   virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
 
   /// A run of the manager begins; I/O of the requests that follow belongs on `executor`, which runs one thing at a time

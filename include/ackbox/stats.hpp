@@ -86,8 +86,8 @@ struct Stats {
   std::uint64_t inboxBytes = 0;
   /// Total: inbound frames that were put there.
   std::uint64_t deferred = 0;
-  /// Total: words of ACK events that named a message addressed to another peer than their source. None of them settled
-  /// anything; more than none is an attack or a wrong `PeerOptions::agent`.
+  /// Total: results of ACK events that named a message addressed to another peer than their source. None of them
+  /// settled anything; more than none is an attack or a wrong `PeerOptions::agent`.
   std::uint64_t refusedAcks = 0;
 
   /// When the oldest row that is not settled was enqueued; its age, by the clock of the options; nothing when all are
@@ -136,7 +136,7 @@ struct PeerStats {
   std::optional<WallTime> nextProbeAt;
   std::string lastError;
 
-  /// The identity of its store, as its last answers told it; empty: they did not.
+  /// The identity of its store by its last answers; empty: they did not name it.
   std::string store;
   /// Total: how often it was found to have lost its database, or, per session, to have gone back to a backup of it;
   /// when it last was.
@@ -172,7 +172,7 @@ struct InboundSenderStats {
   std::uint64_t sessions = 0;
   /// Gauge: its stores.
   std::uint64_t origins = 0;
-  /// Gauge: frames without a sequence, and last words on deferred frames.
+  /// Gauge: frames without a sequence, and results of deferred frames.
   std::uint64_t marks = 0;
   /// Gauge: what these take in the file; reckoned from the lengths of their names.
   std::uint64_t bytes = 0;
@@ -208,7 +208,7 @@ struct RepairReport {
 struct ForgetReport {
   std::uint64_t sessions = 0;
   std::uint64_t origins = 0;
-  /// Of frames without a sequence, and last words.
+  /// Of frames without a sequence, and results of deferred frames.
   std::uint64_t marks = 0;
   /// Sessions that stay because frames of them wait in the inbox.
   std::uint64_t kept = 0;

@@ -1,4 +1,4 @@
-#include "ackbox/options.hpp"
+#include "base/options.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -13,8 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Far below where a deadline in nanoseconds overflows 64 bits (292 years).
-constexpr milliseconds kDurationMax = std::chrono::hours(24 * 365 * 100);
 // SQLite takes it as an `int`.
 constexpr milliseconds kBusyTimeoutMax{std::numeric_limits<int>::max()};
 constexpr std::size_t kNameBytesMax = 256;
@@ -204,6 +202,17 @@ void validate(const OutboxOptions& options) {
   checkDelays("peerHealth.probeDelays", options.peerHealth.probeDelays, kShortest);
   checkRange<std::uint32_t>("peerHealth.lossTolerance", options.peerHealth.lossTolerance, 1, kLossToleranceMax);
   checkDuration("peerHealth.killerPatience", options.peerHealth.killerPatience, kNothing);
+}
+
+OutboxOptions validated(OutboxOptions options) {
+  validate(options);
+  if (!options.clock) {
+    options.clock = systemClock();
+  }
+  if (!options.random) {
+    options.random = systemRandom();
+  }
+  return options;
 }
 
 }  // namespace ackbox

@@ -6,9 +6,8 @@
 
 namespace ackbox {
 
-/// The policies of one session: the first of `sessionPolicies` that fits, else the peer's, else the outbox's, of which
-/// a webhook's retries are apart.
-/// The references are into `options`.
+/// The policies of one session: the first of `sessionPolicies` that fits, else the peer's, else the outbox's, where
+/// webhooks have retries of their own. The references are into `options`.
 [[nodiscard]] const RetryPolicy& retryPolicyOf(const OutboxOptions& options, std::string_view peer,
                                                std::string_view session) noexcept;
 [[nodiscard]] GapPolicy gapPolicyOf(const OutboxOptions& options, std::string_view peer,

@@ -9,8 +9,8 @@
 
 namespace ackbox {
 
-/// What a `PostedExecutor` posts. A harness tells by this type what belongs to a run, which ends with its process, from
-/// the store's transactions.
+/// What a `PostedExecutor` posts. By this type a harness distinguishes what belongs to a run, which ends with its
+/// process, from the store's transactions.
 struct PostedWork {
   std::function<void()> work;
   void operator()() const { work(); }

@@ -1,6 +1,5 @@
 #include <fstream>
 #include <istream>
-#include <span>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -18,7 +17,7 @@ constexpr std::size_t kBatchBytes = 4U << 20U;
 // The largest frame that the library takes, and room for what surrounds it.
 constexpr std::size_t kLineBytesMax = 65U << 20U;
 
-/// Reads a line, of which no more than `kLineBytesMax` is kept. False at the end.
+/// Reads a line, and keeps no more than `kLineBytesMax` of it. False at the end.
 bool readLine(std::istream& in, std::string& line) {
   line.clear();
   std::streambuf& buffer = *in.rdbuf();
@@ -34,7 +33,7 @@ bool readLine(std::istream& in, std::string& line) {
   return true;
 }
 
-/// Gathers frames, stores them batch by batch, and tells what became of each line.
+/// Gathers frames, stores them batch by batch, and reports what became of each line.
 class Feeder {
 public:
   Feeder(Console& console, const Arguments& arguments)
@@ -69,7 +68,7 @@ public:
   void store() {
     const std::vector<EnqueueReceipt> receipts = manager_.enqueueBatch(frames_);
     for (std::size_t index = 0; index < receipts.size(); ++index) {
-      tell(lines_[index], receipts[index]);
+      report(lines_[index], receipts[index]);
     }
     frames_.clear();
     lines_.clear();
@@ -89,7 +88,7 @@ public:
   }
 
 private:
-  void tell(std::uint64_t line, const EnqueueReceipt& receipt) {
+  void report(std::uint64_t line, const EnqueueReceipt& receipt) {
     if (!receipt.accepted()) {
       refuse(line, std::string(toString(receipt.status)), receipt.detail);
       return;

@@ -13,12 +13,7 @@ constexpr std::size_t kPage = 256;
 // Page by page and frame by frame, so that a file of any size goes through little memory.
 int exportMessages(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  MessageFilter filter;
-  filter.peer = arguments.peer;
-  filter.session = arguments.session;
-  if (arguments.state) {
-    filter.state = stateOf(*arguments.state);
-  }
+  const MessageFilter filter = messageFilterOf(arguments);
   std::uint64_t written = 0;
   std::int64_t after = 0;
   do {

@@ -52,7 +52,7 @@ public:
                 "How long to wait for another process's write (default 5s)");
     return added;
   }
-  void addLane(CLI::App& command, const std::string& what) {
+  void addPeerAndSession(CLI::App& command, const std::string& what) {
     command.add_option("--peer", arguments_.peer, what + " of this peer")->type_name("NAME");
     command.add_option("--session", arguments_.session, what + " of this session")->type_name("NAME");
   }
@@ -83,7 +83,7 @@ public:
   }
   void addDeadLetters(CLI::App& command) {
     addIds(command, false);
-    addLane(command, "Dead letters");
+    addPeerAndSession(command, "Dead letters");
     command.add_option("--reason", arguments_.reason, "Dead letters with exactly this reason")->type_name("TEXT");
     addDuration(command, "--older-than", arguments_.olderThan, "Dead letters that failed at least so long ago");
     command.add_flag("--all", arguments_.all, "All dead letters");
@@ -111,7 +111,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
       ->check(CLI::Range(0, 10'000));
   CLI::App& list = grammar.command("list", "List messages, in the order of their enqueues");
   grammar.addState(list);
-  grammar.addLane(list, "Messages");
+  grammar.addPeerAndSession(list, "Messages");
   grammar.addPage(list);
   grammar.addId(grammar.command("show", "Show a message with its data"));
   grammar.addId(grammar.command("explain", "Say why a message is not moving"));
@@ -123,7 +123,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
       ->type_name("COUNT");
   CLI::App& exporting = grammar.command("export", "Write messages as JSON lines, which enqueue reads back");
   grammar.addState(exporting);
-  grammar.addLane(exporting, "Messages");
+  grammar.addPeerAndSession(exporting, "Messages");
 }
 
 void addChanging(Grammar& grammar, Arguments& arguments) {

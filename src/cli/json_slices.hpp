@@ -15,7 +15,7 @@ struct JsonSlices {
 };
 
 /// Cuts the object in `text` into its members without making values of them, so that data stays byte for byte and a
-/// deep value costs nothing. Only as strict as it needs to be: whoever reads the values checks them.
+/// deep value costs nothing. Only as strict as it needs to be: the readers of the values check them.
 [[nodiscard]] JsonSlices sliceObject(std::string_view text);
 
 }  // namespace ackbox::cli

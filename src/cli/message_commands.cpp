@@ -31,12 +31,7 @@ JsonLine reasonLine(const Reason& reason) {
 
 int list(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  MessageFilter filter;
-  filter.peer = arguments.peer;
-  filter.session = arguments.session;
-  if (arguments.state) {
-    filter.state = stateOf(*arguments.state);
-  }
+  const MessageFilter filter = messageFilterOf(arguments);
   std::int64_t after = arguments.after;
   std::uint64_t shown = 0;
   do {

@@ -20,21 +20,31 @@ std::string whyText(const MessageInfo& message) {
   return shortened(message.reason + ": " + message.lastError, kWhyWidth);
 }
 
-}  // namespace
-
-std::string stateName(MessageState state) {
-  std::string name(toString(state));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return name;
-}
-
 MessageState stateOf(const std::string& name) {
   constexpr std::array kStates = {MessageState::pending, MessageState::sending, MessageState::sent, MessageState::acked,
                                   MessageState::failed};
   const auto* const found =
       std::find_if(kStates.begin(), kStates.end(), [&](MessageState state) { return stateName(state) == name; });
   return found == kStates.end() ? MessageState::pending : *found;
+}
+
+}  // namespace
+
+MessageFilter messageFilterOf(const Arguments& arguments) {
+  MessageFilter filter;
+  filter.peer = arguments.peer;
+  filter.session = arguments.session;
+  if (arguments.state) {
+    filter.state = stateOf(*arguments.state);
+  }
+  return filter;
+}
+
+std::string stateName(MessageState state) {
+  std::string name(toString(state));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return name;
 }
 
 JsonLine messageLine(const MessageInfo& message) {

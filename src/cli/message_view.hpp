@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "ackbox/outbox_manager.hpp"
+#include "ackbox/frame.hpp"
+#include "ackbox/message_page.hpp"
+#include "cli/arguments.hpp"
 #include "cli/json_line.hpp"
 #include "cli/table.hpp"
 
@@ -16,6 +18,7 @@ namespace ackbox::cli {
 void addFrame(JsonLine& line, const Frame& frame);
 /// The state as options spell it: `pending`.
 [[nodiscard]] std::string stateName(MessageState state);
-[[nodiscard]] MessageState stateOf(const std::string& name);
+/// What `--peer`, `--session` and `--state` choose.
+[[nodiscard]] MessageFilter messageFilterOf(const Arguments& arguments);
 
 }  // namespace ackbox::cli

@@ -8,7 +8,7 @@
 namespace ackbox::cli {
 namespace {
 
-/// What an order did, in both forms. `done` and `already` end the sentence that the lane begins.
+/// What an order did, in both forms. `done` and `already` end the sentence that begins with the peer or session.
 struct Words {
   const char* done;
   const char* already;
@@ -39,8 +39,8 @@ int give(Console& console, const Arguments& arguments, const Words& words, int u
     }
     console.line(line.add("changed", changed));
   } else {
-    const std::string lane = arguments.session ? "session " + *arguments.session + " of " + peer : peer;
-    const std::string sentence = lane + ": " + (changed ? words.done : words.already);
+    const std::string subject = arguments.session ? "session " + *arguments.session + " of " + peer : peer;
+    const std::string sentence = subject + ": " + (changed ? words.done : words.already);
     if (changed || unchanged == kDone) {
       console.say(sentence);
     } else {

@@ -7,7 +7,6 @@
 #include "cli/open.hpp"
 #include "cli/peer_view.hpp"
 #include "cli/stats_view.hpp"
-#include "cli/text.hpp"
 
 namespace ackbox::cli {
 namespace {

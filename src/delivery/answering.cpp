@@ -132,7 +132,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     peer.creditBytes = report.creditBytes;
   }
   std::size_t run = 0;
-  std::size_t told = 0;
+  std::size_t nextReport = 0;
   if (actions.settlements.empty()) {
     // Not where others wait: to make room for a few at a time, again and again, would move them each time.
     actions.settlements.reserve(request.items.size());
@@ -143,21 +143,21 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     const std::uint64_t predecessor = request.predecessors[run];
     const std::uint64_t confirmed = std::max(request.confirmed[run], predecessor);
     ++run;
-    const SessionWord* word = wordOn(report, first, items, told);
-    if (word == nullptr || !mistrusts(items, confirmed, *word)) {
-      if (word != nullptr) {
+    const SessionReport* progress = reportOf(report, first, items, nextReport);
+    if (progress == nullptr || !mistrusts(items, confirmed, *progress)) {
+      if (progress != nullptr) {
         own(peer, items.front().session->key);
       }
-      settleSession(items, results.subspan(first, count), predecessor, word, now, actions);
-      if (word != nullptr && word->accepted < predecessor) {
-        reportForgotten(request, *items.front().session, predecessor, *word, report, actions);
+      settleSession(items, results.subspan(first, count), predecessor, progress, now, actions);
+      if (progress != nullptr && progress->accepted < predecessor) {
+        reportForgotten(request, *items.front().session, predecessor, *progress, report, actions);
       }
       items.front().session->restoresSeen = peer.restores;
       return;
     }
     giveBackSession(items, "the peer's numbers are not this file's", now, actions);
-    if (word->isOther) {
-      outdated = selfRestored(peer.key, *items.front().session, confirmed, word->accepted);
+    if (progress->isOther) {
+      outdated = selfRestored(peer.key, *items.front().session, confirmed, progress->accepted);
     }
   });
   if (outdated) {
@@ -170,9 +170,9 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
 }
 
 void Machine::Body::settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
-                                  const SessionWord* word, const Now& now, Actions& actions) {
+                                  const SessionReport* progress, const Now& now, Actions& actions) {
   Session& session = *items.front().session;
-  const bool hasForgotten = word != nullptr && word->accepted < predecessor;
+  const bool hasForgotten = progress != nullptr && progress->accepted < predecessor;
   std::uint64_t standsBy = predecessor;
   std::optional<std::chrono::milliseconds> wait;
   const auto waitFor = [&wait](std::chrono::milliseconds delay) { wait = std::max(wait.value_or(delay), delay); };
@@ -246,7 +246,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
   session.sequenceReset = outOfSequence && (reset || session.sequenceReset);
   SessionRelease ended;
   if (hasForgotten) {
-    ended.previousSequence = word->accepted;
+    ended.previousSequence = progress->accepted;
   } else if (reset) {
     // It does not say what it knows, so nothing is claimed of it.
     ended.previousSequence = 0;
@@ -325,11 +325,11 @@ void Machine::Body::failOnly(const Request& request, const char* reason, const s
   decide(session, only.row, result, now, verdict);
   SessionRelease ended;
   session.frameLimit = 0;
-  std::string told = withNote(error, verdict.note);
+  std::string noted = withNote(error, verdict.note);
   const bool retries = verdict.transition == Transition::retry;
   const std::chrono::milliseconds delay = verdict.delay;
   actions.settlements.push_back(settlementOf(session.key, only.row, std::move(verdict), now.wall));
-  actions.settlements.back().error = std::move(told);
+  actions.settlements.back().error = std::move(noted);
   if (retries) {
     session.queue.insert(only.row.key);
     ended.dueAt = now.wall + delay;

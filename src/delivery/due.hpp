@@ -6,9 +6,6 @@
 
 namespace ackbox::delivery {
 
-/// The longest that a stored instant, or a peer's wish, may make us wait: bounds what a wrong clock can do.
-constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
-
 /// The steady instant of a stored wall instant. The wall clock is read once, here; a step of it afterwards neither
 /// stalls nor hurries what waits.
 [[nodiscard]] inline SteadyTime steadyDue(const Now& now, WallTime due) noexcept {

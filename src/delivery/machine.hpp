@@ -59,7 +59,8 @@ struct Actions {
   }
 };
 
-/// A failure that is a message's own, for whoever may decide on it. The texts are valid during the call.
+/// A failure that is a message's own, for the user's function that may decide on it. The texts are valid during the
+/// call.
 struct Failure {
   /// For an unordered message, its unordered queue.
   SessionKey session = 0;

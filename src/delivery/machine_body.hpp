@@ -96,8 +96,8 @@ struct Machine::Body {
   using Items = std::span<const Request::Item>;
   void settle(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
-                     const SessionWord* word, const Now& now, Actions& actions);
-  /// The user's word on a failure, if there is one, in place of what the policies say.
+                     const SessionReport* progress, const Now& now, Actions& actions);
+  /// What the user's function decides of a failure, if there is one, in place of the policies.
   void decide(const Session& session, const ClaimedRow& row, const FrameResult& result, const Now& now,
               Verdict& verdict) const;
   void recallDeferred(Session& session, Items items, const Now& now, Actions& actions);
@@ -125,20 +125,20 @@ struct Machine::Body {
   /// This file's end of the matter, if the peer has seen a later epoch of it; not yet when a process that shares the
   /// file may just have made the request's epoch the older one.
   [[nodiscard]] std::optional<PeerIdentity> whetherStale(const Request& request, const SendReport& report);
-  /// The peer's word on the session that `items` are of; null: it gave none. `told` counts the words from the first on
-  /// that were given in the order of the sessions.
-  [[nodiscard]] static const SessionWord* wordOn(const SendReport& report, std::size_t firstItem, Items items,
-                                                 std::size_t& told);
+  /// What the peer reports of the session that `items` are of; null: nothing. `next` is the first report that is not
+  /// used yet, as far as they are in the order of the sessions.
+  [[nodiscard]] static const SessionReport* reportOf(const SendReport& report, std::size_t firstItem, Items items,
+                                                     std::size_t& next);
   /// Whether the session's results count for nothing yet. They count only where what the peer has accepted last is
   /// known to be a message of this file: one of the request, or one that it was known to have. Of any other, the next
   /// claim is to find out.
-  [[nodiscard]] static bool mistrusts(Items items, std::uint64_t confirmed, const SessionWord& word);
+  [[nodiscard]] static bool mistrusts(Items items, std::uint64_t confirmed, const SessionReport& progress);
   [[nodiscard]] static PeerIdentity selfRestored(PeerKey peer, const Session& session, std::uint64_t confirmed,
                                                  std::uint64_t accepted);
   /// The peer has less of the session than we know it had.
   static void reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
-                              const SessionWord& word, const SendReport& report, Actions& actions);
-  /// The peer knows another file by this one's name: nothing goes there any more, save probes.
+                              const SessionReport& progress, const SendReport& report, Actions& actions);
+  /// The peer knows another file by this one's name: nothing goes there any more but probes.
   void disown(const Request& request, const PeerIdentity& found, const Now& now, Actions& actions);
 
   // Constant after construction.

@@ -11,8 +11,8 @@ namespace ackbox::delivery {
 
 /// How old a message is, by the time that really passed while somebody looked. Where the calendar moves and the
 /// monotonic clock does not, as when it is set, or after a suspension, what it skips makes no message older that was
-/// there before. A calendar that is set back takes back what was left out for it, so that nobody who corrects a wrong
-/// clock makes messages younger than they are.
+/// there before. A calendar that is set back takes back what was left out for it, so that the correction of a wrong
+/// clock makes no message younger than it is.
 ///
 /// Thread-safety: none.
 class OpenClock {

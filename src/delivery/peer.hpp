@@ -36,7 +36,7 @@ struct Peer {
   PeerHealth health;
   /// Requests at once while it comes back after an outage, doubled by each answer.
   std::uint32_t rampRequests = std::numeric_limits<std::uint32_t>::max();
-  /// The file has it as down: an answer is news to it.
+  /// The file has it as down: an answer changes that.
   bool recordedDown = false;
   /// Someone ordered a pause.
   bool isPaused = false;
@@ -53,12 +53,12 @@ struct Peer {
   /// What the peer said it takes; 0: it did not say.
   std::uint32_t creditFrames = 0;
   std::uint64_t creditBytes = 0;
-  /// Its own store, and how often that was opened, as it told; empty: it did not.
+  /// Its own store, and how often that was opened, as it reported; empty: it did not.
   std::string store = {};
   std::uint64_t storeEpoch = 0;
   /// Requests up to this one began before its store was known to be another.
   RequestId metAt = 0;
-  /// How often this run has told that it went back to a backup.
+  /// How often this run has reported that it went back to a backup.
   std::uint32_t restores = 0;
   /// Requests up to this one may carry an epoch that another process has outdated meanwhile; 0: none was refused.
   RequestId staleAt = 0;

@@ -1,9 +1,8 @@
-// Whether the peer and this store remember the same. Each answer tells which store gave it and how far that has come in
-// each session of the request. Less than it had: the peer has forgotten. More than we ever sent: we have.
+// Whether the peer and this store remember the same. Each answer names the store that gave it and how far that has come
+// in each session of the request. Less than it had: the peer has forgotten. More than we ever sent: we have.
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "delivery/machine_body.hpp"
 
@@ -79,33 +78,33 @@ std::optional<PeerIdentity> Machine::Body::whetherStale(const Request& request, 
   return found;
 }
 
-const SessionWord* Machine::Body::wordOn(const SendReport& report, std::size_t firstItem, Items items,
-                                         std::size_t& told) {
+const SessionReport* Machine::Body::reportOf(const SendReport& report, std::size_t firstItem, Items items,
+                                             std::size_t& next) {
   if (isUnit(items.front().session->key)) {
     return nullptr;
   }
-  if (told < report.sessions.size() && report.sessions[told].firstFrame == firstItem) {
-    return &report.sessions[told++];
+  if (next < report.sessions.size() && report.sessions[next].firstFrame == firstItem) {
+    return &report.sessions[next++];
   }
-  const auto word = std::find_if(report.sessions.begin(), report.sessions.end(),
-                                 [&](const SessionWord& one) { return one.firstFrame == firstItem; });
-  return word == report.sessions.end() ? nullptr : &*word;
+  const auto progress = std::find_if(report.sessions.begin(), report.sessions.end(),
+                                     [&](const SessionReport& one) { return one.firstFrame == firstItem; });
+  return progress == report.sessions.end() ? nullptr : &*progress;
 }
 
-bool Machine::Body::mistrusts(Items items, std::uint64_t confirmed, const SessionWord& word) {
+bool Machine::Body::mistrusts(Items items, std::uint64_t confirmed, const SessionReport& progress) {
   Session& session = *items.front().session;
-  if (word.isOther) {
+  if (progress.isOther) {
     return true;
   }
-  const auto isAccepted = [&word](const Request::Item& item) { return item.row.sequence == word.accepted; };
+  const auto isAccepted = [&progress](const Request::Item& item) { return item.row.sequence == progress.accepted; };
   // Of a number alone, without an id, no more can be known than that it was given away.
-  const bool isOfRequest = word.acceptedId.empty() ? word.accepted <= items.back().row.sequence
-                                                   : std::any_of(items.rbegin(), items.rend(), isAccepted);
-  if (word.accepted <= confirmed || isOfRequest) {
+  const bool isOfRequest = progress.acceptedId.empty() ? progress.accepted <= items.back().row.sequence
+                                                       : std::any_of(items.rbegin(), items.rend(), isAccepted);
+  if (progress.accepted <= confirmed || isOfRequest) {
     return false;
   }
-  // Its answer may have been lost, or this file may never have known it: the store can tell.
-  session.doubt = AcceptedFrame{word.accepted, word.acceptedId};
+  // Its answer may have been lost, or this file may never have known it: the store finds out.
+  session.doubt = AcceptedFrame{progress.accepted, progress.acceptedId};
   return true;
 }
 
@@ -121,8 +120,8 @@ PeerIdentity Machine::Body::selfRestored(PeerKey peer, const Session& session, s
 }
 
 void Machine::Body::reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
-                                    const SessionWord& word, const SendReport& report, Actions& actions) {
-  // All of the peer's sessions begin anew when its store is another; that was told.
+                                    const SessionReport& progress, const SendReport& report, Actions& actions) {
+  // All of the peer's sessions begin anew when its store is another; that was reported.
   if (request.id <= request.peer->metAt) {
     return;
   }
@@ -133,15 +132,15 @@ void Machine::Body::reportForgotten(const Request& request, const Session& sessi
   identity.storeEpoch = report.storeEpoch;
   identity.session = session.key;
   identity.expected = predecessor;
-  identity.accepted = word.accepted;
-  // What a session had before the peer went back, it may tell long after the others.
+  identity.accepted = progress.accepted;
+  // A session may report long after the others what it had before the peer went back.
   identity.isFresh = session.restoresSeen == request.peer->restores;
   request.peer->restores += identity.isFresh ? 1 : 0;
   actions.identities.push_back(std::move(identity));
 }
 
 void Machine::Body::disown(const Request& request, const PeerIdentity& found, const Now& now, Actions& actions) {
-  // Told once, in however many sessions it shows.
+  // Reported once, in however many sessions it shows.
   if (request.peer->disowned.empty()) {
     actions.identities.push_back(found);
   }

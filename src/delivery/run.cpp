@@ -279,7 +279,7 @@ bool Run::breakOff(const std::error_code& error) noexcept {
   return state_ == RunState::ended;
 }
 
-// A pass tells its caller what is wrong, instead of waiting for it to go away.
+// A pass reports to its caller what is wrong, instead of waiting for it to go away.
 bool Run::failsPass(const std::error_code& error) {
   if (error && isPass() && state_ != RunState::failing && state_ != RunState::ended) {
     failure_ = error;

@@ -42,7 +42,7 @@ struct RunPeer {
   std::uint64_t storeEpoch = 0;
 };
 
-/// What one commit shows the run: rows that appeared, whoever committed them.
+/// What one commit shows the run: rows that appeared, of any connection's commits.
 struct CommittedRows {
   std::span<const SessionInfo> sessions;
   std::span<const RowSeen> rows;

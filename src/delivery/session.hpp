@@ -68,7 +68,7 @@ struct Session {
   SteadyTime wakeAt{};
   /// For `inFlight`.
   RequestId request = 0;
-  /// The highest key ever told: what lies above is new without a search.
+  /// The highest key ever seen: what lies above is new without a search.
   MessageKey highestKey = 0;
   /// Frames in a request with this session's, after such a request was rejected as a whole; 0: no such limit.
   std::uint32_t frameLimit = 0;
@@ -77,7 +77,7 @@ struct Session {
   bool sequenceReset = false;
   /// The peer says that it has this, and has not shown that it is ours: the next claim finds out.
   std::optional<AcceptedFrame> doubt = {};
-  /// `Peer::restores` when the peer last told how far it has come here.
+  /// `Peer::restores` when the peer last reported how far it has come here.
   std::uint32_t restoresSeen = 0;
 
   [[nodiscard]] bool waits() const noexcept { return phase == Phase::backoff || phase == Phase::foreign; }

@@ -43,7 +43,7 @@ public:
   /// The next live timer that is due by `now`, removed.
   [[nodiscard]] std::optional<Timer> takeDue(SteadyTime now);
 
-  /// Drops abandoned timers from the top, so that `next` tells the truth.
+  /// Drops abandoned timers from the top, so that `next` is right.
   void settle();
   /// The earliest due instant.
   [[nodiscard]] std::optional<SteadyTime> next() const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The words in which the delivery machine, the store and the manager speak of work. Values only; the one header of
-// this layer, beside `transition.hpp`, that the store may include.
+// The values that the delivery machine, the store and the manager exchange; the one header of this layer, beside
+// `transition.hpp`, that the store may include.
 
 #include <cstdint>
 #include <limits>
@@ -61,11 +61,11 @@ struct SessionInfo {
   return session < 0;
 }
 
-/// A live row that the machine has not been told of.
+/// A live row that the machine does not know yet.
 struct RowSeen {
   MessageKey key = 0;
   SessionKey session = 0;
-  /// `pending` or `sent`; another owner's `sending` row is told as `pending`, the claim will find out.
+  /// `pending` or `sent`; another owner's `sending` row counts as `pending`, and its claim finds out.
   MessageState state = MessageState::pending;
   /// For `sent`: the ACK deadline. For `pending`: not to be sent before.
   WallTime dueAt{};
@@ -137,7 +137,7 @@ struct SessionClaimed {
   WallTime dueAt{};
   /// For `notDue`: the row that `dueAt` is of; 0: it is the session's.
   MessageKey delayed = 0;
-  /// The session's by now; not told of units.
+  /// The session's by now; nothing for units.
   std::optional<std::uint8_t> priority = {};
   /// The sequence before the first row that the sender stands by.
   std::uint64_t previousSequence = 0;
@@ -180,6 +180,10 @@ struct Settlement {
   bool isAfterReset = false;
 };
 
+/// The longest wait that is not firm, whether a stored instant or a peer asks for it. A stored instant further ahead
+/// was written by a clock that was set back since.
+inline constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
+
 /// The end of a session's claim.
 struct SessionRelease {
   SessionKey session = 0;
@@ -189,7 +193,7 @@ struct SessionRelease {
   WallTime dueAt{};
   /// The new predecessor on the wire, when it changed.
   std::optional<std::uint64_t> previousSequence;
-  /// `dueAt` was chosen, and stands however far ahead it is. Otherwise one too far ahead was written by a wrong clock.
+  /// `dueAt` was chosen, and stands however far ahead it is: see `kWaitMax`.
   bool isFirm = false;
   /// The first message that waits in the session; 0: none that is known.
   MessageKey head = 0;
@@ -218,7 +222,7 @@ struct PeerRecord {
 /// What an answer has shown of a peer's memory, or of ours.
 struct PeerIdentity {
   PeerKey peer = 0;
-  /// What was found; nothing: the peer has only said who it is, for the first time or after it was opened again.
+  /// What was found; nothing: the peer has only named its store, for the first time or after it was opened again.
   std::optional<PeerResetKind> found = {};
   /// The peer's store, and how often it was opened; empty and 0: it does not say.
   std::string store = {};
@@ -228,7 +232,7 @@ struct PeerIdentity {
   /// In that session: how far the peer was known to be, and what it says it has accepted.
   std::uint64_t expected = 0;
   std::uint64_t accepted = 0;
-  /// For `peerRestored`: nothing that this run has told before explains it.
+  /// For `peerRestored`: nothing that this run has reported before explains it.
   bool isFresh = false;
 };
 

@@ -4,13 +4,11 @@
 #include <exception>
 #include <utility>
 
+#include "base/options.hpp"
 #include "delivery/due.hpp"
 
 namespace ackbox::delivery {
 namespace {
-
-// Far below where an instant in nanoseconds overflows 64 bits.
-constexpr std::chrono::milliseconds kDelayMax = std::chrono::hours(24 * 365 * 100);
 
 // A receiver's limit is reached until its operator does something, or until marks have grown old: minutes are soon
 // enough, and many messages that wait for it must not keep it busy.
@@ -19,7 +17,7 @@ constexpr std::chrono::milliseconds kLimitDelayMax = std::chrono::minutes(5);
 constexpr std::uint32_t kLimitDoublingsMax = 9;
 
 std::chrono::milliseconds withinReason(std::chrono::milliseconds delay) {
-  return std::clamp(delay, std::chrono::milliseconds(0), kDelayMax);
+  return std::clamp(delay, std::chrono::milliseconds(0), kDurationMax);
 }
 
 Verdict givenUp(std::string reason) {
@@ -112,7 +110,7 @@ void apply(const FailureDecision& decision, WallTime now, Verdict& verdict) {
     case retryAt:
       verdict = {.transition = Transition::retry, .reason = {}, .delay = {}, .note = std::move(verdict.note)};
       // Compared first: the instant may be the end of time.
-      verdict.delay = decision.instant() > now + kDelayMax ? kDelayMax : withinReason(decision.instant() - now);
+      verdict.delay = decision.instant() > now + kDurationMax ? kDurationMax : withinReason(decision.instant() - now);
       return;
     case deadLetter:
     case block:

@@ -55,7 +55,6 @@ void apply(const FailureDecision& decision, WallTime now, Verdict& verdict);
 /// A rejection: the peer's code is the reason.
 [[nodiscard]] Verdict termVerdict(const FrameResult& result);
 
-/// The settlement of a claimed row by a verdict.
 [[nodiscard]] Settlement settlementOf(SessionKey session, const ClaimedRow& row, Verdict verdict, WallTime now);
 
 }  // namespace ackbox::delivery

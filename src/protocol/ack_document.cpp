@@ -73,31 +73,31 @@ void readCredit(const Members& document, AckDocument& into) {
   }
 }
 
-/// Whether the request has a frame with the number that the word is about, and another id.
-bool contradicts(const SessionWord& word, const SendRequest& request) {
-  const std::string& session = request.frames[word.firstFrame].session;
-  for (std::size_t index = word.firstFrame; index < request.frames.size(); ++index) {
+/// Whether the request has a frame with the number that the peer has accepted last, and another id.
+bool contradicts(const SessionReport& progress, const SendRequest& request) {
+  const std::string& session = request.frames[progress.firstFrame].session;
+  for (std::size_t index = progress.firstFrame; index < request.frames.size(); ++index) {
     const OutboundFrame& frame = request.frames[index];
     if (frame.session != session) {
       return false;
     }
-    if (frame.sequence == word.accepted) {
-      return !word.acceptedId.empty() && frame.messageId != word.acceptedId;
+    if (frame.sequence == progress.accepted) {
+      return !progress.acceptedId.empty() && frame.messageId != progress.acceptedId;
     }
   }
   return false;
 }
 
-/// The sessions of a request that the peer has not told of.
-class UntoldSessions {
+/// The sessions of a request that the peer has not reported on.
+class UnreportedSessions {
 public:
-  explicit UntoldSessions(const SendRequest& request) : frames_(request.frames) { seek(); }
+  explicit UnreportedSessions(const SendRequest& request) : frames_(request.frames) { seek(); }
 
   [[nodiscard]] bool empty() const noexcept { return byName_ ? byName_->empty() : next_ == frames_.size(); }
 
   /// The place of the first frame of `session`; nothing when it is none of them.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view session) {
-    // Peers tell of them in the request's order; those of one that does not are looked up by name.
+    // Peers report in the request's order; where one does not, sessions are looked up by name.
     if (!byName_ && !empty() && frames_[next_].session == session) {
       return next_;
     }
@@ -111,7 +111,7 @@ public:
     return place == byName_->end() ? std::nullopt : std::optional(place->second);
   }
 
-  /// The peer has told of the session whose first frame `find` gave.
+  /// The peer has reported on the session whose first frame `find` gave.
   void remove(std::size_t firstFrame) {
     if (byName_) {
       byName_->erase(frames_[firstFrame].session);
@@ -144,21 +144,21 @@ private:
 
 /// One session's entry; nothing when it cannot be read or is of no session of the request. Of a session only the first
 /// entry counts.
-std::optional<SessionWord> takeSession(Members& entry, const SendRequest& request, UntoldSessions& untold) {
+std::optional<SessionReport> takeSession(Members& entry, const SendRequest& request, UnreportedSessions& unreported) {
   const std::optional<std::string_view> id = entry.text("id");
-  const std::optional<std::size_t> firstFrame = id ? untold.find(*id) : std::nullopt;
+  const std::optional<std::size_t> firstFrame = id ? unreported.find(*id) : std::nullopt;
   const std::optional<std::uint64_t> accepted = parseCounter(entry.text("accepted").value_or(""));
   const std::optional<std::string_view> origin = entry.find("origin");
-  SessionWord word;
+  SessionReport progress;
   if (!firstFrame || !accepted || (origin && entry.decode(*origin) != request.origin) ||
-      !readText(entry, "acceptedid", kIdBytesMax, word.acceptedId)) {
+      !readText(entry, "acceptedid", kIdBytesMax, progress.acceptedId)) {
     return std::nullopt;
   }
-  word.firstFrame = *firstFrame;
-  word.accepted = *accepted;
-  word.isOther = contradicts(word, request);
-  untold.remove(*firstFrame);
-  return word;
+  progress.firstFrame = *firstFrame;
+  progress.accepted = *accepted;
+  progress.isOther = contradicts(progress, request);
+  unreported.remove(*firstFrame);
+  return progress;
 }
 
 /// How far the peer has come, where that can be read; what cannot costs no result.
@@ -167,13 +167,13 @@ void readSessions(const Members& document, const SendRequest& request, AckDocume
   if (kindOf(list) != JsonKind::array) {
     return;
   }
-  UntoldSessions untold(request);
+  UnreportedSessions unreported(request);
   ElementReader entries(list);
   Members entry;
-  while (!entries.atEnd() && !untold.empty()) {
+  while (!entries.atEnd() && !unreported.empty()) {
     const bool isRead = entries.nextMembers(entry);
-    if (std::optional<SessionWord> word = isRead ? takeSession(entry, request, untold) : std::nullopt) {
-      into.sessions.push_back(*std::move(word));
+    if (std::optional<SessionReport> progress = isRead ? takeSession(entry, request, unreported) : std::nullopt) {
+      into.sessions.push_back(*std::move(progress));
     }
   }
 }

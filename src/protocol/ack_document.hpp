@@ -18,10 +18,10 @@ struct AckDocument {
   /// See `SendReport`.
   std::string store;
   std::uint64_t storeEpoch = 0;
-  std::vector<SessionWord> sessions;
+  std::vector<SessionReport> sessions;
 };
 
-/// The peer's word on one frame, and whose it is.
+/// The peer's result for one frame, and the frame's id.
 struct NamedResult {
   std::string id;
   /// Which of the message's numbers it is about; 0: it does not say.

@@ -16,7 +16,7 @@ constexpr std::size_t kVersionBytesMax = 16;
 // The year 9999, in milliseconds.
 constexpr std::uint64_t kTimestampMax = 253'402'300'799'999;
 
-/// What handlers are found by: what a request asks for, what an event tells; else the kind of frame itself.
+/// What handlers are found by: what a request asks for, what an event reports; else the kind of frame itself.
 std::optional<std::string> nameOf(const std::string& kind, std::string_view payload) {
   if (kind != "EVENT" && kind != "REQUEST") {
     return kind;
@@ -63,10 +63,10 @@ void readPayload(std::string_view payload, const std::string& kind, std::size_t 
     decoded.refusal = refusalOf("malformed", "an event ACK must name its message: data.msgId");
     return;
   }
-  FrameResult word;
-  word.outcome = Outcome::ack;
+  FrameResult result;
+  result.outcome = Outcome::ack;
   frame.type = kAckEventType;
-  frame.data = encodeAckEvent(*id, 0, word, false);
+  frame.data = encodeAckEvent(*id, 0, result, false);
 }
 
 DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
@@ -91,7 +91,7 @@ DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
   readTimestamp(*members, reader, frame);
   const std::optional<std::string_view> payload = members->find("payload");
   reader.complainIf(!payload, "payload", "is missing");
-  // Whoever signed an event meant it for the other path.
+  // The author of an event meant it for the other path.
   reader.complainIf(members->find("specversion").has_value(), "specversion", "belongs to an event of CloudEvents");
   decoded.refusal = reader.refusal();
   if (!decoded.refusal) {
@@ -104,6 +104,7 @@ DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
 
 DecodedRequest decodeAgenium(const InboundRequest& request, const InboundOptions& limits) {
   DecodedRequest decoded;
+  decoded.isAgenium = true;
   // Their agents name no media type.
   if (!request.contentType.empty() && !isJsonMediaType(request.contentType)) {
     decoded.isRefusedByHeaders = true;

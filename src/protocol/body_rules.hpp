@@ -4,8 +4,6 @@
 #include <optional>
 #include <string_view>
 
-#include "ackbox/inbound_frame.hpp"
-#include "ackbox/inbound_options.hpp"
 #include "ackbox/inbound_request.hpp"
 
 namespace ackbox::protocol {

@@ -10,7 +10,7 @@
 
 namespace ackbox::protocol {
 
-/// Where the first byte from `position` on stands that `isSought` tells of; the end of `text` when there is none.
+/// The place of the first byte from `position` on for which `isSought` is true; the end of `text` when there is none.
 /// `isSought` is made of comparisons and `|`, so that it takes one byte or sixteen at once.
 template <typename IsSought>
 [[nodiscard]] std::size_t findByte(std::string_view text, std::size_t position, IsSought isSought) noexcept {

@@ -2,7 +2,6 @@
 #include <optional>
 #include <string_view>
 
-#include "protocol/agenium.hpp"
 #include "protocol/attribute_reader.hpp"
 #include "protocol/binary_event.hpp"
 #include "protocol/body_rules.hpp"
@@ -47,9 +46,6 @@ void decodeBatch(std::string_view batch, const InboundOptions& limits, DecodedRe
 }  // namespace
 
 DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions& limits) {
-  if (request.form == InboundForm::agenium) {
-    return decodeAgenium(request, limits);
-  }
   DecodedRequest decoded;
   if (isBinaryEvent(request)) {
     if (limits.binaryMode) {

@@ -5,8 +5,8 @@
 namespace ackbox::protocol {
 namespace {
 
-/// What an event's attributes take beyond its own texts, roughly; saves growing the body step by step.
-constexpr std::size_t kEnvelopeBytes = 512;
+// What an event's attributes usually take: most bodies then grow only once.
+constexpr std::size_t kUsualEnvelopeBytes = 512;
 
 /// A member of an object, as JSON.
 std::string member(std::string_view name, std::string_view text) {
@@ -69,7 +69,7 @@ EncodedRequest encodeRequest(const SendRequest& request, std::string_view delive
   EncodedRequest encoded;
   std::size_t bytes = 2;
   for (const OutboundFrame& frame : request.frames) {
-    bytes += frame.data.size() + kEnvelopeBytes;
+    bytes += frame.data.size() + kUsualEnvelopeBytes;
   }
   encoded.body.reserve(bytes);
 

@@ -21,6 +21,14 @@ enum class HandlerThread : std::uint8_t {
   caller,
 };
 
+/// What a request's body is, and what its answer must be.
+enum class RequestForm : std::uint8_t {
+  /// CloudEvents, answered with an ACK document.
+  cloudEvents,
+  /// One frame as AGENIUM's agents write them, answered as they do: see `InboundServerOptions::compatibilityPath`.
+  agenium,
+};
+
 /// What `InboundServer` asks of an `InboundHandler`, beyond what an application's own server needs.
 ///
 /// Thread-safety: all members may be called from any thread.
@@ -34,8 +42,9 @@ public:
   /// That of `handler`. Lifetime: the handler's, wherever it is moved.
   [[nodiscard]] static InboundPort& of(InboundHandler& handler);
 
-  /// As `InboundHandler::asyncHandle`, with the choice of the thread.
-  virtual void handle(InboundRequest request, std::function<void(InboundResponse)> respond, HandlerThread thread) = 0;
+  /// As `InboundHandler::asyncHandle`, with the choice of the thread and of the form.
+  virtual void handle(InboundRequest request, std::function<void(InboundResponse)> respond, HandlerThread thread,
+                      RequestForm form) = 0;
 
   /// `InboundOptions::bodyBytesMax`.
   [[nodiscard]] virtual std::size_t bodyBytesMax() const noexcept = 0;

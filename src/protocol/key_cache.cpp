@@ -10,11 +10,12 @@ constexpr std::chrono::seconds kRefresh{1};
 
 }  // namespace
 
-KeyCache::KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace, Told told)
+KeyCache::KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace,
+                   OnProblem onProblem)
     : source_(std::move(source)),
       clock_(std::move(clock)),
       grace_(grace),
-      told_(std::move(told)),
+      onProblem_(std::move(onProblem)),
       ring_(std::make_shared<const KeyRing>(source_.load())),
       askedAt_(clock_->steadyNow()),
       readAt_(askedAt_) {}
@@ -33,9 +34,9 @@ std::shared_ptr<const KeyRing> KeyCache::current() {
     }
     ring = ring_;
   }
-  if (told_ && !what.empty()) {
+  if (onProblem_ && !what.empty()) {
     try {
-      told_(what);
+      onProblem_(what);
     } catch (...) {
       // Documented: a listener harms nobody.
     }
@@ -43,6 +44,7 @@ std::shared_ptr<const KeyRing> KeyCache::current() {
   return ring;
 }
 
+// Returns what to call `onProblem` with; empty: nothing.
 std::string KeyCache::refresh(SteadyTime now) {
   std::string failure = "an exception of an unknown kind";
   try {

@@ -13,21 +13,25 @@
 
 namespace ackbox::protocol {
 
+/// The most that `secretsGrace` may be.
+inline constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours(24);
+
 /// The keys that a source gives, asked for again when a second has passed, so that a rotation needs no restart and a
 /// key that was taken away is none a second later. A source that gives none takes all of them away. What cannot be
 /// loaded or read leaves them as they were, but not for longer than the grace: counted from when they were last read,
-/// so that the end is known to whoever deleted them, also where nothing came in between.
+/// so that an operator who deletes them knows the end, also where nothing came in between.
 ///
 /// Thread-safety: `current` may be called from any thread.
 class KeyCache {
 public:
-  /// Told that keys are lost, or will be: once when a source cannot be read any more, once when its keys have ended,
+  /// Called when keys are lost, or will be: once when a source cannot be read any more, once when its keys have ended,
   /// and when one that can be read has lost all keys that verify, or all that sign. What it throws is dropped.
-  using Told = std::function<void(std::string_view what)>;
+  using OnProblem = std::function<void(std::string_view what)>;
 
   /// Loads at once.
   /// Throws `Error` with `invalidOption` as `SecretSource::load` and `KeyRing` do, and what a callback throws.
-  KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace, Told told = {});
+  KeyCache(SecretSource source, std::shared_ptr<Clock> clock, std::chrono::milliseconds grace,
+           OnProblem onProblem = {});
 
   [[nodiscard]] std::shared_ptr<const KeyRing> current();
 
@@ -42,13 +46,13 @@ private:
   const SecretSource source_;
   const std::shared_ptr<Clock> clock_;
   const std::chrono::milliseconds grace_;
-  const Told told_;
+  const OnProblem onProblem_;
 
   Mutex mutex_;
   Ring ring_ ACKBOX_GUARDED_BY(mutex_);
   SteadyTime askedAt_ ACKBOX_GUARDED_BY(mutex_);
   SteadyTime readAt_ ACKBOX_GUARDED_BY(mutex_);
-  // Since when it was told: the source cannot be read, and its keys have ended.
+  // What was reported since the last read: the source cannot be read; its keys have ended.
   bool isFailing_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool hasEnded_ ACKBOX_GUARDED_BY(mutex_) = false;
 };

@@ -17,6 +17,13 @@ inline constexpr std::size_t kTraceparentBytesMax = 256;
 inline constexpr std::size_t kCodeBytesMax = 128;
 inline constexpr std::size_t kDetailBytesMax = 512;
 
+/// The most that a frame's attributes take on the wire, with their names. JSON doubles quotes and backslashes, so a
+/// frame whose texts are full of them may take more.
+inline constexpr std::size_t kEnvelopeBytesMax = 4096;
+// The names of all members, two times, two numbers and the punctuation take 512.
+static_assert(2 * kAgentBytesMax + 3 * kIdBytesMax + kTypeBytesMax + kSessionBytesMax + kTraceparentBytesMax + 512 <=
+              kEnvelopeBytesMax);
+
 /// Members of one object whose keys matter. Bounds the search for duplicate keys.
 inline constexpr std::size_t kMembersMax = 128;
 

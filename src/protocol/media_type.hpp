@@ -4,7 +4,7 @@
 
 namespace ackbox::protocol {
 
-/// Whether a Content-Type header's value says `wanted` (lower-case), in any case, with any parameters save a charset
+/// Whether a Content-Type header's value says `wanted` (lower-case), in any case, with any parameters but a charset
 /// other than UTF-8.
 [[nodiscard]] bool isMediaType(std::string_view headerValue, std::string_view wanted) noexcept;
 

@@ -46,7 +46,7 @@ std::optional<std::chrono::milliseconds> parseRetryAfter(std::string_view header
   return seconds ? std::optional<std::chrono::milliseconds>(std::chrono::seconds(*seconds)) : std::nullopt;
 }
 
-/// Adds what a problem document tells: its words to the error, its `maxbytes` to the credit.
+/// Adds what a problem document says: its texts to the error, its `maxbytes` to the credit.
 void readProblem(std::string_view contentType, std::string_view body, SendReport& report) {
   if (!isMediaType(contentType, kMediaTypeProblem) || findFault(body, kAnswerDepthMax) != JsonFault::none) {
     return;
@@ -56,9 +56,9 @@ void readProblem(std::string_view contentType, std::string_view body, SendReport
     return;
   }
   for (const std::string_view key : {"title", "detail"}) {
-    const std::string_view words = members->text(key).value_or("");
-    if (!words.empty()) {
-      report.error.append(": ").append(truncated(words, kDetailBytesMax));
+    const std::string_view texts = members->text(key).value_or("");
+    if (!texts.empty()) {
+      report.error.append(": ").append(truncated(texts, kDetailBytesMax));
     }
   }
   report.creditBytes = parseCapped(members->find("maxbytes").value_or(""), kCreditBytesMax).value_or(0);
@@ -122,13 +122,13 @@ SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::str
   SendReport report;
   report.outcome = judge(status);
   if (report.outcome == RequestOutcome::peerGone) {
-    // Held and probed instead: the word that ends it all must be the peer's own.
+    // Held and probed instead: a refusal for good must be the peer's own.
     report.outcome = RequestOutcome::peerRefused;
   }
   report.retryAfter = parseRetryAfter(retryAfter);
   report.error = "HTTP " + std::to_string(status);
   if (status == 401) {
-    // Whoever cannot verify a request has no key to sign its refusal with.
+    // A receiver that cannot verify a request has no key to sign its refusal with.
     report.error += ": the receiver does not accept our signature: check `secrets` on both sides, and both clocks";
   } else {
     report.error += ", and the answer was not signed with a key of this peer: check `secrets` on both sides";

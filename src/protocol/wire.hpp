@@ -56,14 +56,17 @@ struct DecodedFrame {
 struct DecodedRequest {
   std::vector<DecodedFrame> frames;
   bool batch = false;
+  /// It has one frame, in AGENIUM's form, and is answered in that form.
+  bool isAgenium = false;
   std::optional<InboundResponse> problem;
   /// Set when what is refused is refused for its headers, which no signature covers. The refusal must then not be
-  /// signed: whoever sends a captured request again under other headers would get a word of ours against the true one.
+  /// signed: otherwise a captured request that is sent again under other headers would get a refusal that counts
+  /// against the true one.
   bool isRefusedByHeaders = false;
 };
 
-/// Checks media type, size, depth, syntax and count, in this order; however many frames the input has, no more are
-/// built than are allowed. A bad frame in valid JSON is refused alone.
+/// Reads a request of CloudEvents. Checks media type, size, depth, syntax and count, in this order; however many frames
+/// the input has, no more are built than are allowed. A bad frame in valid JSON is refused alone.
 [[nodiscard]] DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions& limits);
 
 /// What a session has reached at the receiver.
@@ -78,7 +81,7 @@ struct SessionProgress {
 };
 
 /// The ACK document and its status: one result per frame, in order. `frameIds` are the ids as received. `storeEpoch`
-/// says how often the store was opened; 0: it is not told.
+/// says how often the store was opened; 0: that is left out.
 [[nodiscard]] InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string_view storeId,
                                         std::span<const std::string_view> frameIds,
                                         std::span<const FrameResult> results, std::span<const SessionProgress> sessions,
@@ -88,7 +91,7 @@ struct SessionProgress {
 inline constexpr std::string_view kAckEventType = "ackbox.ack.v1";
 
 /// The data of an ACK event with one result. Without `carriesResult`, or when it is too deep, the handler's JSON is
-/// left out. `sequence` tells which of the message's numbers was taken, as a redrive gives it a new one; 0: none.
+/// left out. `sequence` is the one of the message's numbers that was taken, as a redrive gives it a new one; 0: none.
 [[nodiscard]] std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const FrameResult& result,
                                          bool carriesResult);
 
@@ -109,9 +112,9 @@ struct NamedResult;
 /// Whether `text` is a `traceparent` that W3C Trace Context allows, of version 00 or a later one.
 [[nodiscard]] bool isTraceparent(std::string_view text) noexcept;
 
-/// Adds `agent`, who answers, to a problem document that will be signed; does nothing to any other answer. A sender
-/// believes no refusal that names itself: its own request was sent back to it, and refused there with a key that both
-/// sides share.
+/// Adds `agent`, the author of the answer, to a problem document that will be signed; does nothing to any other answer.
+/// A sender believes no refusal that names itself: its own request was sent back to it, and refused there with a key
+/// that both sides share.
 void nameAuthor(std::string_view agent, InboundResponse& response);
 
 /// An RFC 9457 problem document.
@@ -135,11 +138,11 @@ void nameAuthor(std::string_view agent, InboundResponse& response);
 
 /// The same for an answer that should have been signed and was not, or wrongly: nothing in its body is believed. By its
 /// status alone it holds or pauses the peer; it settles nothing, and a frame that it refuses alone is only charged an
-/// attempt, because whoever stands between the two agents can write that much.
+/// attempt, because anybody between the two agents can write that much.
 [[nodiscard]] SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter);
 
-/// The answer of a receiver of Standard Webhooks to one frame, of which the status is all that counts: any 2xx is its
-/// ACK, a 413 or a 422 gives it up, a 400, and a 5xx that names no outage, are charged to it.
+/// The answer of a receiver of Standard Webhooks to one frame. Only its status counts: any 2xx is its ACK, a 413 or a
+/// 422 gives it up, a 400, and a 5xx that names no outage, are charged to it.
 [[nodiscard]] SendReport readWebhookAnswer(int status, std::string_view retryAfter);
 
 }  // namespace ackbox::protocol

@@ -31,7 +31,7 @@ int openFlags(const OutboxOptions& options) {
 void makeFile(const std::filesystem::path& file, std::uint32_t mode) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
   if (descriptor < 0) {
-    // It is there, or SQLite tells why it cannot be made.
+    // It is there, or SQLite reports why it cannot be made.
     return;
   }
   // Whatever the process's mask says.
@@ -165,7 +165,7 @@ std::string Connection::whyLogNotBatched() const {
 void Connection::doubtSync() noexcept {
   synchronous_ = 0;
   if (log_) {
-    // What SQLite is told from now on holds by itself.
+    // From now on SQLite's own settings hold.
     log_->syncCommits(true);
   }
 }

@@ -36,7 +36,7 @@ public:
   /// follow.
   void setFullSync(bool full);
   /// Whether the file's name is another file's by now, or nobody's. Costs a look at the folder; false where the VFS
-  /// cannot tell.
+  /// does not know.
   [[nodiscard]] bool hasMoved() const noexcept;
   /// Why the log is written as SQLite writes it, and not by one call a commit; empty: it is not. From any thread.
   [[nodiscard]] std::string whyLogNotBatched() const;

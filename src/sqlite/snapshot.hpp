@@ -15,7 +15,7 @@ namespace ackbox::store {
 enum class Reading : std::uint8_t {
   /// The log is folded into the file and goes: for a reader of the process that owns the log.
   folds,
-  /// The file and its log as they were, also where a killed process left the log behind: for who only looks.
+  /// The file and its log as they were, also where a killed process left the log behind: for tools that only read.
   leavesNoTrace,
 };
 

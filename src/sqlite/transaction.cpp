@@ -28,7 +28,7 @@ bool Transaction::begin(bool fullSync) {
     Query(rollback_).run();
   }
   if (std::exchange(lost_, false)) {
-    // Who ended the last one may have changed the settings behind it.
+    // The code that ended the last one may have changed the settings, too.
     connection_.doubtSync();
   }
   connection_.setFullSync(fullSync);

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ackbox/diagnosis.hpp"
 #include "ackbox/events.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/inbound_frame.hpp"

@@ -8,10 +8,7 @@
 #include <vector>
 
 #include "ackbox/dead_letters.hpp"
-#include "ackbox/frame.hpp"
 #include "ackbox/inbound_frame.hpp"
-#include "ackbox/inbound_options.hpp"
-#include "ackbox/message.hpp"
 #include "ackbox/sender.hpp"
 #include "delivery/types.hpp"
 
@@ -19,7 +16,6 @@
 
 namespace ackbox::store {
 
-/// A peer's row.
 struct PeerRow {
   delivery::PeerKey key = 0;
   std::string name;
@@ -205,8 +201,8 @@ using InboxKey = std::int64_t;
 /// What a runner keeps in memory of a waiting row.
 struct InboxPlace {
   InboxKey key = 0;
-  /// Rows of one lane run one after the other, in key order. A frame outside any session has a lane of its own.
-  std::string lane;
+  /// Rows of one queue run one after the other, in key order. A frame outside any session has a queue of its own.
+  std::string queue;
 };
 
 /// A claimed row.

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,7 +40,7 @@ public:
   void send(Address from, SendRequest request, SendHandler handler);
   /// The sender's run ended: what it has under way is cancelled.
   void cancel(const Address& from);
-  /// A process died: nobody is told of its requests, and who waits for it loses the connection.
+  /// A process died: its requests get no answer, and those that wait for it lose the connection.
   void died(const Address& process);
 
   /// When the next arrival is due; nothing when nothing is on the way.

@@ -1,6 +1,5 @@
 #include "testing/process_vfs.hpp"
 
-#include <new>
 #include <utility>
 
 namespace ackbox::testing {

@@ -44,7 +44,7 @@ public:
   ~Life() override {
     vfs_.die();
     agent_.reset();
-    // Jobs hold their manager, which holds its jobs: each is told that it failed.
+    // Jobs hold their manager, which holds its jobs: each is ended as failed.
     while (runNext(Turn::store)) {
     }
     network_.died(address_);
@@ -113,7 +113,7 @@ private:
             answer(std::move(response));
           }
         },
-        isLone ? protocol::HandlerThread::caller : protocol::HandlerThread::store);
+        isLone ? protocol::HandlerThread::caller : protocol::HandlerThread::store, protocol::RequestForm::cloudEvents);
   }
 
   Network& network_;
@@ -261,7 +261,7 @@ private:
   const std::shared_ptr<Random> random_;
   std::chrono::nanoseconds now_{0};
   Network network_;
-  // Before the network ends, as they tell it.
+  // Destroyed before the network, which they call.
   std::map<std::string, Process, std::less<>> processes_;
   std::vector<std::pair<Process*, Turn>> turns_;
 };

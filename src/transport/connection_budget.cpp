@@ -1,12 +1,7 @@
 #include "transport/connection_budget.hpp"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cerrno>
 
 namespace ackbox::transport {
 namespace {
@@ -25,10 +20,6 @@ constexpr std::size_t kUnusedMax = 1'024;
 // Between looks for descriptors that have become free elsewhere in the process.
 constexpr std::chrono::milliseconds kShortagePause{250};
 
-// For the store's files, and for what else the process has open.
-constexpr std::size_t kDescriptorsKept = 256;
-constexpr std::size_t kKeptPart = 4;
-
 }  // namespace
 
 ConnectionBudget::Slot::~Slot() {
@@ -46,7 +37,7 @@ ConnectionBudget::ConnectionBudget(const boost::asio::any_io_executor& executor,
       evictIdle_(std::move(evictIdle)),
       alarm_(clock_->makeAlarm(executor)) {}
 
-std::shared_ptr<ConnectionBudget::Wish> ConnectionBudget::ask(const std::string& place, Grant grant, GiveWay evict) {
+std::shared_ptr<ConnectionBudget::Wish> ConnectionBudget::ask(const std::string& place, Grant grant, Evict evict) {
   auto wish = std::make_shared<Wish>(Wish{std::move(grant), std::move(evict)});
   Place& known = placeOf(place);
   known.waiting.push_back(wish);
@@ -215,8 +206,8 @@ void ConnectionBudget::grant(Place& place, const std::shared_ptr<Wish>& wish) {
   if (!place.isLive) {
     place.slot = slot.get();
     slot->isUnproven_ = true;
-    slot->givesWayAt_ = clock_->steadyNow() + kPatience * (1U << std::min(place.silences, kDoublingsMax));
-    unproven_.emplace(slot->givesWayAt_, slot.get());
+    slot->evictAt_ = clock_->steadyNow() + kPatience * (1U << std::min(place.silences, kDoublingsMax));
+    unproven_.emplace(slot->evictAt_, slot.get());
   }
   wish->grant(slot);
 }
@@ -225,7 +216,7 @@ void ConnectionBudget::gone(Slot& slot) noexcept {
   --used_;
   --slot.place_.slots;
   if (slot.isUnproven_) {
-    unproven_.erase({slot.givesWayAt_, &slot});
+    unproven_.erase({slot.evictAt_, &slot});
     slot.place_.slot = nullptr;
   }
   try {
@@ -240,17 +231,17 @@ void ConnectionBudget::gone(Slot& slot) noexcept {
 
 void ConnectionBudget::prove(Place& place) {
   if (Slot* const slot = std::exchange(place.slot, nullptr)) {
-    unproven_.erase({slot->givesWayAt_, slot});
+    unproven_.erase({slot->evictAt_, slot});
     slot->isUnproven_ = false;
   }
 }
 
-// Those whose patience is over give way, as many as wait.
+// Evicts connections whose patience is over, as many as wait.
 void ConnectionBudget::makeRoom() {
   const SteadyTime now = clock_->steadyNow();
   for (std::size_t wanted = turns_.size(); wanted > 0 && !unproven_.empty(); --wanted) {
     Slot& oldest = *unproven_.begin()->second;
-    if (oldest.givesWayAt_ > now) {
+    if (oldest.evictAt_ > now) {
       return;
     }
     prove(oldest.place_);
@@ -270,11 +261,11 @@ void ConnectionBudget::setAlarm() {
     return;
   }
   const SteadyTime now = clock_->steadyNow();
-  // Those whose patience is over already have given way, or will when an opening connection tells.
+  // Those whose patience is over already are evicted, or will be when an opening connection reports its end.
   const auto next = std::ranges::find_if(unproven_, [now](const auto& entry) { return entry.first > now; });
   const SteadyTime due = now < pausedUntil_ ? pausedUntil_ : next == unproven_.end() ? SteadyTime() : next->first;
   if (due == SteadyTime()) {
-    // Who gives a connection back tells.
+    // Each slot that is given back calls `gone`.
     alarm_->cancel();
     return;
   }
@@ -283,25 +274,6 @@ void ConnectionBudget::setAlarm() {
       self->settle();
     }
   });
-}
-
-std::size_t connectionsWithinLimit(std::size_t connections) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return connections;
-  }
-  const auto descriptors = static_cast<std::size_t>(limit.rlim_cur);
-  const std::size_t kept = std::min(kDescriptorsKept, descriptors / kKeptPart);
-  return std::clamp<std::size_t>(descriptors - kept, 1, connections);
-}
-
-bool isOutOfDescriptors() noexcept {
-  const int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
-    return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-  }
-  ::close(descriptor);
-  return false;
 }
 
 }  // namespace ackbox::transport

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,7 +22,7 @@ namespace ackbox::transport {
 /// last time go first, and a quarter is theirs alone; of the rest, one grant of eight is kept for the other places, as
 /// long as one of them waits. Any other place has one connection at a time, and gives it back when it was silent for a
 /// while and somebody waits: at first for a second, then for twice as long each time. So many mute peers do not keep
-/// the others waiting, and busy ones do not keep a new peer from being heard.
+/// the others waiting, and busy ones do not keep a new peer from being served.
 ///
 /// Thread-safety: owned by the client's strand, but for two figures.
 class ConnectionBudget : public std::enable_shared_from_this<ConnectionBudget> {
@@ -31,19 +30,19 @@ public:
   class Slot;
   /// Called on the strand, never inside `ask`. Of a slot that is given back, its holder closes the connection.
   using Grant = std::function<void(std::shared_ptr<Slot>)>;
-  using GiveWay = std::function<void()>;
+  using Evict = std::function<void()>;
 
   /// What asks; to let go of it is to want nothing any more.
   struct Wish {
     Grant grant;
-    GiveWay evict;
+    Evict evict;
   };
 
   /// `evictIdle` closes a connection that nobody uses; false: there is none.
   ConnectionBudget(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock, std::size_t connections,
                    std::function<bool()> evictIdle);
 
-  [[nodiscard]] std::shared_ptr<Wish> ask(const std::string& place, Grant grant, GiveWay evict);
+  [[nodiscard]] std::shared_ptr<Wish> ask(const std::string& place, Grant grant, Evict evict);
   /// The place has answered a request, or has not.
   void answered(const std::string& place);
   void failed(const std::string& place);
@@ -108,7 +107,7 @@ private:
   std::uint64_t lastUnused_ = 0;
   // Grants to live places since another one that waited had one.
   std::uint32_t liveGrants_ = 0;
-  // Of places that are not live, by when they may be asked to give way.
+  // Of places that are not live, by when they may be evicted.
   std::set<std::pair<SteadyTime, Slot*>> unproven_;
   std::uint64_t lastTurn_ = 0;
   std::atomic<std::size_t> used_ = 0;
@@ -136,14 +135,8 @@ private:
   Place& place_;
   const std::weak_ptr<Wish> wish_;
   // While it is among the unproven.
-  SteadyTime givesWayAt_{};
+  SteadyTime evictAt_{};
   bool isUnproven_ = false;
 };
-
-/// `connections`, or as many as the process's limit of descriptors leaves.
-[[nodiscard]] std::size_t connectionsWithinLimit(std::size_t connections);
-
-/// Whether the process can open nothing any more.
-[[nodiscard]] bool isOutOfDescriptors() noexcept;
 
 }  // namespace ackbox::transport

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "transport/connection_budget.hpp"
+#include "transport/descriptors.hpp"
 
 namespace ackbox::transport {
 

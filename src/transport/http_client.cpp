@@ -8,6 +8,7 @@
 
 #include "transport/connection_budget.hpp"
 #include "transport/connection_pool.hpp"
+#include "transport/descriptors.hpp"
 
 namespace ackbox::transport {
 

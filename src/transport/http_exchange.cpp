@@ -137,7 +137,7 @@ private:
   // Others wait, and this peer has been silent. It is asked again when it is its turn; should it have read the request,
   // it recognises the repetition.
   void evict() {
-    leave();
+    closeConnection();
     await();
   }
 
@@ -289,7 +289,7 @@ private:
     }
     alarm_->cancel();
     wish_ = nullptr;
-    leave();
+    closeConnection();
     if (answer.end == HttpEnd::answered) {
       budget_->answered(place_);
     } else if (answer.end == HttpEnd::unavailable || answer.end == HttpEnd::connectionLost) {
@@ -298,7 +298,7 @@ private:
     std::exchange(handler_, nullptr)(std::move(answer));
   }
 
-  void leave() {
+  void closeConnection() {
     if (connector_) {
       connector_->cancel();
     }

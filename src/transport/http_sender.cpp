@@ -19,7 +19,7 @@
 #include "protocol/signature.hpp"
 #include "protocol/text_rules.hpp"
 #include "protocol/wire.hpp"
-#include "transport/connection_budget.hpp"
+#include "transport/descriptors.hpp"
 #include "transport/http_client.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
@@ -27,8 +27,6 @@
 
 namespace ackbox {
 namespace {
-
-constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours(24);
 
 constexpr std::string_view kUserAgent = "ackbox/" ACKBOX_VERSION;
 
@@ -52,7 +50,7 @@ std::shared_ptr<const HttpSenderOptions> complete(HttpSenderOptions options) {
   if (options.headerBytesMax < transport::kHeaderBytesLeast || options.headerBytesMax > transport::kHeaderBytesMost) {
     throw Error(Errc::invalidOption, "headerBytesMax must be from 1 KiB to 16 KiB");
   }
-  if (options.secretsGrace.count() < 0 || options.secretsGrace > kSecretsGraceMax) {
+  if (options.secretsGrace.count() < 0 || options.secretsGrace > protocol::kSecretsGraceMax) {
     throw Error(Errc::invalidOption, "secretsGrace must be from 0 to 1 day");
   }
   if (!options.clock) {
@@ -109,7 +107,7 @@ SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime
   if (!sent.keys) {
     return protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body);
   }
-  // The id tells an answer to this request from one to another, and from a request that is played back to us.
+  // The id distinguishes an answer to this request from one to another, and from a request that is played back to us.
   const bool isForThis = answer.signature.id == std::string(protocol::kAnswerIdPrefix).append(delivery);
   // The keys of now: one that was taken away meanwhile signs no answer.
   if (!isForThis ||
@@ -267,9 +265,9 @@ private:
       try {
         peer.keys = std::make_shared<protocol::KeyCache>(
             options.secrets, options_->clock, options_->secretsGrace,
-            [told = options_->onSecretsLost, name = options.name](std::string_view what) {
-              if (told) {
-                told(name, what);
+            [onSecretsLost = options_->onSecretsLost, name = options.name](std::string_view what) {
+              if (onSecretsLost) {
+                onSecretsLost(name, what);
               }
             });
       } catch (const Error& error) {

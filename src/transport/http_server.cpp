@@ -1,17 +1,15 @@
 #include "transport/http_server.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <chrono>
 #include <exception>
-#include <limits>
 #include <utility>
 
 #include "ackbox/error.hpp"
 #include "base/system_failure.hpp"
+#include "transport/descriptors.hpp"
 #include "transport/http_session.hpp"
 #include "transport/request_budget.hpp"
 #include "transport/stream.hpp"
@@ -25,9 +23,6 @@ using boost::system::error_code;
 
 // When descriptors or memory have run out, accepting again at once would only spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};
-// What the database, the sender and the application open, while the server's places are all taken.
-constexpr std::size_t kServerReserve = 256;
-constexpr std::size_t kServerReservePart = 4;
 
 void require(bool holds, const char* sentence) {
   if (!holds) {
@@ -83,24 +78,11 @@ std::unique_ptr<TlsContext> makeTls(const TlsServerOptions& options, const std::
 
 }  // namespace
 
-std::size_t descriptorLimit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return std::numeric_limits<std::size_t>::max();
-  }
-  return static_cast<std::size_t>(limit.rlim_cur);
-}
-
-std::size_t connectionsWithin(std::size_t descriptors) {
-  const std::size_t kept = std::min(kServerReserve, descriptors / kServerReservePart);
-  return std::max<std::size_t>(descriptors - kept, 1);
-}
-
 HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServerOptions& options, RequestSink sink,
                        std::shared_ptr<Clock> clock, Threads threads)
     : executor_(executor),
       threads_(threads),
-      connectionsMax_(std::min(options.connectionsMax, connectionsWithin(descriptorLimit()))),
+      connectionsMax_(connectionsWithinLimit(options.connectionsMax)),
       sessionOptions_(sessionOptions(options, std::move(sink), std::move(clock))),
       tls_(makeTls(options.tls, sessionOptions_->clock)),
       acceptor_(makeStrand()),
@@ -156,7 +138,7 @@ InboundServerStats HttpServer::stats() const {
   made.connectionsMax = connectionsMax_;
   made.requestBytes = sessionOptions_->budget->bytes();
   made.refused = totals.refused;
-  made.gaveWay = totals.gaveWay;
+  made.evicted = totals.evicted;
   made.broken = totals.broken;
   const MutexLock lock(mutex_);
   made.connections = sessions_.size();
@@ -198,7 +180,7 @@ void HttpServer::accept() {
                              self->onAccept(error, std::move(socket));
                            });
   } catch (const std::exception&) {
-    // Whoever ends next tries it again.
+    // The next session that ends tries it again.
     accepting_ = false;
   }
 }
@@ -284,8 +266,7 @@ HttpSessionWatcher HttpServer::makeWatcher(std::uint64_t number) {
   return watcher;
 }
 
-// Of those that nobody knows the one with the largest request gives way: what others need to prove who they are is
-// small.
+// Of the connections without a proof the one with the largest request is closed: a proof of identity needs few bytes.
 bool HttpServer::relieve() {
   const MutexLock lock(mutex_);
   std::shared_ptr<HttpSession> largest;

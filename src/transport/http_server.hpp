@@ -21,18 +21,12 @@ class TlsContext;
 struct HttpSessionOptions;
 struct HttpSessionWatcher;
 
-/// How many descriptors this process may have open at once, now.
-[[nodiscard]] std::size_t descriptorLimit();
-
-/// Of so many, how many connections a server may have: a quarter, and at most 256, is left to all others.
-[[nodiscard]] std::size_t connectionsWithin(std::size_t descriptors);
-
 /// How many threads run an executor at once. With one, nothing on it needs a strand.
 enum class Threads : std::uint8_t { one, any };
 
 /// Listens, accepts up to a limit of connections, and keeps account of their sessions. At the limit the oldest
-/// connection that has never proved whom it is from gives way to a new one, so that those who only hold places keep
-/// nobody out; so it does when descriptors run out before that, and the one with the largest request when memory does.
+/// connection that has never proved an identity is closed for a new one, so that idle ones do not use up all places.
+/// The same is done when descriptors run out before that; when memory does, the one with the largest request is closed.
 ///
 /// Thread-safety: all members may be called from any thread.
 class HttpServer : public std::enable_shared_from_this<HttpServer> {

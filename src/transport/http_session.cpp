@@ -32,7 +32,7 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-// Answers without a proof of whom the requests were from, after which a connection is closed.
+// A connection is closed after so many answers to requests that proved no identity.
 constexpr int kRefusalsMax = 10;
 constexpr const char* kOnceOnly[] = {"webhook-id",   "webhook-timestamp", "webhook-signature",
                                      "outbox-agent", "outbox-version",    "content-type"};
@@ -117,7 +117,7 @@ public:
         return;
       }
       if (isIdler_) {
-        ++options_->totals->gaveWay;
+        ++options_->totals->evicted;
         close();
       } else {
         watcher_.changed();
@@ -152,7 +152,7 @@ private:
       try {
         close();
       } catch (...) {
-        // It has told all that it could.
+        // Nothing more can be done.
       }
     }
   }
@@ -284,7 +284,7 @@ private:
                                  return;
                                }
                                if (error) {
-                                 // The peer's end in the middle of a request: nobody is there to be told.
+                                 // The peer's end in the middle of a request: an answer would reach nobody.
                                  close();
                                  return;
                                }
@@ -318,11 +318,11 @@ private:
     keepAlive_ = parser_->keep_alive();
     isHead_ = parser_->method() == http::verb::head;
     const std::string_view target = parser_->target();
-    isCompatible_ = !options_->compatibilityPath.empty() && target == options_->compatibilityPath;
+    const bool isCompatible = !options_->compatibilityPath.empty() && target == options_->compatibilityPath;
     if (certificateEnd_ && options_->clock->wallNow() >= *certificateEnd_) {
       // It verifies nobody any more, and the handshake of a new connection says so.
       close();
-    } else if (!isCompatible_ && target != options_->path) {
+    } else if (!isCompatible && target != options_->path) {
       refuse(notFound());
     } else if (parser_->method() != http::verb::post) {
       refuse(methodNotAllowed());
@@ -379,7 +379,7 @@ private:
     request_.onLoopback = options_->onLoopback;
     request_.host = parsed["host"];
     request_.certificateAgents = certificateAgents_;
-    request_.form = isCompatible_ ? InboundForm::agenium : InboundForm::cloudEvents;
+    request_.target = parsed.target();
     takeEventHeaders();
   }
 
@@ -513,7 +513,7 @@ private:
       hold(0);
     }
     writeMore();
-    // Who was refused shall know why: the first piece of the answer is on its way.
+    // The reason of a refusal shall arrive: the first piece of the answer is on its way.
     becomeIdler();
   }
 
@@ -608,15 +608,14 @@ private:
   HttpSessionWatcher watcher_;
   Phase phase_ = Phase::handshaking;
   bool stopping_ = false;
-  // A request of it has proved whom it is from.
+  // A request of it has proved an identity.
   bool isKnown_ = false;
   int refusals_ = 0;
   // Of the request under way.
   bool keepAlive_ = false;
   bool isHead_ = false;
-  bool isCompatible_ = false;
   std::size_t worthReading_ = 0;
-  // Tells a late answer from one to the request under way.
+  // Distinguishes a late answer from one to the request under way.
   std::uint64_t requestNumber_ = 0;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;

@@ -21,7 +21,7 @@ struct HttpSessionTotals {
   /// Requests that were refused before their handler had them.
   std::atomic<std::uint64_t> refused = 0;
   /// Connections that were closed to make room for others.
-  std::atomic<std::uint64_t> gaveWay = 0;
+  std::atomic<std::uint64_t> evicted = 0;
   /// Connections that ended by an exception.
   std::atomic<std::uint64_t> broken = 0;
 };
@@ -63,24 +63,24 @@ public:
   /// Closes the connection when it is idle, else after the answer to the request under way.
   virtual void stop() = 0;
 
-  /// Whether it may be closed for the sake of another: no request of it ever proved whom it is from, and none is being
+  /// Whether it may be closed for the sake of another: no request of it ever proved an identity, and none is being
   /// handled.
   [[nodiscard]] virtual bool isIdler() const noexcept = 0;
 
-  /// Closes the connection if it is still an idler, else tells the watcher.
+  /// Closes the connection if it is still an idler, else calls the watcher's `changed`.
   virtual void evict() = 0;
 
   /// Bytes of a request that is being read.
   [[nodiscard]] virtual std::size_t bytesHeld() const noexcept = 0;
 };
 
-/// Who is told, on a session's strand, what becomes of it. It must not call the session back meanwhile.
+/// What a session calls, on its strand, when its state changes. It must not call the session back meanwhile.
 struct HttpSessionWatcher {
   /// Once, when the connection is closed.
   std::function<void()> ended;
-  /// It has become an idler, or was asked to give way and is none.
+  /// It has become an idler, or was to be evicted and is none.
   std::function<void()> changed;
-  /// The budget is overdrawn. Whether an idler was found, maybe this one, that is asked to give way.
+  /// The budget is overdrawn. Whether an idler was found, maybe this one, to be evicted.
   std::function<bool()> overdrawn;
 };
 

@@ -6,10 +6,10 @@
 #include <boost/asio/post.hpp>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "base/arrivals.hpp"
 #include "base/mutex.hpp"
@@ -25,13 +25,15 @@ namespace {
 namespace asio = boost::asio;
 using protocol::HandlerThread;
 using protocol::InboundPort;
+using protocol::RequestForm;
 using transport::RequestSink;
 
 /// Stands between the sessions and the handler. Neither need outlive the server: requests under way hold only this, and
 /// not the connection that waits for them, whose executor may be gone when they end.
 class Gate : public std::enable_shared_from_this<Gate> {
 public:
-  Gate(InboundPort& handler, std::size_t requestsMax) : requestsMax_(requestsMax), handler_(&handler) {}
+  Gate(InboundPort& handler, const InboundServerOptions& options)
+      : requestsMax_(options.connectionsMax), compatibilityPath_(options.compatibilityPath), handler_(&handler) {}
 
   void handle(InboundRequest&& request, const RequestSink::Respond& respond, HandlerThread thread) {
     const SharedLock lock(handlerMutex_);
@@ -44,13 +46,14 @@ public:
       respond(protocol::unavailable(false, "Too many requests are under way."));
       return;
     }
+    const bool isAgenium = !compatibilityPath_.empty() && request.target == compatibilityPath_;
     try {
       handler_->handle(
           std::move(request),
           [self = shared_from_this(), number = *number](InboundResponse response) {
             self->answer(number, std::move(response));
           },
-          thread);
+          thread, isAgenium ? RequestForm::agenium : RequestForm::cloudEvents);
     } catch (...) {
       const MutexLock pendingLock(pendingMutex_);
       pending_.erase(*number);
@@ -98,6 +101,7 @@ private:
   }
 
   const std::size_t requestsMax_;
+  const std::string compatibilityPath_;
   SharedMutex handlerMutex_;
   // Null once the server is gone.
   InboundPort* handler_ ACKBOX_GUARDED_BY(handlerMutex_);
@@ -146,7 +150,7 @@ private:
 class InboundServer::Body {
 public:
   Body(InboundHandler& handler, const InboundServerOptions& options)
-      : ownThread_(std::in_place), gate_(std::make_shared<Gate>(InboundPort::of(handler), options.connectionsMax)) {
+      : ownThread_(std::in_place), gate_(std::make_shared<Gate>(InboundPort::of(handler), options)) {
     const auto arrivals = std::make_shared<Arrivals>(
         ownThread_->executor(), [gate = gate_](InboundRequest&& request, RequestSink::Respond& respond, bool isLone) {
           try {
@@ -163,7 +167,7 @@ public:
   }
 
   Body(const asio::any_io_executor& executor, InboundHandler& handler, const InboundServerOptions& options)
-      : gate_(std::make_shared<Gate>(InboundPort::of(handler), options.connectionsMax)) {
+      : gate_(std::make_shared<Gate>(InboundPort::of(handler), options)) {
     listen(executor, transport::Threads::any, InboundPort::of(handler), options,
            [gate = gate_](InboundRequest request, const RequestSink::Respond& respond) {
              gate->handle(std::move(request), respond, HandlerThread::store);

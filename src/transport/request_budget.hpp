@@ -7,8 +7,8 @@
 
 namespace ackbox::transport {
 
-/// The bytes that all connections of one server hold together, of requests that are read or handled. It only counts:
-/// who finds it overdrawn has somebody give up what they hold.
+/// The bytes that all connections of one server hold together, of requests that are read or handled. It only counts: a
+/// session that finds it overdrawn has another one closed.
 ///
 /// Thread-safety: all members may be called from any thread.
 class RequestBudget {

@@ -7,7 +7,7 @@
 
 namespace ackbox::transport {
 
-/// What an HTTP session needs of whoever handles its requests.
+/// What an HTTP session needs of the handler of its requests.
 struct RequestSink {
   using Respond = std::function<void(InboundResponse)>;
 

@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,7 +65,7 @@ public:
         token, buffers);
   }
 
-  /// Tells the other side that nothing more will be written.
+  /// Shuts down writing, so that the other side sees the end.
   virtual void asyncFinish(std::function<void()> done) = 0;
   /// After that: reads and throws away what arrives, whatever it is.
   virtual void asyncDiscardSome(boost::asio::mutable_buffer buffer, Transferred done) = 0;

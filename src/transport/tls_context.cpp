@@ -5,7 +5,6 @@
 #include <openssl/x509_vfy.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -74,7 +73,7 @@ std::shared_ptr<SSL_CTX> loadServer(const TlsServerOptions& options) {
   std::shared_ptr<SSL_CTX> context = makeContext(TLS_server_method());
   SSL_CTX_set_options(context.get(), SSL_OP_CIPHER_SERVER_PREFERENCE);
   loadIdentity(context.get(), options.certificateFile, options.keyFile);
-  // Resumption would keep a certificate's word beyond the reload that takes it back.
+  // Resumption would keep a certificate valid beyond the reload that revokes it.
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(context.get(), 0);
@@ -109,7 +108,7 @@ bool isEmptied(const std::filesystem::path& file) {
   return stream.is_open() && !stream.bad() && text.find("-----BEGIN") == std::string::npos;
 }
 
-/// The same identity, and nobody who is trusted.
+/// The same identity, and no trusted authorities.
 std::shared_ptr<SSL_CTX> trustingNobody(SSL_CTX* context, const SSL_METHOD* method) {
   std::shared_ptr<SSL_CTX> made = makeContext(method);
   STACK_OF(X509)* chain = nullptr;

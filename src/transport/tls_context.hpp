@@ -43,7 +43,7 @@ public:
 
 private:
   using Shared = std::shared_ptr<ssl_ctx_st>;
-  /// Tells one content of the files from another.
+  /// Distinguishes one content of the files from another.
   using Stamps = std::vector<std::string>;
 
   struct Trust {

@@ -36,7 +36,7 @@ public:
     });
   }
 
-  // The other side's own farewell may never come; whoever calls this has an alarm.
+  // The other side's `close_notify` may never come; the caller has an alarm.
   void asyncFinish(std::function<void()> done) override {
     stream_.async_shutdown([this, done = std::move(done)](const Error&) {
       Error ignored;

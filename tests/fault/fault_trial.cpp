@@ -285,7 +285,8 @@ void FaultTrial::takeIn() {
   // Of every two that are handled in the same way, one where it comes.
   const auto thread = heard_ % 4 < 2 ? protocol::HandlerThread::store : protocol::HandlerThread::caller;
   protocol::InboundPort::of(*inbound_).handle(
-      request, [&](const InboundResponse& response) { status = response.status; }, thread);
+      request, [&](const InboundResponse& response) { status = response.status; }, thread,
+      protocol::RequestForm::cloudEvents);
   settle();
   const bool taken = status == 200 || status == 202;
   require(taken || status == 503 || status == 507, "a frame is answered with " + std::to_string(status));

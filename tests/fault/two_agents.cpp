@@ -56,7 +56,7 @@ public:
                             : protocol::readAnswer(sent, delivery, response.status, response.contentType, "",
                                                    response.body));
             },
-            protocol::HandlerThread::caller);
+            protocol::HandlerThread::caller, protocol::RequestForm::cloudEvents);
     // A pass waits for nothing but this; a run goes on meanwhile.
     if (!agents_.started) {
       agents_.turn(to_);

@@ -42,7 +42,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const bool isAgenium = bytes[0] % 2 == 1;
   InboundRequest request;
   request.contentType = kTypes[bytes[0] / 2U % kTypes.size()];
-  request.form = isAgenium ? InboundForm::agenium : InboundForm::cloudEvents;
   if (!isAgenium) {
     // Else it is no event in binary mode.
     request.eventHeaders.emplace_back("specversion", "1.0");
@@ -54,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     limits.depthMax = 4;
     limits.frameBytesMax = 64;
   }
-  const protocol::DecodedRequest decoded = protocol::decodeRequest(request, limits);
+  const protocol::DecodedRequest decoded =
+      isAgenium ? protocol::decodeAgenium(request, limits) : protocol::decodeRequest(request, limits);
   fuzz::require(!decoded.batch && decoded.frames.size() <= 1, "one request carries more than one frame");
   fuzz::require(decoded.problem.has_value() != (decoded.frames.size() == 1), "neither a frame nor a problem, or both");
   for (const protocol::DecodedFrame& one : decoded.frames) {

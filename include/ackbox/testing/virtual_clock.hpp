@@ -2,11 +2,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "ackbox/clock.hpp"
 

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "base/options.hpp"
 #include "base/posted_executor.hpp"
 #include "base/system_failure.hpp"
 #include "manager/facade/jobs.hpp"
@@ -22,13 +23,7 @@ namespace ackbox::manager {
 namespace {
 
 OutboxOptions completed(OutboxOptions options) {
-  validate(options);
-  if (!options.clock) {
-    options.clock = systemClock();
-  }
-  if (!options.random) {
-    options.random = systemRandom();
-  }
+  options = validated(std::move(options));
   if (options.peers.empty() && !options.adoptPeers) {
     options.peers.emplace_back();
   }
@@ -351,7 +346,7 @@ StopReport Core::stopRun() {
   });
   const MutexLock lock(mutex_);
   // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
-  // completion tells.
+  // completion reports it.
   const bool own = ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id();
   if (needsThisThread || writer_.runsInThisThread() || !own) {
     return {};

@@ -84,8 +84,8 @@ public:
   /// Emits the health event of an exception that ended one handler in this process: a handler of its own, or the user's
   /// code in it.
   void reportException(const std::string& what) noexcept;
-  /// What the store said to the run, or to an inbound request. That the file was replaced is told to subscribers once,
-  /// and to whoever asks for statistics, until the store goes on again.
+  /// What the store said to the run, or to an inbound request. That the file was replaced is reported to subscribers
+  /// once, and with statistics until the store goes on again.
   void storeAnswered(const std::error_code& error) noexcept;
   /// Throws `Error` with `databaseReplaced` where the store has said so last.
   void requireFile() const;
@@ -167,7 +167,7 @@ private:
   std::shared_ptr<Sender> sender_ ACKBOX_GUARDED_BY(mutex_);
   // Weak: the run keeps itself alive through its pending work, and ends with its executor at the latest.
   std::weak_ptr<Engine> engine_ ACKBOX_GUARDED_BY(mutex_);
-  // The runs so far, of which the last may be under way, and up to which of them all have ended. A thread that waits
+  // The number of the last run, which may be under way, and the number up to which all have ended. A thread that waits
   // for a run waits for its number: the next one may have its address.
   std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
   std::uint64_t endedRun_ ACKBOX_GUARDED_BY(mutex_) = 0;

@@ -11,20 +11,20 @@
 #include "manager/inbound/inbound_job.hpp"
 #include "manager/inbound/inbound_runner.hpp"
 #include "manager/inbound/peer_registry.hpp"
+#include "protocol/agenium.hpp"
 #include "protocol/inbound_port.hpp"
+#include "protocol/key_cache.hpp"
+#include "protocol/limits.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox {
 namespace {
 
-// More than all attributes of a frame can need.
-constexpr std::size_t kEnvelopeBytes = 4096;
 // Of a body that cannot be accepted: it is read, rather than cut off, so that the answer finds its way.
 constexpr std::size_t kUnprovenBodyBytes = 4096;
 // A request that was signed by a clock ahead is taken before its time and after it; both are cut to whole seconds.
 constexpr std::chrono::milliseconds kRetentionMin = 2 * protocol::kSignatureTolerance + std::chrono::seconds(1);
-constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours(24);
 
 void require(bool holds, const char* field) {
   if (!holds) {
@@ -35,12 +35,13 @@ void require(bool holds, const char* field) {
 void validateInbound(const InboundOptions& options) {
   require(options.batchFramesMax >= 1 && options.batchFramesMax <= 256, "batchFramesMax: 1 to 256");
   require(options.frameBytesMax >= 1, "frameBytesMax: at least 1");
-  require(options.bodyBytesMax >= options.frameBytesMax + kEnvelopeBytes,
+  require(options.bodyBytesMax >= options.frameBytesMax + protocol::kEnvelopeBytesMax,
           "bodyBytesMax: at least frameBytesMax and 4 KiB for what surrounds the data");
   require(options.depthMax >= 2 && options.depthMax <= 1000, "depthMax: 2 to 1000");
   require(options.processedRetention >= kRetentionMin,
           "processedRetention: at least 601 s, as a signed request is taken for twice 300 s by the clocks' tolerance");
-  require(options.secretsGrace.count() >= 0 && options.secretsGrace <= kSecretsGraceMax, "secretsGrace: 0 to 1 day");
+  require(options.secretsGrace.count() >= 0 && options.secretsGrace <= protocol::kSecretsGraceMax,
+          "secretsGrace: 0 to 1 day");
   require(options.processedRetentionMax >= options.processedRetention,
           "processedRetentionMax: at least processedRetention");
   const DeferredOptions& deferred = options.deferred;
@@ -92,8 +93,8 @@ public:
     core_->refusals().flush();
   }
 
-  void handle(InboundRequest request, std::function<void(InboundResponse)> respond,
-              protocol::HandlerThread thread) override {
+  void handle(InboundRequest request, std::function<void(InboundResponse)> respond, protocol::HandlerThread thread,
+              protocol::RequestForm form) override {
     // Before its signature is computed over it.
     if (request.body.size() > options_.bodyBytesMax) {
       respond(protocol::bodyTooLarge(options_.bodyBytesMax));
@@ -117,7 +118,9 @@ public:
       }
     }
     respond = vouching(std::move(respond));
-    protocol::DecodedRequest decoded = protocol::decodeRequest(request, options_);
+    protocol::DecodedRequest decoded = form == protocol::RequestForm::agenium
+                                           ? protocol::decodeAgenium(request, options_)
+                                           : protocol::decodeRequest(request, options_);
     if (sender->keys && sender->keys->canSign() && !decoded.isRefusedByHeaders) {
       respond = signing(std::move(respond), std::move(sender->keys), request.webhookId);
     }
@@ -156,23 +159,24 @@ private:
   using Respond = std::function<void(InboundResponse)>;
 
   [[nodiscard]] manager::InboundJob::Context context(bool mayAcknowledge) {
-    return {
-        core_->options(),
-        handler_,
-        options_,
-        mayAcknowledge,
-        [this](const store::AckEventOutcome& told, const FrameResult& word) { core_->ackEventCommitted(told, word); },
-        [this] {
-          if (runner_) {
-            runner_->lookForCommits();
-          }
-        },
-        [this](const InboundLimitEvent& event) { tellLimit(event); },
-        [this](const std::error_code& error) { core_->storeAnswered(error); }};
+    return {core_->options(),
+            handler_,
+            options_,
+            mayAcknowledge,
+            [this](const store::AckEventOutcome& outcome, const FrameResult& result) {
+              core_->ackEventCommitted(outcome, result);
+            },
+            [this] {
+              if (runner_) {
+                runner_->lookForCommits();
+              }
+            },
+            [this](const InboundLimitEvent& event) { reportLimit(event); },
+            [this](const std::error_code& error) { core_->storeAnswered(error); }};
   }
 
   // A sender at a limit may send a thousand frames a second.
-  void tellLimit(const InboundLimitEvent& event) ACKBOX_EXCLUDES(mutex_) {
+  void reportLimit(const InboundLimitEvent& event) ACKBOX_EXCLUDES(mutex_) {
     constexpr std::chrono::minutes kBetween{1};
     constexpr std::size_t kRememberedMax = 1'024;
     if (!options_.onLimit) {
@@ -181,14 +185,15 @@ private:
     const SteadyTime now = core_->options().clock->steadyNow();
     {
       const MutexLock lock(mutex_);
-      if (limitsTold_.size() >= kRememberedMax) {
-        std::erase_if(limitsTold_, [now, kBetween](const auto& told) { return now - told.second >= kBetween; });
+      if (limitsReported_.size() >= kRememberedMax) {
+        std::erase_if(limitsReported_,
+                      [now, kBetween](const auto& reported) { return now - reported.second >= kBetween; });
       }
-      const auto place = limitsTold_.find({event.source, event.limit});
-      if (place != limitsTold_.end() ? now - place->second < kBetween : limitsTold_.size() >= kRememberedMax) {
+      const auto place = limitsReported_.find({event.source, event.limit});
+      if (place != limitsReported_.end() ? now - place->second < kBetween : limitsReported_.size() >= kRememberedMax) {
         return;
       }
-      limitsTold_.insert_or_assign({event.source, event.limit}, now);
+      limitsReported_.insert_or_assign({event.source, event.limit}, now);
     }
     try {
       options_.onLimit(event);
@@ -197,7 +202,7 @@ private:
     }
   }
 
-  /// Marks answers to somebody who was let in. An anonymous one may still be refused for the name that a frame gives.
+  /// Marks answers to an admitted sender. An anonymous one may still be refused for the name that a frame gives.
   [[nodiscard]] static Respond vouching(Respond respond) {
     return [respond = std::move(respond)](InboundResponse response) {
       response.authenticated = response.status != 401;
@@ -220,7 +225,7 @@ private:
     };
   }
 
-  // The same words whatever was wrong: who may not come in learns nothing.
+  // The same text whatever was wrong, so that it reveals nothing.
   void refuseUnauthenticated(const Respond& respond) {
     core_->refusals().add({.unauthenticated = 1});
     InboundResponse response = protocol::problem(401, "Unauthorized", "");
@@ -264,7 +269,7 @@ private:
   Mutex mutex_;
   ConditionVariable idle_;
   std::size_t underWay_ ACKBOX_GUARDED_BY(mutex_) = 0;
-  std::map<std::pair<std::string, InboundLimit>, SteadyTime> limitsTold_ ACKBOX_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, InboundLimit>, SteadyTime> limitsReported_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
@@ -277,7 +282,8 @@ InboundHandler& InboundHandler::operator=(InboundHandler&&) noexcept = default;
 InboundHandler::~InboundHandler() = default;
 
 void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond) {
-  body_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store);
+  body_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store,
+                protocol::RequestForm::cloudEvents);
 }
 
 protocol::InboundPort& protocol::InboundPort::of(InboundHandler& handler) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
+#include "base/options.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/diagnosis.hpp"
@@ -98,11 +99,8 @@ struct OutboxReader::Body::OfManager final : Body {
 };
 
 OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions options) {
-  validate(options);
+  options = validated(std::move(options));
   // Which peers this program was given says nothing here.
-  if (!options.clock) {
-    options.clock = systemClock();
-  }
   options.adoptPeers = true;
   store::sqlite::requireOutbox(file, options);
   return OutboxReader(std::make_unique<Body::OfFile>(file, options));

@@ -79,8 +79,8 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
   bool again = false;
   {
     const MutexLock lock(mutex_);
-    // A transaction that did not even begin has tried nobody: who would have been tried is told, as any other enqueue
-    // would be. To try again at once would go on for as long as the disk fails.
+    // A transaction that did not even begin has tried no waiter. Those that it would have tried get its error, as any
+    // other enqueue would. To try again at once would go on for as long as the disk fails.
     const std::size_t failed = tried_ > 0 ? tried_ : std::min(waiting_.size(), kTriedMax);
     const std::size_t answered = error ? failed : receipts_.size();
     for (std::size_t index = 0; index < answered; ++index) {
@@ -125,7 +125,7 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
       poll_->arm();
     }
   }
-  tell(std::move(answers));
+  callHandlers(std::move(answers));
   if (again) {
     writer_.submit(attempt_);
   }
@@ -163,14 +163,14 @@ void RoomWaiters::cancel() noexcept {
   std::vector<Answer> cancelled;
   {
     const MutexLock lock(mutex_);
-    // What is being tried is told by the attempt, which may have stored it.
+    // The attempt answers those that it tries, as it may have stored their frames.
     cancelTried_ = tried_ > 0;
     cancelled = takeFrom(tried_, make_error_code(Errc::stopped));
     if (waiting_.empty()) {
       refusedAt_.reset();
     }
   }
-  tell(std::move(cancelled));
+  callHandlers(std::move(cancelled));
 }
 
 void RoomWaiters::close() noexcept {
@@ -184,7 +184,7 @@ void RoomWaiters::close() noexcept {
   cancel();
 }
 
-void RoomWaiters::tell(std::vector<Answer> answers) noexcept {
+void RoomWaiters::callHandlers(std::vector<Answer> answers) noexcept {
   for (Answer& answer : answers) {
     answer.handler(answer.error, std::move(answer.receipt));
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -70,7 +69,7 @@ private:
   [[nodiscard]] bool beginAttempt() ACKBOX_REQUIRES(mutex_);
   /// Moves those at and behind `first` out.
   std::vector<Answer> takeFrom(std::size_t first, const std::error_code& error) ACKBOX_REQUIRES(mutex_);
-  static void tell(std::vector<Answer> answers) noexcept;
+  static void callHandlers(std::vector<Answer> answers) noexcept;
 
   // Constant after construction.
   store::Writer& writer_;

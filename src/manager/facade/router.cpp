@@ -1,7 +1,6 @@
 #include "ackbox/router.hpp"
 
 #include <map>
-#include <optional>
 #include <variant>
 
 #include "ackbox/error.hpp"

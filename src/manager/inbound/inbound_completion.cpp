@@ -10,8 +10,8 @@
 namespace ackbox::manager {
 namespace {
 
-// Words dropped per completion: faster than they are made.
-constexpr std::size_t kPurgedWords = 4;
+// Old results that each completion deletes: more than it makes.
+constexpr std::size_t kPurgedResults = 4;
 
 }  // namespace
 
@@ -34,16 +34,16 @@ void InboundCompletion::run(store::Store& store) {
     end_.kind = InboxEnd::Kind::deferred;
     return;
   }
-  FrameResult word = toFrameResult(std::move(answer), context_.inbound);
-  if (word.outcome == Outcome::ack || word.outcome == Outcome::term) {
-    finish(store, word);
+  FrameResult result = toFrameResult(std::move(answer), context_.inbound);
+  if (result.outcome == Outcome::ack || result.outcome == Outcome::term) {
+    finish(store, result);
   } else if (kind_.interrupted) {
     inbox.release(row_->key);
     end_.kind = InboxEnd::Kind::released;
   } else {
-    fail(store, word);
+    fail(store, result);
   }
-  inbox.purge(kPurgedWords);
+  inbox.purge(kPurgedResults);
 }
 
 HandlerResult InboundCompletion::decide(store::Store& store) {
@@ -58,32 +58,32 @@ HandlerResult InboundCompletion::decide(store::Store& store) {
   }
 }
 
-void InboundCompletion::fail(store::Store& store, FrameResult& word) {
+void InboundCompletion::fail(store::Store& store, FrameResult& result) {
   const RetryPolicy& retry = context_.inbound.deferred.retry;
   const WallTime now = context_.outbox.clock->wallNow();
   const bool late = retry.horizon.count() > 0 && now - row_->acceptedAt >= retry.horizon;
   if (late || row_->retryCount >= retry.maxRetries) {
-    word.outcome = Outcome::term;
-    word.detail = word.detail.empty() ? word.code : word.detail;
-    word.code = late ? "horizon" : "retry-budget";
-    finish(store, word);
+    result.outcome = Outcome::term;
+    result.detail = result.detail.empty() ? result.code : result.detail;
+    result.code = late ? "horizon" : "retry-budget";
+    finish(store, result);
     return;
   }
-  const auto wish = delivery::boundedWait(word.retryAfter.value_or(std::chrono::milliseconds(0)));
+  const auto wish = delivery::boundedWait(result.retryAfter.value_or(std::chrono::milliseconds(0)));
   end_.kind = InboxEnd::Kind::retried;
   end_.dueAt = now + std::max(retryDelay(retry, row_->retryCount + 1, *context_.outbox.random), wish);
-  store.inbox().retry(row_->key, end_.dueAt, word.detail.empty() ? word.code : word.detail);
+  store.inbox().retry(row_->key, end_.dueAt, result.detail.empty() ? result.code : result.detail);
 }
 
-void InboundCompletion::finish(store::Store& store, const FrameResult& word) {
-  store.inbox().finish(*row_, word, context_.inbound.processedRetention);
-  tellSender(store, word);
+void InboundCompletion::finish(store::Store& store, const FrameResult& result) {
+  store.inbox().finish(*row_, result, context_.inbound.processedRetention);
+  enqueueAckEvent(store, result);
   end_.kind = InboxEnd::Kind::finished;
 }
 
 // Never to an address that a frame names. A sender that is no peer of ours, or an outbox that is full, costs nothing
 // but time: the sender asks again at its deadline.
-void InboundCompletion::tellSender(store::Store& store, const FrameResult& word) const {
+void InboundCompletion::enqueueAckEvent(store::Store& store, const FrameResult& result) const {
   const std::vector<PeerOptions>& peers = context_.outbox.peers;
   const auto sender = std::find_if(peers.begin(), peers.end(), [&](const PeerOptions& peer) {
     return !peer.agent.empty() && peer.agent == row_->frame.source;
@@ -95,9 +95,9 @@ void InboundCompletion::tellSender(store::Store& store, const FrameResult& word)
   event.peer = sender->name;
   event.session = protocol::kAckEventType;
   event.type = protocol::kAckEventType;
-  event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, word, true);
+  event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, result, true);
   if (store.outbox().enqueue(event).status == EnqueueStatus::frameTooLarge) {
-    event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, word, false);
+    event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, result, false);
     store.outbox().enqueue(event);
   }
 }

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <system_error>
 
 #include "ackbox/deferred_frame.hpp"
@@ -15,7 +14,7 @@ namespace ackbox::manager {
 /// How a run of a frame from the inbox ended in the file.
 struct InboxEnd {
   enum class Kind : std::uint8_t {
-    /// The row is gone; its sender is told.
+    /// The row is gone, and an ACK event to its sender is enqueued.
     finished,
     /// Charged; to be run again from `dueAt` on.
     retried,
@@ -47,14 +46,14 @@ public:
                     Kind kind, Ended ended);
 
   void run(store::Store& store) override;
-  /// Tells how it ended, and destroys the job.
+  /// Reports how it ended, and destroys the job.
   void done(const std::error_code& error) noexcept override;
 
 private:
   HandlerResult decide(store::Store& store);
-  void fail(store::Store& store, FrameResult& word);
-  void finish(store::Store& store, const FrameResult& word);
-  void tellSender(store::Store& store, const FrameResult& word) const;
+  void fail(store::Store& store, FrameResult& result);
+  void finish(store::Store& store, const FrameResult& result);
+  void enqueueAckEvent(store::Store& store, const FrameResult& result) const;
 
   const ScopeContext context_;
   const std::shared_ptr<const store::InboxRow> row_;

@@ -1,7 +1,6 @@
 #include "manager/inbound/inbound_job.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 
 #include "ackbox/error.hpp"
@@ -88,7 +87,7 @@ void InboundJob::run(store::Store& store) {
   marks_ = 0;
   deferrals_ = 0;
   gaps_.clear();
-  laterWords_.clear();
+  ackEvents_.clear();
   limitsReached_.clear();
   storeId_ = store.origin();
   storeEpoch_ = store.epoch();
@@ -175,7 +174,7 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
   return take(store, index, identity, admission.gap);
 }
 
-// Told to wait for long: a person has to do something, or marks have to grow old.
+// The sender waits for long: a person has to do something, or marks have to expire.
 FrameResult InboundJob::overLimit(std::string code, std::string detail) {
   constexpr std::chrono::minutes kPause{1};
   FrameResult result = resultOf(Outcome::nack, std::move(code), std::move(detail));
@@ -183,7 +182,7 @@ FrameResult InboundJob::overLimit(std::string code, std::string detail) {
   return result;
 }
 
-// A sender that asks again after its ACK deadline is told how things stand.
+// A sender that asks again after its ACK deadline gets what is known of its frame by then.
 FrameResult InboundJob::repeat(store::Store& store, const store::InboundIdentity& identity) {
   store.inboundMarks().countDuplicate();
   FrameResult result = store.inbox().resultOf(identity).value_or(resultOf(Outcome::ack, {}, {}));
@@ -238,20 +237,20 @@ HandlerResult InboundJob::call(store::Store& store, std::size_t index) {
   }
 }
 
-// Answered inline, and never acknowledged by an event itself. Words on unknown or settled messages are benign, and
-// those from the wrong peer are counted: to refuse the frame for them would only fill its sender's dead letters.
+// An ACK event is answered inline, and never acknowledged by an event itself. Results for unknown or settled messages
+// change nothing, and those from the wrong peer are counted: a refusal of the frame would only fill its sender's dead
+// letters.
 FrameResult InboundJob::takeAckEvent(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
                                      const InboundFrame& frame) {
   std::optional<std::vector<protocol::NamedResult>> results = protocol::readAckEvent(frame.data);
   if (!results) {
     return resultOf(Outcome::term, "malformed", "data must be {\"results\":[...]} with 1 to 256 results");
   }
-  // Who could be anybody is nobody that a message was addressed to.
+  // An anonymous sender is no peer that a message was addressed to.
   const std::string_view author = context_.mayAcknowledge ? std::string_view(frame.source) : std::string_view();
   for (protocol::NamedResult& named : *results) {
-    laterWords_.emplace_back(
-        store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin),
-        std::move(named.result));
+    ackEvents_.emplace_back(store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin),
+                            std::move(named.result));
   }
   store.inboundMarks().markAccepted(identity, gap, markLife());
   return resultOf(Outcome::ack, {}, {});
@@ -293,8 +292,8 @@ void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, st
   session.settled = waiting ? *waiting - 1 : session.accepted;
 }
 
-// After the commit: what happened in it for the owner's ears, the outbox's run and the inbox's.
-void InboundJob::tell() const {
+// After the commit: reports to the application, to the outbox's run and to the inbox's.
+void InboundJob::report() const {
   for (const InboundGap& gap : gaps_) {
     try {
       if (context_.limits.onGap) {
@@ -307,8 +306,8 @@ void InboundJob::tell() const {
   for (const InboundLimitEvent& event : limitsReached_) {
     context_.limitReached(event);
   }
-  for (const auto& [told, word] : laterWords_) {
-    context_.laterWord(told, word);
+  for (const auto& [outcome, result] : ackEvents_) {
+    context_.ackEventApplied(outcome, result);
   }
   if (deferrals_ > 0) {
     context_.deferred();
@@ -331,7 +330,7 @@ InboundResponse InboundJob::answer(const std::error_code& error) {
   if (error) {
     return protocol::unavailable(error == Errc::diskFull, "nothing was stored; try again");
   }
-  if (request_.form == InboundForm::agenium) {
+  if (decoded_.isAgenium) {
     return protocol::encodeAgeniumAnswer(results_.front());
   }
   nameStores();
@@ -357,12 +356,12 @@ void InboundJob::done(const std::error_code& error) noexcept {
   try {
     respond_(std::move(response));
   } catch (...) {
-    // Nobody can be told. The peer's timeout repeats the request.
+    // Nothing can be answered. The peer's timeout repeats the request.
   }
   context_.storeAnswered(error);
   try {
     if (!error) {
-      tell();
+      report();
     }
   } catch (...) {
     // Memory is short: subscribers miss it, the file does not.

@@ -21,7 +21,7 @@
 namespace ackbox::manager {
 
 /// One inbound request inside a group commit: each frame is admitted, handled in a scope of its own and marked, and the
-/// answer leaves after the commit (P5).
+/// answer is sent after the commit (P5).
 class InboundJob final : public store::Job {
 public:
   /// What outlives the job.
@@ -31,13 +31,13 @@ public:
     const InboundOptions& limits;
     /// Whether ACK events of this request may settle anything.
     bool mayAcknowledge;
-    /// Told of a peer's later word on a message of ours, after the commit.
-    std::function<void(const store::AckEventOutcome& told, const FrameResult& word)> laterWord;
-    /// Told that frames were put into the inbox, after the commit.
+    /// Called after the commit for each result of an ACK event.
+    std::function<void(const store::AckEventOutcome& outcome, const FrameResult& result)> ackEventApplied;
+    /// Called after the commit when it put frames into the inbox.
     std::function<void()> deferred;
-    /// Told of frames that were put off for their sender's limits, after the commit.
+    /// Called after the commit for each limit of a sender that it met.
     std::function<void(const InboundLimitEvent& event)> limitReached;
-    /// Told how each commit ended. Must not throw.
+    /// Called with the end of each commit. Must not throw.
     std::function<void(const std::error_code& error)> storeAnswered;
   };
 
@@ -45,7 +45,7 @@ public:
              std::function<void(InboundResponse)> respond, std::function<void()> ended);
 
   void run(store::Store& store) override;
-  /// Responds, tells that it ended, and destroys the job.
+  /// Responds, reports that it ended, and destroys the job.
   void done(const std::error_code& error) noexcept override;
 
 private:
@@ -73,7 +73,7 @@ private:
   void nameStores();
   void noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted,
                     const std::string& acceptedId);
-  void tell() const;
+  void report() const;
 
   const Context context_;
   const InboundRequest request_;
@@ -92,12 +92,12 @@ private:
   // Where a session stands among them.
   std::map<SessionName, std::size_t> places_;
   std::set<SessionName> stoppedSessions_;
-  // Those of which this request has repeated what was accepted before.
+  // Sessions in which this request has repeated what was accepted before.
   std::set<SessionName> repeatedSessions_;
   std::size_t marks_ = 0;
   std::size_t deferrals_ = 0;
   std::vector<InboundGap> gaps_;
-  std::vector<std::pair<store::AckEventOutcome, FrameResult>> laterWords_;
+  std::vector<std::pair<store::AckEventOutcome, FrameResult>> ackEvents_;
   std::vector<InboundLimitEvent> limitsReached_;
   std::string storeId_;
   std::uint64_t storeEpoch_ = 0;

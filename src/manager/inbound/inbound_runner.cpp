@@ -11,10 +11,10 @@
 namespace ackbox::manager {
 namespace {
 
-// Rows told at a time, so that a large inbox does not hold the writer up.
+// Rows read at a time, so that a large inbox does not hold the writer up.
 constexpr std::size_t kRowsPerPoll = 1'000;
 
-// How long a lane holds still after the store refused a transaction.
+// How long a queue holds still after the store refused a transaction.
 constexpr std::chrono::milliseconds kStoreRetryPause{250};
 
 std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& options) {
@@ -22,7 +22,7 @@ std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& opti
   return options.executor ? nullptr : std::make_unique<boost::asio::thread_pool>(options.concurrency + 1);
 }
 
-// The longest that a failed run can have been told to wait: by its policy, or by its handler.
+// The longest that a failed run can have to wait: by its policy, or by its handler.
 std::chrono::milliseconds waitMaxOf(const RetryPolicy& retry) {
   std::chrono::milliseconds longest = *std::ranges::max_element(retry.delays);
   if (retry.backoff == Backoff::exponential) {
@@ -113,10 +113,10 @@ void InboundRunner::polled(const std::error_code& error, std::vector<store::Inbo
   pollUnderWay_ = false;
   for (store::InboxPlace& row : rows) {
     seen_ = row.key;
-    Lane& lane = lanes_[row.lane];
-    lane.keys.push_back(row.key);
-    if (lane.keys.size() == 1) {
-      ready_.push_back(std::move(row.lane));
+    Queue& queue = queues_[row.queue];
+    queue.keys.push_back(row.key);
+    if (queue.keys.size() == 1) {
+      ready_.push_back(std::move(row.queue));
     }
   }
   const OutboxOptions& outbox = core_->options();
@@ -130,7 +130,7 @@ void InboundRunner::polled(const std::error_code& error, std::vector<store::Inbo
 void InboundRunner::claim(Todo& todo) {
   std::vector<Claimed> wanted;
   while (!claimUnderWay_ && slots_ < options_.deferred.concurrency && !ready_.empty()) {
-    wanted.push_back({ready_.front(), lanes_.at(ready_.front()).keys.front(), {}});
+    wanted.push_back({ready_.front(), queues_.at(ready_.front()).keys.front(), {}});
     ready_.pop_front();
     ++slots_;
   }
@@ -164,23 +164,23 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
   claimUnderWay_ = false;
   for (Claimed& one : claims) {
     if (!error && one.reply.kind == Kind::taken) {
-      taken(one.lane, std::move(one.reply.row), todo);
+      taken(one.queue, std::move(one.reply.row), todo);
       continue;
     }
     --slots_;
     if (error) {
-      park(one.lane, kStoreRetryPause);
+      park(one.queue, kStoreRetryPause);
     } else if (one.reply.kind == Kind::gone) {
-      advance(one.lane, {.kind = InboxEnd::Kind::finished, .dueAt = {}});
+      advance(one.queue, {.kind = InboxEnd::Kind::finished, .dueAt = {}});
     } else if (one.reply.kind == Kind::busy) {
-      park(one.lane, core_->options().sharedPollInterval);
+      park(one.queue, core_->options().sharedPollInterval);
     } else {
-      advance(one.lane, {.kind = InboxEnd::Kind::retried, .dueAt = one.reply.dueAt});
+      advance(one.queue, {.kind = InboxEnd::Kind::retried, .dueAt = one.reply.dueAt});
     }
   }
 }
 
-void InboundRunner::taken(const std::string& lane, store::InboxRow row, Todo& todo) {
+void InboundRunner::taken(const std::string& queue, store::InboxRow row, Todo& todo) {
   const auto shared = std::make_shared<const store::InboxRow>(std::move(row));
   if (closing_) {
     // It stays this store's in the file until that is closed, or the next handler of this process claims it.
@@ -195,36 +195,36 @@ void InboundRunner::taken(const std::string& lane, store::InboxRow row, Todo& to
           [](const std::error_code&, int) {});
     });
   } else if (shared->deferred) {
-    start(lane, shared, todo);
+    start(queue, shared, todo);
   } else {
-    firstLook(lane, shared, todo);
+    firstLook(queue, shared, todo);
   }
 }
 
 // A frame that waited behind a deferred one: its handler may take it at once, as it would have on arrival.
-void InboundRunner::firstLook(const std::string& lane, const Row& row, Todo& todo) {
+void InboundRunner::firstLook(const std::string& queue, const Row& row, Todo& todo) {
   ++jobs_;
-  todo.emplace_back([self = shared_from_this(), lane, row] {
+  todo.emplace_back([self = shared_from_this(), queue, row] {
     self->submit(
         row, [self, row](InboundTransaction& transaction) { return self->handler_(row->frame, transaction); },
         {.mayDefer = true, .interrupted = false},
-        [self, lane, row](const InboxEnd& end) {
+        [self, queue, row](const InboxEnd& end) {
           self->act([&](Todo& later) {
             self->mutex_.assertHeld();
             --self->jobs_;
             if (end.kind == InboxEnd::Kind::deferred && !self->closing_) {
-              self->start(lane, row, later);
+              self->start(queue, row, later);
               return;
             }
             --self->slots_;
-            self->advance(lane, end);
+            self->advance(queue, end);
           });
         });
   });
 }
 
-void InboundRunner::start(const std::string& lane, const Row& row, Todo& todo) {
-  auto run = std::make_shared<InboxRun>(++lastRun_, lane, row);
+void InboundRunner::start(const std::string& queue, const Row& row, Todo& todo) {
+  auto run = std::make_shared<InboxRun>(++lastRun_, queue, row);
   active_.emplace(run->id, Active{run, false, false, std::nullopt, false});
   todo.emplace_back([self = shared_from_this(), run] {
     boost::asio::post(self->executor_, [self, run, handle = std::make_shared<DeferredFrame::Body>(self, run)] {
@@ -331,42 +331,42 @@ void InboundRunner::advanceIfOver(std::uint64_t id) {
   }
   if (!active.advanced && (active.dropped || active.expired)) {
     active.advanced = true;
-    advance(active.run->lane, *active.end);
+    advance(active.run->queue, *active.end);
   }
   if (active.dropped) {
     active_.erase(place);
   }
 }
 
-void InboundRunner::advance(const std::string& lane, const InboxEnd& end) {
-  const auto place = lanes_.find(lane);
+void InboundRunner::advance(const std::string& queue, const InboxEnd& end) {
+  const auto place = queues_.find(queue);
   switch (end.kind) {
     case InboxEnd::Kind::finished:
       place->second.keys.pop_front();
       if (place->second.keys.empty()) {
-        lanes_.erase(place);
+        queues_.erase(place);
       } else {
-        ready_.push_back(lane);
+        ready_.push_back(queue);
       }
       return;
     case InboxEnd::Kind::retried: {
       const auto wait = delivery::boundedWait(end.dueAt - core_->clock().wallNow());
-      park(lane, wait);
+      park(queue, wait);
       return;
     }
     case InboxEnd::Kind::lost:
-      park(lane, core_->options().sharedPollInterval);
+      park(queue, core_->options().sharedPollInterval);
       return;
     case InboxEnd::Kind::released:
     case InboxEnd::Kind::deferred:
     case InboxEnd::Kind::failed:
-      park(lane, kStoreRetryPause);
+      park(queue, kStoreRetryPause);
       return;
   }
 }
 
-void InboundRunner::park(const std::string& lane, std::chrono::milliseconds wait) {
-  parked_.emplace(core_->clock().steadyNow() + wait, lane);
+void InboundRunner::park(const std::string& queue, std::chrono::milliseconds wait) {
+  parked_.emplace(core_->clock().steadyNow() + wait, queue);
 }
 
 void InboundRunner::onWake() {

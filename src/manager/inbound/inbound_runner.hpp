@@ -25,11 +25,11 @@ class InboundRunner;
 
 /// One run of a deferred handler: what its handle and the runner share.
 struct InboxRun {
-  InboxRun(std::uint64_t number, std::string itsLane, std::shared_ptr<const store::InboxRow> itsRow)
-      : id(number), lane(std::move(itsLane)), row(std::move(itsRow)) {}
+  InboxRun(std::uint64_t number, std::string itsQueue, std::shared_ptr<const store::InboxRow> itsRow)
+      : id(number), queue(std::move(itsQueue)), row(std::move(itsRow)) {}
 
   const std::uint64_t id;
-  const std::string lane;
+  const std::string queue;
   const std::shared_ptr<const store::InboxRow> row;
   /// Somebody has decided its end: the handler, its deadline, or the handle's death.
   std::atomic<bool> answered{false};
@@ -90,7 +90,7 @@ public:
 private:
   using Row = std::shared_ptr<const store::InboxRow>;
 
-  struct Lane {
+  struct Queue {
     std::deque<store::InboxKey> keys;
   };
   struct Active {
@@ -100,11 +100,11 @@ private:
     /// The deadline decided its end.
     bool expired = false;
     std::optional<InboxEnd> end;
-    /// Its lane has gone on.
+    /// Its queue has gone on.
     bool advanced = false;
   };
   struct Claimed {
-    std::string lane;
+    std::string queue;
     store::InboxKey key = 0;
     store::InboxClaim reply;
   };
@@ -120,11 +120,11 @@ private:
       ACKBOX_REQUIRES(mutex_);
   void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void taken(const std::string& lane, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void firstLook(const std::string& lane, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void start(const std::string& lane, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void taken(const std::string& queue, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void firstLook(const std::string& queue, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void start(const std::string& queue, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) ACKBOX_EXCLUDES(mutex_);
-  /// The run's end is not its handler's word: charged with `problem`, unless it was interrupted.
+  /// The handler did not decide the run's end: charged with `problem`, unless it was interrupted.
   void failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void expire(SteadyTime now, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
@@ -135,8 +135,8 @@ private:
   /// Whether `close` has nothing left to wait for. It waits for runs until `patience`.
   [[nodiscard]] bool isQuiet(SteadyTime patience) const ACKBOX_REQUIRES(mutex_);
   void freeRows() ACKBOX_EXCLUDES(mutex_);
-  void advance(const std::string& lane, const InboxEnd& end) ACKBOX_REQUIRES(mutex_);
-  void park(const std::string& lane, std::chrono::milliseconds wait) ACKBOX_REQUIRES(mutex_);
+  void advance(const std::string& queue, const InboxEnd& end) ACKBOX_REQUIRES(mutex_);
+  void park(const std::string& queue, std::chrono::milliseconds wait) ACKBOX_REQUIRES(mutex_);
   void onWake() ACKBOX_EXCLUDES(mutex_);
   void arm() ACKBOX_REQUIRES(mutex_);
 
@@ -154,8 +154,8 @@ private:
 
   Mutex mutex_;
   ConditionVariable changed_;
-  std::unordered_map<std::string, Lane> lanes_ ACKBOX_GUARDED_BY(mutex_);
-  // Lanes whose head may be claimed.
+  std::unordered_map<std::string, Queue> queues_ ACKBOX_GUARDED_BY(mutex_);
+  // Queues whose head may be claimed.
   std::deque<std::string> ready_ ACKBOX_GUARDED_BY(mutex_);
   std::multimap<SteadyTime, std::string> parked_ ACKBOX_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Active> active_ ACKBOX_GUARDED_BY(mutex_);

@@ -16,13 +16,13 @@ struct ScopeContext {
 };
 
 /// Calls `effects` in a scope of its own inside the open transaction: what it wrote stays only with an `ack`. What it
-/// throws is `notNow` with code `handler-error`, and told to `onHandlerError`; the peer does not learn it.
+/// throws is `notNow` with code `handler-error`, and reported to `onHandlerError`; the peer does not learn it.
 ///
 /// Throws `Error` with `handlerEndedTransaction`: the transaction is lost, and the same call must not be made again.
 [[nodiscard]] HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
                                         const std::function<HandlerResult(InboundTransaction&)>& effects);
 
-/// A handler threw, or ended without an answer: tells `onHandlerError` and makes the answer that the peer gets.
+/// A handler threw, or ended without an answer: calls `onHandlerError` and makes the answer that the peer gets.
 [[nodiscard]] HandlerResult handlerFailed(const InboundOptions& options, const InboundFrame& frame, const char* what);
 
 /// The answer as it travels; a `result` that is no JSON is left out.

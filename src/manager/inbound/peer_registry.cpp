@@ -11,7 +11,7 @@
 namespace ackbox::manager {
 namespace {
 
-// A request that does not say whom it is from is tried with every key there is; with more it must say.
+// A request that names no agent is tried with every key, if there are no more than these; with more it must name one.
 constexpr std::size_t kKeysTriedMax = 32;
 // What that may cost, as every key is computed with over all of the body: 4 of them over 1 MiB.
 constexpr std::size_t kBytesTriedMax = std::size_t{4} * 1024 * 1024;
@@ -65,9 +65,9 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
       try {
         peer->keys = std::make_shared<protocol::KeyCache>(
             peer->options.secrets, clock_, options.secretsGrace,
-            [told = options.onSecretsLost, agent = peer->options.agents.front()](std::string_view what) {
-              if (told) {
-                told(agent, what);
+            [onSecretsLost = options.onSecretsLost, agent = peer->options.agents.front()](std::string_view what) {
+              if (onSecretsLost) {
+                onSecretsLost(agent, what);
               }
             });
       } catch (const Error& error) {
@@ -156,7 +156,7 @@ bool PeerRegistry::mayProve(const InboundRequest& head) const {
 }
 
 void PeerRegistry::attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded) {
-  if (request.form != InboundForm::agenium) {
+  if (!decoded.isAgenium) {
     return;
   }
   const std::string& claimed = request.claimedAgent;
@@ -185,8 +185,8 @@ PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::De
     }
     const InboundPeer& rights = sender.peer->options;
     const bool isAck = frame.type == protocol::kAckEventType;
-    // Also of a frame that is refused alone: the answer is signed, and its refusal would be a word against the request
-    // that was sent back to this agent.
+    // Also of a frame that is refused alone: the answer is signed, and its refusal would count against the request that
+    // was sent back to this agent.
     const bool isOwn = contains(rights.agents, frame.source) || (member.refusal && frame.source.empty());
     if (!isOwn || (!member.refusal && !(isAck ? rights.mayAck : rights.maySend))) {
       return Verdict::forbidden;

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +16,8 @@
 
 namespace ackbox::manager {
 
-/// Who may speak to this agent, and as whom: finds out who sent a request before a byte of its body is decoded, and
-/// then what of it that peer may do.
+/// The peers that may send to this agent: finds out which one sent a request before a byte of its body is decoded, and
+/// then whether that peer may do what the request asks for.
 ///
 /// Thread-safety: all members may be called from any thread.
 class PeerRegistry {
@@ -29,7 +28,7 @@ public:
 
   struct Peer;
 
-  /// Somebody who is known, or who may remain unknown.
+  /// A known peer, or an anonymous sender where that is allowed.
   struct Sender {
     /// Null: anonymous.
     const Peer* peer = nullptr;
@@ -39,22 +38,22 @@ public:
     bool byConnection = false;
   };
 
-  /// Nothing when the request proves nobody whom it may come from.
+  /// Nothing when the request proves no identity that it needs.
   [[nodiscard]] std::optional<Sender> authenticate(const InboundRequest& request) const;
 
   /// Whether a request with these headers could be authenticated, whatever its body is. Says the same of names that are
   /// known and of those that are not.
   [[nodiscard]] bool mayProve(const InboundRequest& head) const;
 
-  /// Gives frames in a form that names no source the name of who sent them: the peer's first. One who is known by the
-  /// connection may choose another of its own in `outbox-agent`; a header of a signed request could be changed, and the
-  /// frame take effect again under the other name. For an anonymous one what it says, or `urn:ackbox:anonymous`.
+  /// Gives frames in a form that names no source the name of their sender: the peer's first. A peer that is known by
+  /// the connection may choose another of its own in `outbox-agent`; a header of a signed request could be changed, and
+  /// the frame take effect again under the other name. For an anonymous one what it says, or `urn:ackbox:anonymous`.
   static void attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded);
 
   /// What a peer may do with the frames of a request.
   enum class Verdict : std::uint8_t {
     allowed,
-    /// An anonymous sender claims to be somebody who is known by keys.
+    /// An anonymous sender claims to be a peer that has keys.
     unauthenticated,
     /// A peer claims another's name, or a right that it has not.
     forbidden,

@@ -4,7 +4,6 @@
 
 #include <boost/asio/post.hpp>
 #include <exception>
-#include <memory>
 #include <utility>
 
 #include "manager/run/engine.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,7 @@ public:
   void peerChanged(const std::string& peer, bool down, WallTime since, WallTime now, Events& events);
 
 private:
-  // Tells when `value` crosses `threshold`; `raised` remembers on which side it is.
+  // Adds an event when `value` crosses `threshold`; `raised` remembers on which side it is.
   static void cross(HealthEvent event, bool& raised, Events& events);
   void lookAtPeers(WallTime now, Events& events);
 

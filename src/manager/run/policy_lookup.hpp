@@ -10,8 +10,8 @@
 
 namespace ackbox::manager {
 
-/// Between a machine, which knows keys, and the user's policies, which know names: tells the machine the policies of
-/// its sessions, and asks the user's failure function in his words. Keeps names only where there is such a function.
+/// Between a machine, which knows keys, and the user's policies, which know names: gives the machine the policies of
+/// its sessions, and calls the user's failure function with names. Keeps names only where there is such a function.
 ///
 /// Thread-safety: none; belongs to the machine's strand.
 class PolicyLookup {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -8,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -64,7 +62,7 @@ private:
   /// One that was decided, and what became of it: empty while it may not be committed yet.
   using Decided = std::pair<delivery::MessageKey, std::optional<SettleStatus>>;
 
-  /// Runs `work` alone, then tells subscribers of what it committed.
+  /// Runs `work` alone, then reports to subscribers what it committed.
   template <typename Work>
   auto alone(Work work) ACKBOX_EXCLUDES(mutex_);
   void open() ACKBOX_REQUIRES(mutex_);

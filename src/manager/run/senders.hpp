@@ -21,9 +21,9 @@ public:
   /// `common` may be null where each peer has its own.
   Senders(std::span<const PeerOptions> peers, std::shared_ptr<Sender> common);
 
-  /// Tells a peer's own sender, and no other, of it. Throws what a sender throws.
+  /// Introduces each peer to its own sender. Throws what a sender throws.
   static void introduceOwn(std::span<const PeerOptions> peers);
-  /// Tells `common` of the peers that it carries for. Throws what it throws.
+  /// Introduces to `common` the peers that it carries for. Throws what it throws.
   static void introduce(std::span<const PeerOptions> peers, Sender& common);
   /// Whether each peer has one, given whether there is a common one.
   [[nodiscard]] static bool suffice(std::span<const PeerOptions> peers, bool common);

@@ -1,6 +1,5 @@
 // The run's transactions: what each does in the store, and how its end comes back to the strand.
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 

@@ -32,7 +32,7 @@ public:
 
   /// Whether the commits that follow are synced, where SQLite would sync them: no other sync is left out, so with
   /// `synchronous=FULL` this is a choice between FULL and NORMAL. To change the PRAGMA takes 18 thousand instructions,
-  /// as it acts when it is prepared. False: the log is off, and SQLite does as it was told.
+  /// as it acts when it is prepared. False: the log is off, and SQLite does as its settings say.
   bool syncCommits(bool on) noexcept;
 
   /// Null: it is on. A log that is off is written as SQLite writes it, and stays off.

@@ -71,10 +71,10 @@ bool LogBuffer::holds(int size, std::int64_t offset) const noexcept {
 void LogBuffer::beforePublish() noexcept {
   if (isLocked_ && !bytes_.empty()) {
     if (!failed_) {
-      // Nobody could be told of a failure here. The check at open is there so that this is never reached.
+      // A failure could not be reported here. The check at open is there so that this is never reached.
       (void)flush();
     }
-    turnOff("SQLite told other connections of frames before it had written the one that commits them");
+    turnOff("SQLite showed other connections frames before it had written the one that commits them");
   }
 }
 

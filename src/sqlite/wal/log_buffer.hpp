@@ -48,7 +48,7 @@ public:
   /// Where the frames of this transaction end; -1 before its first.
   [[nodiscard]] std::int64_t end() const noexcept { return end_; }
 
-  /// SQLite tells the other connections what was committed: the file must be complete by now.
+  /// SQLite is about to show other connections what was committed: the file must be complete by now.
   void beforePublish() noexcept;
 
   /// The writer lock is given back: what is left was never committed, and its place may be another process's now.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/options.hpp"
 #include "sqlite/checkpointer.hpp"
 #include "sqlite/transaction.hpp"
 #include "sqlite/vacuum.hpp"
@@ -140,17 +141,6 @@ private:
   const int busyTimeout_;
 };
 
-OutboxOptions complete(OutboxOptions options) {
-  validate(options);
-  if (!options.clock) {
-    options.clock = systemClock();
-  }
-  if (!options.random) {
-    options.random = systemRandom();
-  }
-  return options;
-}
-
 }  // namespace
 
 struct SqliteStore::Body {
@@ -177,7 +167,7 @@ struct SqliteStore::Body {
 };
 
 SqliteStore::Body::Body(const StoreOptions& storeOptions)
-    : options(complete(storeOptions.outbox)),
+    : options(validated(storeOptions.outbox)),
       connection(storeOptions.file, options,
                  [&](sqlite3* file) { requireUsable(schemaVersion(file, options.tablePrefix), options.createSchema); }),
       checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),

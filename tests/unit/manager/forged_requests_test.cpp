@@ -18,6 +18,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "protocol/inbound_port.hpp"
 #include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
 #include "support/manual_clock.hpp"
@@ -29,6 +30,7 @@ namespace {
 using nlohmann::json;
 
 const std::string kKey = "whsec_YWxpY2UgYWxpY2UgYWxpY2UgYWxpY2UgYWxpY2U=";
+const std::string kAgeniumPath = "agenium";
 constexpr WallTime kThen{std::chrono::seconds(1'769'904'000)};
 
 std::string vectorNamed(const std::string& name) {
@@ -42,7 +44,7 @@ std::vector<Secret> keysOfVectors() {
   return {Secret(keys.at("whsec").get<std::string>()), Secret(keys.at("whsk").get<std::string>())};
 }
 
-InboundRequest asReceived(const json& message, const std::string& path) {
+InboundRequest asReceived(const json& message, const std::string& target) {
   InboundRequest request;
   request.body = vectorNamed(message.at("body"));
   const json& headers = message.at("headers");
@@ -56,7 +58,7 @@ InboundRequest asReceived(const json& message, const std::string& path) {
   request.webhookTimestamp = headers.at("webhook-timestamp");
   request.webhookSignature = headers.at("webhook-signature");
   request.claimedAgent = headers.value("outbox-agent", "");
-  request.form = path == "agenium" ? InboundForm::agenium : InboundForm::cloudEvents;
+  request.target = target;
   return request;
 }
 
@@ -65,7 +67,7 @@ InboundRequest trueRequest(const json& forged) {
   for (const json& message : json::parse(vectorNamed("messages.json"))) {
     if (message.at("message") == "request" && message.at("body") == forged.at("body") && !message.contains("profile")) {
       const bool isAgenium = forged.at("body").get<std::string>().starts_with("agenium");
-      return asReceived(message, isAgenium ? "agenium" : "inbox");
+      return asReceived(message, isAgenium ? kAgeniumPath : "inbox");
     }
   }
   FAIL("no such request");
@@ -93,7 +95,11 @@ struct Receiver {
 
   InboundResponse post(InboundRequest request) {
     std::promise<InboundResponse> answer;
-    handler->asyncHandle(std::move(request), [&](InboundResponse response) { answer.set_value(std::move(response)); });
+    const auto form =
+        request.target == kAgeniumPath ? protocol::RequestForm::agenium : protocol::RequestForm::cloudEvents;
+    protocol::InboundPort::of(*handler).handle(
+        std::move(request), [&](InboundResponse response) { answer.set_value(std::move(response)); },
+        protocol::HandlerThread::store, form);
     return answer.get_future().get();
   }
 
@@ -214,7 +220,7 @@ TEST_CASE(
   const std::vector<Change> changes = {
       {"another media type", [](InboundRequest& r) { r.contentType = "text/html"; }},
       {"as a batch", [](InboundRequest& r) { r.contentType = "application/cloudevents-batch+json"; }},
-      {"in the other form", [](InboundRequest& r) { r.form = InboundForm::agenium; }},
+      {"in the other form", [](InboundRequest& r) { r.target = kAgeniumPath; }},
       {"in binary mode, from a session",
        [](InboundRequest& r) {
          r.contentType = "application/json";
@@ -265,7 +271,7 @@ TEST_CASE("P5: a signed AGENIUM frame that is sent again under another name of i
   InboundRequest request = signedRequest(
       R"({"version":"1.0","messageId":"m1","type":"EVENT","sessionId":"s","timestamp":1,"payload":{"event":"said"}})",
       "w1", "application/json");
-  request.form = InboundForm::agenium;
+  request.target = kAgeniumPath;
   CHECK(bob.post(request).body == R"({"ok":true})");
   request.claimedAgent = "urn:agent:alice:office";
   CHECK(bob.post(request).body == R"({"ok":true,"duplicate":true})");

@@ -17,6 +17,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "protocol/inbound_port.hpp"
 #include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
 #include "support/manual_clock.hpp"
@@ -28,6 +29,7 @@ namespace {
 using nlohmann::json;
 
 const std::string kAliceKey = "whsec_YWxpY2UgYWxpY2UgYWxpY2UgYWxpY2UgYWxpY2U=";
+const std::string kAgeniumPath = "/message";
 const std::string kCarolKey = "whsec_Y2Fyb2wgY2Fyb2wgY2Fyb2wgY2Fyb2wgY2Fyb2w=";
 
 SecretSource secretsOf(const std::vector<std::string>& texts) {
@@ -64,7 +66,11 @@ struct Receiver {
 
   InboundResponse post(InboundRequest request) {
     std::promise<InboundResponse> answer;
-    handler->asyncHandle(std::move(request), [&](InboundResponse response) { answer.set_value(std::move(response)); });
+    const auto form =
+        request.target == kAgeniumPath ? protocol::RequestForm::agenium : protocol::RequestForm::cloudEvents;
+    protocol::InboundPort::of(*handler).handle(
+        std::move(request), [&](InboundResponse response) { answer.set_value(std::move(response)); },
+        protocol::HandlerThread::store, form);
     return answer.get_future().get();
   }
 
@@ -243,7 +249,7 @@ TEST_CASE("P11: a web page makes nobody's browser speak for it: what browsers se
   CHECK(status([](InboundRequest& r) { r.contentType.clear(); }) == 415);
   CHECK(status([](InboundRequest& r) {
           r.contentType.clear();
-          r.form = InboundForm::agenium;
+          r.target = kAgeniumPath;
         }) == 415);
   for (const char* host :
        {"evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.1evil",

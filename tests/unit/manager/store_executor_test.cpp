@@ -122,7 +122,8 @@ TEST_CASE("what a handler enqueues apart from its own lone commit is stored afte
   request.body = R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})";
   request.webhookId = "1";
   protocol::InboundPort::of(inbox).handle(
-      request, [&](const InboundResponse& response) { status = response.status; }, protocol::HandlerThread::caller);
+      request, [&](const InboundResponse& response) { status = response.status; }, protocol::HandlerThread::caller,
+      protocol::RequestForm::cloudEvents);
   // Where it came.
   CHECK(status == 200);
   CHECK(aside.messageId.empty());

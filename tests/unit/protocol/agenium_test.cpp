@@ -1,5 +1,5 @@
 // Goal: frames as AGENIUM's agents write them are understood and answered as their agents expect; row 9.
-// Method: the frames of the seed's documents and of the npm package's builders, each changed in one place.
+// Method: the frames of AGENIUM's documents and of the npm package's builders, each changed in one place.
 
 #include "protocol/agenium.hpp"
 
@@ -17,9 +17,7 @@ const std::string kStart =
 
 DecodedRequest decode(const std::string& body, const std::string& contentType = "application/json",
                       const InboundOptions& limits = {}) {
-  InboundRequest request{contentType, body, "w"};
-  request.form = InboundForm::agenium;
-  return decodeRequest(request, limits);
+  return decodeAgenium({contentType, body, "w"}, limits);
 }
 
 DecodedFrame taken(const std::string& body, const InboundOptions& limits = {}) {

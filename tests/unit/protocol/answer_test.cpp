@@ -302,8 +302,8 @@ TEST_CASE("Words on sessions are taken in any order, the first that can be read 
   const auto words = [&](const std::string& list) {
     std::string body = document(results);
     std::vector<std::pair<std::size_t, std::uint64_t>> taken;
-    for (const SessionWord& word : read(request, body.insert(body.size() - 1, R"(,"sessions":)" + list)).sessions) {
-      taken.emplace_back(word.firstFrame, word.accepted);
+    for (const SessionReport& report : read(request, body.insert(body.size() - 1, R"(,"sessions":)" + list)).sessions) {
+      taken.emplace_back(report.firstFrame, report.accepted);
     }
     return taken;
   };

@@ -124,7 +124,6 @@ InboundRequest receivedAs(const std::string& body) {
       }
       request.contentType = message.at("headers").at("content-type");
       request.webhookId = message.at("headers").at("webhook-id");
-      request.form = body.starts_with("agenium") ? InboundForm::agenium : InboundForm::cloudEvents;
       return request;
     }
   }
@@ -133,7 +132,10 @@ InboundRequest receivedAs(const std::string& body) {
 }
 
 InboundFrame frameIn(const std::string& body) {
-  const DecodedRequest decoded = decodeRequest(receivedAs(body), InboundOptions{.binaryMode = true});
+  const InboundOptions limits{.binaryMode = true};
+  const InboundRequest request = receivedAs(body);
+  const DecodedRequest decoded =
+      body.starts_with("agenium") ? decodeAgenium(request, limits) : decodeRequest(request, limits);
   REQUIRE_FALSE(decoded.problem);
   REQUIRE(decoded.frames.size() == 1);
   REQUIRE_FALSE(decoded.frames[0].refusal);

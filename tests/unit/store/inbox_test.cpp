@@ -133,7 +133,7 @@ TEST_CASE("P11: senders that fill the inbox one after the other leave room for o
   CHECK(put(17, 1));
 }
 
-TEST_CASE("rows of a session share a lane; a frame outside any session has its own") {
+TEST_CASE("rows of a session share a queue; a frame outside any session has its own") {
   StoreWorld world;
   const auto store = world.open();
   accept(*store, inboundFrame(1, "a"));
@@ -146,9 +146,9 @@ TEST_CASE("rows of a session share a lane; a frame outside any session has its o
   accept(*store, loose);
   const auto rows = inTransaction(*store, [&] { return store->inbox().rowsAfter(0, 10); });
   REQUIRE(rows.size() == 5);
-  CHECK(rows[0].lane == rows[2].lane);
-  CHECK(rows[0].lane != rows[1].lane);
-  CHECK(rows[3].lane != rows[4].lane);
+  CHECK(rows[0].queue == rows[2].queue);
+  CHECK(rows[0].queue != rows[1].queue);
+  CHECK(rows[3].queue != rows[4].queue);
   CHECK(inTransaction(*store, [&] { return store->inbox().rowsAfter(3, 1); }).front().key == 4);
   CHECK(inTransaction(*store, [&] { return store->inbox().firstWaiting(inboundFrame(9, "a")); }) == 1);
 }

@@ -83,7 +83,7 @@ constexpr Break kBreaks[] = {
     {"outbox", "it was never tried, but is due at another instant than it was enqueued for", 4,
      "UPDATE ackbox_outbox SET due_at_ms=5 WHERE id=4"},
     {"sessions", "its priority is none", 2, "UPDATE ackbox_sessions SET priority=10 WHERE id=2"},
-    {"sessions", "it is a lane of unordered messages, but has a backoff, a name or a sequence", 2,
+    {"sessions", "it is a queue of unordered messages, but has a backoff, a name or a sequence", 2,
      "UPDATE ackbox_sessions SET lane=5 WHERE id=2"},
     {"sessions", "its state is missing", 2, "DELETE FROM ackbox_session_states WHERE session_id=2"},
     {"session_states", "its session is missing", 99, "INSERT INTO ackbox_session_states VALUES(99,0,0,0,0,0,0,0,0)"},
@@ -132,7 +132,7 @@ constexpr Break kBreaks[] = {
     {"inbox", "it waits beyond what its session has accepted", 3, "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1')"},
     {"inbox", "it was accepted out of its session's order", 4,
      "+(3,'o','s',2,'f','urn:a',1,0,1,0,0,'t','1'),(4,'o','s',1,'g','urn:a',1,0,1,0,0,'t','1')"},
-    {"inbox", "its last word was spoken already", 3,
+    {"inbox", "its final result is kept already", 3,
      "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1'); INSERT INTO ackbox_inbox_results(frame_id,source,origin,session,"
      "sequence,outcome,keep_until_ms) VALUES('f','urn:a','o','s',1,3,0)"},
     {"inbound_senders", "the gauges are not what its rows say", 0,

@@ -22,7 +22,7 @@ struct World {
       : budget(std::make_shared<ConnectionBudget>(context.get_executor(), clock, connections, [this] {
           const bool evicts = idle > 0;
           idle -= evicts ? 1 : 0;
-          evicted += evicts ? 1 : 0;
+          idleClosed += evicts ? 1 : 0;
           if (evicts) {
             idleSlots.pop_back();
           }
@@ -44,7 +44,7 @@ struct World {
           }
         },
         [this, place] {
-          gaveWay.push_back(place);
+          evicted.push_back(place);
           held.erase(held.find(place));
           ask(place);
         }));
@@ -66,13 +66,13 @@ struct World {
   boost::asio::io_context context;
   std::shared_ptr<testing::ManualClock> clock = std::make_shared<testing::ManualClock>();
   int idle = 0;
-  int evicted = 0;
+  int idleClosed = 0;
   bool opensAtOnce = true;
   std::vector<std::shared_ptr<ConnectionBudget::Slot>> idleSlots;
   std::shared_ptr<ConnectionBudget> budget;
   std::vector<std::shared_ptr<ConnectionBudget::Wish>> wishes;
   std::vector<std::string> granted;
-  std::vector<std::string> gaveWay;
+  std::vector<std::string> evicted;
   std::multimap<std::string, std::shared_ptr<ConnectionBudget::Slot>> held;
 };
 
@@ -109,18 +109,18 @@ TEST_CASE("P11: whoever is silent gives way when others wait, each time after tw
   World world(1);
   world.ask("mute");
   world.advance(10min);
-  CHECK(world.gaveWay.empty());
+  CHECK(world.evicted.empty());
   world.ask("other");
   world.advance(0ms);
-  CHECK(world.gaveWay == Places{"mute"});
+  CHECK(world.evicted == Places{"mute"});
   CHECK(world.granted == Places{"mute", "other"});
   world.answer("other");
   CHECK(world.granted == Places{"mute", "other", "mute"});
   world.ask("third");
   world.advance(1'999ms);
-  CHECK(world.gaveWay.size() == 1);
+  CHECK(world.evicted.size() == 1);
   world.advance(1ms);
-  CHECK(world.gaveWay == Places{"mute", "mute"});
+  CHECK(world.evicted == Places{"mute", "mute"});
   CHECK(world.granted.back() == "third");
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("P11: an idle connection gives way to whoever wants one") {
   world.held.clear();
   world.idle = 1;
   world.ask("second");
-  CHECK(world.evicted == 1);
+  CHECK(world.idleClosed == 1);
   CHECK(world.granted.back() == "second");
   CHECK(world.budget->used() == 1);
 }
@@ -223,10 +223,10 @@ TEST_CASE("P11: no idle connection is closed for a place that may have none anyw
   }
   REQUIRE(world.budget->used() == 4);
   world.ask("mute 3");
-  CHECK(world.evicted == 0);
+  CHECK(world.idleClosed == 0);
   CHECK(world.held.count("mute 3") == 0);
   world.ask("live");
-  CHECK(world.evicted == 1);
+  CHECK(world.idleClosed == 1);
   CHECK(world.held.count("live") == 1);
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "transport/descriptors.hpp"
 #include "unit/transport/io_thread.hpp"
 #include "unit/transport/raw_peer.hpp"
 

@@ -235,7 +235,7 @@ TEST_CASE("P11: a connection gives way until a request has proved whom it is fro
   stage.session->evict();
   stage.run();
   CHECK(stage.hasClosed());
-  CHECK(stage.options->totals->gaveWay == 1);
+  CHECK(stage.options->totals->evicted == 1);
 }
 
 TEST_CASE("P11: a connection that has proved whom it is from does not give way, whatever it does next") {

@@ -1,9 +1,7 @@
 #include "store/sqlite/cache/claim_bits.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
-#include <optional>
 
 namespace ackbox::store::sqlite {
 namespace {

@@ -16,8 +16,8 @@
 
 namespace ackbox::store::sqlite {
 
-// SQL on `o` (#outbox) and `s` (#sessions): who has claimed the row; NULL: nobody. On the store's own connection,
-// `ClaimBits::flush` comes first.
+// SQL on `o` (#outbox) and `s` (#sessions): the owner that has claimed the row; NULL: none. On the store's own
+// connection, `ClaimBits::flush` comes first.
 inline constexpr std::string_view kRowOwner =
     "(SELECT owner_id FROM #claims WHERE o.state=0 AND block=o.id>>6 AND bits>>(o.id&63)&1)";
 inline constexpr std::string_view kSessionOwner =
@@ -141,7 +141,7 @@ public:
 
   /// Writes the claims, and hands over to the sessions' states what was acknowledged without its session's release.
   void flush() override {
-    requireInvariant(leaving.empty(), "in flight: settled rows are still in the file");
+    requireInvariant(toRemove.empty(), "in flight: settled rows are still in the file");
     claims.flush();
     for (const auto& [session, sequence] : confirmed) {
       SessionState& state = states_.change(session);
@@ -154,7 +154,7 @@ public:
   void forget() noexcept override {
     claims.forget();
     facts.clear();
-    leaving.clear();
+    toRemove.clear();
     confirmed.clear();
   }
   [[nodiscard]] bool isPending() const noexcept override { return claims.isPending() || !confirmed.empty(); }
@@ -165,7 +165,7 @@ public:
   /// Of rows that this owner claimed: what its settle need not read again. A row may be missing here.
   std::unordered_map<delivery::MessageKey, RowFacts> facts;
   /// Rows that are settled and still to be removed: empty outside a call of `Settles`.
-  std::vector<delivery::MessageKey> leaving;
+  std::vector<delivery::MessageKey> toRemove;
   /// The highest sequence that an answer has settled, of sessions whose state does not say so yet.
   std::unordered_map<delivery::SessionKey, std::uint64_t> confirmed;
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "ackbox/frame.hpp"
 #include "ackbox/sender.hpp"
 #include "delivery/types.hpp"
 #include "store/sqlite/cache/write_back.hpp"

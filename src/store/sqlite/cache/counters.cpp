@@ -95,16 +95,7 @@ Stats toStats(const CounterValues& values, std::uint64_t sending) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, values[indexOf(counter)]));
   };
   Stats stats;
-  // More may be claimed than there is.
-  stats.sending = std::min(sending, at(Counter::pending));
-  stats.pending = at(Counter::pending) - stats.sending;
-  stats.sent = at(Counter::sent);
-  stats.failed = at(Counter::failed);
-  stats.pendingBytes = at(Counter::pendingBytes);
-  stats.enqueued = at(Counter::enqueued);
-  stats.acked = at(Counter::acked);
-  stats.failedTotal = at(Counter::failedTotal);
-  stats.totalRetries = at(Counter::totalRetries);
+  readPeerCounters(stats, at, sending);
   stats.staleSettles = at(Counter::staleSettles);
   stats.received = at(Counter::received);
   stats.duplicates = at(Counter::duplicates);

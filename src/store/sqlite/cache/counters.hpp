@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +66,21 @@ using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 /// `sending` of the pending ones are being sent.
 [[nodiscard]] Stats toStats(const CounterValues& values, std::uint64_t sending);
 
+/// Fills in what `Stats` and `PeerStats` have alike; `at` gives the value of a counter.
+template <typename Figures, typename At>
+void readPeerCounters(Figures& figures, const At& at, std::uint64_t sending) {
+  // More may be claimed than there is.
+  figures.sending = std::min(sending, at(Counter::pending));
+  figures.pending = at(Counter::pending) - figures.sending;
+  figures.sent = at(Counter::sent);
+  figures.failed = at(Counter::failed);
+  figures.pendingBytes = at(Counter::pendingBytes);
+  figures.enqueued = at(Counter::enqueued);
+  figures.acked = at(Counter::acked);
+  figures.failedTotal = at(Counter::failedTotal);
+  figures.totalRetries = at(Counter::totalRetries);
+}
+
 /// The columns of `#peer_counters` behind its key, in the order of `Counter`, with commas.
 [[nodiscard]] std::string peerCounterColumns();
 
@@ -74,8 +90,8 @@ using PeerCounterValues = std::array<std::int64_t, kPeerCounterCount>;
 ///
 /// A new row says by itself that it is to be counted, by an id above `Counter::lastKey`, so a commit of enqueues alone
 /// leaves the counters' row as it is until `kUncountedMax` rows are waiting, and so does one of claims, which no
-/// counter tells of. Each reader of the row adds them, and any other commit writes it: no row goes, or changes its
-/// state, before it was counted, and no id is given twice.
+/// counter counts. Each reader of the row adds them, and any other commit writes it: no row goes, or changes its state,
+/// before it was counted, and no id is given twice.
 ///
 /// Thread-safety: that of the connection.
 class Counters final : public WriteBack {

@@ -32,6 +32,10 @@ inline constexpr std::string_view kSessionHead = "iif(m.live=0,coalesce(t.first_
 
 /// Writes the tails and the gauges of sessions.
 ///
+/// It differs from `SessionStates`, which it writes through, in that it gathers also inside nested scopes, where frames
+/// are enqueued, and takes back what an undone scope has appended; and that it may put its changes off to a later
+/// commit.
+///
 /// A message says by itself where its session's tail is, so an enqueue leaves the session's state alone, which mostly
 /// is written soon all the same: when a claim of the session ends. `Counter::tailsKey` says up to which message the
 /// sessions' states are written; at most `kBehindMax` are behind it, and a store that finds some that it has not put
@@ -51,7 +55,7 @@ public:
 
   /// The session's next message was stored.
   void append(delivery::SessionKey session, std::uint64_t sequence, delivery::MessageKey key);
-  /// The number of the session's newest message, of which its row says `written`.
+  /// The number of the session's newest message; its row says `written`.
   [[nodiscard]] std::uint64_t lastSequence(delivery::SessionKey session, std::uint64_t written) const;
 
   /// Adds to `state`, which is the session's, what it does not say yet. Not in a nested scope.

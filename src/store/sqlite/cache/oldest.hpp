@@ -28,7 +28,7 @@ public:
   void flush() override;
   /// Moves on, also past what other processes settled; looks at no more than `looks` rows.
   void advance(std::size_t looks);
-  /// Whether no row is live, as far as `looks` rows tell.
+  /// Whether no row is live, as far as `looks` rows show.
   [[nodiscard]] bool isNoneLive(std::size_t looks);
   /// When the oldest live row was enqueued, as far as a look has found it.
   [[nodiscard]] std::optional<WallTime> enqueuedAt() const noexcept {

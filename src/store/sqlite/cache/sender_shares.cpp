@@ -11,7 +11,7 @@ constexpr std::size_t kSendersMax = 1'024;
 constexpr std::int64_t kSessionBytes = 192;
 constexpr std::int64_t kOriginBytes = 96;
 constexpr std::int64_t kMarkBytes = 96;
-constexpr std::int64_t kWordBytes = 128;
+constexpr std::int64_t kResultBytes = 128;
 
 std::int64_t twice(std::size_t bytes) {
   return static_cast<std::int64_t>(2 * bytes);
@@ -49,10 +49,10 @@ SenderShare shareOfMark(std::string_view source, std::string_view id) {
   return {.marks = 1, .bytes = kMarkBytes + twice(source.size() + id.size())};
 }
 
-SenderShare shareOfWord(std::string_view source, std::string_view origin, std::string_view session,
-                        std::string_view frameId, std::size_t texts) {
+SenderShare shareOfResult(std::string_view source, std::string_view origin, std::string_view session,
+                          std::string_view frameId, std::size_t texts) {
   return {.marks = 1,
-          .bytes = kWordBytes + twice(source.size() + origin.size() + session.size() + frameId.size()) +
+          .bytes = kResultBytes + twice(source.size() + origin.size() + session.size() + frameId.size()) +
                    static_cast<std::int64_t>(texts)};
 }
 
@@ -74,7 +74,7 @@ std::string senderRows() {
   sql.append("),0,0 FROM #inbound_origins UNION ALL SELECT source,0,0,1,");
   sql.append(std::to_string(kMarkBytes)).append("+2*(").append(source).append("+").append(bytesOf("id"));
   sql.append("),0,0 FROM #processed_messages UNION ALL SELECT source,0,0,1,");
-  sql.append(std::to_string(kWordBytes)).append("+2*(").append(source).append("+").append(origin).append("+");
+  sql.append(std::to_string(kResultBytes)).append("+2*(").append(source).append("+").append(origin).append("+");
   sql.append(session).append("+").append(bytesOf("frame_id")).append(")+").append(bytesOf("code")).append("+");
   sql.append(bytesOf("detail")).append("+").append(bytesOf("result"));
   sql.append(",0,0 FROM #inbox_results UNION ALL SELECT source,0,0,0,0,1,").append(bytesOf("data"));

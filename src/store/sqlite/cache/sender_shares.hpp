@@ -33,9 +33,9 @@ struct SenderShare {
 [[nodiscard]] SenderShare shareOfSession(std::string_view source, std::string_view origin, std::string_view session);
 [[nodiscard]] SenderShare shareOfOrigin(std::string_view source, std::string_view origin);
 [[nodiscard]] SenderShare shareOfMark(std::string_view source, std::string_view id);
-/// `texts`: the bytes of what the word says.
-[[nodiscard]] SenderShare shareOfWord(std::string_view source, std::string_view origin, std::string_view session,
-                                      std::string_view frameId, std::size_t texts);
+/// Of a kept result of a deferred frame; `texts`: the bytes of its code, detail and data.
+[[nodiscard]] SenderShare shareOfResult(std::string_view source, std::string_view origin, std::string_view session,
+                                        std::string_view frameId, std::size_t texts);
 [[nodiscard]] SenderShare shareOfWaiting(std::size_t dataBytes);
 
 /// A table of `source,sessions,origins,marks,bytes,inbox,inbox_bytes` that is counted from all rows: for `verify` and

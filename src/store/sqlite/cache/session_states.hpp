@@ -38,7 +38,8 @@ struct SessionState {
 };
 
 /// Keeps sessions' states in memory and writes what has changed once a commit, several rows to a statement: most
-/// messages change one, and a statement for each was a sixth of what a message takes the sender.
+/// messages change one, and a statement for each was a sixth of what a message takes the sender. What enqueues change,
+/// which is gathered inside nested scopes and may be written by a later commit, is in `LazySessionRows`.
 ///
 /// All in a transaction; changed outside nested scopes only. Code that changes the rows by SQL calls `flush` first and
 /// `forget` afterwards. Thread-safety: none.

@@ -36,9 +36,7 @@ public:
   virtual void flush() {}
   /// The same, but puts nothing off.
   virtual void flushAll() { flush(); }
-  /// The transaction was committed.
   virtual void committed() noexcept {}
-  /// The transaction was rolled back.
   virtual void rolledBack() noexcept { forget(); }
 
   /// A nested scope begins. A part that cannot take changes back one by one has none at that moment.

@@ -14,7 +14,7 @@ constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
 // Senders' stores that are kept in memory.
 constexpr std::size_t kOriginsMax = 1'024;
 
-// How exact it is kept when a sender's store was last heard of: not a write for each of its frames.
+// How exactly the last frame's time is kept for a sender's store: not a write for each of its frames.
 constexpr std::chrono::milliseconds kSeenStep = std::chrono::hours(24);
 
 // Sessions of closed stores that go for each that is made, and where a sender is at its limit.
@@ -51,7 +51,7 @@ InboundMarks::InboundMarks(Context& context)
       purge_(context.prepare("DELETE FROM #processed_messages WHERE (id,source) IN (SELECT id,source FROM "
                              "#processed_messages WHERE keep_until_ms<?1 ORDER BY keep_until_ms LIMIT ?2) "
                              "RETURNING source,id")),
-      // ?2: silent since before; ?3: who began after it is too new to have taken anybody's place.
+      // ?2: silent since before; ?3: a store that began after it is too new to have replaced another one.
       closeSilent_(context.prepare(
           "UPDATE #inbound_origins SET state=1 WHERE source=?1 AND origin IN (SELECT origin FROM #inbound_origins "
           "WHERE "
@@ -72,7 +72,7 @@ InboundMarks::InboundMarks(Context& context)
                                   "FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
       dropMarks_(context.prepare("DELETE FROM #processed_messages WHERE source=?1 AND id IN (SELECT id FROM "
                                  "#processed_messages WHERE source=?1 LIMIT ?2) RETURNING id")),
-      dropWords_(context.prepare(
+      dropResults_(context.prepare(
           "DELETE FROM #inbox_results WHERE source=?1 AND (?2 IS NULL OR origin=?2) AND "
           "(frame_id,source,origin,session,"
           "sequence) IN (SELECT frame_id,source,origin,session,sequence FROM #inbox_results WHERE source=?1 AND (?2 IS "
@@ -181,8 +181,8 @@ void InboundMarks::markOrigin(const InboundIdentity& frame, WallTime now, std::c
   }
 }
 
-// What came first is told by the order of events, not by the calendar: a clock that leaps ahead makes a store silent
-// for long, but not another one begin after it.
+// The order of events decides what came first, not the calendar: a clock that leaps ahead makes a store silent for
+// long, but not another one begin after it.
 void InboundMarks::closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence) {
   const std::size_t closed =
       Query(closeSilent_, source, now - silence - kSeenStep, now - kSeenStep, kSeenStep.count()).run();
@@ -288,7 +288,7 @@ std::optional<InboundLimit> InboundMarks::bytesLimitReached(std::string_view sou
              : std::nullopt;
 }
 
-std::optional<InboundLimit> InboundMarks::wordLimitReached(std::string_view source, const InboundLimits& limits) {
+std::optional<InboundLimit> InboundMarks::resultLimitReached(std::string_view source, const InboundLimits& limits) {
   return isReached(context_.shares.of(source).marks, limits.marksMax) ? std::optional(InboundLimit::marks)
                                                                       : bytesLimitReached(source, limits);
 }
@@ -312,9 +312,9 @@ ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<s
     }
   }
   if (context_.shares.of(source).marks > 0) {
-    for (Query query(dropWords_, source, origin, left); query.next(); ++report.marks, --left) {
-      context_.shares.add(source,
-                          -shareOfWord(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
+    for (Query query(dropResults_, source, origin, left); query.next(); ++report.marks, --left) {
+      context_.shares.add(
+          source, -shareOfResult(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
     }
   }
   if (!origin && context_.shares.of(source).marks > 0) {

@@ -40,7 +40,7 @@ public:
   [[nodiscard]] std::optional<InboundLimit> limitReached(const InboundIdentity& frame,
                                                          const InboundLimits& limits) override;
   /// The same for the final outcome of a frame that is deferred; counts nothing.
-  [[nodiscard]] std::optional<InboundLimit> wordLimitReached(std::string_view source, const InboundLimits& limits);
+  [[nodiscard]] std::optional<InboundLimit> resultLimitReached(std::string_view source, const InboundLimits& limits);
   ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin,
                             std::size_t limit) override;
 
@@ -103,7 +103,7 @@ private:
   Statement selectOrigins_;
   Statement dropOrigin_;
   Statement dropMarks_;
-  Statement dropWords_;
+  Statement dropResults_;
   Statement countKept_;
   // Of senders that spoke lately.
   std::map<std::string, Origin, std::less<>> origins_;

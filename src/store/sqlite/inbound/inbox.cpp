@@ -34,8 +34,8 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
           "SELECT 1 FROM #inbox WHERE origin=?1 AND session=?2 AND sequence=?3 AND frame_id=?4 AND source=?5")),
       selectNumber_(context.prepare("SELECT frame_id,type,data FROM #inbox WHERE source=?1 AND origin=?2 AND "
                                     "session=?3 AND sequence=?4")),
-      selectWord_(context.prepare("SELECT outcome,code,detail,result FROM #inbox_results WHERE frame_id=?4 AND "
-                                  "source=?5 AND origin=?1 AND session=?2 AND sequence=?3")),
+      selectResult_(context.prepare("SELECT outcome,code,detail,result FROM #inbox_results WHERE frame_id=?4 AND "
+                                    "source=?5 AND origin=?1 AND session=?2 AND sequence=?3")),
       selectAfter_(
           context.prepare("SELECT id,source,origin,session,sequence FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
@@ -46,12 +46,12 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
       remove_(context.prepare("DELETE FROM #inbox WHERE id=?1")),
-      dropWord_(
+      dropResult_(
           context.prepare("DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND session=?4 "
                           "AND sequence=?5 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
                           "coalesce(result,'') AS BLOB))")),
-      keepWord_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
-                                "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
+      keepResult_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
+                                  "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
       unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
       retry_(context.prepare("UPDATE #inbox SET owner_id=0, retry_count=retry_count+1, due_at_ms=?2, last_error=?3 "
                              "WHERE id=?1")),
@@ -86,7 +86,7 @@ bool Inbox::isFull(const InboundFrame& frame, const DeferredOptions& limits) {
 std::optional<InboundLimit> Inbox::limitReached(const InboundFrame& frame, const InboundOptions& limits) {
   const std::optional<InboundLimit> reached = isFull(frame, limits.deferred)
                                                   ? std::optional(InboundLimit::inbox)
-                                                  : marks_.wordLimitReached(frame.source, limits.limits);
+                                                  : marks_.resultLimitReached(frame.source, limits.limits);
   if (reached) {
     context_.counters.add(Counter::refusedLimits, 1);
   }
@@ -112,23 +112,23 @@ std::optional<std::uint64_t> Inbox::firstWaiting(const InboundFrame& frame) {
 }
 
 std::optional<FrameResult> Inbox::resultOf(const InboundIdentity& frame) {
-  FrameResult word;
+  FrameResult result;
   if (size() > 0) {
     Query query(selectWaiting_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
     if (query.next()) {
-      word.outcome = Outcome::defer;
-      return word;
+      result.outcome = Outcome::defer;
+      return result;
     }
   }
-  Query query(selectWord_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
+  Query query(selectResult_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
   if (!query.next()) {
     return std::nullopt;
   }
-  word.outcome = query.as<Outcome>(0);
-  word.code = query.text(1);
-  word.detail = query.text(2);
-  word.result = query.text(3);
-  return word;
+  result.outcome = query.as<Outcome>(0);
+  result.code = query.text(1);
+  result.detail = query.text(2);
+  result.result = query.text(3);
+  return result;
 }
 
 Admission Inbox::compare(const InboundIdentity& frame) {
@@ -192,32 +192,33 @@ void Inbox::markDeferred(InboxKey key) {
   Query(markDeferred_, key).run();
 }
 
-void Inbox::finish(const InboxRow& row, const FrameResult& word, std::chrono::milliseconds retention) {
+void Inbox::finish(const InboxRow& row, const FrameResult& result, std::chrono::milliseconds retention) {
   const auto removed = static_cast<std::int64_t>(Query(remove_, row.key).run());
-  const bool processed = word.outcome == Outcome::ack;
+  const bool processed = result.outcome == Outcome::ack;
   context_.counters.add(Counter::received, processed ? removed : 0);
   const InboundFrame& frame = row.frame;
   if (removed != 0) {
     context_.shares.add(frame.source, -shareOfWaiting(frame.data.size()));
   }
   if (!processed && frame.sequence == 0) {
-    // It did not take effect, and has no number by which a redriven one could be told from a repetition: both are taken
+    // It did not take effect, and has no number that distinguishes a redriven one from a repetition: both are taken
     // anew, as if the handler had refused it at once.
     const std::string id = markId(frame.session, frame.id);
     if (Query(unmark_, id, frame.source).run() != 0) {
       context_.shares.add(frame.source, -shareOfMark(frame.source, id));
     }
-  } else if (!processed || !word.result.empty()) {
-    const std::string_view detail = truncatedError(word.detail);
-    for (Query query(dropWord_, frame.id, frame.source, frame.origin, frame.session, frame.sequence); query.next();) {
-      context_.shares.add(frame.source,
-                          -shareOfWord(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
+  } else if (!processed || !result.result.empty()) {
+    const std::string_view detail = truncatedError(result.detail);
+    for (Query query(dropResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence); query.next();) {
+      context_.shares.add(
+          frame.source, -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
     }
-    Query(keepWord_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, word.outcome,
-          NullIfEmpty{word.code}, NullIfEmpty{detail}, NullIfEmpty{word.result}, context_.clock.wallNow() + retention)
+    Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, result.outcome,
+          NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result},
+          context_.clock.wallNow() + retention)
         .run();
-    context_.shares.add(frame.source, shareOfWord(frame.source, frame.origin, frame.session, frame.id,
-                                                  word.code.size() + detail.size() + word.result.size()));
+    context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, frame.session, frame.id,
+                                                    result.code.size() + detail.size() + result.result.size()));
   }
 }
 
@@ -233,7 +234,7 @@ void Inbox::purge(std::size_t limit) {
   for (Query query(purge_, context_.clock.wallNow(), limit); query.next();) {
     const std::string source = query.text(1);
     context_.shares.add(source,
-                        -shareOfWord(source, query.view(2), query.view(3), query.view(4), query.as<std::size_t>(0)));
+                        -shareOfResult(source, query.view(2), query.view(3), query.view(4), query.as<std::size_t>(0)));
   }
 }
 

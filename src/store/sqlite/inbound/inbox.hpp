@@ -32,7 +32,7 @@ public:
   [[nodiscard]] InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax) override;
   [[nodiscard]] bool holds(InboxKey key, std::uint32_t starts) override;
   void markDeferred(InboxKey key) override;
-  void finish(const InboxRow& row, const FrameResult& word, std::chrono::milliseconds retention) override;
+  void finish(const InboxRow& row, const FrameResult& result, std::chrono::milliseconds retention) override;
   void retry(InboxKey key, WallTime dueAt, std::string_view error) override;
   void release(InboxKey key) override;
   void purge(std::size_t limit) override;
@@ -44,15 +44,15 @@ private:
   Statement selectFirst_;
   Statement selectWaiting_;
   Statement selectNumber_;
-  Statement selectWord_;
+  Statement selectResult_;
   Statement selectAfter_;
   Statement selectRow_;
   Statement claim_;
   Statement holds_;
   Statement markDeferred_;
   Statement remove_;
-  Statement dropWord_;
-  Statement keepWord_;
+  Statement dropResult_;
+  Statement keepResult_;
   Statement unmark_;
   Statement retry_;
   Statement release_;

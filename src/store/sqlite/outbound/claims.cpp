@@ -1,8 +1,6 @@
 #include "store/sqlite/outbound/claims.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -12,12 +10,8 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// No delay is longer, not even one that a peer asks for, unless it was chosen so and is marked as firm. What is due
-// later than that was written by a clock that has been set back since: it is due.
-constexpr std::chrono::milliseconds kDelayMax = std::chrono::hours(1);
-
 bool isDue(WallTime dueAt, bool isFirm, WallTime now) {
-  return dueAt <= now || (!isFirm && dueAt > now + kDelayMax);
+  return dueAt <= now || (!isFirm && dueAt > now + delivery::kWaitMax);
 }
 
 // Until when a pending row waits; nothing: it may go. A session's backoff is its session's, so of an ordered row only

@@ -1,7 +1,6 @@
 #include "store/sqlite/outbound/enqueue_steps.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace ackbox::store::sqlite {
 
@@ -32,8 +31,8 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
     return *repetition;
   }
   beforeChange(frame);
-  const std::vector<Supersedable> leaving = rows_.supersedable(*peer, frame);
-  if (auto refusal = refuse(frame, leaving)) {
+  const std::vector<Supersedable> replaced = rows_.supersedable(*peer, frame);
+  if (auto refusal = refuse(frame, replaced)) {
     return *refusal;
   }
   SessionTail& tail = tailOf({*peer, frame}, frame.priority);
@@ -43,19 +42,19 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
   EnqueueReceipt receipt{EnqueueStatus::stored, id.text, place.lastSequence, {}};
   insert(NewRow(key, frame, id, place, now), frame);
   append(*peer, tail, place, key, static_cast<std::int64_t>(frame.data.size()));
-  supersede(leaving, frame, receipt);
+  supersede(replaced, frame, receipt);
   keys_.remember(frame.idempotencyKey, receipt, now);
   return receipt;
 }
 
 // A queue without a message is not full, whatever the gauges say: they are counted anew before the commit, and until
 // then the limits hold for what comes beyond the excess.
-std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, const std::vector<Supersedable>& leaving) {
+std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, const std::vector<Supersedable>& replaced) {
   const Fill gauges{counters_.live(), counters_.liveBytes()};
   const auto beyond = [this](const Fill& fill) {
     return Fill{fill.rows - std::min(fill.rows, excess_.rows), fill.bytes - std::min(fill.bytes, excess_.bytes)};
   };
-  std::optional<EnqueueReceipt> refusal = refuseFull(frame, beyond(gauges), leaving, options_);
+  std::optional<EnqueueReceipt> refusal = refuseFull(frame, beyond(gauges), replaced, options_);
   const bool claimsAny = beyond(gauges).rows != 0 || beyond(gauges).bytes != 0;
   if (!refusal || !claimsAny || refuseFull(frame, {}, {}, options_)) {
     return refusal;

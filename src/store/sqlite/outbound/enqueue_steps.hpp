@@ -11,7 +11,6 @@
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/outbound/idempotency_keys.hpp"
-#include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/outbound/outbox_rows.hpp"
 #include "store/types.hpp"
 
@@ -43,7 +42,7 @@ protected:
   virtual void beforeLook() {}
   /// The gauges and the tails are used next, and claims where `frame` supersedes.
   virtual void beforeChange(const Frame& frame) = 0;
-  /// Whether no message is live, as far as a bounded look tells.
+  /// Whether no message is live, as far as a bounded look shows.
   [[nodiscard]] virtual bool isNoneLive() = 0;
   /// The session's tail, made where there is none yet. Valid until the next call.
   [[nodiscard]] virtual SessionTail& tailOf(const SessionName& session, std::uint8_t priority) = 0;
@@ -53,7 +52,7 @@ protected:
   virtual void superseded(const Supersedable& /*message*/, const Frame& /*frame*/, const EnqueueReceipt& /*receipt*/) {}
 
 private:
-  [[nodiscard]] std::optional<EnqueueReceipt> refuse(const Frame& frame, const std::vector<Supersedable>& leaving);
+  [[nodiscard]] std::optional<EnqueueReceipt> refuse(const Frame& frame, const std::vector<Supersedable>& replaced);
   void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);
 
   const OutboxOptions& options_;

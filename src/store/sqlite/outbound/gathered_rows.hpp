@@ -1,6 +1,5 @@
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "store/sqlite/cache/claim_cache.hpp"

@@ -15,7 +15,7 @@ namespace ackbox::store::sqlite {
 
 // How a row keeps its message's id, and how a message is found by it. An id of our own making ends in the key of its
 // row and begins with the instant of its enqueue (`UuidGenerator`): the row itself is the index, and keeps of the id
-// only the rest, 6 bytes instead of 36. Ids of which that is not true are kept as text and are in an index: the
+// only the rest, 6 bytes instead of 36. Ids for which that is not true are kept as text and are in an index: the
 // caller's, and those of redriven messages, whose rows are new. An index of all ids took a seventh of a row's life.
 
 /// A message's id, and how its row keeps it.
@@ -29,7 +29,7 @@ struct MessageId {
 [[nodiscard]] MessageId messageIdFor(const Frame& frame, UuidGenerator& uuids, Random& random, WallTime now,
                                      delivery::MessageKey key);
 
-/// The id of which a row keeps `rest`.
+/// The id of the row that keeps `rest`.
 [[nodiscard]] std::string messageIdOf(delivery::MessageKey key, WallTime enqueuedAt, std::int64_t rest);
 
 /// SQL: the message id of `o` (#outbox).

@@ -191,10 +191,10 @@ std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown, co
   return std::nullopt;
 }
 
-std::optional<EnqueueReceipt> refuseFull(const Frame& frame, Fill fill, const std::vector<Supersedable>& leaving,
+std::optional<EnqueueReceipt> refuseFull(const Frame& frame, Fill fill, const std::vector<Supersedable>& replaced,
                                          const OutboxOptions& options) {
-  fill.rows -= std::min<std::uint64_t>(fill.rows, leaving.size());
-  for (const Supersedable& message : leaving) {
+  fill.rows -= std::min<std::uint64_t>(fill.rows, replaced.size());
+  for (const Supersedable& message : replaced) {
     fill.bytes -= std::min(fill.bytes, static_cast<std::uint64_t>(message.bytes));
   }
   const auto refuse = [&frame](const char* limit, std::uint64_t value) {

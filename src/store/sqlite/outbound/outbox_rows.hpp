@@ -131,9 +131,9 @@ private:
 [[nodiscard]] std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown,
                                                         const OutboxOptions& options);
 
-/// The refusal of a queue that is filled so far, and that the messages `leaving` are about to leave.
+/// The refusal of a queue that is filled so far, and from which the messages `replaced` are about to be removed.
 [[nodiscard]] std::optional<EnqueueReceipt> refuseFull(const Frame& frame, Fill fill,
-                                                       const std::vector<Supersedable>& leaving,
+                                                       const std::vector<Supersedable>& replaced,
                                                        const OutboxOptions& options);
 
 }  // namespace ackbox::store::sqlite

@@ -205,12 +205,12 @@ bool Settles::write(const Settlement& settlement, const Guard& guard, Next next,
                  context_.clock.wallNow() + context_.options.ackedRetention)
                .run() != 0;
   }
-  const bool leaves = next == Next::acked || next == Next::gone;
-  if (leaves && isKnown) {
-    context_.inFlight.leaving.push_back(settlement.key);
+  const bool isRemoved = next == Next::acked || next == Next::gone;
+  if (isRemoved && isKnown) {
+    context_.inFlight.toRemove.push_back(settlement.key);
     return true;
   }
-  if (leaves) {
+  if (isRemoved) {
     return Query(remove_, settlement.key, guard.state, guard.attempt).run() != 0;
   }
   return Query(update_, settlement.key, guard.state, guard.attempt, stateOf(next),
@@ -222,14 +222,14 @@ bool Settles::write(const Settlement& settlement, const Guard& guard, Next next,
 
 // Neighbours, as the messages of a batch mostly are, go as what lies between the first and the last; others by lists.
 void Settles::removeKnown() {
-  std::vector<delivery::MessageKey> leaving = std::exchange(context_.inFlight.leaving, {});
-  std::ranges::sort(leaving);
+  std::vector<delivery::MessageKey> toRemove = std::exchange(context_.inFlight.toRemove, {});
+  std::ranges::sort(toRemove);
   std::vector<delivery::MessageKey> scattered;
   std::size_t removed = 0;
-  for (std::span<const delivery::MessageKey> rest = leaving; !rest.empty();) {
+  for (std::span<const delivery::MessageKey> rest = toRemove; !rest.empty();) {
     const auto gap = std::ranges::adjacent_find(rest, [](auto key, auto next) { return next != key + 1; });
     const auto run = rest.first(gap == rest.end() ? rest.size() : static_cast<std::size_t>(gap - rest.begin()) + 1);
-    if (run.size() >= kListedMin || leaving.size() < kListedMin) {
+    if (run.size() >= kListedMin || toRemove.size() < kListedMin) {
       removed += Query(removeRun_, run.front(), run.back()).run();
     } else {
       scattered.insert(scattered.end(), run.begin(), run.end());
@@ -244,7 +244,7 @@ void Settles::removeKnown() {
     }
     removed += Query(removeMany_, std::span<const std::int64_t>(keys)).run();
   }
-  if (removed != leaving.size()) {
+  if (removed != toRemove.size()) {
     // After the rollback nothing is known, and each is looked at.
     throw Error(Errc::databaseCorrupt, "rows in flight were taken away by foreign statements");
   }
@@ -326,16 +326,16 @@ std::optional<AckedById> Settles::ackById(std::string_view messageId) {
   }
   found->settlement.transition = Transition::ack;
   // The peer's outcome ends it in any process; a settle of the process that is sending it finds it gone.
-  const auto who = apply(found->settlement, false);
+  const auto settled = apply(found->settlement, false);
   removeKnown();
-  if (!who) {
+  if (!settled) {
     return std::nullopt;
   }
-  return AckedById{*who, std::move(found->peer), std::move(found->session)};
+  return AckedById{*settled, std::move(found->peer), std::move(found->session)};
 }
 
 AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                       const FrameResult& word, std::string_view origin) {
+                                       const FrameResult& result, std::string_view origin) {
   using Kind = AckEventOutcome::Kind;
   AckEventOutcome reply;
   std::optional<Located> found = locate(messageId);
@@ -345,11 +345,12 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
     return reply;
   }
   if (found && sequence != 0 && sequence != found->settlement.sequence) {
-    // About a number that the message had before it was redriven: its new one is on its way, or has its own word.
+    // About a number that the message had before it was redriven: its new one is on its way, or has a result of its
+    // own.
     found.reset();
   }
-  // The word of a store that is lost, or one from before the peer forgot, comes late: what it is about goes out again,
-  // and what the peer still knows is a duplicate then.
+  // A result of a lost store, or from before the peer forgot, comes late: its message goes out again, and is a
+  // duplicate if the peer still knows it.
   const auto isLate = [&] {
     const bool isOfOther = !origin.empty() && !found->store.empty() && origin != found->store;
     return isOfOther || (found->resets > 0 && found->settlement.from == MessageState::pending);
@@ -357,40 +358,40 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
   if (found && isLate()) {
     found.reset();
   }
-  if (found && word.outcome == Outcome::nack && found->settlement.from == MessageState::sent) {
+  if (found && result.outcome == Outcome::nack && found->settlement.from == MessageState::sent) {
     reply.kind = Kind::recalled;
     reply.message = {found->settlement.key, found->settlement.session, std::string(messageId),
                      found->settlement.sequence};
     return reply;
   }
-  const bool final = word.outcome == Outcome::ack || word.outcome == Outcome::term;
-  const Transition transition = word.outcome == Outcome::ack ? Transition::ack : Transition::fail;
-  std::optional<SettledMessage> who;
+  const bool final = result.outcome == Outcome::ack || result.outcome == Outcome::term;
+  const Transition transition = result.outcome == Outcome::ack ? Transition::ack : Transition::fail;
+  std::optional<SettledMessage> settled;
   if (found && final && delivery::next(found->settlement.from, transition) != Next::illegal) {
     found->settlement.transition = transition;
     found->settlement.blocks = gapPolicyOf(context_.options, found->peer, found->session) == GapPolicy::block;
-    found->settlement.reason = word.code.empty() ? "rejected" : word.code;
-    found->settlement.error = word.detail.empty() ? word.code : word.detail;
-    who = apply(found->settlement, false);
+    found->settlement.reason = result.code.empty() ? "rejected" : result.code;
+    found->settlement.error = result.detail.empty() ? result.code : result.detail;
+    settled = apply(found->settlement, false);
     removeKnown();
   }
-  if (!who) {
+  if (!settled) {
     context_.counters.add(Counter::staleSettles, 1);
     return reply;
   }
   const bool wasSent = found->settlement.attempt > 0;
-  if (word.outcome == Outcome::ack && !wasSent) {
+  if (result.outcome == Outcome::ack && !wasSent) {
     // By a file that was lost: what the peer has of it, it may forget.
     Query(noteSent_, found->settlement.key).run();
   }
-  if (word.outcome == Outcome::ack && who->sequence != 0 && wasSent) {
-    // No answer may ever tell: the next frame names it all the same, so that a peer that has lost it does not take that
-    // one before. What this file never sent was sent by one that is lost: those before it are still to be sent.
-    SessionState& state = context_.states.change(who->session);
-    state.previousSequence = std::max(state.previousSequence, who->sequence);
-    state.confirmedSequence = std::max(state.confirmedSequence, who->sequence);
+  if (result.outcome == Outcome::ack && settled->sequence != 0 && wasSent) {
+    // There may be no answer to it: the next frame names it all the same, so that a peer that has lost it does not take
+    // that one before. What this file never sent was sent by one that is lost: those before it are still to be sent.
+    SessionState& state = context_.states.change(settled->session);
+    state.previousSequence = std::max(state.previousSequence, settled->sequence);
+    state.confirmedSequence = std::max(state.confirmedSequence, settled->sequence);
   }
-  return {Kind::settled, *who, std::move(found->peer), std::move(found->session)};
+  return {Kind::settled, *settled, std::move(found->peer), std::move(found->session)};
 }
 
 std::size_t Settles::purgeAcked(std::size_t limit) {

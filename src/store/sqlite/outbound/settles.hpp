@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "delivery/transition.hpp"
@@ -27,7 +26,7 @@ public:
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements) override;
   std::optional<AckedById> ackById(std::string_view messageId) override;
   AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                const FrameResult& word, std::string_view origin) override;
+                                const FrameResult& result, std::string_view origin) override;
   std::size_t purgeAcked(std::size_t limit) override;
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) override;
 

@@ -11,8 +11,8 @@
 namespace ackbox::store::sqlite {
 
 /// Numbers of sessions that their messages have left: thrown away, superseded, given another number by a redrive, or
-/// acknowledged by a word of its own. A peer may have accepted such a message as the last of its session although no
-/// answer said so, and what it accepted last tells whether it knows this file or another (proto/README.md, "Memory").
+/// acknowledged by a result of its own. A peer may have accepted such a message as the last of its session although no
+/// answer said so, and what it accepted last shows whether it knows this file or another (proto/README.md, "Memory").
 /// Only numbers above what the peer is known to have are kept, and of a session the highest.
 ///
 /// All in a transaction. Thread-safety: that of the connection.

@@ -53,8 +53,8 @@ public:
 
 private:
   // Not before the first `hold`, so that a refused open leaves no file behind. Never deleted: another process may be
-  // about to lock the same name. A symbolic link is not followed: whoever may write into the folder would choose which
-  // file is opened, and made, with this process's rights.
+  // about to lock the same name. A symbolic link is not followed: users that may write into the folder could choose the
+  // file that is opened, and made, with this process's rights.
   void open() {
     if (descriptor_ >= 0) {
       return;
@@ -73,8 +73,8 @@ private:
     likeDatabase(own);
   }
 
-  // Whoever may write the database must be able to lock here: an agent is not shut out because root came first. Asked
-  // for by its path: a descriptor on it, when closed, would take SQLite's locks away.
+  // Users that may write the database must be able to lock here: an agent is not shut out because root came first.
+  // Asked for by its path: a descriptor on it, when closed, would take SQLite's locks away.
   void likeDatabase(const struct stat& own) const {
     struct stat database {};
     if (stat(database_.c_str(), &database) != 0) {

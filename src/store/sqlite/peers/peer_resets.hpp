@@ -18,7 +18,7 @@ namespace ackbox::store::sqlite {
 /// rows that are still here go out again where the policy says so.
 ///
 /// A recall is one putting back of rows; the file counts them. `Context::recallsMade` includes the recalls of this
-/// transaction at once: an answer that commits together with the news of a reset, but was claimed before, is from
+/// transaction at once: an answer that commits together with the discovery of a reset, but was claimed before, is from
 /// before the reset. Discovery starts over when a recall is committed.
 ///
 /// All in a transaction. Thread-safety: none.

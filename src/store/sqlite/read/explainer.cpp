@@ -191,7 +191,7 @@ void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std:
 // there is no index by session, the look is bounded: at what is in flight, then up from the oldest live row, then
 // down from the message itself. 0: something may be ahead, farther than was looked.
 std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey oldest) {
-  const auto told = [](const Query& query) {
+  const auto behindRow = [](const Query& query) {
     return Reason{.hindrance = BlockReason::behind,
                   .sequence = query.as<std::uint64_t>(0),
                   .retryCount = query.as<std::uint32_t>(1),
@@ -200,23 +200,23 @@ std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey 
   if (facts.sessionOwner != 0) {
     Query query(inFlight_, facts.session, facts.key);
     if (query.next() && !query.isNull(0)) {
-      return told(query);
+      return behindRow(query);
     }
   }
   if (facts.live <= 1 || facts.head == facts.key) {
     return std::nullopt;
   }
   if (Query query(head_, facts.head, facts.key, facts.session); query.next()) {
-    return told(query);
+    return behindRow(query);
   }
   if (Query query(lookUp_, oldest, facts.key, facts.session, kLooksMax); query.next()) {
-    return told(query);
+    return behindRow(query);
   }
   if (Query query(beyond_, oldest, facts.key, kLooksMax); !query.next()) {
     return std::nullopt;
   }
   if (Query query(lookDown_, facts.key, facts.session, kLooksMax); query.next()) {
-    return told(query);
+    return behindRow(query);
   }
   Query query(beyond_, oldest, facts.key, 2 * kLooksMax);
   return query.next() ? std::optional(Reason{.hindrance = BlockReason::behind, .detail = {}}) : std::nullopt;

@@ -2,10 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/message_page.hpp"

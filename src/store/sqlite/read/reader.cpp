@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/mutex.hpp"
+#include "base/options.hpp"
 #include "sqlite/snapshot.hpp"
 #include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
@@ -59,15 +60,7 @@ PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters&
     stats.lastResetAt = query.instant(8);
   }
   stats.resent = query.as<std::uint64_t>(9);
-  stats.pending = at(Counter::pending) - std::min(sending, at(Counter::pending));
-  stats.sending = sending;
-  stats.sent = at(Counter::sent);
-  stats.failed = at(Counter::failed);
-  stats.pendingBytes = at(Counter::pendingBytes);
-  stats.enqueued = at(Counter::enqueued);
-  stats.acked = at(Counter::acked);
-  stats.failedTotal = at(Counter::failedTotal);
-  stats.totalRetries = at(Counter::totalRetries);
+  readPeerCounters(stats, at, sending);
   return stats;
 }
 
@@ -86,13 +79,6 @@ SessionStats sessionStatsOf(const Query& query) {
   return stats;
 }
 
-OutboxOptions withClock(OutboxOptions options) {
-  if (!options.clock) {
-    options.clock = systemClock();
-  }
-  return options;
-}
-
 }  // namespace
 
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options) {
@@ -103,7 +89,7 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
 
 struct SqliteReader::Body {
   Body(const std::filesystem::path& file, const OutboxOptions& givenOptions, Reading reading)
-      : options(withClock(givenOptions)),
+      : options(validated(givenOptions)),
         database(file, options, reading),
         fileName(sqlite3_db_filename(database.getHandle(), "main")),
         isImmutable(database.isImmutable()),

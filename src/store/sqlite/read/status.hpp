@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "ackbox/peer_status.hpp"
-#include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
 #include "store/reader.hpp"
 

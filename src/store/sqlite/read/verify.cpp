@@ -64,7 +64,7 @@ constexpr Invariant kInvariants[] = {
     {"outbox", "it was never tried, but is due at another instant than it was enqueued for",
      "SELECT id FROM #outbox WHERE state=0 AND attempt=0 AND due_at_ms<>coalesce(not_before_ms,0)"},
     {"sessions", "its priority is none", "SELECT id FROM #sessions WHERE priority NOT BETWEEN 0 AND 9"},
-    {"sessions", "it is a lane of unordered messages, but has a backoff, a name or a sequence",
+    {"sessions", "it is a queue of unordered messages, but has a backoff, a name or a sequence",
      "SELECT id FROM #sessions JOIN #session_states ON session_id=id WHERE lane<>0 AND (lane<>priority+1 OR "
      "due_at_ms<>0 OR name<>'' OR last_sequence<>0 OR previous_sequence<>0)"},
     {"sessions", "its state is missing",
@@ -147,7 +147,7 @@ constexpr Invariant kInvariants[] = {
      "SELECT id FROM (SELECT id,sequence,lag(sequence,1,0) OVER (PARTITION BY source,origin,session ORDER BY id) AS "
      "earlier "
      "FROM #inbox WHERE sequence<>0) WHERE sequence<=earlier"},
-    {"inbox", "its last word was spoken already",
+    {"inbox", "its final result is kept already",
      "SELECT i.id FROM #inbox AS i JOIN #inbox_results AS r ON r.frame_id=i.frame_id AND r.source=i.source AND "
      "r.origin=i.origin AND r.session=i.session AND r.sequence=i.sequence"},
     {"inbound_senders", "the gauges are not what its rows say",

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
-#include "ackbox/diagnosis.hpp"
-#include "ackbox/options.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox::store::sqlite {

@@ -299,10 +299,6 @@ void refuseTriggers(sqlite3* connection, std::string_view prefix) {
 
 }  // namespace
 
-std::int64_t currentSchemaVersion() noexcept {
-  return kVersion;
-}
-
 std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
   const std::string start(prefix);
   if (!hasTable(connection, start + "schema")) {

@@ -7,9 +7,6 @@
 
 namespace ackbox::store::sqlite {
 
-/// The version that this build reads and writes.
-[[nodiscard]] std::int64_t currentSchemaVersion() noexcept;
-
 /// The version in the file, 0 when the tables are not there. Throws `databaseCorrupt` when a versioned schema lacks one
 /// of its tables, and `databaseError` when its layout is none that was released.
 [[nodiscard]] std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -34,7 +33,7 @@ public:
   /// Between the variant and the key's digits.
   static constexpr unsigned kRandomBits = 22;
 
-  /// A key above `kKeyMax` is not told: the id is then random where the key would stand.
+  /// A key above `kKeyMax` is left out: the id is then random where the key would stand.
   [[nodiscard]] Uuid next(WallTime now, Random& random, std::int64_t key);
 
   /// The id of these parts, each no larger than it may be.
@@ -46,7 +45,7 @@ private:
   std::uint64_t counter_ = 0;
 };
 
-/// A random UUIDv4: an identity that should tell nothing of when it was made.
+/// A random UUIDv4: an identity that should not reveal when it was made.
 [[nodiscard]] std::string randomUuid(Random& random);
 
 }  // namespace ackbox::store::sqlite
