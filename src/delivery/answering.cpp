@@ -40,12 +40,18 @@ bool showsReset(std::span<const PeerIdentity> identities) {
 // What an answer settles was claimed with what the request knew.
 void stamp(const Request& request, const Before& before, Actions& actions) {
   const bool isAfterReset = showsReset(std::span(actions.identities).subspan(before.identities));
-  for (Settlement& settlement : std::span(actions.settlements).subspan(before.settlements)) {
+  const auto settlements = std::span(actions.settlements).subspan(before.settlements);
+  for (Settlement& settlement : settlements) {
     settlement.recalls = request.recalls;
     settlement.isAfterReset = isAfterReset;
   }
   for (SessionRelease& release : std::span(actions.releases).subspan(before.releases)) {
     release.recalls = request.recalls;
+    release.isAfterReset =
+        isAfterReset && std::ranges::any_of(settlements, [&](const Settlement& settlement) {
+          return settlement.session == release.session &&
+                 (settlement.transition == Transition::ack || settlement.transition == Transition::defer);
+        });
   }
 }
 

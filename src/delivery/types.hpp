@@ -189,6 +189,8 @@ struct SessionRelease {
   SessionKey session = 0;
   /// As above: if rows were put back since, neither `previousSequence` nor `head` counts.
   std::int64_t recalls = std::numeric_limits<std::int64_t>::max();
+  /// As above, of an answer that took something of the session: then `previousSequence` counts where it is higher.
+  bool isAfterReset = false;
   /// The session's next attempt; default: at once.
   WallTime dueAt{};
   /// The new predecessor on the wire, when it changed.

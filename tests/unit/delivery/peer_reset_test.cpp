@@ -69,6 +69,7 @@ TEST_CASE(
   CHECK_FALSE(stage.settled.back().isAfterReset);
   REQUIRE(stage.hear(stage.acks(1, "two", 1)).size() == 1);
   CHECK(stage.settled.back().isAfterReset);
+  CHECK(stage.releases.back().isAfterReset);
   stage.enqueue(1);
   stage.hear(stage.acks(1, "two", 1));
   CHECK_FALSE(stage.settled.back().isAfterReset);

@@ -390,13 +390,21 @@ TEST_CASE("P3: an answer from before a reset does not count in the step that bri
     CHECK(world.findings().empty());
     return;
   }
+  const delivery::SessionRelease release{.session = acked.session,
+                                         .recalls = acked.recalls,
+                                         .isAfterReset = acked.isAfterReset,
+                                         .dueAt = {},
+                                         .previousSequence = 1};
   inTransaction(*store, [&] {
     REQUIRE(store->peerResets().recordIdentity(identity));
     CHECK(store->settles().settle({&acked, 1}).front().has_value() == counts);
+    store->claims().endClaims({&release, 1});
   });
   const store::sqlite::SqliteReader reader(world.file, world.options);
   CHECK(reader.stats().acked == (counts ? 1 : 0));
   CHECK(reader.stats().pending == (counts ? 0 : 1));
+  // The next message names it, so that a peer that has lost it in turn does not take that one before.
+  CHECK(reader.sessionStats("default", "s")->acceptedSequence == (counts ? 1 : 0));
   CHECK(world.findings().empty());
 }
 

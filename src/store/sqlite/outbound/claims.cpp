@@ -236,6 +236,10 @@ void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {
       state.isFirm = released.isFirm;
       if (!isRecalled) {
         state.previousSequence = released.previousSequence.value_or(state.previousSequence);
+      } else if (released.isAfterReset) {
+        // What the peer has taken since it went back: with a lower number the next message would pass this one at a
+        // peer that goes back once more.
+        state.previousSequence = std::max(state.previousSequence, released.previousSequence.value_or(0));
       }
       const auto confirmed = context_.inFlight.confirmed.extract(released.session);
       state.confirmedSequence = std::max(
