@@ -29,8 +29,8 @@ enum class HealthCheck : std::uint8_t {
   oldestAge,
   peerDown,
   /// This process is short of something, such as memory or descriptors, its file was replaced while it was open
-  /// (`Errc::databaseReplaced`), or something threw in it; no peer's doing, and charged to no message. Has no
-  /// threshold, and is always reported. What threw is over by then.
+  /// (`Errc::databaseReplaced`), its file cannot be written, what is stored cannot be read, or something threw in it;
+  /// no peer's doing, and charged to no message. Has no threshold, and is always reported. What threw is over by then.
   process,
 };
 

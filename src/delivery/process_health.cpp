@@ -28,6 +28,19 @@ std::optional<ProcessReport> ProcessHealth::onStep(const std::error_code& error)
                                               : "the store goes on again"};
 }
 
+std::optional<ProcessReport> ProcessHealth::onLook(const std::error_code& error) {
+  const bool isUnreadable = static_cast<bool>(error);
+  if (error == Errc::databaseReplaced || isUnreadable == isBacklogUnreadable_) {
+    return std::nullopt;
+  }
+  isBacklogUnreadable_ = isUnreadable;
+  return ProcessReport{isUnreadable, isUnreadable
+                                         ? "stored messages cannot be read, so that some may not be sent; it is tried "
+                                           "again: " +
+                                               error.message()
+                                         : "stored messages can be read again"};
+}
+
 // Nothing else shows why messages are older by the calendar than by the age that their horizon is compared with.
 std::optional<ProcessReport> ProcessHealth::lookAtCalendar(const Now& now) {
   const auto offset =

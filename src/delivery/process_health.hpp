@@ -26,6 +26,8 @@ public:
   [[nodiscard]] std::optional<ProcessReport> onAnswer(const SendReport& report, SteadyTime now);
   /// A step was committed, or not.
   [[nodiscard]] std::optional<ProcessReport> onStep(const std::error_code& error);
+  /// What is stored was read, the backlog or what is new since the last time, or could not be.
+  [[nodiscard]] std::optional<ProcessReport> onLook(const std::error_code& error);
   /// Compares the calendar with the monotonic clock, since the last time. A move is reported once and never over.
   [[nodiscard]] std::optional<ProcessReport> lookAtCalendar(const Now& now);
 
@@ -39,6 +41,7 @@ private:
   // When a request last found this process without the means to send.
   SteadyTime shortAt_{};
   bool isStoreRefusing_ = false;
+  bool isBacklogUnreadable_ = false;
   // The calendar minus the monotonic clock, at the last look.
   std::optional<std::chrono::milliseconds> calendarOffset_;
 };

@@ -52,6 +52,7 @@ void Run::discovered(std::span<const RunPeer> peers, std::span<CommittedRows> ro
   Actions decided;
   if (state_ == RunState::discovering) {
     state_ = RunState::reading;
+    looked({}, now, actions);
     for (const RunPeer& peer : peers) {
       machine_.peerAdded(peer.key, peer.maxRequests, peer.creditFrames, peer.rateLimit);
       machine_.peerKnown(peer.key, peer.store, peer.storeEpoch);
@@ -64,7 +65,8 @@ void Run::discovered(std::span<const RunPeer> peers, std::span<CommittedRows> ro
 void Run::discoveryFailed(const std::error_code& error, const Now& now, RunActions& actions) {
   look_ = Look::none;
   if (!failsPass(error) && state_ == RunState::discovering) {
-    actions.emplace_back(run_action::SetTimer{RunTimer::storeRetry, now.steady + kStorePause});
+    looked(error, now, actions);
+    actions.emplace_back(run_action::SetTimer{RunTimer::storeRetry, *lookAgainAt_});
     return;
   }
   conclude({}, now, actions);
@@ -170,6 +172,7 @@ void Run::polled(const std::error_code& error, bool isUntidy, std::span<Committe
   isUntidy_ = isUntidy;
   Actions decided;
   if (!failsPass(error) && takesRows()) {
+    looked(error, now, actions);
     // Rows that were taken in while this poll was under way may have asked for the next.
     if (!error && isBehind_) {
       wantPoll(now, actions);
@@ -279,6 +282,17 @@ bool Run::breakOff(const std::error_code& error) noexcept {
   return state_ == RunState::ended;
 }
 
+void Run::looked(const std::error_code& error, const Now& now, RunActions& actions) {
+  report(health_.onLook(error), actions);
+  if (error) {
+    lookPause_ = std::clamp(2 * lookPause_, kStorePause, kLookPauseMax);
+    lookAgainAt_ = now.steady + lookPause_;
+  } else {
+    lookPause_ = {};
+    lookAgainAt_.reset();
+  }
+}
+
 // A pass reports to its caller what is wrong, instead of waiting for it to go away.
 bool Run::failsPass(const std::error_code& error) {
   if (error && isPass() && state_ != RunState::failing && state_ != RunState::ended) {
@@ -341,7 +355,7 @@ void Run::pollLater(const Now& now, RunActions& actions) {
   const auto interval = isUntidy_ || (isShared_ && !isWatching_) ? options_.sharedPollInterval : options_.pollInterval;
   // A neighbour's signs count from the last poll, so that the next sign does not put the poll off.
   const SteadyTime due = isShared_ && pollsDue_ > 0 ? polledAt_ + kSoon : now.steady + interval;
-  actions.emplace_back(run_action::SetTimer{RunTimer::poll, due});
+  actions.emplace_back(run_action::SetTimer{RunTimer::poll, lookAgainAt_.value_or(due)});
 }
 
 void Run::setWakeTimer(RunActions& actions) {

@@ -45,7 +45,8 @@ public:
   void begin(const Now& now, RunActions& actions);
 
   void discovered(std::span<const RunPeer> peers, std::span<CommittedRows> rows, const Now& now, RunActions& actions);
-  /// The file is busy or the disk full: it is tried again, as often as it takes; by a pass never.
+  /// The file is busy or damaged, or the disk full: it is reported and tried again, after pauses that grow, as often as
+  /// it takes; by a pass never.
   void discoveryFailed(const std::error_code& error, const Now& now, RunActions& actions);
 
   /// Whether `committed` takes rows. Before, they wait, because discovery shows their sessions first; after the stop
@@ -117,6 +118,9 @@ public:
 private:
   // How long a run holds still after the store refused a transaction.
   static constexpr std::chrono::milliseconds kStorePause{250};
+  // The longest pause between looks that fail, the discovery or polls. It grows up to that from `kStorePause`, because
+  // each look may read much of a damaged file.
+  static constexpr std::chrono::milliseconds kLookPauseMax{4000};
   // Between looks for what others write to the log, so that a busy neighbour does not keep the run looking.
   static constexpr std::chrono::milliseconds kSoon{4};
 
@@ -145,6 +149,7 @@ private:
   void wantStep(RunActions& actions);
   void wantPoll(const Now& now, RunActions& actions);
   void pollLater(const Now& now, RunActions& actions);
+  void looked(const std::error_code& error, const Now& now, RunActions& actions);
   void setWakeTimer(RunActions& actions);
   void publishPeers(RunActions& actions);
   void report(std::optional<ProcessReport>&& report, RunActions& actions);
@@ -164,6 +169,9 @@ private:
   std::optional<HoldSnapshot> lateHolds_;
   std::optional<SteadyTime> wakeAt_;
   SteadyTime polledAt_{};
+  // Of looks that fail: the pause after the last one, and when the next is due.
+  std::chrono::milliseconds lookPause_{0};
+  std::optional<SteadyTime> lookAgainAt_;
   // Polls that are to follow soon, because a neighbour wrote.
   int pollsDue_ = 0;
   // The last rows were not all, and no poll has begun since.

@@ -63,6 +63,7 @@ void Engine::perform(delivery::run_action::Discover&& /*action*/) {
 void Engine::discovered(const std::error_code& error, const std::vector<store::PeerRow>& peers) {
   run_.lookReturned();
   on([&](const delivery::Now& at, delivery::RunActions& actions) {
+    core_->storeAnswered(error);
     if (error) {
       run_.discoveryFailed(error, at, actions);
       return;

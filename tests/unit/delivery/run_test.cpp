@@ -71,20 +71,75 @@ TEST_CASE("what is decided while a step is with the store goes into the next one
   CHECK_FALSE(stage.isLone);
 }
 
-TEST_CASE("a discovery that fails is tried again after a pause, as often as it takes") {
+TEST_CASE("P10: a discovery that fails is told once, and tried again after pauses that grow, as often as it takes") {
   RunStage stage;
   const MessageKey key = stage.store(1);
   stage.begin();
-  for (int round = 0; round < 5; ++round) {
+  for (const auto pause : {250ms, 500ms, 1000ms, 2000ms, 4000ms, 4000ms}) {
     stage.discover(kFull);
     CHECK(stage.run->state() == RunState::discovering);
     CHECK_FALSE(stage.isDiscovering);
-    CHECK(stage.timers.at(RunTimer::storeRetry) == stage.now.steady + 250ms);
+    CHECK(stage.timers.at(RunTimer::storeRetry) == stage.now.steady + pause);
+    REQUIRE(stage.reports.size() == 1);
     REQUIRE(stage.fireNext());
   }
+  CHECK(stage.reports[0].isRaised);
+  CHECK(stage.reports[0].sentence.find(kFull.message()) != std::string::npos);
   stage.discover();
+  REQUIRE(stage.reports.size() == 2);
+  CHECK_FALSE(stage.reports[1].isRaised);
   stage.commit();
+  CHECK(stage.reports.size() == 2);
   CHECK(Stage::keysOf(stage.sends.front()) == std::vector{key});
+}
+
+TEST_CASE("P10: polls that fail are told once, and come after pauses that grow, also where there is more to read") {
+  RunStage stage;
+  stage.store(1);
+  stage.begin();
+  SUBCASE("while the backlog is read") {
+    stage.hasMore = true;
+    stage.discover();
+    REQUIRE(stage.run->state() == RunState::reading);
+  }
+  SUBCASE("later") {
+    stage.discover();
+    stage.fire(RunTimer::poll);
+  }
+  stage.commit();
+  for (const auto pause : {250ms, 500ms, 1000ms, 2000ms, 4000ms, 4000ms}) {
+    REQUIRE(stage.isPolling);
+    stage.poll(kFull);
+    CHECK(stage.timers.at(RunTimer::poll) == stage.now.steady + pause);
+    REQUIRE(stage.reports.size() == 1);
+    stage.now.steady += pause;
+    stage.fire(RunTimer::poll);
+  }
+  CHECK(stage.reports[0].isRaised);
+  // That decisions are committed meanwhile is no sign of it.
+  stage.reply(Outcome::ack);
+  stage.commit();
+  CHECK(stage.reports.size() == 1);
+  stage.poll();
+  REQUIRE(stage.reports.size() == 2);
+  CHECK_FALSE(stage.reports[1].isRaised);
+  CHECK(stage.timers.at(RunTimer::poll) == stage.now.steady + stage.options.pollInterval);
+  // And anew.
+  stage.fire(RunTimer::poll);
+  stage.poll(kFull);
+  CHECK(stage.timers.at(RunTimer::poll) == stage.now.steady + 250ms);
+  CHECK(stage.reports.size() == 3);
+}
+
+TEST_CASE("a neighbour's signs bring no look forward that follows one that failed") {
+  RunStage stage;
+  stage.isShared = true;
+  stage.start();
+  stage.fire(RunTimer::poll);
+  stage.poll(kFull);
+  const SteadyTime due = stage.timers.at(RunTimer::poll);
+  stage.on([&](RunActions& actions) { stage.run->neighbourWrote(stage.now, actions); });
+  CHECK(stage.timers.at(RunTimer::poll) == due);
 }
 
 TEST_CASE("a pass whose discovery fails ends with that error") {

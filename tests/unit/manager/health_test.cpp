@@ -254,6 +254,47 @@ TEST_CASE("P10: a file that is replaced under a run is told once, with the remed
   CHECK(run.manager->getStats().acked == 2);
 }
 
+TEST_CASE("P10: a run that cannot read what is stored tells it once, goes on trying, and tells when it can again") {
+  Run run({});
+  run.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  const auto damage = [&](const std::string& change) {
+    SQLite::Database(run.dir.file("agent.db").string(), SQLite::OPEN_READWRITE)
+        .exec("UPDATE ackbox_sessions SET id = id" + change);
+  };
+  const auto expectTrouble = [&] {
+    run.pass(seconds(60));
+    REQUIRE(run.events.size() == 1);
+    CHECK(run.events[0].check == HealthCheck::process);
+    CHECK(run.events[0].raised);
+    CHECK(run.events[0].sentence.find("cannot be read") != std::string::npos);
+    damage("-1000");
+    run.pass(seconds(10));
+    REQUIRE(run.events.size() == 2);
+    CHECK_FALSE(run.events[1].raised);
+    run.events.clear();
+  };
+  SUBCASE("when it begins") {
+    run.manager->stop();
+    run.settle();
+    run.enqueue("a");
+    damage("+1000");
+    run.manager->runThen(run.context.get_executor(), [](std::error_code) {});
+    expectTrouble();
+  }
+  SUBCASE("later") {
+    // Of a session that the run does not know.
+    OutboxManager other = OutboxManager::open(run.dir.file("agent.db"), run.options);
+    Frame frame;
+    frame.session = "other";
+    frame.type = "test";
+    other.enqueue(frame);
+    damage("+1000");
+    expectTrouble();
+  }
+  CHECK(run.manager->getStats().pending == 0);
+  CHECK(run.manager->getStats().acked >= 1);
+}
+
 TEST_CASE("P10: a receiver whose file is replaced tells its own operator, once, and answers 503 meanwhile") {
   TempDir dir;
   OutboxOptions options;
