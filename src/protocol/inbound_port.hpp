@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "ackbox/inbound_request.hpp"
 
@@ -52,6 +53,9 @@ public:
   /// Bytes of a request's body that are worth reading, by its headers alone; `body` may be empty. A request that brings
   /// neither a signature nor a certificate of a peer is refused whatever its body is, and is worth 4 KiB.
   [[nodiscard]] virtual std::size_t bodyBytesWorthReading(const InboundRequest& head) const = 0;
+
+  /// Tells the handler's manager what was thrown outside of any request, see `HealthCheck::process`.
+  virtual void reportException(const std::string& what) noexcept = 0;
 };
 
 }  // namespace ackbox::protocol

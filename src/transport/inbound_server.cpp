@@ -1,18 +1,15 @@
 #include "ackbox/inbound_server.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "base/arrivals.hpp"
 #include "base/mutex.hpp"
+#include "base/own_thread.hpp"
 #include "base/system_failure.hpp"
 #include "protocol/inbound_port.hpp"
 #include "protocol/wire.hpp"
@@ -67,6 +64,14 @@ public:
     return handler_ == nullptr ? 0 : handler_->bodyBytesWorthReading(head);
   }
 
+  /// Something threw outside of any request, mostly for want of memory.
+  void report(const std::string& what) noexcept {
+    const SharedLock lock(handlerMutex_);
+    if (handler_ != nullptr) {
+      handler_->reportException(what);
+    }
+  }
+
   /// Answers for the handler whatever is still under way; when it returns, no session is touched from here any more.
   void close() {
     {
@@ -111,54 +116,26 @@ private:
   std::uint64_t lastNumber_ ACKBOX_GUARDED_BY(pendingMutex_) = 0;
 };
 
-/// An executor and the one thread that runs it.
-class OwnThread {
-public:
-  OwnThread() : guard_(context_.get_executor()), thread_([this] { run(); }) {}
-  ~OwnThread() { end(); }
-  OwnThread(const OwnThread&) = delete;
-  OwnThread& operator=(const OwnThread&) = delete;
-
-  [[nodiscard]] asio::any_io_executor executor() { return context_.get_executor(); }
-
-  /// When it has run what is posted by now. Idempotent.
-  void end() {
-    if (thread_.joinable()) {
-      asio::post(context_, [this] { context_.stop(); });
-      thread_.join();
-    }
-  }
-
-private:
-  // What lacked memory for a step times out, and the others go on.
-  void run() noexcept {
-    while (!context_.stopped()) {
-      try {
-        context_.run();
-      } catch (...) {
-      }
-    }
-  }
-
-  asio::io_context context_;
-  asio::executor_work_guard<asio::io_context::executor_type> guard_;
-  std::thread thread_;
-};
-
 }  // namespace
 
 class InboundServer::Body {
 public:
   Body(InboundHandler& handler, const InboundServerOptions& options)
-      : ownThread_(std::in_place), gate_(std::make_shared<Gate>(InboundPort::of(handler), options)) {
+      : gate_(std::make_shared<Gate>(InboundPort::of(handler), options)) {
+    const OnException report = [gate = gate_](const std::string& what) { gate->report(what); };
+    ownThread_.emplace(report);
     const auto arrivals = std::make_shared<Arrivals>(
-        ownThread_->executor(), [gate = gate_](InboundRequest&& request, RequestSink::Respond& respond, bool isLone) {
-          try {
-            gate->handle(std::move(request), respond, isLone ? HandlerThread::caller : HandlerThread::store);
-          } catch (...) {
-            // Whatever it is, it must not reach the executor, which serves all the others.
-            respond(transport::handlerFailed());
-          }
+        ownThread_->executor(),
+        [gate = gate_, report](InboundRequest&& request, RequestSink::Respond& respond, bool isLone) {
+          // Whatever is thrown, it must not reach the requests that came together with this one.
+          reportingThrown(report, [&] {
+            try {
+              gate->handle(std::move(request), respond, isLone ? HandlerThread::caller : HandlerThread::store);
+            } catch (...) {
+              respond(transport::handlerFailed());
+              throw;
+            }
+          });
         });
     listen(ownThread_->executor(), transport::Threads::one, InboundPort::of(handler), options,
            [arrivals](InboundRequest request, RequestSink::Respond respond) {

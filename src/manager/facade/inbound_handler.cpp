@@ -152,6 +152,8 @@ public:
     return registry_.mayProve(head) ? options_.bodyBytesMax : std::min(kUnprovenBodyBytes, options_.bodyBytesMax);
   }
 
+  void reportException(const std::string& what) noexcept override { core_->reportException(what); }
+
   [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
 
 private:

@@ -12,14 +12,18 @@
 #include <latch>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "ackbox/clock.hpp"
 #include "ackbox/error.hpp"
+#include "ackbox/health.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "support/temp_dir.hpp"
@@ -79,6 +83,56 @@ TEST_CASE("A request that is still handled when server and executor are gone end
     mayEnd.count_down();
   }
   CHECK(manager.getStats().received == 1);
+}
+
+/// The machine's, until it is broken.
+struct BreakingClock final : Clock {
+  [[nodiscard]] SteadyTime steadyNow() const override {
+    if (isBroken) {
+      throw std::runtime_error("the clock is broken");
+    }
+    return sound->steadyNow();
+  }
+  [[nodiscard]] WallTime wallNow() const override { return sound->wallNow(); }
+  [[nodiscard]] std::unique_ptr<Alarm> makeAlarm(const boost::asio::any_io_executor& executor) override {
+    return sound->makeAlarm(executor);
+  }
+  const std::shared_ptr<Clock> sound = systemClock();
+  std::atomic<bool> isBroken{false};
+};
+
+TEST_CASE("P10 P11: what a request makes throw is answered with 500 and reported, and the server goes on") {
+  const testing::TempDir directory;
+  const auto clock = std::make_shared<BreakingClock>();
+  OutboxOptions options = receiver();
+  options.clock = clock;
+  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), options);
+  std::mutex mutex;
+  std::vector<std::string> reported;
+  const Subscription subscription = manager.onHealth([&](const HealthEvent& event) {
+    const std::scoped_lock lock(mutex);
+    reported.push_back(event.sentence);
+  });
+  // Nobody is let in, and refusals are counted by the second.
+  InboundHandler handler(manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); });
+  InboundServer server(handler);
+  RawConnection other(server.port());
+  const auto statusOf = [](RawConnection& peer) {
+    peer.send(frame("a"));
+    return peer.receiveMessage().substr(9, 3);
+  };
+  CHECK(statusOf(other) == "401");
+  {
+    RawConnection peer(server.port());
+    clock->isBroken = true;
+    CHECK(statusOf(peer) == "500");
+    clock->isBroken = false;
+  }
+  CHECK(statusOf(other) == "401");
+  // It is reported behind its answer, and before the next request is read.
+  const std::scoped_lock lock(mutex);
+  REQUIRE(reported.size() == 1);
+  CHECK(reported[0].find("the clock is broken") != std::string::npos);
 }
 
 TEST_CASE("P11: an unsigned request that a web page may have made a browser send is refused, on either kind of path") {
