@@ -42,7 +42,6 @@ struct Agent {
       }
       return SQLITE_OK;
     };
-    OutboxOptions options;
     options.vfs = disk.name();
     // Nothing is written but what the messages need; nor room for what is synced.
     options.durability = Durability::processCrash;
@@ -50,7 +49,7 @@ struct Agent {
     options.batchFrames = 1;
     options.peers.emplace_back().maxRequests = 16;
     manager = std::make_unique<OutboxManager>(OutboxManager::open(dir.file("agent.db"), options));
-    manager->setSender(ScriptedSender::always(Outcome::ack));
+    manager->setSender(sender);
     subscription = manager->onAcked([this](const AckedEvent&) {
       runsIn = std::this_thread::get_id();
       acked.release();
@@ -74,6 +73,8 @@ struct Agent {
   std::mutex mutex;
   // Guarded by mutex.
   std::vector<std::thread::id> writers;
+  OutboxOptions options;
+  std::shared_ptr<ScriptedSender> sender = ScriptedSender::always(Outcome::ack);
   std::unique_ptr<OutboxManager> manager;
   Subscription subscription;
   // Written before `acked` is released, read after.
@@ -96,6 +97,22 @@ TEST_CASE(
   CHECK(here == 5);
   CHECK(inTheRun == 10);
   CHECK(writers.size() == 15);
+}
+
+TEST_CASE(
+    "P4 P7: what settles a lone message frees its session: the next message names it, and any process may have it") {
+  Agent agent;
+  agent.manager->start();
+  agent.deliver(2);
+  const std::vector<OutboundFrame> sent = agent.sender->frames();
+  REQUIRE(sent.size() == 2);
+  CHECK(sent[1].previousSequence == 1);
+  OutboxManager other = OutboxManager::open(agent.dir.file("agent.db"), agent.options);
+  REQUIRE(other.enqueue(testFrame("s")).isNew());
+  const std::vector<Claim> claims = PullConsumer(other).claim(10);
+  REQUIRE(claims.size() == 1);
+  CHECK(claims.front().frame.previousSequence == 2);
+  CHECK(PullConsumer(other).settle(claims.front(), Outcome::ack) == SettleStatus::settled);
 }
 
 TEST_CASE("a crowd is claimed and settled by few commits, however few frames a request takes") {

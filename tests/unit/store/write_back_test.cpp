@@ -11,11 +11,13 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "store/sqlite/cache/write_back.hpp"
 #include "store/sqlite/inbound/inbox.hpp"
 #include "store/sqlite/outbound/dead_letters.hpp"
 #include "store/sqlite/peers/holds.hpp"
@@ -559,4 +561,18 @@ TEST_CASE("a part that cannot take a change back refuses it inside a scope") {
     store->inboundMarks().markAccepted(frame, 0, {std::chrono::hours(1), std::chrono::hours(1)});
   });
   CHECK(store::sqlite::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("a part that has a change pending where a scope begins says so, as it could not take it back") {
+  struct Part final : store::sqlite::WriteBack {
+    void forget() noexcept override { hasChange = false; }
+    [[nodiscard]] bool isPending() const noexcept override { return hasChange; }
+    bool hasChange = false;
+  };
+  Part part;
+  part.scopeBegun();
+  part.hasChange = true;
+  CHECK_THROWS_AS(part.scopeBegun(), std::logic_error);
+  part.forget();
+  part.scopeBegun();
 }
