@@ -54,7 +54,7 @@ public:
   /// neither a signature nor a certificate of a peer is refused whatever its body is, and is worth 4 KiB.
   [[nodiscard]] virtual std::size_t bodyBytesWorthReading(const InboundRequest& head) const = 0;
 
-  /// Tells the handler's manager what was thrown outside of any request, see `HealthCheck::process`.
+  /// Reports to the handler's manager what was thrown outside of any request, see `HealthCheck::process`.
   virtual void reportException(const std::string& what) noexcept = 0;
 };
 
