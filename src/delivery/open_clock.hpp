@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <vector>
+#include <deque>
 
 #include "delivery/types.hpp"
 
@@ -38,7 +38,7 @@ public:
       if (jumps_.size() == kJumpsMax) {
         // Of the oldest two, the later one's instant excuses more messages.
         jumps_[1].by += jumps_[0].by;
-        jumps_.erase(jumps_.begin());
+        jumps_.pop_front();
       }
       jumps_.push_back({.to = now.wall, .by = moved});
     }
@@ -93,7 +93,7 @@ private:
   SteadyTime startedAt_{};
   WallTime startedWall_{};
   std::chrono::milliseconds offset_{0};
-  std::vector<Jump> jumps_;
+  std::deque<Jump> jumps_;
 };
 
 }  // namespace ackbox::delivery
