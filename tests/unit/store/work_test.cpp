@@ -59,10 +59,50 @@ void accept(store::sqlite::SqliteStore& store, const std::string& origin, const 
   });
 }
 
+InboundFrame inboxFrame(const std::string& name) {
+  InboundFrame frame;
+  frame.source = "urn:peer";
+  frame.origin = "origin0";
+  frame.session = "inbox" + name;
+  frame.epoch = 1;
+  frame.sequence = 1;
+  frame.id = "inbox" + name;
+  frame.type = "test";
+  frame.data = "{}";
+  return frame;
+}
+
+/// The first of those that wait whose session is this one.
+store::InboxKey keyOf(store::sqlite::SqliteStore& store, const std::string& name) {
+  for (const store::InboxPlace& place : inTransaction(store, [&] { return store.inbox().rowsAfter(0, 10'000); })) {
+    if (place.queue.find("inbox" + name) != std::string::npos) {
+      return place.key;
+    }
+  }
+  FAIL("it does not wait");
+  return 0;
+}
+
+void finish(store::sqlite::SqliteStore& store, store::InboxKey key, const std::string& result) {
+  inTransaction(store, [&] {
+    const store::InboxClaim claim = store.inbox().claim(key, std::chrono::hours(1));
+    REQUIRE(claim.kind == store::InboxClaim::Kind::taken);
+    FrameResult outcome;
+    outcome.result = result;
+    store.inbox().finish(claim.row, outcome, std::chrono::hours(1));
+  });
+}
+
 /// A file with `size` of everything that is kept.
 void fill(store::sqlite::SqliteStore& store, int size) {
   for (int number = 0; number < size; ++number) {
     const std::string name = std::to_string(number);
+    for (const std::string& each : {name, "done" + name}) {
+      accept(store, "origin0", "inbox" + each, 1, "inbox" + each);
+      inTransaction(store, [&] { store.inbox().add(inboxFrame(each), true); });
+    }
+    finish(store, keyOf(store, "done" + name), "\"kept\"");
+    enqueueOne(store, frameOf("acked" + name));
     accept(store, "origin" + name, "s", 1, "i" + name);
     accept(store, "origin0", "s" + name, 1, "j" + name);
     accept(store, "", "", 0, "k" + name);
@@ -70,7 +110,7 @@ void fill(store::sqlite::SqliteStore& store, int size) {
   }
   const store::ClaimReply claimed = claimNew(store);
   for (std::size_t session = 0; session < claimed.sessions.size(); ++session) {
-    settleOne(store, settlementOf(claimed, Transition::fail, session));
+    settleOne(store, settlementOf(claimed, session % 2 == 0 ? Transition::ack : Transition::fail, session));
   }
   for (int number = 0; number < size; ++number) {
     enqueueOne(store, frameOf("waiting" + std::to_string(number)));
@@ -80,6 +120,7 @@ void fill(store::sqlite::SqliteStore& store, int size) {
 
 std::vector<std::pair<std::string, std::int64_t>> workWith(int size) {
   StoreWorld world;
+  world.options.ackedRetention = std::chrono::hours(1);
   const auto store = world.open();
   fill(*store, size);
   std::vector<std::pair<std::string, std::int64_t>> work;
@@ -97,6 +138,37 @@ std::vector<std::pair<std::string, std::int64_t>> workWith(int size) {
   REQUIRE(claimed.sessions.size() == 2);
   measure("an acknowledgement", [&] { settleOne(*store, settlementOf(claimed, Transition::ack, 0)); });
   measure("a dead letter", [&] { settleOne(*store, settlementOf(claimed, Transition::fail, 1)); });
+  const std::string deadLetter = claimed.messages.at(1).frame.messageId;
+  measure("a redrive by hand", [&] {
+    inTransaction(*store,
+                  [&] { REQUIRE(store->deadLetters().change(deadLetter, Transition::redrive, {}).receipt.done()); });
+  });
+  measure("an ACK by id", [&] { inTransaction(*store, [&] { REQUIRE(store->settles().ackById(deadLetter)); }); });
+  measure("an enqueue under an id of its own", [&] { enqueueOne(*store, frameOf("own", "{}", "own")); });
+  measure("its repetition", [&] { enqueueOne(*store, frameOf("own", "{}", "own")); });
+  measure("a session's pause",
+          [&] { inTransaction(*store, [&] { store->holds().pauseSession("default", "waiting2"); }); });
+  measure("its end", [&] { inTransaction(*store, [&] { store->holds().resumeSession("default", "waiting2"); }); });
+  accept(*store, "origin0", "inboxfresh", 1, "inboxfresh");
+  measure("a frame for the inbox", [&] {
+    inTransaction(*store, [&] {
+      const InboundFrame frame = inboxFrame("fresh");
+      REQUIRE_FALSE(store->inbox().limitReached(frame, {}));
+      REQUIRE_FALSE(store->inbox().firstWaiting(frame));
+      store->inbox().add(frame, false);
+    });
+  });
+  const store::InboxKey waits = keyOf(*store, "fresh");
+  measure("its end", [&] { finish(*store, waits, "\"done\""); });
+  measure("maintenance with nothing to do", [&] {
+    inTransaction(*store, [&] {
+      store->inboundMarks().purge(64);
+      store->inbox().purge(64);
+      store->settles().purgeAcked(64);
+      store->advanceOldest(64);
+    });
+  });
+  measure("figures", [&] { inTransaction(*store, [&] { static_cast<void>(store->vitals()); }); });
   return work;
 }
 
