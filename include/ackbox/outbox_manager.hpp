@@ -64,8 +64,8 @@ public:
   /// one session are delivered in the order of the calls. Callers on several threads share one fsync.
   ///
   /// Returns the receipt; refusals are values, see `EnqueueStatus`.
-  /// Throws `Error`: `databaseBusy`, `diskFull`, `ioError`, `outOfMemory`, `databaseCorrupt`, `databaseError`,
-  /// `stopped` (the manager is being destroyed), `wouldDeadlock`. After a throw nothing was stored.
+  /// Throws `Error`: `databaseBusy`, `diskFull`, `ioError`, `outOfMemory`, `databaseCorrupt`, `databaseReplaced`,
+  /// `databaseError`, `stopped` (the manager is being destroyed), `wouldDeadlock`. After a throw nothing was stored.
   EnqueueReceipt enqueue(Frame frame);
 
   /// The same for a frame of JSON `data` of `type` in `session`. It goes to the only peer, or of several to the one
@@ -152,7 +152,8 @@ public:
   void notify();
 
   /// Callbacks run on the delivery executor, after the commit that they report, in the order of those commits within a
-  /// session. An exception that a callback throws is dropped; it stays subscribed.
+  /// session. What happens without a run is reported in the thread that commits it, which may be the store's: there a
+  /// blocking call throws `wouldDeadlock`. An exception that a callback throws is dropped; it stays subscribed.
   [[nodiscard]] Subscription onSent(std::function<void(const SentEvent&)> callback);
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);

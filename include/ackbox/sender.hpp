@@ -154,7 +154,8 @@ using SendHandler = std::function<void(SendReport)>;
 /// The seam below the outbox: whatever carries frames to a peer. `HttpSender` speaks the protocol in `proto/`;
 /// implement this to relay into something else.
 ///
-/// Thread-safety: the manager calls all members from its executor, one at a time.
+/// Thread-safety: the manager calls all members from its executor, one at a time, but `usePeers`, which it calls in the
+/// thread of `setSender`.
 /// Lifetime: kept alive by the manager; `stop` is called before the manager lets go of it.
 class Sender {
 public:

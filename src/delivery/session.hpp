@@ -41,8 +41,8 @@ struct Delay {
   SteadyTime until;
 };
 
-/// One ordered unordered queue to one peer; or the unordered queue of its unordered messages of one priority; or, with
-/// a `unordered queue`, one of those.
+/// One of three: an ordered session to one peer; the queue of a peer's unordered messages of one priority
+/// (`unordered`); one such message on its own (`unorderedQueue` is its queue).
 struct Session {
   SessionKey key = 0;
   Peer* peer = nullptr;
@@ -55,7 +55,7 @@ struct Session {
   std::uint8_t priority = kPriorityDefault;
   /// Where in its peer's queue it stands.
   std::uint8_t queuedAt = kPriorityDefault;
-  /// It is an unordered queue of unordered messages: never in flight itself.
+  /// It is a queue of unordered messages: never in flight itself.
   bool unordered = false;
   /// For a single unordered message: where it comes from.
   Session* unorderedQueue = nullptr;

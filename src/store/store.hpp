@@ -137,8 +137,8 @@ public:
   virtual void countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden) = 0;
   /// Deletes up to `limit` expired marks; returns how many.
   virtual std::size_t purge(std::size_t limit) = 0;
-  /// Which limit keeps an admitted frame from being marked, as its sender makes the file keep so much already. O(1).
-  /// Counts it as refused.
+  /// Which limit keeps an admitted frame from being marked, as its sender makes the file keep so much already.
+  /// Counts it as refused. O(1), but that at a limit up to 512 rows are deleted that need not be kept.
   [[nodiscard]] virtual std::optional<InboundLimit> limitReached(const InboundIdentity& frame,
                                                                  const InboundLimits& limits) = 0;
   /// Deletes up to `limit` rows of what is kept of a sender, or of one of its stores. Sessions with frames in the inbox

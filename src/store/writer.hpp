@@ -50,7 +50,8 @@ enum class WhenLocked : std::uint8_t {
   leave,
 };
 
-/// Group commit: the only path by which this process writes the file. Takes whatever is queued when it is idle, runs it
+/// Group commit: what a manager writes, it writes here; an `OutboxWriter` writes on a connection of its application.
+/// Takes whatever is queued when it is idle, runs it
 /// in one transaction, commits once, and reports to each job in the order of submission. No timers: a lone job commits
 /// at once, a crowd shares a commit, and threads whose jobs are just done may yet join the next one.
 ///

@@ -365,6 +365,22 @@ TEST_CASE("P6: two stores of one sender that speak in turns stay open when the c
   CHECK(speak(*store, "b", 4) == Admission::take);
 }
 
+TEST_CASE("P6: a sender is forgotten in the transaction that takes a frame of it") {
+  StoreWorld world;
+  const auto store = world.open();
+  CHECK(speak(*store, "store", 1) == Admission::take);
+  const auto report = inTransaction(*store, [&] {
+    InboundIdentity next = frame(2, 1);
+    next.origin = "store";
+    CHECK(store->inboundMarks().admit(next).admission == Admission::take);
+    store->inboundMarks().markProcessed(next, 0, kClosingLife);
+    return store->inboundMarks().forgetSender("urn:peer", std::nullopt, 100);
+  });
+  CHECK(report.sessions == 1);
+  CHECK(countIn(world, "ackbox_inbound_sessions") == 0);
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
+}
+
 TEST_CASE("P9: the sessions of a closed store go in small slices, and a sender at its limit waits for none of them") {
   StoreWorld world;
   const auto store = world.open();

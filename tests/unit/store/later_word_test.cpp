@@ -123,6 +123,25 @@ TEST_CASE("P4: a later word that gives a message up blocks its session where the
   CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
+TEST_CASE("P4: an unordered message that a later word gives up blocks nothing, as it leaves no gap") {
+  StoreWorld world;
+  world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
+  world.options.gap = GapPolicy::block;
+  const auto store = world.open();
+  Frame frame = frameOf("", "{}", "unordered");
+  frame.peer = "bob";
+  REQUIRE(enqueueOne(*store, frame).isNew());
+  const auto reply = claimNew(*store);
+  REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::defer)));
+  FrameResult word;
+  word.outcome = Outcome::term;
+  CHECK(inTransaction(*store, [&] { return store->settles().applyAckEvent("urn:bob", "unordered", 0, word); }).kind ==
+        store::AckEventOutcome::Kind::settled);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
+  CHECK(reader.stats().failed == 1);
+  CHECK(reader.blockedSessions(10).empty());
+}
+
 TEST_CASE("P4: a later ACK, or a word that is not taken, blocks nothing") {
   StoreWorld world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};

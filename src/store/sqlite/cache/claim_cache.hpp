@@ -48,7 +48,7 @@ public:
   /// What is taken is gone from here.
   [[nodiscard]] std::optional<OutboxRow> take(delivery::MessageKey key);
 
-  /// Valid until the next call here; null: not known.
+  /// Valid until sessions are kept or forgotten; null: not known.
   [[nodiscard]] SessionRow* session(delivery::SessionKey key);
   /// Valid as above.
   SessionRow& keep(delivery::SessionKey key, SessionRow&& row);

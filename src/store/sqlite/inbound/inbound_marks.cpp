@@ -207,6 +207,8 @@ void InboundMarks::sweep(std::string_view source, std::size_t limit) {
 }
 
 std::size_t InboundMarks::dropSessions(std::string_view source, std::string_view origin, std::size_t limit) {
+  // A mark that is gathered is written, or it would outlive its session.
+  flush();
   std::size_t dropped = 0;
   for (Query query(dropSessions_, source, origin, limit); query.next(); ++dropped) {
     const std::string session = query.text(0);

@@ -369,7 +369,9 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
   std::optional<SettledMessage> settled;
   if (found && final && delivery::next(found->settlement.from, transition) != Next::illegal) {
     found->settlement.transition = transition;
-    found->settlement.blocks = gapPolicyOf(context_.options, found->peer, found->session) == GapPolicy::block;
+    // An unordered message leaves no gap.
+    found->settlement.blocks =
+        !found->session.empty() && gapPolicyOf(context_.options, found->peer, found->session) == GapPolicy::block;
     found->settlement.reason = result.code.empty() ? "rejected" : result.code;
     found->settlement.error = result.detail.empty() ? result.code : result.detail;
     settled = apply(found->settlement, false);
