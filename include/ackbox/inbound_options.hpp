@@ -35,7 +35,7 @@ struct DeferredOptions {
   RetryPolicy retry = {};
   /// Frames that may wait, of all senders; further ones are put off with code `inbox-full`, as beyond one of
   /// `InboundLimits`. At least 1. Default 100,000. A single sender may have no more waiting than there is room left:
-  /// half of this when it is alone, a third each when there are two, so that there is always room for one more.
+  /// 7/16 of this when it is alone, 7/24 each when there are two, so that there is always room for one more.
   std::uint64_t framesMax = 100'000;
   /// Their bytes of data; the same holds for it. At least 1. Default 1 GiB: the longest frames would fill that with
   /// 4,096.

@@ -183,7 +183,7 @@ CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their ha
   type TEXT NOT NULL,                      -- CloudEvents type
   audience TEXT,                           -- the recipient that the frame named; NULL: none
   time_ms INTEGER,                         -- when the sender enqueued it
-  expires_at_ms INTEGER,                   -- not run after; NULL: never expires
+  expires_at_ms INTEGER,                   -- not accepted after; its handler may look; NULL: never
   traceparent TEXT,                        -- W3C trace context; NULL: none
   correlation_id TEXT,                     -- what it answers; NULL: nothing
   last_error TEXT,                         -- for people, at most 1,000 bytes
