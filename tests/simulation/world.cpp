@@ -310,11 +310,14 @@ private:
         entry.mayStayUndone = true;
       }
     }
-    // A file that went back is told by a session that it has forgotten something of, a new one by its identity.
+    // A file that went back is told by a session that it has forgotten something of, a new one by its identity. What
+    // was deferred may have been accepted before the copy was made: its session then shows nothing.
     std::set<std::string> noticing;
     for (const std::string& id : undone) {
       const Entry& entry = ledger_.entries.at(nameOf(id));
-      if (entry.answeredAt && (!since || (!entry.session.empty() && *entry.answeredAt >= *since))) {
+      const bool isForgotten =
+          entry.answeredAt && since && *entry.answeredAt >= *since && !entry.session.empty() && !entry.deferred;
+      if (isForgotten || (entry.answeredAt && !since)) {
         noticing.insert(entry.from);
       }
     }
