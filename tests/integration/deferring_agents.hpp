@@ -21,6 +21,7 @@
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/router.hpp"
+#include "support/reserved_port.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ackbox::testing {
@@ -49,10 +50,6 @@ public:
                                                   : HandlerResult::ack("{\"by\":\"" + options.agent + "\"}");
       });
     });
-    // The port is taken before the peers are known, which name each other.
-    open();
-    listen();
-    close();
   }
   ~Agent() { close(); }
   Agent(const Agent&) = delete;
@@ -76,9 +73,8 @@ public:
   }
   void listen() {
     InboundServerOptions server;
-    server.port = port_;
+    server.port = port_.number();
     server_.emplace(pool_.get_executor(), *handler, server);
-    port_ = server_->port();
   }
   void speak(std::shared_ptr<Sender> sender = std::make_shared<HttpSender>()) {
     subscriptions_.clear();
@@ -96,7 +92,7 @@ public:
     manager.reset();
     database_.reset();
   }
-  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/inbox"; }
+  [[nodiscard]] std::string url() const { return port_.url(); }
 
   std::string say(const std::string& peer, const std::string& session, const std::string& type,
                   const std::string& data) {
@@ -166,7 +162,7 @@ private:
   boost::asio::thread_pool pool_;
   std::optional<SQLite::Database> database_;
   std::optional<InboundServer> server_;
-  std::uint16_t port_ = 0;
+  const ReservedPort port_;
   std::vector<Subscription> subscriptions_;
   std::mutex mutex_;
   // Guarded by mutex_.

@@ -16,6 +16,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "support/reserved_port.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ackbox {
@@ -49,12 +50,10 @@ public:
         InboundOptions{.allowAnonymous = true});
   }
 
-  /// Listens; returns the port.
-  std::uint16_t listen(std::uint16_t port = 0) {
+  void listen(const testing::ReservedPort& port) {
     InboundServerOptions options;
-    options.port = port;
+    options.port = port.number();
     server_.emplace(pool_.get_executor(), *handler_, options);
-    return server_->port();
   }
   void hangUp() {
     server_->stop();
@@ -107,19 +106,14 @@ Frame question(const std::string& session, int number) {
   return frame;
 }
 
-std::string urlOf(std::uint16_t port) {
-  return "http://127.0.0.1:" + std::to_string(port) + "/inbox";
-}
-
 TEST_CASE("P4 P5: many sessions over HTTP arrive in order and once, and replies come back") {
   const testing::TempDir dir;
-  Listener carol(dir.file("probe.db"), "probe", {});
-  const std::uint16_t alicePort = carol.listen();
-  carol.hangUp();
-  Listener bob(dir.file("bob.db"), "bob", {{.name = "alice", .url = urlOf(alicePort), .agent = "urn:agent:alice"}});
-  Listener alice(dir.file("alice.db"), "alice",
-                 {{.name = "bob", .url = urlOf(bob.listen()), .agent = "urn:agent:bob"}});
+  const testing::ReservedPort alicePort;
+  const testing::ReservedPort bobPort;
+  Listener bob(dir.file("bob.db"), "bob", {{.name = "alice", .url = alicePort.url(), .agent = "urn:agent:alice"}});
+  Listener alice(dir.file("alice.db"), "alice", {{.name = "bob", .url = bobPort.url(), .agent = "urn:agent:bob"}});
   alice.listen(alicePort);
+  bob.listen(bobPort);
   alice.speak();
   bob.speak();
   constexpr int kSessions = 20;
@@ -146,10 +140,9 @@ TEST_CASE("P4 P5: many sessions over HTTP arrive in order and once, and replies 
 
 TEST_CASE("P8: a peer that is away and comes back gets everything in order, and no message was charged") {
   const testing::TempDir dir;
+  const testing::ReservedPort port;
   Listener bob(dir.file("bob.db"), "bob", {});
-  const std::uint16_t port = bob.listen();
-  bob.hangUp();
-  Listener alice(dir.file("alice.db"), "alice", {{.name = "bob", .url = urlOf(port)}});
+  Listener alice(dir.file("alice.db"), "alice", {{.name = "bob", .url = port.url()}});
   alice.speak();
   for (int number = 0; number < 100; ++number) {
     alice.manager.enqueue(question("s" + std::to_string(number % 3), number));

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
 #include <mutex>
@@ -22,6 +21,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
+#include "support/reserved_port.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ackbox::testing {
@@ -40,11 +40,6 @@ public:
     options.agent = "urn:agent:" + name;
     options.peerHealth.probeDelays = {std::chrono::milliseconds(5)};
     options.pollInterval = std::chrono::milliseconds(5);
-    // Bound and never listening: it keeps the port for this agent's servers, of which there is none at times.
-    place_.open(boost::asio::ip::tcp::v4());
-    place_.set_option(boost::asio::socket_base::reuse_address(true));
-    place_.bind({boost::asio::ip::address_v4::loopback(), 0});
-    port_ = place_.local_endpoint().port();
   }
   ~Agent() { close(); }
   Agent(const Agent&) = delete;
@@ -81,7 +76,7 @@ public:
         },
         inbound);
     InboundServerOptions server;
-    server.port = port_;
+    server.port = port_.number();
     server_.emplace(pool_.get_executor(), *handler, server);
     subscriptions_.push_back(manager->onPeerReset([this](const PeerResetEvent& event) {
       const std::scoped_lock lock(mutex_);
@@ -129,7 +124,7 @@ public:
   void knows(const std::string& name, const Agent& other) {
     options.peers = {{.name = name, .url = other.url(), .agent = "urn:agent:" + name}};
   }
-  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/inbox"; }
+  [[nodiscard]] std::string url() const { return port_.url(); }
   std::string say(const std::string& session, const std::string& data, const std::string& type = "say") {
     Frame frame;
     frame.peer = options.peers.front().name;
@@ -226,9 +221,8 @@ private:
 
   const std::filesystem::path file_;
   boost::asio::thread_pool pool_;
-  boost::asio::ip::tcp::acceptor place_{pool_.get_executor()};
   std::optional<InboundServer> server_;
-  std::uint16_t port_ = 0;
+  const ReservedPort port_;
   std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<PeerResetEvent> resets_;

@@ -14,6 +14,7 @@
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "race/check.hpp"
+#include "support/reserved_port.hpp"
 #include "support/temp_dir.hpp"
 
 int main() {
@@ -27,9 +28,10 @@ int main() {
     return HandlerResult::ack();
   };
   InboundHandler handler(bob, hear, {.allowAnonymous = true});
-  auto server = std::make_unique<InboundServer>(handler);
+  const testing::ReservedPort port;
   InboundServerOptions same;
-  same.port = server->port();
+  same.port = port.number();
+  auto server = std::make_unique<InboundServer>(handler, same);
 
   OutboxOptions options{.agent = "urn:agent:alice", .peers = {{.name = "bob", .url = server->url()}}};
   options.peerHealth.probeDelays = {milliseconds(1)};

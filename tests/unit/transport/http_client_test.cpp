@@ -12,6 +12,7 @@
 #include <future>
 #include <thread>
 
+#include "support/reserved_port.hpp"
 #include "transport/connection_budget.hpp"
 #include "transport/connection_pool.hpp"
 #include "transport/http_exchange.hpp"
@@ -166,7 +167,7 @@ TEST_CASE("A connection that the peer wants closed, or that carries more than th
 
 TEST_CASE("P8: a refused connection is the peer's absence") {
   Client client;
-  const HttpAnswer got = client.post("http://127.0.0.1:" + std::to_string(testing::closedPort()) + "/");
+  const HttpAnswer got = client.post(testing::ReservedPort().url());
   CHECK(got.end == HttpEnd::unavailable);
   CHECK(got.error.find("refused") != std::string::npos);
 }

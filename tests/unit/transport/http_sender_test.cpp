@@ -17,6 +17,7 @@
 #include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
 #include "support/manual_clock.hpp"
+#include "support/reserved_port.hpp"
 #include "transport/http_server.hpp"
 #include "unit/transport/io_thread.hpp"
 #include "unit/transport/raw_peer.hpp"
@@ -169,8 +170,9 @@ TEST_CASE("P8: ends without an answer become the peer's state, and a broken conn
   const auto outcome = [&](const std::string& url) { return begin(sender, requestTo(url, 1)).get().outcome; };
   CHECK(outcome(peer.url()) == RequestOutcome::connectionLost);
   CHECK(outcome(peer.url()) == RequestOutcome::peerRefused);
-  CHECK(outcome("http://127.0.0.1:" + std::to_string(testing::closedPort()) + "/") == RequestOutcome::peerUnavailable);
-  CHECK(outcome("https://127.0.0.1:" + std::to_string(testing::closedPort()) + "/") == RequestOutcome::peerUnavailable);
+  const testing::ReservedPort nobody;
+  CHECK(outcome(nobody.url()) == RequestOutcome::peerUnavailable);
+  CHECK(outcome(nobody.url("/inbox", "https")) == RequestOutcome::peerUnavailable);
   sender.stop();
 }
 

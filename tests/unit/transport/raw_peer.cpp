@@ -241,11 +241,4 @@ void RawServer::play(const std::vector<Script>& scripts) {
   }
 }
 
-std::uint16_t closedPort() {
-  const int descriptor = openSocket();
-  const std::uint16_t port = bindAny(descriptor);
-  ::close(descriptor);
-  return port;
-}
-
 }  // namespace ackbox::testing

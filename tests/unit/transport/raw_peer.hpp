@@ -88,7 +88,4 @@ private:
   std::thread thread_;
 };
 
-/// A port of loopback on which nobody listens.
-[[nodiscard]] std::uint16_t closedPort();
-
 }  // namespace ackbox::testing
