@@ -159,7 +159,20 @@ void CrashWorld::end(Agent& agent) {
   }
 }
 
+// Where the machine is busy, few frames fit between the kills; one in ten is answered.
+void CrashWorld::awaitEnough() {
+  constexpr std::uint64_t kEnough = 100;
+  const ackbox::OutboxManager outbox = openOutbox(alice_.database);
+  const auto deadline = steady_clock::now() + kPatience;
+  while (outbox.getStats().enqueued < kEnough) {
+    if (steady_clock::now() > deadline || alice_.process->endsWithin(milliseconds(5))) {
+      throw std::runtime_error("alice did not go on enqueueing");
+    }
+  }
+}
+
 Outcome CrashWorld::settle() {
+  awaitEnough();
   // No more frames: alice's last life only delivers.
   killAfterUpTo(alice_, milliseconds(60));
   launch(alice_, false);

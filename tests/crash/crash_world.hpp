@@ -50,6 +50,7 @@ private:
   void launch(Agent& agent, bool feeds);
   void awaitReady(Agent& agent);
   void killAfterUpTo(Agent& agent, std::chrono::milliseconds longest);
+  void awaitEnough();
   void awaitDrained(Agent& agent);
   void end(Agent& agent);
 
