@@ -153,7 +153,9 @@ public:
 
   /// Callbacks run on the delivery executor, after the commit that they report, in the order of those commits within a
   /// session. What happens without a run is reported in the thread that commits it, which may be the store's: there a
-  /// blocking call throws `wouldDeadlock`. An exception that a callback throws is dropped; it stays subscribed.
+  /// blocking call throws `wouldDeadlock`. Calls of one callback by several threads do not overlap: what is reported
+  /// while it runs in another thread is left to that thread, which calls it again at once. An exception that a callback
+  /// throws is dropped; it stays subscribed.
   [[nodiscard]] Subscription onSent(std::function<void(const SentEvent&)> callback);
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);
