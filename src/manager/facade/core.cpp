@@ -56,7 +56,8 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       logFile_(store_->logFile()),
       ownersFile_(store_->ownersFile()),
       reader_(store::sqlite::openReader(file, options_)),
-      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor)),
+      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor,
+                                                [this](const std::string& what) { reportException(what); })),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
