@@ -56,7 +56,8 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       logFile_(store_->logFile()),
       ownersFile_(store_->ownersFile()),
       reader_(store::sqlite::openReader(file, options_)),
-      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor)),
+      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor,
+                                                [this](const std::string& what) { reportException(what); })),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
@@ -380,19 +381,25 @@ DrainReport Core::drain(bool untilIdle) {
         [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
   }
   const auto guard = boost::asio::make_work_guard(context);
+  std::exception_ptr thrown;
   while (engine() == pass) {
     try {
       if (!writer_.help()) {
         context.run_one();
       }
     } catch (...) {
-      // The exception is for the caller; no other thread may wait for this pass.
-      runEnded({});
-      throw;
+      // For the caller, who hears the first of them once the pass has ended: what the store has of it comes back here.
+      if (!thrown) {
+        thrown = std::current_exception();
+        pass->breakOff(thrown);
+      }
     }
   }
   // Let the sender close what it has open.
   guarded([&context] { context.poll(); });
+  if (thrown) {
+    std::rethrow_exception(thrown);
+  }
   if (const std::error_code failure = pass->failure()) {
     throw Error(static_cast<Errc>(failure.value()), "the pass ended early; what it had settled stays settled");
   }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,8 +47,9 @@ public:
   }
 
 private:
-  // The lock is held during the call, so that an unsubscribe on another thread returns only when the callback does not
-  // run; it is recursive, so that a callback may unsubscribe itself.
+  // Calls its callback in one thread at a time and never waits for it: the callback may itself wait for the thread that
+  // has the next event, as it does for the store's. Such an event is left to the thread that is inside. That one may
+  // also report events within the callback, which are delivered at once.
   class Slot {
   public:
     explicit Slot(Callback callback) : callback_(std::move(callback)) {}
@@ -56,34 +59,66 @@ private:
       if (!live_) {
         return;
       }
+      if (depth_ > 0 && inside_ != std::this_thread::get_id()) {
+        waiting_.push_back(event);
+        return;
+      }
+      inside_ = std::this_thread::get_id();
       ++depth_;
+      deliverWaiting();
+      deliver(event);
+      deliverWaiting();
+      if (--depth_ == 0) {
+        left_.notifyAll();
+      }
+    }
+
+    // Of a callback that ends its own subscription, the callers hold the slot, and the callback with it.
+    void end() {
+      // Without the lock: what a callback holds may end other subscriptions.
+      Callback ended;
+      const MutexLock lock(mutex_);
+      live_ = false;
+      waiting_.clear();
+      if (depth_ > 0 && inside_ == std::this_thread::get_id()) {
+        return;
+      }
+      while (depth_ > 0) {
+        left_.wait(mutex_);
+      }
+      ended.swap(callback_);
+    }
+
+  private:
+    void deliverWaiting() ACKBOX_REQUIRES(mutex_) {
+      while (!waiting_.empty()) {
+        const Event next = std::move(waiting_.front());
+        waiting_.pop_front();
+        deliver(next);
+      }
+    }
+
+    void deliver(const Event& event) ACKBOX_REQUIRES(mutex_) {
+      if (!live_) {
+        return;
+      }
+      const MutexUnlock unlocked(mutex_);
       try {
         callback_(event);
       } catch (...) {
         // Documented at OutboxManager: a throwing subscriber harms no other.
       }
-      --depth_;
-      dropIfDone();
     }
 
-    void end() {
-      const MutexLock lock(mutex_);
-      live_ = false;
-      dropIfDone();
-    }
-
-  private:
-    // A callback must not be destroyed while it runs.
-    void dropIfDone() ACKBOX_REQUIRES(mutex_) {
-      if (!live_ && depth_ == 0) {
-        callback_ = nullptr;
-      }
-    }
-
-    RecursiveMutex mutex_;
-    Callback callback_ ACKBOX_GUARDED_BY(mutex_);
+    // Constant until the end, which waits for the calls.
+    Callback callback_;
+    Mutex mutex_;
+    ConditionVariable left_;
     bool live_ ACKBOX_GUARDED_BY(mutex_) = true;
+    // The calls under way, one within the other, all in the thread `inside_`.
     int depth_ ACKBOX_GUARDED_BY(mutex_) = 0;
+    std::thread::id inside_ ACKBOX_GUARDED_BY(mutex_);
+    std::list<Event> waiting_ ACKBOX_GUARDED_BY(mutex_);
   };
 
   struct Handle {
