@@ -24,6 +24,11 @@ constexpr std::size_t kSweptAtLimit = 256;
 // Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
 constexpr std::size_t kMarksMax = 20'000;
 
+/// The text that comes next after `text` in the order of bytes.
+std::string following(std::string_view text) {
+  return std::string(text).append(1, '\0');
+}
+
 bool isReached(std::int64_t gauge, std::uint64_t most) {
   return gauge > 0 && static_cast<std::uint64_t>(gauge) >= most;
 }
@@ -58,13 +63,15 @@ InboundMarks::InboundMarks(Context& context)
           "source=?1 AND state=0 AND seen_at_ms<min(?2,coalesce((SELECT began_at_ms FROM #inbound_origins WHERE "
           "source=?1 AND began_at_ms<=?3 ORDER BY began_at_ms DESC LIMIT 1),0)-?4) ORDER BY seen_at_ms LIMIT 4)")),
       selectClosing_(context.prepare("SELECT origin FROM #inbound_origins INDEXED BY #inbound_origins_closing WHERE "
-                                     "source=?1 AND state=1 LIMIT 1")),
+                                     "source=?1 AND state=1 AND origin>=?2 ORDER BY origin LIMIT 1")),
       closeSwept_(context.prepare("UPDATE #inbound_origins SET state=2 WHERE source=?1 AND origin=?2 AND NOT EXISTS("
                                   "SELECT 1 FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
-      dropSessions_(context.prepare(
-          "DELETE FROM #inbound_sessions WHERE id IN (SELECT s.id FROM #inbound_sessions AS s WHERE s.source=?1 AND "
-          "s.origin=?2 AND NOT EXISTS(SELECT 1 FROM #inbox AS i WHERE i.source=s.source AND i.origin=s.origin AND "
-          "i.session=s.session) LIMIT ?3) RETURNING session")),
+      // ?4: of this store only; NULL: of all. No text is above a BLOB.
+      selectSessions_(context.prepare(
+          "SELECT id,origin,session,EXISTS(SELECT 1 FROM #inbox AS i WHERE i.source=?1 AND i.origin=s.origin AND "
+          "i.session=s.session) FROM #inbound_sessions AS s WHERE source=?1 AND (origin,session)>=(?2,?3) AND "
+          "origin<=coalesce(?4,x'ff') ORDER BY origin,session LIMIT ?5")),
+      dropSession_(context.prepare("DELETE FROM #inbound_sessions WHERE id=?1")),
       selectOrigins_(context.prepare("SELECT DISTINCT origin FROM #inbound_sessions WHERE source=?1 AND (?2 IS NULL OR "
                                      "origin=?2) UNION SELECT origin FROM #inbound_origins WHERE source=?1 AND (?2 IS "
                                      "NULL OR origin=?2) LIMIT ?3")),
@@ -192,30 +199,73 @@ void InboundMarks::closeSilent(std::string_view source, WallTime now, std::chron
   sweep(source, kSweptEach);
 }
 
+// In turns: frames of one store may wait for long, and keep its sessions.
 void InboundMarks::sweep(std::string_view source, std::size_t limit) {
-  std::string origin;
-  {
-    Query query(selectClosing_, source);
-    if (!query.next()) {
-      return;
+  const auto known = sweeps_.find(source);
+  SessionPlace place = known == sweeps_.end() ? SessionPlace() : known->second;
+  bool isSecondRound = place.origin.empty();
+  for (std::size_t left = limit; left > 0;) {
+    std::string origin;
+    if (Query query(selectClosing_, source, place.origin); query.next()) {
+      origin = query.text(0);
     }
-    origin = query.text(0);
+    if (origin.empty() && isSecondRound) {
+      place = {};
+      break;
+    }
+    if (origin.empty()) {
+      isSecondRound = true;
+      place = {};
+      continue;
+    }
+    if (origin != place.origin) {
+      place = {origin, {}};
+    }
+    const std::size_t looked = dropSessions(source, origin, place, left).looked;
+    if (looked < left) {
+      Query(closeSwept_, source, origin).run();
+      place = {following(origin), {}};
+    }
+    // A store without sessions is work, too.
+    left -= std::max<std::size_t>(looked, 1);
   }
-  if (dropSessions(source, origin, limit) < limit) {
-    Query(closeSwept_, source, origin).run();
+  if (!place.origin.empty()) {
+    if (known == sweeps_.end() && sweeps_.size() >= kOriginsMax) {
+      sweeps_.clear();
+    }
+    sweeps_.insert_or_assign(std::string(source), std::move(place));
+  } else if (known != sweeps_.end()) {
+    sweeps_.erase(known);
   }
 }
 
-std::size_t InboundMarks::dropSessions(std::string_view source, std::string_view origin, std::size_t limit) {
+InboundMarks::Slice InboundMarks::dropSessions(std::string_view source, std::optional<std::string_view> origin,
+                                               SessionPlace& place, std::size_t limit) {
   // A mark that is gathered is written, or it would outlive its session.
   flush();
-  std::size_t dropped = 0;
-  for (Query query(dropSessions_, source, origin, limit); query.next(); ++dropped) {
-    const std::string session = query.text(0);
-    context_.shares.add(source, -shareOfSession(source, origin, session));
-    sessions_.erase(std::string(source).append("\n").append(origin).append("\n").append(session));
+  struct Found {
+    std::int64_t key;
+    std::string origin;
+    std::string session;
+  };
+  Slice slice;
+  std::vector<Found> toDrop;
+  {
+    Query query(selectSessions_, source, place.origin, place.session, origin, limit);
+    for (; query.next(); ++slice.looked) {
+      place = {query.text(1), following(query.view(2))};
+      if (query.integer(3) == 0) {
+        toDrop.push_back({query.integer(0), query.text(1), query.text(2)});
+      }
+    }
   }
-  return dropped;
+  for (const Found& one : toDrop) {
+    Query(dropSession_, one.key).run();
+    context_.shares.add(source, -shareOfSession(source, one.origin, one.session));
+    sessions_.erase(std::string(source).append("\n").append(one.origin).append("\n").append(one.session));
+  }
+  slice.dropped = toDrop.size();
+  return slice;
 }
 
 void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
@@ -304,7 +354,8 @@ ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<s
     origins.push_back(query.text(0));
   }
   for (const std::string& each : origins) {
-    const std::size_t dropped = left == 0 ? 0 : dropSessions(source, each, left);
+    SessionPlace place{each, {}};
+    const std::size_t dropped = left == 0 ? 0 : dropSessions(source, each, place, left).dropped;
     report.sessions += dropped;
     left -= dropped;
     if (left != 0 && Query(dropOrigin_, source, each).run() != 0) {
