@@ -24,6 +24,8 @@ namespace {
 
 constexpr store::MarkLife kLife{std::chrono::hours(24), std::chrono::hours(240), std::chrono::hours(24 * 180)};
 
+using Work = std::vector<std::pair<std::string, std::int64_t>>;
+
 int countStep(void* count) {
   ++*static_cast<std::int64_t*>(count);
   return 0;
@@ -118,12 +120,12 @@ void fill(store::sqlite::SqliteStore& store, int size) {
   static_cast<void>(store.discovery().take(10'000));
 }
 
-std::vector<std::pair<std::string, std::int64_t>> workWith(int size) {
+Work workWith(int size) {
   StoreWorld world;
   world.options.ackedRetention = std::chrono::hours(1);
   const auto store = world.open();
   fill(*store, size);
-  std::vector<std::pair<std::string, std::int64_t>> work;
+  Work work;
   const auto measure = [&](const char* what, const std::function<void()>& step) {
     work.emplace_back(what, workOf(*store, step));
   };
@@ -172,11 +174,7 @@ std::vector<std::pair<std::string, std::int64_t>> workWith(int size) {
   return work;
 }
 
-}  // namespace
-
-TEST_CASE("P9: no step of a message costs more in a file that keeps fifty times as much") {
-  const auto small = workWith(20);
-  const auto large = workWith(1'000);
+void checkBounded(const Work& small, const Work& large) {
   REQUIRE(small.size() == large.size());
   for (std::size_t step = 0; step < small.size(); ++step) {
     CAPTURE(small[step].first);
@@ -185,4 +183,81 @@ TEST_CASE("P9: no step of a message costs more in a file that keeps fifty times 
     // Some more where a maintenance step falls due; a scan would be hundreds.
     CHECK(large[step].second <= 2 * small[step].second + 20);
   }
+}
+
+/// Makes the planner of later openings believe that tables have one row, and that indexes tell nothing apart: as after
+/// an ANALYZE at a bad time.
+void misleadPlanner(const StoreWorld& world) {
+  static_cast<void>(world.open());
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READWRITE);
+  database.exec("ANALYZE; DELETE FROM sqlite_stat1");
+  database.exec(
+      "INSERT INTO sqlite_stat1(tbl,idx,stat) VALUES('ackbox_outbox',NULL,'1'),('ackbox_inbox',NULL,'1'),"
+      "('ackbox_inbound_origins','ackbox_inbound_origins','1 1 1')");
+  database.exec(
+      "INSERT INTO sqlite_stat1(tbl,idx,stat) SELECT tbl_name,name,'100000 100000 100000' FROM sqlite_schema WHERE "
+      "type='index' AND sql IS NOT NULL");
+}
+
+/// What a process does now and then, in a file that keeps `size` of what is not its business.
+Work upkeepWith(int size) {
+  StoreWorld world;
+  world.options.ackedRetention = std::chrono::hours(1'000);
+  misleadPlanner(world);
+  const auto store = world.open();
+  for (int number = 0; number < size; ++number) {
+    const std::string name = std::to_string(number);
+    accept(*store, "origin0", "inbox" + name, 1, "inbox" + name);
+    inTransaction(*store, [&] { store->inbox().add(inboxFrame(name), true); });
+    accept(*store, "origin" + name, "s", 1, "i" + name);
+    enqueueOne(*store, frameOf("acked" + name));
+  }
+  store::ClaimReply claimed = claimNew(*store);
+  for (std::size_t session = 0; session < claimed.sessions.size(); ++session) {
+    settleOne(*store, settlementOf(claimed, Transition::ack, session));
+  }
+  for (int number = 0; number < size; ++number) {
+    enqueueOne(*store, frameOf("deferred" + std::to_string(number)));
+  }
+  claimed = claimNew(*store);
+  for (std::size_t session = 0; session < claimed.sessions.size(); ++session) {
+    settleOne(*store, settlementOf(claimed, Transition::defer, session));
+  }
+  const delivery::SessionKey restored = claimed.sessions.at(1).session;
+  for (int number = 0; number < size; ++number) {
+    enqueueOne(*store, frameOf("waiting" + std::to_string(number)));
+  }
+  Work work;
+  const auto measure = [&](const char* what, const std::function<void()>& step) {
+    work.emplace_back(what, workOf(*store, step));
+  };
+  world.clock->advance(std::chrono::hours(49));
+  measure("a look for silent stores", [&] { accept(*store, "origin1", "s", 2, "seen"); });
+  measure("a purge that finds nothing", [&] { inTransaction(*store, [&] { store->settles().purgeAcked(64); }); });
+  store->database().exec("INSERT INTO ackbox_owners(pid,opened_at_ms) VALUES(1,1)");
+  measure("a dead owner", [&] { inTransaction(*store, [&] { CHECK(store->owners().releaseDead() == 1); }); });
+  delivery::PeerIdentity news;
+  news.peer = store->peers().rows().front().key;
+  news.found = PeerResetKind::peerRestored;
+  news.store = "theirs";
+  news.storeEpoch = 1;
+  news.session = restored;
+  measure("a restored peer's session", [&] {
+    inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(news)); });
+  });
+  CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_outbox WHERE state=2").getInt() == size - 1);
+  store->database().exec("UPDATE ackbox_inbound_origins SET state=1 WHERE origin='origin0'");
+  measure("a new session beside a closed store whose frames wait",
+          [&] { accept(*store, "origin1", "fresh", 1, "fresh"); });
+  return work;
+}
+
+}  // namespace
+
+TEST_CASE("P9: no step of a message costs more in a file that keeps fifty times as much") {
+  checkBounded(workWith(20), workWith(1'000));
+}
+
+TEST_CASE("P9: upkeep costs no more in a file that keeps fifty times as much, whatever statistics the planner has") {
+  checkBounded(upkeepWith(20), upkeepWith(1'000));
 }

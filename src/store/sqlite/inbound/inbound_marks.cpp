@@ -59,9 +59,9 @@ InboundMarks::InboundMarks(Context& context)
       // ?2: silent since before; ?3: a store that began after it is too new to have replaced another one.
       closeSilent_(context.prepare(
           "UPDATE #inbound_origins SET state=1 WHERE source=?1 AND origin IN (SELECT origin FROM #inbound_origins "
-          "WHERE "
-          "source=?1 AND state=0 AND seen_at_ms<min(?2,coalesce((SELECT began_at_ms FROM #inbound_origins WHERE "
-          "source=?1 AND began_at_ms<=?3 ORDER BY began_at_ms DESC LIMIT 1),0)-?4) ORDER BY seen_at_ms LIMIT 4)")),
+          "INDEXED BY #inbound_origins_seen WHERE source=?1 AND state=0 AND seen_at_ms<min(?2,coalesce((SELECT "
+          "began_at_ms FROM #inbound_origins INDEXED BY #inbound_origins_began WHERE source=?1 AND began_at_ms<=?3 "
+          "ORDER BY began_at_ms DESC LIMIT 1),0)-?4) ORDER BY seen_at_ms LIMIT 4)")),
       selectClosing_(context.prepare("SELECT origin FROM #inbound_origins INDEXED BY #inbound_origins_closing WHERE "
                                      "source=?1 AND state=1 AND origin>=?2 ORDER BY origin LIMIT 1")),
       closeSwept_(context.prepare("UPDATE #inbound_origins SET state=2 WHERE source=?1 AND origin=?2 AND NOT EXISTS("
