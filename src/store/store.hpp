@@ -141,9 +141,9 @@ public:
   /// Counts it as refused. O(1), but that at a limit up to 512 rows are deleted that need not be kept.
   [[nodiscard]] virtual std::optional<InboundLimit> limitReached(const InboundIdentity& frame,
                                                                  const InboundLimits& limits) = 0;
-  /// Deletes up to `limit` rows of what is kept of a sender, or of one of its stores. Sessions with frames in the inbox
-  /// stay; when nothing was deleted, `kept` counts them.
-  virtual ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin,
+  /// Looks at up to `limit` rows from `place` on, deletes what is kept of a sender, or of one of its stores, and moves
+  /// `place` behind them. Sessions with frames in the inbox stay. What is accepted behind `place` meanwhile stays, too.
+  virtual ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
                                     std::size_t limit) = 0;
 };
 

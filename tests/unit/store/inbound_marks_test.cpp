@@ -374,7 +374,8 @@ TEST_CASE("P6: a sender is forgotten in the transaction that takes a frame of it
     next.origin = "store";
     CHECK(store->inboundMarks().admit(next).admission == Admission::take);
     store->inboundMarks().markProcessed(next, 0, kClosingLife);
-    return store->inboundMarks().forgetSender("urn:peer", std::nullopt, 100);
+    store::ForgetPlace place;
+    return store->inboundMarks().forgetSender("urn:peer", std::nullopt, place, 100);
   });
   CHECK(report.sessions == 1);
   CHECK(countIn(world, "ackbox_inbound_sessions") == 0);

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -185,8 +186,8 @@ void checkBounded(const Work& small, const Work& large) {
   }
 }
 
-/// Makes the planner of later openings believe that tables have one row, and that indexes tell nothing apart: as after
-/// an ANALYZE at a bad time.
+/// Makes the planner of later openings believe that tables have one row, and that these indexes tell nothing apart: as
+/// after ANALYZE of one and the other, at bad times.
 void misleadPlanner(const StoreWorld& world) {
   static_cast<void>(world.open());
   SQLite::Database database(world.file.string(), SQLite::OPEN_READWRITE);
@@ -196,7 +197,8 @@ void misleadPlanner(const StoreWorld& world) {
       "('ackbox_inbound_origins','ackbox_inbound_origins','1 1 1')");
   database.exec(
       "INSERT INTO sqlite_stat1(tbl,idx,stat) SELECT tbl_name,name,'100000 100000 100000' FROM sqlite_schema WHERE "
-      "type='index' AND sql IS NOT NULL");
+      "name "
+      "IN ('ackbox_outbox_acked','ackbox_inbox_owned','ackbox_inbound_origins_seen','ackbox_inbound_origins_began')");
 }
 
 /// What a process does now and then, in a file that keeps `size` of what is not its business.
@@ -242,14 +244,46 @@ Work upkeepWith(int size) {
   news.store = "theirs";
   news.storeEpoch = 1;
   news.session = restored;
-  measure("a restored peer's session", [&] {
-    inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(news)); });
-  });
+  measure("a restored peer's session",
+          [&] { inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(news)); }); });
   CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_outbox WHERE state=2").getInt() == size - 1);
   store->database().exec("UPDATE ackbox_inbound_origins SET state=1 WHERE origin='origin0'");
   measure("a new session beside a closed store whose frames wait",
           [&] { accept(*store, "origin1", "fresh", 1, "fresh"); });
   return work;
+}
+
+/// Forgets a sender of which the file keeps `size` stores, sessions and marks, beside as many of another one.
+Work forgetting(int size) {
+  StoreWorld world;
+  const auto store = world.open();
+  for (int number = 0; number < size; ++number) {
+    const std::string name = std::to_string(number);
+    accept(*store, "origin" + name, "s", 1, "i" + name);
+    accept(*store, "origin0", "s" + name, 1, "j" + name);
+    accept(*store, "", "", 0, "k" + name);
+    accept(*store, "", "", 0, "of another" + name);
+  }
+  store->database().exec("UPDATE ackbox_processed_messages SET source='urn:another' WHERE id LIKE 'of another%'");
+  std::int64_t most = 0;
+  std::int64_t sum = 0;
+  ForgetReport all;
+  for (store::ForgetPlace place; !place.isAtEnd();) {
+    ForgetReport slice;
+    const std::int64_t work = workOf(*store, [&] {
+      slice = inTransaction(*store,
+                            [&] { return store->inboundMarks().forgetSender("urn:peer", std::nullopt, place, 16); });
+    });
+    all.sessions += slice.sessions;
+    all.origins += slice.origins;
+    all.marks += slice.marks;
+    most = std::max(most, work);
+    sum += work;
+  }
+  CHECK(all.sessions == 2 * static_cast<std::uint64_t>(size));
+  CHECK(all.origins == static_cast<std::uint64_t>(size));
+  CHECK(all.marks == static_cast<std::uint64_t>(size));
+  return {{"a step", most}, {"all, for each row", sum / size}};
 }
 
 }  // namespace
@@ -260,4 +294,8 @@ TEST_CASE("P9: no step of a message costs more in a file that keeps fifty times 
 
 TEST_CASE("P9: upkeep costs no more in a file that keeps fifty times as much, whatever statistics the planner has") {
   checkBounded(upkeepWith(20), upkeepWith(1'000));
+}
+
+TEST_CASE("P9: a sender is forgotten in small steps, which cost as much in all as there is to look at") {
+  checkBounded(forgetting(20), forgetting(1'000));
 }

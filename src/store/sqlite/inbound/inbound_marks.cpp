@@ -72,21 +72,20 @@ InboundMarks::InboundMarks(Context& context)
           "i.session=s.session) FROM #inbound_sessions AS s WHERE source=?1 AND (origin,session)>=(?2,?3) AND "
           "origin<=coalesce(?4,x'ff') ORDER BY origin,session LIMIT ?5")),
       dropSession_(context.prepare("DELETE FROM #inbound_sessions WHERE id=?1")),
-      selectOrigins_(context.prepare("SELECT DISTINCT origin FROM #inbound_sessions WHERE source=?1 AND (?2 IS NULL OR "
-                                     "origin=?2) UNION SELECT origin FROM #inbound_origins WHERE source=?1 AND (?2 IS "
-                                     "NULL OR origin=?2) LIMIT ?3")),
+      selectOrigins_(context.prepare("SELECT origin FROM #inbound_origins WHERE source=?1 AND origin>=?2 AND "
+                                     "origin<=coalesce(?3,x'ff') ORDER BY origin LIMIT ?4")),
       dropOrigin_(context.prepare("DELETE FROM #inbound_origins WHERE source=?1 AND origin=?2 AND NOT EXISTS(SELECT 1 "
                                   "FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
-      dropMarks_(context.prepare("DELETE FROM #processed_messages WHERE source=?1 AND id IN (SELECT id FROM "
-                                 "#processed_messages WHERE source=?1 LIMIT ?2) RETURNING id")),
-      dropResults_(context.prepare(
-          "DELETE FROM #inbox_results WHERE source=?1 AND (?2 IS NULL OR origin=?2) AND "
-          "(frame_id,source,origin,session,"
-          "sequence) IN (SELECT frame_id,source,origin,session,sequence FROM #inbox_results WHERE source=?1 AND (?2 IS "
-          "NULL OR origin=?2) LIMIT ?3) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
-          "coalesce(result,'') AS BLOB)),origin,session,frame_id")),
-      countKept_(context.prepare("SELECT count(*) FROM #inbound_sessions WHERE source=?1 AND (?2 IS NULL OR "
-                                 "origin=?2)")) {}
+      // Of all senders: neither of the two has an index on its sender, which would be written with each mark.
+      selectResults_(context.prepare(
+          "SELECT frame_id,source,origin,session,sequence,length(CAST(coalesce(code,'')||coalesce(detail,'')||"
+          "coalesce(result,'') AS BLOB)) FROM #inbox_results WHERE (frame_id,source,origin,session,sequence)>(?1,?2,?3,"
+          "?4,?5) ORDER BY frame_id,source,origin,session,sequence LIMIT ?6")),
+      dropResult_(context.prepare("DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND "
+                                  "session=?4 AND sequence=?5")),
+      selectMarks_(context.prepare("SELECT id,source FROM #processed_messages WHERE (id,source)>(?1,?2) ORDER BY "
+                                   "id,source LIMIT ?3")),
+      dropMark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")) {}
 
 std::string markId(std::string_view session, std::string_view id) {
   return session.empty() ? std::string(id) : std::string(session).append("\n").append(id);
@@ -250,15 +249,17 @@ InboundMarks::Slice InboundMarks::dropSessions(std::string_view source, std::opt
   };
   Slice slice;
   std::vector<Found> toDrop;
+  SessionPlace next = place;
   {
     Query query(selectSessions_, source, place.origin, place.session, origin, limit);
     for (; query.next(); ++slice.looked) {
-      place = {query.text(1), following(query.view(2))};
+      next = {query.text(1), following(query.view(2))};
       if (query.integer(3) == 0) {
         toDrop.push_back({query.integer(0), query.text(1), query.text(2)});
       }
     }
   }
+  place = std::move(next);
   for (const Found& one : toDrop) {
     Query(dropSession_, one.key).run();
     context_.shares.add(source, -shareOfSession(source, one.origin, one.session));
@@ -346,42 +347,120 @@ std::optional<InboundLimit> InboundMarks::resultLimitReached(std::string_view so
 }
 
 ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<std::string_view> origin,
-                                        std::size_t limit) {
+                                        ForgetPlace& place, std::size_t limit) {
+  using Table = ForgetPlace::Table;
   ForgetReport report;
-  std::size_t left = limit;
-  std::vector<std::string> origins;
-  for (Query query(selectOrigins_, source, origin, limit); query.next();) {
-    origins.push_back(query.text(0));
-  }
-  for (const std::string& each : origins) {
-    SessionPlace place{each, {}};
-    const std::size_t dropped = left == 0 ? 0 : dropSessions(source, each, place, left).dropped;
-    report.sessions += dropped;
-    left -= dropped;
-    if (left != 0 && Query(dropOrigin_, source, each).run() != 0) {
-      context_.shares.add(source, -shareOfOrigin(source, each));
-      ++report.origins;
-      --left;
+  for (std::size_t left = limit; left > 0 && !place.isAtEnd();) {
+    const Table table = place.table;
+    const bool isKept = context_.shares.of(source).marks > 0;
+    std::size_t looked = 0;
+    switch (table) {
+      case Table::sessions:
+        looked = forgetSessions(source, origin, place, left, report);
+        break;
+      case Table::origins:
+        looked = forgetOrigins(source, origin, place, left, report);
+        break;
+      case Table::results:
+        looked = isKept ? forgetResults(source, origin, place, left, report) : 0;
+        break;
+      case Table::marks:
+        looked = isKept && !origin ? forgetMarks(source, place, left, report) : 0;
+        break;
+      case Table::none:
+        break;
     }
-  }
-  if (context_.shares.of(source).marks > 0) {
-    for (Query query(dropResults_, source, origin, left); query.next(); ++report.marks, --left) {
-      context_.shares.add(
-          source, -shareOfResult(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
+    if (looked < left) {
+      place = {};
+      place.table = static_cast<Table>(static_cast<int>(table) + 1);
     }
-  }
-  if (!origin && context_.shares.of(source).marks > 0) {
-    for (Query query(dropMarks_, source, left); query.next(); ++report.marks) {
-      context_.shares.add(source, -shareOfMark(source, query.view(0)));
-    }
+    left -= looked;
   }
   origins_.clear();
-  if (report.sessions + report.origins + report.marks == 0) {
-    Query query(countKept_, source, origin);
-    query.next();
-    report.kept = query.as<std::uint64_t>(0);
-  }
   return report;
+}
+
+std::size_t InboundMarks::forgetSessions(std::string_view source, std::optional<std::string_view> origin,
+                                         ForgetPlace& place, std::size_t limit, ForgetReport& report) {
+  SessionPlace next{std::max(place.origin, std::string(origin.value_or(""))), place.session};
+  const Slice slice = dropSessions(source, origin, next, limit);
+  place.origin = std::move(next.origin);
+  place.session = std::move(next.session);
+  report.sessions += slice.dropped;
+  report.kept += slice.looked - slice.dropped;
+  return slice.looked;
+}
+
+// A store whose sessions stay is known on.
+std::size_t InboundMarks::forgetOrigins(std::string_view source, std::optional<std::string_view> origin,
+                                        ForgetPlace& place, std::size_t limit, ForgetReport& report) {
+  std::vector<std::string> found;
+  const std::string first = std::max(place.origin, std::string(origin.value_or("")));
+  for (Query query(selectOrigins_, source, first, origin, limit); query.next();) {
+    found.push_back(query.text(0));
+  }
+  for (const std::string& each : found) {
+    if (Query(dropOrigin_, source, each).run() != 0) {
+      context_.shares.add(source, -shareOfOrigin(source, each));
+      ++report.origins;
+    }
+    place.origin = following(each);
+  }
+  return found.size();
+}
+
+std::size_t InboundMarks::forgetResults(std::string_view source, std::optional<std::string_view> origin,
+                                        ForgetPlace& place, std::size_t limit, ForgetReport& report) {
+  struct Found {
+    ForgetPlace key;
+    std::size_t texts;
+  };
+  std::size_t looked = 0;
+  std::vector<Found> toDrop;
+  ForgetPlace next = place;
+  {
+    Query query(selectResults_, place.id, place.source, place.origin, place.session, place.sequence, limit);
+    for (; query.next(); ++looked) {
+      Found found{place, query.as<std::size_t>(5)};
+      Columns columns(query);
+      columns >> found.key.id >> found.key.source >> found.key.origin >> found.key.session >> found.key.sequence;
+      if (found.key.source == source && (!origin || found.key.origin == *origin)) {
+        toDrop.push_back(found);
+      }
+      next = std::move(found.key);
+    }
+  }
+  place = std::move(next);
+  for (const auto& [key, texts] : toDrop) {
+    Query(dropResult_, key.id, key.source, key.origin, key.session, key.sequence).run();
+    context_.shares.add(source, -shareOfResult(source, key.origin, key.session, key.id, texts));
+  }
+  report.marks += toDrop.size();
+  return looked;
+}
+
+std::size_t InboundMarks::forgetMarks(std::string_view source, ForgetPlace& place, std::size_t limit,
+                                      ForgetReport& report) {
+  std::size_t looked = 0;
+  std::vector<std::string> toDrop;
+  ForgetPlace next = place;
+  {
+    Query query(selectMarks_, place.id, place.source, limit);
+    for (; query.next(); ++looked) {
+      next.id = query.text(0);
+      next.source = query.text(1);
+      if (next.source == source) {
+        toDrop.push_back(next.id);
+      }
+    }
+  }
+  place = std::move(next);
+  for (const std::string& id : toDrop) {
+    Query(dropMark_, id, source).run();
+    context_.shares.add(source, -shareOfMark(source, id));
+  }
+  report.marks += toDrop.size();
+  return looked;
 }
 
 void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {

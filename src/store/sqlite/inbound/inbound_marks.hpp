@@ -41,7 +41,7 @@ public:
                                                          const InboundLimits& limits) override;
   /// The same for the final outcome of a frame that is deferred; counts nothing.
   [[nodiscard]] std::optional<InboundLimit> resultLimitReached(std::string_view source, const InboundLimits& limits);
-  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin,
+  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
                             std::size_t limit) override;
 
   /// Writes the marks that moved.
@@ -97,6 +97,14 @@ private:
   /// frames in the inbox stay.
   Slice dropSessions(std::string_view source, std::optional<std::string_view> origin, SessionPlace& place,
                      std::size_t limit);
+  // Steps of `forgetSender`: each looks at up to `limit` rows of one table from `place` on, and returns at how many.
+  std::size_t forgetSessions(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
+                             std::size_t limit, ForgetReport& report);
+  std::size_t forgetOrigins(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
+                            std::size_t limit, ForgetReport& report);
+  std::size_t forgetResults(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
+                            std::size_t limit, ForgetReport& report);
+  std::size_t forgetMarks(std::string_view source, ForgetPlace& place, std::size_t limit, ForgetReport& report);
 
   Context& context_;
   Statement selectOrigin_;
@@ -114,9 +122,10 @@ private:
   Statement dropSession_;
   Statement selectOrigins_;
   Statement dropOrigin_;
-  Statement dropMarks_;
-  Statement dropResults_;
-  Statement countKept_;
+  Statement selectResults_;
+  Statement dropResult_;
+  Statement selectMarks_;
+  Statement dropMark_;
   // Of senders that spoke lately.
   std::map<std::string, Origin, std::less<>> origins_;
   // Where the sweeps of senders go on that have closed stores. A hint: without it they begin at the first store.

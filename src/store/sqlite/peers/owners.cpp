@@ -19,7 +19,8 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
       selectRows_(
           context.prepare(std::string("SELECT o.id FROM ").append(kClaimedRows).append(" WHERE c.owner_id=?1"))),
       returnRow_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")),
-      releaseInbox_(context.prepare("UPDATE #inbox INDEXED BY #inbox_owned SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
+      releaseInbox_(
+          context.prepare("UPDATE #inbox INDEXED BY #inbox_owned SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
       remove_(context.prepare("DELETE FROM #owners WHERE id=?1")) {}
 
 void Owners::registerSelf() {
