@@ -29,7 +29,9 @@ struct LateCaller final : Sender {
   void asyncSend(SendRequest request, SendHandler handler) override {
     SendReport report;
     report.outcome = RequestOutcome::answered;
-    report.results.resize(request.frames.size());
+    FrameResult acknowledged;
+    acknowledged.outcome = Outcome::ack;
+    report.results.assign(request.frames.size(), acknowledged);
     handler(std::move(report));
   }
   void stop() override {
@@ -87,6 +89,33 @@ TEST_CASE("row 5: what is called on the thread of an ended run may start and dra
       manager.drainOnce();
     }
   }
+}
+
+TEST_CASE("row 5: what is called on the thread of a run that ended itself may start the next run") {
+  const testing::TempDir dir;
+  OutboxManager manager = OutboxManager::open(dir.file("agent.db"), {});
+  const auto sender = std::make_shared<LateCaller>();
+  std::binary_semaphore hasRestarted{0};
+  sender->late = [&] {
+    manager.start();
+    hasRestarted.release();
+  };
+  manager.setSender(sender);
+  std::binary_semaphore isAcked{0};
+  bool isFirst = true;
+  const Subscription acked = manager.onAcked([&](const AckedEvent&) {
+    if (std::exchange(isFirst, false)) {
+      manager.stop();
+    } else {
+      isAcked.release();
+    }
+  });
+  manager.start();
+  manager.enqueue(testing::testFrame("s"));
+  hasRestarted.acquire();
+  manager.enqueue(testing::testFrame("s"));
+  isAcked.acquire();
+  manager.stop();
 }
 
 }  // namespace ackbox
