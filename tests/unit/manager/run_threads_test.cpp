@@ -8,15 +8,13 @@
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <semaphore>
-#include <string>
-#include <thread>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
+#include "support/asleep.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
@@ -45,21 +43,6 @@ struct LateCaller final : Sender {
   std::function<void()> late;
 };
 
-/// Whether a thread of this process waits for something.
-bool sleeps(pid_t thread) {
-  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const std::size_t end = line.rfind(')');
-  return end != std::string::npos && line.size() > end + 2 && line[end + 2] == 'S';
-}
-
-void untilAsleep(pid_t thread) {
-  for (int looks = 0; looks < 50; looks = sleeps(thread) ? looks + 1 : 0) {
-    std::this_thread::yield();
-  }
-}
-
 }  // namespace
 
 TEST_CASE("row 5: what is called on the thread of an ended run may start and drain, though a stop joins that thread") {
@@ -71,7 +54,7 @@ TEST_CASE("row 5: what is called on the thread of an ended run may start and dra
     const pid_t stopper = gettid();
     std::binary_semaphore hasReturned{0};
     sender->late = [&, isDrain = round % 2 == 0] {
-      untilAsleep(stopper);
+      testing::untilAsleep(stopper);
       if (isDrain) {
         manager.drainOnce();
       } else {
