@@ -143,6 +143,14 @@ TEST_CASE("durations for which nothing means something may be zero, the others m
   checkDurationRange(
       "ackedRetention", [](OutboxOptions & options) -> auto& { return options.ackedRetention; }, 0ms);
   checkDurationRange(
+      "idempotencyRetention", [](OutboxOptions & options) -> auto& { return options.idempotencyRetention; }, 0ms);
+  checkDurationRange(
+      "health.oldestAge", [](OutboxOptions & options) -> auto& { return options.health.oldestAge; }, 0ms);
+  checkDurationRange(
+      "health.peerDownFor", [](OutboxOptions & options) -> auto& { return options.health.peerDownFor; }, 0ms);
+  checkDurationRange(
+      "webhookRetry.horizon", [](OutboxOptions & options) -> auto& { return options.webhookRetry.horizon; }, 0ms);
+  checkDurationRange(
       "stopTimeout", [](OutboxOptions & options) -> auto& { return options.stopTimeout; }, 0ms);
   checkDurationRange(
       "retry.horizon", [](OutboxOptions & options) -> auto& { return options.retry.horizon; }, 0ms);

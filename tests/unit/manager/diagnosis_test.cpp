@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -201,6 +203,13 @@ TEST_CASE("P7: an owner that died is told from one that lives") {
   REQUIRE(explanation.reasons.size() == 1);
   CHECK(explanation.reasons[0].hindrance == ownerDead);
   CHECK(explanation.reasons[0].processId == 4242);
+  // A tool may ask for years: to look whether an owner lives keeps nothing open.
+  const auto openFiles = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = openFiles();
+  static_cast<void>(box.explain("a"));
+  CHECK(openFiles() == before);
 }
 
 TEST_CASE("P10: a message to a peer that this process was not given waits for another process") {

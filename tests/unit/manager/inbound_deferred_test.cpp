@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <sqlite3.h>
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <condition_variable>
@@ -81,6 +82,10 @@ struct Receiver {
   }
 
   InboundResponse post(const std::vector<OutboundFrame>& frames, const std::string& agent = "urn:agent:alice") {
+    return postTo(*handler, frames, agent);
+  }
+  static InboundResponse postTo(InboundHandler& handler, const std::vector<OutboundFrame>& frames,
+                                const std::string& agent = "urn:agent:alice") {
     SendRequest request;
     request.agent = agent;
     request.origin = "0123456789abcdef0123456789abcdef";
@@ -88,8 +93,8 @@ struct Receiver {
     request.frames = frames;
     const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
     std::promise<InboundResponse> answer;
-    handler->asyncHandle({encoded.contentType, encoded.body, encoded.webhookId},
-                         [&](InboundResponse response) { answer.set_value(std::move(response)); });
+    handler.asyncHandle({encoded.contentType, encoded.body, encoded.webhookId},
+                        [&](InboundResponse response) { answer.set_value(std::move(response)); });
     return answer.get_future().get();
   }
   json ask(const std::vector<OutboundFrame>& frames, const std::string& agent = "urn:agent:alice") {
@@ -199,6 +204,19 @@ TEST_CASE("P5: a deferred frame's effects, its end and its ACK event commit toge
   CHECK(OutboxReader(*bob.manager).verify().clean());
 }
 
+TEST_CASE("P5: with adoptPeers, a deferred frame's ACK event goes to the peer whose agent the file knows") {
+  Receiver bob;
+  bob.manager.reset();
+  bob.options.peers.clear();
+  bob.options.adoptPeers = true;
+  bob.manager.emplace(OutboxManager::open(bob.dir.file("bob.db"), bob.options));
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.untilEmpty();
+  REQUIRE(bob.events().size() == 1);
+  CHECK(bob.events()[0]["id"] == "s-1");
+}
+
 TEST_CASE("P4: frames that come while one is deferred wait behind it, whatever their type, and run in order") {
   Gate gate;
   Receiver bob([&](DeferredFrame frame) {
@@ -279,6 +297,23 @@ TEST_CASE("a run that throws, says notNow or vanishes is made again with backoff
   CHECK(OutboxReader(*bob.manager).verify().clean());
 }
 
+TEST_CASE("a run that failed is made again at the very instant at which it is due") {
+  std::atomic<int> runs = 0;
+  Receiver bob([&](DeferredFrame frame) {
+    if (++runs == 1) {
+      throw std::runtime_error("not now");
+    }
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.inbound.deferred.retry.delays = {std::chrono::minutes(10)};
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.until([&] { return bob.reader->execAndGet("SELECT max(retry_count) FROM ackbox_inbox").getInt() == 1; });
+  bob.clock->advance(std::chrono::minutes(10));
+  bob.untilEmpty();
+  CHECK(runs == 2);
+}
+
 TEST_CASE("a deferred handler that rejects ends its frame, and the session goes on") {
   Receiver bob([](DeferredFrame frame) {
     if (frame.frame().sequence == 1) {
@@ -356,6 +391,47 @@ TEST_CASE("a shutdown interrupts a run without a charge, and the next handler ru
   bob.untilEmpty();
   CHECK(starts == std::vector<std::uint32_t>{2});
   CHECK(bob.effects() == std::vector<std::string>{"\"s-1\"", "\"s-2\""});
+}
+
+TEST_CASE("P4: a frame that another process works on is waited for here, and its session goes on when it has ended") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    gate.pass();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.open();
+  bob.post({outbound("s", 1)});
+  gate.await(1);
+  OutboxManager other = OutboxManager::open(bob.dir.file("bob.db"), bob.options);
+  InboundOptions inbound = bob.inbound;
+  inbound.deferred.handler = Receiver::commitAtOnce;
+  InboundHandler second(
+      other, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::defer(); }, inbound);
+  CHECK(Receiver::postTo(second, {outbound("s", 2)}).status == 202);
+  // Behind the look of the second handler, and behind the claim that finds the first frame held.
+  for (int commits = 0; commits < 3; ++commits) {
+    static_cast<void>(other.ack("nobody's"));
+  }
+  gate.open();
+  bob.handler.reset();
+  bob.untilEmpty(std::chrono::milliseconds(100));
+  CHECK(bob.effects() == std::vector<std::string>{"\"s-1\"", "\"s-2\""});
+}
+
+TEST_CASE("P9: a deferred frame's result is forgotten after its retention, when another frame ends") {
+  Receiver bob;
+  bob.inbound.processedRetention = std::chrono::hours(1);
+  bob.open();
+  const auto results = [&bob] {
+    return bob.reader->execAndGet("SELECT group_concat(frame_id) FROM ackbox_inbox_results").getString();
+  };
+  bob.post({outbound("s", 1)});
+  bob.untilEmpty();
+  CHECK(results() == "s-1");
+  bob.clock->advance(std::chrono::hours(2));
+  bob.post({outbound("t", 1)});
+  bob.untilEmpty();
+  CHECK(results() == "t-1");
 }
 
 TEST_CASE("P3 P6: kept frames outlive the process's end: a new manager on the file runs them, and knows repetitions") {
@@ -665,6 +741,29 @@ TEST_CASE("onGap tells which numbers a session passed over, after the commit") {
   CHECK(gaps[0].session == "s");
   CHECK(gaps[0].firstMissing == 2);
   CHECK(gaps[0].lastMissing == 4);
+}
+
+TEST_CASE("onGap tells of a gap once, also where another frame of the request makes its transaction begin anew") {
+  Receiver bob;
+  int gaps = 0;
+  bob.inbound.onGap = [&](const InboundGap&) { ++gaps; };
+  bob.handler.emplace(
+      *bob.manager,
+      [](const InboundFrame& frame, InboundTransaction& transaction) {
+        if (frame.type == "ends") {
+          transaction.database().exec("ROLLBACK");
+        }
+        return HandlerResult::ack();
+      },
+      bob.inbound);
+  OutboundFrame passing = outbound("s", 3, "quick");
+  passing.previousSequence = 0;
+  const json results = bob.ask({passing, outbound("t", 1, "ends")})["results"];
+  CHECK(results[0]["outcome"] == "ack");
+  CHECK(results[1]["outcome"] == "nack");
+  // The events of the request's commit come after its answer, and before the next commit.
+  static_cast<void>(bob.manager->ack("nobody's"));
+  CHECK(gaps == 1);
 }
 
 }  // namespace

@@ -195,6 +195,20 @@ TEST_CASE("who is at a limit is told once a minute, and counted each time") {
   CHECK(bob.manager->getStats().refusedLimits == 6);
 }
 
+TEST_CASE("P11: of thousands of senders at a limit as many as are remembered are told of in a minute, then others") {
+  Receiver bob;
+  bob.inbound.limits.bytesMax = 1;
+  bob.inbound.limits.totalBytesMax = 1;
+  bob.open();
+  for (int sender = 0; sender < 1'100; ++sender) {
+    bob.event("e", "urn:agent:" + std::to_string(sender));
+  }
+  CHECK(bob.told.size() == 1'024);
+  bob.clock->advance(std::chrono::minutes(1));
+  bob.event("e", "urn:agent:new");
+  CHECK(bob.told.back().starts_with("urn:agent:new "));
+}
+
 /// A receiver of deferred frames that are never worked on.
 struct DeferringReceiver : Receiver {
   DeferringReceiver() {
@@ -333,7 +347,7 @@ TEST_CASE("limits out of range are refused with their names") {
   CHECK(names(refusal([](InboundOptions& options) { options.limits.marksMax = 0; }), "limits.marksMax"));
   CHECK(names(refusal([](InboundOptions& options) { options.limits.bytesMax = 0; }), "limits.bytesMax"));
   CHECK(names(refusal([](InboundOptions& options) { options.limits.totalBytesMax = 1; }), "limits.totalBytesMax"));
-  CHECK(names(refusal([](InboundOptions& options) { options.limits.originRetention = std::chrono::hours(-1); }),
+  CHECK(names(refusal([](InboundOptions& options) { options.limits.originRetention = std::chrono::milliseconds(-1); }),
               "limits.originRetention"));
   CHECK(names(refusal([](InboundOptions& options) { options.deferred.bytesMax = 0; }), "deferred.bytesMax"));
 }

@@ -542,6 +542,9 @@ TEST_CASE("peers that cannot be told apart or known are refused when the handler
   std::vector<InboundPeer> twice = aliceAndCarol();
   twice[1].agents.push_back("urn:agent:alice");
   CHECK(refusal(twice).find("urn:agent:alice") != std::string::npos);
+  // A key would sign for both sides; a certificate does not.
+  CHECK_FALSE(refusal({{.agents = {"urn:agent:bob"}, .secrets = secretsOf({kAliceKey})}}).empty());
+  CHECK(refusal({{.agents = {"urn:agent:bob"}, .byCertificate = true}}).empty());
   const std::string malformed = refusal({{.agents = {"urn:a"}, .secrets = secretsOf({"whsec_SecretLetters"})}});
   CHECK(malformed.find("secrets[0]") != std::string::npos);
   CHECK(malformed.find("Letters") == std::string::npos);

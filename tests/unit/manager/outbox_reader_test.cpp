@@ -264,6 +264,8 @@ TEST_CASE("with adoptPeers the file's peers are addressed, and neither changed n
   CHECK(tool.enqueue(frameOf("carol", "s", "b")).isNew());
   CHECK(tool.enqueue(frameOf("default", "s", "c")).status == EnqueueStatus::unknownPeer);
   CHECK(tool.explain("a")->reasons.size() == 1);
+  // A reader that takes the peers from the file calls none of them a stranger.
+  CHECK(OutboxReader::open(files.file, options).explain("a")->reasons.empty());
 
   SQLite::Database database(files.file.string(), SQLite::OPEN_READWRITE);
   CHECK(database.execAndGet("SELECT group_concat(name || url) FROM ackbox_peers").getString() ==

@@ -8,15 +8,13 @@
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <semaphore>
-#include <string>
-#include <thread>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
+#include "support/asleep.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
@@ -29,7 +27,9 @@ struct LateCaller final : Sender {
   void asyncSend(SendRequest request, SendHandler handler) override {
     SendReport report;
     report.outcome = RequestOutcome::answered;
-    report.results.resize(request.frames.size());
+    FrameResult acknowledged;
+    acknowledged.outcome = Outcome::ack;
+    report.results.assign(request.frames.size(), acknowledged);
     handler(std::move(report));
   }
   void stop() override {
@@ -43,21 +43,6 @@ struct LateCaller final : Sender {
   std::function<void()> late;
 };
 
-/// Whether a thread of this process waits for something.
-bool sleeps(pid_t thread) {
-  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const std::size_t end = line.rfind(')');
-  return end != std::string::npos && line.size() > end + 2 && line[end + 2] == 'S';
-}
-
-void untilAsleep(pid_t thread) {
-  for (int looks = 0; looks < 50; looks = sleeps(thread) ? looks + 1 : 0) {
-    std::this_thread::yield();
-  }
-}
-
 }  // namespace
 
 TEST_CASE("row 5: what is called on the thread of an ended run may start and drain, though a stop joins that thread") {
@@ -69,7 +54,7 @@ TEST_CASE("row 5: what is called on the thread of an ended run may start and dra
     const pid_t stopper = gettid();
     std::binary_semaphore hasReturned{0};
     sender->late = [&, isDrain = round % 2 == 0] {
-      untilAsleep(stopper);
+      testing::untilAsleep(stopper);
       if (isDrain) {
         manager.drainOnce();
       } else {
@@ -87,6 +72,33 @@ TEST_CASE("row 5: what is called on the thread of an ended run may start and dra
       manager.drainOnce();
     }
   }
+}
+
+TEST_CASE("row 5: what is called on the thread of a run that ended itself may start the next run") {
+  const testing::TempDir dir;
+  OutboxManager manager = OutboxManager::open(dir.file("agent.db"), {});
+  const auto sender = std::make_shared<LateCaller>();
+  std::binary_semaphore hasRestarted{0};
+  sender->late = [&] {
+    manager.start();
+    hasRestarted.release();
+  };
+  manager.setSender(sender);
+  std::binary_semaphore isAcked{0};
+  bool isFirst = true;
+  const Subscription acked = manager.onAcked([&](const AckedEvent&) {
+    if (std::exchange(isFirst, false)) {
+      manager.stop();
+    } else {
+      isAcked.release();
+    }
+  });
+  manager.start();
+  manager.enqueue(testing::testFrame("s"));
+  hasRestarted.acquire();
+  manager.enqueue(testing::testFrame("s"));
+  isAcked.acquire();
+  manager.stop();
 }
 
 }  // namespace ackbox

@@ -40,6 +40,7 @@ struct Thrower final : Sender {
     if (at == At::start && ++tries < 3) {
       throw std::runtime_error("no start");
     }
+    isStarted = true;
   }
   [[nodiscard]] std::uint32_t initialCredit() const override {
     if (at == At::credit) {
@@ -48,6 +49,8 @@ struct Thrower final : Sender {
     return at == At::silence ? 0 : 8;
   }
   void asyncSend(SendRequest request, SendHandler handler) override {
+    // As documented: nothing is sent before `start` has returned.
+    CHECK(isStarted);
     const bool isWell = at == At::start || at == At::credit || at == At::stop || ++tries >= 3;
     if (isWell) {
       handler(ScriptedSender::all(request, Outcome::ack));
@@ -68,6 +71,7 @@ struct Thrower final : Sender {
   const At at;
   boost::asio::any_io_executor executor;
   int tries = 0;
+  bool isStarted = false;
 };
 
 constexpr Thrower::At kPlaces[] = {

@@ -87,10 +87,14 @@ TEST_CASE("Binary mode: values are unquoted, then percent-decoded once, and must
   CHECK(decoded("%61%2562") == "a%62");
   CHECK(decoded(R"("a \"b\" \\ c")") == R"(a "b" \ c)");
   CHECK(decoded(R"("Euro%20x")") == "Euro x");
+  CHECK(decoded(R"("he said \"no\"")") == R"(he said "no")");
   // From senders that encode nothing.
   CHECK(decoded("100%") == "100%");
   CHECK(decoded("100%zz%4") == "100%zz%4");
+  CHECK(decoded("100%z4") == "100%z4");
+  CHECK(decoded("100%4z") == "100%4z");
   CHECK(decoded("\"") == "\"");
+  CHECK(decoded(R"("a\")") == R"(a\)");
   for (const char* value : {"%C0%A0", "%FF", "a%0Ab", "%00", "\xE4"}) {
     CHECK(codeOf(withHeader("audience", value)) == "malformed");
   }

@@ -234,6 +234,10 @@ TEST_CASE("a key that is none is refused with its reason, and not one letter of 
     CHECK(refusal.find(tail) == std::string::npos);
     CHECK(refusal.find("U1NT") == std::string::npos);
   }
+  for (const std::string& text : {std::string(), tail}) {
+    CHECK(refusalOf(text).find("must begin with whsec_ (shared), whsk_ (private) or whpk_ (public)") !=
+          std::string::npos);
+  }
   CHECK(refusalOf(sharedKey('S', 24)).empty());
   CHECK(refusalOf(sharedKey('S', 64)).empty());
   CHECK_THROWS_AS(ringOf(std::vector<std::string>(17, sharedKey('S'))), Error);

@@ -2,7 +2,9 @@
 // Method: own and foreign commits mixed, small limits, stops and restarts.
 
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
+#include "ackbox/error.hpp"
 #include "store/sqlite/peers/holds.hpp"
 #include "store_world.hpp"
 
@@ -43,6 +45,35 @@ TEST_CASE("P4: own and foreign commits are told once each, in the order of their
   CHECK(second.sessions.size() == 1);
   CHECK(ours->discovery().take(10).rows.empty());
   CHECK(keysOf(theirs->discovery().take(10)) == Keys{1, 2, 3});
+}
+
+TEST_CASE("P4: a look that breaks off, wherever, takes nothing: the next one tells every row with its session") {
+  StoreWorld world;
+  enqueueOne(*world.open(), frameOf("s"));
+  enqueueOne(*world.open(), frameOf("t"));
+  bool hasBrokenOff = true;
+  for (int steps = 1; hasBrokenOff; ++steps) {
+    CAPTURE(steps);
+    const auto store = world.open();
+    sqlite3* const connection = store->database().getHandle();
+    sqlite3_progress_handler(
+        connection, steps, [](void*) { return 1; }, nullptr);
+    store::NewRows found;
+    try {
+      found = store->discovery().take(10);
+      hasBrokenOff = false;
+    } catch (const Error&) {
+      hasBrokenOff = true;
+    }
+    sqlite3_progress_handler(connection, 0, nullptr, nullptr);
+    if (hasBrokenOff) {
+      found = store->discovery().take(10);
+    }
+    CHECK(keysOf(found) == Keys{1, 2});
+    REQUIRE(found.sessions.size() == 2);
+    CHECK(found.sessions[0].name == "s");
+    CHECK(found.sessions[1].name == "t");
+  }
 }
 
 TEST_CASE("a session that begins is told from memory as its row says it, also under the key of one that was undone") {

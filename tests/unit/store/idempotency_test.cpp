@@ -69,6 +69,20 @@ TEST_CASE("row 17: the key outlives the ACK and the deletion of its message, by 
   CHECK(again.sequence == 2);
 }
 
+TEST_CASE("row 17: the key of a message that is replaced outlives it no longer than the retention") {
+  StoreWorld world;
+  world.options.idempotencyRetention = 10min;
+  const auto store = world.open();
+  Frame first = keyed("first");
+  first.supersedeKey = "latest";
+  CHECK(enqueueOne(*store, first).isNew());
+  world.clock->advance(10min);
+  Frame second = keyed("second");
+  second.supersedeKey = "latest";
+  CHECK_FALSE(enqueueOne(*store, second).supersededId.empty());
+  CHECK(enqueueOne(*store, keyed("first")).isNew());
+}
+
 TEST_CASE("row 17: a message that is still in the store keeps its key, however old it is") {
   StoreWorld world;
   world.options.idempotencyRetention = 10min;

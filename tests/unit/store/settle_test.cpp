@@ -155,6 +155,16 @@ TEST_CASE("a retry is charged and keeps its error and due time; a release is fre
   CHECK(row.now()->lastError == "no luck");
 }
 
+TEST_CASE("an error is kept whole up to a thousand bytes, and no further") {
+  for (const std::size_t bytes : {std::size_t{1'000}, std::size_t{1'001}}) {
+    StoreWorld world;
+    Row row(world);
+    row.settlement.error = std::string(bytes, 'x');
+    CHECK(row.apply(Transition::retry));
+    CHECK(row.now()->lastError.size() == 1'000);
+  }
+}
+
 TEST_CASE("P3: a dead letter keeps its reason, and its error is cut between two characters") {
   StoreWorld world;
   Row row(world);

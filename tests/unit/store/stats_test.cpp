@@ -339,6 +339,26 @@ TEST_CASE("row 19: free pages are given back a few at a time, in a file that we 
   CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
+TEST_CASE("row 19: 1,024 free pages are kept for the next messages; of one more, a slice is given back") {
+  for (const int free : {1'024, 1'025}) {
+    CAPTURE(free);
+    StatsWorld world;
+    const auto store = world.open();
+    inTransaction(*store, [&] {
+      for (int index = 0; index < 250; ++index) {
+        store->outbox().enqueue(frameOf("s", std::string(20'000, 'x')));
+      }
+    });
+    world.settleAll(*store, Transition::ack);
+    const auto freePages = [&] { return store->database().execAndGet("PRAGMA freelist_count").getInt(); };
+    REQUIRE(freePages() > free);
+    inTransaction(*store, [&] { store->vacuum(static_cast<std::size_t>(freePages() - free)); });
+    REQUIRE(freePages() == free);
+    CHECK_FALSE(inTransaction(*store, [&] { return store->tidy(); }));
+    CHECK(freePages() == (free == 1'024 ? 1'024 : 1'025 - 64));
+  }
+}
+
 TEST_CASE("an application's file is never converted") {
   StatsWorld world;
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE mine(a)");

@@ -5,8 +5,12 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <array>
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
@@ -110,6 +114,26 @@ TEST_CASE("P11: a statement that works for longer than it may is ended; short on
   }
   CHECK(store::workOn(0) == std::chrono::seconds(5));
   CHECK(store::workOn(std::uintmax_t{1} << 30U) > std::chrono::minutes(10));
+}
+
+TEST_CASE("P11: a limit of work that cannot be set leaves the one in force that was set before") {
+  SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
+  store::limitWork(database.getHandle(), std::chrono::hours(1));
+  {
+    // SQLite replaces no function while a statement is under way.
+    SQLite::Statement underWay(database, "SELECT 1 UNION ALL SELECT 2");
+    REQUIRE(underWay.executeStep());
+    store::limitWork(database.getHandle(), std::chrono::milliseconds(0));
+  }
+  // What it was to be kept in is given back, and belongs to others.
+  std::vector<std::unique_ptr<std::array<std::int64_t, 2>>> others(8);
+  for (auto& other : others) {
+    other = std::make_unique<std::array<std::int64_t, 2>>();
+  }
+  CHECK(database
+            .execAndGet("SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE "
+                        "i<3000) SELECT i FROM n)")
+            .getInt() == 3000);
 }
 
 TEST_CASE("P11: whoever does not trust a file is not kept by it: a column that takes for ever to compute is given up") {

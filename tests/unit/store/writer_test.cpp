@@ -5,6 +5,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "store/sqlite/open.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store_world.hpp"
+#include "support/asleep.hpp"
 
 using namespace ackbox;
 using namespace ackbox::testing;
@@ -165,6 +167,33 @@ TEST_CASE("closing finishes what is queued and refuses what comes later") {
   fixture.writer->submit(late);
   CHECK(fixture.log == "queued late! ");
   CHECK(late.result == Errc::stopped);
+}
+
+TEST_CASE("closing waits for the end of a commit in a caller's thread, and ends with it") {
+  Fixture fixture;
+  SUBCASE("without a thread of the writer's own") {}
+  SUBCASE("with one") {
+    fixture.writer->startThread();
+  }
+  std::promise<void> hasBegun;
+  std::promise<void> mayEnd;
+  NotingJob lone("lone", fixture.log, [&](store::Store&) {
+    hasBegun.set_value();
+    mayEnd.get_future().wait();
+  });
+  std::thread caller([&] { CHECK(fixture.writer->commitHere(lone)); });
+  hasBegun.get_future().wait();
+  std::promise<pid_t> closer;
+  std::future<void> closing = std::async(std::launch::async, [&] {
+    closer.set_value(gettid());
+    fixture.writer->close();
+  });
+  untilAsleep(closer.get_future().get());
+  CHECK(fixture.log.empty());
+  mayEnd.set_value();
+  REQUIRE(closing.wait_for(kPatience) == std::future_status::ready);
+  caller.join();
+  CHECK(fixture.log == "lone ");
 }
 
 TEST_CASE("a lone job may commit in its caller's thread, but not past what is queued, nor after a crowd") {

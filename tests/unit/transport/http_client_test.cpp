@@ -141,6 +141,15 @@ TEST_CASE("A name is resolved") {
   CHECK(client.post("http://localhost:" + std::to_string(peer.port()) + "/").end == HttpEnd::answered);
 }
 
+TEST_CASE("P8: a name that cannot be resolved is the peer's absence, and the error says what was looked for") {
+  Client client;
+  // No label of a name is so long, so that no name server is asked.
+  const std::string name(64, 'a');
+  const HttpAnswer got = client.post("http://" + name + "/");
+  CHECK(got.end == HttpEnd::unavailable);
+  CHECK(got.error.find("resolving " + name) != std::string::npos);
+}
+
 TEST_CASE("Requests in turn use one connection") {
   RawServer peer({[](RawConnection& connection) {
     for (const char* body : {"1", "2", "3"}) {
@@ -311,6 +320,22 @@ TEST_CASE("An interim answer is passed over") {
   RawServer peer({saying("HTTP/1.1 102 Processing\r\n\r\n" + answer("1"))});
   Client client;
   CHECK(client.post(peer.url()).body == "1");
+}
+
+TEST_CASE("hostile: interim answers without end: sixteen are passed over, at one more the exchange ends") {
+  const auto interim = [](int count) {
+    std::string all;
+    for (int number = 0; number < count; ++number) {
+      all += "HTTP/1.1 102 Processing\r\n\r\n";
+    }
+    return all + answer("1");
+  };
+  RawServer peer({saying(interim(16)), saying(interim(17))});
+  Client client;
+  CHECK(client.post(peer.url()).body == "1");
+  const HttpAnswer got = client.post(peer.url());
+  CHECK(got.end == HttpEnd::unavailable);
+  CHECK(got.error.find("interim") != std::string::npos);
 }
 
 TEST_CASE("hostile: a status below 100, which is neither an answer nor announces one: no answer, at once") {

@@ -176,6 +176,30 @@ TEST_CASE("P8: ends without an answer become the peer's state, and a broken conn
   sender.stop();
 }
 
+TEST_CASE("P8: a TLS handshake in which the peer says nothing ends with a time of its own, and the error says so") {
+  std::promise<void> arrived;
+  RawServer peer({[&](RawConnection& connection) {
+    connection.receiveUntil("\x03");
+    arrived.set_value();
+    connection.receiveAll();
+  }});
+  testing::IoThread io;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  HttpSenderOptions options;
+  options.clock = clock;
+  options.handshakeTimeout = std::chrono::seconds(5);
+  HttpSender sender(options);
+  sender.start(io.executor());
+  std::future<SendReport> report =
+      begin(sender, requestTo("https://127.0.0.1:" + std::to_string(peer.port()) + "/", 1));
+  arrived.get_future().wait();
+  clock->advance(std::chrono::seconds(5));
+  const SendReport ended = report.get();
+  CHECK(ended.outcome == RequestOutcome::peerUnavailable);
+  CHECK_MESSAGE(ended.error.find("the TLS handshake timed out") != std::string::npos, ended.error);
+  sender.stop();
+}
+
 TEST_CASE("P8: a peer that keeps silent is given up when the request's time is over, by the sender's clock") {
   std::promise<void> arrived;
   RawServer peer({[&](RawConnection& connection) {
@@ -501,6 +525,14 @@ TEST_CASE("An option out of its range is named") {
   HttpSenderOptions options;
   options.connectTimeout = std::chrono::milliseconds(0);
   CHECK_THROWS_WITH_AS(HttpSender{options}, doctest::Contains("connectTimeout"), Error);
+  constexpr std::size_t kMost = std::size_t{64} * 1024 * 1024;
+  options = {};
+  options.responseBytesMax = kMost;
+  CHECK_NOTHROW(HttpSender{options});
+  for (const std::size_t bytes : {std::size_t{0}, kMost + 1}) {
+    options.responseBytesMax = bytes;
+    CHECK_THROWS_WITH_AS(HttpSender{options}, doctest::Contains("responseBytesMax"), Error);
+  }
 }
 
 }  // namespace

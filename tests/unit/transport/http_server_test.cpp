@@ -523,5 +523,21 @@ TEST_CASE("A server that cannot listen says so") {
   CHECK((code({.idleTimeout = std::chrono::seconds(0)}) == Errc::invalidOption));
 }
 
+TEST_CASE("P11: a server that is given a part of what TLS needs does not go on without encryption: it is refused") {
+  const auto refusal = [](TlsServerOptions tls) {
+    InboundServerOptions options;
+    options.tls = std::move(tls);
+    try {
+      const Server server(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal({.keyFile = "key.pem"}).find("tls.certificateFile") != std::string::npos);
+  CHECK(refusal({.clientAuthorityFile = "authority.pem"}).find("tls.certificateFile") != std::string::npos);
+  CHECK(refusal({.crlFile = "revoked.pem"}).find("tls.certificateFile") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace ackbox::transport

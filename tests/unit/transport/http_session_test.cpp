@@ -290,6 +290,17 @@ TEST_CASE("P11: the tenth answer without proof is a connection's last") {
   }
 }
 
+TEST_CASE("P11: a request's time begins with its first byte, also where that came with the request before it") {
+  Stage stage;
+  stage.begin();
+  stage.stream->say(request() + "P");
+  stage.respond(true);
+  stage.wait(seconds(29));
+  CHECK_FALSE(stage.stream->isClosed);
+  stage.wait(seconds(1));
+  CHECK(stage.hasClosed());
+}
+
 TEST_CASE("P11: a connection that has lived its time is closed behind the next answer") {
   Stage stage;
   stage.options->connectionAge = minutes(1);

@@ -85,6 +85,27 @@ TEST_CASE("A request that is still handled when server and executor are gone end
   CHECK(manager.getStats().received == 1);
 }
 
+TEST_CASE("A request whose end comes only after the server has gone is answered with 503, and has no effect") {
+  const testing::TempDir directory;
+  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
+  boost::asio::thread_pool pool(1);
+  InboundHandler handler(manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
+                         {.allowAnonymous = true});
+  std::optional<InboundServer> server(std::in_place, pool.get_executor(), handler);
+  RawConnection peer(server->port());
+  const std::string body = event("a");
+  peer.send(
+      "POST /inbox HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/cloudevents+json\r\nwebhook-id: a\r\n"
+      "Expect: 100-continue\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n");
+  // The interim answer tells that the server is in the middle of the request.
+  peer.receiveMessage();
+  server.reset();
+  peer.send(body);
+  CHECK(peer.receiveAll().starts_with("HTTP/1.1 503 "));
+  CHECK(manager.getStats().received == 0);
+}
+
 /// The machine's, until it is broken.
 struct BreakingClock final : Clock {
   [[nodiscard]] SteadyTime steadyNow() const override {

@@ -34,6 +34,8 @@ TEST_CASE("An IPv6 address stands in brackets, and only there") {
   CHECK(url.host == "::1");
   CHECK(url.port == 81);
   CHECK(url.authority() == "[::1]:81");
+  CHECK(accepted("http://[FD00::Aa]/").host == "FD00::Aa");
+  CHECK(accepted("http://[2001:db8::0.0.0.9]/").host == "2001:db8::0.0.0.9");
   CHECK_FALSE(parseUrl("http://::1/inbox").url);
   CHECK_FALSE(parseUrl("http://[::1/inbox").url);
   CHECK_FALSE(parseUrl("http://[::1]x/inbox").url);
