@@ -170,6 +170,10 @@ public:
   /// about it is `PeerResetPolicy`. Runs as the callbacks above; by the process that noticed it, once.
   [[nodiscard]] Subscription onPeerReset(std::function<void(const PeerResetEvent&)> callback);
 
+  /// Called when a peer's state changes, or the cause of it: its messages wait, or go again. Runs as the callbacks
+  /// above; by each process that delivers to the peer, as it finds out.
+  [[nodiscard]] Subscription onPeer(std::function<void(const PeerEvent&)> callback);
+
   /// This store's identity: random, made with the file; `sessionorigin` on the wire.
   [[nodiscard]] std::string origin() const;
 

@@ -56,16 +56,42 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       logFile_(store_->logFile()),
       ownersFile_(store_->ownersFile()),
       reader_(store::sqlite::openReader(file, options_)),
+      log_(options_.log, options_.logLevel, options_.clock),
+      eventLog_(events_, log_),
       refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor)),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
+  logOpening();
   if (options_.storeExecutor) {
     writer_.runOn(options_.storeExecutor);
   } else {
     writer_.startThread();
   }
   openClock_.look({clock().steadyNow(), clock().wallNow()});
+}
+
+void Core::logOpening() {
+  log_.write(LogLevel::info, "opened", "the outbox is open",
+             {{"file", file_.native()}, {"agent", options_.agent}, {"origin", origin_}});
+  if (const std::string why = log_.takes(LogLevel::info) ? store_->whyLogNotBatched() : std::string(); !why.empty()) {
+    log_.write(LogLevel::info, "log-not-batched",
+               "the write-ahead log is written by two calls a page, which costs time only: " + why, {{"cause", why}});
+  }
+  const auto isUnknown = [this](const store::PeerRow& row) { return peerOptions(row.name) == nullptr; };
+  if (!log_.takes(LogLevel::warning) || std::ranges::none_of(store_->peers().rows(), isUnknown)) {
+    return;
+  }
+  for (const PeerStats& peer : reader_->peerStats()) {
+    const std::uint64_t waiting = peer.pending + peer.sending + peer.sent;
+    if (waiting > 0 && peerOptions(peer.peer) == nullptr) {
+      log_.write(LogLevel::warning, "peer-not-configured",
+                 "messages wait for peer '" + peer.peer +
+                     "', which this process was not given; add it to OutboxOptions::peers, or another process delivers "
+                     "them",
+                 {{"peer", peer.peer}, {"messages", std::to_string(waiting)}});
+    }
+  }
 }
 
 Core::~Core() {
@@ -81,8 +107,26 @@ Core::~Core() {
   }
 }
 
+namespace {
+
+Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
+  const LogSink sink = options.log;
+  const LogLevel least = options.logLevel;
+  const std::shared_ptr<Clock> clock = options.clock ? options.clock : systemClock();
+  try {
+    return new Core(file, completed(std::move(options)));
+  } catch (const std::exception& error) {
+    Log(sink, least, clock)
+        .writeUnasked(LogLevel::error, "open-refused", file.native(),
+                      "the outbox cannot be opened: " + std::string(error.what()), {{"file", file.native()}});
+    throw;
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
-  return {new Core(file, completed(std::move(options))), [](Core* core) {
+  return {openCore(file, std::move(options)), [](Core* core) {
             // The core joins its writer's thread, so a last reference dropped there is passed to another one.
             if (!core->writer().runsInThisThread()) {
               delete core;

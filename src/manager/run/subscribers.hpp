@@ -107,6 +107,7 @@ struct EventHub {
   Subscribers<SupersededEvent> superseded;
   Subscribers<HealthEvent> health;
   Subscribers<PeerResetEvent> peerReset;
+  Subscribers<PeerEvent> peer;
 };
 
 }  // namespace ackbox::manager
