@@ -102,7 +102,9 @@ struct PeerResetEvent {
 /// Keeps one callback subscribed; its end unsubscribes.
 ///
 /// Thread-safety: may be destroyed on any thread, also inside its own callback. When the destructor returns on another
-/// thread than the callback's, the callback is not running and will not run again.
+/// thread than the callback's, the callback is not running and will not run again: it waits for a call under way. It is
+/// therefore not to be destroyed on the store's thread (in a frame handler, or in an event reported there) while its
+/// callback may be in a blocking call of the manager.
 /// Lifetime: may outlive the manager.
 class Subscription {
 public:

@@ -190,7 +190,8 @@ struct InboundOptions {
   std::function<void(const InboundLimitEvent& event)> onLimit = {};
   /// Called when a request is refused for who sent it, with the reason that the sender does not get: at most once a
   /// minute for each agent and reason, and for at most 1,024 of them; all are counted (`Stats::refusedUnauthenticated`,
-  /// `refusedForbidden`). Called inside `asyncHandle`; what it throws is dropped. Empty (default): only the log says it.
+  /// `refusedForbidden`). Called inside `asyncHandle`; what it throws is dropped. Empty (default): only the log says
+  /// it.
   std::function<void(const InboundRefusal& refusal)> onRefused = {};
   /// See `DeferredOptions`.
   DeferredOptions deferred = {};

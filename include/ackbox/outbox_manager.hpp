@@ -50,8 +50,9 @@ public:
   /// `asyncRun` or `drainOnce`.
   ///
   /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `databaseReadOnly`, `schemaTooNew`,
-  /// `schemaMissing`, `notADatabase`, `databaseCorrupt`, `diskFull`, `ioError`. A failing open never moves, truncates
-  /// or renames the file.
+  /// `schemaMissing`, `notADatabase`, `databaseCorrupt`, `databaseReplaced`, `diskFull`, `ioError`, `outOfMemory`,
+  /// `databaseError`; and what `Sender::usePeers` of a peer's own sender throws. A failing open never moves,
+  /// truncates or renames the file.
   [[nodiscard]] static OutboxManager open(const std::filesystem::path& file, OutboxOptions options = {});
 
   OutboxManager(OutboxManager&&) noexcept;
@@ -64,8 +65,9 @@ public:
   /// one session are delivered in the order of the calls. Callers on several threads share one fsync.
   ///
   /// Returns the receipt; refusals are values, see `EnqueueStatus`.
-  /// Throws `Error`: `databaseBusy`, `diskFull`, `ioError`, `outOfMemory`, `databaseCorrupt`, `databaseReplaced`,
-  /// `databaseError`, `stopped` (the manager is being destroyed), `wouldDeadlock`. After a throw nothing was stored.
+  /// Throws `Error`: `databaseBusy`, `databaseReadOnly`, `diskFull`, `ioError`, `outOfMemory`, `databaseCorrupt`,
+  /// `notADatabase`, `cannotOpen`, `databaseReplaced`, `databaseError`, `stopped` (the manager is being destroyed),
+  /// `wouldDeadlock`. After a throw nothing was stored.
   EnqueueReceipt enqueue(Frame frame);
 
   /// The same for a frame of JSON `data` of `type` in `session`. It goes to the only peer, or of several to the one
@@ -102,7 +104,8 @@ public:
   /// benign. Throws as `enqueue`.
   bool ack(std::string_view messageId);
 
-  /// The message as it stands, or nothing when it was never here, or is acknowledged and not retained.
+  /// The message as it stands, or nothing when it was never here, or is acknowledged and not retained. Throws `Error`
+  /// as reads fail, see `OutboxReader`.
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
 
   /// Counters and gauges, in O(1). Throws `Error` as reads fail, and with `databaseReplaced` once a run or an inbound
@@ -114,13 +117,16 @@ public:
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
 
   /// Sets what carries frames. Replaces the former sender at the next run; takes effect at once when none is running.
+  /// Throws what `Sender::usePeers` throws; then the former sender stays.
   void setSender(std::shared_ptr<Sender> sender);
 
   /// The same with a blocking function, which a thread of its own calls for one frame after the other.
   void setSendFunction(SendFunction function);
 
   /// Begins delivery on a thread of the manager's own, or on `OutboxOptions::storeExecutor` if there is one, where
-  /// `stop` returns at once and the delivery ends behind it. Idempotent. Throws `Error` with `noSender`.
+  /// `stop` returns at once and the delivery ends behind it. Idempotent. Throws `Error`: `noSender`, `alreadyRunning`
+  /// (claims of `PullConsumer` are not settled), `outOfDescriptors`, and as `enqueue`, if what was settled by hand is
+  /// yet to be committed; then nothing runs.
   void start();
 
   /// Ends delivery: claims no more, waits up to `stopTimeout` for requests under way, puts unsent claims, and those of
@@ -130,9 +136,9 @@ public:
   StopReport stop();
 
   /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`; completes with
-  /// `(boost::system::error_code)`, `Errc::noSender` or `Errc::alreadyRunning` when it could not begin. Include
-  /// `ackbox/async.hpp` to use it. Lifetime: the executor's context must exist, and be run, until the completion: call
-  /// `stop` first.
+  /// `(boost::system::error_code)`, with what `start` throws when it could not begin; `alreadyRunning` then is also
+  /// that a run is under way. Include `ackbox/async.hpp` to use it. Lifetime: the executor's context must exist, and be
+  /// run, until the completion: call `stop` first.
   template <typename CompletionToken>
   auto asyncRun(const boost::asio::any_io_executor& executor, CompletionToken&& token);
 
@@ -140,7 +146,8 @@ public:
   void runThen(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
 
   /// One pass in the calling thread: claims what is due, sends it, settles what comes back. For tests and own
-  /// schedulers. Throws `Error`: `alreadyRunning`, `noSender`, and as `enqueue`; then what was settled stays settled,
+  /// schedulers. Throws `Error`: `alreadyRunning`, `noSender`, `outOfDescriptors`, and as `enqueue`; and the first that
+  /// a sender throws in what it runs on the pass's executor. Then the pass has ended, what was settled stays settled,
   /// and what was on its way is sent again by the next pass.
   DrainReport drainOnce();
 
@@ -153,7 +160,9 @@ public:
 
   /// Callbacks run on the delivery executor, after the commit that they report, in the order of those commits within a
   /// session. What happens without a run is reported in the thread that commits it, which may be the store's: there a
-  /// blocking call throws `wouldDeadlock`. An exception that a callback throws is dropped; it stays subscribed.
+  /// blocking call throws `wouldDeadlock`. Calls of one callback by several threads do not overlap: what is reported
+  /// while it runs in another thread is left to that thread, which calls it again at once. An exception that a callback
+  /// throws goes to the log (`callback-threw`) and no further; it stays subscribed.
   [[nodiscard]] Subscription onSent(std::function<void(const SentEvent&)> callback);
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);

@@ -30,8 +30,10 @@ class OutboxManager;
 /// be read will do, also when no agent runs; the file and its log stay as they are, also where a killed agent left the
 /// log behind. Made from a manager, it reads that manager's file, and knows what its run is doing, too.
 ///
-/// Each call sees one committed instant. All throw `Error` as reads fail: `databaseBusy`, `databaseCorrupt`, `ioError`,
-/// `databaseError`. A page's `limit` is 1 to 10,000; another one throws `invalidOption`.
+/// Each call sees one committed instant. All throw `Error` as reads fail: `databaseBusy`, `databaseReadOnly`,
+/// `databaseCorrupt`, `notADatabase`, `cannotOpen`, `ioError`, `outOfMemory`, `databaseError`; one that reopens the
+/// file, because an agent has come since, or `verify`, as `open`. Made from a manager, `getStats` and `verify` also
+/// throw `databaseReplaced`. A page's `limit` is 1 to 10,000; another one throws `invalidOption`.
 ///
 /// Thread-safety: all members may be called from any thread.
 /// Lifetime: one made from a manager shares the manager's open file, which stays open until both are gone.
@@ -40,8 +42,9 @@ public:
   /// Opens the outbox in `file`, which must be there, with the tables of this version. Of `options` it uses
   /// `tablePrefix`, `vfs`, `busyTimeout`, `clock`, `trustSchema` and `retry.horizon`.
   ///
-  /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `schemaTooNew`, `schemaMissing`, `notADatabase`,
-  /// `databaseCorrupt`, `ioError`, `databaseError`. The file is not changed, whatever happens.
+  /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `databaseReadOnly`, `schemaTooNew`,
+  /// `schemaMissing`, `notADatabase`, `databaseCorrupt`, `ioError`, `outOfMemory`, `databaseError`. The file is not
+  /// changed, whatever happens.
   [[nodiscard]] static OutboxReader open(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// Reads the file of `manager`.

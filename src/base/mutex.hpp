@@ -43,17 +43,6 @@ private:
   Native native_;
 };
 
-/// One that its holder may lock again.
-class ACKBOX_CAPABILITY RecursiveMutex {
-public:
-  using Native = std::recursive_mutex;
-
-  [[nodiscard]] Native& native() noexcept { return native_; }
-
-private:
-  Native native_;
-};
-
 class ACKBOX_CAPABILITY SharedMutex {
 public:
   using Native = std::shared_mutex;

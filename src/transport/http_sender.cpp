@@ -275,6 +275,9 @@ private:
     peer.allowPlainHttp = options.allowPlainHttp;
     peer.profile = options.profile;
     const transport::ParsedUrl parsed = transport::parseUrl(options.url);
+    if (!parsed.url && !options.url.empty()) {
+      throw Error(Errc::invalidOption, "peers['" + options.name + "'].url: " + parsed.error);
+    }
     if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
       throw Error(Errc::invalidOption, plainRefusal(options.name));
     }

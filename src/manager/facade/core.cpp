@@ -57,8 +57,13 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       ownersFile_(store_->ownersFile()),
       reader_(store::sqlite::openReader(file, options_)),
       log_(options_.log, options_.logLevel, options_.clock),
+      events_([this](const std::string& what) {
+        log_.write(LogLevel::error, "callback-threw", "a callback threw, which harms nothing else: " + what,
+                   {{"error", what}});
+      }),
       eventLog_(events_, log_),
-      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor)),
+      refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor,
+                                                [this](const std::string& what) { reportException(what); })),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
@@ -78,8 +83,7 @@ void Core::logOpening() {
     log_.write(LogLevel::info, "log-not-batched",
                "the write-ahead log is written by two calls a page, which costs time only: " + why, {{"cause", why}});
   }
-  const auto isUnknown = [this](const store::PeerRow& row) { return peerOptions(row.name) == nullptr; };
-  if (!log_.takes(LogLevel::warning) || std::ranges::none_of(store_->peers().rows(), isUnknown)) {
+  if (!log_.takes(LogLevel::warning)) {
     return;
   }
   for (const PeerStats& peer : reader_->peerStats()) {
@@ -175,10 +179,16 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, 
   auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, thread);
   engine_ = begun;
   ++lastRun_;
+  if (mode == delivery::RunMode::continuous) {
+    log_.write(LogLevel::info, "started", "messages are being delivered");
+  }
   return begun;
 }
 
 void Core::runEnded(const StopReport& report) noexcept {
+  log_.write(LogLevel::info, "stopped", "no more messages are being delivered",
+             {{"released", std::to_string(report.released)},
+              {"abandoned_requests", std::to_string(report.abandonedRequests)}});
   // With the end lock held alone: no thread that found the engine before still holds it, and none finds it any more.
   const MutexLocks lock(*endLock_, mutex_);
   lastReport_ = report;
@@ -424,19 +434,25 @@ DrainReport Core::drain(bool untilIdle) {
         [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
   }
   const auto guard = boost::asio::make_work_guard(context);
+  std::exception_ptr thrown;
   while (engine() == pass) {
     try {
       if (!writer_.help()) {
         context.run_one();
       }
     } catch (...) {
-      // The exception is for the caller; no other thread may wait for this pass.
-      runEnded({});
-      throw;
+      // For the caller, who hears the first of them once the pass has ended: what the store has of it comes back here.
+      if (!thrown) {
+        thrown = std::current_exception();
+        pass->breakOff(thrown);
+      }
     }
   }
   // Let the sender close what it has open.
   guarded([&context] { context.poll(); });
+  if (thrown) {
+    std::rethrow_exception(thrown);
+  }
   if (const std::error_code failure = pass->failure()) {
     throw Error(static_cast<Errc>(failure.value()), "the pass ended early; what it had settled stays settled");
   }

@@ -9,9 +9,11 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "base/exception_report.hpp"
 #include "base/mutex.hpp"
 #include "delivery/open_clock.hpp"
 #include "delivery/run_actions.hpp"
@@ -97,13 +99,7 @@ public:
   /// Calls `work`. What it throws is reported, and ends neither its thread nor the process: the rest goes on.
   template <typename Work>
   void guarded(Work&& work) noexcept {
-    try {
-      work();
-    } catch (const std::exception& error) {
-      reportException(error.what());
-    } catch (...) {
-      reportException("an exception that is no std::exception");
-    }
+    reportingThrown([this](const std::string& what) { reportException(what); }, std::forward<Work>(work));
   }
   bool ack(std::string_view messageId);
   /// A message was settled outside the run: the run forgets it, and `emit` is called where the run emits its events.
@@ -162,8 +158,8 @@ private:
   const std::filesystem::path logFile_;
   const std::filesystem::path ownersFile_;
   const std::unique_ptr<const store::Reader> reader_;
-  EventHub events_;
   Log log_;
+  EventHub events_;
   EventLog eventLog_;
   PeerBoard peerBoard_;
   PeerWatch peerWatch_;

@@ -44,6 +44,8 @@ void validateInbound(const InboundOptions& options) {
           "secretsGrace: 0 to 1 day");
   require(options.processedRetentionMax >= options.processedRetention,
           "processedRetentionMax: at least processedRetention");
+  require(options.allowAnonymous || !options.peers.empty(),
+          "peers: nobody may send to it; list who may, or set allowAnonymous");
   const DeferredOptions& deferred = options.deferred;
   require(deferred.concurrency >= 1 && deferred.concurrency <= 256, "deferred.concurrency: 1 to 256");
   require(deferred.timeout.count() >= 1, "deferred.timeout: at least 1 ms");

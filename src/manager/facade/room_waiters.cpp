@@ -14,7 +14,7 @@ constexpr std::size_t kTriedMax = 100;
 
 }  // namespace
 
-RoomWaiters::RoomWaiters(store::Writer& writer, const OutboxOptions& options, PollThread::OnException onException)
+RoomWaiters::RoomWaiters(store::Writer& writer, const OutboxOptions& options, OnException onException)
     : writer_(writer), options_(options), onException_(std::move(onException)), attempt_(*this) {}
 
 RoomWaiters::~RoomWaiters() = default;

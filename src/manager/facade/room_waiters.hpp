@@ -28,7 +28,7 @@ public:
 
   /// `writer` may be under construction still.
   /// `onException` is called with what a look for room has thrown; the next look tries again.
-  RoomWaiters(store::Writer& writer, const OutboxOptions& options, PollThread::OnException onException);
+  RoomWaiters(store::Writer& writer, const OutboxOptions& options, OnException onException);
   ~RoomWaiters();
   RoomWaiters(const RoomWaiters&) = delete;
   RoomWaiters& operator=(const RoomWaiters&) = delete;
@@ -74,7 +74,7 @@ private:
   // Constant after construction.
   store::Writer& writer_;
   const OutboxOptions& options_;
-  const PollThread::OnException onException_;
+  const OnException onException_;
 
   Mutex mutex_;
   // The first `tried_` of those that wait are being tried; they stay where they are meanwhile.

@@ -53,6 +53,9 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
     if (peer->options.agents.empty()) {
       refuse(index, "agents: at least one");
     }
+    if (!peer->options.maySend && !peer->options.mayAck) {
+      refuse(index, "maySend: this peer may do nothing; set maySend, mayAck or both");
+    }
     for (const std::string& agent : peer->options.agents) {
       if (agent.empty() || !byAgent_.emplace(agent, peer.get()).second) {
         refuse(index, "agents: '" + agent + "' is empty or somebody's already");
@@ -257,8 +260,9 @@ std::string sentenceOf(const InboundRefusal& refusal) {
     case RefusalReason::malformed:
       return "a request of " + who + " carries a signature that is not of the form of Standard Webhooks";
     case RefusalReason::clockApart:
-      return "a request of " + who + " was signed by a clock that is " + std::to_string(std::abs(refusal.skew.count())) +
-             " s " + (refusal.skew.count() > 0 ? "ahead of" : "behind") + " this one: set the one that is wrong";
+      return "a request of " + who + " was signed by a clock that is " +
+             std::to_string(std::abs(refusal.skew.count())) + " s " +
+             (refusal.skew.count() > 0 ? "ahead of" : "behind") + " this one: set the one that is wrong";
     case RefusalReason::unknownAgent:
       return "a request of " + who + " cannot be verified: InboundOptions::peers has no such agent with secrets";
     case RefusalReason::wrongKey:

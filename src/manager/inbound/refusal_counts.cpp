@@ -1,13 +1,11 @@
 #include "manager/inbound/refusal_counts.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <exception>
-#include <thread>
+#include <functional>
 #include <utility>
 
+#include "base/own_thread.hpp"
 #include "manager/facade/jobs.hpp"
 
 namespace ackbox::manager {
@@ -20,43 +18,30 @@ constexpr std::chrono::seconds kBetweenWrites{1};
 /// An alarm and the one thread that it runs on: a manager has no other that waits, unless it delivers.
 class RefusalCounts::Timer {
 public:
-  Timer(Clock& clock, std::function<void()> wake)
-      : guard_(context_.get_executor()),
-        alarm_(clock.makeAlarm(context_.get_executor())),
-        wake_(std::move(wake)),
-        thread_([this] { run(); }) {}
-  ~Timer() {
-    guard_.reset();
-    context_.stop();
-    thread_.join();
-  }
+  Timer(Clock& clock, std::function<void()> wake, OnException onException)
+      : thread_(std::move(onException)), alarm_(clock.makeAlarm(thread_.executor())), wake_(std::move(wake)) {}
+  // The alarm is the thread's as long as that runs.
+  ~Timer() { thread_.end(); }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
   void set(SteadyTime due) {
-    boost::asio::post(context_, [this, due] { alarm_->set(due, wake_); });
+    boost::asio::post(thread_.executor(), [this, due] { alarm_->set(due, wake_); });
   }
 
 private:
-  // What lacked memory is written with the next refusals.
-  void run() noexcept {
-    while (!context_.stopped()) {
-      try {
-        context_.run();
-      } catch (...) {
-      }
-    }
-  }
-
-  boost::asio::io_context context_;
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
+  OwnThread thread_;
   const std::unique_ptr<Alarm> alarm_;
   const std::function<void()> wake_;
-  std::thread thread_;
 };
 
-RefusalCounts::RefusalCounts(store::Writer& writer, std::shared_ptr<Clock> clock, bool hasTimer)
-    : writer_(writer), clock_(std::move(clock)), hasTimer_(hasTimer), mayWriteAt_(clock_->steadyNow()) {}
+RefusalCounts::RefusalCounts(store::Writer& writer, std::shared_ptr<Clock> clock, bool hasTimer,
+                             OnException onException)
+    : writer_(writer),
+      clock_(std::move(clock)),
+      hasTimer_(hasTimer),
+      onException_(std::move(onException)),
+      mayWriteAt_(clock_->steadyNow()) {}
 
 RefusalCounts::~RefusalCounts() {
   close();
@@ -79,7 +64,8 @@ void RefusalCounts::arm() {
   }
   try {
     if (!timer_) {
-      timer_ = std::make_unique<Timer>(*clock_, [this] { wake(); });
+      timer_ = std::make_unique<Timer>(
+          *clock_, [this] { wake(); }, [this](const std::string& what) { failed(what); });
     }
     timer_->set(mayWriteAt_);
     isArmed_ = true;
@@ -98,6 +84,15 @@ void RefusalCounts::wake() {
     due = take();
   }
   write(due);
+}
+
+// On the timer's thread: what is left is written with the next refusals, which may set the timer again.
+void RefusalCounts::failed(const std::string& what) {
+  {
+    const MutexLock lock(mutex_);
+    isArmed_ = false;
+  }
+  onException_(what);
 }
 
 void RefusalCounts::add(const Values& values) {

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "ackbox/clock.hpp"
+#include "base/exception_report.hpp"
 #include "base/mutex.hpp"
 #include "store/writer.hpp"
 
@@ -21,9 +23,10 @@ public:
     std::uint64_t forbidden = 0;
   };
 
-  /// Without `hasTimer` the last second's are written with the next ones, or by `flush`.
+  /// Without `hasTimer` the last second's are written with the next ones, or by `flush`. What is thrown on the timer's
+  /// thread is passed to `onException`, and the next refusals go on.
   /// Lifetime: `writer` outlives every call of `add` and `flush`, `close`, and the jobs of its own.
-  RefusalCounts(store::Writer& writer, std::shared_ptr<Clock> clock, bool hasTimer);
+  RefusalCounts(store::Writer& writer, std::shared_ptr<Clock> clock, bool hasTimer, OnException onException);
   ~RefusalCounts();
   RefusalCounts(const RefusalCounts&) = delete;
   RefusalCounts& operator=(const RefusalCounts&) = delete;
@@ -43,12 +46,14 @@ private:
   [[nodiscard]] Values take() ACKBOX_REQUIRES(mutex_);
   void arm() ACKBOX_REQUIRES(mutex_);
   void wake() ACKBOX_EXCLUDES(mutex_);
+  void failed(const std::string& what) ACKBOX_EXCLUDES(mutex_);
   void write(const Values& values) ACKBOX_EXCLUDES(mutex_);
   void written(const Values& values, bool isStored) ACKBOX_EXCLUDES(mutex_);
 
   store::Writer& writer_;
   const std::shared_ptr<Clock> clock_;
   const bool hasTimer_;
+  const OnException onException_;
 
   mutable Mutex mutex_;
   Values left_ ACKBOX_GUARDED_BY(mutex_);

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <string>
-#include <thread>
 
 #include "ackbox/clock.hpp"
+#include "base/exception_report.hpp"
+#include "base/own_thread.hpp"
 
 namespace ackbox::manager {
 
@@ -18,9 +16,7 @@ namespace ackbox::manager {
 /// Thread-safety: `arm` may be called from any thread.
 class PollThread {
 public:
-  using OnException = std::function<void(const std::string& what)>;
-
-  /// `onException` must not throw.
+  /// `onException` is called on the thread.
   PollThread(Clock& clock, std::chrono::milliseconds interval, std::function<bool()> work, OnException onException);
   /// Not on its own thread.
   ~PollThread();
@@ -30,10 +26,6 @@ public:
   void arm();
 
 private:
-  void serve() noexcept;
-  // Calls `work`; what it throws is passed on.
-  template <typename Work>
-  void guarded(Work&& work) noexcept;
   void wait();
 
   // Constant after construction.
@@ -42,13 +34,10 @@ private:
   const std::function<bool()> work_;
   const OnException onException_;
 
-  boost::asio::io_context context_;
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
+  OwnThread thread_;
   // Owned by the thread.
-  std::unique_ptr<Alarm> alarm_;
+  const std::unique_ptr<Alarm> alarm_;
   bool armed_ = false;
-
-  std::thread thread_;
 };
 
 }  // namespace ackbox::manager

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "ackbox/events.hpp"
 #include "ackbox/health.hpp"
+#include "base/exception_report.hpp"
 #include "base/mutex.hpp"
 
 namespace ackbox::manager {
@@ -19,8 +22,12 @@ class Subscribers {
 public:
   using Callback = std::function<void(const Event&)>;
 
+  /// `onThrown` is given what a callback throws, which goes no further.
+  explicit Subscribers(OnException onThrown = [](const std::string&) {})
+      : onThrown_(std::make_shared<const OnException>(std::move(onThrown))) {}
+
   [[nodiscard]] Subscription add(Callback callback) {
-    auto slot = std::make_shared<Slot>(std::move(callback));
+    auto slot = std::make_shared<Slot>(std::move(callback), onThrown_);
     const MutexLock lock(mutex_);
     std::erase_if(slots_, [](const std::weak_ptr<Slot>& known) { return known.expired(); });
     slots_.push_back(slot);
@@ -45,45 +52,76 @@ public:
   }
 
 private:
-  // The lock is held during the call, so that an unsubscribe on another thread returns only when the callback does not
-  // run; it is recursive, so that a callback may unsubscribe itself.
+  // Calls its callback in one thread at a time and never waits for it: the callback may itself wait for the thread that
+  // has the next event, as it does for the store's. Such an event is left to the thread that is inside. That one may
+  // also report events within the callback, which are delivered at once.
   class Slot {
   public:
-    explicit Slot(Callback callback) : callback_(std::move(callback)) {}
+    Slot(Callback callback, std::shared_ptr<const OnException> onThrown)
+        : callback_(std::move(callback)), onThrown_(std::move(onThrown)) {}
 
     void call(const Event& event) {
       const MutexLock lock(mutex_);
       if (!live_) {
         return;
       }
-      ++depth_;
-      try {
-        callback_(event);
-      } catch (...) {
-        // Documented at OutboxManager: a throwing subscriber harms no other.
+      if (depth_ > 0 && inside_ != std::this_thread::get_id()) {
+        waiting_.push_back(event);
+        return;
       }
-      --depth_;
-      dropIfDone();
+      inside_ = std::this_thread::get_id();
+      ++depth_;
+      deliverWaiting();
+      deliver(event);
+      deliverWaiting();
+      if (--depth_ == 0) {
+        left_.notifyAll();
+      }
     }
 
+    // Of a callback that ends its own subscription, the callers hold the slot, and the callback with it.
     void end() {
+      // Without the lock: what a callback holds may end other subscriptions.
+      Callback ended;
       const MutexLock lock(mutex_);
       live_ = false;
-      dropIfDone();
+      waiting_.clear();
+      if (depth_ > 0 && inside_ == std::this_thread::get_id()) {
+        return;
+      }
+      while (depth_ > 0) {
+        left_.wait(mutex_);
+      }
+      ended.swap(callback_);
     }
 
   private:
-    // A callback must not be destroyed while it runs.
-    void dropIfDone() ACKBOX_REQUIRES(mutex_) {
-      if (!live_ && depth_ == 0) {
-        callback_ = nullptr;
+    void deliverWaiting() ACKBOX_REQUIRES(mutex_) {
+      while (!waiting_.empty()) {
+        const Event next = std::move(waiting_.front());
+        waiting_.pop_front();
+        deliver(next);
       }
     }
 
-    RecursiveMutex mutex_;
-    Callback callback_ ACKBOX_GUARDED_BY(mutex_);
+    void deliver(const Event& event) ACKBOX_REQUIRES(mutex_) {
+      if (!live_) {
+        return;
+      }
+      const MutexUnlock unlocked(mutex_);
+      reportingThrown(*onThrown_, [&] { callback_(event); });
+    }
+
+    // Constant until the end, which waits for the calls.
+    Callback callback_;
+    const std::shared_ptr<const OnException> onThrown_;
+    Mutex mutex_;
+    ConditionVariable left_;
     bool live_ ACKBOX_GUARDED_BY(mutex_) = true;
+    // The calls under way, one within the other, all in the thread `inside_`.
     int depth_ ACKBOX_GUARDED_BY(mutex_) = 0;
+    std::thread::id inside_ ACKBOX_GUARDED_BY(mutex_);
+    std::list<Event> waiting_ ACKBOX_GUARDED_BY(mutex_);
   };
 
   struct Handle {
@@ -94,12 +132,24 @@ private:
     std::shared_ptr<Slot> slot;
   };
 
+  const std::shared_ptr<const OnException> onThrown_;
   Mutex mutex_;
   std::vector<std::weak_ptr<Slot>> slots_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 /// The kinds of event of an outbox.
 struct EventHub {
+  /// See `Subscribers`.
+  explicit EventHub(const OnException& onThrown)
+      : sent(onThrown),
+        acked(onThrown),
+        failed(onThrown),
+        retry(onThrown),
+        superseded(onThrown),
+        health(onThrown),
+        peerReset(onThrown),
+        peer(onThrown) {}
+
   Subscribers<SentEvent> sent;
   Subscribers<AckedEvent> acked;
   Subscribers<FailedEvent> failed;

@@ -42,10 +42,6 @@ public:
     const MutexLocks lock(*gate_, mutex_);
     open_ = ++count_;
   }
-  void recursive() {
-    const MutexLock lock(recursive_);
-    ++depth_;
-  }
 
   auto throughPointer() {
     return [self = shared_from_this()] {
@@ -73,7 +69,7 @@ public:
     const MutexLock again(mutex_);  // refused
   }
   void otherLock() {
-    const MutexLock lock(recursive_);
+    const MutexLock lock(other_);
     ++count_;  // refused
   }
   void whileUnlocked() {
@@ -122,8 +118,7 @@ private:
   const std::shared_ptr<SharedMutex> gate_ = std::make_shared<SharedMutex>();
   int open_ ACKBOX_GUARDED_BY(*gate_) = 0;
 
-  RecursiveMutex recursive_;
-  int depth_ ACKBOX_GUARDED_BY(recursive_) = 0;
+  Mutex other_;
 };
 
 }  // namespace ackbox::test

@@ -4,14 +4,18 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <boost/asio/any_io_executor.hpp>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ackbox/error.hpp"
@@ -144,6 +148,50 @@ TEST_CASE("P11: a signed request takes effect, and its answer is signed as an an
   InboundRequest reflected{"application/cloudevents+json", response.body, signature.id, signature.timestamp,
                            signature.signature};
   CHECK(bob.post(reflected).status == 401);
+}
+
+TEST_CASE(
+    "P11: each refusal is told with its reason to the receiver's program, once a minute, and to the sender never") {
+  std::vector<InboundRefusal> refusals;
+  InboundOptions inbound{.peers = aliceAndCarol()};
+  inbound.peers[1].maySend = false;
+  inbound.onRefused = [&refusals](const InboundRefusal& refusal) { refusals.push_back(refusal); };
+  Receiver bob(inbound);
+  const WallTime now = bob.clock->wallNow();
+  const auto refused = [&](const InboundRequest& request) {
+    refusals.clear();
+    const int status = bob.post(request).status;
+    REQUIRE(refusals.size() == 1);
+    return std::to_string(status) + " " + std::string(toString(refusals[0].reason)) + " " + refusals[0].agent + " " +
+           std::to_string(refusals[0].skew.count());
+  };
+  const InboundRequest alice = requestFrom("urn:agent:alice");
+  CHECK(refused(alice) == "401 not-signed urn:agent:alice 0");
+  CHECK(refused(signedWith(kCarolKey, alice, now)) == "401 wrong-key urn:agent:alice 0");
+  CHECK(refused(signedWith(kAliceKey, alice, now + std::chrono::seconds(600))) ==
+        "401 clock-apart urn:agent:alice 600");
+  InboundRequest malformed = signedWith(kAliceKey, alice, now);
+  malformed.webhookTimestamp = "noon";
+  CHECK(refused(malformed) == "401 malformed-signature urn:agent:alice 0");
+  CHECK(refused(signedWith(kAliceKey, requestFrom("urn:agent:mallory"), now)) ==
+        "401 unknown-agent urn:agent:mallory 0");
+  CHECK(refused(signedWith(kCarolKey, requestFrom("urn:agent:carol"), now)) == "403 not-allowed urn:agent:carol 0");
+
+  refusals.clear();
+  CHECK(bob.post(signedWith(kAliceKey, alice, now - std::chrono::seconds(600))).status == 401);
+  CHECK(refusals.empty());
+  bob.clock->advance(std::chrono::minutes(1));
+  CHECK(refused(signedWith(kAliceKey, alice, now - std::chrono::seconds(600))) ==
+        "401 clock-apart urn:agent:alice -660");
+}
+
+TEST_CASE("a handler to which nobody may send, or a peer that may do nothing, is refused at once") {
+  CHECK_THROWS_WITH_AS(Receiver{InboundOptions()},
+                       doctest::Contains("peers: nobody may send to it; list who may, or set allowAnonymous"), Error);
+  InboundOptions inbound{.peers = aliceAndCarol()};
+  inbound.peers[1].maySend = false;
+  inbound.peers[1].mayAck = false;
+  CHECK_THROWS_WITH_AS(Receiver{inbound}, doctest::Contains("peers[1].maySend: this peer may do nothing"), Error);
 }
 
 TEST_CASE(
@@ -445,6 +493,68 @@ TEST_CASE("hostile: a flood of requests that prove nobody: counted without a com
     }
     CHECK(stored() <= total + 1);
   }
+}
+
+/// A clock whose first alarm throws when it is set.
+struct ThrowingClock final : Clock {
+  struct ThrowingAlarm final : Alarm {
+    ThrowingAlarm(ThrowingClock& owner, std::unique_ptr<Alarm> wrapped) : clock(owner), alarm(std::move(wrapped)) {}
+    void set(SteadyTime deadline, std::function<void()> wake) override {
+      if (!clock.hasThrown.exchange(true)) {
+        throw std::runtime_error("no timer");
+      }
+      alarm->set(deadline, std::move(wake));
+      clock.isSet = true;
+    }
+    void cancel() override { alarm->cancel(); }
+
+    ThrowingClock& clock;
+    std::unique_ptr<Alarm> alarm;
+  };
+
+  [[nodiscard]] SteadyTime steadyNow() const override { return manual.steadyNow(); }
+  [[nodiscard]] WallTime wallNow() const override { return manual.wallNow(); }
+  [[nodiscard]] std::unique_ptr<Alarm> makeAlarm(const boost::asio::any_io_executor& executor) override {
+    return std::make_unique<ThrowingAlarm>(*this, manual.makeAlarm(executor));
+  }
+
+  testing::ManualClock manual;
+  std::atomic<bool> hasThrown = false;
+  std::atomic<bool> isSet = false;
+};
+
+TEST_CASE("P11: what throws where refusals are counted is told, and the next refusal sets the timer again") {
+  testing::TempDir dir;
+  const auto clock = std::make_shared<ThrowingClock>();
+  OutboxOptions options;
+  options.agent = "urn:agent:bob";
+  options.clock = clock;
+  OutboxManager manager = OutboxManager::open(dir.file("bob.db"), options);
+  std::promise<std::string> told;
+  const Subscription subscription =
+      manager.onHealth([&told](const HealthEvent& event) { told.set_value(event.sentence); });
+  InboundHandler handler(manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
+                         {.peers = aliceAndCarol()});
+  const auto refuse = [&handler] {
+    std::promise<int> status;
+    handler.asyncHandle(requestFrom("urn:agent:alice"),
+                        [&status](const InboundResponse& response) { status.set_value(response.status); });
+    CHECK(status.get_future().get() == 401);
+  };
+  refuse();
+  refuse();
+  std::future<std::string> sentence = told.get_future();
+  REQUIRE(sentence.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+  CHECK(sentence.get() == "something threw in this process, which goes on: no timer");
+  refuse();
+  const auto until = [](const std::function<bool()>& condition) {
+    while (!condition()) {
+      std::this_thread::yield();
+    }
+  };
+  until([&] { return clock->isSet.load(); });
+  clock->manual.advance(std::chrono::seconds(1));
+  until([&] { return OutboxManager::open(dir.file("bob.db"), {}).getStats().refusedUnauthenticated == 3; });
 }
 
 TEST_CASE("two stores that share a session's name are apart in one batch, and the answer says whose is whose") {

@@ -7,16 +7,22 @@
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <semaphore>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
+#include "support/test_frame.hpp"
 
 namespace ackbox {
 namespace {
@@ -141,6 +147,63 @@ TEST_CASE("P11: a pass by hand is harmed by a throwing sender no more than a run
     box.manager->stop();
     CHECK(box.manager->getStats().failed == 0);
   }
+}
+
+/// Holds the store's thread up from the first request on, so that the step with its answer stays with the store; throws
+/// behind that on the run's executor, and lets the store go behind that.
+struct ThrowsDuringStep final : Sender {
+  explicit ThrowsDuringStep(OutboxManager& owner) : manager(owner) {}
+
+  void start(const boost::asio::any_io_executor& given) override { executor = given; }
+  void asyncSend(SendRequest request, SendHandler handler) override {
+    if (hasSent.exchange(true)) {
+      handler(ScriptedSender::all(request, Outcome::ack));
+      return;
+    }
+    manager.enqueueThen(testing::testFrame("other"), [this](const std::error_code&, const EnqueueReceipt&) {
+      isHeldUp.release();
+      mayGoOn.acquire();
+    });
+    isHeldUp.acquire();
+    handler(ScriptedSender::all(request, Outcome::ack));
+    boost::asio::post(executor, [] { throw std::runtime_error("a field is too long"); });
+    boost::asio::post(executor, [] { throw std::runtime_error("and another"); });
+    boost::asio::post(executor, [this] { letGo(); });
+  }
+  void letGo() {
+    hasLetGo = true;
+    mayGoOn.release();
+  }
+
+  OutboxManager& manager;
+  boost::asio::any_io_executor executor;
+  std::atomic<bool> hasSent = false;
+  std::binary_semaphore isHeldUp{0};
+  std::binary_semaphore mayGoOn{0};
+  bool hasLetGo = false;
+};
+
+TEST_CASE("P5: a pass in which something throws leaves when the store has nothing of it any more") {
+  const testing::TempDir dir;
+  OutboxManager manager = OutboxManager::open(dir.file("agent.db"));
+  const auto sender = std::make_shared<ThrowsDuringStep>(manager);
+  manager.setSender(sender);
+  manager.enqueue(testing::testFrame("s"));
+  std::string what;
+  try {
+    manager.processAll();
+  } catch (const std::runtime_error& error) {
+    what = error.what();
+  }
+  CHECK(what == "a field is too long");
+  CHECK(sender->hasLetGo);
+  if (!sender->hasLetGo) {
+    sender->letGo();
+  }
+  // The answer was committed by the step.
+  CHECK(manager.getStats().acked == 1);
+  manager.processAll();
+  CHECK(manager.getStats().acked == 2);
 }
 
 }  // namespace
