@@ -115,6 +115,14 @@ bool Query::next() {
   return false;
 }
 
+std::vector<std::int64_t> Query::integers() {
+  std::vector<std::int64_t> all;
+  while (next()) {
+    all.push_back(integer(0));
+  }
+  return all;
+}
+
 std::size_t Query::run() {
   while (next()) {
   }

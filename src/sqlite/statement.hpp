@@ -12,6 +12,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/error.hpp"
@@ -92,6 +93,8 @@ public:
 
   /// Steps to the next row; false at the end.
   bool next();
+  /// Steps to the end. Returns the first column of all rows.
+  std::vector<std::int64_t> integers();
   /// Steps to the end. Returns how many rows an INSERT, UPDATE or DELETE changed.
   std::size_t run();
 

@@ -1,8 +1,49 @@
 #include "sqlite/transaction.hpp"
 
+#include <SQLiteCpp/Exception.h>
+
+#include <new>
+#include <optional>
 #include <utility>
 
 namespace ackbox::store {
+namespace {
+
+// What SQLite may undo a whole transaction for without a ROLLBACK.
+std::optional<Errc> failureOf(int extendedCode) noexcept {
+  switch (extendedCode & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_NOMEM:
+    case SQLITE_INTERRUPT:
+      return errcOf(extendedCode);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Errc> failureOf(const std::exception_ptr& thrown) noexcept {
+  try {
+    if (thrown) {
+      std::rethrow_exception(thrown);
+    }
+  } catch (const SQLite::Exception& exception) {
+    return failureOf(exception.getExtendedErrorCode());
+  } catch (const Error& error) {
+    for (const Errc code : {Errc::diskFull, Errc::ioError, Errc::outOfMemory}) {
+      if (error.code() == code) {
+        return code;
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    return Errc::outOfMemory;
+  } catch (...) {
+    // It says nothing of SQLite.
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Transaction::Transaction(Connection& connection)
     : connection_(connection),
@@ -87,6 +128,14 @@ void Transaction::guard(bool on) noexcept {
 
 bool Transaction::lost() const noexcept {
   return lost_ || (open_ && sqlite3_get_autocommit(connection_.handle()) != 0);
+}
+
+// SQLite's hooks do not get the reason. The exception has it, or else the connection's latest error; where a later
+// statement of that code has replaced that, the transaction counts as ended by the code.
+Errc Transaction::whyLost(const std::exception_ptr& thrown) const noexcept {
+  const std::optional<Errc> said = failureOf(thrown);
+  return said ? *said
+              : failureOf(sqlite3_extended_errcode(connection_.handle())).value_or(Errc::handlerEndedTransaction);
 }
 
 std::int64_t Transaction::dataVersion() {

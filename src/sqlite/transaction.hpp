@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 
+#include "ackbox/error.hpp"
 #include "sqlite/connection.hpp"
 
 namespace ackbox::store {
@@ -28,6 +30,9 @@ public:
 
   void guard(bool on) noexcept;
   [[nodiscard]] bool lost() const noexcept;
+  /// Why a lost one ended: `handlerEndedTransaction`, or what SQLite undid it for by itself. Asked right after the
+  /// foreign code, of which `thrown` is the exception, or null.
+  [[nodiscard]] Errc whyLost(const std::exception_ptr& thrown) const noexcept;
 
   /// Changes whenever another connection commits; as of the last `begin`.
   [[nodiscard]] std::int64_t seenVersion() const noexcept { return seenVersion_; }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/error.hpp"
 #include "ackbox/events.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/inbound_frame.hpp"
@@ -141,9 +143,9 @@ public:
   /// Counts it as refused. O(1), but that at a limit up to 512 rows are deleted that need not be kept.
   [[nodiscard]] virtual std::optional<InboundLimit> limitReached(const InboundIdentity& frame,
                                                                  const InboundLimits& limits) = 0;
-  /// Deletes up to `limit` rows of what is kept of a sender, or of one of its stores. Sessions with frames in the inbox
-  /// stay; when nothing was deleted, `kept` counts them.
-  virtual ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin,
+  /// Looks at up to `limit` rows from `place` on, deletes what is kept of a sender, or of one of its stores, and moves
+  /// `place` behind them. Sessions with frames in the inbox stay. What is accepted behind `place` meanwhile stays, too.
+  virtual ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
                                     std::size_t limit) = 0;
 };
 
@@ -247,8 +249,11 @@ public:
   virtual void rollbackToSavepoint() = 0;
   /// While set, a COMMIT or ROLLBACK by foreign code on the connection is vetoed or noticed.
   virtual void guardTransaction(bool on) = 0;
-  /// True when foreign code ended the transaction.
+  /// True when the transaction ended under foreign code.
   [[nodiscard]] virtual bool transactionLost() const noexcept = 0;
+  /// Why, asked right after that code: `handlerEndedTransaction`, or what SQLite undid it for by itself, such as a full
+  /// disk. `thrown`: what the code threw, or null.
+  [[nodiscard]] virtual Errc whyTransactionLost(const std::exception_ptr& thrown) const noexcept = 0;
 
   // --- Parts.
 

@@ -121,6 +121,22 @@ enum class Admission : std::uint8_t {
   closedOrigin,
 };
 
+/// How far `InboundMarks::forgetSender` has come: a table, and in it the key of the row looked at last, or one between
+/// that and the next. The other members are empty.
+struct ForgetPlace {
+  /// In this order.
+  enum class Table : std::uint8_t { sessions, origins, results, marks, none };
+
+  Table table = Table::sessions;
+  std::string id;
+  std::string source;
+  std::string origin;
+  std::string session;
+  std::uint64_t sequence = 0;
+
+  [[nodiscard]] bool isAtEnd() const noexcept { return table == Table::none; }
+};
+
 /// How long the mark of a frame without a sequence is kept.
 struct MarkLife {
   /// At least; an expiry of the frame may ask for more.

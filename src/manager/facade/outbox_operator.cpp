@@ -124,17 +124,24 @@ RepairReport OutboxOperator::repair() {
 }
 
 ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional<std::string_view> origin) {
+  struct Slice {
+    ForgetReport report;
+    store::ForgetPlace next;
+  };
   ForgetReport sum;
-  ForgetReport slice;
-  do {
-    slice = manager::commitBlocking(core_->writer(), true, [source, origin](store::Store& store) {
-      return store.inboundMarks().forgetSender(source, origin, kSliceRows);
+  for (store::ForgetPlace place; !place.isAtEnd();) {
+    // From a place of its own: a job may run more than once.
+    Slice slice = manager::commitBlocking(core_->writer(), true, [&](store::Store& store) {
+      Slice done{{}, place};
+      done.report = store.inboundMarks().forgetSender(source, origin, done.next, kSliceRows);
+      return done;
     });
-    sum.sessions += slice.sessions;
-    sum.origins += slice.origins;
-    sum.marks += slice.marks;
-    sum.kept = slice.kept;
-  } while (slice.sessions + slice.origins + slice.marks != 0);
+    sum.sessions += slice.report.sessions;
+    sum.origins += slice.report.origins;
+    sum.marks += slice.report.marks;
+    sum.kept += slice.report.kept;
+    place = std::move(slice.next);
+  }
   return sum;
 }
 

@@ -26,6 +26,16 @@ private:
   const OutboxOptions& options_;
 };
 
+HandlerResult failedWith(const InboundOptions& options, const InboundFrame& frame, const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& error) {
+    return handlerFailed(options, frame, error.what());
+  } catch (...) {
+    return handlerFailed(options, frame, "an exception of an unknown type");
+  }
+}
+
 }  // namespace
 
 HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
@@ -34,12 +44,19 @@ HandlerResult callInScope(store::Store& store, const ScopeContext& context, cons
   Transaction transaction(store, context.outbox);
   store.guardTransaction(true);
   HandlerResult answer;
+  std::exception_ptr thrown;
   try {
     answer = effects(transaction);
-  } catch (const std::exception& error) {
-    answer = handlerFailed(context.inbound, frame, error.what());
   } catch (...) {
-    answer = handlerFailed(context.inbound, frame, "an exception of an unknown type");
+    thrown = std::current_exception();
+  }
+  const Errc failure = store.transactionLost() ? store.whyTransactionLost(thrown) : Errc::handlerEndedTransaction;
+  if (failure != Errc::handlerEndedTransaction) {
+    // The store's, not the handler's.
+    throw Error(failure, "handling a frame of type " + frame.type);
+  }
+  if (thrown) {
+    answer = failedWith(context.inbound, frame, thrown);
   }
   store.guardTransaction(false);
   if (store.transactionLost()) {

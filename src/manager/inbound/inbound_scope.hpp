@@ -18,7 +18,8 @@ struct ScopeContext {
 /// Calls `effects` in a scope of its own inside the open transaction: what it wrote stays only with an `ack`. What it
 /// throws is `notNow` with code `handler-error`, and reported to `onHandlerError`; the peer does not learn it.
 ///
-/// Throws `Error` with `handlerEndedTransaction`: the transaction is lost, and the same call must not be made again.
+/// Throws `Error`, and the transaction is lost. With `handlerEndedTransaction` the same call must not be made again;
+/// any other code is the store's failure, such as a full disk, for which SQLite undid the transaction by itself.
 [[nodiscard]] HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
                                         const std::function<HandlerResult(InboundTransaction&)>& effects);
 

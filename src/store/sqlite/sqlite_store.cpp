@@ -326,6 +326,10 @@ bool SqliteStore::transactionLost() const noexcept {
   return body_->transaction.lost();
 }
 
+Errc SqliteStore::whyTransactionLost(const std::exception_ptr& thrown) const noexcept {
+  return body_->transaction.whyLost(thrown);
+}
+
 store::Outbox& SqliteStore::outbox() noexcept {
   return body_->parts->outbox;
 }

@@ -87,6 +87,37 @@ TEST_CASE("The peer's credit bounds a batch in frames and in bytes") {
   CHECK(stage.onlySend() == Keys{2, 3});
 }
 
+TEST_CASE("The peer's credit of frames bounds a batch for which there are bytes enough") {
+  Claiming stage;
+  stage.enqueue(1);
+  for (int count = 0; count < 5; ++count) {
+    stage.enqueue(1);
+  }
+  SendReport report;
+  report.outcome = RequestOutcome::answered;
+  report.results = {Stage::result(Outcome::ack)};
+  report.creditFrames = 3;
+  report.creditBytes = 1'000'000;
+  stage.report(report);
+  CHECK(stage.onlySend() == Keys{2, 3, 4});
+}
+
+TEST_CASE("P4: a small row does not pass a large one for which the batch had no room") {
+  MachineOptions options;
+  options.batchBytes = 4'000;
+  Claiming stage(options);
+  stage.store(1);
+  const MessageKey large = stage.store(1);
+  stage.rows.at(large).dataBytes = 10'000;
+  stage.store(1);
+  stage.showRows();
+  CHECK(stage.onlySend() == Keys{1});
+  stage.ackAll();
+  CHECK(stage.onlySend() == Keys{large});
+  stage.ackAll();
+  CHECK(stage.onlySend() == Keys{3});
+}
+
 TEST_CASE("Rows beyond the batch's bytes are released, but a first row always goes") {
   MachineOptions options;
   options.batchBytes = 2'000;

@@ -9,11 +9,13 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <condition_variable>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -553,6 +555,34 @@ TEST_CASE("an effect that ends the transaction fails its own run only") {
   CHECK(runs == 2);
   CHECK(bob.effects() == std::vector<std::string>{"\"s-1\""});
   CHECK(bob.manager->getStats().received == 1);
+}
+
+TEST_CASE("P8: an effect that SQLite undoes when it is interrupted is run again without a charge") {
+  int runs = 0;
+  int errors = 0;
+  Receiver bob([&](DeferredFrame frame) {
+    ++runs;
+    frame.commit([&, first = runs == 1, frame](InboundTransaction& transaction) {
+      if (first) {
+        SQLite::Database& database = transaction.database();
+        sqlite3_progress_handler(
+            database.getHandle(), 1, [](void*) { return 1; }, nullptr);
+        const std::unique_ptr<sqlite3, void (*)(sqlite3*)> end(database.getHandle(), [](sqlite3* connection) {
+          sqlite3_progress_handler(connection, 0, nullptr, nullptr);
+        });
+        return write(transaction, "interrupted");
+      }
+      return write(transaction, frame.frame().data);
+    });
+  });
+  bob.inbound.onHandlerError = [&](const InboundFrame&, std::string_view) { ++errors; };
+  bob.inbound.deferred.retry.maxRetries = 0;
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.untilEmpty(std::chrono::milliseconds(100));
+  CHECK(runs == 2);
+  CHECK(errors == 0);
+  CHECK(bob.effects() == std::vector<std::string>{"\"s-1\""});
 }
 
 TEST_CASE("runs begin on the executor that was given, which nobody needs to run at the end") {

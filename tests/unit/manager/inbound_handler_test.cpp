@@ -5,8 +5,11 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
+#include <functional>
 #include <future>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -47,10 +50,15 @@ struct Receiver {
     handler.emplace(
         *manager,
         [this](const InboundFrame& frame, InboundTransaction& transaction) { return act(frame, transaction); },
-        InboundOptions{.allowAnonymous = true});
+        InboundOptions{.allowAnonymous = true,
+                       .onHandlerError = [this](const InboundFrame&, std::string_view) { ++handlerErrors; }});
   }
 
   HandlerResult act(const InboundFrame& frame, InboundTransaction& transaction) {
+    if (frame.data == "\"fail\"" && failing) {
+      failing(transaction.database());
+      return HandlerResult::notNow("it failed");
+    }
     SQLite::Statement insert(transaction.database(), "INSERT INTO effects(data) VALUES (?)");
     insert.bind(1, frame.data);
     insert.exec();
@@ -121,7 +129,72 @@ struct Receiver {
   std::optional<InboundHandler> handler;
   int calls = 0;
   int synchronous = 0;
+  int handlerErrors = 0;
+  std::function<void(SQLite::Database&)> failing;
 };
+
+void insertMuch(SQLite::Database& database) {
+  database.exec("INSERT INTO effects(data) VALUES(zeroblob(10000000))");
+}
+
+/// SQLite lets the file grow no more while `insertMuch` runs.
+void fillDisk(SQLite::Database& database) {
+  struct Limit {
+    explicit Limit(SQLite::Database& file) : limited(file) { limited.execAndGet("PRAGMA max_page_count=1"); }
+    ~Limit() { limited.execAndGet("PRAGMA max_page_count=1073741823"); }
+    SQLite::Database& limited;
+  };
+  const Limit limit(database);
+  insertMuch(database);
+}
+
+void interrupt(SQLite::Database& database) {
+  sqlite3_progress_handler(
+      database.getHandle(), 1, [](void*) { return 1; }, nullptr);
+  const std::unique_ptr<sqlite3, void (*)(sqlite3*)> end(
+      database.getHandle(), [](sqlite3* connection) { sqlite3_progress_handler(connection, 0, nullptr, nullptr); });
+  insertMuch(database);
+}
+
+TEST_CASE("P8: what SQLite undoes for want of the disk, or when it is interrupted, is not charged to the frame") {
+  Receiver bob;
+  int status = 503;
+  SUBCASE("the disk is full") {
+    bob.failing = fillDisk;
+    status = 507;
+  }
+  SUBCASE("SQLite is interrupted") {
+    bob.failing = interrupt;
+  }
+  SUBCASE("the handler says nothing of it") {
+    bob.failing = [](SQLite::Database& database) {
+      try {
+        interrupt(database);
+      } catch (const SQLite::Exception&) {
+        // It goes on.
+      }
+    };
+  }
+  SUBCASE("the handler throws something else") {
+    bob.failing = [](SQLite::Database& database) {
+      try {
+        interrupt(database);
+      } catch (const SQLite::Exception&) {
+        throw std::runtime_error("no luck");
+      }
+    };
+  }
+  const InboundResponse answer = bob.post({outbound("s", 1, 0), outbound("t", 1, 0, "\"fail\"")});
+  CHECK(answer.status == status);
+  CHECK(answer.retryAfterSeconds > 0);
+  CHECK(bob.handlerErrors == 0);
+  CHECK(bob.effects().empty());
+  bob.failing = nullptr;
+  const json ack = json::parse(bob.post({outbound("s", 1, 0), outbound("t", 1, 0, "\"fail\"")}).body);
+  CHECK(ack["results"][0]["outcome"] == "ack");
+  CHECK(ack["results"][1]["outcome"] == "ack");
+  CHECK(bob.effects().size() == 2);
+}
 
 TEST_CASE("P1: a handler that undoes its transaction and has no commit synced any more does so for itself only") {
   Receiver bob;

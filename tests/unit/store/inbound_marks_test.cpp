@@ -374,7 +374,8 @@ TEST_CASE("P6: a sender is forgotten in the transaction that takes a frame of it
     next.origin = "store";
     CHECK(store->inboundMarks().admit(next).admission == Admission::take);
     store->inboundMarks().markProcessed(next, 0, kClosingLife);
-    return store->inboundMarks().forgetSender("urn:peer", std::nullopt, 100);
+    store::ForgetPlace place;
+    return store->inboundMarks().forgetSender("urn:peer", std::nullopt, place, 100);
   });
   CHECK(report.sessions == 1);
   CHECK(countIn(world, "ackbox_inbound_sessions") == 0);
@@ -402,5 +403,49 @@ TEST_CASE("P9: the sessions of a closed store go in small slices, and a sender a
     return store->inboundMarks().limitReached(fresh, limits);
   }));
   CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='old'") == 0);
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("P9: a closed store whose frames still wait does not keep the sweep from its sender's other closed stores") {
+  StoreWorld world;
+  const auto store = world.open();
+  // By name, the one that waits comes first, and has more sessions than a slice looks at.
+  for (int session = 0; session < 10; ++session) {
+    const std::string name = "s" + std::to_string(session);
+    speak(*store, "busy", 1, name);
+    InboundFrame waiting;
+    waiting.source = "urn:peer";
+    waiting.origin = "busy";
+    waiting.session = name;
+    waiting.sequence = 1;
+    waiting.id = name;
+    waiting.type = "test";
+    waiting.data = "{}";
+    inTransaction(*store, [&] { store->inbox().add(waiting, true); });
+    speak(*store, "idle", 1, name);
+  }
+  speak(*store, "busy", 1, "last");
+  world.clock->advance(2 * kDay);
+  speak(*store, "new", 1);
+  world.clock->advance(200 * kDay);
+  for (int session = 0; session < 8; ++session) {
+    speak(*store, "new", 1, "t" + std::to_string(session));
+  }
+  CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='busy'") == 10);
+  CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='idle'") == 0);
+  CHECK(countIn(world, "ackbox_inbound_origins WHERE origin='busy' AND state=1") == 1);
+  CHECK(countIn(world, "ackbox_inbound_origins WHERE origin='idle' AND state=2") == 1);
+  // Once nothing waits, the rest goes as well.
+  for (const store::InboxPlace& place : inTransaction(*store, [&] { return store->inbox().rowsAfter(0, 100); })) {
+    inTransaction(*store, [&] {
+      const store::InboxClaim claim = store->inbox().claim(place.key, std::chrono::hours(1));
+      store->inbox().finish(claim.row, {}, std::chrono::hours(1));
+    });
+  }
+  for (int session = 8; session < 16; ++session) {
+    speak(*store, "new", 1, "t" + std::to_string(session));
+  }
+  CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='busy'") == 0);
+  CHECK(countIn(world, "ackbox_inbound_origins WHERE state=2") == 2);
   CHECK(store::sqlite::verify(world.file, world.options).clean());
 }

@@ -14,6 +14,23 @@
 using namespace ackbox;
 using namespace ackbox::testing;
 
+namespace {
+
+/// One message to bob waits, whose session a dead letter would block.
+struct Blocking : StoreWorld {
+  Blocking(const char* session, const char* id) {
+    options.peers = {{.name = "bob", .agent = "urn:bob"}};
+    options.gap = GapPolicy::block;
+    store = open();
+    Frame frame = frameOf(session, "{}", id);
+    frame.peer = "bob";
+    REQUIRE(enqueueOne(*store, frame).isNew());
+  }
+  std::unique_ptr<store::sqlite::SqliteStore> store;
+};
+
+}  // namespace
+
 TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in any live state") {
   StoreWorld world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}, {.name = "eve", .agent = "urn:eve"}, {.name = "mute"}};
@@ -124,13 +141,8 @@ TEST_CASE("P4: a later word that gives a message up blocks its session where the
 }
 
 TEST_CASE("P4: an unordered message that a later word gives up blocks nothing, as it leaves no gap") {
-  StoreWorld world;
-  world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
-  world.options.gap = GapPolicy::block;
-  const auto store = world.open();
-  Frame frame = frameOf("", "{}", "unordered");
-  frame.peer = "bob";
-  REQUIRE(enqueueOne(*store, frame).isNew());
+  Blocking world("", "unordered");
+  const auto& store = world.store;
   const auto reply = claimNew(*store);
   REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::defer)));
   FrameResult word;
@@ -143,13 +155,8 @@ TEST_CASE("P4: an unordered message that a later word gives up blocks nothing, a
 }
 
 TEST_CASE("P4: a later ACK, or a word that is not taken, blocks nothing") {
-  StoreWorld world;
-  world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
-  world.options.gap = GapPolicy::block;
-  const auto store = world.open();
-  Frame frame = frameOf("s", "{}", "m");
-  frame.peer = "bob";
-  REQUIRE(enqueueOne(*store, frame).isNew());
+  Blocking world("s", "m");
+  const auto& store = world.store;
   const auto later = [&](const char* agent, std::uint64_t sequence, Outcome outcome) {
     FrameResult word;
     word.outcome = outcome;

@@ -24,6 +24,11 @@ constexpr std::size_t kSweptAtLimit = 256;
 // Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
 constexpr std::size_t kMarksMax = 20'000;
 
+/// The text that comes next after `text` in the order of bytes.
+std::string following(std::string_view text) {
+  return std::string(text).append(1, '\0');
+}
+
 bool isReached(std::int64_t gauge, std::uint64_t most) {
   return gauge > 0 && static_cast<std::uint64_t>(gauge) >= most;
 }
@@ -54,32 +59,33 @@ InboundMarks::InboundMarks(Context& context)
       // ?2: silent since before; ?3: a store that began after it is too new to have replaced another one.
       closeSilent_(context.prepare(
           "UPDATE #inbound_origins SET state=1 WHERE source=?1 AND origin IN (SELECT origin FROM #inbound_origins "
-          "WHERE "
-          "source=?1 AND state=0 AND seen_at_ms<min(?2,coalesce((SELECT began_at_ms FROM #inbound_origins WHERE "
-          "source=?1 AND began_at_ms<=?3 ORDER BY began_at_ms DESC LIMIT 1),0)-?4) ORDER BY seen_at_ms LIMIT 4)")),
+          "INDEXED BY #inbound_origins_seen WHERE source=?1 AND state=0 AND seen_at_ms<min(?2,coalesce((SELECT "
+          "began_at_ms FROM #inbound_origins INDEXED BY #inbound_origins_began WHERE source=?1 AND began_at_ms<=?3 "
+          "ORDER BY began_at_ms DESC LIMIT 1),0)-?4) ORDER BY seen_at_ms LIMIT 4)")),
       selectClosing_(context.prepare("SELECT origin FROM #inbound_origins INDEXED BY #inbound_origins_closing WHERE "
-                                     "source=?1 AND state=1 LIMIT 1")),
+                                     "source=?1 AND state=1 AND origin>=?2 ORDER BY origin LIMIT 1")),
       closeSwept_(context.prepare("UPDATE #inbound_origins SET state=2 WHERE source=?1 AND origin=?2 AND NOT EXISTS("
                                   "SELECT 1 FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
-      dropSessions_(context.prepare(
-          "DELETE FROM #inbound_sessions WHERE id IN (SELECT s.id FROM #inbound_sessions AS s WHERE s.source=?1 AND "
-          "s.origin=?2 AND NOT EXISTS(SELECT 1 FROM #inbox AS i WHERE i.source=s.source AND i.origin=s.origin AND "
-          "i.session=s.session) LIMIT ?3) RETURNING session")),
-      selectOrigins_(context.prepare("SELECT DISTINCT origin FROM #inbound_sessions WHERE source=?1 AND (?2 IS NULL OR "
-                                     "origin=?2) UNION SELECT origin FROM #inbound_origins WHERE source=?1 AND (?2 IS "
-                                     "NULL OR origin=?2) LIMIT ?3")),
+      // ?4: of this store only; NULL: of all. No text is above a BLOB.
+      selectSessions_(context.prepare(
+          "SELECT id,origin,session,EXISTS(SELECT 1 FROM #inbox AS i WHERE i.source=?1 AND i.origin=s.origin AND "
+          "i.session=s.session) FROM #inbound_sessions AS s WHERE source=?1 AND (origin,session)>=(?2,?3) AND "
+          "origin<=coalesce(?4,x'ff') ORDER BY origin,session LIMIT ?5")),
+      dropSession_(context.prepare("DELETE FROM #inbound_sessions WHERE id=?1")),
+      selectOrigins_(context.prepare("SELECT origin FROM #inbound_origins WHERE source=?1 AND origin>=?2 AND "
+                                     "origin<=coalesce(?3,x'ff') ORDER BY origin LIMIT ?4")),
       dropOrigin_(context.prepare("DELETE FROM #inbound_origins WHERE source=?1 AND origin=?2 AND NOT EXISTS(SELECT 1 "
                                   "FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
-      dropMarks_(context.prepare("DELETE FROM #processed_messages WHERE source=?1 AND id IN (SELECT id FROM "
-                                 "#processed_messages WHERE source=?1 LIMIT ?2) RETURNING id")),
-      dropResults_(context.prepare(
-          "DELETE FROM #inbox_results WHERE source=?1 AND (?2 IS NULL OR origin=?2) AND "
-          "(frame_id,source,origin,session,"
-          "sequence) IN (SELECT frame_id,source,origin,session,sequence FROM #inbox_results WHERE source=?1 AND (?2 IS "
-          "NULL OR origin=?2) LIMIT ?3) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
-          "coalesce(result,'') AS BLOB)),origin,session,frame_id")),
-      countKept_(context.prepare("SELECT count(*) FROM #inbound_sessions WHERE source=?1 AND (?2 IS NULL OR "
-                                 "origin=?2)")) {}
+      // Of all senders: neither of the two has an index on its sender, which would be written with each mark.
+      selectResults_(context.prepare(
+          "SELECT frame_id,source,origin,session,sequence,length(CAST(coalesce(code,'')||coalesce(detail,'')||"
+          "coalesce(result,'') AS BLOB)) FROM #inbox_results WHERE (frame_id,source,origin,session,sequence)>(?1,?2,?3,"
+          "?4,?5) ORDER BY frame_id,source,origin,session,sequence LIMIT ?6")),
+      dropResult_(context.prepare("DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND "
+                                  "session=?4 AND sequence=?5")),
+      selectMarks_(context.prepare("SELECT id,source FROM #processed_messages WHERE (id,source)>(?1,?2) ORDER BY "
+                                   "id,source LIMIT ?3")),
+      dropMark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")) {}
 
 std::string markId(std::string_view session, std::string_view id) {
   return session.empty() ? std::string(id) : std::string(session).append("\n").append(id);
@@ -192,30 +198,75 @@ void InboundMarks::closeSilent(std::string_view source, WallTime now, std::chron
   sweep(source, kSweptEach);
 }
 
+// In turns: frames of one store may wait for long, and keep its sessions.
 void InboundMarks::sweep(std::string_view source, std::size_t limit) {
-  std::string origin;
-  {
-    Query query(selectClosing_, source);
-    if (!query.next()) {
-      return;
+  const auto known = sweeps_.find(source);
+  SessionPlace place = known == sweeps_.end() ? SessionPlace() : known->second;
+  bool isSecondRound = place.origin.empty();
+  for (std::size_t left = limit; left > 0;) {
+    std::string origin;
+    if (Query query(selectClosing_, source, place.origin); query.next()) {
+      origin = query.text(0);
     }
-    origin = query.text(0);
+    if (origin.empty() && isSecondRound) {
+      place = {};
+      break;
+    }
+    if (origin.empty()) {
+      isSecondRound = true;
+      place = {};
+      continue;
+    }
+    if (origin != place.origin) {
+      place = {origin, {}};
+    }
+    const std::size_t looked = dropSessions(source, origin, place, left).looked;
+    if (looked < left) {
+      Query(closeSwept_, source, origin).run();
+      place = {following(origin), {}};
+    }
+    // A store without sessions is work, too.
+    left -= std::max<std::size_t>(looked, 1);
   }
-  if (dropSessions(source, origin, limit) < limit) {
-    Query(closeSwept_, source, origin).run();
+  if (!place.origin.empty()) {
+    if (known == sweeps_.end() && sweeps_.size() >= kOriginsMax) {
+      sweeps_.clear();
+    }
+    sweeps_.insert_or_assign(std::string(source), std::move(place));
+  } else if (known != sweeps_.end()) {
+    sweeps_.erase(known);
   }
 }
 
-std::size_t InboundMarks::dropSessions(std::string_view source, std::string_view origin, std::size_t limit) {
+InboundMarks::Slice InboundMarks::dropSessions(std::string_view source, std::optional<std::string_view> origin,
+                                               SessionPlace& place, std::size_t limit) {
   // A mark that is gathered is written, or it would outlive its session.
   flush();
-  std::size_t dropped = 0;
-  for (Query query(dropSessions_, source, origin, limit); query.next(); ++dropped) {
-    const std::string session = query.text(0);
-    context_.shares.add(source, -shareOfSession(source, origin, session));
-    sessions_.erase(std::string(source).append("\n").append(origin).append("\n").append(session));
+  struct Found {
+    std::int64_t key;
+    std::string origin;
+    std::string session;
+  };
+  Slice slice;
+  std::vector<Found> toDrop;
+  SessionPlace next = place;
+  {
+    Query query(selectSessions_, source, place.origin, place.session, origin, limit);
+    for (; query.next(); ++slice.looked) {
+      next = {query.text(1), following(query.view(2))};
+      if (query.integer(3) == 0) {
+        toDrop.push_back({query.integer(0), query.text(1), query.text(2)});
+      }
+    }
   }
-  return dropped;
+  place = std::move(next);
+  for (const Found& one : toDrop) {
+    Query(dropSession_, one.key).run();
+    context_.shares.add(source, -shareOfSession(source, one.origin, one.session));
+    sessions_.erase(std::string(source).append("\n").append(one.origin).append("\n").append(one.session));
+  }
+  slice.dropped = toDrop.size();
+  return slice;
 }
 
 void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
@@ -296,41 +347,120 @@ std::optional<InboundLimit> InboundMarks::resultLimitReached(std::string_view so
 }
 
 ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<std::string_view> origin,
-                                        std::size_t limit) {
+                                        ForgetPlace& place, std::size_t limit) {
+  using Table = ForgetPlace::Table;
   ForgetReport report;
-  std::size_t left = limit;
-  std::vector<std::string> origins;
-  for (Query query(selectOrigins_, source, origin, limit); query.next();) {
-    origins.push_back(query.text(0));
-  }
-  for (const std::string& each : origins) {
-    const std::size_t dropped = left == 0 ? 0 : dropSessions(source, each, left);
-    report.sessions += dropped;
-    left -= dropped;
-    if (left != 0 && Query(dropOrigin_, source, each).run() != 0) {
-      context_.shares.add(source, -shareOfOrigin(source, each));
-      ++report.origins;
-      --left;
+  for (std::size_t left = limit; left > 0 && !place.isAtEnd();) {
+    const Table table = place.table;
+    const bool isKept = context_.shares.of(source).marks > 0;
+    std::size_t looked = 0;
+    switch (table) {
+      case Table::sessions:
+        looked = forgetSessions(source, origin, place, left, report);
+        break;
+      case Table::origins:
+        looked = forgetOrigins(source, origin, place, left, report);
+        break;
+      case Table::results:
+        looked = isKept ? forgetResults(source, origin, place, left, report) : 0;
+        break;
+      case Table::marks:
+        looked = isKept && !origin ? forgetMarks(source, place, left, report) : 0;
+        break;
+      case Table::none:
+        break;
     }
-  }
-  if (context_.shares.of(source).marks > 0) {
-    for (Query query(dropResults_, source, origin, left); query.next(); ++report.marks, --left) {
-      context_.shares.add(
-          source, -shareOfResult(source, query.view(1), query.view(2), query.view(3), query.as<std::size_t>(0)));
+    if (looked < left) {
+      place = {};
+      place.table = static_cast<Table>(static_cast<int>(table) + 1);
     }
-  }
-  if (!origin && context_.shares.of(source).marks > 0) {
-    for (Query query(dropMarks_, source, left); query.next(); ++report.marks) {
-      context_.shares.add(source, -shareOfMark(source, query.view(0)));
-    }
+    left -= looked;
   }
   origins_.clear();
-  if (report.sessions + report.origins + report.marks == 0) {
-    Query query(countKept_, source, origin);
-    query.next();
-    report.kept = query.as<std::uint64_t>(0);
-  }
   return report;
+}
+
+std::size_t InboundMarks::forgetSessions(std::string_view source, std::optional<std::string_view> origin,
+                                         ForgetPlace& place, std::size_t limit, ForgetReport& report) {
+  SessionPlace next{std::max(place.origin, std::string(origin.value_or(""))), place.session};
+  const Slice slice = dropSessions(source, origin, next, limit);
+  place.origin = std::move(next.origin);
+  place.session = std::move(next.session);
+  report.sessions += slice.dropped;
+  report.kept += slice.looked - slice.dropped;
+  return slice.looked;
+}
+
+// A store whose sessions stay is known on.
+std::size_t InboundMarks::forgetOrigins(std::string_view source, std::optional<std::string_view> origin,
+                                        ForgetPlace& place, std::size_t limit, ForgetReport& report) {
+  std::vector<std::string> found;
+  const std::string first = std::max(place.origin, std::string(origin.value_or("")));
+  for (Query query(selectOrigins_, source, first, origin, limit); query.next();) {
+    found.push_back(query.text(0));
+  }
+  for (const std::string& each : found) {
+    if (Query(dropOrigin_, source, each).run() != 0) {
+      context_.shares.add(source, -shareOfOrigin(source, each));
+      ++report.origins;
+    }
+    place.origin = following(each);
+  }
+  return found.size();
+}
+
+std::size_t InboundMarks::forgetResults(std::string_view source, std::optional<std::string_view> origin,
+                                        ForgetPlace& place, std::size_t limit, ForgetReport& report) {
+  struct Found {
+    ForgetPlace key;
+    std::size_t texts;
+  };
+  std::size_t looked = 0;
+  std::vector<Found> toDrop;
+  ForgetPlace next = place;
+  {
+    Query query(selectResults_, place.id, place.source, place.origin, place.session, place.sequence, limit);
+    for (; query.next(); ++looked) {
+      Found found{place, query.as<std::size_t>(5)};
+      Columns columns(query);
+      columns >> found.key.id >> found.key.source >> found.key.origin >> found.key.session >> found.key.sequence;
+      if (found.key.source == source && (!origin || found.key.origin == *origin)) {
+        toDrop.push_back(found);
+      }
+      next = std::move(found.key);
+    }
+  }
+  place = std::move(next);
+  for (const auto& [key, texts] : toDrop) {
+    Query(dropResult_, key.id, key.source, key.origin, key.session, key.sequence).run();
+    context_.shares.add(source, -shareOfResult(source, key.origin, key.session, key.id, texts));
+  }
+  report.marks += toDrop.size();
+  return looked;
+}
+
+std::size_t InboundMarks::forgetMarks(std::string_view source, ForgetPlace& place, std::size_t limit,
+                                      ForgetReport& report) {
+  std::size_t looked = 0;
+  std::vector<std::string> toDrop;
+  ForgetPlace next = place;
+  {
+    Query query(selectMarks_, place.id, place.source, limit);
+    for (; query.next(); ++looked) {
+      next.id = query.text(0);
+      next.source = query.text(1);
+      if (next.source == source) {
+        toDrop.push_back(next.id);
+      }
+    }
+  }
+  place = std::move(next);
+  for (const std::string& id : toDrop) {
+    Query(dropMark_, id, source).run();
+    context_.shares.add(source, -shareOfMark(source, id));
+  }
+  report.marks += toDrop.size();
+  return looked;
 }
 
 void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {

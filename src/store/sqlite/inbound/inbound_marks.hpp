@@ -41,7 +41,7 @@ public:
                                                          const InboundLimits& limits) override;
   /// The same for the final outcome of a frame that is deferred; counts nothing.
   [[nodiscard]] std::optional<InboundLimit> resultLimitReached(std::string_view source, const InboundLimits& limits);
-  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin,
+  ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
                             std::size_t limit) override;
 
   /// Writes the marks that moved.
@@ -82,10 +82,29 @@ private:
   void markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence);
   /// Closes a few stores of the sender that were silent for so long after another took their place.
   void closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence);
-  /// Takes up to `limit` sessions of closed stores away.
+  /// Where to go on among a sender's sessions, which are looked at in the order of their names.
+  struct SessionPlace {
+    std::string origin;
+    std::string session;
+  };
+  struct Slice {
+    std::size_t looked = 0;
+    std::size_t dropped = 0;
+  };
+  /// Looks at up to `limit` sessions and stores of the closed ones, and takes away what may go.
   void sweep(std::string_view source, std::size_t limit);
-  /// Returns how many sessions of one store were taken away; those with frames in the inbox stay.
-  std::size_t dropSessions(std::string_view source, std::string_view origin, std::size_t limit);
+  /// Looks at up to `limit` sessions from `place` on, of one store or of all, and moves it behind them. Those with
+  /// frames in the inbox stay.
+  Slice dropSessions(std::string_view source, std::optional<std::string_view> origin, SessionPlace& place,
+                     std::size_t limit);
+  // Steps of `forgetSender`: each looks at up to `limit` rows of one table from `place` on, and returns at how many.
+  std::size_t forgetSessions(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
+                             std::size_t limit, ForgetReport& report);
+  std::size_t forgetOrigins(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
+                            std::size_t limit, ForgetReport& report);
+  std::size_t forgetResults(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
+                            std::size_t limit, ForgetReport& report);
+  std::size_t forgetMarks(std::string_view source, ForgetPlace& place, std::size_t limit, ForgetReport& report);
 
   Context& context_;
   Statement selectOrigin_;
@@ -99,14 +118,18 @@ private:
   Statement closeSilent_;
   Statement selectClosing_;
   Statement closeSwept_;
-  Statement dropSessions_;
+  Statement selectSessions_;
+  Statement dropSession_;
   Statement selectOrigins_;
   Statement dropOrigin_;
-  Statement dropMarks_;
-  Statement dropResults_;
-  Statement countKept_;
+  Statement selectResults_;
+  Statement dropResult_;
+  Statement selectMarks_;
+  Statement dropMark_;
   // Of senders that spoke lately.
   std::map<std::string, Origin, std::less<>> origins_;
+  // Where the sweeps of senders go on that have closed stores. A hint: without it they begin at the first store.
+  std::map<std::string, SessionPlace, std::less<>> sweeps_;
   std::unordered_map<std::string, Mark> sessions_;
   std::vector<Mark*> changed_;
   // Made anew by each look; kept for its room. It begins with the name of the sender's store.

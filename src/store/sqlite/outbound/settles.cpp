@@ -79,8 +79,10 @@ Settles::Settles(Context& context, Holds& holds, PeerResets& peerResets)
                                   .append(keyOfMessage()))),
       noteSent_(context.prepare("UPDATE #outbox SET attempt=1 WHERE id=?1 AND attempt=0")),
       selectRecall_(context.prepare("SELECT recall FROM #sessions WHERE id=?1")),
-      purge_(context.prepare("DELETE FROM #outbox WHERE id IN (SELECT id FROM #outbox WHERE state=3 AND due_at_ms<=?1 "
-                             "ORDER BY due_at_ms LIMIT ?2)")) {}
+      // Removed one by one: in one statement, the planner may choose to look at each row of the table.
+      selectPurged_(context.prepare("SELECT id FROM #outbox INDEXED BY #outbox_acked WHERE state=3 AND due_at_ms<=?1 "
+                                    "ORDER BY due_at_ms LIMIT ?2")),
+      purge_(context.prepare("DELETE FROM #outbox WHERE id=?1")) {}
 
 std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settlement> settlements) {
   std::vector<std::optional<SettledMessage>> settled;
@@ -410,9 +412,12 @@ std::size_t Settles::purge(std::size_t limit, WallTime until) {
     return 0;
   }
   context_.gathered.flush();
-  const std::size_t purged = Query(purge_, until, limit).run();
-  context_.counters.add(Counter::retained, -static_cast<std::int64_t>(purged));
-  return purged;
+  const std::vector<std::int64_t> keys = Query(selectPurged_, until, limit).integers();
+  for (const std::int64_t key : keys) {
+    Query(purge_, key).run();
+  }
+  context_.counters.add(Counter::retained, -static_cast<std::int64_t>(keys.size()));
+  return keys.size();
 }
 
 }  // namespace ackbox::store::sqlite

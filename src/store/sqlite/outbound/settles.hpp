@@ -85,6 +85,7 @@ private:
   Statement locate_;
   Statement noteSent_;
   Statement selectRecall_;
+  Statement selectPurged_;
   Statement purge_;
 };
 

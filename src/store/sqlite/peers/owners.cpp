@@ -16,10 +16,11 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
       selectSessions_(context.prepare(std::string("SELECT o.session_id,min(o.id) FROM ")
                                           .append(kClaimedRows)
                                           .append(" WHERE c.owner_id=?1 AND o.sequence<>0 GROUP BY o.session_id"))),
-      returnRows_(context.prepare(std::string("UPDATE #outbox SET attempt=attempt+1 WHERE id IN (SELECT o.id FROM ")
-                                      .append(kClaimedRows)
-                                      .append(" WHERE c.owner_id=?1)"))),
-      releaseInbox_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
+      selectRows_(
+          context.prepare(std::string("SELECT o.id FROM ").append(kClaimedRows).append(" WHERE c.owner_id=?1"))),
+      returnRow_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")),
+      releaseInbox_(
+          context.prepare("UPDATE #inbox INDEXED BY #inbox_owned SET owner_id=0 WHERE owner_id=?1 AND owner_id<>0")),
       remove_(context.prepare("DELETE FROM #owners WHERE id=?1")) {}
 
 void Owners::registerSelf() {
@@ -69,7 +70,10 @@ void Owners::putBack(std::int64_t owner) {
   for (Query query(selectSessions_, owner); query.next();) {
     context_.states.change(query.integer(0)).head = query.integer(1);
   }
-  Query(returnRows_, owner).run();
+  // One by one: in one statement, the planner may choose to look at each row of the table.
+  for (const std::int64_t key : Query(selectRows_, owner).integers()) {
+    Query(returnRow_, key).run();
+  }
   context_.inFlight.claims.removeAll(owner);
   Query(releaseInbox_, owner).run();
   Query(remove_, owner).run();

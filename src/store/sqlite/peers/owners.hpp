@@ -47,7 +47,8 @@ private:
   Statement insert_;
   Statement selectOthers_;
   Statement selectSessions_;
-  Statement returnRows_;
+  Statement selectRows_;
+  Statement returnRow_;
   Statement releaseInbox_;
   Statement remove_;
   std::vector<std::int64_t> others_;

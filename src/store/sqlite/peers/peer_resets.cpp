@@ -16,10 +16,8 @@ constexpr const char* kKept =
     " FROM #outbox INDEXED BY #outbox_acked WHERE state=3 AND attempt>0 AND coalesce(expires_at_ms>?4,1) AND "
     "session_id IN (SELECT id FROM #sessions WHERE peer_id=?1) AND (?2=0 OR (session_id=?2 AND sequence>?3))";
 
-// What peer ?1 has deferred, in its session ?2, or 0: in all.
 constexpr const char* kDeferred =
-    " FROM #outbox WHERE state=2 AND session_id IN (SELECT id FROM #sessions WHERE peer_id=?1) AND (?2=0 OR "
-    "session_id=?2)";
+    "SELECT session_id,length(data),id,sequence FROM #outbox INDEXED BY #outbox_deferred WHERE state=2 AND ";
 
 constexpr const char* kGrouped = "SELECT session_id,count(*),sum(length(data)),min(id),min(sequence)";
 
@@ -47,9 +45,10 @@ PeerResets::PeerResets(Context& context, Peers& peers, Discovery& discovery)
       putBackKept_(context.prepare(std::string("UPDATE #outbox SET state=0, due_at_ms=0, not_before_ms=?4 WHERE id IN "
                                                "(SELECT id") +
                                    kKept + ")")),
-      selectDeferred_(context.prepare(std::string(kGrouped) + kDeferred + " GROUP BY session_id")),
-      putBackDeferred_(context.prepare(std::string("UPDATE #outbox SET state=0, due_at_ms=0 WHERE id IN (SELECT id") +
-                                       kDeferred + ")")),
+      selectDeferred_(context.prepare(std::string(kDeferred) + "session_id=?1 ORDER BY session_id,id")),
+      selectDeferredOfPeer_(context.prepare(std::string(kDeferred) + "session_id IN (SELECT id FROM #sessions WHERE "
+                                                                     "peer_id=?1) ORDER BY session_id,id")),
+      putBackDeferred_(context.prepare("UPDATE #outbox SET state=0, due_at_ms=0 WHERE id=?1")),
       countResent_(context.prepare("UPDATE #peers SET resent=resent+?2 WHERE id=?1")) {}
 
 void PeerResets::begun(bool othersCommitted) {
@@ -169,9 +168,27 @@ void PeerResets::putBackDeferred(delivery::PeerKey peer, delivery::SessionKey se
   if (context_.counters.value(Counter::sent) == 0) {
     return;
   }
-  const std::vector<Returned> returned = read(Query(selectDeferred_, peer, session));
+  std::vector<Returned> returned;
+  std::vector<delivery::MessageKey> keys;
+  const bool isOfPeer = session == 0;
+  Query query(isOfPeer ? selectDeferredOfPeer_ : selectDeferred_, isOfPeer ? peer : session);
+  while (query.next()) {
+    keys.push_back(query.integer(2));
+    const Returned row{query.integer(0), 1, query.integer(1), keys.back(), query.as<std::uint64_t>(3)};
+    if (returned.empty() || returned.back().session != row.session) {
+      returned.push_back(row);
+      continue;
+    }
+    Returned& sum = returned.back();
+    ++sum.rows;
+    sum.bytes += row.bytes;
+    sum.firstSequence = std::min(sum.firstSequence, row.firstSequence);
+  }
+  // One by one: in one statement, the planner may choose to look at each row of the table.
+  for (const delivery::MessageKey key : keys) {
+    Query(putBackDeferred_, key).run();
+  }
   if (!returned.empty()) {
-    Query(putBackDeferred_, peer, session).run();
     note(returned, MessageState::sent);
   }
 }

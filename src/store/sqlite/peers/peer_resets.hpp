@@ -77,6 +77,7 @@ private:
   Statement selectKept_;
   Statement putBackKept_;
   Statement selectDeferred_;
+  Statement selectDeferredOfPeer_;
   Statement putBackDeferred_;
   Statement countResent_;
   // The recalls as of the last commit that was seen.

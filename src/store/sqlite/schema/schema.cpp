@@ -116,6 +116,8 @@ CREATE INDEX #outbox_acked ON #outbox(due_at_ms) WHERE state = 3;
 CREATE INDEX #outbox_failed ON #outbox(id) WHERE state = 4;
 -- PENDING rows with such a key only.
 CREATE INDEX #outbox_supersedable ON #outbox(session_id, supersede_key) WHERE state = 0 AND supersede_key IS NOT NULL;
+-- What peers have deferred, to be put back when one forgets it.
+CREATE INDEX #outbox_deferred ON #outbox(session_id) WHERE state = 2;
 CREATE TABLE #idempotency_keys(  -- keys that enqueues were given
   key TEXT PRIMARY KEY,           -- the caller's
   message_id TEXT NOT NULL,       -- of the first message that was enqueued with it
