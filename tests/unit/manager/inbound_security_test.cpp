@@ -275,8 +275,8 @@ TEST_CASE("P11: rights to send, to acknowledge, and to sessions are each held") 
 }
 
 TEST_CASE("P11: anonymous senders are refused unless they are asked for, and then are nobody who is known") {
-  Receiver closed({});
-  CHECK(closed.post(requestFrom("urn:agent:alice")).status == 401);
+  Receiver closed({.peers = aliceAndCarol()});
+  CHECK(closed.post(requestFrom("urn:agent:passerby")).status == 401);
   CHECK(closed.calls == 0);
 
   Receiver open({.peers = aliceAndCarol(), .allowAnonymous = true});
