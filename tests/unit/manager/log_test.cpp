@@ -119,7 +119,8 @@ TEST_CASE("a record is one line of key=value, or one object of JSON, whatever is
   record.text = "it is down";
   record.fields = fields;
   CHECK(toKeyValue(record) ==
-        "2023-11-14T22:13:20.123Z warning peer-down peer=bob cause=\"a \\\"quoted\\\"\\u000aline\" empty=\"\" text=\"it is "
+        "2023-11-14T22:13:20.123Z warning peer-down peer=bob cause=\"a \\\"quoted\\\"\\u000aline\" empty=\"\" "
+        "text=\"it is "
         "down\"");
   record.leftOut = 7;
   const nlohmann::json parsed = nlohmann::json::parse(toJson(record));
