@@ -8,7 +8,7 @@
 
 namespace ackbox::manager {
 
-/// Writes an outbox's events into its log: what is told to the program is told to the operator, too.
+/// Writes an outbox's events into its log: the operator reads what the program is called with.
 ///
 /// Lifetime: ends before the log and the hub.
 class EventLog {

@@ -174,8 +174,8 @@ void Engine::watchOrders(const delivery::HoldSnapshot& holds) {
     }
   }
   for (PeerEvent& event : events) {
-    // Subscribers may do anything, so they are called when the rows are taken in.
-    post([this, changed = std::move(event)] { core_->events().peer.emit(changed); });
+    // Subscribers may do anything, so they are called when the rows are taken in. The run may have ended by then.
+    post([core = core_, changed = std::move(event)] { core->events().peer.emit(changed); });
   }
 }
 
