@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ackbox/clock.hpp"
+#include "ackbox/peer_status.hpp"
 
 namespace ackbox {
 
@@ -52,6 +53,18 @@ struct RetryEvent : MessageEvent {
 struct SupersededEvent : MessageEvent {
   std::string supersededById;
   std::uint64_t supersededBySequence = 0;
+};
+
+/// A peer's state has changed, or the cause of it: what holds back all of its messages, or lets them go again.
+struct PeerEvent {
+  std::string peer;
+  PeerState state = PeerState::up;
+  /// What the last request came to; empty when it answers.
+  std::string cause;
+  /// Since when it does not answer; the epoch when it does.
+  WallTime since{};
+  /// While `down` or `held`: when it is asked again. Otherwise the epoch.
+  WallTime nextProbeAt{};
 };
 
 /// Which side lost what it had stored.

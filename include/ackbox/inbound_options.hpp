@@ -99,6 +99,35 @@ struct InboundLimitEvent {
   InboundLimit limit = InboundLimit::sessions;
 };
 
+/// Why a request was refused for who sent it. The sender gets 401 or 403 and no reason.
+enum class RefusalReason : std::uint8_t {
+  /// It is not signed: a header of the signature is missing.
+  notSigned,
+  /// The signature's headers are not of the form of Standard Webhooks.
+  malformed,
+  /// It was signed by a clock that is more than 300 s from this one.
+  clockApart,
+  /// `outbox-agent` names nobody in `InboundOptions::peers`, or it names nobody and there are too many to try.
+  unknownAgent,
+  /// None of the keys of the peer that it names, or of all peers, has made the signature.
+  wrongKey,
+  /// The sender is known and may not do this: a frame has another's `source`, or is of a kind or in a session that
+  /// `InboundPeer` does not allow; or a request without proof claims a known peer's name, or comes from a browser.
+  notAllowed,
+};
+
+/// The reason's name, as printed: `"not-signed"`, `"clock-apart"`, …
+[[nodiscard]] std::string_view toString(RefusalReason reason) noexcept;
+
+/// A request was refused for who sent it.
+struct InboundRefusal {
+  RefusalReason reason = RefusalReason::notSigned;
+  /// Whose it claims to be, or is; empty when it does not say, or not in plain text. Not proven but with `notAllowed`.
+  std::string agent;
+  /// For `clockApart`: how far its clock is ahead of this one; negative: behind.
+  std::chrono::seconds skew{0};
+};
+
 /// Numbers that an inbound session passed over, because its sender gave those messages up.
 struct InboundGap {
   std::string source;
@@ -159,6 +188,11 @@ struct InboundOptions {
   /// frame off; the first time at once. Runs where the handler does; what it throws is dropped. Empty (default): only
   /// `Stats::refusedLimits` shows it, and the sender's last errors.
   std::function<void(const InboundLimitEvent& event)> onLimit = {};
+  /// Called when a request is refused for who sent it, with the reason that the sender does not get: at most once a
+  /// minute for each agent and reason, and for at most 1,024 of them; all are counted (`Stats::refusedUnauthenticated`,
+  /// `refusedForbidden`). Called inside `asyncHandle`; what it throws is dropped. Empty (default): only the log says
+  /// it.
+  std::function<void(const InboundRefusal& refusal)> onRefused = {};
   /// See `DeferredOptions`.
   DeferredOptions deferred = {};
 };

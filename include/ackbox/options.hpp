@@ -12,6 +12,7 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/failure.hpp"
 #include "ackbox/health.hpp"
+#include "ackbox/log.hpp"
 #include "ackbox/random.hpp"
 #include "ackbox/retry_policy.hpp"
 #include "ackbox/secret.hpp"
@@ -191,6 +192,13 @@ struct OutboxOptions {
   PeerHealthPolicy peerHealth = {};
   /// See `HealthThresholds`, and `OutboxManager::onHealth`.
   HealthThresholds health = {};
+
+  /// Is given what happens to the outbox, see `LogSink`, such as `logToStandardError()`. Empty (default): only that the
+  /// file could not be opened, or that a peer cannot be reached, refuses this agent or is gone, is written on standard
+  /// error, once for each peer; a sink that does nothing silences that, too.
+  LogSink log = {};
+  /// Records below are left out. At `debug` each message makes several. Default `info`.
+  LogLevel logLevel = LogLevel::info;
 
   /// Runs the store's transactions, and what `OutboxManager::start` starts: is called with work to run later, not
   /// inside the call, one piece at a time, in the order of the calls. Null (default): threads of the manager's own. For

@@ -162,7 +162,7 @@ public:
   /// session. What happens without a run is reported in the thread that commits it, which may be the store's: there a
   /// blocking call throws `wouldDeadlock`. Calls of one callback by several threads do not overlap: what is reported
   /// while it runs in another thread is left to that thread, which calls it again at once. An exception that a callback
-  /// throws is dropped; it stays subscribed.
+  /// throws goes to the log (`callback-threw`) and no further; it stays subscribed.
   [[nodiscard]] Subscription onSent(std::function<void(const SentEvent&)> callback);
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);
@@ -178,6 +178,10 @@ public:
   /// Called when a peer's database, or this file, turns out to have been lost or restored from a backup. What is done
   /// about it is `PeerResetPolicy`. Runs as the callbacks above; by the process that noticed it, once.
   [[nodiscard]] Subscription onPeerReset(std::function<void(const PeerResetEvent&)> callback);
+
+  /// Called when a peer's state changes, or the cause of it: its messages wait, or go again. Runs as the callbacks
+  /// above; by each process that delivers to the peer, as it finds out.
+  [[nodiscard]] Subscription onPeer(std::function<void(const PeerEvent&)> callback);
 
   /// This store's identity: random, made with the file; `sessionorigin` on the wire.
   [[nodiscard]] std::string origin() const;

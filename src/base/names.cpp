@@ -5,6 +5,7 @@
 #include "ackbox/events.hpp"
 #include "ackbox/health.hpp"
 #include "ackbox/inbound_options.hpp"
+#include "ackbox/log.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/receipt.hpp"
@@ -128,6 +129,24 @@ std::string_view toString(BlockReason hindrance) noexcept {
   return "unknown";
 }
 
+std::string_view toString(RefusalReason reason) noexcept {
+  switch (reason) {
+    case RefusalReason::notSigned:
+      return "not-signed";
+    case RefusalReason::malformed:
+      return "malformed-signature";
+    case RefusalReason::clockApart:
+      return "clock-apart";
+    case RefusalReason::unknownAgent:
+      return "unknown-agent";
+    case RefusalReason::wrongKey:
+      return "wrong-key";
+    case RefusalReason::notAllowed:
+      return "not-allowed";
+  }
+  return "unknown";
+}
+
 std::string_view toString(InboundLimit limit) noexcept {
   switch (limit) {
     case InboundLimit::sessions:
@@ -142,6 +161,20 @@ std::string_view toString(InboundLimit limit) noexcept {
       return "totalBytes";
     case InboundLimit::inbox:
       return "inbox";
+  }
+  return "unknown";
+}
+
+std::string_view toString(LogLevel level) noexcept {
+  switch (level) {
+    case LogLevel::debug:
+      return "debug";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::warning:
+      return "warning";
+    case LogLevel::error:
+      return "error";
   }
   return "unknown";
 }

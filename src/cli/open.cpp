@@ -10,6 +10,8 @@ OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
   options.clock = world.clock;
   options.random = world.random;
   options.adoptPeers = true;
+  // The tool prints what it has to say itself.
+  options.log = [](const LogRecord&) {};
   options.createSchema = false;
   // A file may come from anybody.
   options.trustSchema = false;

@@ -13,6 +13,7 @@
 #include "ackbox/events.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/message.hpp"
+#include "ackbox/peer_status.hpp"
 #include "ackbox/retry_policy.hpp"
 #include "delivery/transition.hpp"
 
@@ -220,6 +221,25 @@ struct PeerRecord {
   WallTime nextProbeAt{};
   std::string error;
 };
+
+/// The peer's circuit as people see it.
+[[nodiscard]] constexpr PeerState stateOf(const PeerRecord& record, bool isPaused) noexcept {
+  if (isPaused) {
+    return PeerState::paused;
+  }
+  if (!record.down) {
+    return PeerState::up;
+  }
+  switch (record.hold) {
+    case PeerHold::held:
+      return PeerState::held;
+    case PeerHold::disabled:
+      return PeerState::disabled;
+    case PeerHold::none:
+      break;
+  }
+  return PeerState::down;
+}
 
 /// What an answer has shown of a peer's memory, or of ours.
 struct PeerIdentity {

@@ -65,6 +65,10 @@ public:
     base.clock = clock_;
     base.random = random_;
     base.vfs = vfs_.name();
+    if (!base.log) {
+      // Peers come and go in each world.
+      base.log = [](const LogRecord&) {};
+    }
     base.storeExecutor = [store = store_, run = run_](Work work) {
       (work.target<PostedWork>() != nullptr ? *run : *store).push_back(std::move(work));
     };

@@ -265,6 +265,7 @@ private:
     answer.status = parser.status();
     answer.contentType = parser["content-type"];
     answer.retryAfter = parser["retry-after"];
+    answer.date = parser["date"];
     answer.signature.id = parser["webhook-id"];
     answer.signature.timestamp = parser["webhook-timestamp"];
     answer.signature.signature = parser["webhook-signature"];

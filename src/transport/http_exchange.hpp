@@ -53,6 +53,7 @@ struct HttpAnswer {
   int status = 0;
   std::string contentType;
   std::string retryAfter;
+  std::string date;
   /// As received.
   protocol::SignatureHeaders signature;
   std::string body;

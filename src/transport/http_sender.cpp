@@ -14,6 +14,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
 #include "base/mutex.hpp"
+#include "protocol/http_date.hpp"
 #include "protocol/key_cache.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/signature.hpp"
@@ -118,10 +119,30 @@ SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime
                                     answer.body);
 }
 
+// A signature of a clock that is wrong is none, and a receiver says to nobody why it refuses; but it says what time it
+// is.
+std::string clockNote(std::string_view date, WallTime now) {
+  const std::optional<WallTime> theirs = protocol::parseHttpDate(date);
+  if (!theirs) {
+    return {};
+  }
+  const auto ahead = std::chrono::duration_cast<std::chrono::seconds>(now - *theirs);
+  if (std::chrono::abs(ahead) < protocol::kSignatureTolerance) {
+    return {};
+  }
+  return "; this machine's clock is " + std::to_string(std::chrono::abs(ahead).count()) + " s " +
+         (ahead.count() > 0 ? "ahead of" : "behind") + " the peer's: set the one that is wrong";
+}
+
 SendReport read(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) {
   switch (answer.end) {
-    case transport::HttpEnd::answered:
-      return judge(sent, answer, now);
+    case transport::HttpEnd::answered: {
+      SendReport report = judge(sent, answer, now);
+      if (answer.status == 401 && sent.keys) {
+        report.error += clockNote(answer.date, now);
+      }
+      return report;
+    }
     case transport::HttpEnd::unavailable:
       return failure(RequestOutcome::peerUnavailable, std::move(answer.error));
     case transport::HttpEnd::connectionLost:
@@ -254,6 +275,9 @@ private:
     peer.allowPlainHttp = options.allowPlainHttp;
     peer.profile = options.profile;
     const transport::ParsedUrl parsed = transport::parseUrl(options.url);
+    if (!parsed.url && !options.url.empty()) {
+      throw Error(Errc::invalidOption, "peers['" + options.name + "'].url: " + parsed.error);
+    }
     if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
       throw Error(Errc::invalidOption, plainRefusal(options.name));
     }

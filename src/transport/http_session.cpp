@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/http_date.hpp"
 #include "transport/message_parser.hpp"
 #include "transport/refusal.hpp"
 #include "transport/request_budget.hpp"
@@ -54,13 +55,15 @@ bool isNumber(std::string_view text) {
 }
 
 /// The status line and the headers of an answer.
-std::string headOf(const InboundResponse& response, std::size_t bodyBytes, bool keepAlive) {
+std::string headOf(const InboundResponse& response, std::size_t bodyBytes, bool keepAlive, WallTime now) {
   const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response.status)));
   std::string head = "HTTP/1.1 ";
   head.append(std::to_string(response.status)).append(" ").append(reason.data(), reason.size()).append("\r\n");
   const auto add = [&head](std::string_view name, std::string_view value) {
     head.append(name).append(": ").append(value).append("\r\n");
   };
+  // A sender whose clock is wrong learns by how much.
+  add("Date", protocol::formatHttpDate(now));
   if (!response.contentType.empty()) {
     add("Content-Type", response.contentType);
   }
@@ -501,7 +504,7 @@ private:
     if (isHead_) {
       response.body.clear();
     }
-    answerHead_ = headOf(response, response.body.size(), keepAlive);
+    answerHead_ = headOf(response, response.body.size(), keepAlive, options_->clock->wallNow());
     answerBody_ = std::move(response.body);
     answerKeepsAlive_ = keepAlive;
     written_ = 0;

@@ -56,17 +56,46 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       logFile_(store_->logFile()),
       ownersFile_(store_->ownersFile()),
       reader_(store::sqlite::openReader(file, options_)),
+      log_(options_.log, options_.logLevel, options_.clock),
+      events_([this](const std::string& what) {
+        log_.write(LogLevel::error, "callback-threw", "a callback threw, which harms nothing else: " + what,
+                   {{"error", what}});
+      }),
+      eventLog_(events_, log_),
       refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor,
                                                 [this](const std::string& what) { reportException(what); })),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
+  logOpening();
   if (options_.storeExecutor) {
     writer_.runOn(options_.storeExecutor);
   } else {
     writer_.startThread();
   }
   openClock_.look({clock().steadyNow(), clock().wallNow()});
+}
+
+void Core::logOpening() {
+  log_.write(LogLevel::info, "opened", "the outbox is open",
+             {{"file", file_.native()}, {"agent", options_.agent}, {"origin", origin_}});
+  if (const std::string why = log_.takes(LogLevel::info) ? store_->whyLogNotBatched() : std::string(); !why.empty()) {
+    log_.write(LogLevel::info, "log-not-batched",
+               "the write-ahead log is written by two calls a page, which costs time only: " + why, {{"cause", why}});
+  }
+  if (!log_.takes(LogLevel::warning)) {
+    return;
+  }
+  for (const PeerStats& peer : reader_->peerStats()) {
+    const std::uint64_t waiting = peer.pending + peer.sending + peer.sent;
+    if (waiting > 0 && peerOptions(peer.peer) == nullptr) {
+      log_.write(LogLevel::warning, "peer-not-configured",
+                 "messages wait for peer '" + peer.peer +
+                     "', which this process was not given; add it to OutboxOptions::peers, or another process delivers "
+                     "them",
+                 {{"peer", peer.peer}, {"messages", std::to_string(waiting)}});
+    }
+  }
 }
 
 Core::~Core() {
@@ -82,8 +111,26 @@ Core::~Core() {
   }
 }
 
+namespace {
+
+Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
+  const LogSink sink = options.log;
+  const LogLevel least = options.logLevel;
+  const std::shared_ptr<Clock> clock = options.clock ? options.clock : systemClock();
+  try {
+    return new Core(file, completed(std::move(options)));
+  } catch (const std::exception& error) {
+    Log(sink, least, clock)
+        .writeUnasked(LogLevel::error, "open-refused", file.native(),
+                      "the outbox cannot be opened: " + std::string(error.what()), {{"file", file.native()}});
+    throw;
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
-  return {new Core(file, completed(std::move(options))), [](Core* core) {
+  return {openCore(file, std::move(options)), [](Core* core) {
             // The core joins its writer's thread, so a last reference dropped there is passed to another one.
             if (!core->writer().runsInThisThread()) {
               delete core;
@@ -132,10 +179,16 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, 
   auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, thread);
   engine_ = begun;
   ++lastRun_;
+  if (mode == delivery::RunMode::continuous) {
+    log_.write(LogLevel::info, "started", "messages are being delivered");
+  }
   return begun;
 }
 
 void Core::runEnded(const StopReport& report) noexcept {
+  log_.write(LogLevel::info, "stopped", "no more messages are being delivered",
+             {{"released", std::to_string(report.released)},
+              {"abandoned_requests", std::to_string(report.abandonedRequests)}});
   // With the end lock held alone: no thread that found the engine before still holds it, and none finds it any more.
   const MutexLocks lock(*endLock_, mutex_);
   lastReport_ = report;

@@ -19,8 +19,11 @@
 #include "delivery/run_actions.hpp"
 #include "manager/facade/room_waiters.hpp"
 #include "manager/inbound/refusal_counts.hpp"
+#include "manager/log/event_log.hpp"
+#include "manager/log/log.hpp"
 #include "manager/run/commit_queue.hpp"
 #include "manager/run/peer_board.hpp"
+#include "manager/run/peer_watch.hpp"
 #include "manager/run/subscribers.hpp"
 #include "store/reader.hpp"
 #include "store/store.hpp"
@@ -67,6 +70,8 @@ public:
   [[nodiscard]] Stats stats() const;
   [[nodiscard]] EventHub& events() noexcept { return events_; }
   [[nodiscard]] PeerBoard& peerBoard() noexcept { return peerBoard_; }
+  [[nodiscard]] PeerWatch& peerWatch() noexcept { return peerWatch_; }
+  [[nodiscard]] Log& log() noexcept { return log_; }
   [[nodiscard]] RefusalCounts& refusals() noexcept { return *refusals_; }
   [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
 
@@ -122,6 +127,8 @@ private:
   // Rows shown at a time, so that a large backlog neither blocks the writer nor delays the first send.
   static constexpr std::size_t kNewRowsMax = 4096;
 
+  // Says how it is at the opening.
+  void logOpening();
   // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender.
   std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, delivery::RunMode mode, RunThread thread)
       ACKBOX_REQUIRES(mutex_);
@@ -151,8 +158,11 @@ private:
   const std::filesystem::path logFile_;
   const std::filesystem::path ownersFile_;
   const std::unique_ptr<const store::Reader> reader_;
+  Log log_;
   EventHub events_;
+  EventLog eventLog_;
   PeerBoard peerBoard_;
+  PeerWatch peerWatch_;
   // Owned by the run or the puller that is under way; one ends before the next begins.
   delivery::OpenClock openClock_;
   const std::shared_ptr<RefusalCounts> refusals_;

@@ -1,7 +1,6 @@
 #include "ackbox/inbound_handler.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
@@ -11,6 +10,7 @@
 #include "manager/inbound/inbound_job.hpp"
 #include "manager/inbound/inbound_runner.hpp"
 #include "manager/inbound/peer_registry.hpp"
+#include "manager/inbound/report_limiter.hpp"
 #include "protocol/agenium.hpp"
 #include "protocol/inbound_port.hpp"
 #include "protocol/key_cache.hpp"
@@ -44,6 +44,8 @@ void validateInbound(const InboundOptions& options) {
           "secretsGrace: 0 to 1 day");
   require(options.processedRetentionMax >= options.processedRetention,
           "processedRetentionMax: at least processedRetention");
+  require(options.allowAnonymous || !options.peers.empty(),
+          "peers: nobody may send to it; list who may, or set allowAnonymous");
   const DeferredOptions& deferred = options.deferred;
   require(deferred.concurrency >= 1 && deferred.concurrency <= 256, "deferred.concurrency: 1 to 256");
   require(deferred.timeout.count() >= 1, "deferred.timeout: at least 1 ms");
@@ -105,14 +107,17 @@ public:
       respond(*std::move(refusal));
       return;
     }
-    std::optional<PeerRegistry::Sender> sender = registry_.authenticate(request);
+    InboundRefusal refused;
+    std::optional<PeerRegistry::Sender> sender = registry_.authenticate(request, refused);
     if (!sender) {
+      reportRefusal(refused);
       refuseUnauthenticated(respond);
       return;
     }
     if (sender->peer == nullptr) {
       if (std::optional<InboundResponse> refusal = protocol::anonymousProblem(request)) {
         core_->refusals().add({.forbidden = 1});
+        reportRefusal({.reason = RefusalReason::notAllowed, .agent = {}});
         respond(*std::move(refusal));
         return;
       }
@@ -129,7 +134,7 @@ public:
       return;
     }
     PeerRegistry::attribute(*sender, request, decoded);
-    if (!mayGoOn(*sender, decoded, respond)) {
+    if (!mayGoOn(*sender, request, decoded, respond)) {
       return;
     }
     const bool mayRunHere = thread == protocol::HandlerThread::caller && decoded.frames.size() == 1;
@@ -177,30 +182,33 @@ private:
             [this](const std::error_code& error) { core_->storeAnswered(error); }};
   }
 
-  // A sender at a limit may send a thousand frames a second.
-  void reportLimit(const InboundLimitEvent& event) ACKBOX_EXCLUDES(mutex_) {
-    constexpr std::chrono::minutes kBetween{1};
-    constexpr std::size_t kRememberedMax = 1'024;
-    if (!options_.onLimit) {
+  void reportLimit(const InboundLimitEvent& event) {
+    if (!limitReports_.admits({event.source, event.limit}, core_->clock().steadyNow())) {
       return;
     }
-    const SteadyTime now = core_->options().clock->steadyNow();
-    {
-      const MutexLock lock(mutex_);
-      if (limitsReported_.size() >= kRememberedMax) {
-        std::erase_if(limitsReported_,
-                      [now, kBetween](const auto& reported) { return now - reported.second >= kBetween; });
-      }
-      const auto place = limitsReported_.find({event.source, event.limit});
-      if (place != limitsReported_.end() ? now - place->second < kBetween : limitsReported_.size() >= kRememberedMax) {
-        return;
-      }
-      limitsReported_.insert_or_assign({event.source, event.limit}, now);
+    core_->log().write(LogLevel::warning, "sender-at-limit",
+                       "a frame was put off, because its sender is at a limit: raise InboundOptions::limits, or forget "
+                       "what is not needed any more",
+                       {{"agent", event.source}, {"limit", toString(event.limit)}});
+    calling([&] { options_.onLimit(event); }, static_cast<bool>(options_.onLimit));
+  }
+
+  void reportRefusal(const InboundRefusal& refusal) {
+    if (!refusalReports_.admits({refusal.agent, refusal.reason}, core_->clock().steadyNow())) {
+      return;
     }
-    try {
-      options_.onLimit(event);
-    } catch (...) {
-      // Documented: a listener harms nobody.
+    core_->log().write(LogLevel::warning, "request-refused", manager::sentenceOf(refusal),
+                       {{"agent", refusal.agent},
+                        {"reason", toString(refusal.reason)},
+                        {"skew_s", std::to_string(refusal.skew.count())}});
+    calling([&] { options_.onRefused(refusal); }, static_cast<bool>(options_.onRefused));
+  }
+
+  // Documented: a listener harms nobody.
+  template <typename Call>
+  void calling(const Call& call, bool isSet) noexcept {
+    if (isSet) {
+      core_->guarded(call);
     }
   }
 
@@ -235,11 +243,15 @@ private:
     respond(std::move(response));
   }
 
-  bool mayGoOn(const PeerRegistry::Sender& sender, protocol::DecodedRequest& decoded, const Respond& respond) {
+  bool mayGoOn(const PeerRegistry::Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded,
+               const Respond& respond) {
     std::size_t refusedFrames = 0;
     const PeerRegistry::Verdict verdict = registry_.authorise(sender, decoded, refusedFrames);
     if (refusedFrames > 0) {
       core_->refusals().add({.forbidden = refusedFrames});
+    }
+    if (refusedFrames > 0 || verdict != PeerRegistry::Verdict::allowed) {
+      reportRefusal({.reason = RefusalReason::notAllowed, .agent = PeerRegistry::nameOf(sender, request)});
     }
     switch (verdict) {
       case PeerRegistry::Verdict::allowed:
@@ -268,10 +280,12 @@ private:
   // Null when no handler of this process defers.
   std::shared_ptr<manager::InboundRunner> runner_;
 
+  manager::ReportLimiter<std::pair<std::string, InboundLimit>> limitReports_;
+  manager::ReportLimiter<std::pair<std::string, RefusalReason>> refusalReports_;
+
   Mutex mutex_;
   ConditionVariable idle_;
   std::size_t underWay_ ACKBOX_GUARDED_BY(mutex_) = 0;
-  std::map<std::pair<std::string, InboundLimit>, SteadyTime> limitsReported_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {

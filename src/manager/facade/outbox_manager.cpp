@@ -154,6 +154,10 @@ Subscription OutboxManager::onPeerReset(std::function<void(const PeerResetEvent&
   return core_->events().peerReset.add(std::move(callback));
 }
 
+Subscription OutboxManager::onPeer(std::function<void(const PeerEvent&)> callback) {
+  return core_->events().peer.add(std::move(callback));
+}
+
 std::string OutboxManager::origin() const {
   return core_->origin();
 }

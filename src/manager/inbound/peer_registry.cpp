@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <string>
 #include <utility>
 
 #include "ackbox/error.hpp"
@@ -50,6 +52,9 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
     auto peer = std::make_unique<Peer>(Peer{options.peers[index], nullptr});
     if (peer->options.agents.empty()) {
       refuse(index, "agents: at least one");
+    }
+    if (!peer->options.maySend && !peer->options.mayAck) {
+      refuse(index, "maySend: this peer may do nothing; set maySend, mayAck or both");
     }
     for (const std::string& agent : peer->options.agents) {
       if (agent.empty() || !byAgent_.emplace(agent, peer.get()).second) {
@@ -124,7 +129,8 @@ std::vector<const PeerRegistry::Peer*> PeerRegistry::candidates(const InboundReq
 // the body. A connection has one request at a time, a peer without a right signature is cut off after ten answers, and
 // all requests together hold `requestBytesMax`. So a thread of its own for long
 // bodies was not built.
-std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequest& request) const {
+std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequest& request,
+                                                               InboundRefusal& refusal) const {
   if (const Peer* const peer = byCertificate(request)) {
     return Sender{peer, peer->keys ? peer->keys->current() : nullptr, true};
   }
@@ -133,21 +139,52 @@ std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequ
   }
   // What was signed as an answer is none of our requests.
   if (request.webhookId.starts_with(protocol::kAnswerIdPrefix)) {
+    refusal = refusalOf(request, true, protocol::SignatureVerdict::malformed);
     return std::nullopt;
   }
   const protocol::SignatureHeaders headers{request.webhookId, request.webhookTimestamp, request.webhookSignature};
   const WallTime now = clock_->wallNow();
   const std::vector<const Peer*> known = candidates(request);
+  // What is wrong besides the key is the same with every key.
+  protocol::SignatureVerdict verdict = protocol::SignatureVerdict::missing;
   for (const Peer* const peer : known) {
     std::shared_ptr<const protocol::KeyRing> keys = peer->keys->current();
-    if (keys->verify(headers, request.body, now) == protocol::SignatureVerdict::valid) {
+    verdict = keys->verify(headers, request.body, now);
+    if (verdict == protocol::SignatureVerdict::valid) {
       return Sender{peer, std::move(keys)};
     }
   }
   if (known.empty()) {
-    (void)decoy_.verify(headers, request.body, now);
+    verdict = decoy_.verify(headers, request.body, now);
   }
+  refusal = refusalOf(request, !known.empty(), verdict);
   return std::nullopt;
+}
+
+InboundRefusal PeerRegistry::refusalOf(const InboundRequest& request, bool isKnown,
+                                       protocol::SignatureVerdict verdict) const {
+  InboundRefusal refusal;
+  refusal.agent = nameOf({}, request);
+  switch (verdict) {
+    case protocol::SignatureVerdict::missing:
+      refusal.reason = RefusalReason::notSigned;
+      break;
+    case protocol::SignatureVerdict::malformed:
+      refusal.reason = RefusalReason::malformed;
+      break;
+    case protocol::SignatureVerdict::skewed:
+      refusal.reason = RefusalReason::clockApart;
+      if (const std::optional<std::uint64_t> seconds = protocol::parseCounter(request.webhookTimestamp)) {
+        refusal.skew = std::chrono::seconds(static_cast<std::int64_t>(*seconds)) -
+                       std::chrono::floor<std::chrono::seconds>(clock_->wallNow().time_since_epoch());
+      }
+      break;
+    case protocol::SignatureVerdict::valid:
+    case protocol::SignatureVerdict::mismatch:
+      refusal.reason = isKnown ? RefusalReason::wrongKey : RefusalReason::unknownAgent;
+      break;
+  }
+  return refusal;
 }
 
 bool PeerRegistry::mayProve(const InboundRequest& head) const {
@@ -171,6 +208,13 @@ void PeerRegistry::attribute(const Sender& sender, const InboundRequest& request
   for (protocol::DecodedFrame& member : decoded.frames) {
     member.frame.source = source;
   }
+}
+
+std::string PeerRegistry::nameOf(const Sender& sender, const InboundRequest& request) {
+  if (sender.peer != nullptr) {
+    return sender.peer->options.agents.front();
+  }
+  return protocol::isPlainText(request.claimedAgent, protocol::kAgentBytesMax) ? request.claimedAgent : std::string();
 }
 
 PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::DecodedRequest& request,
@@ -206,6 +250,28 @@ PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::De
     }
   }
   return Verdict::allowed;
+}
+
+std::string sentenceOf(const InboundRefusal& refusal) {
+  const std::string who = refusal.agent.empty() ? "a sender that names no agent" : "'" + refusal.agent + "'";
+  switch (refusal.reason) {
+    case RefusalReason::notSigned:
+      return "a request of " + who + " is not signed: give both sides the same secret";
+    case RefusalReason::malformed:
+      return "a request of " + who + " carries a signature that is not of the form of Standard Webhooks";
+    case RefusalReason::clockApart:
+      return "a request of " + who + " was signed by a clock that is " +
+             std::to_string(std::abs(refusal.skew.count())) + " s " +
+             (refusal.skew.count() > 0 ? "ahead of" : "behind") + " this one: set the one that is wrong";
+    case RefusalReason::unknownAgent:
+      return "a request of " + who + " cannot be verified: InboundOptions::peers has no such agent with secrets";
+    case RefusalReason::wrongKey:
+      return "a request of " + who + " was signed with none of the keys known for it: compare the secrets";
+    case RefusalReason::notAllowed:
+      return "a request of " + who +
+             " asks for what its sender may not do: compare its source, type and session with InboundPeer";
+  }
+  return {};
 }
 
 }  // namespace ackbox::manager

@@ -38,8 +38,8 @@ public:
     bool byConnection = false;
   };
 
-  /// Nothing when the request proves no identity that it needs.
-  [[nodiscard]] std::optional<Sender> authenticate(const InboundRequest& request) const;
+  /// Nothing when the request proves no identity that it needs: `refusal` says why.
+  [[nodiscard]] std::optional<Sender> authenticate(const InboundRequest& request, InboundRefusal& refusal) const;
 
   /// Whether a request with these headers could be authenticated, whatever its body is. Says the same of names that are
   /// known and of those that are not.
@@ -49,6 +49,9 @@ public:
   /// the connection may choose another of its own in `outbox-agent`; a header of a signed request could be changed, and
   /// the frame take effect again under the other name. For an anonymous one what it says, or `urn:ackbox:anonymous`.
   static void attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded);
+
+  /// A proven sender's first agent URI; of any other what it claims, if that is plain text.
+  [[nodiscard]] static std::string nameOf(const Sender& sender, const InboundRequest& request);
 
   /// What a peer may do with the frames of a request.
   enum class Verdict : std::uint8_t {
@@ -65,6 +68,8 @@ public:
 private:
   using Peers = std::vector<std::unique_ptr<const Peer>>;
 
+  [[nodiscard]] InboundRefusal refusalOf(const InboundRequest& request, bool isKnown,
+                                         protocol::SignatureVerdict verdict) const;
   [[nodiscard]] const Peer* byCertificate(const InboundRequest& request) const;
   [[nodiscard]] std::vector<const Peer*> candidates(const InboundRequest& request) const;
 
@@ -74,5 +79,8 @@ private:
   Peers peers_;
   std::map<std::string, const Peer*, std::less<>> byAgent_;
 };
+
+/// The refusal for the operator: what is wrong, and what to do.
+[[nodiscard]] std::string sentenceOf(const InboundRefusal& refusal);
 
 }  // namespace ackbox::manager

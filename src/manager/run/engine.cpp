@@ -153,6 +153,9 @@ std::vector<delivery::CommittedRows> Engine::rowsOf(std::list<NewCommit>& commit
       sessionPeers_.insert_or_assign(session.key, session.peer);
     }
     policies_.introduce(rows.sessions);
+    if (rows.holds) {
+      watchOrders(*rows.holds);
+    }
     made.push_back({.sessions = rows.sessions,
                     .rows = rows.rows,
                     .hasMore = rows.more,
@@ -161,6 +164,19 @@ std::vector<delivery::CommittedRows> Engine::rowsOf(std::list<NewCommit>& commit
                     .isShared = commit.isShared});
   }
   return made;
+}
+
+void Engine::watchOrders(const delivery::HoldSnapshot& holds) {
+  PeerWatch::Events events;
+  for (const delivery::PeerHolds& held : holds.peers) {
+    if (const auto known = peers_.find(held.record.peer); known != peers_.end()) {
+      core_->peerWatch().ordered(known->second.name, held.isPaused, events);
+    }
+  }
+  for (PeerEvent& event : events) {
+    // Subscribers may do anything, so they are called when the rows are taken in. The run may have ended by then.
+    post([core = core_, changed = std::move(event)] { core->events().peer.emit(changed); });
+  }
 }
 
 void Engine::answered(delivery::RequestId request, const SendReport& report) {

@@ -146,6 +146,10 @@ private:
   void followUp();
   [[nodiscard]] SendRequest requestOf(delivery::Actions::Send& send);
   [[nodiscard]] delivery::StepCounts emit(StepJob& step);
+  /// Empty for one that this process was not given.
+  [[nodiscard]] std::string peerName(delivery::PeerKey peer) const;
+  /// People have paused peers, or let them go on.
+  void watchOrders(const delivery::HoldSnapshot& holds);
   void watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers = {});
   void finish() noexcept;
 

@@ -409,12 +409,17 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   machine_->rowsSeen(job.newRows.sessions, job.newRows.rows, now(), decided, job.newRows.recalls);
   pending_.add(std::move(decided));
   forgetSettled();
-  StepEvents announcement(step, [this](delivery::SessionKey session) {
+  const auto nameOf = [this](delivery::PeerKey key) {
     mutex_.assertHeld();
-    const auto sessionPeer = sessionPeers_.find(session);
-    const auto peer = sessionPeer == sessionPeers_.end() ? peers_.end() : peers_.find(sessionPeer->second);
+    const auto peer = peers_.find(key);
     return peer == peers_.end() ? std::string() : peer->second.name;
-  });
+  };
+  const auto peerOf = [this, &nameOf](delivery::SessionKey session) {
+    mutex_.assertHeld();
+    const auto peer = sessionPeers_.find(session);
+    return peer == sessionPeers_.end() ? std::string() : nameOf(peer->second);
+  };
+  StepEvents announcement(step, {nameOf, peerOf}, core_.peerWatch());
   const MutexLock lock(announceMutex_);
   announcements_.push_back(std::move(announcement));
   moreUnread_ = look == Look::yes ? job.newRows.more : moreUnread_;

@@ -4,7 +4,10 @@
 
 namespace ackbox::manager {
 
-StepEvents::StepEvents(StepJob& step, const PeerName& peerName) : resets_(std::move(step.resets)) {
+StepEvents::StepEvents(StepJob& step, const Names& names, PeerWatch& watch) : resets_(std::move(step.resets)) {
+  for (const delivery::PeerRecord& record : step.actions.peers) {
+    watch.recorded(names.ofPeer(record.peer), record, peers_);
+  }
   outcomes_.reserve(step.settled.size());
   for (std::size_t index = 0; index < step.settled.size(); ++index) {
     if (!step.settled[index]) {
@@ -37,13 +40,16 @@ StepEvents::StepEvents(StepJob& step, const PeerName& peerName) : resets_(std::m
       case delivery::Transition::resend:
         continue;
     }
-    outcomes_.push_back({{std::move(step.settled[index]->messageId), peerName(step.settled[index]->session),
+    outcomes_.push_back({{std::move(step.settled[index]->messageId), names.ofSessionsPeer(step.settled[index]->session),
                           std::move(step.sessionNames[index]), step.settled[index]->sequence},
                          std::move(settlement)});
   }
 }
 
 void StepEvents::emit(EventHub& events) {
+  for (const PeerEvent& peer : peers_) {
+    events.peer.emit(peer);
+  }
   for (const PeerResetEvent& reset : resets_) {
     events.peerReset.emit(reset);
   }

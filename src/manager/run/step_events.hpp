@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "delivery/run_actions.hpp"
+#include "manager/run/peer_watch.hpp"
 #include "manager/run/step_job.hpp"
 #include "manager/run/subscribers.hpp"
 
@@ -15,10 +16,13 @@ namespace ackbox::manager {
 /// Thread-safety: none.
 class StepEvents {
 public:
-  using PeerName = std::function<std::string(delivery::SessionKey)>;
+  struct Names {
+    std::function<std::string(delivery::PeerKey)> ofPeer;
+    std::function<std::string(delivery::SessionKey)> ofSessionsPeer;
+  };
 
   /// Takes the step's settlements; settles that were refused by their guard are left out.
-  StepEvents(StepJob& step, const PeerName& peerName);
+  StepEvents(StepJob& step, const Names& names, PeerWatch& watch);
 
   [[nodiscard]] const delivery::StepCounts& counts() const noexcept { return counts_; }
   void emit(EventHub& events);
@@ -29,6 +33,7 @@ private:
     delivery::Settlement settlement;
   };
 
+  PeerWatch::Events peers_;
   std::vector<PeerResetEvent> resets_;
   delivery::StepCounts counts_;
   std::vector<Outcome> outcomes_;

@@ -199,13 +199,19 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
 }
 
 delivery::StepCounts Engine::emit(StepJob& step) {
-  StepEvents events(step, [this](delivery::SessionKey session) {
-    const auto sessionPeer = sessionPeers_.find(session);
-    const auto peer = sessionPeer == sessionPeers_.end() ? peers_.end() : peers_.find(sessionPeer->second);
-    return peer == peers_.end() ? std::string() : peer->second.name;
-  });
+  const auto nameOf = [this](delivery::PeerKey peer) { return peerName(peer); };
+  const auto peerOf = [this](delivery::SessionKey session) {
+    const auto peer = sessionPeers_.find(session);
+    return peer == sessionPeers_.end() ? std::string() : peerName(peer->second);
+  };
+  StepEvents events(step, {nameOf, peerOf}, core_->peerWatch());
   events.emit(core_->events());
   return events.counts();
+}
+
+std::string Engine::peerName(delivery::PeerKey peer) const {
+  const auto known = peers_.find(peer);
+  return known == peers_.end() ? std::string() : known->second.name;
 }
 
 // Subscribers may do anything, so they are called when all that was seen is taken in.

@@ -9,6 +9,7 @@
 
 #include "ackbox/events.hpp"
 #include "ackbox/health.hpp"
+#include "base/exception_report.hpp"
 #include "base/mutex.hpp"
 
 namespace ackbox::manager {
@@ -21,8 +22,12 @@ class Subscribers {
 public:
   using Callback = std::function<void(const Event&)>;
 
+  /// `onThrown` is given what a callback throws, which goes no further.
+  explicit Subscribers(OnException onThrown = [](const std::string&) {})
+      : onThrown_(std::make_shared<const OnException>(std::move(onThrown))) {}
+
   [[nodiscard]] Subscription add(Callback callback) {
-    auto slot = std::make_shared<Slot>(std::move(callback));
+    auto slot = std::make_shared<Slot>(std::move(callback), onThrown_);
     const MutexLock lock(mutex_);
     std::erase_if(slots_, [](const std::weak_ptr<Slot>& known) { return known.expired(); });
     slots_.push_back(slot);
@@ -52,7 +57,8 @@ private:
   // also report events within the callback, which are delivered at once.
   class Slot {
   public:
-    explicit Slot(Callback callback) : callback_(std::move(callback)) {}
+    Slot(Callback callback, std::shared_ptr<const OnException> onThrown)
+        : callback_(std::move(callback)), onThrown_(std::move(onThrown)) {}
 
     void call(const Event& event) {
       const MutexLock lock(mutex_);
@@ -103,15 +109,12 @@ private:
         return;
       }
       const MutexUnlock unlocked(mutex_);
-      try {
-        callback_(event);
-      } catch (...) {
-        // Documented at OutboxManager: a throwing subscriber harms no other.
-      }
+      reportingThrown(*onThrown_, [&] { callback_(event); });
     }
 
     // Constant until the end, which waits for the calls.
     Callback callback_;
+    const std::shared_ptr<const OnException> onThrown_;
     Mutex mutex_;
     ConditionVariable left_;
     bool live_ ACKBOX_GUARDED_BY(mutex_) = true;
@@ -129,12 +132,24 @@ private:
     std::shared_ptr<Slot> slot;
   };
 
+  const std::shared_ptr<const OnException> onThrown_;
   Mutex mutex_;
   std::vector<std::weak_ptr<Slot>> slots_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 /// The kinds of event of an outbox.
 struct EventHub {
+  /// See `Subscribers`.
+  explicit EventHub(const OnException& onThrown)
+      : sent(onThrown),
+        acked(onThrown),
+        failed(onThrown),
+        retry(onThrown),
+        superseded(onThrown),
+        health(onThrown),
+        peerReset(onThrown),
+        peer(onThrown) {}
+
   Subscribers<SentEvent> sent;
   Subscribers<AckedEvent> acked;
   Subscribers<FailedEvent> failed;
@@ -142,6 +157,7 @@ struct EventHub {
   Subscribers<SupersededEvent> superseded;
   Subscribers<HealthEvent> health;
   Subscribers<PeerResetEvent> peerReset;
+  Subscribers<PeerEvent> peer;
 };
 
 }  // namespace ackbox::manager

@@ -93,7 +93,7 @@ const std::vector<Below>& belowFacades() {
       {"src/base/", {}},        {"src/protocol/", {}},
       {"src/delivery/", {}},    {"src/sqlite/", {}},
       {"src/store/", {}},       {"src/transport/", {"ackbox/inbound_server.hpp", "ackbox/http_sender.hpp"}},
-      {"src/manager/run/", {}},
+      {"src/manager/run/", {}}, {"src/manager/log/", {}},
   };
   return all;
 }

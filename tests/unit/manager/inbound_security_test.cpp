@@ -151,6 +151,50 @@ TEST_CASE("P11: a signed request takes effect, and its answer is signed as an an
 }
 
 TEST_CASE(
+    "P11: each refusal is told with its reason to the receiver's program, once a minute, and to the sender never") {
+  std::vector<InboundRefusal> refusals;
+  InboundOptions inbound{.peers = aliceAndCarol()};
+  inbound.peers[1].maySend = false;
+  inbound.onRefused = [&refusals](const InboundRefusal& refusal) { refusals.push_back(refusal); };
+  Receiver bob(inbound);
+  const WallTime now = bob.clock->wallNow();
+  const auto refused = [&](const InboundRequest& request) {
+    refusals.clear();
+    const int status = bob.post(request).status;
+    REQUIRE(refusals.size() == 1);
+    return std::to_string(status) + " " + std::string(toString(refusals[0].reason)) + " " + refusals[0].agent + " " +
+           std::to_string(refusals[0].skew.count());
+  };
+  const InboundRequest alice = requestFrom("urn:agent:alice");
+  CHECK(refused(alice) == "401 not-signed urn:agent:alice 0");
+  CHECK(refused(signedWith(kCarolKey, alice, now)) == "401 wrong-key urn:agent:alice 0");
+  CHECK(refused(signedWith(kAliceKey, alice, now + std::chrono::seconds(600))) ==
+        "401 clock-apart urn:agent:alice 600");
+  InboundRequest malformed = signedWith(kAliceKey, alice, now);
+  malformed.webhookTimestamp = "noon";
+  CHECK(refused(malformed) == "401 malformed-signature urn:agent:alice 0");
+  CHECK(refused(signedWith(kAliceKey, requestFrom("urn:agent:mallory"), now)) ==
+        "401 unknown-agent urn:agent:mallory 0");
+  CHECK(refused(signedWith(kCarolKey, requestFrom("urn:agent:carol"), now)) == "403 not-allowed urn:agent:carol 0");
+
+  refusals.clear();
+  CHECK(bob.post(signedWith(kAliceKey, alice, now - std::chrono::seconds(600))).status == 401);
+  CHECK(refusals.empty());
+  bob.clock->advance(std::chrono::minutes(1));
+  CHECK(refused(signedWith(kAliceKey, alice, now - std::chrono::seconds(600))) ==
+        "401 clock-apart urn:agent:alice -660");
+}
+
+TEST_CASE("a handler to which nobody may send, or a peer that may do nothing, is refused at once") {
+  CHECK_THROWS_WITH_AS(Receiver{InboundOptions()},
+                       doctest::Contains("peers: nobody may send to it; list who may, or set allowAnonymous"), Error);
+  InboundOptions inbound{.peers = aliceAndCarol()};
+  inbound.peers[1].maySend = false;
+  inbound.peers[1].mayAck = false;
+  CHECK_THROWS_WITH_AS(Receiver{inbound}, doctest::Contains("peers[1].maySend: this peer may do nothing"), Error);
+}
+
+TEST_CASE(
     "hostile: a request unsigned, altered, late, or under another's name or key: 401 with the same words, nothing "
     "happens") {
   Receiver bob({.peers = aliceAndCarol()});
@@ -231,8 +275,8 @@ TEST_CASE("P11: rights to send, to acknowledge, and to sessions are each held") 
 }
 
 TEST_CASE("P11: anonymous senders are refused unless they are asked for, and then are nobody who is known") {
-  Receiver closed({});
-  CHECK(closed.post(requestFrom("urn:agent:alice")).status == 401);
+  Receiver closed({.peers = aliceAndCarol()});
+  CHECK(closed.post(requestFrom("urn:agent:passerby")).status == 401);
   CHECK(closed.calls == 0);
 
   Receiver open({.peers = aliceAndCarol(), .allowAnonymous = true});

@@ -14,6 +14,7 @@
 
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
+#include "protocol/http_date.hpp"
 #include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
 #include "support/manual_clock.hpp"
@@ -380,6 +381,21 @@ TEST_CASE("a receiver that does not accept our signature is refused in words tha
   CHECK(report.error.starts_with("HTTP 401: the receiver does not accept our signature: check `secrets`"));
 }
 
+TEST_CASE("a 401 from a receiver whose clock is far from ours says how far, and any other answer does not") {
+  const auto errorAt = [](int status, const std::string& date) {
+    return exchange("HTTP/1.1 " + std::to_string(status) + " Said\r\nDate: " + date + "\r\nContent-Length: 0\r\n\r\n")
+        .error;
+  };
+  const std::string early = protocol::formatHttpDate(kNow - std::chrono::seconds(600));
+  const std::string late = protocol::formatHttpDate(kNow + std::chrono::seconds(600));
+  CHECK(
+      errorAt(401, early).ends_with("; this machine's clock is 600 s ahead of the peer's: set the one that is wrong"));
+  CHECK(errorAt(401, late).ends_with("; this machine's clock is 600 s behind the peer's: set the one that is wrong"));
+  CHECK(errorAt(403, late).find("clock is") == std::string::npos);
+  CHECK(errorAt(401, protocol::formatHttpDate(kNow + std::chrono::seconds(299))).find("clock is") == std::string::npos);
+  CHECK(errorAt(401, "yesterday").find("clock is") == std::string::npos);
+}
+
 TEST_CASE("hostile: an answer that is not signed, or signed for another request: acknowledges nothing") {
   const SignedAnswer good;
   REQUIRE(exchange(good.bytes()).outcome == RequestOutcome::answered);
@@ -512,6 +528,15 @@ TEST_CASE("P11: secrets that are none, or could verify no answer, and plain HTTP
     bob.url = url;
     CHECK(refusal(bob).empty());
   }
+
+  for (const char* url : {"bob:80", "http://", "ftp://bob/", "http://bob:99999/", "http://bob/ inbox"}) {
+    CAPTURE(url);
+    bob.url = url;
+    CHECK(refusal(bob).starts_with("peers['bob'].url: "));
+  }
+  // Its messages go by another sender.
+  bob.url = "";
+  CHECK(refusal(bob).empty());
 
   testing::IoThread io;
   sender.start(io.executor());

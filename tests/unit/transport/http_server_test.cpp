@@ -123,6 +123,7 @@ TEST_CASE("A request reaches the handler whole, and its answer the peer") {
   const std::string message = peer.receiveMessage();
   CHECK(hasStatus(message, 503));
   CHECK(message.find("Retry-After: 3\r\n") != std::string::npos);
+  CHECK(message.find("\r\nDate: ") != std::string::npos);
   CHECK(message.find("Content-Type: application/json\r\n") != std::string::npos);
   CHECK(message.find("Server:") == std::string::npos);
   CHECK(message.ends_with("\r\n\r\n{}"));

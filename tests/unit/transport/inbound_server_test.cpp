@@ -134,8 +134,11 @@ TEST_CASE("P10 P11: what a request makes throw is answered with 500 and reported
     const std::scoped_lock lock(mutex);
     reported.push_back(event.sentence);
   });
-  // Nobody is let in, and refusals are counted by the second.
-  InboundHandler handler(manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); });
+  // Nobody can prove to be its one peer, and refusals are counted by the second.
+  InboundOptions inbound;
+  inbound.peers = {{.agents = {"urn:agent:alice"}, .byCertificate = true}};
+  InboundHandler handler(
+      manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, inbound);
   InboundServer server(handler);
   RawConnection other(server.port());
   const auto statusOf = [](RawConnection& peer) {

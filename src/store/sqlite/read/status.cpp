@@ -7,28 +7,6 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 
 namespace ackbox::store::sqlite {
-namespace {
-
-PeerState stateOf(bool isPaused, bool isDown, delivery::PeerHold hold) {
-  if (isPaused) {
-    return PeerState::paused;
-  }
-  if (!isDown) {
-    return PeerState::up;
-  }
-  switch (hold) {
-    case delivery::PeerHold::held:
-      return PeerState::held;
-    case delivery::PeerHold::disabled:
-      return PeerState::disabled;
-    case delivery::PeerHold::none:
-      break;
-  }
-  return PeerState::down;
-}
-
-}  // namespace
-
 StatusReader::StatusReader(sqlite3* connection, std::string_view prefix)
     : selectPeers_(connection,
                    "SELECT id,name,down,hold,failures,next_probe_at_ms,last_error,changed_at_ms,paused_at_ms FROM "
@@ -55,7 +33,10 @@ std::vector<KeyedStatus> StatusReader::peers() {
     peer.key = query.integer(0);
     peer.status.name = query.text(1);
     const WallTime pausedAt = query.instant(8);
-    peer.status.state = stateOf(pausedAt != WallTime{}, query.integer(2) != 0, query.as<delivery::PeerHold>(3));
+    delivery::PeerRecord record;
+    record.down = query.integer(2) != 0;
+    record.hold = query.as<delivery::PeerHold>(3);
+    peer.status.state = delivery::stateOf(record, pausedAt != WallTime{});
     peer.status.failures = query.as<std::uint32_t>(4);
     peer.status.nextProbeAt = query.instant(5);
     peer.status.lastError = query.text(6);

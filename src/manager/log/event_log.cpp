@@ -1,0 +1,142 @@
+#include "manager/log/event_log.hpp"
+
+#include <string>
+
+#include "protocol/timestamp.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+std::string at(WallTime time) {
+  return time == WallTime() ? std::string() : protocol::formatTimestamp(time);
+}
+
+std::string sentenceOf(const PeerEvent& event) {
+  const std::string peer = "peer '" + event.peer + "' ";
+  const std::string next =
+      event.nextProbeAt == WallTime() ? std::string() : "; it is tried again at " + at(event.nextProbeAt);
+  switch (event.state) {
+    case PeerState::up:
+      return peer + "answers";
+    case PeerState::down:
+      return peer + "cannot be reached: " + event.cause + next + ", and its messages wait";
+    case PeerState::held:
+      return peer + "refuses this agent: " + event.cause + next +
+             ", and its messages wait; mend the cause, then `ackbox resume` tries it at once";
+    case PeerState::disabled:
+      return peer + "says that it is gone for good: " + event.cause +
+             "; its messages wait until `ackbox resume`, or move them with `ackbox discard`";
+    case PeerState::paused:
+      return peer + "was paused by hand; its messages wait until `ackbox resume`";
+  }
+  return {};
+}
+
+const char* nameOf(PeerState state) {
+  switch (state) {
+    case PeerState::up:
+      return "peer-up";
+    case PeerState::down:
+      return "peer-down";
+    case PeerState::held:
+      return "peer-held";
+    case PeerState::disabled:
+      return "peer-disabled";
+    case PeerState::paused:
+      break;
+  }
+  return "peer-paused";
+}
+
+}  // namespace
+
+EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
+  subscriptions_.push_back(hub.peer.add([this](const PeerEvent& event) { peerChanged(event); }));
+  if (log.takes(LogLevel::error)) {
+    subscriptions_.push_back(hub.peerReset.add([this](const PeerResetEvent& event) { peerWentBack(event); }));
+    subscriptions_.push_back(hub.health.add([this](const HealthEvent& event) { healthChanged(event); }));
+  }
+  if (log.takes(LogLevel::warning)) {
+    subscriptions_.push_back(hub.failed.add([this](const FailedEvent& event) {
+      log_.write(LogLevel::warning, "dead-letter", "a message was given up and is a dead letter: " + event.error,
+                 {{"message", event.messageId},
+                  {"peer", event.peer},
+                  {"session", event.session},
+                  {"reason", event.reason},
+                  {"error", event.error}});
+    }));
+  }
+  if (log.takes(LogLevel::info)) {
+    subscriptions_.push_back(hub.retry.add([this](const RetryEvent& event) {
+      log_.write(LogLevel::info, "message-retry", "a message is tried again later: " + event.error,
+                 {{"message", event.messageId},
+                  {"peer", event.peer},
+                  {"session", event.session},
+                  {"attempts", std::to_string(event.retryCount)},
+                  {"next_attempt_at", at(event.nextAttemptAt)},
+                  {"error", event.error}});
+    }));
+  }
+  if (log.takes(LogLevel::debug)) {
+    subscriptions_.push_back(hub.sent.add([this](const SentEvent& event) {
+      log_.write(LogLevel::debug, "message-sent", "the peer holds a message",
+                 {{"message", event.messageId}, {"peer", event.peer}, {"session", event.session}});
+    }));
+    subscriptions_.push_back(hub.acked.add([this](const AckedEvent& event) {
+      log_.write(LogLevel::debug, "message-acked", "the peer has taken a message into effect",
+                 {{"message", event.messageId},
+                  {"peer", event.peer},
+                  {"session", event.session},
+                  {"duplicate", event.duplicate ? "true" : "false"}});
+    }));
+    subscriptions_.push_back(hub.superseded.add([this](const SupersededEvent& event) {
+      log_.write(LogLevel::debug, "message-superseded", "a message was taken away before it was sent",
+                 {{"message", event.messageId},
+                  {"peer", event.peer},
+                  {"session", event.session},
+                  {"superseded_by", event.supersededById}});
+    }));
+  }
+}
+
+void EventLog::peerChanged(const PeerEvent& event) {
+  const std::string text = sentenceOf(event);
+  const std::string since = at(event.since);
+  const std::string next = at(event.nextProbeAt);
+  const Log::Fields fields = {
+      {"peer", event.peer}, {"cause", event.cause}, {"since", since}, {"next_attempt_at", next}};
+  switch (event.state) {
+    case PeerState::down:
+    case PeerState::held:
+    case PeerState::disabled:
+      log_.writeUnasked(LogLevel::warning, nameOf(event.state), event.peer, text, fields);
+      break;
+    case PeerState::up:
+    case PeerState::paused:
+      log_.write(LogLevel::info, nameOf(event.state), text, {{"peer", event.peer}});
+      break;
+  }
+}
+
+void EventLog::peerWentBack(const PeerResetEvent& event) {
+  const bool isOwn = event.kind == PeerResetKind::selfRestored;
+  log_.write(isOwn ? LogLevel::error : LogLevel::warning, "peer-reset",
+             isOwn ? "this file was restored from a backup, or is a copy of one that is in use: nothing is sent to the "
+                     "peer (docs/restore.md says what to do)"
+                   : "a peer's file was lost or restored from a backup (docs/restore.md says what to do)",
+             {{"peer", event.peer},
+              {"kind", toString(event.kind)},
+              {"session", event.session},
+              {"expected", std::to_string(event.expected)},
+              {"accepted", std::to_string(event.accepted)},
+              {"resent", std::to_string(event.resent)}});
+}
+
+void EventLog::healthChanged(const HealthEvent& event) {
+  const bool isProcess = event.check == HealthCheck::process;
+  const LogLevel level = !event.raised ? LogLevel::info : isProcess ? LogLevel::error : LogLevel::warning;
+  log_.write(level, event.raised ? "unwell" : "well-again", event.sentence,
+             {{"check", toString(event.check)}, {"peer", event.peer}});
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,304 @@
+// Goal: what stops, delays or refuses a message is in the log, once, with its cause, and on standard error where nobody
+// asked for a log. Method: the texts and the limit alone; then managers on files, with a sink that keeps what it gets.
+
+#include "ackbox/log.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
+#include "manager/log/log.hpp"
+#include "support/manual_clock.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ackbox {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ManualClock;
+using testing::ScriptedSender;
+using testing::TempDir;
+
+/// Keeps records as the lines that a file would have.
+class Kept {
+public:
+  [[nodiscard]] LogSink sink() {
+    return [this](const LogRecord& record) {
+      const std::scoped_lock lock(mutex_);
+      lines_.push_back(toKeyValue(record));
+    };
+  }
+  /// Those of one event.
+  [[nodiscard]] std::vector<std::string> of(const std::string& event) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<std::string> found;
+    for (const std::string& line : lines_) {
+      if (line.find(" " + event + " ") != std::string::npos) {
+        found.push_back(line);
+      }
+    }
+    return found;
+  }
+
+private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+/// What standard error gets as long as this lives.
+class StandardError {
+public:
+  explicit StandardError(const TempDir& dir) : file_(dir.file("stderr")), before_(::dup(STDERR_FILENO)) {
+    const int caught = ::open(file_.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    ::dup2(caught, STDERR_FILENO);
+    ::close(caught);
+  }
+  ~StandardError() {
+    ::dup2(before_, STDERR_FILENO);
+    ::close(before_);
+  }
+  StandardError(const StandardError&) = delete;
+  StandardError& operator=(const StandardError&) = delete;
+
+  [[nodiscard]] std::string text() const {
+    std::ostringstream all;
+    all << std::ifstream(file_).rdbuf();
+    return all.str();
+  }
+
+private:
+  const std::filesystem::path file_;
+  const int before_;
+};
+
+SendReport failing(RequestOutcome outcome, const std::string& error) {
+  SendReport report;
+  report.outcome = outcome;
+  report.error = error;
+  return report;
+}
+
+Frame frameTo(const std::string& peer) {
+  Frame frame;
+  frame.peer = peer;
+  frame.session = "s";
+  frame.type = "test";
+  frame.data = "\"secret payload\"";
+  return frame;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+TEST_CASE("a record is one line of key=value, or one object of JSON, whatever is in it") {
+  const std::vector<LogField> fields = {{"peer", "bob"}, {"cause", "a \"quoted\"\nline"}, {"empty", ""}};
+  LogRecord record;
+  record.level = LogLevel::warning;
+  record.at = WallTime(milliseconds(1'700'000'000'123));
+  record.event = "peer-down";
+  record.text = "it is down";
+  record.fields = fields;
+  CHECK(toKeyValue(record) ==
+        "2023-11-14T22:13:20.123Z warning peer-down peer=bob cause=\"a \\\"quoted\\\"\\u000aline\" empty=\"\" "
+        "text=\"it is "
+        "down\"");
+  record.leftOut = 7;
+  const nlohmann::json parsed = nlohmann::json::parse(toJson(record));
+  CHECK(parsed["level"] == "warning");
+  CHECK(parsed["event"] == "peer-down");
+  CHECK(parsed["cause"] == "a \"quoted\"\nline");
+  CHECK(parsed["left_out"] == 7);
+  CHECK(parsed["at"] == "2023-11-14T22:13:20.123Z");
+  CHECK(toKeyValue(record).find(" left_out=7 ") != std::string::npos);
+}
+
+TEST_CASE("of one event too many records are counted instead of written, and the next one says how many") {
+  const auto clock = std::make_shared<ManualClock>();
+  std::vector<std::pair<std::string, std::uint64_t>> got;
+  {
+    manager::Log log([&got](const LogRecord& record) { got.emplace_back(record.event, record.leftOut); },
+                     LogLevel::info, clock);
+    for (int number = 0; number < 40; ++number) {
+      log.write(LogLevel::warning, "flood", "again");
+    }
+    log.write(LogLevel::debug, "below", "not asked for");
+    log.write(LogLevel::info, "other", "has a limit of its own");
+    REQUIRE(got.size() == manager::Log::kRecordsInPeriod + 1);
+    clock->advance(manager::Log::kPeriod);
+    log.write(LogLevel::warning, "flood", "again");
+    CHECK(got.back() == std::pair<std::string, std::uint64_t>("flood", 10));
+    for (int number = 0; number < 40; ++number) {
+      log.write(LogLevel::warning, "flood", "again");
+    }
+  }
+  // What was left out last is said at the end.
+  CHECK(got.back() == std::pair<std::string, std::uint64_t>("flood", 11));
+}
+
+TEST_CASE("a sink that throws harms nothing") {
+  manager::Log log([](const LogRecord&) { throw std::runtime_error("full"); }, LogLevel::info, systemClock());
+  log.write(LogLevel::error, "any", "text");
+}
+
+TEST_CASE("a peer that cannot be reached is told to the program and the log once, and so is that it answers") {
+  const TempDir dir;
+  Kept kept;
+  OutboxOptions options;
+  options.log = kept.sink();
+  const auto clock = std::make_shared<ManualClock>();
+  options.clock = clock;
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+  std::vector<PeerEvent> events;
+  const Subscription peers = manager.onPeer([&events](const PeerEvent& event) { events.push_back(event); });
+  const auto sender = std::make_shared<ScriptedSender>(
+      [](const SendRequest&) { return failing(RequestOutcome::peerUnavailable, "connection refused"); });
+  manager.setSender(sender);
+  manager.enqueue(frameTo("default"));
+  for (int pass = 0; pass < 3; ++pass) {
+    manager.drainOnce();
+    clock->advance(std::chrono::hours(1));
+  }
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].peer == "default");
+  CHECK((events[0].state == PeerState::down));
+  CHECK(events[0].cause == "connection refused");
+  CHECK(events[0].nextProbeAt > events[0].since);
+  REQUIRE(kept.of("peer-down").size() == 1);
+  CHECK(kept.of("peer-down")[0].find("cause=\"connection refused\"") != std::string::npos);
+
+  sender->setScript([](const SendRequest&) { return failing(RequestOutcome::peerRefused, "HTTP 401"); });
+  manager.drainOnce();
+  clock->advance(std::chrono::hours(1));
+  sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  manager.drainOnce();
+  REQUIRE(events.size() == 3);
+  CHECK((events[1].state == PeerState::held));
+  CHECK((events[2].state == PeerState::up));
+  CHECK(events[2].cause.empty());
+  CHECK(kept.of("peer-held").size() == 1);
+  CHECK(kept.of("peer-up").size() == 1);
+}
+
+TEST_CASE("a message that is tried again or given up is in the log with its id and cause, and never its data") {
+  const TempDir dir;
+  Kept kept;
+  OutboxOptions options;
+  options.log = kept.sink();
+  options.logLevel = LogLevel::debug;
+  const auto clock = std::make_shared<ManualClock>();
+  options.clock = clock;
+  options.retry.maxRetries = 1;
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+  manager.setSender(ScriptedSender::always(Outcome::nack));
+  const std::string id = manager.enqueue(frameTo("default")).messageId;
+  for (int pass = 0; pass < 3; ++pass) {
+    manager.drainOnce();
+    clock->advance(std::chrono::hours(1));
+  }
+  REQUIRE(kept.of("message-retry").size() == 1);
+  REQUIRE(kept.of("dead-letter").size() == 1);
+  CHECK(kept.of("dead-letter")[0].find("message=" + id) != std::string::npos);
+  CHECK(kept.of("dead-letter")[0].find("reason=retry-budget") != std::string::npos);
+  for (const char* event : {"opened", "message-retry", "dead-letter", "message-sent", "message-acked"}) {
+    for (const std::string& line : kept.of(event)) {
+      CHECK(line.find("secret payload") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a callback that throws is in the log") {
+  const TempDir dir;
+  Kept kept;
+  OutboxOptions options;
+  options.log = kept.sink();
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+  manager.setSender(ScriptedSender::always(Outcome::ack));
+  const Subscription acked = manager.onAcked([](const AckedEvent&) { throw std::runtime_error("mine"); });
+  manager.enqueue(frameTo("default"));
+  manager.drainOnce();
+  REQUIRE(kept.of("callback-threw").size() == 1);
+  CHECK(kept.of("callback-threw")[0].find("error=mine") != std::string::npos);
+}
+
+TEST_CASE("messages for a peer that this process was not given are told at the opening") {
+  const TempDir dir;
+  OutboxOptions options;
+  options.peers.resize(2);
+  options.peers[0].name = "bob";
+  options.peers[1].name = "carol";
+  {
+    OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+    manager.enqueue(frameTo("bob"));
+    manager.enqueue(frameTo("bob"));
+  }
+  Kept kept;
+  options.log = kept.sink();
+  options.peers[0].name = "bobby";
+  const OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+  REQUIRE(kept.of("peer-not-configured").size() == 1);
+  CHECK(kept.of("peer-not-configured")[0].find("peer=bob messages=2") != std::string::npos);
+}
+
+TEST_CASE("an opening that is refused is in the log, or else on standard error, and so is a peer that is down, once") {
+  const TempDir dir;
+  std::ofstream(dir.file("none.db")) << "this is no database, and long enough to be seen to be none at first sight";
+  Kept kept;
+  OutboxOptions options;
+  options.log = kept.sink();
+  CHECK_THROWS_AS((void)OutboxManager::open(dir.file("none.db"), options), Error);
+  CHECK(kept.of("open-refused").size() == 1);
+
+  const StandardError standardError(dir);
+  options.log = {};
+  CHECK_THROWS_AS((void)OutboxManager::open(dir.file("none.db"), options), Error);
+  CHECK(count(standardError.text(), "open-refused") == 1);
+
+  const auto clock = std::make_shared<ManualClock>();
+  options.clock = clock;
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+  int attempts = 0;
+  manager.setSender(std::make_shared<ScriptedSender>([&attempts](const SendRequest&) {
+    return failing(RequestOutcome::peerUnavailable, "attempt " + std::to_string(++attempts));
+  }));
+  manager.enqueue(frameTo("default"));
+  for (int pass = 0; pass < 4; ++pass) {
+    manager.drainOnce();
+    clock->advance(std::chrono::hours(1));
+  }
+  CHECK(attempts == 4);
+  CHECK(count(standardError.text(), " peer-down ") == 1);
+  CHECK(count(standardError.text(), "\n") == 2);
+}
+
+TEST_CASE("a sink that does nothing silences standard error") {
+  const TempDir dir;
+  const StandardError standardError(dir);
+  OutboxOptions options;
+  options.log = [](const LogRecord&) {};
+  std::ofstream(dir.file("none.db")) << "this is no database, and long enough to be seen to be none at first sight";
+  CHECK_THROWS_AS((void)OutboxManager::open(dir.file("none.db"), options), Error);
+  CHECK(standardError.text().empty());
+}
+
+}  // namespace
+}  // namespace ackbox
