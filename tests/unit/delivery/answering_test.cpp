@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "unit/delivery/stage.hpp"
 
 namespace ackbox::delivery {
@@ -181,6 +183,9 @@ TEST_CASE("At its ACK deadline a deferred message is charged and goes again, in 
   stage.advance(stage.options.ackTimeout);
   CHECK(stage.rows.at(1).error == "ack deadline");
   CHECK(stage.rows.at(1).retryCount == 1);
+  CHECK(stage.settled.back().key == 1);
+  CHECK(stage.settled.back().sequence == 1);
+  CHECK(stage.settled.back().retryCount == 1);
   stage.ackAll();
   CHECK(stage.onlySend() == Keys{1, 3});
   // The frame does not name itself, nor one behind it, as its predecessor.
@@ -188,6 +193,18 @@ TEST_CASE("At its ACK deadline a deferred message is charged and goes again, in 
   CHECK(stage.sends.front().items[1].previousSequence == 2);
   stage.ackAll();
   CHECK(stage.sessions.at(1).previousSequence == 3);
+}
+
+TEST_CASE("A deferred message that its peer asks for again is charged and goes at once") {
+  Answering stage;
+  const MessageKey key = stage.enqueue(1);
+  stage.answer({Stage::result(Outcome::defer)});
+  REQUIRE(stage.sends.empty());
+  Actions actions;
+  stage.machine->recalled(1, key, stage.now, actions);
+  stage.perform(std::move(actions));
+  CHECK(stage.rows.at(key).retryCount == 1);
+  CHECK(stage.onlySend() == Keys{key});
 }
 
 TEST_CASE("A deferred message that was acknowledged from outside has no deadline any more") {

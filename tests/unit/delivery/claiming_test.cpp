@@ -174,6 +174,19 @@ TEST_CASE("A frame names the predecessor that the sender stands by") {
   CHECK(stage.sends.front().items[0].previousSequence == 1);
 }
 
+TEST_CASE("A release names the message that its session goes on with, and none where nothing waits") {
+  Claiming stage;
+  stage.store(1);
+  const MessageKey second = stage.store(1);
+  stage.showRows();
+  stage.answer({Stage::result(Outcome::ack), Stage::result(Outcome::nack)});
+  REQUIRE(stage.releases.size() == 1);
+  CHECK(stage.releases[0].head == second);
+  stage.ackEventually(second);
+  REQUIRE(stage.releases.size() == 2);
+  CHECK(stage.releases[1].head == 0);
+}
+
 TEST_CASE("A session that another process holds is asked for again after the shared poll interval") {
   Claiming stage;
   stage.claimStatus[1] = ClaimStatus::busy;

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "delivery/suspects.hpp"
@@ -389,6 +391,60 @@ TEST_CASE("P8: suspects go alone, and others' traffic goes on between them") {
   }
   CHECK(ordinary == std::set<MessageKey>{3, 4});
   CHECK((stage.state(2) == MessageState::acked));
+}
+
+/// Of session 1's two messages the first is a suspect, whose next try is to come.
+struct Suspecting : Outage {
+  explicit Suspecting(std::uint32_t maxRequests) : Outage(maxRequests) {
+    enqueueTogether(2, 1);
+    failRequest(connectionLost);
+    failRequest(connectionLost);
+    REQUIRE(sends.empty());
+  }
+};
+
+TEST_CASE("P8: a suspect has its turn, though others never cease to wait") {
+  Suspecting stage(1);
+  SessionKey session = 2;
+  stage.enqueue(session);
+  for (int turn = 0; turn < 50 && stage.state(1) != MessageState::acked; ++turn) {
+    // So that something waits when the request ends.
+    stage.enqueue(++session);
+    stage.advance(1s);
+    stage.ackAll();
+  }
+  CHECK((stage.state(1) == MessageState::acked));
+}
+
+TEST_CASE("P8: what waits behind a suspect that was settled from outside is none itself, and goes beside others") {
+  Suspecting stage(3);
+  const MessageKey other = stage.enqueue(2);
+  REQUIRE(stage.onlySend() == Keys{other});
+  // The suspect is due, and waits until it may go alone.
+  REQUIRE(stage.advanceToWake());
+  REQUIRE(stage.sends.size() == 1);
+  stage.rows.erase(1);
+  stage.machine->forget(1, 1);
+  stage.enqueue(3);
+  REQUIRE(stage.sends.size() == 3);
+  CHECK(std::ranges::count(stage.sends, Keys{2}, [](const Actions::Send& send) { return Stage::keysOf(send); }) == 1);
+}
+
+TEST_CASE("P8: a suspect that a claim did not find any more is none when its row comes back") {
+  Suspecting stage(2);
+  const auto gone = stage.rows.extract(1);
+  while (stage.sends.empty()) {
+    REQUIRE(stage.advanceToWake());
+  }
+  REQUIRE(stage.onlySend() == Keys{2});
+  stage.ackAll();
+  const MessageKey other = stage.enqueue(2);
+  REQUIRE(stage.onlySend() == Keys{other});
+  stage.rows.emplace(1, gone.mapped());
+  stage.newRows.push_back({.key = 1, .session = 1, .state = MessageState::pending, .dueAt = {}});
+  stage.showRows();
+  REQUIRE(stage.sends.size() == 2);
+  CHECK(Stage::keysOf(stage.sends.back()) == Keys{1});
 }
 
 TEST_CASE("P8: a message is given up at the configured number of lost connections, and not one earlier") {

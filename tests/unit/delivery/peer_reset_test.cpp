@@ -272,6 +272,31 @@ TEST_CASE("P3: a number that nobody remembers to have sent is asked about before
   }
 }
 
+TEST_CASE("P3: a number that the peer's lost store has named is not asked about any more") {
+  Memory stage(2);
+  stage.holdClaims = true;
+  stage.enqueue(1);
+  stage.answerClaim();
+  SendReport beyond = stage.acks(1, "one");
+  beyond.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
+  CHECK(stage.hear(beyond).empty());
+  REQUIRE(stage.pendingClaims.front().sessions->front().doubt);
+  // Another process holds the session, so the question waits.
+  stage.claimStatus[1] = ClaimStatus::busy;
+  stage.answerClaim();
+  stage.enqueue(2);
+  stage.answerClaim();
+  const std::vector<PeerIdentity> news = stage.hear(stage.acks(1, "two"));
+  REQUIRE(news.size() == 1);
+  CHECK(news[0].found == PeerResetKind::peerLost);
+  stage.claimStatus.clear();
+  while (stage.pendingClaims.empty()) {
+    REQUIRE(stage.advanceToWake());
+  }
+  CHECK(stage.pendingClaims.front().sessions->front().session == 1);
+  CHECK_FALSE(stage.pendingClaims.front().sessions->front().doubt);
+}
+
 TEST_CASE("P3: a message that is none of the request is asked about, whatever numbers the request has") {
   // The second was given up before it was sent again, and the file may have gone back: whose second does the peer have?
   Memory stage(1);

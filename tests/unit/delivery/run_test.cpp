@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "delivery/process_health.hpp"
 #include "run_stage.hpp"
 
 namespace ackbox::delivery {
@@ -183,6 +184,14 @@ TEST_CASE("a backlog is read by one poll after the other, and sent meanwhile") {
 }
 
 TEST_CASE("P5 row 5: a stop ends the run in every state, and claims nothing more") {
+  SUBCASE("before it has begun: at once, and it looks for nothing") {
+    RunStage stage;
+    stage.store(1);
+    stage.stop();
+    CHECK(stage.isFinished);
+    stage.begin();
+    CHECK_FALSE(stage.isDiscovering);
+  }
   SUBCASE("during the discovery: after it") {
     RunStage stage;
     stage.store(1);
@@ -626,6 +635,17 @@ TEST_CASE("P11: that this process cannot send is reported once, and its end afte
   sendOne(RequestOutcome::answered);
   REQUIRE(stage.reports.size() == 2);
   CHECK_FALSE(stage.reports[1].isRaised);
+}
+
+TEST_CASE("P11: a shortage of this process is over when answers come ten seconds after it was last met, not earlier") {
+  ProcessHealth health;
+  const SteadyTime met{100s};
+  CHECK(health.onAnswer(reportOf(RequestOutcome::notSent), met)->isRaised);
+  const SendReport answered = reportOf(RequestOutcome::answered);
+  CHECK_FALSE(health.onAnswer(answered, met + 10s - 1ms));
+  const auto over = health.onAnswer(answered, met + 10s);
+  REQUIRE(over);
+  CHECK_FALSE(over->isRaised);
 }
 
 TEST_CASE("a move of the calendar is reported by the next poll, and says which instants go by the calendar") {

@@ -149,6 +149,7 @@ TEST_CASE("a superseded message is told to subscribers, while a run is under way
   Box box;
   std::vector<std::string> told;
   const Subscription subscription = box.manager->onSuperseded([&](const SupersededEvent& event) {
+    CHECK(event.peer == "default");
     told.push_back(event.messageId + "<" + event.supersededById + "@" + std::to_string(event.supersededBySequence));
   });
   for (const char* id : {"1", "2", "3"}) {

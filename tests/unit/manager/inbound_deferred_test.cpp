@@ -314,6 +314,35 @@ TEST_CASE("a run that failed is made again at the very instant at which it is du
   CHECK(runs == 2);
 }
 
+TEST_CASE(
+    "a frame that waited behind another and was then deferred is deferred for good, also when its run is repeated") {
+  Gate gate;
+  std::atomic<int> looks = 0;
+  std::atomic<int> runs = 0;
+  Receiver bob([&](DeferredFrame frame) {
+    if (frame.frame().id == "s-1") {
+      gate.pass();
+    } else if (++runs == 1) {
+      throw std::runtime_error("not now");
+    }
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.handler.emplace(
+      *bob.manager,
+      [&](const InboundFrame& frame, InboundTransaction&) {
+        looks += frame.id == "s-2" ? 1 : 0;
+        return HandlerResult::defer();
+      },
+      bob.inbound);
+  bob.post({outbound("s", 1)});
+  gate.await(1);
+  bob.post({outbound("s", 2)});
+  gate.open();
+  bob.untilEmpty(std::chrono::milliseconds(100));
+  CHECK(runs == 2);
+  CHECK(looks == 1);
+}
+
 TEST_CASE("a deferred handler that rejects ends its frame, and the session goes on") {
   Receiver bob([](DeferredFrame frame) {
     if (frame.frame().sequence == 1) {

@@ -119,6 +119,8 @@ TEST_CASE("P11: a peer that makes up sessions is put off at its limit, its known
   CHECK(refused[1]["code"] == "held");
   CHECK(refused[2]["outcome"] == "ack");
   CHECK(bob.ask({outbound("d", 1)}, "urn:agent:carol")[0]["outcome"] == "ack");
+  // What belongs to no session needs no new one.
+  CHECK(bob.event("e1")[0]["outcome"] == "ack");
   CHECK(bob.manager->getStats().refusedLimits == 1);
   CHECK(bob.senders().size() == 2);
   CHECK(bob.senders()[0].sessions == 3);

@@ -21,6 +21,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "protocol/inbound_port.hpp"
 #include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
@@ -250,6 +251,10 @@ TEST_CASE("P11: a peer that claims another's name is refused as a whole, and cou
   CHECK(bob.calls == 0);
   bob.awaitTotal(&Stats::refusedForbidden, 1);
   CHECK(bob.post(signedWith(kAliceKey, requestFrom("urn:agent:alice:office"), bob.clock->wallNow())).status == 200);
+  // In the file, too.
+  bob.handler.reset();
+  bob.manager.reset();
+  CHECK(OutboxReader::open(bob.dir.file("bob.db")).getStats().refusedForbidden == 1);
 }
 
 TEST_CASE("P11: rights to send, to acknowledge, and to sessions are each held") {

@@ -6,10 +6,15 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "ackbox/async.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -74,6 +79,36 @@ TEST_CASE("row 15: a commit wakes the running manager at once, without a poll") 
   caller.sender->waitForFrames(1);
   caller.manager.stop();
   CHECK(caller.manager.getStats().acked == 1);
+}
+
+TEST_CASE("row 15: a commit wakes a run on the caller's executor, which watches no file, without a poll") {
+  const testing::TempDir dir;
+  OutboxOptions options;
+  options.pollInterval = std::chrono::hours(1);
+  options.sharedPollInterval = std::chrono::hours(1);
+  OutboxManager manager = OutboxManager::open(dir.file("agent.db"), options);
+  manager.setSender(ScriptedSender::always(Outcome::ack));
+  SQLite::Database connection(dir.file("agent.db").string(), SQLite::OPEN_READWRITE);
+  OutboxWriter writer(manager, connection);
+  boost::asio::io_context context;
+  int acked = 0;
+  const Subscription subscription = manager.onAcked([&](const AckedEvent&) {
+    if (++acked == 2) {
+      manager.stop();
+      return;
+    }
+    // The run has read what there was, as its own message is through.
+    boost::asio::post(context, [&] {
+      connection.exec("BEGIN IMMEDIATE");
+      writer.enqueue(Caller::frame());
+      connection.exec("COMMIT");
+    });
+  });
+  // Its handler keeps the context at work until the run has ended.
+  manager.asyncRun(context.get_executor(), boost::asio::bind_executor(context, [](const std::error_code&) {}));
+  REQUIRE(manager.enqueue(Caller::frame()).isNew());
+  context.run();
+  CHECK(acked == 2);
 }
 
 TEST_CASE("row 15: what others commit is found by the poll, beside the hot path, and each message goes once") {

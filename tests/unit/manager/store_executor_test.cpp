@@ -155,6 +155,25 @@ TEST_CASE("with a store executor, a handler that blocks on its own store is refu
   CHECK(refused == Errc::wouldDeadlock);
 }
 
+TEST_CASE("row 19: with a store executor, requests that are refused are counted without a thread") {
+  Inline world;
+  InboundHandler inbox(*world.manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); });
+  const auto before = threads();
+  for (int number = 0; number < 3; ++number) {
+    InboundRequest request;
+    request.contentType = "application/cloudevents+json";
+    request.body = R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})";
+    request.webhookId = "1";
+    int status = 0;
+    inbox.asyncHandle(request, [&](const InboundResponse& response) { status = response.status; });
+    world.io.restart();
+    world.io.poll();
+    CHECK(status == 401);
+  }
+  CHECK(threads() == before);
+  CHECK(world.manager->getStats().refusedUnauthenticated == 3);
+}
+
 TEST_CASE("with a store executor, more jobs than one group takes are all committed") {
   Inline world;
   int stored = 0;

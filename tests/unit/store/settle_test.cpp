@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <vector>
 
 #include "ackbox/error.hpp"
 #include "delivery/transition.hpp"
@@ -153,6 +154,24 @@ TEST_CASE("a retry is charged and keeps its error and due time; a release is fre
   CHECK(row.apply(Transition::release));
   CHECK(row.now()->retryCount == 1);
   CHECK(row.now()->lastError == "no luck");
+}
+
+TEST_CASE("P3: a settle that is refused in its middle settles nothing, and the next one settles all") {
+  StoreWorld world;
+  const auto store = world.open();
+  enqueueOne(*store, frameOf("s"));
+  enqueueOne(*store, frameOf("t"));
+  const auto reply = claimNew(*store);
+  std::vector<Settlement> both{settlementOf(reply, Transition::ack, 0), settlementOf(reply, Transition::redrive, 1)};
+  const auto settle = [&] { return inTransaction(*store, [&] { return store->settles().settle(both); }).size(); };
+  CHECK_THROWS_AS(settle(), Error);
+  store->rollback();
+  const store::sqlite::SqliteReader reader(world.file, world.options);
+  CHECK(reader.stats().sending == 2);
+  both[1].transition = Transition::ack;
+  CHECK(settle() == 2);
+  CHECK(reader.stats().acked == 2);
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("an error is kept whole up to a thousand bytes, and no further") {

@@ -301,6 +301,21 @@ TEST_CASE("P11: a request's time begins with its first byte, also where that cam
   CHECK(stage.hasClosed());
 }
 
+TEST_CASE("P11: what comes behind a refusal is thrown away, up to a bound at which the connection is closed") {
+  Stage stage;
+  stage.begin();
+  stage.stream->say("GET /inbox HTTP/1.1\r\nHost: here\r\n\r\n");
+  CHECK(stage.stream->written.starts_with("HTTP/1.1 405 "));
+  const std::string piece(std::size_t{16} * 1024, 'x');
+  std::size_t thrownAway = 0;
+  for (; !stage.stream->isClosed && thrownAway < std::size_t{64} * 1024 * 1024; thrownAway += piece.size()) {
+    REQUIRE(stage.stream->isReading());
+    stage.stream->say(piece);
+  }
+  CHECK(thrownAway > piece.size());
+  CHECK(stage.hasClosed());
+}
+
 TEST_CASE("P11: a connection that has lived its time is closed behind the next answer") {
   Stage stage;
   stage.options->connectionAge = minutes(1);
