@@ -157,7 +157,10 @@ TEST_CASE("with a store executor, a handler that blocks on its own store is refu
 
 TEST_CASE("row 19: with a store executor, requests that are refused are counted without a thread") {
   Inline world;
-  InboundHandler inbox(*world.manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); });
+  InboundOptions known;
+  known.peers = {{.agents = {"urn:agent:alice"}, .byCertificate = true}};
+  InboundHandler inbox(
+      *world.manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, known);
   const auto before = threads();
   for (int number = 0; number < 3; ++number) {
     InboundRequest request;
