@@ -32,7 +32,8 @@ struct Claim {
 /// What became of one claimed message; see `PullConsumer::settleAll`.
 struct ClaimResult {
   ClaimToken token;
-  /// `ack`, `defer`, `nack` or `term`, with what goes with it.
+  /// `ack`, `defer`, `nack` or `term`, with what goes with it. Of a `nack` with a `detail`, only the
+  /// `code` of a limit is kept, see `FrameResult::code`.
   FrameResult result;
 };
 

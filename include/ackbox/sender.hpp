@@ -75,7 +75,9 @@ struct FrameResult {
   bool duplicate = false;
   /// The frame was not attempted because an earlier one of its session was not taken: not charged.
   bool held = false;
-  /// Short and stable, such as `rejected` or `out-of-sequence`; empty for a plain ack.
+  /// Short and stable, such as `rejected` or `out-of-sequence`; empty for a plain ack. Of a `term` it is the dead
+  /// letter's reason. Of a `nack` with a `detail` only a limit's code is kept: otherwise the message's last error is
+  /// the `detail` alone.
   std::string code;
   /// For people.
   std::string detail;

@@ -86,8 +86,9 @@ struct Stats {
   std::uint64_t inboxBytes = 0;
   /// Total: inbound frames that were put there.
   std::uint64_t deferred = 0;
-  /// Total: results of ACK events that named a message addressed to another peer than their source. None of them
-  /// settled anything; more than none is an attack or a wrong `PeerOptions::agent`.
+  /// Total: results of ACK events that settled nothing, because the event named a message addressed to another peer
+  /// than its source, or it came in an unsigned request. More than none is a wrong `PeerOptions::agent`, an event that
+  /// was accepted by `InboundOptions::allowAnonymous` alone, or an attack.
   std::uint64_t refusedAcks = 0;
 
   /// When the oldest row that is not settled was enqueued; its age, by the clock of the options; nothing when all are
