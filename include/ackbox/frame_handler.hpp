@@ -24,11 +24,11 @@ class DeferredFrame;
 struct HandlerResult {
   Outcome outcome = Outcome::ack;
   /// `limit-…` and `inbox-full` are reserved: a `nack` with such a code charges no attempt (`Outcome::nack`).
-  std::string code;
-  std::string detail;
-  std::optional<std::chrono::milliseconds> retryAfter;
+  std::string code = {};
+  std::string detail = {};
+  std::optional<std::chrono::milliseconds> retryAfter = {};
   /// JSON text carried back to the sender's `onAcked`.
-  std::string result;
+  std::string result = {};
 
   /// Taken into effect.
   [[nodiscard]] static HandlerResult ack(std::string resultJson = {}) {

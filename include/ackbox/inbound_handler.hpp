@@ -31,7 +31,7 @@ class InboundPort;
 /// the frames of the others without a charge.
 class InboundHandler {
 public:
-  /// Throws `Error` with `invalidOption`.
+  /// Throws `Error` with `invalidOption`, or with `secretsUnreadable` where a peer's secrets cannot be read.
   InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options = {});
   InboundHandler(InboundHandler&&) noexcept;
   InboundHandler& operator=(InboundHandler&&) noexcept;

@@ -96,7 +96,7 @@ enum class InboundLimit : std::uint8_t {
 /// A frame was put off because its sender is at a limit.
 struct InboundLimitEvent {
   /// The sender's agent URI.
-  std::string source;
+  std::string source = {};
   InboundLimit limit = InboundLimit::sessions;
 };
 
@@ -124,15 +124,15 @@ enum class RefusalReason : std::uint8_t {
 struct InboundRefusal {
   RefusalReason reason = RefusalReason::notSigned;
   /// Whose it claims to be, or is; empty when it does not say, or not in plain text. Not proven but with `notAllowed`.
-  std::string agent;
+  std::string agent = {};
   /// For `clockApart`: how far its clock is ahead of this one; negative: behind.
   std::chrono::seconds skew{0};
 };
 
 /// Numbers that an inbound session passed over, because its sender gave those messages up.
 struct InboundGap {
-  std::string source;
-  std::string session;
+  std::string source = {};
+  std::string session = {};
   std::uint64_t firstMissing = 0;
   std::uint64_t lastMissing = 0;
 };
