@@ -28,17 +28,21 @@ int main() {
     const std::string balance = deposit.getColumn(0);
     deposit.reset();
     transaction.enqueue({.peer = "alice", .session = "statements", .type = "account.balance", .data = balance});
-    return ++tries % 2 == 1 ? HandlerResult::notNow("undone") : HandlerResult::ack();
+    return HandlerResult::ack();
   };
-  InboundHandler handler(bank, book, {.allowAnonymous = true});
   // [end quote]
+  const auto bookAtSecondTry = [&](const InboundFrame& frame, InboundTransaction& transaction) {
+    const HandlerResult booked = book(frame, transaction);
+    return ++tries % 2 == 1 ? HandlerResult::notNow("undone") : booked;
+  };
+  InboundHandler handler(bank, bookAtSecondTry, {.allowAnonymous = true});
   InboundServer server(handler);
   std::counting_semaphore<> replies(0);
   // Stands for another HttpSender to alice's inbox.
   bank.setSendFunction([&](const std::string&, const OutboundFrame& frame) {
     std::cout << "alice hears of " << frame.data << std::endl;
     replies.release();
-    return SendFunctionResult{.success = true, .error = {}};
+    return SendFunctionResult{.success = true};
   });
   bank.start();
 

@@ -50,7 +50,7 @@ int main() {
   // A blocking send function has a thread of its own; each frame's ACK comes after it.
   manager.setSendFunction([&heard](const std::string&, const OutboundFrame& frame) {
     heard += frame.data + " ";
-    return SendFunctionResult{.success = true, .error = {}};
+    return SendFunctionResult{.success = true};
   });
 
   int acked = 0;

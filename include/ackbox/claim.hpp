@@ -24,16 +24,17 @@ struct ClaimToken {
 /// `recoverStuck` or `stop` takes it back, or until this process ends. No lease clock runs, so there is nothing to
 /// extend.
 struct Claim {
-  ClaimToken token;
-  std::string peer;
-  OutboundFrame frame;
+  ClaimToken token = {};
+  std::string peer = {};
+  OutboundFrame frame = {};
 };
 
 /// What became of one claimed message; see `PullConsumer::settleAll`.
 struct ClaimResult {
-  ClaimToken token;
-  /// `ack`, `defer`, `nack` or `term`, with what goes with it.
-  FrameResult result;
+  ClaimToken token = {};
+  /// `ack`, `defer`, `nack` or `term`, with what goes with it. Of a `nack` with a `detail`, only the
+  /// `code` of a limit is kept, see `FrameResult::code`.
+  FrameResult result = {};
 };
 
 /// What a settle did.

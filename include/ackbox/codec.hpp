@@ -15,11 +15,11 @@ namespace ackbox {
 template <typename Value>
 struct Codec {
   /// CloudEvents `type`.
-  std::string type;
+  std::string type = {};
   /// The value as JSON text.
-  std::function<std::string(const Value&)> encode;
+  std::function<std::string(const Value&)> encode = {};
   /// The value of JSON text; throws when the text is none.
-  std::function<Value(std::string_view)> decode;
+  std::function<Value(std::string_view)> decode = {};
 
   /// A frame that carries `value`; its peer, session and the rest are the caller's to set.
   [[nodiscard]] Frame frame(const Value& value) const {

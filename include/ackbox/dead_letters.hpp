@@ -32,7 +32,7 @@ struct DeadLetterFilter {
 struct ChangeReceipt {
   /// Empty: it is done. `Errc::unknownMessage`: no message has this id. `Errc::invalidTransition`: the message is in
   /// `state`, which does not allow this change. Refusals change nothing.
-  std::error_code refusal;
+  std::error_code refusal = {};
   /// Where the message stood when it was asked; meaningless for `unknownMessage`.
   MessageState state = MessageState::failed;
   /// Its place in its session: after `retry` the new one. 0 for `unknownMessage`.
@@ -44,7 +44,7 @@ struct ChangeReceipt {
 /// Some dead letters, oldest enqueue first.
 struct DeadLetterPage {
   /// In each, `dueAt` is the instant at which it failed.
-  std::vector<MessageInfo> messages;
+  std::vector<MessageInfo> messages = {};
   /// Pass as `after` for the next page; 0: there is none. A page may hold fewer than `limit`, even none, and still be
   /// followed by another: each looks at a bounded number of dead letters.
   std::int64_t next = 0;

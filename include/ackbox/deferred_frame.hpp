@@ -41,8 +41,8 @@ public:
   [[nodiscard]] bool stopRequested() const noexcept;
 
   /// Runs `effects` in a short transaction that commits together with the end of the frame and the ACK event to its
-  /// sender (P5). It must be short, as a `FrameHandler`. It may be run again if the disk fails; what it throws is a
-  /// failed run. Does not block.
+  /// sender (P5 in ARCHITECTURE.md). It must be short, as a `FrameHandler`. It may be run again if the disk fails; what
+  /// it throws is a failed run. Does not block.
   ///
   /// The result: `ack` and `reject` (`term`) end the frame, `notNow` is a failed run that is made again after its
   /// `retryAfter` and the backoff, `defer` counts as `notNow`. Only an `ack` keeps what was written.

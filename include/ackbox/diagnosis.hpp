@@ -70,39 +70,39 @@ struct Reason {
   std::uint64_t sequence = 0;
   std::uint32_t retryCount = 0;
   std::int64_t processId = 0;
-  std::string detail;
+  std::string detail = {};
 };
 
 /// Why a message stands where it stands, at one committed instant.
 struct Explanation {
-  MessageInfo message;
+  MessageInfo message = {};
   /// What is nearest to the message first. Empty: nothing hinders it, and it goes at the next claim.
-  std::vector<Reason> reasons;
+  std::vector<Reason> reasons = {};
   /// The same for people.
-  std::string sentence;
+  std::string sentence = {};
 };
 
 /// One broken invariant.
 struct Finding {
   /// The table, with its prefix; empty when SQLite itself complains about the file.
-  std::string table;
+  std::string table = {};
   /// The row's id; 0 when it is about the whole table.
   std::int64_t row = 0;
   /// What is wrong with it, in a sentence.
-  std::string problem;
+  std::string problem = {};
 };
 
 /// What `verify` found.
 struct VerifyReport {
   /// Empty: every invariant holds. At most 100 per invariant.
-  std::vector<Finding> findings;
+  std::vector<Finding> findings = {};
   /// The SQLite that runs here.
-  std::string sqliteVersion;
+  std::string sqliteVersion = {};
   /// It is older than 3.51.3, whose predecessors may damage a file when a passive checkpoint races another
   /// connection's commit. ackbox never does that; a foreign connection with automatic checkpoints may.
   bool hasCheckpointDefect = false;
   /// How it differs from what the batched log rests on, see `Stats::logNotBatched`; empty: it does not.
-  std::string logNotBatched;
+  std::string logNotBatched = {};
 
   [[nodiscard]] bool clean() const noexcept { return findings.empty(); }
 };

@@ -10,8 +10,9 @@ namespace ackbox {
 ///
 /// Values are stable: never renumber.
 enum class Errc {
-  /// Another connection held SQLite's write lock for longer than `OutboxOptions::busyTimeout`. Call again, or raise the
-  /// timeout.
+  /// Another connection, or this thread's own transaction, held SQLite's write lock for longer than
+  /// `OutboxOptions::busyTimeout`. Call again, or raise the timeout; inside a transaction of your own call
+  /// `OutboxWriter`.
   databaseBusy = 1,
   /// The file or its folder cannot be written by this process. Mend the permissions, or open another path.
   databaseReadOnly = 2,

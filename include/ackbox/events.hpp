@@ -12,9 +12,9 @@ namespace ackbox {
 
 /// What every message event carries.
 struct MessageEvent {
-  std::string messageId;
-  std::string peer;
-  std::string session;
+  std::string messageId = {};
+  std::string peer = {};
+  std::string session = {};
   std::uint64_t sequence = 0;
 };
 
@@ -26,7 +26,7 @@ struct AckedEvent : MessageEvent {
   /// The peer had processed it before; this was a repetition.
   bool duplicate = false;
   /// JSON text that the peer's handler answered with; empty when none.
-  std::string result;
+  std::string result = {};
 };
 
 /// The message became a dead letter.
@@ -34,9 +34,9 @@ struct FailedEvent : MessageEvent {
   /// Short and stable: `rejected`, `retry-budget`, `retry-policy`, `horizon`, `expired`, `peer-killer`,
   /// `discarded-by-policy` (the only one whose message is gone), the peer's own code, or what `markFailed` or a
   /// `FailureDecision` was given.
-  std::string reason;
+  std::string reason = {};
   /// The last error, for people.
-  std::string error;
+  std::string error = {};
 };
 
 /// The message will be tried again: after an attempt that was charged to it, or one that a limit of the receiver's
@@ -45,22 +45,22 @@ struct RetryEvent : MessageEvent {
   /// Charged attempts so far.
   std::uint32_t retryCount = 0;
   /// Not before this instant.
-  WallTime nextAttemptAt;
-  std::string error;
+  WallTime nextAttemptAt = {};
+  std::string error = {};
 };
 
 /// The message was taken away before it was sent: one with the same `Frame::supersedeKey` has come after it.
 struct SupersededEvent : MessageEvent {
-  std::string supersededById;
+  std::string supersededById = {};
   std::uint64_t supersededBySequence = 0;
 };
 
 /// A peer's state has changed, or the cause of it: what holds back all of its messages, or lets them go again.
 struct PeerEvent {
-  std::string peer;
+  std::string peer = {};
   PeerState state = PeerState::up;
   /// What the last request came to; empty when it answers.
-  std::string cause;
+  std::string cause = {};
   /// Since when it does not answer; the epoch when it does.
   WallTime since{};
   /// While `down` or `held`: when it is asked again. Otherwise the epoch.
@@ -84,15 +84,15 @@ enum class PeerResetKind : std::uint8_t {
 
 /// A peer's database and this file do not agree about what was sent and accepted.
 struct PeerResetEvent {
-  std::string peer;
+  std::string peer = {};
   PeerResetKind kind = PeerResetKind::peerLost;
   /// For `peerLost`: the identities of its store before and now.
-  std::string storeBefore;
-  std::string store;
+  std::string storeBefore = {};
+  std::string store = {};
   /// For `peerRestored`: the session in which it was seen, how far the peer had come in it, and how far it says it has.
   /// For `selfRestored`: where it was seen first, if it was in a session; `accepted` as the peer says, `expected` the
   /// highest number that the peer was known to have of this store.
-  std::string session;
+  std::string session = {};
   std::uint64_t expected = 0;
   std::uint64_t accepted = 0;
   /// Acknowledged messages that are sent again, see `PeerResetPolicy::resend`.

@@ -57,22 +57,22 @@ private:
 
 /// What a failure function gets. The texts are valid during the call.
 struct FailureContext {
-  std::string_view messageId;
-  std::string_view type;
-  std::string_view peer;
-  std::string_view session;
+  std::string_view messageId = {};
+  std::string_view type = {};
+  std::string_view peer = {};
+  std::string_view session = {};
   std::uint64_t sequence = 0;
   /// Charged failures before this one.
   std::uint32_t retryCount = 0;
   WallTime enqueuedAt{};
   WallTime now{};
   /// The peer's code and what it says for people.
-  std::string_view code;
-  std::string_view detail;
+  std::string_view code = {};
+  std::string_view detail = {};
   /// True: without a decision the message becomes a dead letter. False: it is tried again.
   bool isFinal = false;
   /// For a final failure: the reason that it would have.
-  std::string_view reason;
+  std::string_view reason = {};
 };
 
 /// Decides on a failure that is the message's own: an answer that was no acknowledgement, or the end of a search for

@@ -24,11 +24,11 @@ class DeferredFrame;
 struct HandlerResult {
   Outcome outcome = Outcome::ack;
   /// `limit-…` and `inbox-full` are reserved: a `nack` with such a code charges no attempt (`Outcome::nack`).
-  std::string code;
-  std::string detail;
-  std::optional<std::chrono::milliseconds> retryAfter;
+  std::string code = {};
+  std::string detail = {};
+  std::optional<std::chrono::milliseconds> retryAfter = {};
   /// JSON text carried back to the sender's `onAcked`.
-  std::string result;
+  std::string result = {};
 
   /// Taken into effect.
   [[nodiscard]] static HandlerResult ack(std::string resultJson = {}) {
@@ -47,7 +47,8 @@ struct HandlerResult {
     return made;
   }
   /// Later: the frame is kept durably, the answer says so, and `DeferredOptions::handler` works on it off the store's
-  /// lock. Whatever the handler wrote is undone.
+  /// lock. Whatever the handler wrote is undone. Without `InboundOptions::deferred.handler` nothing is kept: the answer
+  /// is a `notNow`, and after its retries the sender gives the message up with reason `retry-budget`.
   [[nodiscard]] static HandlerResult defer() {
     HandlerResult made;
     made.outcome = Outcome::defer;
@@ -64,7 +65,7 @@ struct HandlerResult {
 };
 
 /// The short transaction that a handler works in. Its writes, the mark that makes the frame a duplicate from now on,
-/// and the replies enqueued here commit together, before the ACK is sent (P5).
+/// and the replies enqueued here commit together, before the ACK is sent (P5 in ARCHITECTURE.md).
 ///
 /// Lifetime: the handler's call. Thread-safety: the handler's thread only.
 class InboundTransaction {

@@ -46,13 +46,13 @@ struct HealthEvent {
   /// True: it is not well now. False: it is well again.
   bool raised = false;
   /// `peerDown`: which one. Otherwise empty.
-  std::string peer;
+  std::string peer = {};
   /// Messages for `failed` and `pending`, milliseconds for `oldestAge` and `peerDown`, 1 or 0 for `process`.
   std::uint64_t value = 0;
   std::uint64_t threshold = 0;
   WallTime at{};
   /// The same for people.
-  std::string sentence;
+  std::string sentence = {};
 };
 
 }  // namespace ackbox

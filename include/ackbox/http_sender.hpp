@@ -49,9 +49,9 @@ struct HttpSenderOptions {
   /// and a sentence that shows none of them. Called on any thread, also inside `asyncSend`; what it throws is dropped.
   std::function<void(std::string_view peer, std::string_view what)> onSecretsLost = {};
   /// Time; null: `systemClock()`.
-  std::shared_ptr<Clock> clock;
+  std::shared_ptr<Clock> clock = {};
   /// Randomness of the batches' delivery ids; null: `systemRandom()`.
-  std::shared_ptr<Random> random;
+  std::shared_ptr<Random> random = {};
 };
 
 /// How an `HttpSender` is doing.
@@ -82,8 +82,9 @@ public:
   [[nodiscard]] std::uint32_t initialCredit() const override { return 1; }
   /// Loads the peers' secrets, and again while it runs, at most once a second, so that a rotation or a revocation needs
   /// no restart. An answer is verified with the secrets of then, also if its request was signed before.
-  /// Throws `Error` with `invalidOption`: a secret that cannot be loaded or read, none that could verify an answer,
-  /// plain HTTP to another machine that was not allowed by name, or certificates that `https://` to one of them needs.
+  /// Throws `Error` with `secretsUnreadable`, or with `invalidOption`: a secret that is malformed, none that could
+  /// verify an answer, plain HTTP to another machine that was not allowed by name, or certificates that `https://` to
+  /// one of them needs.
   void usePeers(std::span<const PeerOptions> peers) override;
   void start(const boost::asio::any_io_executor& executor) override;
   void asyncSend(SendRequest request, SendHandler handler) override;

@@ -20,9 +20,10 @@ class InboundPort;
 /// ACK document. Independent of HTTP; `InboundServer` puts it on a socket.
 ///
 /// Frames of type `ackbox.ack.v1` (ACK events) are its own affair: they settle the manager's messages and reach no
-/// handler. They settle only messages to the peer whose `PeerOptions::agent` is the event's `source`; the event for a
-/// frame deferred here goes to the peer whose `agent` is the frame's `source`. Where no such peer is configured, the
-/// sender learns the outcome when it asks, at its `ackTimeout`.
+/// handler. An ACK event settles a message only if its request was authenticated and its source is `PeerOptions::agent`
+/// of the message's peer. With `InboundOptions::allowAnonymous` alone, the sender learns a deferred outcome at its next
+/// `ackTimeout` (60 s). The event for a frame deferred here goes to the peer whose `agent` is the frame's `source`;
+/// where no such peer is configured, the sender learns the outcome at its `ackTimeout`, too.
 ///
 /// Thread-safety: `asyncHandle` may be called from any thread.
 /// Lifetime: shares the manager's store, so the manager's file is the receiver's database; keep it alive as long as
@@ -30,7 +31,7 @@ class InboundPort;
 /// the frames of the others without a charge.
 class InboundHandler {
 public:
-  /// Throws `Error` with `invalidOption`.
+  /// Throws `Error` with `invalidOption`, or with `secretsUnreadable` where a peer's secrets cannot be read.
   InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options = {});
   InboundHandler(InboundHandler&&) noexcept;
   InboundHandler& operator=(InboundHandler&&) noexcept;

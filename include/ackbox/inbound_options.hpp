@@ -23,7 +23,8 @@ namespace ackbox {
 
 /// How deferred frames are worked on.
 struct DeferredOptions {
-  /// Empty (default): this process works on none; a handler that answers `defer` is taken to have said `notNow`.
+  /// Empty (default): this process works on none; a handler that answers `defer` is taken to have said `notNow`, so
+  /// that after its retries the sender gives the message up with reason `retry-budget`.
   DeferredHandler handler = {};
   /// Frames worked on at once, each of another session. 1 to 256. Default 4.
   std::uint32_t concurrency = 4;
@@ -71,10 +72,10 @@ struct InboundLimits {
   /// The same of all senders together; it is what limits those that prove nothing (`allowAnonymous`), as they may use
   /// any name. At least `bytesMax`. Default 16 GiB.
   std::uint64_t totalBytesMax = 16ULL << 30;
-  /// After what silence a sender's store is closed that another store of the same sender has taken the place of: the
-  /// marks of its sessions are taken away, and a frame that comes from it after all is refused (`term`, code
-  /// `closed-origin`), so that nothing takes effect twice. A store has taken the place when it began after the silent
-  /// one's last frame. 0: never. Default 180 days.
+  /// A store that has been silent for this long is closed if a newer store of the same sender has replaced it: the
+  /// marks of its sessions are deleted, and a frame that still comes from it is refused (`term`, code `closed-origin`),
+  /// so that nothing takes effect twice. A newer store has replaced it when it began after the silent one's last frame.
+  /// 0: never. Default 180 days.
   std::chrono::milliseconds originRetention = std::chrono::hours(24 * 180);
 };
 
@@ -95,7 +96,7 @@ enum class InboundLimit : std::uint8_t {
 /// A frame was put off because its sender is at a limit.
 struct InboundLimitEvent {
   /// The sender's agent URI.
-  std::string source;
+  std::string source = {};
   InboundLimit limit = InboundLimit::sessions;
 };
 
@@ -123,15 +124,15 @@ enum class RefusalReason : std::uint8_t {
 struct InboundRefusal {
   RefusalReason reason = RefusalReason::notSigned;
   /// Whose it claims to be, or is; empty when it does not say, or not in plain text. Not proven but with `notAllowed`.
-  std::string agent;
+  std::string agent = {};
   /// For `clockApart`: how far its clock is ahead of this one; negative: behind.
   std::chrono::seconds skew{0};
 };
 
 /// Numbers that an inbound session passed over, because its sender gave those messages up.
 struct InboundGap {
-  std::string source;
-  std::string session;
+  std::string source = {};
+  std::string session = {};
   std::uint64_t firstMissing = 0;
   std::uint64_t lastMissing = 0;
 };
@@ -153,7 +154,8 @@ struct InboundOptions {
   /// Whether unsigned requests are taken as well, and believed as they are, except where they claim to be of one in
   /// `peers`: for an agent that only processes of its own machine can reach. Not from a web page: those of a browser,
   /// those without a media type, and, where the server listens on a loopback address, those for the host of another
-  /// name than `localhost` or a loopback address are refused. Their ACK events settle nothing. Default: no.
+  /// name than `localhost` or a loopback address are refused. Their ACK events settle nothing: the sender of a
+  /// deferred message learns the outcome at its next `ackTimeout` (60 s). Default: no.
   bool allowAnonymous = false;
   /// Whether events in CloudEvents' binary mode are taken. Their attributes are headers, and no signature covers
   /// headers: a third party that reads such a request on its way can send it again as an event of another type, and

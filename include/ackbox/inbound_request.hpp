@@ -10,10 +10,10 @@ namespace ackbox {
 
 /// One HTTP request, as far as the protocol cares.
 struct InboundRequest {
-  std::string contentType;
-  std::string body;
+  std::string contentType = {};
+  std::string body = {};
   /// `webhook-id`; echoed as `delivery`.
-  std::string webhookId;
+  std::string webhookId = {};
   /// `webhook-timestamp` and `webhook-signature`, as received.
   std::string webhookTimestamp = {};
   std::string webhookSignature = {};
@@ -39,10 +39,10 @@ struct InboundRequest {
 /// What to answer.
 struct InboundResponse {
   int status = 200;
-  std::string contentType;
-  std::string body;
+  std::string contentType = {};
+  std::string body = {};
   /// `Retry-After` in seconds.
-  std::optional<std::uint32_t> retryAfterSeconds;
+  std::optional<std::uint32_t> retryAfterSeconds = {};
   /// Further headers, such as the answer's signature.
   std::vector<std::pair<std::string, std::string>> headers = {};
   /// Whether the request brought a proof of its sender, or needs none. It does not travel: a server keeps such

@@ -21,8 +21,9 @@ struct InboundServerOptions {
   std::uint16_t port = 0;
   /// The path of the inbox.
   std::string path = "/inbox";
-  /// A second path, on which frames in AGENIUM's form are taken, such as `/message`. From the same peers, with the same
-  /// proof; without `outbox-agent` a peer is known by its key or certificate. Empty (default): none.
+  /// A second path, on which frames in AGENIUM's form are taken, such as `/message`: the JSON messages of AGENIUM
+  /// agents, which are no CloudEvents (proto/README.md, "AGENIUM's form"). From the same peers, with the same proof;
+  /// without `outbox-agent` a peer is known by its key or certificate. Empty (default): none.
   std::string compatibilityPath = {};
   /// TLS, once it names a certificate. Default: plain HTTP.
   TlsServerOptions tls = {};

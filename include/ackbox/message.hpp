@@ -27,19 +27,19 @@ enum class MessageState : std::uint8_t {
 
 /// One message as it stands in the file.
 struct MessageInfo {
-  std::string messageId;
-  std::string peer;
-  std::string session;
-  std::string type;
+  std::string messageId = {};
+  std::string peer = {};
+  std::string session = {};
+  std::string type = {};
   std::uint64_t sequence = 0;
   MessageState state = MessageState::pending;
   std::uint32_t retryCount = 0;
-  WallTime enqueuedAt;
+  WallTime enqueuedAt = {};
   /// Pending: not before this instant. Sent: the ACK deadline. Failed: when it failed.
-  WallTime dueAt;
+  WallTime dueAt = {};
   /// Failed: the stable reason. Otherwise empty.
-  std::string reason;
-  std::string lastError;
+  std::string reason = {};
+  std::string lastError = {};
   /// Its row's id: the order of commits in the whole file. A redriven message gets a new one.
   std::int64_t row = 0;
 };

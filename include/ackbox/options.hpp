@@ -21,7 +21,8 @@ namespace ackbox {
 
 /// What an enqueue has survived when it returns.
 enum class Durability : std::uint8_t {
-  /// A power cut: the commit is fsynced (`synchronous=FULL`). The default, and what P1 promises.
+  /// A power cut: the commit is fsynced (`synchronous=FULL`). The default: a message that `enqueue`
+  /// returned for survives (P1 in ARCHITECTURE.md).
   powerCut,
   /// A crash of the process, not of the machine (`synchronous=NORMAL`): a power cut may take the last commits.
   processCrash,
@@ -64,7 +65,10 @@ struct PeerOptions {
   std::string name = "default";
   /// Where its inbox is, such as `http://127.0.0.1:8080/inbox`; used by `HttpSender`, may stay empty with others.
   std::string url = {};
-  /// Its agent URI, sent as `audience` and compared by the receiver with its own. Empty: not sent.
+  /// Its agent URI, sent as `audience` and compared by the receiver with its own: a wrong value makes every message a
+  /// dead letter (`wrong-audience`). Empty: not sent. ACK events need it on both sides. An ACK event settles a message
+  /// only if its request was authenticated and its source is `agent` of the message's peer. With
+  /// `InboundOptions::allowAnonymous` alone, the sender learns a deferred outcome at its next `ackTimeout` (60 s).
   std::string agent = {};
   /// Requests to it that may be under way at once. 1 to 64. Default 8: on two cores half as much again as 4, and 16
   /// gained nothing more.
@@ -128,7 +132,7 @@ struct OutboxOptions {
   /// Whether to create the tables. Off: they must be there already.
   bool createSchema = true;
   /// Whether the file's triggers and views do their work, those of the application in handlers' transactions among
-  /// them. Off: nothing in the file is run, and a statement that takes too long, or makes too much of a little, fails:
+  /// them. Off: nothing in the file is run, and a statement that takes too long, or produces too much output, fails:
   /// for tools that open files of others. On or off, a trigger on one of the outbox's own tables is refused, functions
   /// that SQLite does not vouch for are not called by the file (`trusted_schema=OFF`), and no statement can rewrite the
   /// schema (`SQLITE_DBCONFIG_DEFENSIVE`). Default on: the file is the agent's own.
@@ -169,7 +173,8 @@ struct OutboxOptions {
   /// How often the file is asked for rows that another process or connection committed. Own commits wake the sender
   /// at once. Default 1 s.
   std::chrono::milliseconds pollInterval = std::chrono::seconds(1);
-  /// The same while others have the file open (`start` notices their commits at once), and for their lives. 20 ms.
+  /// The same while others have the file open (`start` notices their commits at once), and for whether they are still
+  /// alive. Default 20 ms.
   std::chrono::milliseconds sharedPollInterval = std::chrono::milliseconds(20);
   /// How long acknowledged rows are kept. 0 (default): deleted by the ACK itself.
   std::chrono::milliseconds ackedRetention{0};

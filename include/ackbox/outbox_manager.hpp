@@ -167,8 +167,8 @@ public:
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);
   [[nodiscard]] Subscription onRetry(std::function<void(const RetryEvent&)> callback);
-  /// Called for what this manager's own enqueues take away; what an `OutboxWriter` or another process takes away is
-  /// counted (`Stats::superseded`) and named by the receipt there.
+  /// Called for messages that this manager's own enqueues replace; what an `OutboxWriter` or another process replaces
+  /// is counted (`Stats::superseded`) and named by the receipt there.
   [[nodiscard]] Subscription onSuperseded(std::function<void(const SupersededEvent&)> callback);
 
   /// Called when a threshold of `OutboxOptions::health` is crossed, when it is so already at the beginning of a run,

@@ -14,8 +14,13 @@ namespace ackbox {
 class OutboxManager;
 
 /// Enqueues on the caller's own SQLite connection, inside the caller's own transaction: the frames commit or roll back
-/// with the business data (P2). The manager's file and the connection's file must be the same, and the connection not
-/// the manager's own: a handler enqueues through `InboundTransaction::enqueue`.
+/// with the business data (P2 in ARCHITECTURE.md). The manager's file and the connection's file must be the same, and
+/// the connection not the manager's own: a handler enqueues through `InboundTransaction::enqueue`.
+///
+/// Inside your transaction call only the writer. The manager's `enqueue` would wait for the write lock that your
+/// transaction holds, and fail with `databaseBusy` after `OutboxOptions::busyTimeout`. Begin the transaction with BEGIN
+/// IMMEDIATE: it takes the write lock at the beginning, and waits for it. A transaction that reads first and writes
+/// later fails without waiting if another connection has committed in between.
 ///
 /// While it lives, the connection's automatic checkpoints are off (the store checkpoints) and its commits wake the
 /// manager. Its transactions stay in memory until they commit (`PRAGMA cache_spill=OFF`): SQLite 3.40 can lose a commit

@@ -29,7 +29,7 @@ enum class PeerState : std::uint8_t {
 
 /// A peer as the file has it, and the gauges of this process's run.
 struct PeerStatus {
-  std::string name;
+  std::string name = {};
   PeerState state = PeerState::up;
   /// Since when; the epoch when the file does not say.
   WallTime since{};
@@ -38,7 +38,7 @@ struct PeerStatus {
   /// While `down` or `held`: when it is asked again.
   WallTime nextProbeAt{};
   /// What the last failure said; empty after a success.
-  std::string lastError;
+  std::string lastError = {};
   /// Whether this process was given the peer in `OutboxOptions::peers`.
   bool isConfigured = false;
   /// Of this process's run; 0 without one.
@@ -50,13 +50,13 @@ struct PeerStatus {
 
 /// A session that a dead letter stopped (`GapPolicy::block`).
 struct BlockedSession {
-  std::string peer;
-  std::string session;
+  std::string peer = {};
+  std::string session = {};
   /// The dead letter that blocks it.
-  std::string messageId;
+  std::string messageId = {};
   std::uint64_t sequence = 0;
-  std::string reason;
-  std::string lastError;
+  std::string reason = {};
+  std::string lastError = {};
   WallTime since{};
   /// The session's messages that are not settled: what waits behind it, and what the peer deferred before it.
   std::uint64_t waiting = 0;

@@ -36,7 +36,8 @@ public:
   /// processes and other threads never get the same message meanwhile.
   ///
   /// Costs one transaction without an fsync; the first call reads as much of the backlog as it takes to find `limit`.
-  /// Returns what was claimed; nothing when nothing is due. Never waits for messages.
+  /// Returns what was claimed; nothing when nothing is due. Never waits for messages. There is no
+  /// notification: call it after your own enqueues and on a timer.
   /// Throws `Error`: `alreadyRunning` (a run is under way: claims and runs exclude each other, and `start`,
   /// `asyncRun`, `drainOnce` and `processAll` throw it while claims are not settled), and as `OutboxManager::enqueue`;
   /// then nothing was claimed.

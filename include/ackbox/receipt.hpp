@@ -40,11 +40,11 @@ struct EnqueueReceipt {
   EnqueueStatus status = EnqueueStatus::stored;
   /// The message's id, given or generated; of a duplicate, the first one's. Empty when the frame was refused before it
   /// had one.
-  std::string messageId;
+  std::string messageId = {};
   /// Its place in its session, counted from 1. 0 when nothing was stored, and for unordered messages.
   std::uint64_t sequence = 0;
   /// For a refusal: what is wrong and what to do, in a sentence.
-  std::string detail;
+  std::string detail = {};
   /// The pending message that this one replaced by its `supersedeKey`, the latest if there were several; empty: none.
   std::string supersededId = {};
 

@@ -31,8 +31,8 @@ struct RetryContext {
   /// Since the enqueue.
   std::chrono::milliseconds age{0};
   /// The peer's code and what it says for people; valid during the call.
-  std::string_view code;
-  std::string_view detail;
+  std::string_view code = {};
+  std::string_view detail = {};
 };
 
 /// The delay before the next attempt, from 0 to 100 years, taken as it is: jitter is the function's own affair.

@@ -22,34 +22,34 @@ struct PeerOptions;
 
 /// A stored message on its way out: everything a sender needs to carry it.
 struct OutboundFrame {
-  std::string messageId;
-  std::string session;
-  std::string type;
+  std::string messageId = {};
+  std::string session = {};
+  std::string type = {};
   /// The exact bytes that were enqueued.
-  std::string data;
+  std::string data = {};
   /// Place in the session, from 1.
   std::uint64_t sequence = 0;
   /// The sequence before this one that the sender still stands by; it skips dead letters. 0 for the first.
   std::uint64_t previousSequence = 0;
   /// Charged attempts so far; 0 on the first try.
   std::uint32_t retryCount = 0;
-  WallTime enqueuedAt;
-  std::optional<WallTime> expiresAt;
-  std::string traceparent;
-  std::string correlationId;
+  WallTime enqueuedAt = {};
+  std::optional<WallTime> expiresAt = {};
+  std::string traceparent = {};
+  std::string correlationId = {};
 };
 
 /// One request to one peer: frames of one or many sessions, those of a session adjacent and in order.
 struct SendRequest {
-  std::string peer;
+  std::string peer = {};
   /// The peer's URL and agent URI, as configured.
-  std::string url;
-  std::string peerAgent;
+  std::string url = {};
+  std::string peerAgent = {};
   /// This agent's URI, this store's identity and its epoch (one more at each open of the file).
-  std::string agent;
-  std::string origin;
+  std::string agent = {};
+  std::string origin = {};
   std::uint64_t epoch = 0;
-  std::vector<OutboundFrame> frames;
+  std::vector<OutboundFrame> frames = {};
   /// How long it may take.
   std::chrono::milliseconds timeout{0};
 };
@@ -75,14 +75,16 @@ struct FrameResult {
   bool duplicate = false;
   /// The frame was not attempted because an earlier one of its session was not taken: not charged.
   bool held = false;
-  /// Short and stable, such as `rejected` or `out-of-sequence`; empty for a plain ack.
-  std::string code;
+  /// Short and stable, such as `rejected` or `out-of-sequence`; empty for a plain ack. Of a `term` it is the dead
+  /// letter's reason. Of a `nack` with a `detail` only a limit's code is kept: otherwise the message's last error is
+  /// the `detail` alone.
+  std::string code = {};
   /// For people.
-  std::string detail;
+  std::string detail = {};
   /// The peer's wish for the delay before the next attempt.
-  std::optional<std::chrono::milliseconds> retryAfter;
+  std::optional<std::chrono::milliseconds> retryAfter = {};
   /// JSON text from the peer's handler; empty when none.
-  std::string result;
+  std::string result = {};
   /// What becomes of the message on `nack` or `term`, by a sender of this process; counts before
   /// `OutboxOptions::onFailure`. Never comes from the wire. Default: not set.
   std::optional<FailureDecision> decision = {};
@@ -131,11 +133,11 @@ struct SessionReport {
 struct SendReport {
   RequestOutcome outcome = RequestOutcome::peerUnavailable;
   /// For `answered`: one per frame, in order. Otherwise ignored.
-  std::vector<FrameResult> results;
+  std::vector<FrameResult> results = {};
   /// For people, when not `answered`: what happened.
-  std::string error;
+  std::string error = {};
   /// The peer's wish for a pause (`Retry-After`).
-  std::optional<std::chrono::milliseconds> retryAfter;
+  std::optional<std::chrono::milliseconds> retryAfter = {};
   /// Frames and bytes that the peer will take in one request; 0: it did not say.
   std::uint32_t creditFrames = 0;
   std::uint64_t creditBytes = 0;
@@ -162,7 +164,8 @@ public:
   virtual ~Sender() = default;
 
   /// Takes the manager's peers as they are configured; `OutboxManager::setSender` calls it before anything else. A
-  /// sender that cannot serve one of them as configured throws `Error` with `invalidOption`; then it is not set.
+  /// sender that cannot serve one of them as configured throws `Error`, such as `invalidOption`; then it is not
+  /// set.
   virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
 
   /// A run of the manager begins; I/O of the requests that follow belongs on `executor`, which runs one thing at a time
@@ -183,7 +186,7 @@ public:
 /// What a plain send function answers.
 struct SendFunctionResult {
   bool success = false;
-  std::string error;
+  std::string error = {};
   /// On failure: whether trying again can help. If not, the message becomes a dead letter.
   bool isRetryable = true;
   /// On failure: what becomes of the message instead, see `FailureDecision`. Default: not set.

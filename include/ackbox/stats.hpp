@@ -86,20 +86,21 @@ struct Stats {
   std::uint64_t inboxBytes = 0;
   /// Total: inbound frames that were put there.
   std::uint64_t deferred = 0;
-  /// Total: results of ACK events that named a message addressed to another peer than their source. None of them
-  /// settled anything; more than none is an attack or a wrong `PeerOptions::agent`.
+  /// Total: results of ACK events that settled nothing, because the event named a message addressed to another peer
+  /// than its source, or it came in an unsigned request. More than none is a wrong `PeerOptions::agent`, an event that
+  /// was accepted by `InboundOptions::allowAnonymous` alone, or an attack.
   std::uint64_t refusedAcks = 0;
 
   /// When the oldest row that is not settled was enqueued; its age, by the clock of the options; nothing when all are
   /// settled.
-  std::optional<WallTime> oldestPendingAt;
-  std::optional<std::chrono::milliseconds> oldestPendingAge;
+  std::optional<WallTime> oldestPendingAt = {};
+  std::optional<std::chrono::milliseconds> oldestPendingAge = {};
 
   /// Gauge: acknowledged rows that are kept, see `OutboxOptions::ackedRetention`.
   std::uint64_t ackedRetained = 0;
-  LatencyStats enqueueToAck;
+  LatencyStats enqueueToAck = {};
   /// When a message was last acknowledged; nothing: none was.
-  std::optional<WallTime> lastAckedAt;
+  std::optional<WallTime> lastAckedAt = {};
 
   /// Gauge: bytes of the database, without its log. All tables, also the application's.
   std::uint64_t fileBytes = 0;
@@ -110,12 +111,12 @@ struct Stats {
   /// Why this process writes the log as SQLite does, by two calls a page, and not by one call a commit, which costs
   /// time only (docs/batched_log.md): the SQLite that runs, or the VFS, is not as that needs it. Empty: it does not. Of
   /// an `OutboxReader`, what it would be on account of SQLite.
-  std::string logNotBatched;
+  std::string logNotBatched = {};
 };
 
 /// One peer's part of the outbox. In a file that knows a single peer its totals are those of `Stats`.
 struct PeerStats {
-  std::string peer;
+  std::string peer = {};
   /// As in `Stats`.
   std::uint64_t pending = 0;
   std::uint64_t sending = 0;
@@ -132,24 +133,24 @@ struct PeerStats {
   /// Failed requests in a row.
   std::uint64_t failures = 0;
   /// While it is down.
-  std::optional<WallTime> downSince;
-  std::optional<WallTime> nextProbeAt;
-  std::string lastError;
+  std::optional<WallTime> downSince = {};
+  std::optional<WallTime> nextProbeAt = {};
+  std::string lastError = {};
 
   /// The identity of its store by its last answers; empty: they did not name it.
-  std::string store;
+  std::string store = {};
   /// Total: how often it was found to have lost its database, or, per session, to have gone back to a backup of it;
   /// when it last was.
   std::uint64_t resets = 0;
-  std::optional<WallTime> lastResetAt;
+  std::optional<WallTime> lastResetAt = {};
   /// Total: acknowledged messages that were put back to be sent again for that.
   std::uint64_t resent = 0;
 };
 
 /// One session's part of the outbox. Unordered messages are in none.
 struct SessionStats {
-  std::string peer;
-  std::string session;
+  std::string peer = {};
+  std::string session = {};
   /// Gauge: messages that are not settled.
   std::uint64_t live = 0;
   /// Gauge: dead letters.
@@ -161,13 +162,13 @@ struct SessionStats {
   /// A process has it in flight.
   bool inFlight = false;
   /// Its head is not tried before; nothing: it waits for no time.
-  std::optional<WallTime> dueAt;
+  std::optional<WallTime> dueAt = {};
 };
 
 /// What one sender makes this file keep, as `InboundLimits` limits it.
 struct InboundSenderStats {
   /// Its agent URI.
-  std::string source;
+  std::string source = {};
   /// Gauge: its sessions, of all its stores.
   std::uint64_t sessions = 0;
   /// Gauge: its stores.
@@ -184,7 +185,7 @@ struct InboundSenderStats {
 /// One store of a sender of inbound frames: what `OutboxOperator::forgetSender` takes as `origin`.
 struct InboundOriginStats {
   /// The store's identity (`sessionorigin`).
-  std::string origin;
+  std::string origin = {};
   /// The highest epoch seen of it; a new one with each time that the sender opens the file.
   std::uint64_t epoch = 0;
   /// Gauge: its sessions.
@@ -201,7 +202,7 @@ struct RepairReport {
   /// How many gauges, and rows, were wrong.
   std::uint64_t mended = 0;
   /// The first 100 of them, for people.
-  std::vector<std::string> findings;
+  std::vector<std::string> findings = {};
 };
 
 /// What a sender made this file keep, and was taken away.
@@ -224,7 +225,7 @@ struct SessionFilter {
 
 /// Some sessions, oldest first.
 struct SessionPage {
-  std::vector<SessionStats> sessions;
+  std::vector<SessionStats> sessions = {};
   /// Pass as `after` for the next page; 0: there is none. A page may hold fewer than `limit`, even none, and still be
   /// followed by another: each looks at a bounded number of sessions.
   std::int64_t next = 0;

@@ -1,6 +1,8 @@
 #include <fstream>
 #include <istream>
 
+#include "ackbox/outbox_reader.hpp"
+#include "ackbox/peer_status.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/frame_line.hpp"
@@ -48,27 +50,32 @@ public:
     if (line.find_first_not_of(" \t\r") == std::string::npos) {
       return;
     }
+    Line taken{.number = line_};
     if (line.size() > kLineBytesMax) {
-      refuse(line_, "invalidFrame", "the line is longer than any frame can be");
-      return;
+      taken.problem = "the line is longer than any frame can be";
+    } else {
+      FrameLine parsed = parseFrameLine(line, defaults_);
+      taken.problem = std::move(parsed.problem);
+      if (taken.problem.empty()) {
+        bytes_ += parsed.frame.data.size();
+        frames_.push_back(std::move(parsed.frame));
+      }
     }
-    FrameLine parsed = parseFrameLine(line, defaults_);
-    if (!parsed.problem.empty()) {
-      refuse(line_, "invalidFrame", parsed.problem);
-      return;
-    }
-    bytes_ += parsed.frame.data.size();
-    frames_.push_back(std::move(parsed.frame));
-    lines_.push_back(line_);
-    if (frames_.size() == kBatchFrames || bytes_ >= kBatchBytes) {
+    lines_.push_back(std::move(taken));
+    if (lines_.size() == kBatchFrames || bytes_ >= kBatchBytes) {
       store();
     }
   }
 
   void store() {
     const std::vector<EnqueueReceipt> receipts = manager_.enqueueBatch(frames_);
-    for (std::size_t index = 0; index < receipts.size(); ++index) {
-      report(lines_[index], receipts[index]);
+    auto receipt = receipts.begin();
+    for (const Line& line : lines_) {
+      if (line.problem.empty()) {
+        report(line.number, *receipt++);
+      } else {
+        refuse(line.number, "invalidFrame", line.problem);
+      }
     }
     frames_.clear();
     lines_.clear();
@@ -88,9 +95,17 @@ public:
   }
 
 private:
+  /// A line of the batch. Refused ones wait with the others, so that they are reported in the order of the lines.
+  struct Line {
+    std::uint64_t number = 0;
+    // Empty: its frame is in the batch.
+    std::string problem = {};
+  };
+
   void report(std::uint64_t line, const EnqueueReceipt& receipt) {
     if (!receipt.accepted()) {
-      refuse(line, std::string(toString(receipt.status)), receipt.detail);
+      refuse(line, std::string(toString(receipt.status)),
+             receipt.status == EnqueueStatus::unknownPeer ? knownPeersText() : receipt.detail);
       return;
     }
     ++(receipt.isNew() ? stored_ : duplicates_);
@@ -101,6 +116,15 @@ private:
                         .add("message_id", receipt.messageId)
                         .add("sequence", receipt.sequence));
     }
+  }
+
+  // What the receipt says is for a program that configures peers.
+  std::string knownPeersText() const {
+    std::string names;
+    for (const PeerStatus& peer : OutboxReader(manager_).peers()) {
+      names += (names.empty() ? "" : ", ") + peer.name;
+    }
+    return names.empty() ? "the file knows no peer" : "the file knows the peers: " + names;
   }
 
   void refuse(std::uint64_t line, const std::string& status, const std::string& detail) {
@@ -117,7 +141,7 @@ private:
   OutboxManager manager_;
   Frame defaults_;
   std::vector<Frame> frames_;
-  std::vector<std::uint64_t> lines_;
+  std::vector<Line> lines_;
   std::size_t bytes_ = 0;
   std::uint64_t line_ = 0;
   std::uint64_t stored_ = 0;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kFooter = R"(Exit status:
   0  done
-  1  nothing has this id or fits, or the change was refused
+  1  no message matches, or the change was refused
   2  the command line is wrong
   3  the file, or the input, cannot be opened, read or written
   4  verify found problems
@@ -160,19 +160,20 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   grammar.addPeer(unblock);
   unblock.add_option("SESSION", arguments.session, "The session's name")->required()->type_name("");
   grammar.command("vacuum", "Give the file's free pages back to the file system, beside running agents");
-  CLI::App& forget = grammar.command(
-      "forget",
-      "Take away what is kept of a sender of frames, or of one of its stores; what it sends again takes effect again");
+  CLI::App& forget = grammar.command("forget",
+                                     "Delete the deduplication records of a sender, or of one of its stores. If it "
+                                     "sends a message again, that message "
+                                     "is applied again");
   forget.add_option("SOURCE", arguments.source, "The sender's agent URI")->required()->type_name("");
   forget.add_option("ORIGIN", arguments.origin, "Only this store of it, see senders FILE SOURCE")->type_name("");
   forget.add_flag("--yes", arguments.yes, "Really forget it");
-  grammar.command("repair", "Count all gauges anew, and mend what changes of rows by hand have left behind");
+  grammar.command("repair", "Recount all figures and repair rows that were changed by SQL");
 }
 
 }  // namespace
 
 std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
-  auto app = std::make_shared<CLI::App>("Looks into an outbox of ackbox, and mends it", "ackbox");
+  auto app = std::make_shared<CLI::App>("Shows and repairs an ackbox outbox", "ackbox");
   app->set_version_flag("--version", "ackbox " + std::string(kVersion), "Print the version");
   app->set_help_flag("-h,--help", "Print this help");
   app->footer(kFooter);

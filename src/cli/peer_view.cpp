@@ -66,7 +66,7 @@ JsonLine peerLine(const PeerFigures& peer) {
   return line;
 }
 
-Table peerTable(const std::vector<PeerFigures>& peers, WallTime now) {
+Table peerTable(const std::vector<PeerFigures>& peers, bool isOpen, WallTime now) {
   Table table({{"PEER", Align::left},
                {"STATE", Align::left},
                {"SINCE", Align::left},
@@ -83,7 +83,7 @@ Table peerTable(const std::vector<PeerFigures>& peers, WallTime now) {
   for (const PeerFigures& peer : peers) {
     const PeerStats& figures = peer.figures;
     const PeerState state = peer.circuit.state;
-    const bool isProbed = state == PeerState::down || state == PeerState::held;
+    const bool isProbed = isOpen && (state == PeerState::down || state == PeerState::held);
     table.add({figures.peer, std::string(toString(state)), agoOrNone(now, known(peer.circuit.since)),
                std::to_string(figures.pending), std::to_string(figures.sending), std::to_string(figures.sent),
                std::to_string(figures.failed), bytesText(figures.pendingBytes), std::to_string(figures.acked),
@@ -92,6 +92,16 @@ Table peerTable(const std::vector<PeerFigures>& peers, WallTime now) {
                shortened(figures.lastError, kWhyWidth)});
   }
   return table;
+}
+
+std::vector<std::string> longCauses(const std::vector<PeerFigures>& peers) {
+  std::vector<std::string> causes;
+  for (const PeerFigures& peer : peers) {
+    if (widthOf(peer.figures.lastError) > kWhyWidth) {
+      causes.push_back(peer.figures.peer + ": " + peer.figures.lastError);
+    }
+  }
+  return causes;
 }
 
 JsonLine blockedLine(const BlockedSession& session) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "ackbox/outbox_reader.hpp"
@@ -19,7 +20,10 @@ struct PeerFigures {
 [[nodiscard]] std::vector<PeerFigures> readPeers(const OutboxReader& reader);
 
 [[nodiscard]] JsonLine peerLine(const PeerFigures& peer);
-[[nodiscard]] Table peerTable(const std::vector<PeerFigures>& peers, WallTime now);
+/// `isOpen`: whether a process has the file open, and so may probe.
+[[nodiscard]] Table peerTable(const std::vector<PeerFigures>& peers, bool isOpen, WallTime now);
+/// The causes that `peerTable` shortened, in full, one a peer.
+[[nodiscard]] std::vector<std::string> longCauses(const std::vector<PeerFigures>& peers);
 [[nodiscard]] JsonLine blockedLine(const BlockedSession& session);
 [[nodiscard]] Table blockedTable(const std::vector<BlockedSession>& sessions, WallTime now);
 

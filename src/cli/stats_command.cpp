@@ -36,7 +36,14 @@ int peers(Console& console, const Arguments& arguments) {
       console.line(peerLine(peer));
     }
   } else {
-    console.table(peerTable(peers, console.now()));
+    const bool isOpen = !reader.processIds().empty();
+    if (!isOpen) {
+      console.say("no process has the file open");
+    }
+    console.table(peerTable(peers, isOpen, console.now()));
+    for (const std::string& cause : longCauses(peers)) {
+      console.say(cause);
+    }
   }
   return peers.empty() ? kNothing : kDone;
 }

@@ -110,7 +110,7 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
     table.add({"batched log", "off", stats.logNotBatched});
   }
   table.add({"processes", std::to_string(processes.size()),
-             processes.empty() ? "nobody has the file open" : list(processes, ", ")});
+             processes.empty() ? "no process has the file open" : list(processes, ", ")});
   return table;
 }
 

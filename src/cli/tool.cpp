@@ -1,9 +1,11 @@
 #include "cli/tool.hpp"
 
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -14,6 +16,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/grammar.hpp"
 #include "cli/man_page.hpp"
+#include "cli/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -35,14 +38,51 @@ constexpr std::array kCommands = std::to_array<Command>({{"stats", stats},     {
                                                          {"senders", senders}, {"forget", forget},
                                                          {"repair", repair}});
 
+bool isUnknownCommand(const CLI::App& grammar, const std::string& word) {
+  const auto commands = grammar.get_subcommands([](const CLI::App*) { return true; });
+  return !word.starts_with('-') &&
+         std::none_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == word; });
+}
+
 /// Help and version, or what is wrong with the command line.
 int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseError& problem) {
+  if (!world.arguments.empty() && isUnknownCommand(grammar, world.arguments.front())) {
+    world.err << "there is no command '" << visible(world.arguments.front())
+              << "'\nRun with --help for more information.\n";
+    return kUsage;
+  }
   std::ostringstream out;
   std::ostringstream err;
   const bool isProblem = grammar.exit(problem, out, err) != 0;
   world.out << out.str();
   world.err << err.str();
   return isProblem ? kUsage : kDone;
+}
+
+/// Why the file cannot be read; empty: nothing is known against it.
+std::string fileProblem(const std::filesystem::path& file) {
+  std::error_code failure;
+  const std::filesystem::file_status status = std::filesystem::status(file, failure);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    return "there is no such file";
+  }
+  if (failure) {
+    return failure.message();
+  }
+  if (std::filesystem::is_directory(status)) {
+    return "is a directory";
+  }
+  return access(file.c_str(), R_OK) == 0 ? std::string() : std::generic_category().message(errno);
+}
+
+/// An error of the library in the words of this tool, after the file's name.
+std::string textOf(const Error& error, const Arguments& arguments) {
+  const std::string file = arguments.file.string() + ": ";
+  if (error.code() == Errc::schemaMissing) {
+    return file + "no outbox with the prefix " + arguments.prefix + " in this file; see --prefix";
+  }
+  const std::string_view what = error.what();
+  return what.starts_with(file) ? std::string(what) : file + std::string(what);
 }
 
 int runCommand(Console& console, const CLI::App& grammar, const Arguments& arguments) {
@@ -56,8 +96,8 @@ int runCommand(Console& console, const CLI::App& grammar, const Arguments& argum
   }
   const auto* const command = std::find_if(kCommands.begin(), kCommands.end(),
                                            [&](const Command& one) { return one.name == arguments.command; });
-  if (!std::filesystem::exists(arguments.file)) {
-    return console.fail(kCannot, arguments.file.string() + ": there is no such file");
+  if (const std::string problem = fileProblem(arguments.file); !problem.empty()) {
+    return console.fail(kCannot, arguments.file.string() + ": " + problem);
   }
   return command == kCommands.end() ? kUsage : command->run(console, arguments);
 }
@@ -83,7 +123,7 @@ int run(const World& world) {
   try {
     return flushed(console, runCommand(console, *grammar, arguments));
   } catch (const Error& error) {
-    return console.fail(kCannot, arguments.file.string() + ": " + error.what());
+    return console.fail(kCannot, textOf(error, arguments));
   } catch (const std::exception& exception) {
     return console.fail(kCannot, exception.what());
   }

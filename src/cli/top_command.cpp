@@ -79,7 +79,7 @@ int top(Console& console, const Arguments& arguments) {
       world.out << '\n';
       console.table(statsTable(sample.stats, processes, console.now()));
       world.out << '\n';
-      console.table(peerTable(readPeers(reader), console.now()));
+      console.table(peerTable(readPeers(reader), !processes.empty(), console.now()));
       const SessionPage sessions = reader.sessions(occupied, kSessionsShown);
       if (!sessions.sessions.empty()) {
         world.out << '\n';

@@ -13,6 +13,9 @@ constexpr std::chrono::milliseconds kNotSentPause{250};
 
 constexpr const char* kOutOfSequence = "out-of-sequence";
 
+constexpr const char* kUnknownNumbers =
+    "the peer knows messages of this session that this file does not: was the file restored from a backup?";
+
 std::string withNote(const std::string& error, const std::string& note) {
   if (note.empty()) {
     return error;
@@ -161,7 +164,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
       items.front().session->restoresSeen = peer.restores;
       return;
     }
-    giveBackSession(items, "the peer's numbers are not this file's", now, actions);
+    giveBackSession(items, kUnknownNumbers, now, actions);
     if (progress->isOther) {
       outdated = selfRestored(peer.key, *items.front().session, confirmed, progress->accepted);
     }

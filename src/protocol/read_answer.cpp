@@ -129,7 +129,8 @@ SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::str
   report.error = "HTTP " + std::to_string(status);
   if (status == 401) {
     // A receiver that cannot verify a request has no key to sign its refusal with.
-    report.error += ": the receiver does not accept our signature: check `secrets` on both sides, and both clocks";
+    report.error += ": the receiver does not accept our signature: check that this agent's URI (" + request.agent +
+                    ") is in the receiver's InboundOptions::peers, the secrets on both sides, and both clocks";
   } else {
     report.error += ", and the answer was not signed with a key of this peer: check `secrets` on both sides";
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "ackbox/error.hpp"
+#include "base/nested_error.hpp"
 #include "protocol/text_rules.hpp"
 
 namespace ackbox::protocol {
@@ -76,8 +77,7 @@ KeyRing::KeyRing(std::span<const Secret> secrets) {
     try {
       add(parseSigningKey(secrets[index]));
     } catch (const Error& error) {
-      throw Error(static_cast<Errc>(error.code().value()),
-                  "secrets[" + std::to_string(index) + "]: " + std::string(error.what()));
+      throw nested("secrets[" + std::to_string(index) + "]: ", error);
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
 #include "base/mutex.hpp"
+#include "base/nested_error.hpp"
 #include "protocol/http_date.hpp"
 #include "protocol/key_cache.hpp"
 #include "protocol/limits.hpp"
@@ -106,7 +107,12 @@ SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime
     return protocol::readWebhookAnswer(answer.status, answer.retryAfter);
   }
   if (!sent.keys) {
-    return protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body);
+    SendReport report =
+        protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body);
+    if (answer.status == 401) {
+      report.error = "HTTP 401: the receiver wants signed requests, and this peer has no PeerOptions::secrets";
+    }
+    return report;
   }
   // The id distinguishes an answer to this request from one to another, and from a request that is played back to us.
   const bool isForThis = answer.signature.id == std::string(protocol::kAnswerIdPrefix).append(delivery);
@@ -295,7 +301,7 @@ private:
               }
             });
       } catch (const Error& error) {
-        throw Error(Errc::invalidOption, field + error.what());
+        throw nested(field, error);
       }
       if (peer.profile == PeerProfile::webhook && !peer.keys->current()->canSign()) {
         throw Error(Errc::invalidOption, field + "secrets: none of them can sign a webhook; add whsec_ or whsk_");

@@ -40,14 +40,25 @@ std::string behindText(const Reason& reason) {
   return text;
 }
 
-std::string clause(const Reason& reason, const std::string& peer, WallTime now) {
+// Resuming helps only where the peer may accept messages of this file again.
+std::string heldText(const Reason& reason, const std::string& until, bool isProbed) {
+  const std::string text =
+      "the peer refuses us" + quoted(reason.detail) + (isProbed ? " and is asked again at " + until : std::string());
+  if (reason.detail.starts_with("stale-epoch")) {
+    return text + "; see docs/restore.md, 'A restored sender'; resume does not help";
+  }
+  return text + "; correct the cause and resume the peer";
+}
+
+std::string clause(const Reason& reason, const MessageInfo& message, bool isProbed, WallTime now) {
   const std::string until = protocol::formatTimestamp(reason.until);
   switch (reason.hindrance) {
     case BlockReason::acknowledged:
       return "it was acknowledged, and its row is kept until " + until;
     case BlockReason::deadLetter:
       return "it was given up" + (reason.until == WallTime{} ? std::string() : " at " + until) + " with reason " +
-             reason.detail + "; retry or discard it";
+             reason.detail + (message.lastError.empty() ? std::string() : " (last error: " + message.lastError + ")") +
+             "; retry or discard it";
     case BlockReason::awaitsAck:
       return "the peer has it and will acknowledge; it is sent again at " + until;
     case BlockReason::inFlight:
@@ -67,8 +78,8 @@ std::string clause(const Reason& reason, const std::string& peer, WallTime now) 
     case BlockReason::backoff:
       return "it tries again " + countdown(reason.until, now) + ", at " + until + quoted(reason.detail);
     case BlockReason::peerDown:
-      return "peer " + peer + " down since " + protocol::formatTimestamp(reason.since) + ", next probe " +
-             countdown(reason.until, now) + quoted(reason.detail);
+      return "peer " + message.peer + " down since " + protocol::formatTimestamp(reason.since) +
+             (isProbed ? ", next probe " + countdown(reason.until, now) : std::string()) + quoted(reason.detail);
     case BlockReason::peerNotConfigured:
       return "this process was not given the peer";
     case BlockReason::notRunning:
@@ -81,10 +92,9 @@ std::string clause(const Reason& reason, const std::string& peer, WallTime now) 
     case BlockReason::peerPaused:
       return "the peer was paused at " + until + "; resume it";
     case BlockReason::peerHeld:
-      return "the peer refuses us" + quoted(reason.detail) + " and is asked again at " + until +
-             "; mend that and resume the peer";
+      return heldText(reason, until, isProbed);
     case BlockReason::peerDisabled:
-      return "the peer says that it is gone" + quoted(reason.detail) + "; mend its URL and resume the peer";
+      return "the peer says that it is gone" + quoted(reason.detail) + "; correct its URL and resume the peer";
     case BlockReason::rateLimited:
       return "the peer's rate limit lets nothing go before " + until;
   }
@@ -93,7 +103,7 @@ std::string clause(const Reason& reason, const std::string& peer, WallTime now) 
 
 }  // namespace
 
-std::string manager::sentenceOf(const Explanation& explanation, std::string_view notRunning, WallTime now) {
+std::string manager::sentenceOf(const Explanation& explanation, const NotRunning& notRunning, WallTime now) {
   const MessageInfo& message = explanation.message;
   std::string sentence = "Message " + message.messageId + ", ";
   if (message.sequence == 0) {
@@ -105,15 +115,19 @@ std::string manager::sentenceOf(const Explanation& explanation, std::string_view
   if (explanation.reasons.empty()) {
     return sentence + "nothing hinders it, it goes at the next claim.";
   }
+  // First, because the rest matters only once something delivers.
+  const bool isRunning = std::none_of(explanation.reasons.begin(), explanation.reasons.end(),
+                                      [](const Reason& reason) { return reason.hindrance == BlockReason::notRunning; });
   const char* separator = "";
-  for (const Reason& reason : explanation.reasons) {
-    sentence.append(separator);
-    if (reason.hindrance == BlockReason::notRunning) {
-      sentence.append(notRunning);
-    } else {
-      sentence.append(clause(reason, message.peer, now));
-    }
+  if (!isRunning) {
+    sentence.append(notRunning.text);
     separator = "; ";
+  }
+  for (const Reason& reason : explanation.reasons) {
+    if (reason.hindrance != BlockReason::notRunning) {
+      sentence.append(separator).append(clause(reason, message, isRunning || notRunning.othersMayRun, now));
+      separator = "; ";
+    }
   }
   return sentence + '.';
 }
@@ -151,7 +165,8 @@ std::optional<Explanation> manager::explain(Core& core, std::string_view message
       }
     }
   }
-  explanation->sentence = sentenceOf(*explanation, "no run is under way in this process", now);
+  explanation->sentence =
+      sentenceOf(*explanation, {.text = "no run is under way in this process", .othersMayRun = true}, now);
   return explanation;
 }
 

@@ -11,9 +11,15 @@
 
 namespace ackbox::manager {
 
-/// An explanation for people at the instant `now`; `notRunning` says what `BlockReason::notRunning` means where it was
-/// explained.
-[[nodiscard]] std::string sentenceOf(const Explanation& explanation, std::string_view notRunning, WallTime now);
+/// What `BlockReason::notRunning` means where it was found.
+struct NotRunning {
+  std::string_view text;
+  /// Another process may deliver, and probe peers.
+  bool othersMayRun = false;
+};
+
+/// An explanation for people at the instant `now`.
+[[nodiscard]] std::string sentenceOf(const Explanation& explanation, const NotRunning& notRunning, WallTime now);
 
 /// See `OutboxReader::peers`, with what this process's run knows.
 [[nodiscard]] std::vector<PeerStatus> peers(Core& core);

@@ -58,7 +58,8 @@ struct OutboxReader::Body::OfFile final : Body {
     if (explanation->message.state == MessageState::pending && now->processIds().empty()) {
       explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
     }
-    explanation->sentence = manager::sentenceOf(*explanation, "no process has the file open", options.clock->wallNow());
+    explanation->sentence = manager::sentenceOf(
+        *explanation, {.text = "no process has the file open", .othersMayRun = false}, options.clock->wallNow());
     return explanation;
   }
 

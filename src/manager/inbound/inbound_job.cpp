@@ -204,7 +204,7 @@ FrameResult InboundJob::take(store::Store& store, std::size_t index, const store
   } else {
     HandlerResult answer = call(store, index);
     if (answer.outcome == Outcome::defer && !context_.limits.deferred.handler) {
-      answer = HandlerResult::notNow("this handler cannot defer");
+      answer = HandlerResult::notNow("this handler cannot defer: set InboundOptions::deferred.handler");
     }
     if (answer.outcome == Outcome::defer) {
       result = keepForLater(store, identity, gap, frame, true);

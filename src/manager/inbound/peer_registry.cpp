@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "base/nested_error.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
 
@@ -25,8 +26,12 @@ constexpr std::string_view kDecoySecret = "whsec_ZGVjb3kgZGVjb3kgZGVjb3kgZGVjb3k
 
 constexpr std::string_view kAnonymousAgent = "urn:ackbox:anonymous";
 
+std::string fieldOf(std::size_t index) {
+  return "InboundOptions::peers[" + std::to_string(index) + "].";
+}
+
 [[noreturn]] void refuse(std::size_t index, const std::string& why) {
-  throw Error(Errc::invalidOption, "InboundOptions::peers[" + std::to_string(index) + "]." + why);
+  throw Error(Errc::invalidOption, fieldOf(index) + why);
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view wanted) {
@@ -76,7 +81,7 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
               }
             });
       } catch (const Error& error) {
-        refuse(index, error.what());
+        throw nested(fieldOf(index), error);
       }
       if (peer->keys->current()->verifyingKeys() == 0) {
         refuse(index, "secrets: none of them can verify a request; add whsec_ or whpk_");

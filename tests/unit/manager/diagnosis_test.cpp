@@ -118,8 +118,8 @@ TEST_CASE("P10: the sentence has the numbers: who blocks, how often it failed, s
   CHECK(explanation.reasons[0].retryCount == 3);
   CHECK(explanation.reasons[0].detail == "503");
   CHECK(explanation.sentence ==
-        "Message waiting, sequence 2 of session s to peer default, is PENDING: it waits behind 1; 1 failed 3 times, "
-        "last 503; no run is under way in this process.");
+        "Message waiting, sequence 2 of session s to peer default, is PENDING: no run is under way in this process; it "
+        "waits behind 1; 1 failed 3 times, last 503.");
 
   box.sender->setScript([](const SendRequest&) {
     SendReport report;

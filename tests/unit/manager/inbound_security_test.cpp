@@ -597,6 +597,19 @@ TEST_CASE("peers that cannot be told apart or known are refused when the handler
   const std::string malformed = refusal({{.agents = {"urn:a"}, .secrets = secretsOf({"whsec_SecretLetters"})}});
   CHECK(malformed.find("secrets[0]") != std::string::npos);
   CHECK(malformed.find("Letters") == std::string::npos);
+  CHECK(malformed.find("out of range") == malformed.rfind("out of range"));
+}
+
+TEST_CASE("secrets that cannot be read refuse the handler with their own code, and its text once") {
+  try {
+    Receiver bob({.peers = {{.agents = {"urn:a"}, .secrets = SecretSource::file("/nowhere/a.key")}}});
+    FAIL("not refused");
+  } catch (const Error& error) {
+    CHECK((error.code() == Errc::secretsUnreadable));
+    CHECK(std::string(error.what()) ==
+          "InboundOptions::peers[0].secrets: file '/nowhere/a.key' cannot be read: No such file or directory: " +
+              error.code().message());
+  }
 }
 
 }  // namespace

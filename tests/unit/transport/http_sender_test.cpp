@@ -378,7 +378,10 @@ TEST_CASE("P11: a request is signed with the peer's key over the bytes that trav
 TEST_CASE("a receiver that does not accept our signature is refused in words that name what to look at") {
   const SendReport report = exchange("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
   CHECK(report.outcome == RequestOutcome::peerRefused);
-  CHECK(report.error.starts_with("HTTP 401: the receiver does not accept our signature: check `secrets`"));
+  CHECK(
+      report.error.starts_with("HTTP 401: the receiver does not accept our signature: check that this agent's URI "
+                               "(urn:agent:alice) is in the receiver's InboundOptions::peers, the secrets on both "
+                               "sides, and both clocks"));
 }
 
 TEST_CASE("a 401 from a receiver whose clock is far from ours says how far, and any other answer does not") {

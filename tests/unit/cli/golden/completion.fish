@@ -149,14 +149,14 @@ complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l help -d 'Print thi
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
-complete -c ackbox -n __fish_use_subcommand -a forget -d 'Take away what is kept of a sender of frames, or of one of its stores; what it sends again takes effect again'
+complete -c ackbox -n __fish_use_subcommand -a forget -d 'Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -F
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l yes -d 'Really forget it'
-complete -c ackbox -n __fish_use_subcommand -a repair -d 'Count all gauges anew, and mend what changes of rows by hand have left behind'
+complete -c ackbox -n __fish_use_subcommand -a repair -d 'Recount all figures and repair rows that were changed by SQL'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -F
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l json -d 'Print JSON, one object a line'

@@ -21,8 +21,8 @@ _ackbox() {
     'resume:Go on sending to a peer or a session; a peer that is away is asked at once'
     'unblock:Let a session go on past the dead letter that stopped it'
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
-    'forget:Take away what is kept of a sender of frames, or of one of its stores; what it sends again takes effect again'
-    'repair:Count all gauges anew, and mend what changes of rows by hand have left behind'
+    'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
+    'repair:Recount all figures and repair rows that were changed by SQL'
     'completion:Print a completion script for a shell'
     'man:Print the manual page, for man -l -'
   )
