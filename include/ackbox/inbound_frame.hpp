@@ -21,7 +21,7 @@ struct InboundFrame {
   std::optional<WallTime> expiresAt = {};
   /// The receiver that the sender means; empty: it did not say.
   std::string audience = {};
-  /// Empty with a sequence of 0: a frame outside any session, from an ackbox sender whose `Frame::session` is empty, or
+  /// Empty with a sequence of 0: a frame outside any session, from an ackbox sender with an empty `Frame::session`, or
   /// from other CloudEvents software. With a name and a sequence of 0: a session in AGENIUM's form
   /// (`InboundServerOptions::compatibilityPath`). Its frames are taken in the order in which they come.
   std::string session = {};

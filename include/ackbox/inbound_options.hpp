@@ -100,7 +100,7 @@ struct InboundLimitEvent {
   InboundLimit limit = InboundLimit::sessions;
 };
 
-/// Why a request was refused for who sent it. The sender gets 401 or 403 and no reason.
+/// Why a request was refused on account of its sender. The sender gets 401 or 403 and no reason.
 enum class RefusalReason : std::uint8_t {
   /// It is not signed: a header of the signature is missing.
   notSigned,
@@ -120,7 +120,7 @@ enum class RefusalReason : std::uint8_t {
 /// The reason's name, as printed: `"not-signed"`, `"clock-apart"`, …
 [[nodiscard]] std::string_view toString(RefusalReason reason) noexcept;
 
-/// A request was refused for who sent it.
+/// A request was refused on account of its sender.
 struct InboundRefusal {
   RefusalReason reason = RefusalReason::notSigned;
   /// Whose it claims to be, or is; empty when it does not say, or not in plain text. Not proven but with `notAllowed`.
@@ -190,7 +190,7 @@ struct InboundOptions {
   /// frame off; the first time at once. Runs where the handler does; what it throws is dropped. Empty (default): only
   /// `Stats::refusedLimits` shows it, and the sender's last errors.
   std::function<void(const InboundLimitEvent& event)> onLimit = {};
-  /// Called when a request is refused for who sent it, with the reason that the sender does not get: at most once a
+  /// Called when a request is refused on account of its sender, with the reason that it does not get: at most once a
   /// minute for each agent and reason, and for at most 1,024 of them; all are counted (`Stats::refusedUnauthenticated`,
   /// `refusedForbidden`). Called inside `asyncHandle`; what it throws is dropped. Empty (default): only the log says
   /// it.

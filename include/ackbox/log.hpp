@@ -28,8 +28,8 @@ enum class LogLevel : std::uint8_t {
 /// A named value of a record. Lifetime: of the call of the sink.
 struct LogField {
   /// Lower case, words joined by `_`.
-  std::string_view name;
-  std::string_view value;
+  std::string_view name = {};
+  std::string_view value = {};
 };
 
 /// One thing that happened. Shows no data of a message, and no secret. Lifetime: of the call of the sink.
@@ -37,10 +37,10 @@ struct LogRecord {
   LogLevel level = LogLevel::info;
   WallTime at{};
   /// What happened, stable for programs: `peer-down`, `dead-letter`, …; docs/log.md lists all.
-  std::string_view event;
+  std::string_view event = {};
   /// The same for people: one sentence, with the cause and where there is one the remedy.
-  std::string_view text;
-  std::span<const LogField> fields;
+  std::string_view text = {};
+  std::span<const LogField> fields = {};
   /// Records of this event that were left out before this one, because there were too many.
   std::uint64_t leftOut = 0;
 };

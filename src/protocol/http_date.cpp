@@ -1,7 +1,6 @@
 #include "protocol/http_date.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 

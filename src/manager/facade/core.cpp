@@ -441,7 +441,7 @@ DrainReport Core::drain(bool untilIdle) {
         context.run_one();
       }
     } catch (...) {
-      // For the caller, who hears the first of them once the pass has ended: what the store has of it comes back here.
+      // The caller gets the first of them once the pass has ended: what the store has of it comes back here.
       if (!thrown) {
         thrown = std::current_exception();
         pass->breakOff(thrown);

@@ -11,9 +11,9 @@
 
 namespace ackbox::manager {
 
-/// How many requests and frames were refused for who sent them. Kept in memory and written at most once a second,
-/// because a flood of them must not become a flood of commits; the last of them a second later by a timer, so that
-/// another process finds them all in the file.
+/// How many requests and frames were refused on account of their sender. Kept in memory and written at most once a
+/// second, because a flood of them must not become a flood of commits; the last of them a second later by a timer, so
+/// that another process finds them all in the file.
 ///
 /// Thread-safety: all members may be called from any thread.
 class RefusalCounts : public std::enable_shared_from_this<RefusalCounts> {

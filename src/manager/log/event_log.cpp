@@ -24,8 +24,7 @@ std::string sentenceOf(const PeerEvent& event) {
       return peer + "refuses this agent: " + event.cause + next +
              ", and its messages wait; mend the cause, then `ackbox resume` tries it at once";
     case PeerState::disabled:
-      return peer + "says that it is gone for good: " + event.cause +
-             "; its messages wait until `ackbox resume`, or move them with `ackbox discard`";
+      return peer + "says that it is gone for good: " + event.cause + "; its messages wait until `ackbox resume`";
     case PeerState::paused:
       return peer + "was paused by hand; its messages wait until `ackbox resume`";
   }
