@@ -208,6 +208,30 @@ TEST_CASE("a file that may only be read is read") {
   CHECK(refusal == Errc::databaseReadOnly);
 }
 
+TEST_CASE("a file beside a log that may not be opened is refused, because without its log it is an old one") {
+  const Files files;
+  const auto folder = files.file.parent_path() / "copy";
+  {
+    OutboxManager agent = files.agent();
+    agent.enqueue(frameOf("bob", "s", "a"));
+    fs::create_directory(folder);
+    fs::copy_file(files.file, folder / "agent.db");
+    fs::copy_file(files.file.string() + "-wal", folder / "agent.db-wal");
+  }
+  REQUIRE(fs::file_size(folder / "agent.db-wal") != 0);
+  constexpr auto kReading = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
+  fs::permissions(folder / "agent.db", kReading);
+  fs::permissions(folder / "agent.db-wal", kReading);
+  fs::permissions(files.file.parent_path(), fs::perms::all);
+  fs::permissions(folder, kReading | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec);
+  const bool isRoot = geteuid() == 0;
+  REQUIRE((!isRoot || seteuid(65534) == 0));
+  const Errc refusal = refusalOf(folder / "agent.db");
+  REQUIRE((!isRoot || seteuid(0) == 0));
+  fs::permissions(folder, fs::perms::owner_all);
+  CHECK((refusal == Errc::cannotOpen || refusal == Errc::databaseReadOnly));
+}
+
 TEST_CASE("P10: from outside, a message waits for a process that has the file open, if there is none") {
   const Files files;
   { files.agent().enqueue(frameOf("bob", "s", "a")); }
