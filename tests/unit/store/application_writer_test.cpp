@@ -245,18 +245,3 @@ TEST_CASE("P1: the application's transactions do not spill while bound, as enque
   fixture.writer.reset();
   CHECK(spill() == chosen);
 }
-
-TEST_CASE("P9: an enqueue that the full queue refuses leaves nothing of what it began") {
-  Fixture fixture;
-  // A row that its session does not count yet, which the writer begins by catching up with.
-  enqueueOne(*fixture.store, frameOf("s"));
-  fixture.world.options.maxPending = 1;
-  fixture.bind();
-  fixture.connection.exec("BEGIN; INSERT INTO orders VALUES(1)");
-  CHECK(fixture.writer->enqueue(frameOf("s")).status == EnqueueStatus::queueFull);
-  CHECK(fixture.writer->enqueue(frameOf("s")).status == EnqueueStatus::queueFull);
-  fixture.connection.exec("COMMIT");
-  CHECK(fixture.orders() == 1);
-  CHECK(store::sqlite::verify(fixture.world.file, fixture.world.options).clean());
-  CHECK(fixture.connection.execAndGet("SELECT sum(live) FROM ackbox_session_states").getInt() <= 1);
-}
