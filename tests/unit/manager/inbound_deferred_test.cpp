@@ -126,6 +126,12 @@ struct Receiver {
       std::this_thread::yield();
     }
   }
+  /// Behind whatever the store's thread was given before, and what that has led to.
+  void roundTrips() {
+    for (int trip = 0; trip < 6; ++trip) {
+      CHECK_FALSE(manager->ack("nobody's"));
+    }
+  }
   void untilEmpty(std::chrono::milliseconds step = std::chrono::milliseconds(0)) {
     until([this] { return manager->getStats().inbox == 0; }, step);
   }
@@ -295,6 +301,23 @@ TEST_CASE("a run that throws, says notNow or vanishes is made again with backoff
   CHECK(bob.events().at(0)["outcome"] == "term");
   CHECK(bob.manager->getStats().received == 0);
   CHECK(OutboxReader(*bob.manager).verify().clean());
+}
+
+TEST_CASE("a horizon as short as can be is one: a run that fails beyond it is the frame's last") {
+  int runs = 0;
+  Receiver bob([&](DeferredFrame frame) {
+    if (++runs == 1) {
+      bob.clock->advance(std::chrono::milliseconds(1));
+      throw std::runtime_error("not now");
+    }
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.inbound.deferred.retry.horizon = std::chrono::milliseconds(1);
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.untilEmpty(std::chrono::milliseconds(100));
+  CHECK(bob.ask({outbound("s", 1)})["results"][0]["code"] == "horizon");
+  CHECK(runs == 1);
 }
 
 TEST_CASE("a run that failed is made again at the very instant at which it is due") {
@@ -711,6 +734,80 @@ TEST_CASE("runs begin on the executor that was given, which nobody needs to run 
   CHECK(bob.manager->getStats().inbox == 1);
 }
 
+TEST_CASE("a run is asked to stop at its deadline, however rare the polls are") {
+  boost::asio::io_context context;
+  std::optional<DeferredFrame> kept;
+  Receiver bob([&](DeferredFrame frame) { kept.emplace(std::move(frame)); });
+  bob.manager.reset();
+  bob.options.pollInterval = std::chrono::hours(1);
+  bob.options.sharedPollInterval = std::chrono::hours(1);
+  bob.manager.emplace(OutboxManager::open(bob.dir.file("bob.db"), bob.options));
+  bob.inbound.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(context.get_executor());
+  bob.inbound.deferred.timeout = std::chrono::seconds(10);
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.roundTrips();
+  context.poll();
+  REQUIRE(kept);
+  CHECK_FALSE(kept->stopRequested());
+  bob.clock->advance(std::chrono::seconds(10));
+  context.restart();
+  context.poll();
+  CHECK(kept->stopRequested());
+  bob.handler.reset();
+  kept.reset();
+}
+
+TEST_CASE("a handler's end frees the frames that it had claimed, and leaves nothing to do on the executor") {
+  boost::asio::io_context context;
+  const auto runReady = [&context] {
+    context.restart();
+    return context.poll();
+  };
+  std::optional<DeferredFrame> kept;
+  Receiver bob([&](DeferredFrame frame) {
+    if (frame.frame().session == "kept") {
+      kept.emplace(std::move(frame));
+    } else {
+      frame.finish(HandlerResult::notNow());
+    }
+  });
+  bob.inbound.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(context.get_executor());
+  bob.inbound.deferred.timeout = std::chrono::hours(1);
+  bob.inbound.deferred.retry.delays = {std::chrono::minutes(10)};
+  bob.open();
+  bob.post({outbound("kept", 1), outbound("s", 1)});
+  bob.until([&] {
+    runReady();
+    return kept && bob.reader->execAndGet("SELECT max(retry_count) FROM ackbox_inbox").getInt() == 1;
+  });
+  bob.roundTrips();
+  runReady();
+  // The store's thread does nothing more until the end has begun, so that a claim is under way then.
+  std::promise<void> isHeldUp;
+  Frame frame;
+  frame.peer = "alice";
+  frame.type = "test.event";
+  bob.manager->enqueueThen(frame, [&](const std::error_code&, const EnqueueReceipt&) {
+    isHeldUp.set_value();
+    while (!kept->stopRequested()) {
+      std::this_thread::yield();
+    }
+  });
+  isHeldUp.get_future().wait();
+  bob.clock->advance(std::chrono::minutes(10));
+  runReady();
+  bob.handler.reset();
+  bob.roundTrips();
+  CHECK(bob.manager->getStats().inbox == 2);
+  CHECK(bob.reader->execAndGet("SELECT sum(starts) FROM ackbox_inbox").getInt() == 3);
+  CHECK(bob.reader->execAndGet("SELECT count(*) FROM ackbox_inbox WHERE owner_id<>0").getInt() == 0);
+  runReady();
+  bob.clock->advance(std::chrono::hours(2));
+  CHECK(runReady() == 0);
+  kept.reset();
+}
+
 TEST_CASE("a frame outside any session may be deferred, and is known by its id meanwhile") {
   Gate gate;
   Receiver bob([&](DeferredFrame frame) {
@@ -770,6 +867,20 @@ TEST_CASE("onGap tells which numbers a session passed over, after the commit") {
   CHECK(gaps[0].session == "s");
   CHECK(gaps[0].firstMissing == 2);
   CHECK(gaps[0].lastMissing == 4);
+}
+
+TEST_CASE("onGap tells of a single missing number") {
+  Receiver bob;
+  std::vector<InboundGap> gaps;
+  bob.inbound.onGap = [&](const InboundGap& gap) { gaps.push_back(gap); };
+  bob.open();
+  OutboundFrame second = outbound("s", 2, "quick");
+  second.previousSequence = 0;
+  bob.post({second});
+  bob.handler.reset();
+  REQUIRE(gaps.size() == 1);
+  CHECK(gaps[0].firstMissing == 1);
+  CHECK(gaps[0].lastMissing == 1);
 }
 
 TEST_CASE("onGap tells of a gap once, also where another frame of the request makes its transaction begin anew") {
