@@ -132,6 +132,8 @@ constexpr Break kBreaks[] = {
     {"inbox", "it waits beyond what its session has accepted", 3, "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1')"},
     {"inbox", "it was accepted out of its session's order", 4,
      "+(3,'o','s',2,'f','urn:a',1,0,1,0,0,'t','1'),(4,'o','s',1,'g','urn:a',1,0,1,0,0,'t','1')"},
+    {"inbox", "a run of it failed, and it does not say why and when", 3,
+     "+(3,'o','',0,'f','urn:a',1,0,1,0,0,'t','1'); UPDATE ackbox_inbox SET retry_count=1"},
     {"inbox", "its final result is kept already", 3,
      "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1'); INSERT INTO ackbox_inbox_results(frame_id,source,origin,session,"
      "sequence,outcome,keep_until_ms) VALUES('f','urn:a','o','s',1,3,0)"},

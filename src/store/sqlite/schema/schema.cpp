@@ -19,12 +19,14 @@ CREATE TABLE #meta(  -- the file itself; one row
   origin TEXT NOT NULL,                  -- UUIDv4 made with the file: this store's identity on the wire
   epoch INTEGER NOT NULL,                -- one more at each open; a smaller one on the wire betrays a restored copy
   orders INTEGER NOT NULL DEFAULT 0,     -- grows with each pause and resume, so that other processes notice
-  recalls INTEGER NOT NULL DEFAULT 0     -- how often old rows were put back, by any process
+  recalls INTEGER NOT NULL DEFAULT 0,    -- how often old rows were put back, by any process
+  inbox_orders INTEGER NOT NULL DEFAULT 0  -- grows with each change of the inbox by hand, so that other processes notice
 );
 CREATE TABLE #owners(  -- the processes that have the file open
   id INTEGER PRIMARY KEY AUTOINCREMENT,  -- a process that has the file open; its life is the kernel lock on this byte
   pid INTEGER NOT NULL,                  -- for people
-  opened_at_ms INTEGER NOT NULL          -- for people
+  opened_at_ms INTEGER NOT NULL,         -- for people
+  deferred_handlers INTEGER NOT NULL DEFAULT 0  -- how many it has for the inbox; for people
 );
 CREATE TABLE #peers(  -- where frames go
   id INTEGER PRIMARY KEY,                         -- what sessions name it by
@@ -181,6 +183,7 @@ CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their ha
   starts INTEGER NOT NULL DEFAULT 0,       -- counts claims: a completion of an earlier one is refused by it
   retry_count INTEGER NOT NULL DEFAULT 0,  -- charged runs
   due_at_ms INTEGER NOT NULL DEFAULT 0,    -- not run before
+  started_at_ms INTEGER NOT NULL DEFAULT 0,  -- when it was last claimed; for people
   accepted_at_ms INTEGER NOT NULL,         -- when it was answered with `defer`
   type TEXT NOT NULL,                      -- CloudEvents type
   audience TEXT,                           -- the recipient that the frame named; NULL: none
@@ -188,7 +191,8 @@ CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their ha
   expires_at_ms INTEGER,                   -- not accepted after; its handler may look; NULL: never
   traceparent TEXT,                        -- W3C trace context; NULL: none
   correlation_id TEXT,                     -- what it answers; NULL: nothing
-  last_error TEXT,                         -- for people, at most 1,000 bytes
+  failed_at_ms INTEGER,                    -- when its last failed run ended; NULL: none failed
+  last_error TEXT,                         -- why that run failed, for people, at most 1,000 bytes; NULL: none failed
   data BLOB NOT NULL,                      -- JSON text, byte for byte as received
   data_content_type TEXT,                  -- of what stands in `data` as base64; NULL: `data` is the JSON itself
   UNIQUE(source, origin, session, sequence, frame_id)
