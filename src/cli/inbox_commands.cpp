@@ -86,9 +86,9 @@ Table inboxTable(const std::vector<InboxInfo>& frames, WallTime now) {
   return table;
 }
 
-/// The one sender of frames with this id, or the one that was named; nothing: it was said why.
-std::optional<std::string> senderOf(Console& console, const Arguments& arguments, const OutboxReader& reader,
-                                    const std::string& id) {
+/// The one sender of frames with this id, or the one that was named; nothing: `why` says why.
+std::optional<std::string> senderOf(const Arguments& arguments, const OutboxReader& reader, const std::string& id,
+                                    std::string& why) {
   if (!arguments.source.empty()) {
     return arguments.source;
   }
@@ -100,9 +100,8 @@ std::optional<std::string> senderOf(Console& console, const Arguments& arguments
   for (const std::string& source : sources) {
     names += (names.empty() ? "" : ", ") + source;
   }
-  console.fail(kNothing, sources.empty()
-                             ? "no deferred frame has the id " + id + "; it may be handled and gone"
-                             : "frames of several senders have the id " + id + ": say --source, of " + names);
+  why = sources.empty() ? "no deferred frame has the id " + id + "; it may be handled and gone"
+                        : "frames of several senders have the id " + id + ": say --source, of " + names;
   return std::nullopt;
 }
 
@@ -126,9 +125,15 @@ int changeFrames(Console& console, const Arguments& arguments, const char* done,
   OutboxOperator outbox = openToChange(console.world(), arguments);
   bool allDone = true;
   for (const std::string& id : arguments.ids) {
-    const std::optional<std::string> source = senderOf(console, arguments, reader, id);
+    std::string why;
+    const std::optional<std::string> source = senderOf(arguments, reader, id, why);
     if (!source) {
       allDone = false;
+      if (console.json()) {
+        console.line(JsonLine().add("message_id", id).add("done", false).add("refusal", why));
+      } else {
+        console.remark(id + ": " + why);
+      }
       continue;
     }
     const InboxReceipt receipt = change(outbox, *source, id);
@@ -211,9 +216,10 @@ int inbox(Console& console, const Arguments& arguments) {
 int inboxShow(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
   const std::string& id = arguments.ids.front();
-  const std::optional<std::string> source = senderOf(console, arguments, reader, id);
+  std::string why;
+  const std::optional<std::string> source = senderOf(arguments, reader, id, why);
   if (!source) {
-    return kNothing;
+    return console.fail(kNothing, why);
   }
   const std::optional<InboxInfo> info = reader.findInbox(*source, id);
   if (!info) {
@@ -272,9 +278,10 @@ int inboxShow(Console& console, const Arguments& arguments) {
 int inboxExplain(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
   const std::string& id = arguments.ids.front();
-  const std::optional<std::string> source = senderOf(console, arguments, reader, id);
+  std::string why;
+  const std::optional<std::string> source = senderOf(arguments, reader, id, why);
   if (!source) {
-    return kNothing;
+    return console.fail(kNothing, why);
   }
   const std::optional<InboxExplanation> explanation = reader.explainInbox(*source, id);
   if (!explanation) {

@@ -128,8 +128,8 @@ std::string inboxClause(const Reason& reason, const std::string& subject, WallTi
     case BlockReason::refused:
       return "it was refused with " + reason.detail + ", which is kept until " + until;
     case BlockReason::ackEventsWait:
-      return std::to_string(reason.sequence) + " ACK events to its sender, peer " + reason.detail +
-             ", wait in the outbox";
+      return "ACK events to its sender, peer " + reason.detail +
+             ", wait in the outbox: " + std::to_string(reason.sequence);
     case BlockReason::senderIsNoPeer:
       return "its sender is no peer of this file and learns it when it asks again, at its ackTimeout";
     default:

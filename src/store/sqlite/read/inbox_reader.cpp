@@ -204,7 +204,7 @@ void InboxReader::explainWaiting(const InboxInfo& frame, std::vector<Reason>& re
       if (query.integer(3) != 0) {
         reasons.push_back(runReason(first, query.integer(3)));
       } else if (query.instant(4) > options_.clock->wallNow()) {
-        reasons.push_back({.hindrance = BlockReason::backoff, .until = query.instant(4), .detail = query.text(2)});
+        reasons.push_back({.hindrance = BlockReason::backoff, .until = query.instant(4), .detail = {}});
       }
     }
   }
