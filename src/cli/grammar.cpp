@@ -89,6 +89,9 @@ public:
     command.add_option("--source", arguments_.source, "Its sender, by its agent URI, where several use the id")
         ->type_name("URI");
   }
+  void addFrameIds(CLI::App& command) {
+    command.add_option("ID", arguments_.ids, "Frames, by their ids")->type_name("");
+  }
   void addFrames(CLI::App& command) {
     command.add_option("--source", arguments_.source, "Frames of this sender, by its agent URI")->type_name("URI");
     command.add_option("--session", arguments_.session, "Frames of this session")->type_name("NAME");
@@ -168,12 +171,12 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   grammar.addDeadLetters(discard);
   discard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
   CLI::App& inboxRetry = grammar.command("inbox-retry", "Run deferred frames again now, with no run charged to them");
-  grammar.addIds(inboxRetry, false);
+  grammar.addFrameIds(inboxRetry);
   grammar.addFrames(inboxRetry);
   inboxRetry.add_flag("--all", arguments.all, "All deferred frames");
   CLI::App& inboxDiscard = grammar.command(
       "inbox-discard", "Give deferred frames up, for good: their senders get a dead letter. Refused while one runs");
-  grammar.addIds(inboxDiscard, false);
+  grammar.addFrameIds(inboxDiscard);
   grammar.addFrames(inboxDiscard);
   inboxDiscard.add_flag("--all", arguments.all, "All deferred frames");
   inboxDiscard.add_option("--reason", arguments.reason, "The sender's reason, short and stable (default discarded)")
