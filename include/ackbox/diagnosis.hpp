@@ -57,6 +57,22 @@ enum class BlockReason : std::uint8_t {
   peerDisabled,
   /// Its peer's `RateLimit` lets nothing go before `until`, in this process.
   rateLimited,
+
+  // Of deferred frames only; `behind`, `backoff` and `ownerDead` hold for them as well.
+
+  /// Its handler works on it since `since`, in the process `processId`.
+  running,
+  /// No live process has a `DeferredOptions::handler` for this file.
+  noDeferredHandler,
+  /// Its handler acknowledged it, and its result is kept until `until`.
+  handled,
+  /// It was refused, given up or discarded; `detail` is why, and kept until `until`.
+  refused,
+  /// `sequence` ACK events to its sender, the peer `detail`, wait in the outbox.
+  ackEventsWait,
+  /// Its sender is no peer of this file by its agent URI, so that no ACK event goes to it: it asks again at its
+  /// `ackTimeout`.
+  senderIsNoPeer,
 };
 
 /// The reason's name, as printed: `"behind"`, `"peerDown"`, …

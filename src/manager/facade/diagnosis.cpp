@@ -97,8 +97,44 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
       return "the peer says that it is gone" + quoted(reason.detail) + "; correct its URL and resume the peer";
     case BlockReason::rateLimited:
       return "the peer's rate limit lets nothing go before " + until;
+    case BlockReason::running:
+    case BlockReason::noDeferredHandler:
+    case BlockReason::handled:
+    case BlockReason::refused:
+    case BlockReason::ackEventsWait:
+    case BlockReason::senderIsNoPeer:
+      break;
   }
   return {};
+}
+
+std::string inboxClause(const Reason& reason, const std::string& subject, WallTime now) {
+  const std::string until = protocol::formatTimestamp(reason.until);
+  switch (reason.hindrance) {
+    case BlockReason::behind:
+      return behindText(reason);
+    case BlockReason::running:
+      return processText(reason) + " has run " + subject + " since " + protocol::formatTimestamp(reason.since);
+    case BlockReason::ownerDead:
+      return processText(reason) + " died while it ran " + subject +
+             "; a live one with a deferred handler runs it again at "
+             "its next look, without a charge";
+    case BlockReason::backoff:
+      return subject + " runs again " + countdown(reason.until, now) + ", at " + until + quoted(reason.detail);
+    case BlockReason::noDeferredHandler:
+      return "no live process has a deferred handler for this file (InboundOptions::deferred.handler)";
+    case BlockReason::handled:
+      return "its handler acknowledged it, and the result is kept until " + until;
+    case BlockReason::refused:
+      return "it was refused with " + reason.detail + ", which is kept until " + until;
+    case BlockReason::ackEventsWait:
+      return "ACK events to its sender, peer " + reason.detail +
+             ", wait in the outbox: " + std::to_string(reason.sequence);
+    case BlockReason::senderIsNoPeer:
+      return "its sender is no peer of this file and learns it when it asks again, at its ackTimeout";
+    default:
+      return {};
+  }
 }
 
 }  // namespace
@@ -127,6 +163,31 @@ std::string manager::sentenceOf(const Explanation& explanation, const NotRunning
     if (reason.hindrance != BlockReason::notRunning) {
       sentence.append(separator).append(clause(reason, message, isRunning || notRunning.othersMayRun, now));
       separator = "; ";
+    }
+  }
+  return sentence + '.';
+}
+
+std::string manager::sentenceOf(const InboxExplanation& explanation, WallTime now) {
+  const InboxInfo& frame = explanation.frame;
+  std::string sentence = "Frame " + frame.messageId + " of " + frame.source + ", ";
+  if (frame.sequence == 0) {
+    sentence += "unordered,";
+  } else {
+    sentence += "sequence " + std::to_string(frame.sequence) + " of session " + frame.session + ",";
+  }
+  sentence.append(" is ").append(toString(frame.state)).append(": ");
+  if (explanation.reasons.empty()) {
+    return sentence + "nothing hinders it, it runs next.";
+  }
+  const char* separator = "";
+  std::string subject = "it";
+  for (const Reason& reason : explanation.reasons) {
+    sentence.append(separator).append(inboxClause(reason, subject, now));
+    separator = "; ";
+    if (reason.hindrance == BlockReason::behind) {
+      // What follows is about the first of its session.
+      subject = std::to_string(reason.sequence);
     }
   }
   return sentence + '.';
