@@ -51,7 +51,8 @@ enum class BlockReason : std::uint8_t {
   sessionPaused,
   /// Its peer was paused at `until`: resume it.
   peerPaused,
-  /// Its peer refuses us and is asked again at `until`: mend what `detail` says, then resume the peer.
+  /// Its peer refuses us, or cannot be asked as it is configured, and is asked again at `until`: mend what `detail`
+  /// says, then resume the peer.
   peerHeld,
   /// Its peer said that it is gone for good, and is not asked until it is resumed; `detail` is the last error.
   peerDisabled,
@@ -92,7 +93,8 @@ struct Reason {
 /// Why a message stands where it stands, at one committed instant.
 struct Explanation {
   MessageInfo message = {};
-  /// What is nearest to the message first. Empty: nothing hinders it, and it goes at the next claim.
+  /// What is nearest to the message first. Empty: nothing hinders it, and it goes at the next claim
+  /// of a process that delivers and was given its peer.
   std::vector<Reason> reasons = {};
   /// The same for people.
   std::string sentence = {};

@@ -42,8 +42,9 @@ std::string behindText(const Reason& reason) {
 
 // Resuming helps only where the peer may accept messages of this file again.
 std::string heldText(const Reason& reason, const std::string& until, bool isProbed) {
+  // What holds it may be this side's own, such as a URL that is none: the detail says what it is.
   const std::string text =
-      "the peer refuses us" + quoted(reason.detail) + (isProbed ? " and is asked again at " + until : std::string());
+      "the peer is held" + quoted(reason.detail) + (isProbed ? " and is asked again at " + until : std::string());
   if (reason.detail.starts_with("stale-epoch")) {
     return text + "; see docs/restore.md, 'A restored sender'; resume does not help";
   }
@@ -60,7 +61,8 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
              reason.detail + (message.lastError.empty() ? std::string() : " (last error: " + message.lastError + ")") +
              "; retry or discard it";
     case BlockReason::awaitsAck:
-      return "the peer has it and will acknowledge; it is sent again at " + until;
+      return std::string("the peer has it and will acknowledge") +
+             (isProbed ? "; it is sent again at " : "; its deadline is ") + until;
     case BlockReason::inFlight:
       return processText(reason) + " is sending it";
     case BlockReason::ownerDead:
@@ -76,7 +78,9 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
     case BlockReason::sessionInFlight:
       return processText(reason) + " has its session in flight";
     case BlockReason::backoff:
-      return "it tries again " + countdown(reason.until, now) + ", at " + until + quoted(reason.detail);
+      return (isProbed ? "it tries again " + countdown(reason.until, now) + ", at " + until
+                       : "its next attempt is due at " + until) +
+             quoted(reason.detail);
     case BlockReason::peerDown:
       return "peer " + message.peer + " down since " + protocol::formatTimestamp(reason.since) +
              (isProbed ? ", next probe " + countdown(reason.until, now) : std::string()) + quoted(reason.detail);
@@ -149,7 +153,11 @@ std::string manager::sentenceOf(const Explanation& explanation, const NotRunning
   }
   sentence.append(" to peer ").append(message.peer).append(", is ").append(toString(message.state)).append(": ");
   if (explanation.reasons.empty()) {
-    return sentence + "nothing hinders it, it goes at the next claim.";
+    return sentence + (notRunning.othersMayRun
+                           ? std::string("nothing hinders it, it goes at the next claim.")
+                           : "nothing in the file hinders it: it goes at the next claim of a process that delivers and "
+                             "was given peer " +
+                                 message.peer + ".");
   }
   // First, because the rest matters only once something delivers.
   const bool isRunning = std::none_of(explanation.reasons.begin(), explanation.reasons.end(),

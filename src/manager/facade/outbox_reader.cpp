@@ -56,7 +56,8 @@ struct OutboxReader::Body::OfFile final : Body {
     if (!explanation) {
       return std::nullopt;
     }
-    if (explanation->message.state == MessageState::pending && now->processIds().empty()) {
+    const MessageState state = explanation->message.state;
+    if ((state == MessageState::pending || state == MessageState::sent) && now->processIds().empty()) {
       explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
     }
     explanation->sentence = manager::sentenceOf(

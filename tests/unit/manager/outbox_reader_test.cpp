@@ -151,6 +151,47 @@ TEST_CASE("a frame is read back as it was enqueued") {
   CHECK_FALSE(files.reader().frame("b"));
 }
 
+TEST_CASE("P10: of a file alone, an explanation promises nothing that no process may do") {
+  Files files;
+  const auto sentence = [&files](const char* id) { return files.reader().explain(id)->sentence; };
+  {
+    OutboxManager agent = files.agent();
+    agent.enqueue(frameOf("bob", "s", "a"));
+    agent.enqueue(frameOf("carol", "t", "b"));
+    agent.enqueue(frameOf("carol", "u", "c"));
+    CHECK(
+        sentence("b").ends_with("is PENDING: nothing in the file hinders it: it goes at the next claim of a process "
+                                "that delivers and was given "
+                                "peer carol."));
+    agent.setSender(std::make_shared<ScriptedSender>([](const SendRequest& request) {
+      if (request.peer == "bob") {
+        SendReport report;
+        report.outcome = RequestOutcome::peerRefused;
+        report.error = "bob:1 is no URL";
+        return report;
+      }
+      SendReport report = ScriptedSender::all(request, Outcome::defer);
+      for (std::size_t place = 0; place < request.frames.size(); ++place) {
+        if (request.frames[place].messageId == "c") {
+          report.results[place].outcome = Outcome::term;
+          report.results[place].code = "no-stock";
+          report.results[place].detail = "sold out since Monday";
+        }
+      }
+      return report;
+    }));
+    agent.drainOnce();
+    CHECK(sentence("a").find(": the peer is held (bob:1 is no URL) and is asked again at ") != std::string::npos);
+    CHECK(sentence("b").find("; it is sent again at ") != std::string::npos);
+  }
+  CHECK(
+      sentence("a").ends_with("is PENDING: no process has the file open; the peer is held (bob:1 is no URL); correct "
+                              "the cause and resume the peer."));
+  CHECK(sentence("b").find("is SENT: no process has the file open; the peer has it and will acknowledge; its deadline "
+                           "is ") != std::string::npos);
+  CHECK(sentence("c").find(" with reason no-stock (last error: sold out since Monday)") != std::string::npos);
+}
+
 TEST_CASE("a reader is refused what is no outbox, and leaves it as it was") {
   const Files files;
   CHECK(refusalOf(files.file) == Errc::cannotOpen);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sqlite/statement.hpp"
+#include "store/sqlite/schema/views.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -349,7 +350,7 @@ void requireUsable(std::int64_t version, bool createSchema) {
 }
 
 void createTables(sqlite3* connection, std::string_view prefix) {
-  execute(connection, expand(kTablesSql, prefix));
+  execute(connection, expand(kTablesSql + viewsSql(), prefix));
 }
 
 }  // namespace ackbox::store::sqlite
