@@ -121,7 +121,8 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   senders.add_option("SOURCE", arguments.source, "List the stores of this sender, by its agent URI")->type_name("");
   senders.add_option("--limit", arguments.limit, "At most so many; 0: as many as can be, 10000 (default 100)")
       ->type_name("COUNT");
-  CLI::App& exporting = grammar.command("export", "Write messages as JSON lines, which enqueue reads back");
+  CLI::App& exporting =
+      grammar.command("export", "Write messages as JSON lines (proto/export.md), which enqueue reads back");
   grammar.addState(exporting);
   grammar.addPeerAndSession(exporting, "Messages");
 }

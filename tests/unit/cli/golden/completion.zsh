@@ -12,7 +12,7 @@ _ackbox() {
     'explain:Say why a message is not moving'
     'verify:Check every invariant of the file'
     'senders:List the senders of received frames, and what is kept of each against repetition; or one'\''s stores'
-    'export:Write messages as JSON lines, which enqueue reads back'
+    'export:Write messages as JSON lines (proto/export.md), which enqueue reads back'
     'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
     'retry:Put dead letters back, at the tails of their sessions'
     'discard:Throw dead letters away, for good'
