@@ -48,7 +48,7 @@ private:
 void inspect(const std::string& file) {
   const OutboxReader reader = OutboxReader::open(file);
   const Stats stats = reader.getStats();
-  std::cout << "monitor: " << stats.pending << " pending, " << stats.failed << " dead letters, "
+  std::cout << "monitor: " << stats.pending + stats.sending << " undelivered, " << stats.failed << " dead letters, "
             << reader.processIds().size() << " process" << std::endl;  // None: the agent does not run.
   for (const PeerStatus& peer : reader.peers()) {
     std::cout << "monitor: " << peer.name << " is " << toString(peer.state) << std::endl;
