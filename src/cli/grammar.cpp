@@ -145,7 +145,8 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   grammar.addPage(inbox);
   grammar.addFrame(grammar.command("inbox-show", "Show a deferred frame with its data and its last error"));
   grammar.addFrame(grammar.command("inbox-explain", "Say why a deferred frame is not done"));
-  CLI::App& exporting = grammar.command("export", "Write messages as JSON lines, which enqueue reads back");
+  CLI::App& exporting =
+      grammar.command("export", "Write messages as JSON lines (proto/export.md), which enqueue reads back");
   grammar.addState(exporting);
   grammar.addPeerAndSession(exporting, "Messages");
 }

@@ -301,5 +301,54 @@ TEST_CASE("an export is what enqueue reads: data byte for byte, ids kept") {
   }
 }
 
+TEST_CASE("an export is what proto/export.md describes, which the library writes, too; enqueue reads all of it") {
+  ToolStage stage;
+  Frame whole;
+  whole.peer = "bob";
+  whole.session = "s";
+  whole.type = "test.event";
+  whole.id = "whole";
+  whole.data = "{\n \"a\": [1.50]}";
+  whole.notBefore = WallTime(std::chrono::milliseconds(1'700'000'500'000));
+  whole.expiresAt = WallTime(std::chrono::milliseconds(1'700'000'900'007));
+  whole.priority = 9;
+  whole.supersedeKey = "k";
+  whole.traceparent = "00-trace";
+  whole.correlationId = "c";
+  REQUIRE(stage.agent().enqueue(whole).isNew());
+  const OutboxReader reader = OutboxReader::open(stage.file());
+  const auto exported = [&](const MessageFilter& filter) {
+    std::string lines;
+    reader.exportMessages(filter, [&](std::string_view line) { lines += line; });
+    return lines;
+  };
+  const ToolResult tool = stage.run({"export", stage.file()});
+  CHECK(tool.out == exported({}));
+  CHECK(tool.out.find(R"({"id":"whole","peer":"bob","session":"s","type":"test.event","sequence":"1",)"
+                      R"("state":"PENDING","retry_count":0,"enqueued_at":"2023-11-14T22:16:32.000Z",)"
+                      R"("due_at":"2023-11-14T22:21:40.000Z","expires_at":"2023-11-14T22:28:20.007Z",)"
+                      R"("not_before":"2023-11-14T22:21:40.000Z","priority":9,"supersede_key":"k",)"
+                      R"("traceparent":"00-trace","correlation_id":"c","data":{  "a": [1.50]}})") != std::string::npos);
+  CHECK(stage.run({"export", stage.file(), "--state", "failed", "--peer", "carol"}).out ==
+        exported({.state = MessageState::failed}));
+  CHECK(stage.run({"export", stage.file(), "--state", "failed", "--peer", "bob"}).code == 1);
+
+  const std::string copy = stage.path("copy.db");
+  {
+    OutboxOptions options;
+    options.peers = {{.name = "bob"}, {.name = "carol"}};
+    static_cast<void>(OutboxManager::open(copy, options));
+  }
+  CHECK(stage.run({"enqueue", copy}, {.in = tool.out}).code == 0);
+  const std::optional<Frame> again = OutboxReader::open(copy).frame("whole");
+  REQUIRE(again);
+  CHECK(again->notBefore == whole.notBefore);
+  CHECK(again->expiresAt == whole.expiresAt);
+  CHECK(again->priority == 9);
+  CHECK(again->supersedeKey == "k");
+  CHECK(again->traceparent == "00-trace");
+  CHECK(again->correlationId == "c");
+}
+
 }  // namespace
 }  // namespace ackbox

@@ -98,7 +98,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -l json -d 'Pr
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -l source -d 'Its sender, by its agent URI, where several use the id' -x
-complete -c ackbox -n __fish_use_subcommand -a export -d 'Write messages as JSON lines, which enqueue reads back'
+complete -c ackbox -n __fish_use_subcommand -a export -d 'Write messages as JSON lines (proto/export.md), which enqueue reads back'
 complete -c ackbox -n '__fish_seen_subcommand_from export' -F
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l json -d 'Print JSON, one object a line'

@@ -15,7 +15,7 @@ _ackbox() {
     'inbox:List deferred frames\: received, and waiting for this agent'\''s deferred handler, or being worked on'
     'inbox-show:Show a deferred frame with its data and its last error'
     'inbox-explain:Say why a deferred frame is not done'
-    'export:Write messages as JSON lines, which enqueue reads back'
+    'export:Write messages as JSON lines (proto/export.md), which enqueue reads back'
     'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
     'retry:Put dead letters back, at the tails of their sessions'
     'discard:Throw dead letters away, for good'
