@@ -136,6 +136,8 @@ struct SendReport {
   std::vector<FrameResult> results = {};
   /// For people, when not `answered`: what happened.
   std::string error = {};
+  /// The status of the HTTP answer; 0: there was none, or another carrier. Kept with an attempt that failed.
+  int status = 0;
   /// The peer's wish for a pause (`Retry-After`).
   std::optional<std::chrono::milliseconds> retryAfter = {};
   /// Frames and bytes that the peer will take in one request; 0: it did not say.

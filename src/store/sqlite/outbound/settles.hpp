@@ -82,6 +82,8 @@ private:
   Statement removeRun_;
   Statement keepAcked_;
   Statement update_;
+  // The same, and adds to the log of attempts.
+  Statement updateLogged_;
   Statement locate_;
   Statement noteSent_;
   Statement selectRecall_;
