@@ -1,0 +1,61 @@
+#include "testing/statement_trace.hpp"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+namespace ackbox::testing {
+namespace {
+
+// SQLite calls what it was given for new connections without an argument.
+thread_local StatementTrace* watching = nullptr;
+
+}  // namespace
+
+struct StatementTraceHook {
+  static int onOpen(sqlite3* connection, char** error, const void* routines) noexcept {
+    (void)error;
+    (void)routines;
+    sqlite3_vfs* vfs = nullptr;
+    if (watching != nullptr && sqlite3_file_control(connection, "main", SQLITE_FCNTL_VFS_POINTER, &vfs) == SQLITE_OK &&
+        vfs != nullptr && watching->vfs_ == vfs->zName) {
+      sqlite3_trace_v2(connection, SQLITE_TRACE_STMT, &StatementTraceHook::onStatement, watching);
+    }
+    return SQLITE_OK;
+  }
+
+  static int onStatement(unsigned kind, void* trace, void* statement, void* text) noexcept {
+    (void)kind;
+    (void)statement;
+    static_cast<const StatementTrace*>(trace)->ran(static_cast<const char*>(text));
+    return 0;
+  }
+
+  static void (*entry())() { return reinterpret_cast<void (*)()>(&StatementTraceHook::onOpen); }
+};
+
+void StatementTrace::ran(std::string_view statement) const {
+  if (statement == "COMMIT") {
+    trace_.add(process_, "commits");
+  } else if (statement == "ROLLBACK") {
+    trace_.add(process_, "rolls back: the transaction failed");
+  } else if (statement.starts_with("ROLLBACK TO")) {
+    trace_.add(process_, "rolls back what the handler wrote");
+  }
+}
+
+StatementTrace::Watch::Watch(StatementTrace& trace) : isOn_(trace.trace_.isOn()) {
+  if (isOn_) {
+    watching = &trace;
+    sqlite3_auto_extension(StatementTraceHook::entry());
+  }
+}
+
+StatementTrace::Watch::~Watch() {
+  if (isOn_) {
+    sqlite3_cancel_auto_extension(StatementTraceHook::entry());
+    watching = nullptr;
+  }
+}
+
+}  // namespace ackbox::testing

@@ -1,0 +1,89 @@
+// Goal: the kit finds what is wrong with an application's handler, and nothing where nothing is wrong.
+// Method: `testing::checkHandler` on a bank's handler, sound and with one planted defect at a time. Each defect must be
+// found, each sound handler pass. The table of what was found is part of docs/testing.md.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <regex>
+#include <string>
+
+#include "handlers/planted_handlers.hpp"
+
+namespace {
+
+using namespace ackbox;
+
+constexpr const char* kBegin = "<!-- written by ackbox_handlers -->\n";
+constexpr const char* kEnd = "<!-- end -->\n";
+
+struct Table {
+  std::string text = "| the handler | instead | found in worlds |\n|---|---|---|\n";
+  bool holds = true;
+};
+
+void add(Table& table, const test::PlantedHandler& planted, std::uint64_t worlds) {
+  testing::CheckOptions options = test::bankOptions();
+  options.worlds = worlds;
+  options.failuresMax = worlds;
+  options.minimizeRunsMax = 0;
+  const testing::CheckReport report = checkHandler(planted.factory, test::bankInvariant, options);
+  const bool isSound = planted.instead.empty();
+  table.text += "| " + planted.what + " | " + (isSound ? "it is sound" : planted.instead) + " | " +
+                (report.passed() ? "none" : std::to_string(report.failedSeeds.size())) + " of " +
+                std::to_string(worlds) + " |\n";
+  if (report.passed() != isSound) {
+    table.holds = false;
+    std::cout << (isSound ? "not sound: " : "not found: ") << planted.what << "\n" << report.text();
+  }
+  std::cout << "  " << planted.what << ": " << report.failedSeeds.size() << " of " << worlds << std::endl;
+}
+
+std::string contentsOf(const std::string& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// In how many worlds something is found changes with each change of timing; that it is found does not.
+std::string withoutCounts(const std::string& table) {
+  return std::regex_replace(table, std::regex(R"(\d+ of \d+)"), "some");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const std::string document = argc > 2 ? argv[2] : "";
+  if ((mode != "--check" && mode != "--write") || document.empty()) {
+    std::cerr << "ackbox_handlers --check|--write docs/testing.md\n";
+    return 2;
+  }
+  Table table;
+  const std::uint64_t worlds = mode == "--write" ? 100 : 40;
+  for (const test::PlantedHandler& sound : test::soundHandlers()) {
+    add(table, sound, worlds);
+  }
+  for (const test::PlantedHandler& planted : test::plantedHandlers()) {
+    add(table, planted, worlds);
+  }
+  const std::string before = contentsOf(document);
+  const std::size_t begin = before.find(kBegin);
+  const std::size_t end = before.find(kEnd);
+  if (begin == std::string::npos || end == std::string::npos) {
+    std::cerr << document << " has no place for the table\n";
+    return 1;
+  }
+  const std::size_t start = begin + std::string(kBegin).size();
+  if (mode == "--write") {
+    std::ofstream(document) << before.substr(0, start) << table.text << before.substr(end);
+  } else if (withoutCounts(before.substr(start, end - start)) != withoutCounts(table.text)) {
+    std::cout << document << " is stale: run ackbox_handlers --write docs/testing.md\n";
+    return 1;
+  }
+  return table.holds ? 0 : 1;
+}
