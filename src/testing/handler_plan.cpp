@@ -176,11 +176,11 @@ std::string describe(const PlannedAccident& accident) {
   const std::string call = "at the handler's call with m" + std::to_string(accident.number) + ": ";
   switch (accident.kind) {
     case PlannedAccident::Kind::undo:
-      return call + "what it wrote is undone, and it is called again later";
+      return call + "what it wrote is undone, and it is called again later; if it defers, the write lock is busy";
     case PlannedAccident::Kind::commitFull:
-      return call + "the commit finds the disk full";
+      return call + "a commit finds the disk full";
     case PlannedAccident::Kind::commitBroken:
-      return call + "the commit fails";
+      return call + "a commit fails";
     case PlannedAccident::Kind::kill:
       return call + "the process is killed after " + std::to_string(accident.write) + " more writes";
     case PlannedAccident::Kind::queueFull:

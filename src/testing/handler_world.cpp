@@ -14,6 +14,8 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/outbox_reader.hpp"
+#include "protocol/ack_document.hpp"
+#include "protocol/wire.hpp"
 
 namespace ackbox::testing {
 namespace {
@@ -138,6 +140,8 @@ void HandlerWorld::addReceiver() {
     peers.insert(peers.end(), options_.sinks.begin(), options_.sinks.end());
     OutboxOptions outbox = options_.outbox;
     outbox.agent = uriOf(options_.receiver);
+    // The events of deferred frames are read in the end.
+    outbox.ackedRetention = kYear;
     outbox.peers.clear();
     for (const std::string& peer : peers) {
       outbox.peers.push_back({.name = peer, .url = "sim://" + peer, .agent = uriOf(peer)});
@@ -150,8 +154,7 @@ void HandlerWorld::addReceiver() {
     inbound.peers = inboundOptions(peers).peers;
     if (made.deferred) {
       inbound.deferred.handler = [this, deferred = std::move(made.deferred)](DeferredFrame frame) {
-        simulation_.note(options_.receiver, "the deferred handler is called with " + nameOf(frame.frame()));
-        deferred(std::move(frame));
+        callDeferred(deferred, std::move(frame));
       };
       inbound.deferred.executor = std::make_shared<boost::asio::any_io_executor>(process.executor());
     }
@@ -226,10 +229,7 @@ HandlerResult HandlerWorld::callHandler(const FrameHandler& handler, const Inbou
 HandlerResult HandlerWorld::call(const FrameHandler& handler, const InboundFrame& frame,
                                  InboundTransaction& transaction) {
   const auto number = numbers_.find(frame.id);
-  auto accident = number == numbers_.end() ? accidents_.end() : accidents_.find(number->second + 1);
-  if (healed_) {
-    accident = accidents_.end();
-  }
+  const auto accident = healed_ || number == numbers_.end() ? accidents_.end() : accidents_.find(number->second + 1);
   const bool queueFull = accident != accidents_.end() && accident->second.kind == PlannedAccident::Kind::queueFull;
   HandlerResult result = callHandler(handler, frame, transaction, queueFull);
   if (result.outcome == Outcome::ack) {
@@ -237,7 +237,8 @@ HandlerResult HandlerWorld::call(const FrameHandler& handler, const InboundFrame
     mark.bind(1, frame.id);
     mark.exec();
   }
-  if (accident == accidents_.end()) {
+  // Of a frame that was deferred, its own run meets it.
+  if (accident == accidents_.end() || result.outcome == Outcome::defer) {
     return result;
   }
   const PlannedAccident met = accidents_.extract(accident).mapped();
@@ -246,25 +247,42 @@ HandlerResult HandlerWorld::call(const FrameHandler& handler, const InboundFrame
     simulation_.note(options_.receiver, "the check undoes what the handler wrote for " + frame.id);
     return HandlerResult::notNow("the check undoes this call", 10ms);
   }
-  meetAccident(met);
+  meetAccident(met, 0);
   return result;
 }
 
-void HandlerWorld::meetAccident(const PlannedAccident& accident) {
+void HandlerWorld::callDeferred(const DeferredHandler& handler, DeferredFrame frame) {
+  ++result_.calls;
+  simulation_.note(options_.receiver, "the deferred handler is called with " + nameOf(frame.frame()));
+  const auto number = numbers_.find(frame.frame().id);
+  if (const auto accident =
+          healed_ || number == numbers_.end() ? accidents_.end() : accidents_.find(number->second + 1);
+      accident != accidents_.end()) {
+    const PlannedAccident met = accidents_.extract(accident).mapped();
+    // It may write by itself before it commits.
+    meetAccident(met, met.write);
+  }
+  handler(std::move(frame));
+}
+
+void HandlerWorld::meetAccident(const PlannedAccident& accident, std::uint64_t after) {
   switch (accident.kind) {
     case PlannedAccident::Kind::commitFull:
       ++result_.undone;
-      simulation_.failDisk(options_.receiver, DiskFault::full, 0, 1);
+      simulation_.failDisk(options_.receiver, DiskFault::full, after, 1);
       break;
     case PlannedAccident::Kind::commitBroken:
       ++result_.undone;
-      simulation_.failDisk(options_.receiver, DiskFault::ioError, 0, 1);
+      simulation_.failDisk(options_.receiver, DiskFault::ioError, after, 1);
       break;
     case PlannedAccident::Kind::kill:
       ++result_.kills;
       simulation_.killAtWrite(options_.receiver, accident.write);
       break;
     case PlannedAccident::Kind::undo:
+      ++result_.diskFaults;
+      simulation_.failDisk(options_.receiver, DiskFault::busy, 0, 1);
+      break;
     case PlannedAccident::Kind::queueFull:
       break;
   }
@@ -531,6 +549,30 @@ void HandlerWorld::readSenders() {
   }
 }
 
+// The event that acknowledges a deferred frame is enqueued in the commit that ends the frame.
+std::vector<std::string> HandlerWorld::readDeferred() {
+  OutboxOptions options;
+  options.tablePrefix = options_.outbox.tablePrefix;
+  const OutboxReader reader = OutboxReader::open(fileOf(options_.receiver), options);
+  std::vector<std::string> ids;
+  std::int64_t after = 0;
+  do {
+    const MessagePage page = reader.messages({}, 1'000, after);
+    for (const MessageInfo& message : page.messages) {
+      const auto event = message.type == protocol::kAckEventType ? reader.frame(message.messageId) : std::nullopt;
+      for (const protocol::NamedResult& result :
+           event ? protocol::readAckEvent(event->data).value_or(std::vector<protocol::NamedResult>())
+                 : std::vector<protocol::NamedResult>()) {
+        if (result.result.outcome == Outcome::ack) {
+          ids.push_back(result.id);
+        }
+      }
+    }
+    after = page.next;
+  } while (after != 0);
+  return ids;
+}
+
 void HandlerWorld::readReplies(const std::string& process) {
   SQLite::Database database(fileOf(process).string(), SQLite::OPEN_READWRITE);
   SQLite::Statement rows(database, "SELECT id, session, type, data, correlation FROM replies ORDER BY at");
@@ -556,9 +598,9 @@ void HandlerWorld::judge() {
       ledger_.applied_.push_back(ledger_.sent_[found->second]);
     }
   }
-  for (const SentFrame& sent : ledger_.sent_) {
-    if (sent.state == MessageState::acked && !applied.contains(sent.frame.id)) {
-      ledger_.applied_.push_back(sent);
+  for (const std::string& id : readDeferred()) {
+    if (const auto found = numbers_.find(id); found != numbers_.end() && applied.insert(id).second) {
+      ledger_.applied_.push_back(ledger_.sent_[found->second]);
     }
   }
   database.exec("PRAGMA query_only = 1");

@@ -60,7 +60,8 @@ private:
   HandlerResult call(const FrameHandler& handler, const InboundFrame& frame, InboundTransaction& transaction);
   HandlerResult callHandler(const FrameHandler& handler, const InboundFrame& frame, InboundTransaction& transaction,
                             bool queueFull);
-  void meetAccident(const PlannedAccident& accident);
+  void callDeferred(const DeferredHandler& handler, DeferredFrame frame);
+  void meetAccident(const PlannedAccident& accident, std::uint64_t after);
 
   void play();
   void begin(const PlannedItem& item);
@@ -74,6 +75,7 @@ private:
   [[nodiscard]] std::string whyNotAtRest();
   void rest();
   void readSenders();
+  [[nodiscard]] std::vector<std::string> readDeferred();
   void readReplies(const std::string& process);
   void judge();
 

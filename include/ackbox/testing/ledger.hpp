@@ -56,7 +56,7 @@ public:
   [[nodiscard]] const std::vector<SentFrame>& sent() const noexcept { return sent_; }
 
   /// The frames that the receiver took into effect: the handler's `ack` for them was committed. In the order of those
-  /// commits; behind them, by number, those of which a `DeferredHandler` committed the end.
+  /// commits; behind them, in the same order among themselves, those of which a `DeferredHandler` committed the end.
   [[nodiscard]] const std::vector<SentFrame>& applied() const noexcept { return applied_; }
 
   /// What the receiver enqueued and its peers took into effect, by peer, in the order in which they did.
