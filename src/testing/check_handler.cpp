@@ -30,6 +30,9 @@ void validate(const CheckOptions& options) {
   }
 }
 
+// What may be spent on a smaller world, besides the number of runs: a world that never comes to rest costs the most.
+constexpr std::uint64_t kMinimizeStepsMax = 200'000;
+
 /// Leaves items of a plan out as long as the world still fails.
 class Minimizer {
 public:
@@ -37,7 +40,7 @@ public:
       : factory_(factory), invariant_(invariant), options_(options), runsLeft_(options.minimizeRunsMax) {}
 
   [[nodiscard]] HandlerPlan minimize(HandlerPlan plan) {
-    for (bool smaller = true; smaller && runsLeft_ > 0;) {
+    for (bool smaller = true; smaller && mayRun();) {
       smaller = false;
       for (std::size_t length = std::max<std::size_t>(countOf(plan) / 2, 1); length > 0; length /= 2) {
         smaller = leaveOut(plan, length) || smaller;
@@ -51,6 +54,8 @@ private:
     return static_cast<std::size_t>(std::ranges::count(plan.kept, true));
   }
 
+  [[nodiscard]] bool mayRun() const noexcept { return runsLeft_ > 0 && stepsLeft_ > 0; }
+
   // The last ones first: a fault without the frames before it is rarely one.
   bool leaveOut(HandlerPlan& plan, std::size_t length) {
     bool smaller = false;
@@ -60,13 +65,15 @@ private:
         kept.push_back(index);
       }
     }
-    for (std::size_t end = kept.size(); end > 0 && runsLeft_ > 0; end -= std::min(length, end)) {
+    for (std::size_t end = kept.size(); end > 0 && mayRun(); end -= std::min(length, end)) {
       HandlerPlan tried = plan;
       for (std::size_t place = end - std::min(length, end); place < end; ++place) {
         tried.kept[kept[place]] = false;
       }
       --runsLeft_;
-      if (!HandlerWorld(factory_, invariant_, options_, tried, 0).run().fault.empty()) {
+      const HandlerWorldResult result = HandlerWorld(factory_, invariant_, options_, tried, 0).run();
+      stepsLeft_ -= std::min(stepsLeft_, result.steps);
+      if (!result.fault.empty()) {
         plan = std::move(tried);
         smaller = true;
       }
@@ -78,6 +85,7 @@ private:
   const HandlerInvariant& invariant_;
   const CheckOptions& options_;
   std::uint32_t runsLeft_;
+  std::uint64_t stepsLeft_ = kMinimizeStepsMax;
 };
 
 }  // namespace

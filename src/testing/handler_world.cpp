@@ -23,8 +23,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::hours kYear{24 * 365};
-// Some hundred times what a world takes.
-constexpr std::uint64_t kStepsMax = 2'000'000;
+// Ten times what a world takes: some forty steps a frame.
+constexpr std::uint64_t kStepsMax = 10'000;
+constexpr std::uint64_t kStepsMaxPerFrame = 400;
 
 void execute(const std::filesystem::path& file, const std::string& sql) {
   SQLite::Database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql);
@@ -96,7 +97,12 @@ private:
 
 HandlerWorld::HandlerWorld(const HandlerFactory& factory, const HandlerInvariant& invariant,
                            const CheckOptions& options, const HandlerPlan& plan, std::size_t traceLinesMax)
-    : factory_(factory), invariant_(invariant), options_(options), plan_(plan), simulation_(plan.seed) {
+    : factory_(factory),
+      invariant_(invariant),
+      options_(options),
+      plan_(plan),
+      stepsMax_(kStepsMax + kStepsMaxPerFrame * options.frames),
+      simulation_(plan.seed) {
   ledger_.folder_ = folder_.path();
   if (traceLinesMax > 0) {
     simulation_.startTrace(traceLinesMax);
@@ -289,7 +295,7 @@ void HandlerWorld::meetAccident(const PlannedAccident& accident, std::uint64_t a
 }
 
 void HandlerWorld::run(std::chrono::nanoseconds until) {
-  while (steps_ < kStepsMax && simulation_.step(until)) {
+  while (steps_ < stepsMax_ && simulation_.step(until)) {
     ++steps_;
   }
 }
@@ -418,7 +424,7 @@ void HandlerWorld::play() {
   }
   simulation_.network().setFaults(network);
   startStopped();
-  while ((!due.empty() || !unblock.empty()) && steps_ < kStepsMax) {
+  while ((!due.empty() || !unblock.empty()) && steps_ < stepsMax_) {
     auto next = simulation_.now() + 25ms;
     next = due.empty() ? next : std::min<std::chrono::nanoseconds>(next, due.begin()->first);
     run(std::max<std::chrono::nanoseconds>(next, simulation_.now()));
@@ -488,7 +494,7 @@ std::string HandlerWorld::whyNotAtRest() {
   if (!startFault_.empty()) {
     return startFault_ + "\n";
   }
-  std::string why = steps_ >= kStepsMax ? "the world goes on and on without coming to rest\n" : "";
+  std::string why = steps_ >= stepsMax_ ? "the world goes on and on without coming to rest\n" : "";
   for (const std::string& name : names_) {
     if (!simulation_.running(name)) {
       why += name + " does not stay alive\n";
@@ -512,7 +518,7 @@ std::string HandlerWorld::whyNotAtRest() {
 
 void HandlerWorld::rest() {
   const auto end = simulation_.now() + options_.restMax;
-  while (simulation_.now() < end && steps_ < kStepsMax) {
+  while (simulation_.now() < end && steps_ < stepsMax_) {
     startStopped();
     for (const std::string& sender : options_.senders) {
       enqueue(sender);
@@ -622,6 +628,7 @@ HandlerWorldResult HandlerWorld::run() {
   judge();
   result_.requests = simulation_.network().requests();
   result_.trace = simulation_.trace();
+  result_.steps = steps_;
   return std::move(result_);
 }
 

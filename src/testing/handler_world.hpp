@@ -27,6 +27,8 @@ struct HandlerWorldResult {
   std::uint64_t kills = 0;
   std::uint64_t diskFaults = 0;
   std::uint64_t requests = 0;
+  /// Pieces of work, which is what a world costs.
+  std::uint64_t steps = 0;
 };
 
 /// The senders, the receiver and the faults of one plan.
@@ -83,6 +85,7 @@ private:
   const HandlerInvariant& invariant_;
   const CheckOptions& options_;
   const HandlerPlan& plan_;
+  const std::uint64_t stepsMax_;
   TemporaryFolder folder_;
   Ledger ledger_;
   HandlerWorldResult result_;

@@ -99,9 +99,8 @@ struct CheckOptions {
   /// the simulation.
   OutboxOptions outbox = {};
   InboundOptions inbound = {};
-  /// True time that a world without faults may take until nothing is on its way any more. Default 2 hours, which costs
-  /// nothing where there is nothing to do.
-  std::chrono::milliseconds restMax = std::chrono::hours(2);
+  /// Virtual time that may pass after all faults have ended until everything is delivered. Default 30 minutes.
+  std::chrono::milliseconds restMax = std::chrono::minutes(30);
   /// Runs that may be spent on finding a smaller world that fails, too. 0: none. Default 300.
   std::uint32_t minimizeRunsMax = 300;
   /// Events that the trace of a failing world shows, the last ones. Default 300.
