@@ -137,7 +137,9 @@ private:
   void complete(InboundFrame& frame) {
     ++frames_;
     const auto fill = [](std::string& member, std::string value) {
-      member = member.empty() ? std::move(value) : std::move(member);
+      if (member.empty()) {
+        member = std::move(value);
+      }
     };
     fill(frame.id, "frame-" + std::to_string(frames_));
     fill(frame.source, "urn:agent:alice");

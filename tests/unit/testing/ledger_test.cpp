@@ -57,7 +57,7 @@ TEST_CASE("each once, in order") {
         "m4 took effect 2 times, but the receiver acknowledged it\n");
   CHECK(once("SELECT frame FROM effects UNION ALL SELECT 'x'") == "an effect names \"x\", which no sender sent\n");
   CHECK(once("SELECT frame FROM effects ORDER BY at = 1, at") == "m1 (s1#1) took effect after m4 (#4) of alice\n");
-  CHECK(once("SELECT nothing") == "the invariant throws: no such column: nothing\n");
+  CHECK(once("SELECT frames") == "the invariant throws: no such column: frames\n");
 }
 
 TEST_CASE("replies equal effects") {
