@@ -176,7 +176,7 @@ std::string describe(const PlannedAccident& accident) {
   const std::string call = "at the handler's call with m" + std::to_string(accident.number) + ": ";
   switch (accident.kind) {
     case PlannedAccident::Kind::undo:
-      return call + "what it wrote is undone, and it is called again later; if it defers, the write lock is busy";
+      return call + "what it wrote is undone, and it is called again (deferred: its commit finds the write lock busy)";
     case PlannedAccident::Kind::commitFull:
       return call + "a commit finds the disk full";
     case PlannedAccident::Kind::commitBroken:

@@ -84,7 +84,8 @@ public:
       receipt = inner_.enqueue(frame);
     }
     simulation_.note(process_, "the handler enqueues " + frame.type + " for " + frame.peer + ": " +
-                                   std::string(toString(receipt.status)));
+                                   std::string(toString(receipt.status)) +
+                                   (receipt.messageId.empty() ? "" : " as " + receipt.messageId));
     return receipt;
   }
 
@@ -194,7 +195,7 @@ void HandlerWorld::addSender(const std::string& name) {
     outbox.peerHealth.probeDelays = {50ms, 200ms, 1s};
     auto sender = std::make_shared<Sender>(fileOf(name), process.options(std::move(outbox)));
     sender->acked = sender->outbox.onAcked([this](const AckedEvent& event) {
-      if (const auto found = numbers_.find(event.messageId); found != numbers_.end() && !event.result.empty()) {
+      if (const auto found = places_.find(event.messageId); found != places_.end() && !event.result.empty()) {
         ledger_.sent_[found->second].result = event.result;
       }
     });
@@ -232,10 +233,14 @@ HandlerResult HandlerWorld::callHandler(const FrameHandler& handler, const Inbou
   }
 }
 
+HandlerWorld::Accidents::iterator HandlerWorld::accidentOf(const InboundFrame& frame) {
+  const auto place = places_.find(frame.id);
+  return healed_ || place == places_.end() ? accidents_.end() : accidents_.find(ledger_.sent_[place->second].number);
+}
+
 HandlerResult HandlerWorld::call(const FrameHandler& handler, const InboundFrame& frame,
                                  InboundTransaction& transaction) {
-  const auto number = numbers_.find(frame.id);
-  const auto accident = healed_ || number == numbers_.end() ? accidents_.end() : accidents_.find(number->second + 1);
+  const auto accident = accidentOf(frame);
   const bool queueFull = accident != accidents_.end() && accident->second.kind == PlannedAccident::Kind::queueFull;
   HandlerResult result = callHandler(handler, frame, transaction, queueFull);
   if (result.outcome == Outcome::ack) {
@@ -260,10 +265,7 @@ HandlerResult HandlerWorld::call(const FrameHandler& handler, const InboundFrame
 void HandlerWorld::callDeferred(const DeferredHandler& handler, DeferredFrame frame) {
   ++result_.calls;
   simulation_.note(options_.receiver, "the deferred handler is called with " + nameOf(frame.frame()));
-  const auto number = numbers_.find(frame.frame().id);
-  if (const auto accident =
-          healed_ || number == numbers_.end() ? accidents_.end() : accidents_.find(number->second + 1);
-      accident != accidents_.end()) {
+  if (const auto accident = accidentOf(frame.frame()); accident != accidents_.end()) {
     const PlannedAccident met = accidents_.extract(accident).mapped();
     // It may write by itself before it commits.
     meetAccident(met, met.write);
@@ -372,7 +374,7 @@ void HandlerWorld::begin(const PlannedItem& item) {
     if (frame->expiresAfter) {
       sent.frame.expiresAt = WallTime(1'700'000'000'000ms + frame->at + *frame->expiresAfter);
     }
-    numbers_[sent.frame.id] = ledger_.sent_.size();
+    places_[sent.frame.id] = ledger_.sent_.size();
     unsaid_[frame->sender].push_back(ledger_.sent_.size());
     ledger_.sent_.push_back(std::move(sent));
     return;
@@ -543,7 +545,7 @@ void HandlerWorld::readSenders() {
     do {
       const MessagePage page = reader.messages({}, 1'000, after);
       for (const MessageInfo& message : page.messages) {
-        if (const auto found = numbers_.find(message.messageId); found != numbers_.end()) {
+        if (const auto found = places_.find(message.messageId); found != places_.end()) {
           SentFrame& sent = ledger_.sent_[found->second];
           sent.sequence = message.sequence;
           sent.state = message.state;
@@ -600,12 +602,12 @@ void HandlerWorld::judge() {
   SQLite::Statement rows(database, "SELECT frame FROM ackbox_testing_applied ORDER BY at");
   while (rows.executeStep()) {
     const std::string id = rows.getColumn(0);
-    if (const auto found = numbers_.find(id); found != numbers_.end() && applied.insert(id).second) {
+    if (const auto found = places_.find(id); found != places_.end() && applied.insert(id).second) {
       ledger_.applied_.push_back(ledger_.sent_[found->second]);
     }
   }
   for (const std::string& id : readDeferred()) {
-    if (const auto found = numbers_.find(id); found != numbers_.end() && applied.insert(id).second) {
+    if (const auto found = places_.find(id); found != places_.end() && applied.insert(id).second) {
       ledger_.applied_.push_back(ledger_.sent_[found->second]);
     }
   }

@@ -50,6 +50,8 @@ private:
   struct Receiver;
   struct Sender;
   class Transaction;
+  /// By the numbers of frames.
+  using Accidents = std::map<std::uint64_t, PlannedAccident>;
 
   [[nodiscard]] static std::string uriOf(const std::string& process) { return "urn:agent:" + process; }
   [[nodiscard]] std::filesystem::path fileOf(const std::string& process) const {
@@ -59,6 +61,7 @@ private:
   void addReceiver();
   void addSender(const std::string& name);
   [[nodiscard]] InboundOptions inboundOptions(const std::vector<std::string>& peers) const;
+  [[nodiscard]] Accidents::iterator accidentOf(const InboundFrame& frame);
   HandlerResult call(const FrameHandler& handler, const InboundFrame& frame, InboundTransaction& transaction);
   HandlerResult callHandler(const FrameHandler& handler, const InboundFrame& frame, InboundTransaction& transaction,
                             bool queueFull);
@@ -89,9 +92,10 @@ private:
   TemporaryFolder folder_;
   Ledger ledger_;
   HandlerWorldResult result_;
-  // By the numbers of frames: those that are still to come.
-  std::map<std::uint64_t, PlannedAccident> accidents_;
-  std::map<std::string, std::uint64_t> numbers_;
+  // Those that are still to come.
+  Accidents accidents_;
+  // By id: where the ledger has the frame.
+  std::map<std::string, std::size_t> places_;
   // What each sender has yet to store: places in the ledger.
   std::map<std::string, std::vector<std::size_t>> unsaid_;
   std::set<std::string> names_;

@@ -63,6 +63,7 @@ public:
 
   ~Life() override {
     vfs_.die();
+    statements_.stop();
     agent_.reset();
     // Jobs hold their manager, which holds its jobs: each is ended as failed.
     while (runNext(Turn::store)) {

@@ -10,6 +10,11 @@ namespace {
 // SQLite calls what it was given for new connections without an argument.
 thread_local StatementTrace* watching = nullptr;
 
+bool isWrite(std::string_view statement) {
+  return statement.starts_with("INSERT") || statement.starts_with("UPDATE") || statement.starts_with("DELETE") ||
+         statement.starts_with("REPLACE");
+}
+
 }  // namespace
 
 struct StatementTraceHook {
@@ -26,21 +31,29 @@ struct StatementTraceHook {
 
   static int onStatement(unsigned kind, void* trace, void* statement, void* text) noexcept {
     (void)kind;
-    (void)statement;
-    static_cast<const StatementTrace*>(trace)->ran(static_cast<const char*>(text));
+    static_cast<StatementTrace*>(trace)->begins(sqlite3_db_handle(static_cast<sqlite3_stmt*>(statement)),
+                                                static_cast<const char*>(text));
     return 0;
   }
 
   static void (*entry())() { return reinterpret_cast<void (*)()>(&StatementTraceHook::onOpen); }
 };
 
-void StatementTrace::ran(std::string_view statement) const {
-  if (statement == "COMMIT") {
-    trace_.add(process_, "commits");
-  } else if (statement == "ROLLBACK") {
-    trace_.add(process_, "rolls back: the transaction failed");
+void StatementTrace::begins(sqlite3* connection, std::string_view statement) {
+  if (isStopped_) {
+    return;
+  }
+  const int changes = sqlite3_total_changes(connection);
+  if (statement.starts_with("BEGIN")) {
+    changesBefore_[connection] = changes;
   } else if (statement.starts_with("ROLLBACK TO")) {
     trace_.add(process_, "rolls back what the handler wrote");
+  } else if (statement.starts_with("COMMIT") || statement.starts_with("ROLLBACK")) {
+    if (changes != changesBefore_[connection]) {
+      trace_.add(process_, statement.starts_with("COMMIT") ? "commits" : "rolls back: the transaction failed");
+    }
+  } else if (sqlite3_get_autocommit(connection) != 0 && isWrite(statement)) {
+    trace_.add(process_, std::string("writes outside a transaction: ").append(statement));
   }
 }
 

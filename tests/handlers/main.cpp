@@ -2,7 +2,6 @@
 // Method: `testing::checkHandler` on a bank's handler, sound and with one planted defect at a time. Each defect must be
 // found, each sound handler pass. The table of what was found is part of docs/testing.md.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <iostream>
 #include <iterator>
 #include <regex>
+#include <sstream>
 #include <string>
 
 #include "handlers/planted_handlers.hpp"
@@ -23,19 +23,37 @@ constexpr const char* kBegin = "<!-- written by ackbox_handlers -->\n";
 constexpr const char* kEnd = "<!-- end -->\n";
 
 struct Table {
-  std::string text = "| the handler | instead | found in worlds |\n|---|---|---|\n";
+  std::string text =
+      "| the handler | instead | found in worlds | first seed | smallest world |\n|---|---|---|---|---|\n";
   bool holds = true;
 };
+
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// What is left of the first world that was found.
+std::string sizeOf(const testing::CheckReport& report) {
+  std::size_t frames = 0;
+  std::size_t faults = 0;
+  std::istringstream lines(report.plan);
+  for (std::string line; std::getline(lines, line);) {
+    ++(line.find(" enqueues m") != std::string::npos ? frames : faults);
+  }
+  return counted(frames, "frame") + ", " + counted(faults, "fault");
+}
 
 void add(Table& table, const test::PlantedHandler& planted, std::uint64_t worlds, bool countsAll) {
   testing::CheckOptions options = test::bankOptions();
   options.worlds = worlds;
   options.failuresMax = countsAll ? worlds : 1;
-  options.minimizeRunsMax = 0;
+  options.minimizeRunsMax = countsAll ? options.minimizeRunsMax : 0;
   const testing::CheckReport report = checkHandler(planted.factory, test::bankInvariant, options);
   const bool isSound = planted.instead.empty();
-  table.text += "| " + planted.what + " | " + (isSound ? "it is sound" : planted.instead) + " | " +
-                std::to_string(report.failedSeeds.size()) + " of " + std::to_string(worlds) + " |\n";
+  table.text +=
+      "| " + planted.what + " | " + (isSound ? "it is sound" : planted.instead) + " | " +
+      std::to_string(report.failedSeeds.size()) + " of " + std::to_string(report.worlds) + " | " +
+      (report.passed() ? "none | none" : std::to_string(report.failedSeeds.front()) + " | " + sizeOf(report)) + " |\n";
   if (report.passed() != isSound) {
     table.holds = false;
     std::cout << (isSound ? "not sound: " : "not found: ") << planted.what << "\n" << report.text();
@@ -48,9 +66,9 @@ std::string contentsOf(const std::string& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// In how many worlds something is found changes with each change of timing; that it is found does not.
-std::string withoutCounts(const std::string& table) {
-  return std::regex_replace(table, std::regex(R"(\d+ of \d+)"), "some of some");
+// In which worlds something is found changes with each change of timing; that it is found does not.
+std::string withoutWorlds(const std::string& table) {
+  return std::regex_replace(table, std::regex(R"(\| \d+ of \d+ \|.*)"), "");
 }
 
 }  // namespace
@@ -80,8 +98,9 @@ int main(int argc, char** argv) {
   }
   const std::size_t start = begin + std::string(kBegin).size();
   if (writes) {
+    std::cout << table.text;
     std::ofstream(document) << before.substr(0, start) << table.text << before.substr(end);
-  } else if (withoutCounts(before.substr(start, end - start)) != withoutCounts(table.text)) {
+  } else if (withoutWorlds(before.substr(start, end - start)) != withoutWorlds(table.text)) {
     std::cout << document << " is stale: run ackbox_handlers --write docs/testing.md\n";
     return 1;
   }

@@ -80,6 +80,11 @@ TEST_CASE("a failing world is made small, and the report repeats it") {
   CHECK(report.failedSeeds.size() == 1);
   // One frame, and what undoes its effect.
   CHECK_MESSAGE(linesOf(report.plan) <= 3, report.plan);
+  // What happens to a call stays with its frame when other frames are left out.
+  const std::size_t call = report.plan.find("call with m");
+  REQUIRE_MESSAGE(call != std::string::npos, report.plan);
+  const std::string frame = report.plan.substr(call + 10, report.plan.find(':', call) - call - 10);
+  CHECK_MESSAGE(report.plan.find("enqueues " + frame + " ") != std::string::npos, report.plan);
   CHECK(report.fault.find("took effect 0 times") != std::string::npos);
   CHECK(report.text().find(".replay = \"" + report.replay + "\"") != std::string::npos);
   CheckOptions again = optionsOf(1);

@@ -61,6 +61,13 @@ public:
     CHECK_MESSAGE(world_.trace().find(event) != std::string::npos, event << " is not in\n" << world_.trace());
   }
 
+  /// The line before that of `event` must end with `before`.
+  void checkFollows(const char* event, const char* before) {
+    const std::string trace = world_.trace();
+    const std::size_t line = trace.rfind('\n', trace.find(event));
+    CHECK_MESSAGE(trace.substr(0, line).ends_with(before), event << " does not follow " << before << " in\n" << trace);
+  }
+
 private:
   const TempDir directory_;
   Simulation world_;
@@ -79,6 +86,15 @@ TEST_CASE("requests with their frames, answers, starts and commits are events") 
   stage.checkHas("bank -> alice     answer 1: m1 ack");
 }
 
+TEST_CASE("only a transaction that changed rows and was tried is an event") {
+  Stage stage(1'000);
+  stage.world().runFor(1min);
+  stage.world().kill("alice");
+  const std::string trace = stage.world().trace();
+  CHECK_MESSAGE(trace.find("rolls back") == std::string::npos, trace);
+  CHECK_MESSAGE(trace.ends_with("is killed\n"), trace);
+}
+
 TEST_CASE("faults are events") {
   Stage stage(1'000);
   stage.world().network().setFaults({.answerLost = 1, .duplicated = 1});
@@ -95,13 +111,33 @@ TEST_CASE("faults are events") {
   stage.world().failDisk("bank", DiskFault::full, 0, 1);
   stage.send("m3");
   stage.world().runFor(1min);
-  stage.checkHas("bank              the disk is full: a write fails");
-  stage.checkHas("bank              rolls back: the transaction failed");
+  stage.checkFollows("the disk is full: a write fails", "bank              commits");
   stage.world().killAtWrite("bank", 0);
   stage.send("m4");
   stage.checkHas("bank              is killed at a disk write");
   stage.world().kill("alice");
   stage.checkHas("alice             is killed\n");
+}
+
+TEST_CASE("what a process writes by a connection of its own is an event") {
+  const TempDir directory;
+  Simulation world(1);
+  world.startTrace();
+  world.add("clerk", [&](SimulatedProcess& process) {
+    const std::string vfs = process.options({}).vfs;
+    SQLite::Database own(directory.file("own.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 0, vfs);
+    own.exec("CREATE TABLE entries(x); BEGIN; INSERT INTO entries VALUES(1); COMMIT; BEGIN; SELECT 1; COMMIT");
+    own.exec("BEGIN; INSERT INTO entries VALUES(2); ROLLBACK; BEGIN; SAVEPOINT s; ROLLBACK TO s; ROLLBACK");
+    own.exec("DELETE FROM entries");
+    return nullptr;
+  });
+  world.start("clerk");
+  CHECK(world.trace() ==
+        "     0.000 s  clerk             starts\n"
+        "     0.000 s  clerk             commits\n"
+        "     0.000 s  clerk             rolls back: the transaction failed\n"
+        "     0.000 s  clerk             rolls back what the handler wrote\n"
+        "     0.000 s  clerk             writes outside a transaction: DELETE FROM entries\n");
 }
 
 TEST_CASE("a note of the test is an event") {
