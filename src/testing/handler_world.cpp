@@ -267,8 +267,8 @@ void HandlerWorld::callDeferred(const DeferredHandler& handler, DeferredFrame fr
   simulation_.note(options_.receiver, "the deferred handler is called with " + nameOf(frame.frame()));
   if (const auto accident = accidentOf(frame.frame()); accident != accidents_.end()) {
     const PlannedAccident met = accidents_.extract(accident).mapped();
-    // It may write by itself before it commits.
-    meetAccident(met, met.write);
+    // The fault meets its commit, or what it writes before by itself.
+    meetAccident(met, met.write < 4 ? 0 : met.write);
   }
   handler(std::move(frame));
 }
