@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "ackbox/inbound_request.hpp"
@@ -42,6 +43,9 @@ public:
 
   /// That of `handler`. Lifetime: the handler's, wherever it is moved.
   [[nodiscard]] static InboundPort& of(InboundHandler& handler);
+  /// The same for a server, which may outlive the handler. A request that holds the port while the handler ends is
+  /// answered with 503.
+  [[nodiscard]] static std::weak_ptr<InboundPort> shared(InboundHandler& handler);
 
   /// As `InboundHandler::asyncHandle`, with the choice of the thread and of the form.
   virtual void handle(InboundRequest request, std::function<void(InboundResponse)> respond, HandlerThread thread,

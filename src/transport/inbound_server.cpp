@@ -29,13 +29,20 @@ using transport::RequestSink;
 /// not the connection that waits for them, whose executor may be gone when they end.
 class Gate : public std::enable_shared_from_this<Gate> {
 public:
-  Gate(InboundPort& handler, const InboundServerOptions& options)
-      : requestsMax_(options.connectionsMax), compatibilityPath_(options.compatibilityPath), handler_(&handler) {}
+  Gate(std::weak_ptr<InboundPort> handler, const InboundServerOptions& options)
+      : requestsMax_(options.connectionsMax),
+        compatibilityPath_(options.compatibilityPath),
+        handler_(std::move(handler)) {}
 
   void handle(InboundRequest&& request, const RequestSink::Respond& respond, HandlerThread thread) {
     const SharedLock lock(handlerMutex_);
-    if (handler_ == nullptr) {
+    if (isClosed_) {
       respond(protocol::unavailable(false, "The server is being stopped."));
+      return;
+    }
+    const std::shared_ptr<InboundPort> handler = handler_.lock();
+    if (!handler) {
+      respond(protocol::unavailable(false, "The handler has ended."));
       return;
     }
     const std::optional<std::uint64_t> number = enter(respond);
@@ -45,7 +52,7 @@ public:
     }
     const bool isAgenium = !compatibilityPath_.empty() && request.target == compatibilityPath_;
     try {
-      handler_->handle(
+      handler->handle(
           std::move(request),
           [self = shared_from_this(), number = *number](InboundResponse response) {
             self->answer(number, std::move(response));
@@ -61,14 +68,15 @@ public:
   /// See `RequestSink::worthReading`.
   [[nodiscard]] std::size_t worthReading(const InboundRequest& head) {
     const SharedLock lock(handlerMutex_);
-    return handler_ == nullptr ? 0 : handler_->bodyBytesWorthReading(head);
+    const std::shared_ptr<InboundPort> handler = isClosed_ ? nullptr : handler_.lock();
+    return handler ? handler->bodyBytesWorthReading(head) : 0;
   }
 
   /// Something threw outside of any request, mostly for want of memory.
   void report(const std::string& what) noexcept {
     const SharedLock lock(handlerMutex_);
-    if (handler_ != nullptr) {
-      handler_->reportException(what);
+    if (const std::shared_ptr<InboundPort> handler = isClosed_ ? nullptr : handler_.lock()) {
+      handler->reportException(what);
     }
   }
 
@@ -76,7 +84,7 @@ public:
   void close() {
     {
       const MutexLock lock(handlerMutex_);
-      handler_ = nullptr;
+      isClosed_ = true;
     }
     const MutexLock lock(pendingMutex_);
     for (const auto& [number, respond] : pending_) {
@@ -107,9 +115,10 @@ private:
 
   const std::size_t requestsMax_;
   const std::string compatibilityPath_;
+  // Held while the handler is called.
   SharedMutex handlerMutex_;
-  // Null once the server is gone.
-  InboundPort* handler_ ACKBOX_GUARDED_BY(handlerMutex_);
+  const std::weak_ptr<InboundPort> handler_;
+  bool isClosed_ ACKBOX_GUARDED_BY(handlerMutex_) = false;
 
   Mutex pendingMutex_;
   std::unordered_map<std::uint64_t, RequestSink::Respond> pending_ ACKBOX_GUARDED_BY(pendingMutex_);
@@ -121,7 +130,7 @@ private:
 class InboundServer::Body {
 public:
   Body(InboundHandler& handler, const InboundServerOptions& options)
-      : gate_(std::make_shared<Gate>(InboundPort::of(handler), options)) {
+      : gate_(std::make_shared<Gate>(InboundPort::shared(handler), options)) {
     const OnException report = [gate = gate_](const std::string& what) { gate->report(what); };
     ownThread_.emplace(report);
     const auto arrivals = std::make_shared<Arrivals>(
@@ -144,7 +153,7 @@ public:
   }
 
   Body(const asio::any_io_executor& executor, InboundHandler& handler, const InboundServerOptions& options)
-      : gate_(std::make_shared<Gate>(InboundPort::of(handler), options)) {
+      : gate_(std::make_shared<Gate>(InboundPort::shared(handler), options)) {
     listen(executor, transport::Threads::any, InboundPort::of(handler), options,
            [gate = gate_](InboundRequest request, const RequestSink::Respond& respond) {
              gate->handle(std::move(request), respond, HandlerThread::store);

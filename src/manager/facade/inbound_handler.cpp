@@ -79,8 +79,17 @@ public:
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
-  // Jobs under way use this object.
-  ~Body() override {
+  ~Body() override { close(); }
+
+  /// From its return on, nothing of the application's is called any more. A server may still hold this object: it, and
+  /// jobs under way, use it.
+  void close() {
+    {
+      const MutexLock lock(mutex_);
+      if (std::exchange(isClosed_, true)) {
+        return;
+      }
+    }
     while (core_->writer().help()) {
     }
     {
@@ -97,6 +106,11 @@ public:
 
   void handle(InboundRequest request, std::function<void(InboundResponse)> respond, protocol::HandlerThread thread,
               protocol::RequestForm form) override {
+    Visit visit(*this);
+    if (!visit.isAdmitted()) {
+      respond(protocol::unavailable(false, "The handler has ended."));
+      return;
+    }
     // Before its signature is computed over it.
     if (request.body.size() > options_.bodyBytesMax) {
       respond(protocol::bodyTooLarge(options_.bodyBytesMax));
@@ -141,10 +155,7 @@ public:
     const bool mayAcknowledge = sender->peer != nullptr;
     auto job = std::make_unique<manager::InboundJob>(context(mayAcknowledge), std::move(request), std::move(decoded),
                                                      std::move(respond), [this] { ended(); });
-    {
-      const MutexLock lock(mutex_);
-      ++underWay_;
-    }
+    visit.passOn();
     manager::InboundJob& submitted = *job.release();
     if (!mayRunHere || !core_->writer().commitHere(submitted, store::WhenLocked::leave)) {
       core_->writer().submit(submitted);
@@ -164,6 +175,25 @@ public:
 private:
   using PeerRegistry = manager::PeerRegistry;
   using Respond = std::function<void(InboundResponse)>;
+
+  /// Keeps `close` waiting, until `ended` is called for it where it was passed on.
+  class Visit {
+  public:
+    explicit Visit(Body& body) : body_(body.begun() ? &body : nullptr) {}
+    ~Visit() {
+      if (body_ != nullptr) {
+        body_->ended();
+      }
+    }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+    [[nodiscard]] bool isAdmitted() const noexcept { return body_ != nullptr; }
+    void passOn() noexcept { body_ = nullptr; }
+
+  private:
+    Body* body_;
+  };
 
   [[nodiscard]] manager::InboundJob::Context context(bool mayAcknowledge) {
     return {core_->options(),
@@ -267,6 +297,12 @@ private:
     return false;
   }
 
+  [[nodiscard]] bool begun() ACKBOX_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    underWay_ += isClosed_ ? 0 : 1;
+    return !isClosed_;
+  }
+
   void ended() ACKBOX_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     --underWay_;
@@ -286,6 +322,7 @@ private:
   Mutex mutex_;
   ConditionVariable idle_;
   std::size_t underWay_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  bool isClosed_ ACKBOX_GUARDED_BY(mutex_) = false;
 };
 
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
@@ -294,8 +331,20 @@ InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, Inb
   body_ = std::make_shared<Body>(manager::CoreOf::manager(manager), std::move(handler), std::move(options));
 }
 InboundHandler::InboundHandler(InboundHandler&&) noexcept = default;
-InboundHandler& InboundHandler::operator=(InboundHandler&&) noexcept = default;
-InboundHandler::~InboundHandler() = default;
+
+InboundHandler& InboundHandler::operator=(InboundHandler&& other) noexcept {
+  if (this != &other) {
+    const InboundHandler ending(std::move(*this));
+    body_ = std::move(other.body_);
+  }
+  return *this;
+}
+
+InboundHandler::~InboundHandler() {
+  if (body_) {
+    body_->close();
+  }
+}
 
 void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond) {
   body_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store,
@@ -304,6 +353,10 @@ void InboundHandler::asyncHandle(InboundRequest request, std::function<void(Inbo
 
 protocol::InboundPort& protocol::InboundPort::of(InboundHandler& handler) {
   return *handler.body_;
+}
+
+std::weak_ptr<protocol::InboundPort> protocol::InboundPort::shared(InboundHandler& handler) {
+  return handler.body_;
 }
 
 const InboundOptions& InboundHandler::options() const noexcept {
