@@ -41,7 +41,10 @@ struct Explanation;
 ///
 /// Thread-safety: all members may be called from any thread, also from event callbacks, except that `stop`, called
 /// from a callback, does not wait.
-/// Lifetime: destruction stops the manager as `stop` does. Closing loses nothing.
+/// Lifetime: destruction stops the manager as `stop` does. Closing loses nothing. A child of its process (`fork`) has
+/// neither its threads nor its locks: there each member, of the facades made from it too, throws `Error` with
+/// `otherProcess`, destruction does nothing, and `open` refuses the file. Fork before `open`, or let the child execute
+/// a program.
 class OutboxManager {
 public:
   /// Opens or creates the outbox in `file`.
@@ -51,8 +54,8 @@ public:
   ///
   /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `databaseReadOnly`, `schemaTooNew`,
   /// `schemaMissing`, `notADatabase`, `databaseCorrupt`, `databaseReplaced`, `diskFull`, `ioError`, `outOfMemory`,
-  /// `databaseError`; and what `Sender::usePeers` of a peer's own sender throws. A failing open never moves,
-  /// truncates or renames the file.
+  /// `otherProcess`, `databaseError`; and what `Sender::usePeers` of a peer's own sender throws. A failing open never
+  /// moves, truncates or renames the file.
   [[nodiscard]] static OutboxManager open(const std::filesystem::path& file, OutboxOptions options = {});
 
   OutboxManager(OutboxManager&&) noexcept;

@@ -13,6 +13,7 @@
 
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
+#include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "base/nested_error.hpp"
 #include "protocol/http_date.hpp"
@@ -179,6 +180,8 @@ SendReport readOrFail(const Sent& sent, transport::HttpAnswer&& answer, WallTime
 class HttpSender::Body {
 public:
   explicit Body(HttpSenderOptions options) : options_(complete(std::move(options))) {}
+
+  [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
 
   void usePeers(std::span<const PeerOptions> peers) {
     std::map<std::string, Peer, std::less<>> fresh;
@@ -397,6 +400,7 @@ private:
   Mutex tlsMutex_;
   std::shared_ptr<transport::TlsContext> tls_ ACKBOX_GUARDED_BY(tlsMutex_);
   Mutex mutex_;
+  const HomeProcess home_;
   // Null while not started.
   std::shared_ptr<transport::HttpClient> client_ ACKBOX_GUARDED_BY(mutex_);
   std::map<std::string, Peer, std::less<>> peers_ ACKBOX_GUARDED_BY(mutex_);
@@ -405,7 +409,11 @@ private:
 HttpSender::HttpSender(HttpSenderOptions options) : body_(std::make_shared<Body>(std::move(options))) {}
 
 HttpSender::~HttpSender() {
-  stop();
+  if (body_->home().isHere()) {
+    stop();
+  } else {
+    HomeProcess::abandon(std::move(body_));
+  }
 }
 
 void HttpSender::usePeers(std::span<const PeerOptions> peers) {

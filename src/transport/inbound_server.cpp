@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/arrivals.hpp"
+#include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "base/own_thread.hpp"
 #include "base/system_failure.hpp"
@@ -171,6 +172,7 @@ public:
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
+  [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
   [[nodiscard]] transport::HttpServer& server() noexcept { return *server_; }
 
 private:
@@ -184,6 +186,7 @@ private:
     server_->start();
   }
 
+  const HomeProcess home_;
   // Outlives what runs on it. Absent: the executor is the caller's.
   std::optional<OwnThread> ownThread_;
   const std::shared_ptr<Gate> gate_;
@@ -198,8 +201,20 @@ InboundServer::InboundServer(const asio::any_io_executor& executor, InboundHandl
     : body_(withDescriptors([&] { return std::make_shared<Body>(executor, handler, options); })) {}
 
 InboundServer::InboundServer(InboundServer&&) noexcept = default;
-InboundServer& InboundServer::operator=(InboundServer&&) noexcept = default;
-InboundServer::~InboundServer() = default;
+
+InboundServer& InboundServer::operator=(InboundServer&& other) noexcept {
+  if (this != &other) {
+    const InboundServer ending(std::move(*this));
+    body_ = std::move(other.body_);
+  }
+  return *this;
+}
+
+InboundServer::~InboundServer() {
+  if (body_ && !body_->home().isHere()) {
+    HomeProcess::abandon(std::move(body_));
+  }
+}
 
 std::uint16_t InboundServer::port() const noexcept {
   return body_->server().port();
@@ -214,11 +229,14 @@ InboundServerStats InboundServer::stats() const {
 }
 
 void InboundServer::reloadCertificates() {
+  body_->home().require();
   body_->server().reloadCertificates();
 }
 
 void InboundServer::stop() {
-  body_->server().stop();
+  if (body_->home().isHere()) {
+    body_->server().stop();
+  }
 }
 
 }  // namespace ackbox

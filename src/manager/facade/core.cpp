@@ -50,6 +50,7 @@ OutboxOptions withPeersOf(store::Store& store, OutboxOptions options) {
 
 Core::Core(const std::filesystem::path& file, OutboxOptions options)
     : file_(std::filesystem::absolute(file)),
+      openFile_(file_),
       store_(store::sqlite::openStore(file, options)),
       options_(withPeersOf(*store_, std::move(options))),
       origin_(store_->origin()),
@@ -132,7 +133,9 @@ Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
 std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
   return {openCore(file, std::move(options)), [](Core* core) {
             // The core joins its writer's thread, so a last reference dropped there is passed to another one.
-            if (!core->writer().runsInThisThread()) {
+            if (!core->home().isHere()) {
+              HomeProcess::abandon({std::shared_ptr<void>(), core});
+            } else if (!core->writer().runsInThisThread()) {
               delete core;
             } else if (const auto post = core->options().storeExecutor) {
               post([core] { delete core; });

@@ -14,6 +14,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "base/exception_report.hpp"
+#include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "delivery/open_clock.hpp"
 #include "delivery/run_actions.hpp"
@@ -60,6 +61,8 @@ public:
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
+  /// Where it may be used, and ended.
+  [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
   [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
   [[nodiscard]] const OutboxOptions& options() const noexcept { return options_; }
   [[nodiscard]] Clock& clock() const noexcept { return *options_.clock; }
@@ -149,7 +152,9 @@ private:
   // Does the work of `context` to its end.
   void serve(boost::asio::io_context& context) noexcept;
 
+  const HomeProcess home_;
   const std::filesystem::path file_;
+  const OpenFile openFile_;
   const std::shared_ptr<SharedMutex> endLock_ = std::make_shared<SharedMutex>();
   const std::unique_ptr<store::Store> store_;
   // With the peers that were taken over from the file.
@@ -194,7 +199,13 @@ private:
   store::Writer writer_;
 };
 
-/// A core that may be let go of anywhere, even on its own writer's thread.
+/// A core that may be let go of anywhere, even on its own writer's thread. A child of its process leaves it as it is.
 [[nodiscard]] std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options);
+
+/// `core`, for a call of the application's. Throws `Error` with `otherProcess` in a child of its process.
+[[nodiscard]] inline Core& here(const std::shared_ptr<Core>& core) {
+  core->home().require();
+  return *core;
+}
 
 }  // namespace ackbox::manager

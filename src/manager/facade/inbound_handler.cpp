@@ -171,6 +171,7 @@ public:
   void reportException(const std::string& what) noexcept override { core_->reportException(what); }
 
   [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const HomeProcess& home() const noexcept { return core_->home(); }
 
 private:
   using PeerRegistry = manager::PeerRegistry;
@@ -328,6 +329,7 @@ private:
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
   validateInbound(options);
   require(static_cast<bool>(handler), "handler: not empty");
+  manager::CoreOf::manager(manager)->home().require();
   body_ = std::make_shared<Body>(manager::CoreOf::manager(manager), std::move(handler), std::move(options));
 }
 InboundHandler::InboundHandler(InboundHandler&&) noexcept = default;
@@ -341,12 +343,15 @@ InboundHandler& InboundHandler::operator=(InboundHandler&& other) noexcept {
 }
 
 InboundHandler::~InboundHandler() {
-  if (body_) {
+  if (body_ && body_->home().isHere()) {
     body_->close();
+  } else if (body_) {
+    HomeProcess::abandon(std::move(body_));
   }
 }
 
 void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond) {
+  body_->home().require();
   body_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store,
                 protocol::RequestForm::cloudEvents);
 }

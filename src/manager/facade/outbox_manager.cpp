@@ -26,7 +26,7 @@ OutboxManager& OutboxManager::operator=(OutboxManager&& other) noexcept {
 }
 
 OutboxManager::~OutboxManager() {
-  if (core_) {
+  if (core_ && core_->home().isHere()) {
     core_->stop();
   }
 }
@@ -37,7 +37,7 @@ EnqueueReceipt OutboxManager::enqueue(Frame frame) {
 
 EnqueueReceipt OutboxManager::enqueue(std::string session, std::string type, std::string data) {
   Frame frame;
-  const auto& peers = core_->options().peers;
+  const auto& peers = manager::here(core_).options().peers;
   frame.peer = peers.size() == 1 ? peers.front().name : "default";
   frame.session = std::move(session);
   frame.type = std::move(type);
@@ -46,11 +46,11 @@ EnqueueReceipt OutboxManager::enqueue(std::string session, std::string type, std
 }
 
 std::vector<EnqueueReceipt> OutboxManager::enqueueBatch(std::span<const Frame> frames) {
-  std::vector<EnqueueReceipt> receipts = manager::checkFrames(frames, core_->options());
+  std::vector<EnqueueReceipt> receipts = manager::checkFrames(frames, manager::here(core_).options());
   if (manager::nothingToStore(receipts)) {
     return receipts;
   }
-  return manager::commitBlocking(core_->writer(), true,
+  return manager::commitBlocking(manager::here(core_).writer(), true,
                                  [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
 }
 
@@ -60,17 +60,17 @@ void OutboxManager::enqueueThen(Frame frame, std::function<void(std::error_code,
 
 void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
                                 std::function<void(std::error_code, EnqueueReceipt)> handler) {
-  EnqueueReceipt refusal = manager::checkFrame(frame, core_->options());
+  EnqueueReceipt refusal = manager::checkFrame(frame, manager::here(core_).options());
   if (!refusal.accepted()) {
     handler({}, std::move(refusal));
     return;
   }
   if (whenFull == WhenFull::wait) {
-    core_->waiters().enqueue(std::move(frame), std::move(handler));
+    manager::here(core_).waiters().enqueue(std::move(frame), std::move(handler));
     return;
   }
   manager::commitDetached(
-      core_->writer(), true,
+      manager::here(core_).writer(), true,
       [toStore = std::move(frame)](store::Store& store) { return store.outbox().enqueue(toStore); },
       [call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
         call(error, std::move(receipt));
@@ -78,88 +78,88 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
 }
 
 bool OutboxManager::ack(std::string_view messageId) {
-  return core_->ack(messageId);
+  return manager::here(core_).ack(messageId);
 }
 
 std::optional<MessageInfo> OutboxManager::find(std::string_view messageId) const {
-  return core_->reader().find(messageId);
+  return manager::here(core_).reader().find(messageId);
 }
 
 Stats OutboxManager::getStats() const {
-  return core_->stats();
+  return manager::here(core_).stats();
 }
 
 std::optional<Explanation> OutboxManager::explain(std::string_view messageId) const {
-  return manager::explain(*core_, messageId);
+  return manager::explain(manager::here(core_), messageId);
 }
 
 void OutboxManager::setSender(std::shared_ptr<Sender> sender) {
-  core_->setSender(std::move(sender));
+  manager::here(core_).setSender(std::move(sender));
 }
 
 void OutboxManager::setSendFunction(SendFunction function) {
-  core_->setSender(manager::makeFunctionSender(std::move(function)));
+  manager::here(core_).setSender(manager::makeFunctionSender(std::move(function)));
 }
 
 void OutboxManager::start() {
-  core_->start();
+  manager::here(core_).start();
 }
 
 StopReport OutboxManager::stop() {
-  return core_->stop();
+  return manager::here(core_).stop();
 }
 
 void OutboxManager::runThen(const boost::asio::any_io_executor& executor,
                             std::function<void(std::error_code)> handler) {
-  core_->run(executor, std::move(handler));
+  manager::here(core_).run(executor, std::move(handler));
 }
 
 DrainReport OutboxManager::drainOnce() {
-  return core_->drain(false);
+  return manager::here(core_).drain(false);
 }
 
 DrainReport OutboxManager::processAll() {
-  return core_->drain(true);
+  return manager::here(core_).drain(true);
 }
 
 void OutboxManager::notify() {
-  core_->notify();
+  manager::here(core_).notify();
 }
 
 Subscription OutboxManager::onSent(std::function<void(const SentEvent&)> callback) {
-  return core_->events().sent.add(std::move(callback));
+  return manager::here(core_).events().sent.add(std::move(callback));
 }
 
 Subscription OutboxManager::onAcked(std::function<void(const AckedEvent&)> callback) {
-  return core_->events().acked.add(std::move(callback));
+  return manager::here(core_).events().acked.add(std::move(callback));
 }
 
 Subscription OutboxManager::onFailed(std::function<void(const FailedEvent&)> callback) {
-  return core_->events().failed.add(std::move(callback));
+  return manager::here(core_).events().failed.add(std::move(callback));
 }
 
 Subscription OutboxManager::onRetry(std::function<void(const RetryEvent&)> callback) {
-  return core_->events().retry.add(std::move(callback));
+  return manager::here(core_).events().retry.add(std::move(callback));
 }
 
 Subscription OutboxManager::onSuperseded(std::function<void(const SupersededEvent&)> callback) {
-  return core_->events().superseded.add(std::move(callback));
+  return manager::here(core_).events().superseded.add(std::move(callback));
 }
 
 Subscription OutboxManager::onHealth(std::function<void(const HealthEvent&)> callback) {
-  return core_->events().health.add(std::move(callback));
+  return manager::here(core_).events().health.add(std::move(callback));
 }
 
 Subscription OutboxManager::onPeerReset(std::function<void(const PeerResetEvent&)> callback) {
-  return core_->events().peerReset.add(std::move(callback));
+  return manager::here(core_).events().peerReset.add(std::move(callback));
 }
 
 Subscription OutboxManager::onPeer(std::function<void(const PeerEvent&)> callback) {
-  return core_->events().peer.add(std::move(callback));
+  return manager::here(core_).events().peer.add(std::move(callback));
 }
 
 std::string OutboxManager::origin() const {
-  return core_->origin();
+  return manager::here(core_).origin();
 }
 
 }  // namespace ackbox

@@ -1,8 +1,10 @@
 #include "ackbox/outbox_writer.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "ackbox/outbox_manager.hpp"
+#include "base/home_process.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/enqueue.hpp"
@@ -19,19 +21,28 @@ public:
           }
         }) {}
 
+  [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
+
   EnqueueReceipt enqueue(const Frame& frame) {
+    home_.require();
     EnqueueReceipt refusal = manager::checkFrame(frame, options_);
     return refusal.accepted() ? writer_.enqueue(frame) : refusal;
   }
 
 private:
+  const HomeProcess home_;
   const OutboxOptions options_;
   store::sqlite::ApplicationWriter writer_;
 };
 
 OutboxWriter::OutboxWriter(OutboxManager& manager, SQLite::Database& connection)
     : body_(std::make_unique<Body>(manager::CoreOf::manager(manager), connection)) {}
-OutboxWriter::~OutboxWriter() = default;
+
+OutboxWriter::~OutboxWriter() {
+  if (body_ && !body_->home().isHere()) {
+    HomeProcess::abandon(std::move(body_));
+  }
+}
 
 EnqueueReceipt OutboxWriter::enqueue(const Frame& frame) {
   return body_->enqueue(frame);
