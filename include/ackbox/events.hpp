@@ -25,7 +25,8 @@ struct SentEvent : MessageEvent {};
 struct AckedEvent : MessageEvent {
   /// The peer had processed it before; this was a repetition.
   bool duplicate = false;
-  /// JSON text that the peer's handler answered with; empty when none.
+  /// JSON text that the peer's handler answered with; empty when none, and of a `duplicate` that was not deferred: the
+  /// peer keeps the mark of a frame, not what its handler answered.
   std::string result = {};
 };
 

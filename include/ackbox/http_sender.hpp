@@ -83,8 +83,8 @@ public:
   /// Loads the peers' secrets, and again while it runs, at most once a second, so that a rotation or a revocation needs
   /// no restart. An answer is verified with the secrets of then, also if its request was signed before.
   /// Throws `Error` with `secretsUnreadable`, or with `invalidOption`: a secret that is malformed, none that could
-  /// verify an answer, plain HTTP to another machine that was not allowed by name, or certificates that `https://` to
-  /// one of them needs.
+  /// verify an answer, plain HTTP to another machine that was not allowed by name, two peers that lead to one receiver
+  /// (see `PeerOptions::url`), or certificates that `https://` to one of them needs.
   void usePeers(std::span<const PeerOptions> peers) override;
   void start(const boost::asio::any_io_executor& executor) override;
   void asyncSend(SendRequest request, SendHandler handler) override;

@@ -63,12 +63,15 @@ enum class PeerProfile : std::uint8_t {
 struct PeerOptions {
   /// The name that frames address. 1 to 256 bytes.
   std::string name = "default";
-  /// Where its inbox is, such as `http://127.0.0.1:8080/inbox`; used by `HttpSender`, may stay empty with others.
+  /// Where its inbox is, such as `http://127.0.0.1:8080/inbox`; used by `HttpSender`, may stay empty with others. Two
+  /// peers of an `HttpSender` lead to one URL only if each names another `agent`, or both are a `webhook`: each numbers
+  /// its sessions for itself, and one receiver would take the second's messages for the first's.
   std::string url = {};
-  /// Its agent URI, sent as `audience` and compared by the receiver with its own: a wrong value makes every message a
-  /// dead letter (`wrong-audience`). Empty: not sent. ACK events need it on both sides. An ACK event settles a message
-  /// only if its request was authenticated and its source is `agent` of the message's peer. With
-  /// `InboundOptions::allowAnonymous` alone, the sender learns a deferred outcome at its next `ackTimeout` (60 s).
+  /// Its agent URI, sent as `audience` and compared by the receiver with its own: with a wrong value the peer is `held`
+  /// (`wrong-audience`), its messages wait uncharged, and it is probed. Empty: not sent. ACK events need it on both
+  /// sides. An ACK event settles a message only if its request was authenticated and its source is `agent` of the
+  /// message's peer. With `InboundOptions::allowAnonymous` alone, the sender learns a deferred outcome at its next
+  /// `ackTimeout` (60 s).
   std::string agent = {};
   /// Requests to it that may be under way at once. 1 to 64. Default 8: on two cores half as much again as 4, and 16
   /// gained nothing more.

@@ -93,7 +93,8 @@ public:
   void enqueueThen(Frame frame, WhenFull whenFull, std::function<void(std::error_code, EnqueueReceipt)> handler);
 
   /// `asyncEnqueue(frame, token)`: completes with `(boost::system::error_code, EnqueueReceipt)` once the frame is
-  /// durable. Include `ackbox/async.hpp` to use it.
+  /// durable. Include `ackbox/async.hpp` to use it. It cannot be cancelled: a cancellation slot is ignored, and the
+  /// frame is stored all the same; `stop` ends what waits for room.
   template <typename CompletionToken>
   auto asyncEnqueue(Frame frame, CompletionToken&& token);
   /// The same with the choice to wait for room.
@@ -167,6 +168,8 @@ public:
   /// while it runs in another thread is left to that thread, which calls it again at once. An exception that a callback
   /// throws goes to the log (`callback-threw`) and no further; it stays subscribed.
   [[nodiscard]] Subscription onSent(std::function<void(const SentEvent&)> callback);
+  /// At most once for each message, over all processes and their ends: a process that is killed between the commit and
+  /// the call has not reported it, and nobody reports it again. `find` and `Stats` say what has become of it.
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);
   [[nodiscard]] Subscription onRetry(std::function<void(const RetryEvent&)> callback);

@@ -8,7 +8,8 @@ namespace ackbox {
 /// How a client speaks TLS (1.2 or later; below 1.3 with forward secrecy and authenticated encryption only). The
 /// server's certificate is always verified: its chain, its time by the sender's clock, and the host's name or address.
 /// Files are PEM; changed ones are noticed at the next connection, and ones that cannot be read then leave what was
-/// there before.
+/// there before. At the start, files that cannot be used are read once more after 100 ms: a certificate and its key may
+/// just be replaced, one after the other.
 struct TlsClientOptions {
   /// The authorities that are trusted. Empty (default): the system's.
   std::filesystem::path authorityFile = {};
@@ -24,6 +25,8 @@ struct TlsClientOptions {
 
 /// How a server speaks TLS (1.2 or later; below 1.3 with forward secrecy and authenticated encryption only). Files are
 /// PEM; changed ones are noticed at the next connection, and ones that cannot be read then leave what was there before.
+/// At the start, files that cannot be used are read once more after 100 ms: a certificate and its key may just be
+/// replaced, one after the other.
 struct TlsServerOptions {
   /// The certificate, with its chain. Empty (default): no TLS.
   std::filesystem::path certificateFile = {};

@@ -9,6 +9,9 @@
 #include <exception>
 #include <map>
 #include <new>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "ackbox/error.hpp"
@@ -184,6 +187,7 @@ public:
   [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
 
   void usePeers(std::span<const PeerOptions> peers) {
+    requireApart(peers);
     std::map<std::string, Peer, std::less<>> fresh;
     for (const PeerOptions& options : peers) {
       fresh.emplace(options.name, makePeer(options));
@@ -314,6 +318,39 @@ private:
       }
     }
     return peer;
+  }
+
+  /// Each peer numbers its sessions for itself. Two that lead to one receiver give it two messages with one number: it
+  /// would take the second for a repetition of the first, or this file for one that was restored.
+  static void requireApart(std::span<const PeerOptions> peers) {
+    std::multimap<std::string, const PeerOptions*> byUrl;
+    for (const PeerOptions& peer : peers) {
+      const std::optional<transport::Url> url = transport::parseUrl(peer.url).url;
+      if (!url) {
+        continue;
+      }
+      std::string address = url->authority();
+      std::ranges::transform(address, address.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+      });
+      address.append(url->isEncrypted ? " tls " : " ").append(url->target);
+      const auto [first, last] = byUrl.equal_range(address);
+      for (auto other = first; other != last; ++other) {
+        if (mayBeOne(peer, *other->second)) {
+          throw Error(Errc::invalidOption, "peers['" + peer.name + "'].url: peers '" + other->second->name + "' and '" +
+                                               peer.name +
+                                               "' lead to the same URL; keep one of them, or give each the agent that "
+                                               "it is");
+        }
+      }
+      byUrl.emplace(std::move(address), &peer);
+    }
+  }
+
+  // Behind one URL there may be several agents. A webhook's receiver knows no numbers.
+  static bool mayBeOne(const PeerOptions& one, const PeerOptions& other) {
+    const bool areWebhooks = one.profile == PeerProfile::webhook && other.profile == PeerProfile::webhook;
+    return !areWebhooks && (one.agent.empty() || other.agent.empty() || one.agent == other.agent);
   }
 
   static bool mayBePlain(const transport::Url& url, bool isAllowed) {

@@ -3,7 +3,10 @@
 // cost nobody else. Method: a real server and a real sender over loopback, with authorities made for the test.
 
 #include <doctest/doctest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <array>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <filesystem>
@@ -13,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ackbox/error.hpp"
@@ -472,6 +476,25 @@ TEST_CASE("P11: a server listens beyond loopback only with TLS, or when plain HT
   CHECK(refusal(options).find("keyFile") != std::string::npos);
   options.tls.certificateFile = "/nowhere.pem";
   CHECK(refusal(options).find("/nowhere.pem") != std::string::npos);
+}
+
+TEST_CASE("A server that starts while its certificate is replaced reads the pair once more") {
+  World world;
+  const CertificateFiles files = world.authority.issue("server");
+  const std::filesystem::path itsKey = world.dir.file("its.key");
+  std::filesystem::rename(files.key, itsKey);
+  std::filesystem::copy_file(world.authority.issue("before").key, files.key);
+  // The key that fits comes as soon as the one from before has been read.
+  const int reads = inotify_init1(IN_CLOEXEC);
+  REQUIRE(inotify_add_watch(reads, files.key.c_str(), IN_CLOSE_NOWRITE) >= 0);
+  std::thread replacing([&] {
+    std::array<char, 4096> event{};
+    CHECK(read(reads, event.data(), event.size()) > 0);
+    std::filesystem::rename(itsKey, files.key);
+  });
+  CHECK_NOTHROW(world.listen(serverWith(files)));
+  replacing.join();
+  close(reads);
 }
 
 TEST_CASE("A sender whose certificates cannot be read is refused when it is set, where a peer needs them") {
