@@ -81,6 +81,24 @@ public:
     addPeer(command);
     command.add_option("--session", arguments_.session, "Only this session of the peer")->type_name("NAME");
   }
+  void addFrame(CLI::App& command) {
+    command.add_option("ID", arguments_.ids, "The frame's id, as its sender names the message")
+        ->required()
+        ->expected(1)
+        ->type_name("");
+    command.add_option("--source", arguments_.source, "Its sender, by its agent URI, where several use the id")
+        ->type_name("URI");
+  }
+  void addFrameIds(CLI::App& command) {
+    command.add_option("ID", arguments_.ids, "Frames, by their ids")->type_name("");
+  }
+  void addFrames(CLI::App& command) {
+    command.add_option("--source", arguments_.source, "Frames of this sender, by its agent URI")->type_name("URI");
+    command.add_option("--session", arguments_.session, "Frames of this session")->type_name("NAME");
+    command.add_option("--state", arguments_.state, "Only those in this state")
+        ->type_name("STATE")
+        ->check(CLI::IsMember({"waiting", "running", "backoff"}));
+  }
   void addDeadLetters(CLI::App& command) {
     addIds(command, false);
     addPeerAndSession(command, "Dead letters");
@@ -121,7 +139,14 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   senders.add_option("SOURCE", arguments.source, "List the stores of this sender, by its agent URI")->type_name("");
   senders.add_option("--limit", arguments.limit, "At most so many; 0: as many as can be, 10000 (default 100)")
       ->type_name("COUNT");
-  CLI::App& exporting = grammar.command("export", "Write messages as JSON lines, which enqueue reads back");
+  CLI::App& inbox = grammar.command(
+      "inbox", "List deferred frames: received, and waiting for this agent's deferred handler, or being worked on");
+  grammar.addFrames(inbox);
+  grammar.addPage(inbox);
+  grammar.addFrame(grammar.command("inbox-show", "Show a deferred frame with its data and its last error"));
+  grammar.addFrame(grammar.command("inbox-explain", "Say why a deferred frame is not done"));
+  CLI::App& exporting =
+      grammar.command("export", "Write messages as JSON lines (proto/export.md), which enqueue reads back");
   grammar.addState(exporting);
   grammar.addPeerAndSession(exporting, "Messages");
 }
@@ -146,6 +171,18 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   CLI::App& discard = grammar.command("discard", "Throw dead letters away, for good");
   grammar.addDeadLetters(discard);
   discard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
+  CLI::App& inboxRetry = grammar.command("inbox-retry", "Run deferred frames again now, with no run charged to them");
+  grammar.addFrameIds(inboxRetry);
+  grammar.addFrames(inboxRetry);
+  inboxRetry.add_flag("--all", arguments.all, "All deferred frames");
+  CLI::App& inboxDiscard = grammar.command(
+      "inbox-discard", "Give deferred frames up, for good: their senders get a dead letter. Refused while one runs");
+  grammar.addFrameIds(inboxDiscard);
+  grammar.addFrames(inboxDiscard);
+  inboxDiscard.add_flag("--all", arguments.all, "All deferred frames");
+  inboxDiscard.add_option("--reason", arguments.reason, "The sender's reason, short and stable (default discarded)")
+      ->type_name("TEXT");
+  inboxDiscard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
   CLI::App& markFailed = grammar.command("mark-failed", "Make pending or sent messages dead letters");
   grammar.addIds(markFailed, true);
   markFailed.add_option("--reason", arguments.reason, "Why, short and stable (default marked-failed)")

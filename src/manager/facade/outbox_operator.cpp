@@ -1,11 +1,15 @@
 #include "ackbox/outbox_operator.hpp"
 
+#include "ackbox/inbound_options.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
+#include "manager/inbound/inbound_completion.hpp"
+#include "protocol/limits.hpp"
 #include "store/store.hpp"
 
 namespace ackbox {
@@ -39,6 +43,66 @@ std::uint64_t changeAll(manager::Core& core, const DeadLetterFilter& filter, del
 template <typename Change>
 bool commitHold(manager::Core& core, Change change) {
   return manager::commitBlocking(core.writer(), true, [&](store::Store& store) { return change(store.holds()); });
+}
+
+using InboxHand = std::function<InboxReceipt(store::Store&, store::InboxKey)>;
+
+InboxReceipt changeFrame(manager::Core& core, std::string_view source, std::string_view messageId,
+                         const InboxHand& change) {
+  return manager::commitBlocking(core.writer(), true, [&](store::Store& store) {
+    // What a dead process ran is nobody's.
+    store.owners().releaseDead();
+    const store::InboxKey key = store.inbox().find(source, messageId);
+    if (key != 0) {
+      return change(store, key);
+    }
+    InboxReceipt receipt;
+    receipt.refusal = Errc::unknownMessage;
+    if (store.inbox().hasEnded(source, messageId)) {
+      receipt.refusal = Errc::invalidTransition;
+      receipt.state = InboxState::ended;
+    }
+    return receipt;
+  });
+}
+
+std::uint64_t changeFrames(manager::Core& core, const InboxFilter& filter, const InboxHand& change) {
+  std::uint64_t changed = 0;
+  std::int64_t after = 0;
+  do {
+    const InboxPage page = core.reader().inbox(filter, kSliceRows, after);
+    after = page.next;
+    changed += manager::commitBlocking(core.writer(), true, [&](store::Store& store) {
+      std::uint64_t done = 0;
+      store.owners().releaseDead();
+      for (const InboxInfo& frame : page.frames) {
+        done += change(store, frame.row).done() ? 1U : 0U;
+      }
+      return done;
+    });
+  } while (after != 0);
+  return changed;
+}
+
+InboxReceipt retryFrame(store::Store& store, store::InboxKey key) {
+  return store.inbox().retryNow(key).receipt;
+}
+
+InboxHand discardingAs(const manager::Core& core, std::string_view reason) {
+  if (reason.empty() || reason.size() > protocol::kCodeBytesMax) {
+    throw Error(Errc::invalidOption, "reason: 1 to 128 bytes");
+  }
+  FrameResult result;
+  result.outcome = Outcome::term;
+  result.code = reason;
+  result.detail = "an operator of the receiver gave the frame up";
+  return [&core, result = std::move(result)](store::Store& store, store::InboxKey key) {
+    const store::InboxChange change = store.inbox().discard(key, result, InboundOptions().processedRetention);
+    if (change.receipt.done()) {
+      manager::enqueueAckEvent(store, core.options().peers, change.row.frame, result);
+    }
+    return change.receipt;
+  };
 }
 
 }  // namespace
@@ -84,6 +148,23 @@ ChangeReceipt OutboxOperator::markFailed(std::string_view messageId, std::string
                                         [event](manager::EventHub& events) { events.failed.emit(event); });
   }
   return change.receipt;
+}
+
+InboxReceipt OutboxOperator::retryInbox(std::string_view source, std::string_view messageId) {
+  return changeFrame(*core_, source, messageId, retryFrame);
+}
+
+std::uint64_t OutboxOperator::retryInbox(const InboxFilter& filter) {
+  return changeFrames(*core_, filter, retryFrame);
+}
+
+InboxReceipt OutboxOperator::discardInbox(std::string_view source, std::string_view messageId,
+                                          std::string_view reason) {
+  return changeFrame(*core_, source, messageId, discardingAs(*core_, reason));
+}
+
+std::uint64_t OutboxOperator::discardInbox(const InboxFilter& filter, std::string_view reason) {
+  return changeFrames(*core_, filter, discardingAs(*core_, reason));
 }
 
 bool OutboxOperator::pause(std::string_view peer) {

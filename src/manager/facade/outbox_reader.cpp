@@ -23,6 +23,7 @@ struct OutboxReader::Body {
   [[nodiscard]] virtual std::vector<PeerStatus> peers() = 0;
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) = 0;
   [[nodiscard]] virtual VerifyReport verify() = 0;
+  [[nodiscard]] virtual WallTime now() = 0;
 
   struct OfFile;
   struct OfManager;
@@ -57,7 +58,8 @@ struct OutboxReader::Body::OfFile final : Body {
     if (!explanation) {
       return std::nullopt;
     }
-    if (explanation->message.state == MessageState::pending && now->processIds().empty()) {
+    const MessageState state = explanation->message.state;
+    if ((state == MessageState::pending || state == MessageState::sent) && now->processIds().empty()) {
       explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
     }
     explanation->sentence = manager::sentenceOf(
@@ -66,6 +68,7 @@ struct OutboxReader::Body::OfFile final : Body {
   }
 
   [[nodiscard]] VerifyReport verify() override { return store::sqlite::verify(file, options); }
+  [[nodiscard]] WallTime now() override { return options.clock->wallNow(); }
 
   void open() ACKBOX_REQUIRES(mutex) {
     std::error_code ignored;
@@ -98,6 +101,7 @@ struct OutboxReader::Body::OfManager final : Body {
     core->requireFile();
     return store::sqlite::verify(core->file(), core->options());
   }
+  [[nodiscard]] WallTime now() override { return core->clock().wallNow(); }
 
   const std::shared_ptr<manager::Core> core;
 };
@@ -199,6 +203,30 @@ VerifyReport OutboxReader::verify() const {
 
 std::optional<Explanation> OutboxReader::explain(std::string_view messageId) const {
   return here().explain(messageId);
+}
+
+InboxPage OutboxReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {
+  return body_->reader()->inbox(filter, limit, after);
+}
+
+std::optional<InboxInfo> OutboxReader::findInbox(std::string_view source, std::string_view messageId) const {
+  return body_->reader()->findInbox(source, messageId);
+}
+
+std::optional<InboundFrame> OutboxReader::inboxFrame(std::string_view source, std::string_view messageId) const {
+  return body_->reader()->inboxFrame(source, messageId);
+}
+
+std::vector<std::string> OutboxReader::inboxSources(std::string_view messageId) const {
+  return body_->reader()->inboxSources(messageId);
+}
+
+std::optional<InboxExplanation> OutboxReader::explainInbox(std::string_view source, std::string_view messageId) const {
+  std::optional<InboxExplanation> explanation = body_->reader()->explainInbox(source, messageId);
+  if (explanation) {
+    explanation->sentence = manager::sentenceOf(*explanation, body_->now());
+  }
+  return explanation;
 }
 
 std::vector<std::int64_t> OutboxReader::processIds() const {
