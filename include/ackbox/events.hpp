@@ -50,7 +50,8 @@ struct RetryEvent : MessageEvent {
   std::string error = {};
 };
 
-/// The message was taken away before it was sent: one with the same `Frame::supersedeKey` has come after it.
+/// The message was taken away while it was pending: one with the same `Frame::supersedeKey` has come after it. It may
+/// have taken effect at the peer all the same, where a process was killed before it had the peer's answer.
 struct SupersededEvent : MessageEvent {
   std::string supersededById = {};
   std::uint64_t supersededBySequence = 0;

@@ -174,7 +174,8 @@ struct OutboxOptions {
   /// How long a deferred message waits for its ACK event before it is sent again. Default 60 s.
   std::chrono::milliseconds ackTimeout = std::chrono::seconds(60);
   /// How often the file is asked for rows that another process or connection committed. Own commits wake the sender
-  /// at once. Default 1 s.
+  /// at once. It is also how long a run that was alone may take to notice that another process has opened the file, and
+  /// with it that process's first messages. Default 1 s.
   std::chrono::milliseconds pollInterval = std::chrono::seconds(1);
   /// The same while others have the file open (`start` notices their commits at once), and for whether they are still
   /// alive. Default 20 ms.
