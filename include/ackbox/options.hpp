@@ -49,6 +49,7 @@ enum class PeerResetPolicy : std::uint8_t {
 };
 
 class Sender;
+class TraceHooks;
 
 /// What `HttpSender` takes for an ACK.
 enum class PeerProfile : std::uint8_t {
@@ -203,11 +204,14 @@ struct OutboxOptions {
   HealthThresholds health = {};
 
   /// Is given what happens to the outbox, see `LogSink`, such as `logToStandardError()`. Empty (default): only that the
-  /// file could not be opened, or that a peer cannot be reached, refuses this agent or is gone, is written on standard
-  /// error, once for each peer; a sink that does nothing silences that, too.
+  /// file could not be opened or was replaced, that this process cannot go on (`HealthCheck::process`), or that a peer
+  /// cannot be reached, refuses this agent or is gone, is written on standard error, once for each cause or peer; a
+  /// sink that does nothing silences that, too.
   LogSink log = {};
   /// Records below are left out. At `debug` each message makes several. Default `info`.
   LogLevel logLevel = LogLevel::info;
+  /// Is called at the begin and the end of enqueues and requests, see `TraceHooks`. Null (default): nothing is.
+  std::shared_ptr<TraceHooks> trace = {};
 
   /// Runs the store's transactions, and what `OutboxManager::start` starts: is called with work to run later, not
   /// inside the call, one piece at a time, in the order of the calls. Null (default): threads of the manager's own. For

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -57,6 +58,9 @@ public:
   /// Bytes of a request's body that are worth reading, by its headers alone; `body` may be empty. A request that brings
   /// neither a signature nor a certificate of a peer is refused whatever its body is, and is worth 4 KiB.
   [[nodiscard]] virtual std::size_t bodyBytesWorthReading(const InboundRequest& head) const = 0;
+
+  /// Reports to the handler's manager that a server shows the certificate in this file; empty: none.
+  virtual void usesCertificate(const std::filesystem::path& file) const = 0;
 
   /// Reports to the handler's manager what was thrown outside of any request, see `HealthCheck::process`.
   virtual void reportException(const std::string& what) noexcept = 0;

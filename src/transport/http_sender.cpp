@@ -148,6 +148,7 @@ SendReport read(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) 
   switch (answer.end) {
     case transport::HttpEnd::answered: {
       SendReport report = judge(sent, answer, now);
+      report.status = answer.status;
       if (answer.status == 401 && sent.keys) {
         report.error += clockNote(answer.date, now);
       }
@@ -197,6 +198,11 @@ public:
   }
 
   void reloadCertificates() { tls()->reload(); }
+
+  [[nodiscard]] std::filesystem::path certificateFile() ACKBOX_EXCLUDES(tlsMutex_) {
+    const MutexLock lock(tlsMutex_);
+    return tls_ ? options_->tls.certificateFile : std::filesystem::path();
+  }
 
   [[nodiscard]] HttpSenderStats stats() {
     const std::shared_ptr<transport::HttpClient> client = current();
@@ -372,6 +378,9 @@ private:
       // It comes from outside, and would be a header of its own after a line break.
       return protocol::isVisibleAscii(hop, protocol::kTraceparentBytesMax) ? hop : std::string();
     }
+    if (!request.traceparent.empty()) {
+      return request.traceparent;
+    }
     if (!request.frames.empty()) {
       hop = request.frames.front().traceparent;
     }
@@ -455,6 +464,10 @@ HttpSender::~HttpSender() {
 
 void HttpSender::usePeers(std::span<const PeerOptions> peers) {
   body_->usePeers(peers);
+}
+
+std::filesystem::path HttpSender::certificateFile() const {
+  return body_->certificateFile();
 }
 
 void HttpSender::start(const boost::asio::any_io_executor& executor) {

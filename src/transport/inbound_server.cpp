@@ -184,6 +184,7 @@ private:
     sink.worthReading = [gate = gate_](const InboundRequest& head) { return gate->worthReading(head); };
     server_ = std::make_shared<transport::HttpServer>(executor, options, std::move(sink), systemClock(), threads);
     server_->start();
+    handler.usesCertificate(options.tls.certificateFile);
   }
 
   const HomeProcess home_;

@@ -22,6 +22,7 @@
 #include "manager/inbound/refusal_counts.hpp"
 #include "manager/log/event_log.hpp"
 #include "manager/log/log.hpp"
+#include "manager/log/tracer.hpp"
 #include "manager/run/commit_queue.hpp"
 #include "manager/run/peer_board.hpp"
 #include "manager/run/peer_watch.hpp"
@@ -75,10 +76,14 @@ public:
   [[nodiscard]] PeerBoard& peerBoard() noexcept { return peerBoard_; }
   [[nodiscard]] PeerWatch& peerWatch() noexcept { return peerWatch_; }
   [[nodiscard]] Log& log() noexcept { return log_; }
+  /// Of enqueues and requests.
+  [[nodiscard]] const Tracer& tracer() const noexcept { return tracer_; }
   [[nodiscard]] RefusalCounts& refusals() noexcept { return *refusals_; }
   [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
 
   void setSender(std::shared_ptr<Sender> sender);
+  /// Says in the log when the certificate in this file, if it names one, has ended or will soon.
+  void lookAtCertificate(const std::filesystem::path& file);
   void start();
   void run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
   StopReport stop();
@@ -164,6 +169,7 @@ private:
   const std::filesystem::path ownersFile_;
   const std::unique_ptr<const store::Reader> reader_;
   Log log_;
+  const Tracer tracer_;
   EventHub events_;
   EventLog eventLog_;
   PeerBoard peerBoard_;

@@ -69,6 +69,7 @@ public:
       : core_(std::move(core)),
         handler_(std::move(handler)),
         options_(std::move(options)),
+        tracer_(options_.trace, core_->log()),
         registry_(options_, core_->options().agent, core_->options().clock) {
     if (options_.deferred.handler) {
       runner_ = std::make_shared<manager::InboundRunner>(core_, handler_, options_);
@@ -168,6 +169,8 @@ public:
     return registry_.mayProve(head) ? options_.bodyBytesMax : std::min(kUnprovenBodyBytes, options_.bodyBytesMax);
   }
 
+  void usesCertificate(const std::filesystem::path& file) const override { core_->lookAtCertificate(file); }
+
   void reportException(const std::string& what) noexcept override { core_->reportException(what); }
 
   [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
@@ -200,6 +203,8 @@ private:
     return {core_->options(),
             handler_,
             options_,
+            tracer_,
+            core_->tracer(),
             mayAcknowledge,
             [this](const store::AckEventOutcome& outcome, const FrameResult& result) {
               core_->ackEventCommitted(outcome, result);
@@ -313,6 +318,7 @@ private:
   const std::shared_ptr<manager::Core> core_;
   const FrameHandler handler_;
   const InboundOptions options_;
+  const manager::Tracer tracer_;
   const PeerRegistry registry_;
   // Null when no handler of this process defers.
   std::shared_ptr<manager::InboundRunner> runner_;

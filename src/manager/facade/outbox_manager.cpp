@@ -9,6 +9,40 @@
 #include "manager/facade/jobs.hpp"
 
 namespace ackbox {
+namespace {
+
+std::vector<EnqueueReceipt> storeBatch(manager::Core& core, std::span<const Frame> frames) {
+  std::vector<EnqueueReceipt> receipts = manager::checkFrames(frames, core.options());
+  if (manager::nothingToStore(receipts)) {
+    return receipts;
+  }
+  return manager::commitBlocking(core.writer(), true,
+                                 [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
+}
+
+std::vector<EnqueueReceipt> storeTraced(manager::Core& core, std::span<const Frame> frames) {
+  const manager::Tracer& tracer = core.tracer();
+  std::vector<Frame> traced(frames.begin(), frames.end());
+  std::vector<manager::Tracer::Span> spans;
+  spans.reserve(traced.size());
+  for (Frame& frame : traced) {
+    spans.push_back(tracer.enqueueBegan(frame));
+  }
+  try {
+    std::vector<EnqueueReceipt> receipts = storeBatch(core, traced);
+    for (std::size_t index = 0; index < spans.size(); ++index) {
+      tracer.enqueueEnded(spans[index], {}, receipts[index]);
+    }
+    return receipts;
+  } catch (const Error& error) {
+    for (const manager::Tracer::Span& span : spans) {
+      tracer.enqueueEnded(span, error.code(), {});
+    }
+    throw;
+  }
+}
+
+}  // namespace
 
 OutboxManager OutboxManager::open(const std::filesystem::path& file, OutboxOptions options) {
   return OutboxManager(manager::makeCore(file, std::move(options)));
@@ -46,12 +80,8 @@ EnqueueReceipt OutboxManager::enqueue(std::string session, std::string type, std
 }
 
 std::vector<EnqueueReceipt> OutboxManager::enqueueBatch(std::span<const Frame> frames) {
-  std::vector<EnqueueReceipt> receipts = manager::checkFrames(frames, manager::here(core_).options());
-  if (manager::nothingToStore(receipts)) {
-    return receipts;
-  }
-  return manager::commitBlocking(manager::here(core_).writer(), true,
-                                 [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
+  manager::Core& core = manager::here(core_);
+  return core.tracer().isOn() ? storeTraced(core, frames) : storeBatch(core, frames);
 }
 
 void OutboxManager::enqueueThen(Frame frame, std::function<void(std::error_code, EnqueueReceipt)> handler) {
@@ -60,6 +90,14 @@ void OutboxManager::enqueueThen(Frame frame, std::function<void(std::error_code,
 
 void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
                                 std::function<void(std::error_code, EnqueueReceipt)> handler) {
+  if (const manager::Tracer& tracer = manager::here(core_).tracer(); tracer.isOn()) {
+    manager::Tracer::Span span = tracer.enqueueBegan(frame);
+    handler = [&tracer, span = std::move(span), call = std::move(handler)](const std::error_code& error,
+                                                                           EnqueueReceipt receipt) {
+      tracer.enqueueEnded(span, error, receipt);
+      call(error, std::move(receipt));
+    };
+  }
   EnqueueReceipt refusal = manager::checkFrame(frame, manager::here(core_).options());
   if (!refusal.accepted()) {
     handler({}, std::move(refusal));

@@ -15,7 +15,9 @@ namespace ackbox {
 class OutboxWriter::Body {
 public:
   Body(const std::shared_ptr<manager::Core>& core, SQLite::Database& connection)
-      : options_(core->options()), writer_(connection, options_, [weak = std::weak_ptr<manager::Core>(core)] {
+      : options_(core->options()),
+        core_(core),
+        writer_(connection, options_, [weak = std::weak_ptr<manager::Core>(core)] {
           if (const std::shared_ptr<manager::Core> alive = weak.lock()) {
             alive->notify();
           }
@@ -25,13 +27,20 @@ public:
 
   EnqueueReceipt enqueue(const Frame& frame) {
     home_.require();
+    const std::shared_ptr<manager::Core> traced = options_.trace ? core_.lock() : nullptr;
+    return traced ? traced->tracer().aroundEnqueue(frame, [this](const Frame& one) { return store(one); })
+                  : store(frame);
+  }
+
+private:
+  EnqueueReceipt store(const Frame& frame) {
     EnqueueReceipt refusal = manager::checkFrame(frame, options_);
     return refusal.accepted() ? writer_.enqueue(frame) : refusal;
   }
 
-private:
   const HomeProcess home_;
   const OutboxOptions options_;
+  const std::weak_ptr<manager::Core> core_;
   store::sqlite::ApplicationWriter writer_;
 };
 
