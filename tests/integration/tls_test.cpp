@@ -509,6 +509,9 @@ TEST_CASE("A certificate's end is the first of its chain's, and a file without o
   // The intermediate authority's, which is carried along, is an hour.
   CHECK(remaining(files.certificate) <= std::chrono::seconds(3'600));
   CHECK(remaining(files.certificate) > std::chrono::seconds(3'000));
+  CertificateFacts early;
+  early.validUntil = 600;
+  CHECK(remaining(between.issue("early", early).certificate) <= std::chrono::seconds(600));
   CHECK(remaining(world.authority.issue("alone", facts).certificate) > std::chrono::seconds(990'000));
   CHECK_FALSE(certificateEnds(files.key));
   CHECK_FALSE(certificateEnds("/nowhere.pem"));
