@@ -75,6 +75,10 @@ enum class Errc {
   /// A file or an environment variable that secrets come from cannot be read. The message names it and the cause: check
   /// the path and its permissions.
   secretsUnreadable = 26,
+  /// The process that opened the outbox has forked, and this is its child, which has neither its threads nor its locks;
+  /// or the file was open there when this process was forked, and SQLite would take it for locked already. Nothing was
+  /// read or written. Fork before opening, or let the child execute a program (`exec`, `posix_spawn`).
+  otherProcess = 27,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

@@ -149,6 +149,8 @@ public:
 private:
   struct Body;
   explicit OutboxReader(std::unique_ptr<Body> body);
+  /// Throws `Error` with `otherProcess` in a child of the process that opened it.
+  [[nodiscard]] Body& here() const;
 
   std::unique_ptr<Body> body_;
 };

@@ -59,6 +59,8 @@ const char* text(Errc errc) noexcept {
       return "the process may open no more files: raise its limit, as with 'ulimit -n'";
     case Errc::secretsUnreadable:
       return "there are no secrets: check the source's name and its permissions";
+    case Errc::otherProcess:
+      return "locks do not pass a fork: fork before the file is opened, or let the child execute a program";
   }
   return "unknown ackbox error";
 }

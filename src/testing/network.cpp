@@ -132,6 +132,7 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
   if (trace_.isOn()) {
     trace_.add(sender, to, describe(id, request));
   }
+  const std::string hop = request.traceparent;
   exchanges_.emplace(id, Exchange{std::move(from), to, std::move(request), encoded.webhookId, std::move(handler)});
   if (!known) {
     endLater(id, RequestOutcome::peerRefused, "not a sim:// URL");
@@ -150,6 +151,7 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
   inbound.contentType = std::move(encoded.contentType);
   inbound.body = std::move(encoded.body);
   inbound.webhookId = std::move(encoded.webhookId);
+  inbound.traceparent = hop;
   // As on connections of mutual TLS, which nobody between the agents can write on.
   inbound.certificateAgents = {agent};
   if (refused) {

@@ -119,6 +119,7 @@ void HttpServer::listen(Acceptor& acceptor, const InboundServerOptions& options)
   check();
   port_ = acceptor.local_endpoint(error).port();
   check();
+  unshared_.hold([&acceptor] { return acceptor.native_handle(); });
   host_ = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
 }
 
@@ -157,7 +158,10 @@ void HttpServer::stop() {
     return;
   }
   error_code ignored;
-  acceptor_.close(ignored);
+  unshared_.release([&](int) {
+    mutex_.assertHeld();
+    acceptor_.close(ignored);
+  });
   waiting_.reset();
   for (const auto& [number, session] : sessions_) {
     session->stop();

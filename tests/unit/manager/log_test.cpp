@@ -3,6 +3,8 @@
 
 #include "ackbox/log.hpp"
 
+#include <SQLiteCpp/Backup.h>
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -288,6 +290,29 @@ TEST_CASE("an opening that is refused is in the log, or else on standard error, 
   CHECK(attempts == 4);
   CHECK(count(standardError.text(), " peer-down ") == 1);
   CHECK(count(standardError.text(), "\n") == 2);
+}
+
+TEST_CASE("a file that was replaced under a run is on standard error where nobody asked for a log, once") {
+  const TempDir dir;
+  const StandardError standardError(dir);
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), {});
+  manager.setSender(ScriptedSender::always(Outcome::ack));
+  manager.enqueue(frameTo("default"));
+  const std::string older = dir.file("older.db").string();
+  SQLite::Database(dir.file("a.db").string(), SQLite::OPEN_READWRITE).exec("VACUUM INTO '" + older + "'");
+  manager.enqueue(frameTo("default"));
+  manager.drainOnce();
+  {
+    SQLite::Database source(older, SQLite::OPEN_READONLY);
+    SQLite::Database target(dir.file("a.db").string(), SQLite::OPEN_READWRITE);
+    SQLite::Backup(target, source).executeStep(-1);
+  }
+  CHECK(standardError.text().empty());
+  for (int pass = 0; pass < 2; ++pass) {
+    CHECK_THROWS_AS((void)manager.drainOnce(), Error);
+  }
+  CHECK(count(standardError.text(), " unwell ") == 1);
+  CHECK(standardError.text().find("restart") != std::string::npos);
 }
 
 TEST_CASE("a sink that does nothing silences standard error") {
