@@ -2,12 +2,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/error.hpp"
+#include "ackbox/file_info.hpp"
+#include "ackbox/options.hpp"
 #include "ackbox/stats.hpp"
 
 namespace ackbox {
@@ -115,6 +118,16 @@ public:
   /// vacuum, which is never converted. The file gets shorter once its log is folded in, which follows unless a reader
   /// is in the way. After a throw, the slices before it are done.
   std::uint64_t vacuum(std::uint64_t pagesMax = 0);
+
+  /// Makes the outbox in `file` another store, after a backup was put back: it gets a new identity, and its sessions
+  /// are numbered from 1, so that no peer takes its messages for those that the lost file has sent. What is pending
+  /// stays so, with ids, order and charged attempts; what was delivered since the backup is sent, and takes effect,
+  /// again. Deferred and retained acknowledged messages are deleted: their peers have them. What the file has received
+  /// stays as it is.
+  ///
+  /// No other process may have the file open. Throws `Error` as `OutboxManager::open`, and `alreadyRunning` if one has;
+  /// then nothing was changed.
+  static NewStoreReport makeNewStore(const std::filesystem::path& file, OutboxOptions options = {});
 
 private:
   std::shared_ptr<manager::Core> core_;

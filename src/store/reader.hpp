@@ -9,6 +9,7 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/file_info.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/message_page.hpp"
@@ -79,6 +80,7 @@ public:
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) const = 0;
   /// Of the live owners.
   [[nodiscard]] virtual std::vector<std::int64_t> processIds() const = 0;
+  [[nodiscard]] virtual FileInfo fileInfo() const = 0;
 };
 
 }  // namespace ackbox::store

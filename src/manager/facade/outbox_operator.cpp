@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/options.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
+#include "store/sqlite/open.hpp"
 #include "store/store.hpp"
 
 namespace ackbox {
@@ -121,6 +123,14 @@ std::uint64_t OutboxOperator::vacuum(std::uint64_t pagesMax) {
 
 RepairReport OutboxOperator::repair() {
   return manager::commitBlocking(core_->writer(), true, [](store::Store& store) { return store.repair(); });
+}
+
+NewStoreReport OutboxOperator::makeNewStore(const std::filesystem::path& file, OutboxOptions options) {
+  options = validated(std::move(options));
+  // An outbox must be there, and keeps the peers that it has.
+  options.createSchema = false;
+  options.adoptPeers = true;
+  return store::sqlite::makeNewStore(named(file), options);
 }
 
 ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional<std::string_view> origin) {

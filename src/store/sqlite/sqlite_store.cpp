@@ -22,6 +22,7 @@
 #include "store/sqlite/peers/owners.hpp"
 #include "store/sqlite/peers/peer_resets.hpp"
 #include "store/sqlite/peers/peers.hpp"
+#include "store/sqlite/schema/new_store.hpp"
 #include "store/sqlite/schema/recount.hpp"
 #include "store/sqlite/schema/schema.hpp"
 
@@ -169,7 +170,7 @@ struct SqliteStore::Body {
 SqliteStore::Body::Body(const StoreOptions& storeOptions)
     : options(validated(storeOptions.outbox)),
       connection(storeOptions.file, options,
-                 [&](sqlite3* file) { requireUsable(schemaVersion(file, options.tablePrefix), options.createSchema); }),
+                 [&](sqlite3* file) { requireUsable(file, options.tablePrefix, options.createSchema); }),
       checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
       transaction(connection) {
   transaction.begin(options.durability == Durability::powerCut);
@@ -188,9 +189,8 @@ SqliteStore::Body::Body(const StoreOptions& storeOptions)
 
 // In one transaction, so that a crash in the middle leaves the file as it was.
 void SqliteStore::Body::open(std::shared_ptr<Liveness> liveness) {
-  const std::int64_t version = schemaVersion(connection.handle(), connection.prefix());
-  requireUsable(version, options.createSchema);
-  if (version == 0) {
+  requireUsable(connection.handle(), connection.prefix(), options.createSchema);
+  if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
     createTables(connection.handle(), connection.prefix());
   }
   Statement identify = connection.prepare(
@@ -382,6 +382,18 @@ Fill SqliteStore::fill() {
 RepairReport SqliteStore::repair() {
   RepairReport report = body_->recount(true);
   body_->parts->holds.refresh();
+  return report;
+}
+
+NewStoreReport SqliteStore::makeNewStore() {
+  body_->parts->owners.refresh();
+  if (body_->parts->owners.shared()) {
+    throw Error(Errc::alreadyRunning, "another process has the file open");
+  }
+  body_->parts->forward([](WriteBack& part) { part.flushAll(); });
+  NewStoreReport report =
+      sqlite::makeNewStore(body_->connection.handle(), body_->connection.prefix(), *body_->options.random);
+  body_->parts->backward([](WriteBack& part) { part.forget(); });
   return report;
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "ackbox/file_info.hpp"
 #include "ackbox/options.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/store.hpp"
@@ -70,6 +71,8 @@ public:
   [[nodiscard]] std::filesystem::path ownersFile() const override;
   [[nodiscard]] const LatencyWindow& latencies() const noexcept override;
 
+  /// In a transaction; the store is closed afterwards. Throws `alreadyRunning` when another process has the file open.
+  NewStoreReport makeNewStore();
   [[nodiscard]] SQLite::Database& database() noexcept;
 
 private:

@@ -8,6 +8,7 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/file_info.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/message_page.hpp"
@@ -49,6 +50,7 @@ public:
                                                                std::size_t limit) const override;
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const override;
   [[nodiscard]] std::vector<std::int64_t> processIds() const override;
+  [[nodiscard]] FileInfo fileInfo() const override;
 
 private:
   struct Body;

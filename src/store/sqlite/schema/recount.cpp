@@ -168,6 +168,10 @@ private:
 
 }  // namespace
 
+void recountGauges(sqlite3* connection, std::string_view prefix) {
+  Recount(connection, prefix).count();
+}
+
 RepairReport recount(sqlite3* connection, std::string_view prefix, bool byHand) {
   Recount counting(connection, prefix);
   if (byHand) {
