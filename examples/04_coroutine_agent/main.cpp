@@ -18,7 +18,6 @@ namespace asio = boost::asio;
 
 constexpr int kReadings = 3;
 
-// [quote]
 /// Stores each reading before it takes the next one.
 asio::awaitable<void> report(OutboxManager& manager) {
   for (int reading = 1; reading <= kReadings; ++reading) {
@@ -33,7 +32,6 @@ asio::awaitable<void> report(OutboxManager& manager) {
 asio::awaitable<void> deliver(OutboxManager& manager) {
   co_await manager.asyncRun(co_await asio::this_coro::executor, asio::use_awaitable);
 }
-// [end quote]
 
 void rethrow(const std::exception_ptr& exception) {
   if (exception) {

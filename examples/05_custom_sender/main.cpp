@@ -12,7 +12,6 @@ namespace {
 
 using namespace ackbox;
 
-// [quote]
 class Printer final : public Sender {
 public:
   void asyncSend(SendRequest request, SendHandler handler) override {
@@ -39,7 +38,6 @@ private:
     }
     return result;
   }
-  // [end quote]
 
   bool isJammed_ = true;
 };

@@ -74,7 +74,6 @@ private:
     SendReport report;
     report.outcome = RequestOutcome::answered;
     SQLite::Transaction transaction(database_, TransactionBehavior::IMMEDIATE);
-    // [quote]
     for (const OutboundFrame& frame : request.frames) {
       SQLite::Statement advance(database_,
                                 "INSERT INTO applied VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
@@ -92,7 +91,6 @@ private:
       result.duplicate = !isNew;
     }
     transaction.commit();
-    // [end quote]
     passStep(killAfter_);  // In the index, and its outbox does not know.
     return report;
   }

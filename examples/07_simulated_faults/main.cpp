@@ -49,7 +49,6 @@ int balanceAfterFaults(std::uint64_t seed, const FrameHandler& handler) {
   const std::string file = (directory / "bank.db").string();
   SQLite::Database(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
       .exec("CREATE TABLE account(balance); INSERT INTO account VALUES (0)");
-  // [quote]
   struct Agent {
     OutboxManager outbox;
     std::optional<InboundHandler> inbox = {};
@@ -93,7 +92,6 @@ int balanceAfterFaults(std::uint64_t seed, const FrameHandler& handler) {
     world.kill("bank");
     world.start("bank");
   }
-  // [end quote]
   world.kill("bank");
   return SQLite::Database(file).execAndGet("SELECT balance FROM account");
 }

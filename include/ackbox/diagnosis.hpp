@@ -51,12 +51,29 @@ enum class BlockReason : std::uint8_t {
   sessionPaused,
   /// Its peer was paused at `until`: resume it.
   peerPaused,
-  /// Its peer refuses us and is asked again at `until`: mend what `detail` says, then resume the peer.
+  /// Its peer refuses us, or cannot be asked as it is configured, and is asked again at `until`: mend what `detail`
+  /// says, then resume the peer.
   peerHeld,
   /// Its peer said that it is gone for good, and is not asked until it is resumed; `detail` is the last error.
   peerDisabled,
   /// Its peer's `RateLimit` lets nothing go before `until`, in this process.
   rateLimited,
+
+  // Of deferred frames only; `behind`, `backoff` and `ownerDead` hold for them as well.
+
+  /// Its handler works on it since `since`, in the process `processId`.
+  running,
+  /// No live process has a `DeferredOptions::handler` for this file.
+  noDeferredHandler,
+  /// Its handler acknowledged it, and its result is kept until `until`.
+  handled,
+  /// It was refused, given up or discarded; `detail` is why, and kept until `until`.
+  refused,
+  /// `sequence` ACK events to its sender, the peer `detail`, wait in the outbox.
+  ackEventsWait,
+  /// Its sender is no peer of this file by its agent URI, so that no ACK event goes to it: it asks again at its
+  /// `ackTimeout`.
+  senderIsNoPeer,
 };
 
 /// The reason's name, as printed: `"behind"`, `"peerDown"`, …
@@ -76,7 +93,8 @@ struct Reason {
 /// Why a message stands where it stands, at one committed instant.
 struct Explanation {
   MessageInfo message = {};
-  /// What is nearest to the message first. Empty: nothing hinders it, and it goes at the next claim.
+  /// What is nearest to the message first. Empty: nothing hinders it, and it goes at the next claim
+  /// of a process that delivers and was given its peer.
   std::vector<Reason> reasons = {};
   /// The same for people.
   std::string sentence = {};

@@ -10,6 +10,7 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/error.hpp"
 #include "ackbox/file_info.hpp"
+#include "ackbox/inbox.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/stats.hpp"
 
@@ -92,13 +93,18 @@ public:
   /// Mends what statements of other programs on the file's tables leave behind. It counts every gauge anew from the
   /// rows: of the store, and of each peer, session and sender. It makes a message a dead letter again that an UPDATE
   /// made pending under a number that its session has passed, because its peer would take it for a repetition (`retry`
-  /// gives it a new number). It unblocks a session whose dead letter is none any more. Other processes may have the
-  /// file open. All of it is one transaction, which takes about a second for a million messages; enqueues wait
+  /// gives it a new number). It unblocks a session whose dead letter is none any more, and gives rows that broke an
+  /// invariant of `verify` the only value that fits; what would be a guess stays. Other processes may have the file
+  /// open. All of it is one transaction, which takes about a second for a million messages; enqueues wait
   /// meanwhile.
   ///
   /// A negative gauge, and that of a queue that is said to be full with nothing in it, is counted anew without being
   /// asked. Returns what was mended.
   RepairReport repair();
+
+  /// What `repair` would mend in `file`: it is mended in a transaction that is rolled back, beside running agents, whose
+  /// enqueues wait meanwhile. Throws `Error` as `OutboxManager::open`.
+  static RepairReport previewRepair(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// Takes away what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores
   /// (`sessionorigin`, see `OutboxReader::inboundOrigins`): its sessions, closed stores and single frames, in slices.
@@ -111,6 +117,29 @@ public:
   ///
   /// Returns what was taken away. After a throw, the slices before it are done.
   ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin = {});
+
+  /// Runs a deferred frame again now: its backoff ends, and no run is charged to it any more, so that it has all of
+  /// `DeferredOptions::retry.maxRetries` before it. Its `horizon` goes on from its acceptance, its last error stays
+  /// until the next one. A frame that waits behind another of its session goes on waiting. A process that works on the
+  /// file notices within its poll interval.
+  ///
+  /// Returns the receipt; refusals are values, because its handler may run meanwhile (`InboxState::running`), or it may
+  /// have ended.
+  InboxReceipt retryInbox(std::string_view source, std::string_view messageId);
+
+  /// The same for all that `filter` chooses, in slices so that other commits pass in between. Frames that run are left
+  /// out. Returns how many were changed. After a throw, the slices before it are done.
+  std::uint64_t retryInbox(const InboxFilter& filter);
+
+  /// Gives a deferred frame up, for good: ends it as a `term` with the code `reason`, and the next of its session goes
+  /// on. The sender learns it by an ACK event, as of a handler's `reject`, and where none can go to it, when it asks
+  /// again: its message becomes a dead letter with `reason`. Kept for 7 days, so that a repetition is refused alike;
+  /// within them also one outside sessions that its sender redrives. Returns as `retryInbox`; throws `invalidOption`
+  /// besides, for a `reason` that is empty or longer than 128 bytes.
+  InboxReceipt discardInbox(std::string_view source, std::string_view messageId, std::string_view reason = "discarded");
+
+  /// The same for all that `filter` chooses; slices, returns and throws as `retryInbox`.
+  std::uint64_t discardInbox(const InboxFilter& filter, std::string_view reason = "discarded");
 
   /// Gives free pages of the file back to the file system, in slices of about a millisecond so that enqueues pass in
   /// between; at most `pagesMax`, 0 (default): all. A run does the same by itself while more than a quarter of the file

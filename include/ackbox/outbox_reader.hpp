@@ -14,6 +14,8 @@
 #include "ackbox/error.hpp"
 #include "ackbox/file_info.hpp"
 #include "ackbox/frame.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbox.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
@@ -133,6 +135,24 @@ public:
   /// Up to `limit` stores of one sender of inbound frames, the one with the newest frame first. Costs by the number of
   /// that sender's stores and sessions.
   [[nodiscard]] std::vector<InboundOriginStats> inboundOrigins(std::string_view source, std::size_t limit = 100) const;
+
+  /// Up to `limit` deferred frames that `filter` chooses, from where the page before ended (its `next`, or the `row` of
+  /// its last frame); 0: from the start. Costs by the rows that it passes, a bounded number per page.
+  [[nodiscard]] InboxPage inbox(const InboxFilter& filter, std::size_t limit = 100, std::int64_t after = 0) const;
+
+  /// A sender's deferred frame as it stands, or nothing when it was never here, or has ended and nothing is kept of its
+  /// end. Where stores or sessions of that sender have used the id twice, the frame that waits, and of several the
+  /// oldest. Costs by the number of frames that wait; so do the next two.
+  [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId) const;
+
+  /// The deferred frame as its handler gets it; nothing when it has ended, or `findInbox` finds nothing.
+  [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source, std::string_view messageId) const;
+
+  /// The senders of deferred frames with this id, by name, also of those that have ended.
+  [[nodiscard]] std::vector<std::string> inboxSources(std::string_view messageId) const;
+
+  /// Says why a deferred frame is not done, in data and in a sentence; nothing when `findInbox` finds nothing.
+  [[nodiscard]] std::optional<InboxExplanation> explainInbox(std::string_view source, std::string_view messageId) const;
 
   /// The ids of the live processes that have the file open as managers, delivering or not, once for each manager.
   [[nodiscard]] std::vector<std::int64_t> processIds() const;

@@ -5,6 +5,7 @@
 #include "ackbox/events.hpp"
 #include "ackbox/health.hpp"
 #include "ackbox/inbound_options.hpp"
+#include "ackbox/inbox.hpp"
 #include "ackbox/log.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/peer_status.hpp"
@@ -25,6 +26,20 @@ std::string_view toString(MessageState state) noexcept {
       return "ACKED";
     case MessageState::failed:
       return "FAILED";
+  }
+  return "UNKNOWN";
+}
+
+std::string_view toString(InboxState state) noexcept {
+  switch (state) {
+    case InboxState::waiting:
+      return "WAITING";
+    case InboxState::running:
+      return "RUNNING";
+    case InboxState::backoff:
+      return "BACKOFF";
+    case InboxState::ended:
+      return "ENDED";
   }
   return "UNKNOWN";
 }
@@ -125,6 +140,18 @@ std::string_view toString(BlockReason hindrance) noexcept {
       return "peerDisabled";
     case BlockReason::rateLimited:
       return "rateLimited";
+    case BlockReason::running:
+      return "running";
+    case BlockReason::noDeferredHandler:
+      return "noDeferredHandler";
+    case BlockReason::handled:
+      return "handled";
+    case BlockReason::refused:
+      return "refused";
+    case BlockReason::ackEventsWait:
+      return "ackEventsWait";
+    case BlockReason::senderIsNoPeer:
+      return "senderIsNoPeer";
   }
   return "unknown";
 }

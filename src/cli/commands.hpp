@@ -25,8 +25,18 @@ int resume(Console& console, const Arguments& arguments);
 int unblock(Console& console, const Arguments& arguments);
 int vacuum(Console& console, const Arguments& arguments);
 int senders(Console& console, const Arguments& arguments);
+int inbox(Console& console, const Arguments& arguments);
+int inboxShow(Console& console, const Arguments& arguments);
+int inboxExplain(Console& console, const Arguments& arguments);
+int inboxRetry(Console& console, const Arguments& arguments);
+int inboxDiscard(Console& console, const Arguments& arguments);
 int forget(Console& console, const Arguments& arguments);
 int repair(Console& console, const Arguments& arguments);
+int backup(Console& console, const Arguments& arguments);
+int restore(Console& console, const Arguments& arguments);
+int check(Console& console, const Arguments& arguments);
+int doctor(Console& console, const Arguments& arguments);
+int migrate(Console& console, const Arguments& arguments);
 int enqueue(Console& console, const Arguments& arguments);
 
 }  // namespace ackbox::cli

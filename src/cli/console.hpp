@@ -21,7 +21,9 @@ public:
   [[nodiscard]] const World& world() const noexcept { return world_; }
   [[nodiscard]] WallTime now() const { return world_.clock->wallNow(); }
 
-  void line(const JsonLine& object) { world_.out << object.text() << '\n'; }
+  void line(const JsonLine& object) { line(object.text()); }
+  /// JSON on one line, without a line's end.
+  void line(std::string_view json) { world_.out << json << '\n'; }
   void table(const Table& table);
   /// For people; escaped.
   void say(std::string_view sentence);

@@ -6,31 +6,31 @@
 namespace ackbox::cli {
 namespace {
 
-constexpr std::size_t kPage = 256;
+/// Thrown to end an export that nobody reads any more.
+struct OutputEnded {};
 
 }  // namespace
 
-// Page by page and frame by frame, so that a file of any size goes through little memory.
 int exportMessages(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
   const MessageFilter filter = messageFilterOf(arguments);
-  std::uint64_t written = 0;
-  std::int64_t after = 0;
-  do {
-    const MessagePage page = reader.messages(filter, kPage, after);
-    after = page.next;
-    for (const MessageInfo& message : page.messages) {
-      // Gone since the page was read: delivered.
-      const std::optional<Frame> frame = reader.frame(message.messageId);
-      if (frame) {
-        JsonLine line = messageLine(message);
-        addFrame(line, *frame);
-        console.line(line);
-        ++written;
-      }
+  const auto write = [&console](std::string_view line) {
+    line.remove_suffix(1);
+    console.line(oneLine(line));
+    if (!console.world().out.good()) {
+      throw OutputEnded();
     }
-  } while (after != 0 && console.world().out.good());
-  return written == 0 ? kNothing : kDone;
+  };
+  try {
+    // Dead letters are found without a look at the backlog.
+    const std::uint64_t written =
+        filter.state == MessageState::failed
+            ? reader.exportDeadLetters({.peer = filter.peer, .session = filter.session}, write)
+            : reader.exportMessages(filter, write);
+    return written == 0 ? kNothing : kDone;
+  } catch (const OutputEnded&) {
+    return kDone;
+  }
 }
 
 }  // namespace ackbox::cli

@@ -31,12 +31,12 @@ void renameFile(const fs::path& from, const fs::path& to) {
   }
 }
 
+}  // namespace
+
 bool isThere(const fs::path& file) {
   struct stat found {};
   return lstat(file.c_str(), &found) == 0;
 }
-
-}  // namespace
 
 PartialFile::PartialFile(const fs::path& place)
     : place_(place), path_(place.string() + ".partial-" + std::to_string(getpid())) {

@@ -26,6 +26,9 @@ private:
   const std::filesystem::path path_;
 };
 
+/// Whether anything has this name, also a link that leads nowhere.
+[[nodiscard]] bool isThere(const std::filesystem::path& file);
+
 /// Syncs the folder that `file` is in. Throws `Error`.
 void syncFolderOf(const std::filesystem::path& file);
 

@@ -6,14 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/instant.hpp"
 #include "cli/json_slices.hpp"
 
 namespace ackbox::cli {
 namespace {
 
-// Of `export`, about the message's row in the other file.
-constexpr std::array<std::string_view, 8> kPassedOver = {
-    "row", "state", "sequence", "retry_count", "enqueued_at_ms", "due_at_ms", "reason", "last_error"};
+// Of `export` and of `show --json`, about the message's row in the other file.
+constexpr std::array<std::string_view, 11> kPassedOver = {"row",         "state",          "sequence",  "retry_count",
+                                                          "enqueued_at", "enqueued_at_ms", "failed_at", "due_at",
+                                                          "due_at_ms",   "reason",         "last_error"};
 
 /// A scalar only: a slice that begins with a bracket is not made a value, however deep it is.
 nlohmann::json scalarOf(std::string_view slice) {
@@ -48,10 +50,28 @@ std::string* textField(Frame& frame, std::string_view key) {
 }
 
 std::optional<WallTime>* instantField(Frame& frame, std::string_view key) {
-  if (key == "not_before_ms") {
+  if (key == "not_before" || key == "not_before_ms") {
     return &frame.notBefore;
   }
-  return key == "expires_at_ms" ? &frame.expiresAt : nullptr;
+  return key == "expires_at" || key == "expires_at_ms" ? &frame.expiresAt : nullptr;
+}
+
+/// What is wrong with the instant; empty: nothing, and `instant` has it.
+std::string takeInstant(std::optional<WallTime>& instant, std::string_view key, const nlohmann::json& value) {
+  const bool isCounted = key.ends_with("_ms");
+  // Up to the year 9999.
+  constexpr std::int64_t kMax = 253'402'300'799'999;
+  instant.reset();
+  if (isCounted && value.is_number_unsigned() && value.get<std::uint64_t>() <= kMax) {
+    instant = WallTime(std::chrono::milliseconds(value.get<std::int64_t>()));
+  } else if (!isCounted && value.is_string()) {
+    instant = parseInstant(value.get<std::string>());
+  }
+  if (instant || value.is_null()) {
+    return {};
+  }
+  return std::string(key) + (isCounted ? " must be a whole number of milliseconds since 1970, or null"
+                                       : " must be an instant such as 2026-01-31T23:59:59.999Z, or null");
 }
 
 /// What is wrong with the member; empty: nothing, and the frame has it.
@@ -69,15 +89,7 @@ std::string take(Frame& frame, std::string_view key, std::string_view slice) {
     return {};
   }
   if (std::optional<WallTime>* instant = instantField(frame, key)) {
-    const nlohmann::json value = scalarOf(slice);
-    // Up to the year 9999.
-    constexpr std::int64_t kMax = 253'402'300'799'999;
-    const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() <= kMax;
-    if (!fits && !value.is_null()) {
-      return std::string(key) + " must be a whole number of milliseconds since 1970, or null";
-    }
-    *instant = fits ? std::optional(WallTime(std::chrono::milliseconds(value.get<std::int64_t>()))) : std::nullopt;
-    return {};
+    return takeInstant(*instant, key, scalarOf(slice));
   }
   if (key == "priority") {
     const nlohmann::json value = scalarOf(slice);

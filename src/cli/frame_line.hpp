@@ -15,9 +15,9 @@ struct FrameLine {
 };
 
 /// Reads one JSON object into `defaults`: `peer`, `session`, `type`, `data` (any JSON, kept byte for byte),
-/// `message_id` or `id`, `not_before_ms`, `expires_at_ms`, `priority`, `idempotency_key`, `supersede_key`,
-/// `traceparent`, `correlation_id`. What `export` writes besides is passed over; any other key is a problem, so that a
-/// misspelt one is not lost.
+/// `id` or `message_id`, `not_before` and `expires_at` (RFC 3339 in UTC) or `not_before_ms` and `expires_at_ms`,
+/// `priority`, `idempotency_key`, `supersede_key`, `traceparent`, `correlation_id`. What `export` and `show --json`
+/// write besides is passed over; any other key is a problem, so that a misspelt one is not lost.
 [[nodiscard]] FrameLine parseFrameLine(std::string_view line, const Frame& defaults);
 
 }  // namespace ackbox::cli

@@ -13,18 +13,12 @@ namespace {
 
 constexpr std::size_t kPage = 1'000;
 
-int unknown(Console& console, const std::string& id) {
+int unknown(Console& console, const OutboxReader& reader, const std::string& id) {
+  if (const std::vector<std::string> sources = reader.inboxSources(id); !sources.empty()) {
+    return console.fail(kNothing, "no message has the id " + id + ", but a deferred frame of " + sources.front() +
+                                      " has it: look with inbox-show and inbox-explain");
+  }
   return console.fail(kNothing, "no message has the id " + id + "; it may be acknowledged and gone");
-}
-
-JsonLine reasonLine(const Reason& reason) {
-  JsonLine line;
-  line.add("hindrance", toString(reason.hindrance))
-      .add("until_at_ms", reason.until == WallTime{} ? std::nullopt : std::optional(reason.until))
-      .add("sequence", reason.sequence)
-      .add("process_id", reason.processId)
-      .add("detail", reason.detail);
-  return line;
 }
 
 }  // namespace
@@ -63,7 +57,7 @@ int show(Console& console, const Arguments& arguments) {
   const std::optional<MessageInfo> message = reader.find(id);
   const std::optional<Frame> frame = reader.frame(id);
   if (!message || !frame) {
-    return unknown(console, id);
+    return unknown(console, reader, id);
   }
   if (console.json()) {
     JsonLine line = messageLine(*message);
@@ -107,18 +101,14 @@ int explain(Console& console, const Arguments& arguments) {
   const std::string& id = arguments.ids.front();
   const std::optional<Explanation> explanation = reader.explain(id);
   if (!explanation) {
-    return unknown(console, id);
+    return unknown(console, reader, id);
   }
   if (!console.json()) {
     console.say(explanation->sentence);
     return kDone;
   }
-  std::string reasons;
-  for (const Reason& reason : explanation->reasons) {
-    reasons += (reasons.empty() ? "" : ",") + reasonLine(reason).text();
-  }
   JsonLine line = messageLine(explanation->message);
-  line.raw("reasons", "[" + reasons + "]").add("sentence", explanation->sentence);
+  line.raw("reasons", reasonsText(explanation->reasons)).add("sentence", explanation->sentence);
   console.line(line);
   return kDone;
 }

@@ -85,6 +85,20 @@ Table messageTable(const std::vector<MessageInfo>& messages, WallTime now) {
   return table;
 }
 
+std::string reasonsText(const std::vector<Reason>& reasons) {
+  std::string text;
+  for (const Reason& reason : reasons) {
+    JsonLine line;
+    line.add("hindrance", toString(reason.hindrance))
+        .add("until_at_ms", reason.until == WallTime{} ? std::nullopt : std::optional(reason.until))
+        .add("sequence", reason.sequence)
+        .add("process_id", reason.processId)
+        .add("detail", reason.detail);
+    text += (text.empty() ? "" : ",") + line.text();
+  }
+  return "[" + text + "]";
+}
+
 void addFrame(JsonLine& line, const Frame& frame) {
   line.add("traceparent", frame.traceparent)
       .add("correlation_id", frame.correlationId)

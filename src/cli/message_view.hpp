@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ackbox/diagnosis.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/message_page.hpp"
 #include "cli/arguments.hpp"
@@ -14,6 +15,8 @@ namespace ackbox::cli {
 /// What is common to a message wherever `--json` prints one.
 [[nodiscard]] JsonLine messageLine(const MessageInfo& message);
 [[nodiscard]] Table messageTable(const std::vector<MessageInfo>& messages, WallTime now);
+/// The member `reasons` of an explanation.
+[[nodiscard]] std::string reasonsText(const std::vector<Reason>& reasons);
 /// The frame's fields that `enqueue` reads back, added to `line`.
 void addFrame(JsonLine& line, const Frame& frame);
 /// The state as options spell it: `pending`.

@@ -32,6 +32,10 @@ OutboxReader openToRead(const World& world, const Arguments& arguments, const st
   return OutboxReader::open(file, optionsOf(world, arguments));
 }
 
+RepairReport previewRepair(const World& world, const Arguments& arguments) {
+  return OutboxOperator::previewRepair(arguments.file, optionsOf(world, arguments));
+}
+
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
   return OutboxOperator::makeNewStore(file, optionsOf(world, arguments));
 }

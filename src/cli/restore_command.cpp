@@ -41,11 +41,6 @@ std::string stampOf(WallTime instant) {
   return text.data();
 }
 
-bool isThere(const fs::path& file) {
-  std::error_code absent;
-  return fs::exists(fs::symlink_status(file, absent));
-}
-
 Plan planOf(const Console& console, const Arguments& arguments, const OutboxReader& backup) {
   Plan plan;
   std::error_code absent;
@@ -121,14 +116,6 @@ std::vector<std::string> adviceOf(const Plan& plan) {
   }
   advice.push_back("start the agents");
   return advice;
-}
-
-std::string jsonList(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) {
-    list += (list.empty() ? "" : ",") + jsonText(text);
-  }
-  return "[" + list + "]";
 }
 
 void print(Console& console, const Plan& plan, const std::string& origin, bool isDryRun) {

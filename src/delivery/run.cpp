@@ -91,7 +91,7 @@ void Run::takeOne(CommittedRows& rows, const Now& now, Actions& decided, RunActi
   isShared_ = rows.isShared;
   if (rows.holds) {
     machine_.applyHolds(*rows.holds, now, decided);
-    if (step_ == Step::withStore || step_ == Step::wanted) {
+    if (step_ == Step::withStore) {
       rows.holds->peers.clear();
       lateHolds_ = std::move(rows.holds);
     }

@@ -96,8 +96,7 @@ std::optional<InboundResponse> versionProblem(std::string_view version) {
 }
 
 bool isTraceparent(std::string_view text) noexcept {
-  if (text.size() < kTraceparentLength || text.size() > kTraceparentBytesMax || text[2] != '-' || text[35] != '-' ||
-      text[52] != '-') {
+  if (text.size() < kTraceparentLength || text[2] != '-' || text[35] != '-' || text[52] != '-') {
     return false;
   }
   const std::string_view version = text.substr(0, 2);

@@ -11,6 +11,8 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/file_info.hpp"
 #include "ackbox/frame.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbox.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/peer_status.hpp"
@@ -78,6 +80,15 @@ public:
                                                                        std::size_t limit) const = 0;
   /// The reasons that the file knows; the sentence is the caller's to write.
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) const = 0;
+  [[nodiscard]] virtual InboxPage inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const = 0;
+  [[nodiscard]] virtual std::optional<InboxInfo> findInbox(std::string_view source,
+                                                           std::string_view messageId) const = 0;
+  [[nodiscard]] virtual std::optional<InboundFrame> inboxFrame(std::string_view source,
+                                                               std::string_view messageId) const = 0;
+  [[nodiscard]] virtual std::vector<std::string> inboxSources(std::string_view messageId) const = 0;
+  /// As `explain`.
+  [[nodiscard]] virtual std::optional<InboxExplanation> explainInbox(std::string_view source,
+                                                                     std::string_view messageId) const = 0;
   /// Of the live owners.
   [[nodiscard]] virtual std::vector<std::int64_t> processIds() const = 0;
   [[nodiscard]] virtual FileInfo fileInfo() const = 0;

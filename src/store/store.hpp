@@ -192,6 +192,22 @@ public:
   virtual void release(InboxKey key) = 0;
   /// Deletes up to `limit` outcomes whose time is over.
   virtual void purge(std::size_t limit) = 0;
+  /// Adds to the number of handlers by which this store's process works on rows.
+  virtual void addHandlers(std::int64_t difference) = 0;
+
+  // --- By hand. A row that is run is refused.
+
+  /// The row of that id, of several the oldest; 0: there is none.
+  [[nodiscard]] virtual InboxKey find(std::string_view source, std::string_view messageId) = 0;
+  /// Whether an outcome of that id is kept.
+  [[nodiscard]] virtual bool hasEnded(std::string_view source, std::string_view messageId) = 0;
+  /// Due at once, without charged runs.
+  [[nodiscard]] virtual InboxChange retryNow(InboxKey key) = 0;
+  /// Ends it with `result`, which is kept for `retention` also of a frame outside sessions.
+  [[nodiscard]] virtual InboxChange discard(InboxKey key, const FrameResult& result,
+                                            std::chrono::milliseconds retention) = 0;
+  /// Grows with each of these changes, of any process.
+  [[nodiscard]] virtual std::int64_t orders() = 0;
 };
 
 /// Finds the rows that the machine does not know yet. Between transactions.

@@ -9,6 +9,7 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbox.hpp"
 #include "ackbox/sender.hpp"
 #include "delivery/types.hpp"
 
@@ -232,6 +233,12 @@ struct InboxRow {
   bool deferred = false;
   WallTime acceptedAt;
   InboundFrame frame;
+};
+
+/// A change by hand of a row of the inbox. `row` is that of a change that is done.
+struct InboxChange {
+  InboxReceipt receipt;
+  InboxRow row;
 };
 
 /// The answer to a claim.

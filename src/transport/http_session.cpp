@@ -199,7 +199,6 @@ private:
       close();
       return;
     }
-    becomeIdler();
     if (buffer_.size() > 0) {
       begin();
       return;

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "fault_trial.hpp"
+#include "sqlite/wal/log_check.hpp"
 #include "support/scale.hpp"
 
 namespace ackbox::testing {
@@ -106,6 +107,28 @@ TEST_CASE("P1 P3 P4: whatever allocation of SQLite fails, a run goes on when mem
 TEST_CASE("P1 P3 P4: whatever allocation of SQLite fails, a run of the manager's own goes on when memory is back") {
   tryAll(false, &FaultTrial::workStarted);
   tryAll(true, &FaultTrial::workStarted);
+}
+
+TEST_CASE("whatever allocation of SQLite fails, the check of its log says no more than that there was no memory") {
+  REQUIRE(allocations.installed);
+  CHECK(store::checkLog().empty());
+  allocations.lasts = false;
+  std::uint64_t refusals = 0;
+  for (std::uint64_t nth = 1;; ++nth) {
+    allocations.count = 0;
+    allocations.failAt = nth;
+    const std::string found = store::checkLog();
+    const bool isOver = allocations.count < nth;
+    allocations.failAt = 0;
+    if (isOver) {
+      break;
+    }
+    refusals += found.empty() ? 0U : 1U;
+    CAPTURE(nth);
+    CHECK((found.empty() || found == "there is no memory for the check"));
+  }
+  MESSAGE(refusals << " checks were ended by a lack of memory");
+  CHECK(refusals > 0);
 }
 
 }  // namespace ackbox::testing

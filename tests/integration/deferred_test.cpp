@@ -4,13 +4,17 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <future>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "integration/deferring_agents.hpp"
 
@@ -212,6 +216,49 @@ TEST_CASE("defect 1: P5: whatever step an agent ends at, effect and mark are tog
   CHECK(pair.alice.manager->getStats().failed == 0);
   CHECK(pair.alice.manager->getStats().acked == kFrames);
   CHECK(OutboxReader(*pair.bob.manager).verify().clean());
+}
+
+TEST_CASE("an operator's retry and discard beside a running deferred handler reach the sender") {
+  Pair pair;
+  pair.introduce();
+  std::atomic<int> failures = 0;
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  std::atomic<bool> isBusy = false;
+  pair.bob.router.onDeferred("stuck", [&](DeferredFrame frame) {
+    if (frame.frame().data == "\"busy\"") {
+      isBusy = true;
+      released.wait();
+    } else if (frame.frame().data == "\"never\"" || frame.startCount() == 1) {
+      ++failures;
+      throw std::runtime_error("not yet");
+    }
+    frame.finish(HandlerResult::ack());
+  });
+  pair.bob.retry.delays = {std::chrono::hours(1)};
+  pair.bob.retry.jitter = false;
+  pair.open();
+  const std::string never = pair.alice.say("bob", "s", "stuck", "\"never\"");
+  const std::string behind = pair.alice.say("bob", "s", "quick", "2");
+  const std::string once = pair.alice.say("bob", "t", "stuck", "\"once\"");
+  const std::string busy = pair.alice.say("bob", "u", "stuck", "\"busy\"");
+  until([&] { return failures == 2 && isBusy; });
+  OutboxManager tool = OutboxManager::open(pair.dir.file("bob.db"), pair.bob.options);
+  OutboxOperator outbox(tool);
+  const std::string alice = "urn:agent:alice";
+  until([&] { return OutboxReader(tool).inbox({.state = InboxState::backoff}).frames.size() == 2; });
+  CHECK(outbox.discardInbox(alice, busy).state == InboxState::running);
+  CHECK(outbox.discardInbox(alice, never, "by-hand").done());
+  CHECK(outbox.retryInbox(alice, once).done());
+  until([&] { return pair.alice.live() == 1; });
+  CHECK(pair.alice.manager->find(never)->state == MessageState::failed);
+  CHECK(pair.alice.manager->find(never)->reason == "by-hand");
+  CHECK(pair.bob.heard("s") == std::vector<std::string>{"2"});
+  until([&] { return pair.alice.acks().contains(behind) && pair.alice.acks().contains(once); });
+  release.set_value();
+  until([&] { return pair.alice.live() == 0; });
+  CHECK(pair.alice.manager->getStats().failed == 1);
+  CHECK(OutboxReader(tool).verify().clean());
 }
 
 }  // namespace

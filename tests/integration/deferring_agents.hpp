@@ -69,6 +69,7 @@ public:
       }
     }
     inbound.deferred.handler = router.deferredHandler();
+    inbound.deferred.retry = retry;
     handler.emplace(*manager, router.frameHandler(), inbound);
   }
   void listen() {
@@ -137,6 +138,8 @@ public:
   }
 
   OutboxOptions options;
+  /// Of deferred frames.
+  RetryPolicy retry;
   Router router;
   std::optional<OutboxManager> manager;
   std::optional<InboundHandler> handler;

@@ -42,8 +42,9 @@ std::string behindText(const Reason& reason) {
 
 // Resuming helps only where the peer may accept messages of this file again.
 std::string heldText(const Reason& reason, const std::string& until, bool isProbed) {
+  // What holds it may be this side's own, such as a URL that is none: the detail says what it is.
   const std::string text =
-      "the peer refuses us" + quoted(reason.detail) + (isProbed ? " and is asked again at " + until : std::string());
+      "the peer is held" + quoted(reason.detail) + (isProbed ? " and is asked again at " + until : std::string());
   if (reason.detail.starts_with("stale-epoch")) {
     return text + "; see docs/restore.md, 'A restored sender'; resume does not help";
   }
@@ -60,7 +61,8 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
              reason.detail + (message.lastError.empty() ? std::string() : " (last error: " + message.lastError + ")") +
              "; retry or discard it";
     case BlockReason::awaitsAck:
-      return "the peer has it and will acknowledge; it is sent again at " + until;
+      return std::string("the peer has it and will acknowledge") +
+             (isProbed ? "; it is sent again at " : "; its deadline is ") + until;
     case BlockReason::inFlight:
       return processText(reason) + " is sending it";
     case BlockReason::ownerDead:
@@ -76,7 +78,9 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
     case BlockReason::sessionInFlight:
       return processText(reason) + " has its session in flight";
     case BlockReason::backoff:
-      return "it tries again " + countdown(reason.until, now) + ", at " + until + quoted(reason.detail);
+      return (isProbed ? "it tries again " + countdown(reason.until, now) + ", at " + until
+                       : "its next attempt is due at " + until) +
+             quoted(reason.detail);
     case BlockReason::peerDown:
       return "peer " + message.peer + " down since " + protocol::formatTimestamp(reason.since) +
              (isProbed ? ", next probe " + countdown(reason.until, now) : std::string()) + quoted(reason.detail);
@@ -97,8 +101,44 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
       return "the peer says that it is gone" + quoted(reason.detail) + "; correct its URL and resume the peer";
     case BlockReason::rateLimited:
       return "the peer's rate limit lets nothing go before " + until;
+    case BlockReason::running:
+    case BlockReason::noDeferredHandler:
+    case BlockReason::handled:
+    case BlockReason::refused:
+    case BlockReason::ackEventsWait:
+    case BlockReason::senderIsNoPeer:
+      break;
   }
   return {};
+}
+
+std::string inboxClause(const Reason& reason, const std::string& subject, WallTime now) {
+  const std::string until = protocol::formatTimestamp(reason.until);
+  switch (reason.hindrance) {
+    case BlockReason::behind:
+      return behindText(reason);
+    case BlockReason::running:
+      return processText(reason) + " has run " + subject + " since " + protocol::formatTimestamp(reason.since);
+    case BlockReason::ownerDead:
+      return processText(reason) + " died while it ran " + subject +
+             "; a live one with a deferred handler runs it again at "
+             "its next look, without a charge";
+    case BlockReason::backoff:
+      return subject + " runs again " + countdown(reason.until, now) + ", at " + until + quoted(reason.detail);
+    case BlockReason::noDeferredHandler:
+      return "no live process has a deferred handler for this file (InboundOptions::deferred.handler)";
+    case BlockReason::handled:
+      return "its handler acknowledged it, and the result is kept until " + until;
+    case BlockReason::refused:
+      return "it was refused with " + reason.detail + ", which is kept until " + until;
+    case BlockReason::ackEventsWait:
+      return "ACK events to its sender, peer " + reason.detail +
+             ", wait in the outbox: " + std::to_string(reason.sequence);
+    case BlockReason::senderIsNoPeer:
+      return "its sender is no peer of this file and learns it when it asks again, at its ackTimeout";
+    default:
+      return {};
+  }
 }
 
 }  // namespace
@@ -113,7 +153,11 @@ std::string manager::sentenceOf(const Explanation& explanation, const NotRunning
   }
   sentence.append(" to peer ").append(message.peer).append(", is ").append(toString(message.state)).append(": ");
   if (explanation.reasons.empty()) {
-    return sentence + "nothing hinders it, it goes at the next claim.";
+    return sentence + (notRunning.othersMayRun
+                           ? std::string("nothing hinders it, it goes at the next claim.")
+                           : "nothing in the file hinders it: it goes at the next claim of a process that delivers and "
+                             "was given peer " +
+                                 message.peer + ".");
   }
   // First, because the rest matters only once something delivers.
   const bool isRunning = std::none_of(explanation.reasons.begin(), explanation.reasons.end(),
@@ -127,6 +171,31 @@ std::string manager::sentenceOf(const Explanation& explanation, const NotRunning
     if (reason.hindrance != BlockReason::notRunning) {
       sentence.append(separator).append(clause(reason, message, isRunning || notRunning.othersMayRun, now));
       separator = "; ";
+    }
+  }
+  return sentence + '.';
+}
+
+std::string manager::sentenceOf(const InboxExplanation& explanation, WallTime now) {
+  const InboxInfo& frame = explanation.frame;
+  std::string sentence = "Frame " + frame.messageId + " of " + frame.source + ", ";
+  if (frame.sequence == 0) {
+    sentence += "unordered,";
+  } else {
+    sentence += "sequence " + std::to_string(frame.sequence) + " of session " + frame.session + ",";
+  }
+  sentence.append(" is ").append(toString(frame.state)).append(": ");
+  if (explanation.reasons.empty()) {
+    return sentence + "nothing hinders it, it runs next.";
+  }
+  const char* separator = "";
+  std::string subject = "it";
+  for (const Reason& reason : explanation.reasons) {
+    sentence.append(separator).append(inboxClause(reason, subject, now));
+    separator = "; ";
+    if (reason.hindrance == BlockReason::behind) {
+      // What follows is about the first of its session.
+      subject = std::to_string(reason.sequence);
     }
   }
   return sentence + '.';

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/inbox.hpp"
 #include "ackbox/peer_status.hpp"
 #include "manager/facade/core.hpp"
 
@@ -20,6 +21,8 @@ struct NotRunning {
 
 /// An explanation for people at the instant `now`.
 [[nodiscard]] std::string sentenceOf(const Explanation& explanation, const NotRunning& notRunning, WallTime now);
+
+[[nodiscard]] std::string sentenceOf(const InboxExplanation& explanation, WallTime now);
 
 /// See `OutboxReader::peers`, with what this process's run knows.
 [[nodiscard]] std::vector<PeerStatus> peers(Core& core);

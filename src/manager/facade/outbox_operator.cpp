@@ -1,5 +1,7 @@
 #include "ackbox/outbox_operator.hpp"
 
+#include "ackbox/inbound_options.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +9,8 @@
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
+#include "manager/inbound/inbound_completion.hpp"
+#include "protocol/limits.hpp"
 #include "store/sqlite/open.hpp"
 #include "store/store.hpp"
 
@@ -41,6 +45,74 @@ std::uint64_t changeAll(manager::Core& core, const DeadLetterFilter& filter, del
 template <typename Change>
 bool commitHold(manager::Core& core, Change change) {
   return manager::commitBlocking(core.writer(), true, [&](store::Store& store) { return change(store.holds()); });
+}
+
+using InboxHand = std::function<InboxReceipt(store::Store&, store::InboxKey)>;
+
+InboxReceipt changeFrame(manager::Core& core, std::string_view source, std::string_view messageId,
+                         const InboxHand& change) {
+  return manager::commitBlocking(core.writer(), true, [&](store::Store& store) {
+    // What a dead process ran is nobody's.
+    store.owners().releaseDead();
+    const store::InboxKey key = store.inbox().find(source, messageId);
+    if (key != 0) {
+      return change(store, key);
+    }
+    InboxReceipt receipt;
+    receipt.refusal = Errc::unknownMessage;
+    if (store.inbox().hasEnded(source, messageId)) {
+      receipt.refusal = Errc::invalidTransition;
+      receipt.state = InboxState::ended;
+    }
+    return receipt;
+  });
+}
+
+std::uint64_t changeFrames(manager::Core& core, const InboxFilter& filter, const InboxHand& change) {
+  std::uint64_t changed = 0;
+  std::int64_t after = 0;
+  do {
+    const InboxPage page = core.reader().inbox(filter, kSliceRows, after);
+    after = page.next;
+    changed += manager::commitBlocking(core.writer(), true, [&](store::Store& store) {
+      std::uint64_t done = 0;
+      store.owners().releaseDead();
+      for (const InboxInfo& frame : page.frames) {
+        done += change(store, frame.row).done() ? 1U : 0U;
+      }
+      return done;
+    });
+  } while (after != 0);
+  return changed;
+}
+
+InboxReceipt retryFrame(store::Store& store, store::InboxKey key) {
+  return store.inbox().retryNow(key).receipt;
+}
+
+InboxHand discardingAs(const manager::Core& core, std::string_view reason) {
+  if (reason.empty() || reason.size() > protocol::kCodeBytesMax) {
+    throw Error(Errc::invalidOption, "reason: 1 to 128 bytes");
+  }
+  FrameResult result;
+  result.outcome = Outcome::term;
+  result.code = reason;
+  result.detail = "an operator of the receiver gave the frame up";
+  return [&core, result = std::move(result)](store::Store& store, store::InboxKey key) {
+    const store::InboxChange change = store.inbox().discard(key, result, InboundOptions().processedRetention);
+    if (change.receipt.done()) {
+      manager::enqueueAckEvent(store, core.options().peers, change.row.frame, result);
+    }
+    return change.receipt;
+  };
+}
+
+// An outbox must be there, and keeps the peers that it has.
+OutboxOptions optionsOfExisting(OutboxOptions options) {
+  options = validated(std::move(options));
+  options.createSchema = false;
+  options.adoptPeers = true;
+  return options;
 }
 
 }  // namespace
@@ -87,6 +159,23 @@ ChangeReceipt OutboxOperator::markFailed(std::string_view messageId, std::string
   return change.receipt;
 }
 
+InboxReceipt OutboxOperator::retryInbox(std::string_view source, std::string_view messageId) {
+  return changeFrame(*core_, source, messageId, retryFrame);
+}
+
+std::uint64_t OutboxOperator::retryInbox(const InboxFilter& filter) {
+  return changeFrames(*core_, filter, retryFrame);
+}
+
+InboxReceipt OutboxOperator::discardInbox(std::string_view source, std::string_view messageId,
+                                          std::string_view reason) {
+  return changeFrame(*core_, source, messageId, discardingAs(*core_, reason));
+}
+
+std::uint64_t OutboxOperator::discardInbox(const InboxFilter& filter, std::string_view reason) {
+  return changeFrames(*core_, filter, discardingAs(*core_, reason));
+}
+
 bool OutboxOperator::pause(std::string_view peer) {
   return commitHold(*core_, [&](store::Holds& holds) { return holds.pausePeer(peer); });
 }
@@ -125,12 +214,12 @@ RepairReport OutboxOperator::repair() {
   return manager::commitBlocking(core_->writer(), true, [](store::Store& store) { return store.repair(); });
 }
 
+RepairReport OutboxOperator::previewRepair(const std::filesystem::path& file, OutboxOptions options) {
+  return store::sqlite::previewRepair(named(file), optionsOfExisting(std::move(options)));
+}
+
 NewStoreReport OutboxOperator::makeNewStore(const std::filesystem::path& file, OutboxOptions options) {
-  options = validated(std::move(options));
-  // An outbox must be there, and keeps the peers that it has.
-  options.createSchema = false;
-  options.adoptPeers = true;
-  return store::sqlite::makeNewStore(named(file), options);
+  return store::sqlite::makeNewStore(named(file), optionsOfExisting(std::move(options)));
 }
 
 ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional<std::string_view> origin) {

@@ -24,6 +24,7 @@ struct OutboxReader::Body {
   [[nodiscard]] virtual VerifyReport verify() = 0;
   virtual void backUp(const std::filesystem::path& to,
                       const std::function<void(std::uint64_t, std::uint64_t)>& progress) = 0;
+  [[nodiscard]] virtual WallTime now() = 0;
 
   struct OfFile;
   struct OfManager;
@@ -58,7 +59,8 @@ struct OutboxReader::Body::OfFile final : Body {
     if (!explanation) {
       return std::nullopt;
     }
-    if (explanation->message.state == MessageState::pending && now->processIds().empty()) {
+    const MessageState state = explanation->message.state;
+    if ((state == MessageState::pending || state == MessageState::sent) && now->processIds().empty()) {
       explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
     }
     explanation->sentence = manager::sentenceOf(
@@ -71,6 +73,7 @@ struct OutboxReader::Body::OfFile final : Body {
               const std::function<void(std::uint64_t, std::uint64_t)>& progress) override {
     store::backUp(file, to, options, progress);
   }
+  [[nodiscard]] WallTime now() override { return options.clock->wallNow(); }
 
   void open() ACKBOX_REQUIRES(mutex) {
     std::error_code ignored;
@@ -107,6 +110,7 @@ struct OutboxReader::Body::OfManager final : Body {
     core->requireFile();
     store::backUp(core->file(), to, core->options(), progress);
   }
+  [[nodiscard]] WallTime now() override { return core->clock().wallNow(); }
 
   const std::shared_ptr<manager::Core> core;
 };
@@ -200,6 +204,30 @@ FileInfo OutboxReader::fileInfo() const {
 void OutboxReader::backUp(const std::filesystem::path& to,
                           const std::function<void(std::uint64_t, std::uint64_t)>& progress) const {
   body_->backUp(named(to), progress);
+}
+
+InboxPage OutboxReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {
+  return body_->reader()->inbox(filter, limit, after);
+}
+
+std::optional<InboxInfo> OutboxReader::findInbox(std::string_view source, std::string_view messageId) const {
+  return body_->reader()->findInbox(source, messageId);
+}
+
+std::optional<InboundFrame> OutboxReader::inboxFrame(std::string_view source, std::string_view messageId) const {
+  return body_->reader()->inboxFrame(source, messageId);
+}
+
+std::vector<std::string> OutboxReader::inboxSources(std::string_view messageId) const {
+  return body_->reader()->inboxSources(messageId);
+}
+
+std::optional<InboxExplanation> OutboxReader::explainInbox(std::string_view source, std::string_view messageId) const {
+  std::optional<InboxExplanation> explanation = body_->reader()->explainInbox(source, messageId);
+  if (explanation) {
+    explanation->sentence = manager::sentenceOf(*explanation, body_->now());
+  }
+  return explanation;
 }
 
 std::vector<std::int64_t> OutboxReader::processIds() const {

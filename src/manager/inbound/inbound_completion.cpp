@@ -23,6 +23,7 @@ InboundCompletion::InboundCompletion(const ScopeContext& context, std::shared_pt
 
 void InboundCompletion::run(store::Store& store) {
   end_ = {};
+  thrown_.clear();
   store::Inbox& inbox = store.inbox();
   if (!inbox.holds(row_->key, row_->starts)) {
     end_.kind = InboxEnd::Kind::lost;
@@ -48,10 +49,11 @@ void InboundCompletion::run(store::Store& store) {
 
 HandlerResult InboundCompletion::decide(store::Store& store) {
   if (offended_) {
-    return handlerFailed(context_.inbound, row_->frame, "the handler ended its transaction");
+    thrown_ = "the handler ended its transaction";
+    return handlerFailed(context_.inbound, row_->frame, thrown_.c_str());
   }
   try {
-    return callInScope(store, context_, row_->frame, effects_);
+    return callInScope(store, context_, row_->frame, effects_, &thrown_);
   } catch (const Error& error) {
     offended_ = error.code() == Errc::handlerEndedTransaction;
     throw;
@@ -72,21 +74,23 @@ void InboundCompletion::fail(store::Store& store, FrameResult& result) {
   const auto wish = delivery::boundedWait(result.retryAfter.value_or(std::chrono::milliseconds(0)));
   end_.kind = InboxEnd::Kind::retried;
   end_.dueAt = now + std::max(retryDelay(retry, row_->retryCount + 1, *context_.outbox.random), wish);
-  store.inbox().retry(row_->key, end_.dueAt, result.detail.empty() ? result.code : result.detail);
+  // For the operator of this file only: what was thrown may name what the sender has no business with.
+  const std::string& why = result.detail.empty() ? result.code : result.detail;
+  store.inbox().retry(row_->key, end_.dueAt, thrown_.empty() ? why : thrown_);
 }
 
 void InboundCompletion::finish(store::Store& store, const FrameResult& result) {
   store.inbox().finish(*row_, result, context_.inbound.processedRetention);
-  enqueueAckEvent(store, result);
+  enqueueAckEvent(store, context_.outbox.peers, row_->frame, result);
   end_.kind = InboxEnd::Kind::finished;
 }
 
 // Never to an address that a frame names. A sender that is no peer of ours, or an outbox that is full, costs nothing
 // but time: the sender asks again at its deadline.
-void InboundCompletion::enqueueAckEvent(store::Store& store, const FrameResult& result) const {
-  const std::vector<PeerOptions>& peers = context_.outbox.peers;
+void enqueueAckEvent(store::Store& store, const std::vector<PeerOptions>& peers, const InboundFrame& frame,
+                     const FrameResult& result) {
   const auto sender = std::find_if(peers.begin(), peers.end(), [&](const PeerOptions& peer) {
-    return !peer.agent.empty() && peer.agent == row_->frame.source;
+    return !peer.agent.empty() && peer.agent == frame.source;
   });
   if (sender == peers.end()) {
     return;
@@ -95,9 +99,9 @@ void InboundCompletion::enqueueAckEvent(store::Store& store, const FrameResult& 
   event.peer = sender->name;
   event.session = protocol::kAckEventType;
   event.type = protocol::kAckEventType;
-  event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, result, true);
+  event.data = protocol::encodeAckEvent(frame.id, frame.sequence, result, true);
   if (store.outbox().enqueue(event).status == EnqueueStatus::frameTooLarge) {
-    event.data = protocol::encodeAckEvent(row_->frame.id, row_->frame.sequence, result, false);
+    event.data = protocol::encodeAckEvent(frame.id, frame.sequence, result, false);
     store.outbox().enqueue(event);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <system_error>
 
 #include "ackbox/deferred_frame.hpp"
@@ -31,6 +32,10 @@ struct InboxEnd {
   WallTime dueAt;
 };
 
+/// Enqueues the outcome of a deferred frame to its sender, where that is a peer of this agent by its agent URI.
+void enqueueAckEvent(store::Store& store, const std::vector<PeerOptions>& peers, const InboundFrame& frame,
+                     const FrameResult& result);
+
 /// The brief commit at a run's end: the handler's writes, the end of the row and the ACK event commit together (P5).
 class InboundCompletion final : public store::Job {
 public:
@@ -53,7 +58,6 @@ private:
   HandlerResult decide(store::Store& store);
   void fail(store::Store& store, FrameResult& result);
   void finish(store::Store& store, const FrameResult& result);
-  void enqueueAckEvent(store::Store& store, const FrameResult& result) const;
 
   const ScopeContext context_;
   const std::shared_ptr<const store::InboxRow> row_;
@@ -61,6 +65,8 @@ private:
   const Kind kind_;
   const Ended ended_;
   bool offended_ = false;
+  // Of this attempt; empty: nothing was thrown.
+  std::string thrown_;
   InboxEnd end_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "delivery/due.hpp"
@@ -86,32 +87,38 @@ void InboundRunner::poll(Todo& todo) {
   pollUnderWay_ = true;
   pollAgain_ = false;
   ++jobs_;
-  todo.emplace_back([self = shared_from_this(), after = seen_] {
-    struct Found {
-      std::vector<store::InboxPlace> rows;
-      bool shared = false;
-    };
+  todo.emplace_back([self = shared_from_this(), after = seen_, isFirst = orders_ < 0] {
     commitDetached(
         self->core_->writer(), false,
-        [after](store::Store& store) {
+        [after, isFirst](store::Store& store) {
+          if (isFirst) {
+            store.inbox().addHandlers(1);
+          }
           if (store.owners().anyDead()) {
             store.owners().releaseDead();
           }
-          return Found{store.inbox().rowsAfter(after, kRowsPerPoll), store.owners().shared()};
+          return Found{store.inbox().rowsAfter(after, kRowsPerPoll), store.owners().shared(), store.inbox().orders()};
         },
         [self](const std::error_code& error, Found found) {
           self->act([&](Todo& later) {
             self->mutex_.assertHeld();
-            self->polled(error, std::move(found.rows), found.shared, later);
+            self->polled(error, std::move(found), later);
           });
         });
   });
 }
 
-void InboundRunner::polled(const std::error_code& error, std::vector<store::InboxPlace> rows, bool shared, Todo& todo) {
+void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo) {
   --jobs_;
   pollUnderWay_ = false;
-  for (store::InboxPlace& row : rows) {
+  if (!error && std::exchange(orders_, found.orders) != found.orders) {
+    // An operator may have ended their backoff, or taken their rows away. Which claims find out.
+    for (auto& [due, queue] : parked_) {
+      ready_.push_back(std::move(queue));
+    }
+    parked_.clear();
+  }
+  for (store::InboxPlace& row : found.rows) {
     seen_ = row.key;
     Queue& queue = queues_[row.queue];
     queue.keys.push_back(row.key);
@@ -120,9 +127,9 @@ void InboundRunner::polled(const std::error_code& error, std::vector<store::Inbo
     }
   }
   const OutboxOptions& outbox = core_->options();
-  const auto interval = shared ? outbox.sharedPollInterval : outbox.pollInterval;
+  const auto interval = found.shared ? outbox.sharedPollInterval : outbox.pollInterval;
   nextPoll_ = core_->clock().steadyNow() + (error ? kStoreRetryPause : interval);
-  if (!error && (pollAgain_ || rows.size() == kRowsPerPoll)) {
+  if (!error && (pollAgain_ || found.rows.size() == kRowsPerPoll)) {
     poll(todo);
   }
 }
@@ -247,9 +254,7 @@ void InboundRunner::callHandler(DeferredFrame frame, const std::shared_ptr<Inbox
   } catch (...) {
     // Said above.
   }
-  complete(run, [self = shared_from_this(), run, what](InboundTransaction&) {
-    return handlerFailed(self->options_, run->row->frame, what.c_str());
-  });
+  complete(run, [what](InboundTransaction&) -> HandlerResult { throw std::runtime_error(what); });
 }
 
 bool InboundRunner::progress(InboxRun& run) {
@@ -293,8 +298,11 @@ void InboundRunner::dropped(const std::shared_ptr<InboxRun>& run) {
 void InboundRunner::failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo) {
   ++jobs_;
   todo.emplace_back([self = shared_from_this(), run, problem] {
-    self->submitRun(run, [self, run, problem](InboundTransaction&) {
-      return run->interrupted() ? HandlerResult::notNow() : handlerFailed(self->options_, run->row->frame, problem);
+    self->submitRun(run, [run, problem](InboundTransaction&) {
+      if (!run->interrupted()) {
+        throw std::runtime_error(problem);
+      }
+      return HandlerResult::notNow();
     });
   });
 }
@@ -464,8 +472,10 @@ bool InboundRunner::isQuiet(SteadyTime patience) const {
 
 void InboundRunner::freeRows() {
   std::vector<store::InboxKey> keys;
+  bool isCounted = false;
   {
     const MutexLock lock(mutex_);
+    isCounted = orders_ >= 0;
     for (const auto& [id, active] : active_) {
       keys.push_back(active.run->row->key);
     }
@@ -476,6 +486,9 @@ void InboundRunner::freeRows() {
     commitBlocking(core_->writer(), false, [&](store::Store& store) {
       for (const store::InboxKey key : keys) {
         store.inbox().release(key);
+      }
+      if (isCounted) {
+        store.inbox().addHandlers(-1);
       }
       return 0;
     });

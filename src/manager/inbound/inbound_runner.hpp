@@ -90,6 +90,12 @@ public:
 private:
   using Row = std::shared_ptr<const store::InboxRow>;
 
+  /// What a look at the file found.
+  struct Found {
+    std::vector<store::InboxPlace> rows;
+    bool shared = false;
+    std::int64_t orders = 0;
+  };
   struct Queue {
     std::deque<store::InboxKey> keys;
   };
@@ -116,8 +122,7 @@ private:
   void act(Change&& change) ACKBOX_EXCLUDES(mutex_);
 
   void poll(Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void polled(const std::error_code& error, std::vector<store::InboxPlace> rows, bool shared, Todo& todo)
-      ACKBOX_REQUIRES(mutex_);
+  void polled(const std::error_code& error, Found found, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void taken(const std::string& queue, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
@@ -165,6 +170,8 @@ private:
   // The writer's jobs that will come back here.
   std::size_t jobs_ ACKBOX_GUARDED_BY(mutex_) = 0;
   store::InboxKey seen_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  // As of the last look; below 0: there was none, and the file does not count this handler yet.
+  std::int64_t orders_ ACKBOX_GUARDED_BY(mutex_) = -1;
   SteadyTime nextPoll_ ACKBOX_GUARDED_BY(mutex_) = {};
   SteadyTime armedFor_ ACKBOX_GUARDED_BY(mutex_) = SteadyTime::max();
   bool pollUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;

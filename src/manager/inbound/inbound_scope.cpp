@@ -26,20 +26,20 @@ private:
   const OutboxOptions& options_;
 };
 
-HandlerResult failedWith(const InboundOptions& options, const InboundFrame& frame, const std::exception_ptr& thrown) {
+std::string textOf(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& error) {
-    return handlerFailed(options, frame, error.what());
+    return error.what();
   } catch (...) {
-    return handlerFailed(options, frame, "an exception of an unknown type");
+    return "an exception of an unknown type";
   }
 }
 
 }  // namespace
 
 HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
-                          const std::function<HandlerResult(InboundTransaction&)>& effects) {
+                          const std::function<HandlerResult(InboundTransaction&)>& effects, std::string* what) {
   store.savepoint();
   Transaction transaction(store, context.outbox);
   store.guardTransaction(true);
@@ -56,7 +56,11 @@ HandlerResult callInScope(store::Store& store, const ScopeContext& context, cons
     throw Error(failure, "handling a frame of type " + frame.type);
   }
   if (thrown) {
-    answer = failedWith(context.inbound, frame, thrown);
+    std::string text = textOf(thrown);
+    answer = handlerFailed(context.inbound, frame, text.c_str());
+    if (what != nullptr) {
+      *what = std::move(text);
+    }
   }
   store.guardTransaction(false);
   if (store.transactionLost()) {

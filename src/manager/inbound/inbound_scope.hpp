@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "ackbox/frame_handler.hpp"
 #include "ackbox/inbound_options.hpp"
@@ -16,12 +17,14 @@ struct ScopeContext {
 };
 
 /// Calls `effects` in a scope of its own inside the open transaction: what it wrote stays only with an `ack`. What it
-/// throws is `notNow` with code `handler-error`, and reported to `onHandlerError`; the peer does not learn it.
+/// throws is `notNow` with code `handler-error`, and reported to `onHandlerError`; the peer does not learn it. `what`,
+/// where it is given, gets the text.
 ///
 /// Throws `Error`, and the transaction is lost. With `handlerEndedTransaction` the same call must not be made again;
 /// any other code is the store's failure, such as a full disk, for which SQLite undid the transaction by itself.
 [[nodiscard]] HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
-                                        const std::function<HandlerResult(InboundTransaction&)>& effects);
+                                        const std::function<HandlerResult(InboundTransaction&)>& effects,
+                                        std::string* what = nullptr);
 
 /// A handler threw, or ended without an answer: calls `onHandlerError` and makes the answer that the peer gets.
 [[nodiscard]] HandlerResult handlerFailed(const InboundOptions& options, const InboundFrame& frame, const char* what);

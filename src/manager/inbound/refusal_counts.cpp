@@ -43,9 +43,7 @@ RefusalCounts::RefusalCounts(store::Writer& writer, std::shared_ptr<Clock> clock
       onException_(std::move(onException)),
       mayWriteAt_(clock_->steadyNow()) {}
 
-RefusalCounts::~RefusalCounts() {
-  close();
-}
+RefusalCounts::~RefusalCounts() = default;
 
 void RefusalCounts::close() noexcept {
   std::unique_ptr<Timer> ended;

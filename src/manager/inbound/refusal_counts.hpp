@@ -27,6 +27,7 @@ public:
   /// thread is passed to `onException`, and the next refusals go on.
   /// Lifetime: `writer` outlives every call of `add` and `flush`, `close`, and the jobs of its own.
   RefusalCounts(store::Writer& writer, std::shared_ptr<Clock> clock, bool hasTimer, OnException onException);
+  /// `close` came before.
   ~RefusalCounts();
   RefusalCounts(const RefusalCounts&) = delete;
   RefusalCounts& operator=(const RefusalCounts&) = delete;

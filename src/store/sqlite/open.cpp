@@ -14,6 +14,21 @@ std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& fil
   return std::make_unique<const SqliteReader>(file, options, reading);
 }
 
+RepairReport previewRepair(const std::filesystem::path& file, const OutboxOptions& options) {
+  SqliteStore store(StoreOptions{file, options, nullptr});
+  store.begin(true);
+  try {
+    RepairReport report = store.repair();
+    store.rollback();
+    return report;
+  } catch (...) {
+    if (store.inTransaction()) {
+      store.rollback();
+    }
+    throw;
+  }
+}
+
 NewStoreReport makeNewStore(const std::filesystem::path& file, const OutboxOptions& options) {
   SqliteStore store(StoreOptions{file, options, nullptr});
   store.begin(true);

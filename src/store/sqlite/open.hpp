@@ -31,6 +31,9 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
 /// `Store` before. Throws `Error`.
 [[nodiscard]] VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& options);
 
+/// See `OutboxOperator::previewRepair`.
+[[nodiscard]] RepairReport previewRepair(const std::filesystem::path& file, const OutboxOptions& options);
+
 /// See `OutboxOperator::makeNewStore`.
 NewStoreReport makeNewStore(const std::filesystem::path& file, const OutboxOptions& options);
 

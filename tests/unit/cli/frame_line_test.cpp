@@ -39,8 +39,27 @@ TEST_CASE("every field of a frame is read, data byte for byte") {
   CHECK(line.frame.data == R"({ "n" : 1.10, "s":"}],\"", "big":123456789012345678901234567890 })");
 }
 
+TEST_CASE("instants are read as export writes them, and as numbers of milliseconds") {
+  const FrameLine line =
+      parseFrameLine(R"({"not_before":"2023-11-14T22:13:20.005Z","expires_at":"2024-02-29T00:00:00Z"})", defaults());
+  REQUIRE(line.problem.empty());
+  CHECK(line.frame.notBefore == WallTime(std::chrono::milliseconds(1'700'000'000'005)));
+  CHECK(line.frame.expiresAt == WallTime(std::chrono::milliseconds(1'709'164'800'000)));
+  CHECK_FALSE(parseFrameLine(R"({"expires_at":null})", defaults()).frame.expiresAt);
+  for (const char* wrong :
+       {"\"\"", "\"Z\"", "5", "\"2023-02-29T00:00:00Z\"", "\"2023-11-14T22:13:20\"", "\"2023-11-14T24:00:00Z\"",
+        "\"2023-11-14T22:60:00Z\"", "\"2023-11-14T22:13:60Z\"", "\"1969-12-31T23:59:59Z\"", "\"2023-11-14T22:13:20.Z\"",
+        "\"2023-11-14T22:13:20.0055Z\"", "\"2023-11-14 22:13:20Z\""}) {
+    CAPTURE(wrong);
+    CHECK(problemOf("{\"expires_at\":" + std::string(wrong) + "}") ==
+          "expires_at must be an instant such as 2026-01-31T23:59:59.999Z, or null");
+  }
+}
+
 TEST_CASE("what a line does not name is as the options say, and what export adds is passed over") {
-  const FrameLine line = parseFrameLine(R"({"row":7,"state":"failed","reason":"x","expires_at_ms":null})", defaults());
+  const FrameLine line = parseFrameLine(
+      R"({"row":7,"state":"failed","reason":"x","failed_at":"2023-11-14T22:13:20.000Z","expires_at_ms":null})",
+      defaults());
   CHECK(line.problem.empty());
   CHECK(line.frame.type == "default.type");
   CHECK(line.frame.session == "default");

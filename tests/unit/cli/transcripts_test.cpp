@@ -21,6 +21,7 @@ TEST_CASE("help, manual page and completions are made from the grammar") {
   ToolStage stage;
   stage.play({"--help"});
   stage.play({"list", "--help"});
+  stage.play({"inbox-discard", "--help"});
   stage.checkGolden("help.txt");
   testing::checkGolden("ackbox.1", stage.run({"man"}).out);
   for (const char* shell : {"bash", "zsh", "fish"}) {
@@ -107,6 +108,64 @@ TEST_CASE("what is kept of senders, and what changes by hand leave behind") {
   stage.play({"forget", "@", "urn:agent:dora", "--yes", "--json"});
   stage.play({"verify", "@"});
   stage.checkGolden("upkeep.txt");
+}
+
+TEST_CASE("deferred frames: listed, explained, run again and given up") {
+  ToolStage stage;
+  const auto rows = [&](const std::string& sql) { SQLite::Database(stage.file(), SQLite::OPEN_READWRITE).exec(sql); };
+  stage.play({"inbox", "@"});
+  rows(
+      "UPDATE ackbox_peers SET agent='urn:agent:bob' WHERE name='bob'; "
+      "INSERT INTO ackbox_inbound_origins VALUES('urn:agent:bob','store-1',1,0,1700000000000,1700000000000); "
+      "INSERT INTO "
+      "ackbox_inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms,accepted_id,"
+      "accepted_digest) VALUES('urn:agent:bob','store-1','prints',2,1,0,1700000000000,'print-2',0); "
+      "INSERT INTO "
+      "ackbox_inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,owner_id,starts,"
+      "retry_count,due_at_ms,started_at_ms,accepted_at_ms,failed_at_ms,last_error,type,data) VALUES"
+      "('store-1','prints',1,'print-1','urn:agent:bob',1,0,1,0,2,2,1700000300000,1700000180000,1700000010000,"
+      "1700000190000,'printer ' || char(27) || '[31mon fire','print','{\"page\": 1}'),"
+      "('store-1','prints',2,'print-2','urn:agent:bob',1,1,0,0,0,0,0,0,1700000020000,NULL,NULL,'print','2'),"
+      "('','',0,'twice','urn:agent:dora',1,0,1,0,0,0,0,0,1700000030000,NULL,NULL,'print','3'),"
+      "('','',0,'twice','urn:agent:bob',1,0,1,0,0,0,0,0,1700000040000,NULL,NULL,'print','4'),"
+      "('','',0,'dead','urn:agent:dora',1,0,1,98,1,0,0,1700000180000,1700000050000,NULL,NULL,'print','5'),"
+      "('','',0,'gone-1','urn:agent:dora',1,0,1,0,0,0,0,0,1700000060000,NULL,NULL,'print','6'); "
+      "INSERT INTO ackbox_owners(id,pid,opened_at_ms) VALUES(98,4711,0)");
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"inbox"},
+           {"inbox", "--state", "backoff"},
+           {"inbox", "--source", "urn:agent:dora", "--limit", "1"},
+           {"inbox", "--json", "--session", "prints"},
+           {"show", "print-1"},
+           {"explain", "print-1"},
+           {"inbox-show", "print-1"},
+           {"inbox-show", "print-1", "--json"},
+           {"inbox-show", "twice"},
+           {"inbox-show", "nobody"},
+           {"inbox-explain", "print-1"},
+           {"inbox-explain", "print-2"},
+           {"inbox-explain", "print-2", "--json"},
+           {"inbox-explain", "dead"},
+           {"inbox-explain", "twice", "--source", "urn:agent:dora"},
+           {"inbox-explain", "twice", "--source", "urn:agent:eve"},
+           {"inbox-retry"},
+           {"inbox-retry", "print-1", "--all"},
+           {"inbox-retry", "print-1", "nobody"},
+           {"inbox-retry", "--session", "prints", "--json"},
+           {"inbox-discard", "twice", "--source", "urn:agent:dora", "--reason", "not-printed"},
+           {"inbox-discard", "twice", "--source", "urn:agent:dora"},
+           {"inbox-explain", "twice", "--source", "urn:agent:dora"},
+           {"inbox-discard", "print-1", "--json"},
+           {"inbox-show", "print-1"},
+           {"inbox-explain", "print-1"},
+           {"inbox-discard", "--source", "urn:agent:bob"},
+           {"inbox-discard", "--source", "urn:agent:bob", "--yes"},
+           {"inbox"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.begin() + 1, "@");
+    stage.play(arguments);
+  }
+  stage.checkGolden("inbox.txt");
 }
 
 /// Carol stops answering, and a dead letter stops a session of bob's that may have no gaps.
@@ -240,6 +299,55 @@ TEST_CASE("an export is what enqueue reads: data byte for byte, ids kept") {
     CHECK(after.frame(id)->data == before.frame(id)->data);
     CHECK(after.frame(id)->session == before.frame(id)->session);
   }
+}
+
+TEST_CASE("an export is what proto/export.md describes, which the library writes, too; enqueue reads all of it") {
+  ToolStage stage;
+  Frame whole;
+  whole.peer = "bob";
+  whole.session = "s";
+  whole.type = "test.event";
+  whole.id = "whole";
+  whole.data = "{\n \"a\": [1.50]}";
+  whole.notBefore = WallTime(std::chrono::milliseconds(1'700'000'500'000));
+  whole.expiresAt = WallTime(std::chrono::milliseconds(1'700'000'900'007));
+  whole.priority = 9;
+  whole.supersedeKey = "k";
+  whole.traceparent = "00-trace";
+  whole.correlationId = "c";
+  REQUIRE(stage.agent().enqueue(whole).isNew());
+  const OutboxReader reader = OutboxReader::open(stage.file());
+  const auto exported = [&](const MessageFilter& filter) {
+    std::string lines;
+    reader.exportMessages(filter, [&](std::string_view line) { lines += line; });
+    return lines;
+  };
+  const ToolResult tool = stage.run({"export", stage.file()});
+  CHECK(tool.out == exported({}));
+  CHECK(tool.out.find(R"({"id":"whole","peer":"bob","session":"s","type":"test.event","sequence":"1",)"
+                      R"("state":"PENDING","retry_count":0,"enqueued_at":"2023-11-14T22:16:32.000Z",)"
+                      R"("due_at":"2023-11-14T22:21:40.000Z","expires_at":"2023-11-14T22:28:20.007Z",)"
+                      R"("not_before":"2023-11-14T22:21:40.000Z","priority":9,"supersede_key":"k",)"
+                      R"("traceparent":"00-trace","correlation_id":"c","data":{  "a": [1.50]}})") != std::string::npos);
+  CHECK(stage.run({"export", stage.file(), "--state", "failed", "--peer", "carol"}).out ==
+        exported({.state = MessageState::failed}));
+  CHECK(stage.run({"export", stage.file(), "--state", "failed", "--peer", "bob"}).code == 1);
+
+  const std::string copy = stage.path("copy.db");
+  {
+    OutboxOptions options;
+    options.peers = {{.name = "bob"}, {.name = "carol"}};
+    static_cast<void>(OutboxManager::open(copy, options));
+  }
+  CHECK(stage.run({"enqueue", copy}, {.in = tool.out}).code == 0);
+  const std::optional<Frame> again = OutboxReader::open(copy).frame("whole");
+  REQUIRE(again);
+  CHECK(again->notBefore == whole.notBefore);
+  CHECK(again->expiresAt == whole.expiresAt);
+  CHECK(again->priority == 9);
+  CHECK(again->supersedeKey == "k");
+  CHECK(again->traceparent == "00-trace");
+  CHECK(again->correlationId == "c");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "delivery/due.hpp"
 #include "unit/delivery/stage.hpp"
 
 namespace ackbox::delivery {
@@ -274,6 +275,54 @@ TEST_CASE("A stored due time that a wrong clock wrote far ahead stalls its sessi
   stage.newSessions.front().dueAt = stage.now.wall + 24h * 365;
   stage.showRows();
   CHECK((stage.machine->nextWake() == stage.now.steady + 1h));
+}
+
+TEST_CASE("A session whose stored due time is this very instant goes at once") {
+  Answering stage;
+  stage.store(1);
+  stage.newSessions.front().dueAt = stage.now.wall;
+  stage.showRows();
+  CHECK(stage.onlySend() == Keys{1});
+}
+
+TEST_CASE("A wait that is asked for is followed from none at all to the longest") {
+  CHECK((boundedWait(-2ms) == 0ms));
+  CHECK((boundedWait(-1ms) == 0ms));
+  CHECK((boundedWait(0ms) == 0ms));
+  CHECK((boundedWait(1ms) == 1ms));
+  CHECK((boundedWait(kWaitMax) == kWaitMax));
+  CHECK((boundedWait(kWaitMax + 1ms) == kWaitMax));
+}
+
+TEST_CASE("P3: a deferred message that goes again is deferred no more, whatever its peer asks for") {
+  Answering stage;
+  const MessageKey key = stage.enqueue(7);
+  stage.answer({Stage::result(Outcome::defer)});
+  stage.advance(60s);
+  CHECK(stage.settled.back().session == 7);
+  CHECK(stage.onlySend() == Keys{key});
+  Actions actions;
+  stage.machine->recalled(7, key, stage.now, actions);
+  CHECK(actions.settlements.empty());
+}
+
+TEST_CASE("What is settled where the peer has shown no reset does not say that it came after one") {
+  Answering stage;
+  stage.enqueue(1);
+  stage.ackAll();
+  CHECK_FALSE(stage.settled.back().isAfterReset);
+  CHECK_FALSE(stage.releases.back().isAfterReset);
+}
+
+TEST_CASE("P3: a horizon of 0 gives no message up for its age") {
+  MachineOptions options = Answering::exactOptions();
+  options.retry.horizon = 0ms;
+  Answering stage(options);
+  stage.enqueue(1);
+  stage.advance(30 * 24h);
+  stage.answer({Stage::result(Outcome::nack)});
+  CHECK((stage.state(1) == MessageState::pending));
+  CHECK(stage.rows.at(1).retryCount == 1);
 }
 
 }  // namespace

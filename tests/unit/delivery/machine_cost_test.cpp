@@ -83,6 +83,26 @@ TEST_CASE("P9: deferred messages that are acknowledged from outside leave nothin
   CHECK(used() < before + std::size_t{200} * 1024);
 }
 
+TEST_CASE("P9: delayed unordered messages that are cancelled leave nothing behind") {
+  Stage stage;
+  stage.machine->peerAdded(kPeer, 1);
+  const auto delay = [&stage](std::chrono::milliseconds by) {
+    const MessageKey key = stage.storeUnordered(kPeer, kPriorityDefault, stage.now.wall + by);
+    stage.showRows();
+    return key;
+  };
+  // Due before all others, so that none of them surfaces.
+  delay(1min);
+  const auto used = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const auto before = used();
+  for (int round = 0; round < 20'000; ++round) {
+    const MessageKey key = delay(30min);
+    stage.machine->forget(stage.rows.at(key).session, key);
+    stage.rows.erase(key);
+  }
+  CHECK(used() < before + std::size_t{200} * 1024);
+}
+
 TEST_CASE("P9: a million rows in 10,000 sessions fit in 32 MiB") {
   Stage stage;
   std::vector<SessionInfo> sessions;

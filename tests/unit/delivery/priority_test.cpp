@@ -1,6 +1,7 @@
 // Goal: priority chooses between a peer's sessions and never inside one, and starves none.
 // Method: sessions wait behind one request of one frame, and the order of what goes next is read off.
 
+#include "delivery/ready_queue.hpp"
 #include "unit/delivery/stage.hpp"
 
 namespace ackbox::delivery {
@@ -98,6 +99,22 @@ TEST_CASE("row 11: what another process made of a session's priority is learned 
   const MessageKey other = stage.store(2);
   stage.showRows();
   CHECK(stage.drain() == std::vector<MessageKey>{second, third, other});
+}
+
+TEST_CASE("row 11: a priority that was passed over for as many turns as the patience says gets the next") {
+  ReadyQueue queue;
+  Session low;
+  low.priority = 0;
+  Session high;
+  high.priority = kPriorityMax;
+  queue.push(low);
+  for (std::uint32_t turn = 0; turn < ReadyQueue::kPatience; ++turn) {
+    queue.push(high);
+    CHECK(&queue.front() == &high);
+    queue.popFront();
+  }
+  queue.push(high);
+  CHECK(&queue.front() == &low);
 }
 
 }  // namespace

@@ -455,6 +455,24 @@ TEST_CASE("row 21: a pass claims once what is due, waits for the answers, and en
   CHECK_FALSE(stage.run->failure());
 }
 
+TEST_CASE("row 21: a pass asks a peer that was down for all that is due; a continuous run probes with one frame") {
+  for (const RunMode mode : {RunMode::once, RunMode::untilIdle, RunMode::continuous}) {
+    CAPTURE(static_cast<int>(mode));
+    RunStage stage(mode);
+    stage.store(1);
+    stage.store(2);
+    PeerHolds held;
+    held.record.peer = kPeer;
+    held.record.down = true;
+    held.record.failures = 3;
+    stage.shownHolds.emplace().peers.push_back(held);
+    stage.start();
+    stage.commit();
+    REQUIRE(stage.sends.size() == 1);
+    CHECK(stage.sends.front().items.size() == (mode == RunMode::continuous ? 1 : 2));
+  }
+}
+
 TEST_CASE("row 21: a pass reads the whole backlog before it claims") {
   RunStage stage(RunMode::once);
   stage.store(1);

@@ -3,6 +3,7 @@
 // in, which the store's thread commits and reports, and an enqueue is waited for. Waits have an end, so that a deadlock
 // fails.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -38,16 +39,27 @@ struct Agent {
     InboundOptions inbound;
     inbound.peers = {{.agents = {"urn:agent:bob"}, .secrets = SecretSource::fixed({Secret(kKey)})}};
     handler = std::make_unique<InboundHandler>(
-        *manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, std::move(inbound));
+        *manager,
+        [](const InboundFrame& frame, InboundTransaction& transaction) {
+          if (frame.type == "ends") {
+            transaction.database().exec("ROLLBACK");
+          }
+          return HandlerResult::ack();
+        },
+        std::move(inbound));
   }
 
+  static std::string eventOf(const std::string& message) {
+    return R"({"specversion":"1.0","type":"ackbox.ack.v1","source":"urn:agent:bob","id":"event",)"
+           R"("data":{"results":[{"id":")" +
+           message + R"(","outcome":"ack"}]}})";
+  }
   /// The answer's status.
   std::future<int> ackEvent(const std::string& message) {
-    InboundRequest request{"application/cloudevents+json",
-                           R"({"specversion":"1.0","type":"ackbox.ack.v1","source":"urn:agent:bob","id":"event",)"
-                           R"("data":{"results":[{"id":")" +
-                               message + R"(","outcome":"ack"}]}})",
-                           "event"};
+    return post("application/cloudevents+json", eventOf(message));
+  }
+  std::future<int> post(const std::string& type, const std::string& body) {
+    InboundRequest request{type, body, "event"};
     const protocol::SignatureHeaders headers =
         protocol::KeyRing(std::vector{Secret(kKey)}).sign(request.webhookId, request.body, clock->wallNow());
     request.webhookTimestamp = headers.timestamp;
@@ -99,6 +111,21 @@ TEST_CASE("a callback may wait for the store while the store's thread reports to
   CHECK(agent.enqueues());
   CHECK(acked == std::vector<std::string>{first, second});
   CHECK_FALSE(overlapped);
+}
+
+TEST_CASE("an ACK event is reported once, also where another frame of the request makes its transaction begin anew") {
+  Agent agent;
+  const std::string message = agent.manager->enqueue(testFrame("s")).messageId;
+  int acked = 0;
+  const Subscription subscription = agent.manager->onAcked([&acked](const AckedEvent&) { ++acked; });
+  agent
+      .post("application/cloudevents-batch+json",
+            "[" + Agent::eventOf(message) +
+                R"(,{"specversion":"1.0","type":"ends","source":"urn:agent:bob","id":"ends"}])")
+      .wait();
+  // Behind the reports of the request's commit.
+  CHECK(agent.enqueues());
+  CHECK(acked == 1);
 }
 
 }  // namespace

@@ -159,5 +159,23 @@ TEST_CASE("messages in any state are listed and exported in pages") {
   CHECK_THROWS_AS(static_cast<void>(OutboxReader(box.manager).messages(filter, 0)), Error);
 }
 
+TEST_CASE("large messages are exported whole and in order, though a page of them ends early") {
+  Outbox box;
+  const std::string data = "\"" + std::string(200'000, 'x') + "\"";
+  std::string ids;
+  for (int index = 0; index < 50; ++index) {
+    const std::string id = "m" + std::to_string(index);
+    box.enqueue("bob", "s", id, data);
+    ids += id + " ";
+  }
+  std::string exported;
+  OutboxReader(box.manager).exportMessages({}, [&](std::string_view line) {
+    const json message = json::parse(line);
+    CHECK(message["data"].get<std::string>().size() == 200'000);
+    exported += message["id"].get<std::string>() + " ";
+  });
+  CHECK(exported == ids);
+}
+
 }  // namespace
 }  // namespace ackbox

@@ -259,6 +259,20 @@ TEST_CASE(
         RequestOutcome::requestRejected);
 }
 
+TEST_CASE("the answer to a peer whose public key alone is known bears no signature") {
+  const json keys = json::parse(vectorNamed("signatures.json"));
+  Receiver bob("urn:agent:bob", "urn:agent:alice", false, {Secret(keys.at("whpk").get<std::string>())});
+  const std::string body = R"({"specversion":"1.0","id":"m1","source":"urn:agent:alice","type":"order.placed"})";
+  InboundRequest request{"application/cloudevents+json", body, "m1"};
+  const protocol::SignatureHeaders headers =
+      protocol::KeyRing(std::vector{Secret(keys.at("whsk").get<std::string>())}).sign("m1", body, kThen);
+  request.webhookTimestamp = headers.timestamp;
+  request.webhookSignature = headers.signature;
+  const InboundResponse response = bob.post(request);
+  CHECK(response.status == 200);
+  CHECK_FALSE(isSigned(response));
+}
+
 TEST_CASE("P11: a frame of one's own that is sent back is refused as a whole, even where it is beyond a limit") {
   Receiver alice("urn:agent:alice", "urn:agent:bob", false, {Secret(kKey)});
   const std::string large = R"({"specversion":"1.0","id":"m1","source":"urn:agent:alice","type":"t","data":")" +

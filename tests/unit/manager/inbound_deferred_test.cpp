@@ -10,6 +10,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
@@ -27,6 +28,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "protocol/wire.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
@@ -124,6 +126,12 @@ struct Receiver {
         clock->advance(step);
       }
       std::this_thread::yield();
+    }
+  }
+  /// Behind whatever the store's thread was given before, and what that has led to.
+  void roundTrips() {
+    for (int trip = 0; trip < 6; ++trip) {
+      CHECK_FALSE(manager->ack("nobody's"));
     }
   }
   void untilEmpty(std::chrono::milliseconds step = std::chrono::milliseconds(0)) {
@@ -295,6 +303,23 @@ TEST_CASE("a run that throws, says notNow or vanishes is made again with backoff
   CHECK(bob.events().at(0)["outcome"] == "term");
   CHECK(bob.manager->getStats().received == 0);
   CHECK(OutboxReader(*bob.manager).verify().clean());
+}
+
+TEST_CASE("a horizon as short as can be is one: a run that fails beyond it is the frame's last") {
+  int runs = 0;
+  Receiver bob([&](DeferredFrame frame) {
+    if (++runs == 1) {
+      bob.clock->advance(std::chrono::milliseconds(1));
+      throw std::runtime_error("not now");
+    }
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.inbound.deferred.retry.horizon = std::chrono::milliseconds(1);
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.untilEmpty(std::chrono::milliseconds(100));
+  CHECK(bob.ask({outbound("s", 1)})["results"][0]["code"] == "horizon");
+  CHECK(runs == 1);
 }
 
 TEST_CASE("a run that failed is made again at the very instant at which it is due") {
@@ -711,6 +736,80 @@ TEST_CASE("runs begin on the executor that was given, which nobody needs to run 
   CHECK(bob.manager->getStats().inbox == 1);
 }
 
+TEST_CASE("a run is asked to stop at its deadline, however rare the polls are") {
+  boost::asio::io_context context;
+  std::optional<DeferredFrame> kept;
+  Receiver bob([&](DeferredFrame frame) { kept.emplace(std::move(frame)); });
+  bob.manager.reset();
+  bob.options.pollInterval = std::chrono::hours(1);
+  bob.options.sharedPollInterval = std::chrono::hours(1);
+  bob.manager.emplace(OutboxManager::open(bob.dir.file("bob.db"), bob.options));
+  bob.inbound.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(context.get_executor());
+  bob.inbound.deferred.timeout = std::chrono::seconds(10);
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.roundTrips();
+  context.poll();
+  REQUIRE(kept);
+  CHECK_FALSE(kept->stopRequested());
+  bob.clock->advance(std::chrono::seconds(10));
+  context.restart();
+  context.poll();
+  CHECK(kept->stopRequested());
+  bob.handler.reset();
+  kept.reset();
+}
+
+TEST_CASE("a handler's end frees the frames that it had claimed, and leaves nothing to do on the executor") {
+  boost::asio::io_context context;
+  const auto runReady = [&context] {
+    context.restart();
+    return context.poll();
+  };
+  std::optional<DeferredFrame> kept;
+  Receiver bob([&](DeferredFrame frame) {
+    if (frame.frame().session == "kept") {
+      kept.emplace(std::move(frame));
+    } else {
+      frame.finish(HandlerResult::notNow());
+    }
+  });
+  bob.inbound.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(context.get_executor());
+  bob.inbound.deferred.timeout = std::chrono::hours(1);
+  bob.inbound.deferred.retry.delays = {std::chrono::minutes(10)};
+  bob.open();
+  bob.post({outbound("kept", 1), outbound("s", 1)});
+  bob.until([&] {
+    runReady();
+    return kept && bob.reader->execAndGet("SELECT max(retry_count) FROM ackbox_inbox").getInt() == 1;
+  });
+  bob.roundTrips();
+  runReady();
+  // The store's thread does nothing more until the end has begun, so that a claim is under way then.
+  std::promise<void> isHeldUp;
+  Frame frame;
+  frame.peer = "alice";
+  frame.type = "test.event";
+  bob.manager->enqueueThen(frame, [&](const std::error_code&, const EnqueueReceipt&) {
+    isHeldUp.set_value();
+    while (!kept->stopRequested()) {
+      std::this_thread::yield();
+    }
+  });
+  isHeldUp.get_future().wait();
+  bob.clock->advance(std::chrono::minutes(10));
+  runReady();
+  bob.handler.reset();
+  bob.roundTrips();
+  CHECK(bob.manager->getStats().inbox == 2);
+  CHECK(bob.reader->execAndGet("SELECT sum(starts) FROM ackbox_inbox").getInt() == 3);
+  CHECK(bob.reader->execAndGet("SELECT count(*) FROM ackbox_inbox WHERE owner_id<>0").getInt() == 0);
+  runReady();
+  bob.clock->advance(std::chrono::hours(2));
+  CHECK(runReady() == 0);
+  kept.reset();
+}
+
 TEST_CASE("a frame outside any session may be deferred, and is known by its id meanwhile") {
   Gate gate;
   Receiver bob([&](DeferredFrame frame) {
@@ -772,6 +871,20 @@ TEST_CASE("onGap tells which numbers a session passed over, after the commit") {
   CHECK(gaps[0].lastMissing == 4);
 }
 
+TEST_CASE("onGap tells of a single missing number") {
+  Receiver bob;
+  std::vector<InboundGap> gaps;
+  bob.inbound.onGap = [&](const InboundGap& gap) { gaps.push_back(gap); };
+  bob.open();
+  OutboundFrame second = outbound("s", 2, "quick");
+  second.previousSequence = 0;
+  bob.post({second});
+  bob.handler.reset();
+  REQUIRE(gaps.size() == 1);
+  CHECK(gaps[0].firstMissing == 1);
+  CHECK(gaps[0].lastMissing == 1);
+}
+
 TEST_CASE("onGap tells of a gap once, also where another frame of the request makes its transaction begin anew") {
   Receiver bob;
   int gaps = 0;
@@ -793,6 +906,128 @@ TEST_CASE("onGap tells of a gap once, also where another frame of the request ma
   // The events of the request's commit come after its answer, and before the next commit.
   static_cast<void>(bob.manager->ack("nobody's"));
   CHECK(gaps == 1);
+}
+
+TEST_CASE("what a deferred handler throws is kept for the operator of its file, and its sender does not get it") {
+  Receiver bob([](DeferredFrame frame) {
+    if (frame.frame().data == "\"s-1\"") {
+      throw std::runtime_error("no \x1b[31mprinter");
+    }
+    if (frame.frame().data == "\"t-1\"") {
+      frame.finish(HandlerResult::notNow("paper jam"));
+    } else {
+      // The last handle goes away.
+    }
+  });
+  bob.inbound.deferred.retry.delays = {std::chrono::minutes(10)};
+  bob.inbound.deferred.retry.maxRetries = 1;
+  bob.open();
+  bob.post({outbound("s", 1)});
+  bob.post({outbound("t", 1)});
+  bob.post({outbound("u", 1)});
+  const OutboxReader reader(*bob.manager);
+  const auto inBackoff = [&] { return reader.inbox({.state = InboxState::backoff}).frames.size(); };
+  bob.until([&] { return inBackoff() == 3; });
+  CHECK(reader.findInbox("urn:agent:alice", "s-1")->lastError == "no \x1b[31mprinter");
+  CHECK(reader.findInbox("urn:agent:alice", "t-1")->lastError == "paper jam");
+  CHECK(reader.findInbox("urn:agent:alice", "u-1")->lastError == "the handler ended without an answer");
+  CHECK(reader.explainInbox("urn:agent:alice", "t-1")->reasons.front().hindrance == BlockReason::backoff);
+  CHECK(reader.explainInbox("urn:agent:alice", "t-1")->reasons.front().detail == "paper jam");
+  bob.untilEmpty(std::chrono::seconds(1));
+  for (const json& event : bob.events()) {
+    CHECK(event.dump().find("printer") == std::string::npos);
+  }
+  CHECK(reader.findInbox("urn:agent:alice", "s-1")->state == InboxState::ended);
+  CHECK(reader.findInbox("urn:agent:alice", "s-1")->reason == "retry-budget");
+  CHECK(reader.verify().clean());
+}
+
+TEST_CASE("an operator's retry ends the backoff of a frame in a running process, without charged runs") {
+  std::atomic<int> runs = 0;
+  std::atomic<std::uint32_t> charged = 99;
+  Receiver bob([&](DeferredFrame frame) {
+    if (++runs == 1) {
+      throw std::runtime_error("once");
+    }
+    charged = frame.retryCount();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.inbound.deferred.retry.delays = {std::chrono::hours(10)};
+  bob.open();
+  bob.post({outbound("s", 1)});
+  const OutboxReader reader(*bob.manager);
+  bob.until([&] { return reader.inbox({.state = InboxState::backoff}).frames.size() == 1; });
+  // Of another process.
+  OutboxManager other = OutboxManager::open(bob.dir.file("bob.db"), bob.options);
+  const InboxReceipt receipt = OutboxOperator(other).retryInbox("urn:agent:alice", "s-1");
+  CHECK(receipt.done());
+  CHECK(receipt.state == InboxState::backoff);
+  CHECK(receipt.sequence == 1);
+  const WallTime before = bob.clock->wallNow();
+  bob.untilEmpty(std::chrono::milliseconds(10));
+  CHECK(bob.clock->wallNow() - before < std::chrono::hours(1));
+  CHECK(charged == 0);
+  CHECK(bob.effects().size() == 1);
+  CHECK(OutboxOperator(other).retryInbox("urn:agent:alice", "s-1").state == InboxState::ended);
+  CHECK(OutboxOperator(other).retryInbox("urn:agent:alice", "x").refusal == Errc::unknownMessage);
+}
+
+TEST_CASE("an operator's discard ends a frame as a term to its sender; not while its handler runs") {
+  Gate gate;
+  std::atomic<bool> fails = true;
+  Receiver bob([&](DeferredFrame frame) {
+    if (frame.frame().session == "busy") {
+      gate.pass();
+    } else if (fails.exchange(false)) {
+      throw std::runtime_error("stuck");
+    }
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.inbound.deferred.retry.delays = {std::chrono::hours(10)};
+  bob.open();
+  bob.post({outbound("s", 1)});
+  const OutboxReader reader(*bob.manager);
+  bob.until([&] { return reader.inbox({.state = InboxState::backoff}).frames.size() == 1; });
+  bob.post({outbound("s", 2), outbound("busy", 1)});
+  gate.await(1);
+  const InboxExplanation behind = *reader.explainInbox("urn:agent:alice", "s-2");
+  REQUIRE(behind.reasons.size() == 2);
+  CHECK(behind.reasons[0].hindrance == BlockReason::behind);
+  CHECK(behind.reasons[0].sequence == 1);
+  CHECK(behind.reasons[1].hindrance == BlockReason::backoff);
+  CHECK(behind.sentence.find("it waits behind 1; 1 failed once, last stuck; 1 runs again in ") != std::string::npos);
+  const InboxExplanation busy = *reader.explainInbox("urn:agent:alice", "busy-1");
+  REQUIRE(busy.reasons.size() == 1);
+  CHECK(busy.reasons[0].hindrance == BlockReason::running);
+  CHECK(busy.reasons[0].processId == getpid());
+  CHECK(busy.reasons[0].since == bob.clock->wallNow());
+
+  OutboxManager other = OutboxManager::open(bob.dir.file("bob.db"), bob.options);
+  OutboxOperator outbox(other);
+  CHECK(outbox.discardInbox("urn:agent:alice", "busy-1").refusal == Errc::invalidTransition);
+  CHECK(outbox.discardInbox("urn:agent:alice", "busy-1").state == InboxState::running);
+  CHECK(outbox.discardInbox({.session = "busy"}) == 0);
+  CHECK_THROWS_AS(outbox.discardInbox("urn:agent:alice", "s-1", ""), Error);
+  CHECK(outbox.discardInbox("urn:agent:alice", "s-1", "by-hand").done());
+  // The next one of its session goes on.
+  bob.until([&] { return bob.effects().size() == 1; }, std::chrono::milliseconds(10));
+  CHECK(bob.effects()[0] == "\"s-2\"");
+  REQUIRE(!bob.events().empty());
+  CHECK(bob.events()[0]["id"] == "s-1");
+  CHECK(bob.events()[0]["outcome"] == "term");
+  CHECK(bob.events()[0]["code"] == "by-hand");
+  CHECK(bob.ask({outbound("s", 1)})["results"][0]["code"] == "by-hand");
+  const InboxExplanation ended = *reader.explainInbox("urn:agent:alice", "s-1");
+  REQUIRE(ended.reasons.size() == 2);
+  CHECK(ended.reasons[0].hindrance == BlockReason::refused);
+  CHECK(ended.reasons[1].hindrance == BlockReason::ackEventsWait);
+  CHECK(ended.reasons[1].detail == "alice");
+  gate.open();
+  bob.untilEmpty(std::chrono::milliseconds(10));
+  CHECK(reader.verify().clean());
+  // Without the handler nobody works on what comes.
+  bob.handler.reset();
+  CHECK(bob.reader->execAndGet("SELECT sum(deferred_handlers) FROM ackbox_owners").getInt() == 0);
 }
 
 }  // namespace

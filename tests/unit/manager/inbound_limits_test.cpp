@@ -352,6 +352,18 @@ TEST_CASE("limits out of range are refused with their names") {
   CHECK(names(refusal([](InboundOptions& options) { options.limits.originRetention = std::chrono::milliseconds(-1); }),
               "limits.originRetention"));
   CHECK(names(refusal([](InboundOptions& options) { options.deferred.bytesMax = 0; }), "deferred.bytesMax"));
+  for (const std::size_t frames : {0U, 257U}) {
+    CHECK(names(refusal([frames](InboundOptions& options) { options.batchFramesMax = frames; }), "batchFramesMax"));
+  }
+  for (const std::size_t depth : {1U, 1001U}) {
+    CHECK(names(refusal([depth](InboundOptions& options) { options.depthMax = depth; }), "depthMax"));
+  }
+  for (const std::size_t frames : {1U, 256U}) {
+    CHECK(refusal([frames](InboundOptions& options) { options.batchFramesMax = frames; }).empty());
+  }
+  for (const std::size_t depth : {2U, 1000U}) {
+    CHECK(refusal([depth](InboundOptions& options) { options.depthMax = depth; }).empty());
+  }
 }
 
 }  // namespace

@@ -151,6 +151,47 @@ TEST_CASE("a frame is read back as it was enqueued") {
   CHECK_FALSE(files.reader().frame("b"));
 }
 
+TEST_CASE("P10: of a file alone, an explanation promises nothing that no process may do") {
+  Files files;
+  const auto sentence = [&files](const char* id) { return files.reader().explain(id)->sentence; };
+  {
+    OutboxManager agent = files.agent();
+    agent.enqueue(frameOf("bob", "s", "a"));
+    agent.enqueue(frameOf("carol", "t", "b"));
+    agent.enqueue(frameOf("carol", "u", "c"));
+    CHECK(
+        sentence("b").ends_with("is PENDING: nothing in the file hinders it: it goes at the next claim of a process "
+                                "that delivers and was given "
+                                "peer carol."));
+    agent.setSender(std::make_shared<ScriptedSender>([](const SendRequest& request) {
+      if (request.peer == "bob") {
+        SendReport report;
+        report.outcome = RequestOutcome::peerRefused;
+        report.error = "bob:1 is no URL";
+        return report;
+      }
+      SendReport report = ScriptedSender::all(request, Outcome::defer);
+      for (std::size_t place = 0; place < request.frames.size(); ++place) {
+        if (request.frames[place].messageId == "c") {
+          report.results[place].outcome = Outcome::term;
+          report.results[place].code = "no-stock";
+          report.results[place].detail = "sold out since Monday";
+        }
+      }
+      return report;
+    }));
+    agent.drainOnce();
+    CHECK(sentence("a").find(": the peer is held (bob:1 is no URL) and is asked again at ") != std::string::npos);
+    CHECK(sentence("b").find("; it is sent again at ") != std::string::npos);
+  }
+  CHECK(
+      sentence("a").ends_with("is PENDING: no process has the file open; the peer is held (bob:1 is no URL); correct "
+                              "the cause and resume the peer."));
+  CHECK(sentence("b").find("is SENT: no process has the file open; the peer has it and will acknowledge; its deadline "
+                           "is ") != std::string::npos);
+  CHECK(sentence("c").find(" with reason no-stock (last error: sold out since Monday)") != std::string::npos);
+}
+
 TEST_CASE("a reader is refused what is no outbox, and leaves it as it was") {
   const Files files;
   CHECK(refusalOf(files.file) == Errc::cannotOpen);
@@ -206,6 +247,30 @@ TEST_CASE("a file that may only be read is read") {
   }
   CHECK(pending == 1);
   CHECK(refusal == Errc::databaseReadOnly);
+}
+
+TEST_CASE("a file beside a log that may not be opened is refused, because without its log it is an old one") {
+  const Files files;
+  const auto folder = files.file.parent_path() / "copy";
+  {
+    OutboxManager agent = files.agent();
+    agent.enqueue(frameOf("bob", "s", "a"));
+    fs::create_directory(folder);
+    fs::copy_file(files.file, folder / "agent.db");
+    fs::copy_file(files.file.string() + "-wal", folder / "agent.db-wal");
+  }
+  REQUIRE(fs::file_size(folder / "agent.db-wal") != 0);
+  constexpr auto kReading = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
+  fs::permissions(folder / "agent.db", kReading);
+  fs::permissions(folder / "agent.db-wal", kReading);
+  fs::permissions(files.file.parent_path(), fs::perms::all);
+  fs::permissions(folder, kReading | fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec);
+  const bool isRoot = geteuid() == 0;
+  REQUIRE((!isRoot || seteuid(65534) == 0));
+  const Errc refusal = refusalOf(folder / "agent.db");
+  REQUIRE((!isRoot || seteuid(0) == 0));
+  fs::permissions(folder, fs::perms::owner_all);
+  CHECK((refusal == Errc::cannotOpen || refusal == Errc::databaseReadOnly));
 }
 
 TEST_CASE("P10: from outside, a message waits for a process that has the file open, if there is none") {

@@ -282,6 +282,8 @@ TEST_CASE("row 11: a run that is idle notices another process's orders within it
   World world;
   OutboxManager running = world.open();
   OutboxManager tool = world.open();
+  std::vector<PeerState> states;
+  const Subscription peers = running.onPeer([&states](const PeerEvent& event) { states.push_back(event.state); });
   World::enqueue(running, "s", "first");
   running.start();
   world.sender->waitForFrames(1);
@@ -309,6 +311,8 @@ TEST_CASE("row 11: a run that is idle notices another process's orders within it
     std::this_thread::yield();
   }
   CHECK(world.sent() == Ids{"first", "a", "c", "b"});
+  running.stop();
+  CHECK((states == std::vector{PeerState::paused, PeerState::up}));
 }
 
 TEST_CASE("row 11: the circuit is visible: up, down, held, disabled, and up again after a resume") {

@@ -278,6 +278,34 @@ TEST_CASE("row 22: recoverStuck takes back only what has been claimed for longer
   CHECK(PullConsumer(box.manager).recoverStuck(milliseconds(0)).claims == 0);
 }
 
+TEST_CASE("row 22: a failure function sees which claims were stuck") {
+  std::vector<std::string> codes;
+  OutboxOptions options;
+  options.onFailure = [&codes](const FailureContext& context) {
+    codes.emplace_back(context.code);
+    return FailureDecision::byPolicy();
+  };
+  Outbox box(options);
+  box.enqueue("s");
+  REQUIRE(PullConsumer(box.manager).claim(1).size() == 1);
+  CHECK(PullConsumer(box.manager).recoverStuck(milliseconds(0)).claims == 1);
+  CHECK(codes == std::vector<std::string>{"stuck"});
+}
+
+TEST_CASE("row 14: a deferred message whose ACK event has come is not waited for any more") {
+  OutboxOptions options;
+  options.ackTimeout = seconds(60);
+  Outbox box(options);
+  const std::string id = box.enqueue("s");
+  CHECK(PullConsumer(box.manager).settle(PullConsumer(box.manager).claim(1).at(0), Outcome::defer) ==
+        SettleStatus::settled);
+  CHECK(box.manager.ack(id));
+  CHECK(PullConsumer(box.manager).claim(1).empty());
+  box.clock->advance(std::chrono::hours(1));
+  CHECK(PullConsumer(box.manager).claim(1).empty());
+  CHECK(box.manager.getStats().staleSettles == 0);
+}
+
 TEST_CASE("row 3: two managers on one file share what is due, and neither gets what the other has") {
   Outbox box;
   OutboxManager second = box.open();
@@ -387,6 +415,22 @@ TEST_CASE("a backlog larger than one look is claimed to its last message") {
   }
   CHECK(acked == kMessages);
   CHECK(box.manager.getStats().pending == 0);
+}
+
+TEST_CASE("a claim reads on in a large backlog when another manager has taken a part of what it knew") {
+  Outbox box;
+  OutboxManager second = box.open();
+  // More than is read at once.
+  constexpr std::size_t kKnown = 4'096;
+  std::vector<Frame> frames(kKnown + 100);
+  for (std::size_t index = 0; index < frames.size(); ++index) {
+    frames[index].session = "s" + std::to_string(index);
+    frames[index].type = "test.event";
+  }
+  box.manager.enqueueBatch(frames);
+  REQUIRE(PullConsumer(box.manager).claim(1).size() == 1);
+  REQUIRE(PullConsumer(second).claim(10).size() == 10);
+  CHECK(PullConsumer(box.manager).claim(kKnown - 1).size() == kKnown - 1);
 }
 
 TEST_CASE("row 16: unordered messages are claimed side by side, a session's one at a time") {

@@ -244,6 +244,17 @@ TEST_CASE("Strings are decoded, and half a surrogate pair is none") {
   }
 }
 
+TEST_CASE("An escape is half a pair from the first surrogate to the last, and a character on either side of them") {
+  CHECK(decodeString(R"("\ud7ff\ue000")") == "\xED\x9F\xBF\xEE\x80\x80");
+  CHECK(decodeString(R"("\ud800\udc00")") == "\xF0\x90\x80\x80");
+  CHECK(decodeString(R"("\udbff\udfff")") == "\xF4\x8F\xBF\xBF");
+  for (const char* text :
+       {R"("\ud800")", R"("\udbff")", R"("\udc00")", R"("\udfff")", R"("\ud800\udbff")", R"("\ud800\ue000")"}) {
+    CAPTURE(text);
+    CHECK_FALSE(decodeString(text));
+  }
+}
+
 TEST_CASE("Text is written so that it is read as it was, whatever stands in it and where") {
   for (std::size_t length = 0; length <= 40; ++length) {
     for (std::size_t place = 0; place <= length; ++place) {

@@ -5,6 +5,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "counting_vfs.hpp"
@@ -101,4 +102,21 @@ TEST_CASE("a checkpoint that finds another writer at work copies nothing behind 
   ours.exec("INSERT INTO t VALUES(zeroblob(100000))");
   checkpointer.checkpointIfDue();
   CHECK(std::filesystem::file_size(file) > before + 200'000);
+}
+
+TEST_CASE("a checkpoint that was asked for is still wanted after one that went well is to be tried again") {
+  const TempDir directory;
+  const auto file = directory.file("agent.db");
+  SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  database.exec("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE t(v)");
+  const auto log = file.string() + "-wal";
+  store::Checkpointer checkpointer(database.getHandle(), 1000, 0);
+  database.exec("INSERT INTO t VALUES(1)");
+  checkpointer.retry();
+  checkpointer.checkpointIfDue();
+  CHECK(std::filesystem::file_size(log) != 0);
+  checkpointer.request();
+  checkpointer.retry();
+  checkpointer.checkpointIfDue();
+  CHECK(std::filesystem::file_size(log) == 0);
 }

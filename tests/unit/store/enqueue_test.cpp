@@ -284,3 +284,11 @@ TEST_CASE("what an enqueue leaves out is NULL or 0 in its row, and what it says 
     CHECK((stored.find("due_at_ms=0 ") == std::string::npos) == (static_cast<Wish>(wish) == Wish::delay));
   }
 }
+
+TEST_CASE("a limit of 0 bytes is none") {
+  StoreWorld world;
+  world.options.maxPendingBytes = 0;
+  const auto store = world.open();
+  CHECK(enqueueOne(*store, frameOf("s", "123456789")).isNew());
+  CHECK(enqueueOne(*store, frameOf("s", "1")).isNew());
+}

@@ -288,6 +288,7 @@ TEST_CASE("P10: each broken invariant of the inbox is found") {
       {"UPDATE ackbox_inbox SET owner_id=99 WHERE id=1", "ackbox_inbox"},
       {"UPDATE ackbox_inbound_sessions SET accepted_sequence=1", "ackbox_inbox"},
       {"UPDATE ackbox_inbox SET sequence=5 WHERE id=1", "ackbox_inbox"},
+      {"UPDATE ackbox_inbox SET last_error='x' WHERE id=1", "ackbox_inbox"},
       {"INSERT INTO ackbox_inbox_results(frame_id,source,origin,session,sequence,outcome,keep_until_ms) "
        "VALUES('s-1','urn:peer','origin','s',1,0,0)",
        "ackbox_inbox"},
@@ -304,4 +305,105 @@ TEST_CASE("P10: each broken invariant of the inbox is found") {
     REQUIRE_FALSE(report.clean());
     CHECK(report.findings.front().table == one.table);
   }
+}
+
+TEST_CASE("a failed run leaves its error, cut at 1,000 bytes, and its instant; a claim says since when it runs") {
+  StoreWorld world;
+  const auto store = world.open();
+  accept(*store, inboundFrame(1));
+  const store::sqlite::SqliteReader reader(world.file, world.options);
+  CHECK(reader.findInbox("urn:peer", "s-1")->state == InboxState::waiting);
+  CHECK_FALSE(reader.findInbox("urn:peer", "s-1")->failedAt);
+  world.clock->advance(std::chrono::seconds(5));
+  REQUIRE(claim(*store, 1).kind == Kind::taken);
+  CHECK(reader.findInbox("urn:peer", "s-1")->state == InboxState::running);
+  CHECK(reader.findInbox("urn:peer", "s-1")->startedAt == world.clock->wallNow());
+  world.clock->advance(std::chrono::seconds(5));
+  const WallTime dueAt = world.clock->wallNow() + std::chrono::minutes(1);
+  inTransaction(*store, [&] { store->inbox().retry(1, dueAt, std::string(999, 'x') + "\xc3\xa9"); });
+  const std::optional<InboxInfo> failed = reader.findInbox("urn:peer", "s-1");
+  REQUIRE(failed);
+  CHECK(failed->state == InboxState::backoff);
+  CHECK(failed->retryCount == 1);
+  CHECK(failed->dueAt == dueAt);
+  CHECK(failed->failedAt == world.clock->wallNow());
+  CHECK(failed->lastError == std::string(999, 'x'));
+  CHECK(reader.inboxFrame("urn:peer", "s-1")->data == "[1]");
+  CHECK_FALSE(reader.findInbox("urn:other", "s-1"));
+  // Without a text it says something all the same, and a claim leaves it.
+  world.clock->advance(std::chrono::minutes(2));
+  REQUIRE(claim(*store, 1).kind == Kind::taken);
+  inTransaction(*store, [&] { store->inbox().retry(1, dueAt, {}); });
+  CHECK(reader.findInbox("urn:peer", "s-1")->lastError == "not-now");
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("by hand, a frame is due at once without charges, or ends for good; not while it runs") {
+  StoreWorld world;
+  const auto store = world.open();
+  accept(*store, inboundFrame(1));
+  accept(*store, inboundFrame(0, ""));
+  const auto retry = [&](store::InboxKey key) {
+    return inTransaction(*store, [&] { return store->inbox().retryNow(key); }).receipt;
+  };
+  const auto discard = [&](store::InboxKey key) {
+    return inTransaction(*store,
+                         [&] { return store->inbox().discard(key, wordOf(Outcome::term, "no-more"), kRetention); })
+        .receipt;
+  };
+  const auto orders = [&] { return inTransaction(*store, [&] { return store->inbox().orders(); }); };
+  REQUIRE(claim(*store, 1).kind == Kind::taken);
+  for (const InboxReceipt& refused : {retry(1), discard(1)}) {
+    CHECK(refused.refusal == Errc::invalidTransition);
+    CHECK(refused.state == InboxState::running);
+  }
+  CHECK(retry(9).refusal == Errc::unknownMessage);
+  CHECK(orders() == 0);
+  inTransaction(*store, [&] { store->inbox().retry(1, world.clock->wallNow() + std::chrono::minutes(1), "no"); });
+  REQUIRE(claim(*store, 1).kind == Kind::notDue);
+  CHECK(retry(1).done());
+  CHECK(orders() == 1);
+  const store::InboxClaim again = claim(*store, 1);
+  REQUIRE(again.kind == Kind::taken);
+  CHECK(again.row.retryCount == 0);
+  inTransaction(*store, [&] { store->inbox().release(1); });
+  // One outside sessions, too: a repetition of it is refused alike.
+  CHECK(discard(1).done());
+  CHECK(discard(2).done());
+  CHECK(orders() == 3);
+  for (const InboundFrame& frame : {inboundFrame(1), inboundFrame(0, "")}) {
+    REQUIRE(wordOn(*store, frame));
+    CHECK(wordOn(*store, frame)->code == "no-more");
+    CHECK(inTransaction(*store, [&] { return store->inboundMarks().admit(identityOf(frame)); }).admission ==
+          store::Admission::duplicate);
+  }
+  const store::sqlite::SqliteReader reader(world.file, world.options);
+  CHECK(reader.findInbox("urn:peer", "s-1")->state == InboxState::ended);
+  CHECK(reader.findInbox("urn:peer", "s-1")->reason == "no-more");
+  CHECK(reader.stats().inbox == 0);
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("deferred frames are listed page by page, and by state, source and session") {
+  StoreWorld world;
+  const auto store = world.open();
+  for (std::uint64_t number = 1; number <= 3; ++number) {
+    accept(*store, inboundFrame(number));
+  }
+  InboundFrame foreign = inboundFrame(1, "t");
+  foreign.source = "urn:other";
+  accept(*store, foreign);
+  REQUIRE(claim(*store, 1).kind == Kind::taken);
+  const store::sqlite::SqliteReader reader(world.file, world.options);
+  const InboxPage first = reader.inbox({}, 3, 0);
+  CHECK(first.frames.size() == 3);
+  CHECK(first.next == 3);
+  REQUIRE(reader.inbox({}, 3, first.next).frames.size() == 1);
+  CHECK(reader.inbox({}, 3, first.next).frames[0].source == "urn:other");
+  CHECK(reader.inbox({.state = InboxState::running}, 10, 0).frames.size() == 1);
+  CHECK(reader.inbox({.state = InboxState::waiting}, 10, 0).frames.size() == 3);
+  CHECK(reader.inbox({.state = InboxState::ended}, 10, 0).frames.empty());
+  CHECK(reader.inbox({.source = "urn:peer"}, 10, 0).frames.size() == 3);
+  CHECK(reader.inbox({.session = "t"}, 10, 0).frames.size() == 1);
+  CHECK(reader.inboxSources("t-1") == std::vector<std::string>{"urn:other"});
 }

@@ -17,6 +17,8 @@
 #include "other_sqlite.hpp"
 #include "sqlite/wal/batched_log.hpp"
 #include "sqlite/wal/log_check.hpp"
+#include "sqlite/wal/log_format.hpp"
+#include "sqlite/wal/scratch_disk.hpp"
 #include "store_world.hpp"
 #include "support/memory_disk.hpp"
 
@@ -147,6 +149,34 @@ TEST_CASE("a store says that it batches its log, and why it does not") {
   enqueueOne(*store, frameOf("s"));
   CHECK(store->whyLogNotBatched() != "");
   enqueueOne(*store, frameOf("s"));
+}
+
+TEST_CASE("all page sizes of SQLite are known, and no others") {
+  for (std::int64_t bytes = 512; bytes <= 65'536; bytes *= 2) {
+    CAPTURE(bytes);
+    CHECK(store::isPageSize(bytes));
+    CHECK_FALSE(store::isPageSize(bytes + 1));
+  }
+  CHECK_FALSE(store::isPageSize(256));
+  CHECK_FALSE(store::isPageSize(131'072));
+}
+
+TEST_CASE("a read beyond the end of a scratch file is short, and gives zeros as SQLite wants it") {
+  const store::ScratchDisk disk;
+  sqlite3_vfs* const vfs = sqlite3_vfs_find(disk.name().c_str());
+  REQUIRE(vfs != nullptr);
+  std::vector<std::byte> room(static_cast<std::size_t>(vfs->szOsFile));
+  auto* const file = reinterpret_cast<sqlite3_file*>(room.data());
+  constexpr int kFlags = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  REQUIRE(vfs->xOpen(vfs, "scratch", file, kFlags, nullptr) == SQLITE_OK);
+  REQUIRE(file->pMethods->xWrite(file, "abc", 3, 0) == SQLITE_OK);
+  std::string read = "12345678";
+  CHECK(file->pMethods->xRead(file, read.data(), 8, 0) == SQLITE_IOERR_SHORT_READ);
+  CHECK(read == std::string("abc\0\0\0\0\0", 8));
+  read = "12345678";
+  CHECK(file->pMethods->xRead(file, read.data(), 8, 100) == SQLITE_IOERR_SHORT_READ);
+  CHECK(read == std::string(8, '\0'));
+  file->pMethods->xClose(file);
 }
 
 TEST_CASE("the check takes a few milliseconds, once") {

@@ -241,3 +241,10 @@ TEST_CASE("P7: an owner that came by a symbolic link lives for those that came b
   const auto second = world.open();
   CHECK(claim(*second, wanted).sessions.at(0).status == ClaimStatus::busy);
 }
+
+TEST_CASE("prefixes that differ in case alone are one outbox, and share the owners' file") {
+  StoreWorld world;
+  world.options.tablePrefix = "AZ_";
+  const auto store = world.open();
+  CHECK(std::filesystem::exists(world.file.string() + "-ackbox-owners-az_"));
+}

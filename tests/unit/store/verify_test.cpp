@@ -66,7 +66,7 @@ constexpr Break kBreaks[] = {
     {"claims", "its owner is not registered", 0, "UPDATE ackbox_claims SET owner_id=99 WHERE block=0"},
     {"claims", "its owner is not registered", -1, "UPDATE ackbox_claims SET owner_id=99 WHERE block=-1"},
     {"claims", "two owners have claimed the same", 0,
-     "INSERT INTO ackbox_owners SELECT 99,0,0; INSERT INTO ackbox_claims SELECT block,99,bits FROM ackbox_claims "
+     "INSERT INTO ackbox_owners SELECT 99,0,0,0; INSERT INTO ackbox_claims SELECT block,99,bits FROM ackbox_claims "
      "WHERE block=0"},
     {"claims", "it claims what is no pending message", 0, "UPDATE ackbox_claims SET bits=bits|1<<9 WHERE block=0"},
     {"claims", "it claims what is no pending message", 0, "UPDATE ackbox_claims SET bits=bits|1<<63 WHERE block=0"},
@@ -132,6 +132,8 @@ constexpr Break kBreaks[] = {
     {"inbox", "it waits beyond what its session has accepted", 3, "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1')"},
     {"inbox", "it was accepted out of its session's order", 4,
      "+(3,'o','s',2,'f','urn:a',1,0,1,0,0,'t','1'),(4,'o','s',1,'g','urn:a',1,0,1,0,0,'t','1')"},
+    {"inbox", "a run of it failed, and it does not say why and when", 3,
+     "+(3,'o','',0,'f','urn:a',1,0,1,0,0,'t','1'); UPDATE ackbox_inbox SET retry_count=1"},
     {"inbox", "its final result is kept already", 3,
      "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1'); INSERT INTO ackbox_inbox_results(frame_id,source,origin,session,"
      "sequence,outcome,keep_until_ms) VALUES('f','urn:a','o','s',1,3,0)"},

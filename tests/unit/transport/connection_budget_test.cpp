@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "support/manual_clock.hpp"
+#include "transport/connection_pool.hpp"
+#include "transport/stream.hpp"
 
 namespace ackbox::transport {
 namespace {
@@ -258,6 +260,39 @@ TEST_CASE("a wish that is let go of is not granted, and its turn is the next one
   world.wishes[1] = nullptr;
   world.answer("first");
   CHECK(world.granted == Places{"first", "third"});
+}
+
+class QuietStream final : public Stream {
+public:
+  explicit QuietStream(boost::asio::io_context& context) : context_(context) {}
+
+  executor_type get_executor() override { return context_.get_executor(); }
+  void asyncHandshake(std::function<void(std::string)> /*done*/) override {}
+  void asyncFinish(std::function<void()> /*done*/) override {}
+  void asyncDiscardSome(boost::asio::mutable_buffer /*buffer*/, Transferred /*done*/) override {}
+  bool isQuiet() override { return true; }
+  void close() override {}
+
+protected:
+  void readSome(boost::asio::mutable_buffer /*buffer*/, Transferred /*done*/) override {}
+  void writeSome(const ConstBuffers& /*buffers*/, std::size_t /*count*/, Transferred /*done*/) override {}
+
+private:
+  boost::asio::io_context& context_;
+};
+
+TEST_CASE("An idle connection whose time is over is not used again, though its alarm has not been served yet") {
+  boost::asio::io_context context;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  const auto pool = std::make_shared<ConnectionPool>(context.get_executor(), clock, 10s);
+  const auto early = std::make_shared<QuietStream>(context);
+  const auto late = std::make_shared<QuietStream>(context);
+  pool->give("a", early);
+  pool->give("b", late);
+  clock->advance(10s - 1ms);
+  CHECK(pool->take("a") == early);
+  clock->advance(1ms);
+  CHECK(pool->take("b") == nullptr);
 }
 
 }  // namespace

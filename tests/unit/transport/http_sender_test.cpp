@@ -532,6 +532,9 @@ TEST_CASE("P11: secrets that are none, or could verify no answer, and plain HTTP
     CHECK(refusal(bob).empty());
   }
 
+  bob.url = "https://bob.example/inbox";
+  CHECK(refusal(bob).empty());
+
   for (const char* url : {"bob:80", "http://", "ftp://bob/", "http://bob:99999/", "http://bob/ inbox"}) {
     CAPTURE(url);
     bob.url = url;
@@ -560,6 +563,15 @@ TEST_CASE("An option out of its range is named") {
   for (const std::size_t bytes : {std::size_t{0}, kMost + 1}) {
     options.responseBytesMax = bytes;
     CHECK_THROWS_WITH_AS(HttpSender{options}, doctest::Contains("responseBytesMax"), Error);
+  }
+  options = {};
+  for (const std::size_t bytes : {1024U, 16U * 1024}) {
+    options.headerBytesMax = bytes;
+    CHECK_NOTHROW(HttpSender{options});
+  }
+  for (const std::size_t bytes : {0U, 1023U, 16U * 1024 + 1}) {
+    options.headerBytesMax = bytes;
+    CHECK_THROWS_WITH_AS(HttpSender{options}, doctest::Contains("headerBytesMax"), Error);
   }
 }
 

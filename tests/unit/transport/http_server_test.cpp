@@ -5,6 +5,7 @@
 #include "transport/http_server.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -497,6 +498,19 @@ TEST_CASE("Of the descriptors that a process may have, a server leaves a quarter
   CHECK(server.server->stats().connectionsMax == 2);
   Server unlimited({.connectionsMax = std::numeric_limits<std::size_t>::max()});
   CHECK(unlimited.server->stats().connectionsMax == connectionsWithin(descriptorLimit()));
+}
+
+TEST_CASE("Whether this process can open another descriptor is seen by trying") {
+  CHECK_FALSE(isOutOfDescriptors());
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const bool isOut = isOutOfDescriptors();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(isOut);
+  CHECK_FALSE(isOutOfDescriptors());
 }
 
 TEST_CASE("A server that cannot listen says so") {

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "support/manual_clock.hpp"
 #include "transport/request_budget.hpp"
@@ -397,6 +398,28 @@ TEST_CASE("P11: a body that is not worth reading is judged without it, and its c
     stage.respond(false);
     CHECK(stage.stream->written.find("Connection: close\r\n") != std::string::npos);
   }
+}
+
+TEST_CASE("P11: a budget may be used up to its last byte, and is overdrawn by the next") {
+  RequestBudget budget(100);
+  budget.change(0, 100);
+  CHECK_FALSE(budget.isOverdrawn());
+  budget.change(0, 1);
+  CHECK(budget.isOverdrawn());
+  budget.change(1, 0);
+  CHECK_FALSE(budget.isOverdrawn());
+}
+
+TEST_CASE("What is empty takes no room among the pieces of one write") {
+  asio::io_context context;
+  const auto stream = std::make_shared<ScriptedStream>(context);
+  std::vector<asio::const_buffer> pieces(100);
+  pieces.push_back(asio::buffer("body", 4));
+  std::size_t taken = 0;
+  stream->async_write_some(pieces, [&taken](const Stream::Error& /*error*/, std::size_t size) { taken = size; });
+  context.poll();
+  CHECK(stream->written == "body");
+  CHECK(taken == 4);
 }
 
 }  // namespace

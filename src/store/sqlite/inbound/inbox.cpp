@@ -42,7 +42,7 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
           "SELECT owner_id,due_at_ms,id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,"
           "source,epoch,previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,"
           "data_content_type FROM #inbox WHERE id=?1")),
-      claim_(context.prepare("UPDATE #inbox SET owner_id=?2, starts=starts+1 WHERE id=?1")),
+      claim_(context.prepare("UPDATE #inbox SET owner_id=?2, starts=starts+1, started_at_ms=?3 WHERE id=?1")),
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
       remove_(context.prepare("DELETE FROM #inbox WHERE id=?1")),
@@ -53,14 +53,20 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
       keepResult_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
                                   "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
       unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
-      retry_(context.prepare("UPDATE #inbox SET owner_id=0, retry_count=retry_count+1, due_at_ms=?2, last_error=?3 "
-                             "WHERE id=?1")),
+      retry_(context.prepare("UPDATE #inbox SET owner_id=0, retry_count=retry_count+1, due_at_ms=?2, last_error=?3, "
+                             "failed_at_ms=?4 WHERE id=?1")),
       release_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE id=?1 AND owner_id=?2")),
       purge_(context.prepare(
           "DELETE FROM #inbox_results WHERE (frame_id,source,origin,session,sequence) IN (SELECT "
           "frame_id,source,origin,session,sequence FROM #inbox_results WHERE keep_until_ms<?1 ORDER BY keep_until_ms "
           "LIMIT ?2) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'') AS BLOB)),"
-          "source,origin,session,frame_id")) {}
+          "source,origin,session,frame_id")),
+      addHandlers_(context.prepare("UPDATE #owners SET deferred_handlers=deferred_handlers+?2 WHERE id=?1")),
+      find_(context.prepare("SELECT id FROM #inbox WHERE source=?1 AND frame_id=?2 ORDER BY id LIMIT 1")),
+      findResult_(context.prepare("SELECT 1 FROM #inbox_results WHERE frame_id=?2 AND source=?1 LIMIT 1")),
+      retryNow_(context.prepare("UPDATE #inbox SET due_at_ms=0, retry_count=0 WHERE id=?1")),
+      countOrder_(context.prepare("UPDATE #meta SET inbox_orders=inbox_orders+1")),
+      selectOrders_(context.prepare("SELECT inbox_orders FROM #meta")) {}
 
 std::uint64_t Inbox::size() {
   return static_cast<std::uint64_t>(context_.counters.value(Counter::inbox));
@@ -178,7 +184,7 @@ InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
     }
     reply.row = readRow(columns);
   }
-  Query(claim_, key, context_.owner).run();
+  Query(claim_, key, context_.owner, context_.clock.wallNow()).run();
   ++reply.row.starts;
   reply.kind = InboxClaim::Kind::taken;
   return reply;
@@ -193,13 +199,9 @@ void Inbox::markDeferred(InboxKey key) {
 }
 
 void Inbox::finish(const InboxRow& row, const FrameResult& result, std::chrono::milliseconds retention) {
-  const auto removed = static_cast<std::int64_t>(Query(remove_, row.key).run());
   const bool processed = result.outcome == Outcome::ack;
-  context_.counters.add(Counter::received, processed ? removed : 0);
   const InboundFrame& frame = row.frame;
-  if (removed != 0) {
-    context_.shares.add(frame.source, -shareOfWaiting(frame.data.size()));
-  }
+  remove(row, processed);
   if (!processed && frame.sequence == 0) {
     // It did not take effect, and has no number that distinguishes a redriven one from a repetition: both are taken
     // anew, as if the handler had refused it at once.
@@ -208,22 +210,35 @@ void Inbox::finish(const InboxRow& row, const FrameResult& result, std::chrono::
       context_.shares.add(frame.source, -shareOfMark(frame.source, id));
     }
   } else if (!processed || !result.result.empty()) {
-    const std::string_view detail = truncatedError(result.detail);
-    for (Query query(dropResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence); query.next();) {
-      context_.shares.add(
-          frame.source, -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
-    }
-    Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, result.outcome,
-          NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result},
-          context_.clock.wallNow() + retention)
-        .run();
-    context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, frame.session, frame.id,
-                                                    result.code.size() + detail.size() + result.result.size()));
+    keepResult(frame, result, retention);
   }
 }
 
+void Inbox::remove(const InboxRow& row, bool processed) {
+  const auto removed = static_cast<std::int64_t>(Query(remove_, row.key).run());
+  context_.counters.add(Counter::received, processed ? removed : 0);
+  if (removed != 0) {
+    context_.shares.add(row.frame.source, -shareOfWaiting(row.frame.data.size()));
+  }
+}
+
+void Inbox::keepResult(const InboundFrame& frame, const FrameResult& result, std::chrono::milliseconds retention) {
+  const std::string_view detail = truncatedError(result.detail);
+  for (Query query(dropResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence); query.next();) {
+    context_.shares.add(frame.source,
+                        -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
+  }
+  Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, result.outcome,
+        NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, context_.clock.wallNow() + retention)
+      .run();
+  context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, frame.session, frame.id,
+                                                  result.code.size() + detail.size() + result.result.size()));
+}
+
 void Inbox::retry(InboxKey key, WallTime dueAt, std::string_view error) {
-  Query(retry_, key, dueAt, NullIfEmpty{truncatedError(error)}).run();
+  // Where it is charged, `verify` wants to be able to say why.
+  const std::string_view text = error.empty() ? std::string_view("not-now") : truncatedError(error);
+  Query(retry_, key, dueAt, text, context_.clock.wallNow()).run();
 }
 
 void Inbox::release(InboxKey key) {
@@ -236,6 +251,68 @@ void Inbox::purge(std::size_t limit) {
     context_.shares.add(source,
                         -shareOfResult(source, query.view(2), query.view(3), query.view(4), query.as<std::size_t>(0)));
   }
+}
+
+void Inbox::addHandlers(std::int64_t difference) {
+  Query(addHandlers_, context_.owner, difference).run();
+}
+
+InboxKey Inbox::find(std::string_view source, std::string_view messageId) {
+  Query query(find_, source, messageId);
+  return query.next() ? query.integer(0) : 0;
+}
+
+bool Inbox::hasEnded(std::string_view source, std::string_view messageId) {
+  return Query(findResult_, source, messageId).next();
+}
+
+InboxChange Inbox::lookAt(InboxKey key) {
+  InboxChange change;
+  Query query(selectRow_, key);
+  if (!query.next()) {
+    change.receipt.refusal = Errc::unknownMessage;
+    return change;
+  }
+  Columns columns(query);
+  const auto owner = columns.next<std::int64_t>();
+  WallTime dueAt;
+  columns >> dueAt;
+  change.row = readRow(columns);
+  change.receipt.sequence = change.row.frame.sequence;
+  if (owner != 0) {
+    // Its outcome is on the way.
+    change.receipt.state = InboxState::running;
+    change.receipt.refusal = Errc::invalidTransition;
+  } else if (dueAt > context_.clock.wallNow()) {
+    change.receipt.state = InboxState::backoff;
+  }
+  return change;
+}
+
+InboxChange Inbox::retryNow(InboxKey key) {
+  InboxChange change = lookAt(key);
+  if (change.receipt.done()) {
+    Query(retryNow_, key).run();
+    Query(countOrder_).run();
+  }
+  return change;
+}
+
+// Unlike one that its handler refused, it must not come back by a repetition: its mark stays, and the outcome with it.
+InboxChange Inbox::discard(InboxKey key, const FrameResult& result, std::chrono::milliseconds retention) {
+  InboxChange change = lookAt(key);
+  if (change.receipt.done()) {
+    remove(change.row, false);
+    keepResult(change.row.frame, result, retention);
+    Query(countOrder_).run();
+  }
+  return change;
+}
+
+std::int64_t Inbox::orders() {
+  Query query(selectOrders_);
+  query.next();
+  return query.integer(0);
 }
 
 }  // namespace ackbox::store::sqlite

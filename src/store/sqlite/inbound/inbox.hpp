@@ -36,8 +36,20 @@ public:
   void retry(InboxKey key, WallTime dueAt, std::string_view error) override;
   void release(InboxKey key) override;
   void purge(std::size_t limit) override;
+  void addHandlers(std::int64_t difference) override;
+  [[nodiscard]] InboxKey find(std::string_view source, std::string_view messageId) override;
+  [[nodiscard]] bool hasEnded(std::string_view source, std::string_view messageId) override;
+  [[nodiscard]] InboxChange retryNow(InboxKey key) override;
+  [[nodiscard]] InboxChange discard(InboxKey key, const FrameResult& result,
+                                    std::chrono::milliseconds retention) override;
+  [[nodiscard]] std::int64_t orders() override;
 
 private:
+  /// The row, and whether it may be changed.
+  [[nodiscard]] InboxChange lookAt(InboxKey key);
+  void remove(const InboxRow& row, bool processed);
+  void keepResult(const InboundFrame& frame, const FrameResult& result, std::chrono::milliseconds retention);
+
   Context& context_;
   InboundMarks& marks_;
   Statement insert_;
@@ -57,6 +69,12 @@ private:
   Statement retry_;
   Statement release_;
   Statement purge_;
+  Statement addHandlers_;
+  Statement find_;
+  Statement findResult_;
+  Statement retryNow_;
+  Statement countOrder_;
+  Statement selectOrders_;
 };
 
 }  // namespace ackbox::store::sqlite

@@ -183,7 +183,6 @@ void ApplicationWriter::Body::insert(NewRow&& row, const Frame& /*frame*/) {
 }
 
 void ApplicationWriter::Body::undo() noexcept {
-  counters.forget();
   try {
     Query(rollbackTo).run();
     Query(release).run();

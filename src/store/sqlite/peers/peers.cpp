@@ -36,8 +36,6 @@ Peers::Peers(Context& context)
                               "WHERE id=?1")) {}
 
 void Peers::configure() {
-  rows_.clear();
-  byName_.clear();
   const std::int64_t lone = loneOf(context_);
   for (const PeerOptions& peer : configuredPeers(context_.options)) {
     Query query(upsert_, peer.name, peer.url, peer.agent, peer.maxRequests);

@@ -49,16 +49,28 @@ StoredMessage storedOf(const Query& query) {
   return message;
 }
 
+// What a page of whole messages may hold before it ends, so that large ones do not fill the memory.
+constexpr std::size_t kPageBytes = 4U << 20U;
+
+std::size_t dataBytes(const MessageInfo& /*message*/) {
+  return 0;
+}
+std::size_t dataBytes(const StoredMessage& message) {
+  return message.data.size();
+}
+
 template <typename Page, typename Make>
 Page readPage(Query& query, std::size_t limit, int chosenColumn, const Make& make) {
   Page page;
   std::size_t looked = 0;
+  std::size_t bytes = 0;
   while (query.next()) {
     ++looked;
     if (query.integer(chosenColumn) != 0) {
       page.messages.push_back(make(query));
+      bytes += dataBytes(page.messages.back());
     }
-    if (page.messages.size() == limit || looked == kPageLooks) {
+    if (page.messages.size() == limit || looked == kPageLooks || bytes >= kPageBytes) {
       page.next = query.integer(kKeyColumn);
       break;
     }

@@ -16,6 +16,7 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/sqlite/read/explainer.hpp"
+#include "store/sqlite/read/inbox_reader.hpp"
 #include "store/sqlite/read/message_pages.hpp"
 #include "store/sqlite/read/status.hpp"
 #include "store/sqlite/read/verify.hpp"
@@ -154,6 +155,7 @@ struct SqliteReader::Body {
             options.tablePrefix),
         owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
         explainer(database.getHandle(), options),
+        inboxReader(database.getHandle(), options),
         status(database.getHandle(), options.tablePrefix) {}
 
   std::uint64_t sending() ACKBOX_REQUIRES(mutex);
@@ -185,6 +187,7 @@ struct SqliteReader::Body {
   Statement origins ACKBOX_GUARDED_BY(mutex);
   Statement owners ACKBOX_GUARDED_BY(mutex);
   Explainer explainer ACKBOX_GUARDED_BY(mutex);
+  InboxReader inboxReader ACKBOX_GUARDED_BY(mutex);
   StatusReader status ACKBOX_GUARDED_BY(mutex);
   // No row below it is live: a redriven message gets a new key.
   std::int64_t oldestKey ACKBOX_GUARDED_BY(mutex) = 0;
@@ -441,6 +444,33 @@ std::optional<Explanation> SqliteReader::explain(std::string_view messageId) con
   explanation.reasons = body_->explainer.reasons(*message, body_->oldestKey);
   explanation.message = std::move(*message);
   return explanation;
+}
+
+InboxPage SqliteReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {
+  const MutexLock lock(body_->mutex);
+  return body_->inboxReader.page(filter, limit, after);
+}
+
+std::optional<InboxInfo> SqliteReader::findInbox(std::string_view source, std::string_view messageId) const {
+  const MutexLock lock(body_->mutex);
+  const Snapshot snapshot(body_->database.getHandle());
+  return body_->inboxReader.find(source, messageId);
+}
+
+std::optional<InboundFrame> SqliteReader::inboxFrame(std::string_view source, std::string_view messageId) const {
+  const MutexLock lock(body_->mutex);
+  return body_->inboxReader.frame(source, messageId);
+}
+
+std::vector<std::string> SqliteReader::inboxSources(std::string_view messageId) const {
+  const MutexLock lock(body_->mutex);
+  return body_->inboxReader.sources(messageId);
+}
+
+std::optional<InboxExplanation> SqliteReader::explainInbox(std::string_view source, std::string_view messageId) const {
+  const MutexLock lock(body_->mutex);
+  const Snapshot snapshot(body_->database.getHandle());
+  return body_->inboxReader.explain(source, messageId);
 }
 
 }  // namespace ackbox::store::sqlite

@@ -10,6 +10,8 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/file_info.hpp"
 #include "ackbox/frame.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/inbox.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
@@ -49,6 +51,13 @@ public:
   [[nodiscard]] std::vector<InboundOriginStats> inboundOrigins(std::string_view source,
                                                                std::size_t limit) const override;
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const override;
+  [[nodiscard]] InboxPage inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const override;
+  [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId) const override;
+  [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source,
+                                                       std::string_view messageId) const override;
+  [[nodiscard]] std::vector<std::string> inboxSources(std::string_view messageId) const override;
+  [[nodiscard]] std::optional<InboxExplanation> explainInbox(std::string_view source,
+                                                             std::string_view messageId) const override;
   [[nodiscard]] std::vector<std::int64_t> processIds() const override;
   [[nodiscard]] FileInfo fileInfo() const override;
 

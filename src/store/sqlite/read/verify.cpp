@@ -147,6 +147,9 @@ constexpr Invariant kInvariants[] = {
      "SELECT id FROM (SELECT id,sequence,lag(sequence,1,0) OVER (PARTITION BY source,origin,session ORDER BY id) AS "
      "earlier "
      "FROM #inbox WHERE sequence<>0) WHERE sequence<=earlier"},
+    {"inbox", "a run of it failed, and it does not say why and when",
+     "SELECT id FROM #inbox WHERE (last_error IS NULL)<>(failed_at_ms IS NULL) OR (retry_count<>0 AND last_error IS "
+     "NULL)"},
     {"inbox", "its final result is kept already",
      "SELECT i.id FROM #inbox AS i JOIN #inbox_results AS r ON r.frame_id=i.frame_id AND r.source=i.source AND "
      "r.origin=i.origin AND r.session=i.session AND r.sequence=i.sequence"},

@@ -8,6 +8,7 @@
 
 #include "ackbox/version.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/schema/views.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -21,16 +22,18 @@ CREATE TABLE #schema(  -- the version; one row
   written_by TEXT NOT NULL   -- the release of ackbox that made tables of this version; for people
 );
 CREATE TABLE #meta(  -- the file itself; one row
-  id INTEGER PRIMARY KEY CHECK(id = 1),  -- there is one row
-  origin TEXT NOT NULL,                  -- UUIDv4 made with the file: this store's identity on the wire
-  epoch INTEGER NOT NULL,                -- one more at each open; a smaller one on the wire betrays a restored copy
-  orders INTEGER NOT NULL DEFAULT 0,     -- grows with each pause and resume, so that other processes notice
-  recalls INTEGER NOT NULL DEFAULT 0     -- how often old rows were put back, by any process
+  id INTEGER PRIMARY KEY CHECK(id = 1),    -- there is one row
+  origin TEXT NOT NULL,                    -- UUIDv4 made with the file: this store's identity on the wire
+  epoch INTEGER NOT NULL,                  -- one more at each open; a smaller one on the wire betrays a restored copy
+  orders INTEGER NOT NULL DEFAULT 0,       -- grows with each pause and resume, so that other processes notice
+  recalls INTEGER NOT NULL DEFAULT 0,      -- how often old rows were put back, by any process
+  inbox_orders INTEGER NOT NULL DEFAULT 0  -- grows with each change of the inbox by hand, for other processes to notice
 );
 CREATE TABLE #owners(  -- the processes that have the file open
-  id INTEGER PRIMARY KEY AUTOINCREMENT,  -- a process that has the file open; its life is the kernel lock on this byte
-  pid INTEGER NOT NULL,                  -- for people
-  opened_at_ms INTEGER NOT NULL          -- for people
+  id INTEGER PRIMARY KEY AUTOINCREMENT,         -- the process; its life is the kernel lock on this byte
+  pid INTEGER NOT NULL,                         -- for people
+  opened_at_ms INTEGER NOT NULL,                -- for people
+  deferred_handlers INTEGER NOT NULL DEFAULT 0  -- how many it has for the inbox; for people
 );
 CREATE TABLE #peers(  -- where frames go
   id INTEGER PRIMARY KEY,                         -- what sessions name it by
@@ -174,29 +177,31 @@ CREATE TABLE #processed_messages(  -- frames outside sessions that were accepted
 ) WITHOUT ROWID;
 CREATE INDEX #processed_messages_keep_until ON #processed_messages(keep_until_ms);
 CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their handler
-  id INTEGER PRIMARY KEY AUTOINCREMENT,    -- in the order of acceptance, never used twice
-  origin TEXT NOT NULL,                    -- the sender's store; empty outside any session
-  session TEXT NOT NULL,                   -- the sender's name for it; empty outside any
-  sequence INTEGER NOT NULL,               -- 0: outside any session
-  frame_id TEXT NOT NULL,                  -- the frame's id, unique to its source
-  source TEXT NOT NULL,                    -- the sender's agent URI, which the ACK event goes to
-  epoch INTEGER NOT NULL,                  -- of the sender's store, as the frame named it
-  previous_sequence INTEGER NOT NULL,      -- the predecessor that the frame named
-  deferred INTEGER NOT NULL,               -- 1: its handler deferred it; 0: it waits behind one that was deferred
-  owner_id INTEGER NOT NULL DEFAULT 0,     -- the process that runs it; 0: nobody
-  starts INTEGER NOT NULL DEFAULT 0,       -- counts claims: a completion of an earlier one is refused by it
-  retry_count INTEGER NOT NULL DEFAULT 0,  -- charged runs
-  due_at_ms INTEGER NOT NULL DEFAULT 0,    -- not run before
-  accepted_at_ms INTEGER NOT NULL,         -- when it was answered with `defer`
-  type TEXT NOT NULL,                      -- CloudEvents type
-  audience TEXT,                           -- the recipient that the frame named; NULL: none
-  time_ms INTEGER,                         -- when the sender enqueued it
-  expires_at_ms INTEGER,                   -- not accepted after; its handler may look; NULL: never
-  traceparent TEXT,                        -- W3C trace context; NULL: none
-  correlation_id TEXT,                     -- what it answers; NULL: nothing
-  last_error TEXT,                         -- for people, at most 1,000 bytes
-  data BLOB NOT NULL,                      -- JSON text, byte for byte as received
-  data_content_type TEXT,                  -- of what stands in `data` as base64; NULL: `data` is the JSON itself
+  id INTEGER PRIMARY KEY AUTOINCREMENT,      -- in the order of acceptance, never used twice
+  origin TEXT NOT NULL,                      -- the sender's store; empty outside any session
+  session TEXT NOT NULL,                     -- the sender's name for it; empty outside any
+  sequence INTEGER NOT NULL,                 -- 0: outside any session
+  frame_id TEXT NOT NULL,                    -- the frame's id, unique to its source
+  source TEXT NOT NULL,                      -- the sender's agent URI, which the ACK event goes to
+  epoch INTEGER NOT NULL,                    -- of the sender's store, as the frame named it
+  previous_sequence INTEGER NOT NULL,        -- the predecessor that the frame named
+  deferred INTEGER NOT NULL,                 -- 1: its handler deferred it; 0: it waits behind one that was deferred
+  owner_id INTEGER NOT NULL DEFAULT 0,       -- the process that runs it; 0: nobody
+  starts INTEGER NOT NULL DEFAULT 0,         -- counts claims: a completion of an earlier one is refused by it
+  retry_count INTEGER NOT NULL DEFAULT 0,    -- charged runs
+  due_at_ms INTEGER NOT NULL DEFAULT 0,      -- not run before
+  started_at_ms INTEGER NOT NULL DEFAULT 0,  -- when it was last claimed; for people
+  accepted_at_ms INTEGER NOT NULL,           -- when it was answered with `defer`
+  type TEXT NOT NULL,                        -- CloudEvents type
+  audience TEXT,                             -- the recipient that the frame named; NULL: none
+  time_ms INTEGER,                           -- when the sender enqueued it
+  expires_at_ms INTEGER,                     -- not accepted after; its handler may look; NULL: never
+  traceparent TEXT,                          -- W3C trace context; NULL: none
+  correlation_id TEXT,                       -- what it answers; NULL: nothing
+  failed_at_ms INTEGER,                      -- when its last failed run ended; NULL: none failed
+  last_error TEXT,                           -- why that run failed, for people, at most 1,000 bytes; NULL: none failed
+  data BLOB NOT NULL,                        -- JSON text, byte for byte as received
+  data_content_type TEXT,                    -- of what stands in `data` as base64; NULL: `data` is the JSON itself
   UNIQUE(source, origin, session, sequence, frame_id)
 );
 CREATE INDEX #inbox_owned ON #inbox(owner_id) WHERE owner_id <> 0;
@@ -409,7 +414,7 @@ SchemaInfo schemaInfo(sqlite3* connection, std::string_view prefix) {
 }
 
 void createTables(sqlite3* connection, std::string_view prefix) {
-  execute(connection, expand(kTablesSql, prefix));
+  execute(connection, expand(kTablesSql + viewsSql(), prefix));
   Statement insert(connection, "INSERT INTO #schema(version,written_by) VALUES(?1,?2)", prefix);
   Query(insert, kSchemaVersion, kVersion).run();
 }

@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders export enqueue retry discard mark-failed pause resume unblock vacuum forget repair completion man --version -h --help' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair completion man --version -h --help' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -39,6 +39,19 @@ _ackbox() {
     'senders --prefix') return ;;
     'senders --busy-timeout') return ;;
     'senders --limit') return ;;
+    'inbox --prefix') return ;;
+    'inbox --busy-timeout') return ;;
+    'inbox --source') return ;;
+    'inbox --session') return ;;
+    'inbox --state') words='waiting running backoff' ;;
+    'inbox --limit') return ;;
+    'inbox --after') return ;;
+    'inbox-show --prefix') return ;;
+    'inbox-show --busy-timeout') return ;;
+    'inbox-show --source') return ;;
+    'inbox-explain --prefix') return ;;
+    'inbox-explain --busy-timeout') return ;;
+    'inbox-explain --source') return ;;
     'export --prefix') return ;;
     'export --busy-timeout') return ;;
     'export --state') words='pending sending sent acked failed' ;;
@@ -63,6 +76,17 @@ _ackbox() {
     'discard --session') return ;;
     'discard --reason') return ;;
     'discard --older-than') return ;;
+    'inbox-retry --prefix') return ;;
+    'inbox-retry --busy-timeout') return ;;
+    'inbox-retry --source') return ;;
+    'inbox-retry --session') return ;;
+    'inbox-retry --state') words='waiting running backoff' ;;
+    'inbox-discard --prefix') return ;;
+    'inbox-discard --busy-timeout') return ;;
+    'inbox-discard --source') return ;;
+    'inbox-discard --session') return ;;
+    'inbox-discard --state') words='waiting running backoff' ;;
+    'inbox-discard --reason') return ;;
     'mark-failed --prefix') return ;;
     'mark-failed --busy-timeout') return ;;
     'mark-failed --reason') return ;;
@@ -93,10 +117,15 @@ _ackbox() {
       explain) words='-h --help --json --prefix --busy-timeout' ;;
       verify) words='-h --help --json --prefix --busy-timeout' ;;
       senders) words='-h --help --json --prefix --busy-timeout --limit' ;;
+      inbox) words='-h --help --json --prefix --busy-timeout --source --session --state --limit --after' ;;
+      inbox-show) words='-h --help --json --prefix --busy-timeout --source' ;;
+      inbox-explain) words='-h --help --json --prefix --busy-timeout --source' ;;
       export) words='-h --help --json --prefix --busy-timeout --state --peer --session' ;;
       enqueue) words='-h --help --json --prefix --busy-timeout --input --peer --session --type --max-pending' ;;
       retry) words='-h --help --json --prefix --busy-timeout --peer --session --reason --older-than --all' ;;
       discard) words='-h --help --json --prefix --busy-timeout --peer --session --reason --older-than --all --yes' ;;
+      inbox-retry) words='-h --help --json --prefix --busy-timeout --source --session --state --all' ;;
+      inbox-discard) words='-h --help --json --prefix --busy-timeout --source --session --state --all --reason --yes' ;;
       mark-failed) words='-h --help --json --prefix --busy-timeout --reason' ;;
       pause) words='-h --help --json --prefix --busy-timeout --session' ;;
       resume) words='-h --help --json --prefix --busy-timeout --session' ;;

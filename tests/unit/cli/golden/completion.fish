@@ -73,7 +73,32 @@ complete -c ackbox -n '__fish_seen_subcommand_from senders' -l json -d 'Print JS
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l limit -d 'At most so many; 0: as many as can be, 10000 (default 100)' -x
-complete -c ackbox -n __fish_use_subcommand -a export -d 'Write messages as JSON lines, which enqueue reads back'
+complete -c ackbox -n __fish_use_subcommand -a inbox -d 'List deferred frames: received, and waiting for this agent'\''s deferred handler, or being worked on'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -F
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l source -d 'Frames of this sender, by its agent URI' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l session -d 'Frames of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l state -d 'Only those in this state' -x -a 'waiting running backoff'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l limit -d 'At most so many; 0: all (default 100)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l after -d 'Go on behind this row' -x
+complete -c ackbox -n __fish_use_subcommand -a inbox-show -d 'Show a deferred frame with its data and its last error'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-show' -F
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-show' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-show' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-show' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-show' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-show' -l source -d 'Its sender, by its agent URI, where several use the id' -x
+complete -c ackbox -n __fish_use_subcommand -a inbox-explain -d 'Say why a deferred frame is not done'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -F
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-explain' -l source -d 'Its sender, by its agent URI, where several use the id' -x
+complete -c ackbox -n __fish_use_subcommand -a export -d 'Write messages as JSON lines (proto/export.md), which enqueue reads back'
 complete -c ackbox -n '__fish_seen_subcommand_from export' -F
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l json -d 'Print JSON, one object a line'
@@ -116,6 +141,28 @@ complete -c ackbox -n '__fish_seen_subcommand_from discard' -l reason -d 'Dead l
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l all -d 'All dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l yes -d 'Really discard all that the filter chooses'
+complete -c ackbox -n __fish_use_subcommand -a inbox-retry -d 'Run deferred frames again now, with no run charged to them'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -F
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l source -d 'Frames of this sender, by its agent URI' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l session -d 'Frames of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l state -d 'Only those in this state' -x -a 'waiting running backoff'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l all -d 'All deferred frames'
+complete -c ackbox -n __fish_use_subcommand -a inbox-discard -d 'Give deferred frames up, for good: their senders get a dead letter. Refused while one runs'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -F
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l source -d 'Frames of this sender, by its agent URI' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l session -d 'Frames of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l state -d 'Only those in this state' -x -a 'waiting running backoff'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l all -d 'All deferred frames'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l reason -d 'The sender'\''s reason, short and stable (default discarded)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l yes -d 'Really discard all that the filter chooses'
 complete -c ackbox -n __fish_use_subcommand -a mark-failed -d 'Make pending or sent messages dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -F
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l help -d 'Print this help'

@@ -12,10 +12,15 @@ _ackbox() {
     'explain:Say why a message is not moving'
     'verify:Check every invariant of the file'
     'senders:List the senders of received frames, and what is kept of each against repetition; or one'\''s stores'
-    'export:Write messages as JSON lines, which enqueue reads back'
+    'inbox:List deferred frames\: received, and waiting for this agent'\''s deferred handler, or being worked on'
+    'inbox-show:Show a deferred frame with its data and its last error'
+    'inbox-explain:Say why a deferred frame is not done'
+    'export:Write messages as JSON lines (proto/export.md), which enqueue reads back'
     'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
     'retry:Put dead letters back, at the tails of their sessions'
     'discard:Throw dead letters away, for good'
+    'inbox-retry:Run deferred frames again now, with no run charged to them'
+    'inbox-discard:Give deferred frames up, for good\: their senders get a dead letter. Refused while one runs'
     'mark-failed:Make pending or sent messages dead letters'
     'pause:Stop sending to a peer, or one session of it, until resume'
     'resume:Go on sending to a peer or a session; a peer that is away is asked at once'
@@ -130,6 +135,39 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         ':SOURCE:' \
         '--limit[At most so many; 0\: as many as can be, 10000 (default 100)]:COUNT:' ;;
+    inbox)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--source[Frames of this sender, by its agent URI]:URI:' \
+        '--session[Frames of this session]:NAME:' \
+        '--state[Only those in this state]:STATE:(waiting running backoff)' \
+        '--limit[At most so many; 0\: all (default 100)]:COUNT:' \
+        '--after[Go on behind this row]:ROW:' ;;
+    inbox-show)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':ID:' \
+        '--source[Its sender, by its agent URI, where several use the id]:URI:' ;;
+    inbox-explain)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':ID:' \
+        '--source[Its sender, by its agent URI, where several use the id]:URI:' ;;
     export)
       _arguments \
         '-h[Print this help]' \
@@ -182,6 +220,34 @@ _ackbox() {
         '--reason[Dead letters with exactly this reason]:TEXT:' \
         '--older-than[Dead letters that failed at least so long ago]:DURATION:' \
         '--all[All dead letters]' \
+        '--yes[Really discard all that the filter chooses]' ;;
+    inbox-retry)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '*:ID:' \
+        '--source[Frames of this sender, by its agent URI]:URI:' \
+        '--session[Frames of this session]:NAME:' \
+        '--state[Only those in this state]:STATE:(waiting running backoff)' \
+        '--all[All deferred frames]' ;;
+    inbox-discard)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '*:ID:' \
+        '--source[Frames of this sender, by its agent URI]:URI:' \
+        '--session[Frames of this session]:NAME:' \
+        '--state[Only those in this state]:STATE:(waiting running backoff)' \
+        '--all[All deferred frames]' \
+        '--reason[The sender'\''s reason, short and stable (default discarded)]:TEXT:' \
         '--yes[Really discard all that the filter chooses]' ;;
     mark-failed)
       _arguments \

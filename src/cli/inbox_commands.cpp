@@ -1,0 +1,342 @@
+// Deferred frames in the receiver's file: `inbox`, `inbox-show`, `inbox-explain`, `inbox-retry`, `inbox-discard`.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <functional>
+
+#include "ackbox/inbox.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/message_view.hpp"
+#include "cli/open.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+constexpr std::size_t kFramesPage = 1'000;
+constexpr std::size_t kErrorWidth = 60;
+
+std::string inboxStateName(InboxState state) {
+  std::string name(toString(state));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return name;
+}
+
+InboxFilter inboxFilterOf(const Arguments& arguments) {
+  InboxFilter filter;
+  filter.session = arguments.session;
+  if (!arguments.source.empty()) {
+    filter.source = arguments.source;
+  }
+  if (arguments.state) {
+    constexpr std::array kStates = {InboxState::waiting, InboxState::running, InboxState::backoff};
+    filter.state = *std::find_if(kStates.begin(), kStates.end() - 1,
+                                 [&](InboxState state) { return inboxStateName(state) == *arguments.state; });
+  }
+  return filter;
+}
+
+std::optional<WallTime> setInstant(WallTime instant) {
+  return instant == WallTime{} ? std::nullopt : std::optional(instant);
+}
+
+JsonLine inboxLine(const InboxInfo& frame) {
+  JsonLine line;
+  line.add("message_id", frame.messageId)
+      .add("row", frame.row)
+      .add("state", inboxStateName(frame.state))
+      .add("source", frame.source)
+      .add("origin", frame.origin)
+      .add("session", frame.session)
+      .add("sequence", frame.sequence)
+      .add("type", frame.type)
+      .add("retry_count", frame.retryCount)
+      .add("start_count", frame.startCount)
+      .add("accepted_at_ms", setInstant(frame.acceptedAt))
+      .add("started_at_ms", setInstant(frame.startedAt))
+      .add("due_at_ms", setInstant(frame.dueAt))
+      .add("failed_at_ms", frame.failedAt)
+      .add("reason", frame.reason)
+      .add("last_error", frame.lastError)
+      .add("bytes", frame.bytes);
+  return line;
+}
+
+Table inboxTable(const std::vector<InboxInfo>& frames, WallTime now) {
+  using Align = Table::Align;
+  Table table({{"ID", Align::left},
+               {"STATE", Align::left},
+               {"SENDER", Align::left},
+               {"SESSION", Align::left},
+               {"SEQ", Align::right},
+               {"TYPE", Align::left},
+               {"ACCEPTED", Align::left},
+               {"DUE", Align::left},
+               {"RETRIES", Align::right},
+               {"LAST ERROR", Align::left}});
+  for (const InboxInfo& frame : frames) {
+    table.add({frame.messageId, inboxStateName(frame.state), frame.source, frame.session,
+               frame.sequence == 0 ? "-" : std::to_string(frame.sequence), frame.type, agoText(now, frame.acceptedAt),
+               frame.state == InboxState::backoff ? agoText(now, frame.dueAt) : "-", std::to_string(frame.retryCount),
+               shortened(frame.lastError, kErrorWidth)});
+  }
+  return table;
+}
+
+/// The one sender of frames with this id, or the one that was named; nothing: `why` says why.
+std::optional<std::string> senderOf(const Arguments& arguments, const OutboxReader& reader, const std::string& id,
+                                    std::string& why) {
+  if (!arguments.source.empty()) {
+    return arguments.source;
+  }
+  const std::vector<std::string> sources = reader.inboxSources(id);
+  if (sources.size() == 1) {
+    return sources.front();
+  }
+  std::string names;
+  for (const std::string& source : sources) {
+    names += (names.empty() ? "" : ", ") + source;
+  }
+  why = sources.empty() ? "no deferred frame has the id " + id + "; it may be handled and gone"
+                        : "frames of several senders have the id " + id + ": say --source, of " + names;
+  return std::nullopt;
+}
+
+int noFrame(Console& console, const std::string& id, const std::string& source) {
+  return console.fail(kNothing,
+                      "no deferred frame of " + source + " has the id " + id + "; it may be handled and gone");
+}
+
+std::string frameRefusalText(const InboxReceipt& receipt) {
+  if (receipt.refusal == Errc::unknownMessage) {
+    return "no deferred frame has this id";
+  }
+  return receipt.state == InboxState::running ? "its handler runs, whose outcome is on the way"
+                                              : "it has ended, which does not allow it";
+}
+
+using FrameChange = std::function<InboxReceipt(OutboxOperator&, const std::string& source, const std::string& id)>;
+
+int changeFrames(Console& console, const Arguments& arguments, const char* done, const FrameChange& change) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  bool allDone = true;
+  for (const std::string& id : arguments.ids) {
+    std::string why;
+    const std::optional<std::string> source = senderOf(arguments, reader, id, why);
+    if (!source) {
+      allDone = false;
+      if (console.json()) {
+        console.line(JsonLine().add("message_id", id).add("done", false).add("refusal", why));
+      } else {
+        console.remark(id + ": " + why);
+      }
+      continue;
+    }
+    const InboxReceipt receipt = change(outbox, *source, id);
+    allDone = allDone && receipt.done();
+    if (console.json()) {
+      JsonLine line;
+      line.add("message_id", id).add("source", *source).add("done", receipt.done());
+      if (receipt.done()) {
+        line.add("sequence", receipt.sequence);
+      } else {
+        line.add("refusal", frameRefusalText(receipt));
+      }
+      console.line(line);
+    } else if (receipt.done()) {
+      console.say(id + ": " + done);
+    } else {
+      console.remark(id + ": " + frameRefusalText(receipt));
+    }
+  }
+  return allDone ? kDone : kNothing;
+}
+
+/// Ids, of one `--source` at most, or a filter.
+bool isChoice(const Arguments& arguments) {
+  if (!arguments.ids.empty()) {
+    return !arguments.all && !arguments.session && !arguments.state;
+  }
+  return arguments.all || !arguments.source.empty() || arguments.session || arguments.state;
+}
+
+int choiceUsage(Console& console, const Arguments& arguments) {
+  return console.fail(kUsage,
+                      arguments.ids.empty()
+                          ? "name frames by their ids, or choose them with --source, --session, --state or --all"
+                          : "either ids, with --source if several senders use one, or a filter, not both");
+}
+
+int reportFrames(Console& console, const char* done, std::uint64_t changed) {
+  if (console.json()) {
+    console.line(JsonLine().add("changed", changed));
+  } else {
+    console.say(countText(changed, "deferred frame") + " " + done);
+  }
+  return changed == 0 ? kNothing : kDone;
+}
+
+constexpr const char* kRunsAgain = "runs again when its turn comes, at the next look of a process with a handler";
+constexpr const char* kGivenUp = "given up; its sender gets a dead letter";
+
+}  // namespace
+
+int inbox(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const InboxFilter filter = inboxFilterOf(arguments);
+  std::int64_t after = arguments.after;
+  std::uint64_t shown = 0;
+  do {
+    const std::uint64_t left = arguments.limit == 0 ? kFramesPage : arguments.limit - shown;
+    const InboxPage page = reader.inbox(filter, std::min<std::uint64_t>(left, kFramesPage), after);
+    after = page.next;
+    shown += page.frames.size();
+    if (!console.json()) {
+      if (!page.frames.empty()) {
+        console.table(inboxTable(page.frames, console.now()));
+      }
+      continue;
+    }
+    for (const InboxInfo& frame : page.frames) {
+      console.line(inboxLine(frame));
+    }
+  } while (after != 0 && (arguments.limit == 0 || shown < arguments.limit));
+  if (after != 0) {
+    console.remark("more: --after " + std::to_string(after));
+  } else if (shown == 0 && !console.json()) {
+    console.remark("no deferred frame fits");
+  }
+  return shown == 0 ? kNothing : kDone;
+}
+
+int inboxShow(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const std::string& id = arguments.ids.front();
+  std::string why;
+  const std::optional<std::string> source = senderOf(arguments, reader, id, why);
+  if (!source) {
+    return console.fail(kNothing, why);
+  }
+  const std::optional<InboxInfo> info = reader.findInbox(*source, id);
+  if (!info) {
+    return noFrame(console, id, *source);
+  }
+  // None of one that has ended.
+  const InboundFrame frame = reader.inboxFrame(*source, id).value_or(InboundFrame());
+  if (console.json()) {
+    JsonLine line = inboxLine(*info);
+    line.add("time_ms", frame.time)
+        .add("expires_at_ms", frame.expiresAt)
+        .add("traceparent", frame.traceparent)
+        .add("correlation_id", frame.correlationId)
+        .add("data_content_type", frame.dataContentType)
+        .raw("data", frame.data.empty() ? "null" : oneLine(frame.data));
+    console.line(line);
+    return kDone;
+  }
+  Table table({{"", Table::Align::left}, {"", Table::Align::left}});
+  const auto row = [&](const char* name, const std::string& value) {
+    if (!value.empty()) {
+      table.add({name, value});
+    }
+  };
+  const auto instant = [&](const char* name, const std::optional<WallTime>& value) {
+    if (value && *value != WallTime{}) {
+      row(name, instantText(*value) + " (" + agoText(console.now(), *value) + ")");
+    }
+  };
+  const bool hasEnded = info->state == InboxState::ended;
+  row("id", info->messageId);
+  row("state", inboxStateName(info->state));
+  row("sender", info->source);
+  row("store", info->origin);
+  row("session", info->session);
+  row("sequence", info->sequence == 0 ? "none: unordered" : std::to_string(info->sequence));
+  row("type", info->type);
+  instant("accepted", info->acceptedAt);
+  instant("last run", info->startedAt);
+  instant(hasEnded ? "kept until" : "due", info->dueAt);
+  instant("expires", frame.expiresAt);
+  if (!hasEnded) {
+    row("retries", std::to_string(info->retryCount));
+    row("runs", std::to_string(info->startCount));
+  }
+  row("reason", info->reason);
+  instant("failed", info->failedAt);
+  row(hasEnded ? "detail" : "last error", info->lastError);
+  row("traceparent", frame.traceparent);
+  row("answers", frame.correlationId);
+  row("data", frame.data);
+  console.table(table);
+  return kDone;
+}
+
+int inboxExplain(Console& console, const Arguments& arguments) {
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const std::string& id = arguments.ids.front();
+  std::string why;
+  const std::optional<std::string> source = senderOf(arguments, reader, id, why);
+  if (!source) {
+    return console.fail(kNothing, why);
+  }
+  const std::optional<InboxExplanation> explanation = reader.explainInbox(*source, id);
+  if (!explanation) {
+    return noFrame(console, id, *source);
+  }
+  if (!console.json()) {
+    console.say(explanation->sentence);
+    return kDone;
+  }
+  JsonLine line = inboxLine(explanation->frame);
+  line.raw("reasons", reasonsText(explanation->reasons)).add("sentence", explanation->sentence);
+  console.line(line);
+  return kDone;
+}
+
+int inboxRetry(Console& console, const Arguments& arguments) {
+  if (!isChoice(arguments)) {
+    return choiceUsage(console, arguments);
+  }
+  if (!arguments.ids.empty()) {
+    return changeFrames(console, arguments, kRunsAgain,
+                        [](OutboxOperator& outbox, const std::string& source, const std::string& id) {
+                          return outbox.retryInbox(source, id);
+                        });
+  }
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  return reportFrames(console, "to be run again", outbox.retryInbox(inboxFilterOf(arguments)));
+}
+
+int inboxDiscard(Console& console, const Arguments& arguments) {
+  if (!isChoice(arguments)) {
+    return choiceUsage(console, arguments);
+  }
+  const std::string reason = arguments.reason.value_or("discarded");
+  if (!arguments.ids.empty()) {
+    return changeFrames(console, arguments, kGivenUp,
+                        [&reason](OutboxOperator& outbox, const std::string& source, const std::string& id) {
+                          return outbox.discardInbox(source, id, reason);
+                        });
+  }
+  const InboxFilter filter = inboxFilterOf(arguments);
+  if (!arguments.yes) {
+    const OutboxReader reader = openToRead(console.world(), arguments);
+    std::uint64_t count = 0;
+    std::int64_t after = 0;
+    do {
+      const InboxPage page = reader.inbox(filter, kFramesPage, after);
+      count += page.frames.size();
+      after = page.next;
+    } while (after != 0);
+    return console.fail(kNothing, "this would give up " + countText(count, "deferred frame") +
+                                      " for good, except those that run; say --yes to do it");
+  }
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  return reportFrames(console, "given up", outbox.discardInbox(filter, reason));
+}
+
+}  // namespace ackbox::cli
