@@ -102,8 +102,8 @@ public:
   /// asked. Returns what was mended.
   RepairReport repair();
 
-  /// What `repair` would mend in `file`: it is mended in a transaction that is rolled back, beside running agents, whose
-  /// enqueues wait meanwhile. Throws `Error` as `OutboxManager::open`.
+  /// What `repair` would mend in `file`: it is mended in a transaction that is rolled back, beside running agents,
+  /// whose enqueues wait meanwhile. The file is not changed. Throws `Error` as `OutboxManager::open`.
   static RepairReport previewRepair(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// Takes away what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores

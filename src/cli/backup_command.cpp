@@ -16,6 +16,10 @@ int backup(Console& console, const Arguments& arguments) {
   if (!arguments.overwrite && std::filesystem::exists(std::filesystem::symlink_status(to, absent))) {
     return console.fail(kNothing, to.string() + ": is there; choose another name, or say --overwrite to replace it");
   }
+  const std::filesystem::path folder = std::filesystem::absolute(to).parent_path();
+  if (!std::filesystem::is_directory(folder, absent)) {
+    return console.fail(kCannot, folder.string() + ": there is no such folder");
+  }
   PartialFile partial(to);
   {
     ProgressLine progress(console);
@@ -44,9 +48,10 @@ int backup(Console& console, const Arguments& arguments) {
                      .add("failed", stats.failed)
                      .add("at_ms", std::optional(console.now())));
   } else {
-    console.say(to.string() + ": " + bytesText(stats.fileBytes) + (arguments.noVerify ? ", not verified" : ", verified") +
-                "; " + std::to_string(stats.pending + stats.sending) + " pending, " + std::to_string(stats.sent) +
-                " sent, " + countText(stats.failed, "dead letter"));
+    console.say(to.string() + ": " + bytesText(stats.fileBytes) +
+                (arguments.noVerify ? ", not verified" : ", verified") + "; " +
+                std::to_string(stats.pending + stats.sending) + " pending, " + std::to_string(stats.sent) + " sent, " +
+                countText(stats.failed, "dead letter"));
   }
   return kDone;
 }

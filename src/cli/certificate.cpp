@@ -27,8 +27,8 @@ WallTime certificateEnds(const std::filesystem::path& path) {
     const std::chrono::sys_days day = std::chrono::year(date.tm_year + 1900) /
                                       std::chrono::month(static_cast<unsigned>(date.tm_mon + 1)) /
                                       std::chrono::day(static_cast<unsigned>(date.tm_mday));
-    const WallTime end = day + std::chrono::hours(date.tm_hour) + std::chrono::minutes(date.tm_min) +
-                         std::chrono::seconds(date.tm_sec);
+    const WallTime end =
+        day + std::chrono::hours(date.tm_hour) + std::chrono::minutes(date.tm_min) + std::chrono::seconds(date.tm_sec);
     ends = ends ? std::min(*ends, end) : end;
   }
   ERR_clear_error();

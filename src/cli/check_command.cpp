@@ -124,8 +124,7 @@ private:
          bytesText(stats_.pendingBytes) + " pending"},
         {"failed", "failed", stats_.failed, arguments_.deadLetters, "", false, countText(stats_.failed, "dead letter")},
         {"peers_away", "peers_away", away_.size(), arguments_.peersAway, "", false, "peers away: " + away},
-        {"free_disk", "free_disk_bytes", disk_, arguments_.freeDisk, "B", true,
-         bytesText(disk_) + " free on the disk"},
+        {"free_disk", "free_disk_bytes", disk_, arguments_.freeDisk, "B", true, bytesText(disk_) + " free on the disk"},
         {"log", "wal_bytes", stats_.walBytes, arguments_.logBytes, "B", false,
          "the log has " + bytesText(stats_.walBytes)},
     };

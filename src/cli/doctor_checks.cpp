@@ -55,6 +55,9 @@ public:
 
   std::vector<Symptom> run() {
     lookAtFile();
+    if (!isFile_) {
+      return std::move(symptoms_);
+    }
     lookAtDisk();
     lookAtPermissions();
     // Before this process opens the file itself.
@@ -92,6 +95,7 @@ private:
     }
     if (!S_ISREG(found.st_mode)) {
       add("file", Weight::problem, text_ + " is no regular file", "name the outbox's file");
+      isFile_ = false;
     } else if (found.st_nlink > 1) {
       add("file", Weight::problem, text_ + " has " + std::to_string(found.st_nlink) + " names (hard links)",
           "delete the others: a process that opens it by another name does not see this one's log");
@@ -143,8 +147,8 @@ private:
       add("permissions", Weight::problem, folder.string() + " may not be written by this user",
           "let the agent's user write the folder: SQLite makes the log there");
     } else if (geteuid() == 0 && found.st_uid != 0) {
-      add("permissions", Weight::note, "this is root, the file is another user's (uid " +
-                                           std::to_string(found.st_uid) + ")",
+      add("permissions", Weight::note,
+          "this is root, the file is another user's (uid " + std::to_string(found.st_uid) + ")",
           "run the commands that change it as that user, so that no file beside it becomes root's");
     }
   }
@@ -156,7 +160,10 @@ private:
       stats_ = reader_->getStats();
     } catch (const Error& error) {
       reader_.reset();
-      add("tables", Weight::problem, error.what(), adviceFor(error.code()));
+      add("tables", Weight::problem,
+          error.code() == Errc::schemaMissing ? "no outbox with the prefix " + arguments_.prefix + " is in this file"
+                                              : std::string(error.what()),
+          adviceFor(error.code()));
     }
   }
 
@@ -164,7 +171,10 @@ private:
     if (code == Errc::schemaMissing) {
       return "name the prefix of its tables (--prefix), or another file";
     }
-    if (code == Errc::databaseCorrupt || code == Errc::notADatabase) {
+    if (code == Errc::notADatabase) {
+      return "name the outbox's file; if this is it, something wrote over it: restore a backup (ackbox restore)";
+    }
+    if (code == Errc::databaseCorrupt) {
       return "stop the agents, keep a copy of the file with its log, and restore a backup (ackbox restore); "
              "docs/restore.md";
     }
@@ -223,8 +233,7 @@ private:
     }
     if (owners.empty() && stats_.pending != 0) {
       add("processes", Weight::warning,
-          "no agent has the file open, and " + countText(stats_.pending, "message") + " wait",
-          "start the agent");
+          "no agent has the file open, and " + countText(stats_.pending, "message") + " wait", "start the agent");
     } else {
       add("processes", Weight::ok, owners.empty() ? "no agent has the file open" : "agents: " + text);
     }
@@ -237,9 +246,9 @@ private:
   void lookAtTables() {
     add("tables", Weight::ok,
         "version " + std::to_string(info_.schemaVersion) + ", made by ackbox " + info_.writtenBy + ", opened " +
-            std::to_string(info_.epoch) + " times");
+            countText(info_.epoch, "time"));
     if (stats_.recounts != 0) {
-      add("tables", Weight::note, "the gauges were counted anew " + std::to_string(stats_.recounts) + " times",
+      add("tables", Weight::note, "the gauges were counted anew " + countText(stats_.recounts, "time"),
           "no program may change rows by SQL; ackbox verify " + text_ + " checks them");
     }
   }
@@ -282,7 +291,8 @@ private:
         add("certificate", Weight::ok, text);
       }
     } catch (const Error& error) {
-      add("certificate", Weight::problem, error.what(), "name a file with a certificate in PEM that this user may read");
+      add("certificate", Weight::problem, error.what(),
+          "name a file with a certificate in PEM that this user may read");
     }
   }
 
@@ -290,6 +300,7 @@ private:
   const Arguments& arguments_;
   const fs::path& file_;
   const std::string text_;
+  bool isFile_ = true;
   FileUsers users_;
   std::optional<OutboxReader> reader_;
   FileInfo info_;

@@ -48,8 +48,8 @@ constexpr std::array kExamples = std::to_array<Example>({
 }  // namespace
 
 std::string_view exampleOf(std::string_view command) noexcept {
-  const auto* const found = std::find_if(kExamples.begin(), kExamples.end(),
-                                         [&](const Example& one) { return one.command == command; });
+  const auto* const found =
+      std::find_if(kExamples.begin(), kExamples.end(), [&](const Example& one) { return one.command == command; });
   return found == kExamples.end() ? std::string_view() : found->line;
 }
 

@@ -21,7 +21,9 @@ constexpr const char* kLogs[] = {"-wal", "-journal"};
 [[noreturn]] void failOn(const fs::path& path, int error) {
   const bool isFull = error == ENOSPC || error == EDQUOT;
   const bool isForbidden = error == EACCES || error == EPERM || error == EROFS;
-  throw Error(isFull ? Errc::diskFull : isForbidden ? Errc::databaseReadOnly : Errc::ioError,
+  throw Error(isFull        ? Errc::diskFull
+              : isForbidden ? Errc::databaseReadOnly
+                            : Errc::ioError,
               path.string() + ": " + std::generic_category().message(error));
 }
 
@@ -81,8 +83,8 @@ void syncFolderOf(const fs::path& file) {
 }
 
 void moveAside(const fs::path& file, const fs::path& aside) {
-  // A log gets its second name first. Without it, the file would be one from before its last commits; and SQLite deletes
-  // a log that it finds beside a new file.
+  // A log gets its second name first. Without it, the file would be one from before its last commits; and SQLite
+  // deletes a log that it finds beside a new file.
   for (const char* end : kLogs) {
     const std::string log = file.string() + end;
     if (isThere(log) && link(log.c_str(), (aside.string() + end).c_str()) != 0 && errno != EPERM && errno != ENOTSUP) {

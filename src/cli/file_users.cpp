@@ -96,8 +96,8 @@ FileUsers usersOf(const fs::path& file, const fs::path& sidecar) {
   std::sort(users.processes.begin(), users.processes.end(),
             [](const FileUser& left, const FileUser& right) { return left.pid < right.pid; });
   // Not where somebody was found: if that is this process, closing a descriptor would drop SQLite's locks.
-  users.isLocked = users.processes.empty() &&
-                   (isLocked(file.string() + "-shm", kIndexLifeByte, 1) || isLocked(sidecar, 0, 0));
+  users.isLocked =
+      users.processes.empty() && (isLocked(file.string() + "-shm", kIndexLifeByte, 1) || isLocked(sidecar, 0, 0));
   return users;
 }
 

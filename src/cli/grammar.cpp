@@ -20,7 +20,8 @@ check ends with 0 ok, 1 warning, 2 critical, 3 unknown, as monitoring systems ha
 
 With --json, standard output is one JSON object a line: keys in snake_case, instants as milliseconds since 1970 (_at_ms),
 null where there is none; errors go to standard error as {"error":…,"exit_code":…}. Colours are used on a terminal unless
-NO_COLOR is set. The tool works beside running agents; it never delivers, and never makes a file.)";
+NO_COLOR is set. The tool works beside running agents; it never delivers, and makes no file but the
+copies of backup and restore.)";
 
 const Measure kCount = parseCount;
 const Measure kBytes = parseBytes;
@@ -241,12 +242,14 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
       "restore",
       "Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process "
       "has either open");
+  restore.get_option("FILE")->description("The backup");
   restore.add_option("TO", arguments.to, "The outbox's file; the same as FILE to renumber it where it is")
       ->required()
       ->type_name("");
-  restore.add_option("--identity", arguments.identity,
-                     "Of an outbox that sends: new if it was sending after the backup was taken, keep if nothing was "
-                     "enqueued or sent since")
+  restore
+      .add_option("--identity", arguments.identity,
+                  "Of an outbox that sends: new if it was sending after the backup was taken, keep if nothing was "
+                  "enqueued or sent since")
       ->type_name("WHICH")
       ->check(CLI::IsMember({"new", "keep"}));
   restore.add_flag("--dry-run", arguments.dryRun, "Only say what would be done");

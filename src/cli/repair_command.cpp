@@ -61,8 +61,9 @@ int repair(Console& console, const Arguments& arguments) {
     for (const std::string& finding : left) {
       console.say("  " + finding);
     }
-    console.remark("this cannot be mended without a guess: restore a backup (ackbox restore), or export what is "
-                   "pending to a new file (docs/restore.md)");
+    console.remark(
+        "this cannot be mended without a guess: restore a backup (ackbox restore), or export what is "
+        "pending to a new file (docs/restore.md)");
   }
   return left.empty() ? kDone : kProblems;
 }

@@ -67,7 +67,8 @@ std::string choiceText(const Plan& plan) {
          " of the backup; those that were delivered since take effect again.\n"
          "  --identity keep  if nothing was enqueued or sent after the backup was taken, as when a file is moved. If "
          "something\n"
-         "                   was, its peers hold it, and nothing is lost: ackbox restore FILE FILE --identity new";
+         "                   was, its peers hold it, and nothing is lost: ackbox restore " +
+         plan.file.string() + " " + plan.file.string() + " --identity new";
 }
 
 /// Why it is not done; empty: nothing is against it.
@@ -79,7 +80,7 @@ std::string obstacle(const Plan& plan, const Arguments& arguments) {
     }
   }
   if (plan.isSameFile && !plan.makesNewStore) {
-    return "BACKUP and FILE are one file: say --identity new to make it another store";
+    return "FILE and TO are one file: say --identity new to make it another store";
   }
   return plan.isSender && arguments.identity.empty() ? choiceText(plan) : std::string();
 }
@@ -107,12 +108,16 @@ std::vector<std::string> adviceOf(const Plan& plan) {
     advice.push_back("if " + plan.aside.string() + " can be read (ackbox verify), it is the newer one: go on with it");
   }
   if (plan.isSender && !plan.makesNewStore) {
-    advice.push_back("after the start, ackbox peers FILE: a peer that is held with stale-epoch knows more than this "
-                     "file; then stop, and ackbox restore FILE FILE --identity new");
+    const std::string file = plan.file.string();
+    advice.push_back(
+        "after the start, ackbox peers " + file +
+        ": a peer that is held with stale-epoch knows more than this file; then stop, and ackbox restore " + file +
+        " " + file + " --identity new");
   }
   if (plan.isReceiver) {
-    advice.push_back("the peers that send to it notice, and go on or send again what it forgot, by their "
-                     "PeerResetPolicy");
+    advice.push_back(
+        "the peers that send to it notice, and go on or send again what it forgot, by their "
+        "PeerResetPolicy");
   }
   advice.push_back("start the agents");
   return advice;
@@ -175,7 +180,7 @@ int restore(Console& console, const Arguments& arguments) {
   if (const auto findings = openToRead(console.world(), arguments, partial.path()).verify().findings.size();
       findings != 0) {
     return console.fail(kProblems, arguments.file.string() + " breaks " + countText(findings, "invariant") +
-                                       "; nothing was changed: ackbox verify BACKUP shows them, ackbox repair BACKUP "
+                                       "; nothing was changed: ackbox verify FILE shows them, ackbox repair FILE "
                                        "mends what can be mended");
   }
   if (std::error_code absent; fs::exists(partial.path().string() + "-wal", absent)) {

@@ -78,22 +78,31 @@ int unknownHealth(const World& world, std::string_view why) {
   return static_cast<int>(Health::unknown);
 }
 
+int usageProblem(const World& world, const std::string& why) {
+  const auto& words = world.arguments;
+  if (std::find(words.begin(), words.end(), "--json") != words.end()) {
+    world.err << JsonLine().add("error", why).add("exit_code", static_cast<int>(kUsage)).text() << '\n';
+  } else {
+    world.err << visible(why) << "\nRun with --help for more information.\n";
+  }
+  return kUsage;
+}
+
 /// Help and version, or what is wrong with the command line.
 int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseError& problem) {
   const std::string word(commandWord(world));
   if (isUnknownCommand(grammar, word)) {
-    world.err << "there is no command '" << visible(word) << "'\nRun with --help for more information.\n";
-    return kUsage;
+    return usageProblem(world, "there is no command '" + word + "'");
   }
-  if (word == "check" && problem.get_exit_code() != 0) {
-    return unknownHealth(world, problem.what());
+  const bool isProblem = problem.get_exit_code() != 0;
+  if (isProblem) {
+    return word == "check" ? unknownHealth(world, problem.what()) : usageProblem(world, problem.what());
   }
   std::ostringstream out;
   std::ostringstream err;
-  const bool isProblem = grammar.exit(problem, out, err) != 0;
+  grammar.exit(problem, out, err);
   world.out << out.str();
-  world.err << err.str();
-  return isProblem ? kUsage : kDone;
+  return kDone;
 }
 
 /// Why the file cannot be read; empty: nothing is known against it.

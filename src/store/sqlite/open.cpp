@@ -15,18 +15,7 @@ std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& fil
 }
 
 RepairReport previewRepair(const std::filesystem::path& file, const OutboxOptions& options) {
-  SqliteStore store(StoreOptions{file, options, nullptr});
-  store.begin(true);
-  try {
-    RepairReport report = store.repair();
-    store.rollback();
-    return report;
-  } catch (...) {
-    if (store.inTransaction()) {
-      store.rollback();
-    }
-    throw;
-  }
+  return SqliteStore::rehearseRepair(StoreOptions{file, options, nullptr});
 }
 
 NewStoreReport makeNewStore(const std::filesystem::path& file, const OutboxOptions& options) {

@@ -145,7 +145,8 @@ private:
 }  // namespace
 
 struct SqliteStore::Body {
-  explicit Body(const StoreOptions& storeOptions);
+  /// With `mayCommit` false, the transaction of the opening stays open.
+  Body(const StoreOptions& storeOptions, bool mayCommit);
 
   void open(std::shared_ptr<Liveness> liveness);
   void readEpoch();
@@ -167,7 +168,7 @@ struct SqliteStore::Body {
   std::int64_t lastKeySeen = 0;
 };
 
-SqliteStore::Body::Body(const StoreOptions& storeOptions)
+SqliteStore::Body::Body(const StoreOptions& storeOptions, bool mayCommit)
     : options(validated(storeOptions.outbox)),
       connection(storeOptions.file, options,
                  [&](sqlite3* file) { requireUsable(file, options.tablePrefix, options.createSchema); }),
@@ -179,8 +180,10 @@ SqliteStore::Body::Body(const StoreOptions& storeOptions)
                                : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
                                                 sqlite3_db_filename(connection.handle(), "main")));
     parts->forward([](WriteBack& part) { part.flushAll(); });
-    transaction.commit();
-    parts->forward([](WriteBack& part) { part.committed(); });
+    if (mayCommit) {
+      transaction.commit();
+      parts->forward([](WriteBack& part) { part.committed(); });
+    }
   } catch (...) {
     transaction.rollback();
     throw;
@@ -235,7 +238,7 @@ RepairReport SqliteStore::Body::recount(bool byHand) {
   return report;
 }
 
-SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
+SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options, true)) {}
 
 SqliteStore::~SqliteStore() {
   if (inTransaction()) {
@@ -383,6 +386,19 @@ RepairReport SqliteStore::repair() {
   RepairReport report = body_->recount(true);
   body_->parts->holds.refresh();
   return report;
+}
+
+RepairReport SqliteStore::rehearseRepair(const StoreOptions& options) {
+  // An opening alone writes: an owner, an epoch, and what dead owners had claimed.
+  Body body(options, false);
+  try {
+    RepairReport report = body.recount(true);
+    body.transaction.rollback();
+    return report;
+  } catch (...) {
+    body.transaction.rollback();
+    throw;
+  }
 }
 
 NewStoreReport SqliteStore::makeNewStore() {

@@ -59,6 +59,8 @@ public:
   [[nodiscard]] Fill fill() override;
   [[nodiscard]] Vitals vitals() override;
   RepairReport repair() override;
+  /// What `repair` would find in a file, in a transaction that is rolled back.
+  [[nodiscard]] static RepairReport rehearseRepair(const StoreOptions& options);
   void advanceOldest(std::size_t looks) override;
   std::size_t vacuum(std::size_t pages) override;
   bool tidy() override;

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -225,8 +227,10 @@ TEST_CASE("doctor warns of a certificate three weeks before its end, of the firs
 TEST_CASE("repair: a preview that changes nothing, and what cannot be mended is named") {
   ToolStage stage;
   execute(stage, "UPDATE ackbox_counters SET pending=pending-9");
+  const std::uint64_t epoch = OutboxReader::open(stage.file()).fileInfo().epoch;
   stage.play({"repair", "@", "--dry-run"});
   stage.play({"repair", "@", "--dry-run", "--json"});
+  CHECK(OutboxReader::open(stage.file()).fileInfo().epoch == epoch);
   stage.play({"verify", "@"});
   stage.play({"repair", "@"});
   execute(stage, "UPDATE ackbox_sessions SET priority=77 WHERE name='orders'");
@@ -266,7 +270,8 @@ TEST_CASE("each command on a file shows an example with its name") {
   const ToolStage stage;
   const std::string help = stage.run({"--help"}).out;
   int commands = 0;
-  for (std::size_t at = help.find("Subcommands:\n") + 13; help.compare(at, 2, "  ") == 0; at = help.find('\n', at) + 1) {
+  for (std::size_t at = help.find("Subcommands:\n") + 13; help.compare(at, 2, "  ") == 0;
+       at = help.find('\n', at) + 1) {
     const std::string name = help.substr(at + 2, help.find(' ', at + 2) - at - 2);
     if (name != "completion" && name != "man") {
       ++commands;

@@ -65,7 +65,7 @@ std::string normalised(std::string text, const std::string& directory) {
   text = std::regex_replace(text, std::regex("\nfile +[^\n]*"), "\nfile  N");
   text = std::regex_replace(text, std::regex("\"sqlite_version\":\"[^\"]*\""), "\"sqlite_version\":\"V\"");
   text = std::regex_replace(text, std::regex("\"has_checkpoint_defect\":[a-z]+"), "\"has_checkpoint_defect\":B");
-  text = std::regex_replace(text, std::regex("note: SQLite [^\n]*\n"), "");
+  text = std::regex_replace(text, std::regex("note: [^\n]*SQLite [^\n]*\n"), "");
   text = std::regex_replace(text, std::regex("\"text\":\"[^\"]*(SQLite|batches|3\\.[0-9]+)[^\n]*"), "N");
   text = std::regex_replace(text, std::regex("\n[a-z]+ +sqlite [^\n]*(\n +->[^\n]*)?"), "\nsqlite N");
   text = std::regex_replace(text, std::regex("\\b(log=|the file's )[0-9]+"), "$1N");

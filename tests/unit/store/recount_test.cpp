@@ -253,7 +253,8 @@ TEST_CASE("P10: repair mends each row that a foreign statement made impossible, 
            "INSERT INTO ackbox_claims VALUES(0,4711,2)",
            "INSERT INTO ackbox_session_states VALUES(99,1,0,0,0,0,0,0,0)",
            "INSERT INTO ackbox_inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,owner_id,"
-           "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data) VALUES('','',0,'f','urn:agent:x',1,0,1,"
+           "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data) "
+           "VALUES('','',0,'f','urn:agent:x',1,0,1,"
            "98,0,0,0,0,1,'t','1')",
        }) {
     CAPTURE(std::string(sql));
