@@ -32,7 +32,7 @@ struct Symptom {
   std::string advice;
 };
 
-/// Looks at the file, what lies beside it, who uses it, and the machine.
+/// Looks at the file, what lies beside it, the processes that use it, and the machine.
 [[nodiscard]] std::vector<Symptom> examine(const World& world, const Arguments& arguments);
 
 }  // namespace ackbox::cli

@@ -17,7 +17,7 @@ struct FileUser {
 /// The processes that have an outbox open, as managers, as readers or through SQLite.
 struct FileUsers {
   std::vector<FileUser> processes;
-  /// Somebody holds SQLite's or ackbox's locks, whose process may not be seen: another user's, or another container's.
+  /// A process holds SQLite's or ackbox's locks, and may not be seen: another user's, or another container's.
   bool isLocked = false;
 
   [[nodiscard]] bool any() const noexcept { return isLocked || !processes.empty(); }
@@ -25,7 +25,8 @@ struct FileUsers {
   [[nodiscard]] std::string text() const;
 };
 
-/// Who has `file` open. Asks the kernel, not SQLite, so that it works on a damaged file. `sidecar` is its owners file.
+/// The processes that have `file` open. Asks the kernel, not SQLite, so that it works on a damaged file. `sidecar` is
+/// its owners file.
 [[nodiscard]] FileUsers usersOf(const std::filesystem::path& file, const std::filesystem::path& sidecar);
 
 /// The owners file of the outbox with this prefix in `file`, which need not be readable.

@@ -114,6 +114,11 @@ std::vector<std::string> adviceOf(const Plan& plan) {
         ": a peer that is held with stale-epoch knows more than this file; then stop, and ackbox restore " + file +
         " " + file + " --identity new");
   }
+  if (plan.makesNewStore) {
+    advice.push_back(
+        "its receivers see a new store, and nothing has to be done there; ackbox forget FILE SOURCE ORIGIN "
+        "deletes what they keep of the old one");
+  }
   if (plan.isReceiver) {
     advice.push_back(
         "the peers that send to it notice, and go on or send again what it forgot, by their "

@@ -78,25 +78,28 @@ int unknownHealth(const World& world, std::string_view why) {
   return static_cast<int>(Health::unknown);
 }
 
-int usageProblem(const World& world, const std::string& why) {
+int usageProblem(const World& world, std::string_view command, const std::string& why) {
   const auto& words = world.arguments;
+  const bool isCheck = command == "check";
+  const int code = isCheck ? static_cast<int>(Health::unknown) : static_cast<int>(kUsage);
   if (std::find(words.begin(), words.end(), "--json") != words.end()) {
-    world.err << JsonLine().add("error", why).add("exit_code", static_cast<int>(kUsage)).text() << '\n';
+    world.err << JsonLine().add("error", why).add("exit_code", code).text() << '\n';
+  } else if (isCheck) {
+    return unknownHealth(world, why);
   } else {
     world.err << visible(why) << "\nRun with --help for more information.\n";
   }
-  return kUsage;
+  return code;
 }
 
 /// Help and version, or what is wrong with the command line.
 int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseError& problem) {
   const std::string word(commandWord(world));
   if (isUnknownCommand(grammar, word)) {
-    return usageProblem(world, "there is no command '" + word + "'");
+    return usageProblem(world, word, "there is no command '" + word + "'");
   }
-  const bool isProblem = problem.get_exit_code() != 0;
-  if (isProblem) {
-    return word == "check" ? unknownHealth(world, problem.what()) : usageProblem(world, problem.what());
+  if (problem.get_exit_code() != 0) {
+    return usageProblem(world, word, problem.what());
   }
   std::ostringstream out;
   std::ostringstream err;

@@ -17,7 +17,7 @@ namespace ackbox::store {
 namespace {
 
 // About a megabyte, and 10 ms.
-constexpr int kSlicePages = 256;
+constexpr int kStepPages = 256;
 
 [[noreturn]] void failOn(const std::filesystem::path& path, int error, Errc otherwise) {
   const bool isFull = error == ENOSPC || error == EDQUOT;
@@ -72,7 +72,7 @@ void copyPages(sqlite3* from, const std::filesystem::path& to, const OutboxOptio
     throwSqlite(target.getHandle(), "copying the file");
   }
   for (int code = SQLITE_OK; code != SQLITE_DONE;) {
-    code = sqlite3_backup_step(backup.get(), kSlicePages);
+    code = sqlite3_backup_step(backup.get(), kStepPages);
     if (code != SQLITE_OK && code != SQLITE_DONE) {
       throw Error(errcOf(code), to.string() + ": " + sqlite3_errstr(code));
     }

@@ -98,7 +98,7 @@ TEST_CASE("a backup is made beside an agent, replaces nothing unasked, and is ch
   stage.checkGolden("backup.txt");
 }
 
-TEST_CASE("row 17: a restore says what peers will see, keeps the file that is there, and names who is in the way") {
+TEST_CASE("a restore says what peers will see, keeps the file that is there, and names who is in the way") {
   ToolStage stage;
   stage.run({"backup", stage.file(), stage.path("backup.db")});
   const std::string before = read(stage.file());
@@ -140,6 +140,9 @@ TEST_CASE("a restore of what only receives asks nothing, and one that breaks inv
   const ToolResult done = stage.run({"restore", receiver, stage.path("again.db")});
   CHECK(done.code == 0);
   CHECK(fs::exists(stage.path("again.db")));
+  CHECK(done.out.find("PeerResetPolicy") == std::string::npos);
+  SQLite::Database(receiver, SQLite::OPEN_READWRITE).exec("UPDATE ackbox_counters SET received=5");
+  CHECK(stage.run({"restore", receiver, stage.path("other.db")}).out.find("PeerResetPolicy") != std::string::npos);
   SQLite::Database(receiver, SQLite::OPEN_READWRITE).exec("UPDATE ackbox_counters SET failed=3");
   const ToolResult refused = stage.run({"restore", receiver, stage.path("third.db")});
   CHECK(refused.code == 4);
@@ -166,6 +169,7 @@ TEST_CASE("check: one line and an exit status that monitoring reads") {
   stage.play({"check", "@", "--failed", "many"});
   stage.play({"check", "@", "--nonsense"});
   stage.play({"check"});
+  stage.play({"check", "--json"});
   stage.play({"check", "@/missing.db"});
   stage.play({"check", "@/missing.db", "--json"});
   stage.play({"check", "@", "--prefix", "other_"});
