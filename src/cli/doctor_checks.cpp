@@ -200,7 +200,7 @@ private:
       add("log", Weight::warning, bytesText(bytes),
           "end the reader that keeps it from being folded in, such as a long SELECT of another program");
     } else if (!users_.any()) {
-      add("log", Weight::note, bytesText(bytes) + ", left by a process that was killed",
+      add("log", Weight::note, bytesText(bytes) + ", left by a process that was killed, or had no room to fold it in",
           "never delete it: it holds commits; the next start folds it in");
     } else {
       add("log", Weight::ok, bytesText(bytes));
@@ -233,7 +233,7 @@ private:
     }
     if (owners.empty() && stats_.pending != 0) {
       add("processes", Weight::warning,
-          "no agent has the file open, and " + countText(stats_.pending, "message") + " wait", "start the agent");
+          "no agent has the file open, and " + countText(stats_.pending, "message") + " pending", "start the agent");
     } else {
       add("processes", Weight::ok, owners.empty() ? "no agent has the file open" : "agents: " + text);
     }
