@@ -24,14 +24,14 @@ namespace {
 using namespace ackbox;
 namespace fs = std::filesystem;
 
-/// Of a file in use, at one moment. In a shell: sqlite3 -readonly FILE "VACUUM INTO 'FILE-backup'".
+/// Of a file in use, at one moment. In a shell: ackbox backup FILE FILE-backup --overwrite.
 void backUp(const std::string& file) {
   fs::remove(file + "-backup");
-  SQLite::Database(file, SQLite::OPEN_READONLY, 5000).exec("VACUUM INTO '" + file + "-backup'");
-  fs::permissions(file + "-backup", fs::perms::owner_read | fs::perms::owner_write);  // Messages are private.
+  OutboxReader::open(file).backUp(file + "-backup");
 }
 
-/// Only while no process has the file open. A log left behind would be applied to the restored file.
+/// Only while no process has the file open. A log left behind would be applied to the restored file. In a shell:
+/// ackbox restore FILE-backup FILE.
 void putBack(const std::string& file) {
   for (const char* part : {"", "-wal", "-shm"}) {
     if (fs::exists(file + part)) {

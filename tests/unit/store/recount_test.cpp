@@ -256,6 +256,11 @@ TEST_CASE("P10: repair mends each row that a foreign statement made impossible, 
            "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data) "
            "VALUES('','',0,'f','urn:agent:x',1,0,1,"
            "98,0,0,0,0,1,'t','1')",
+           "INSERT INTO ackbox_inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,owner_id,"
+           "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data) "
+           "VALUES('','',0,'f','urn:agent:x',1,0,1,"
+           "0,1,1,0,0,1,'t','1')",
+           "INSERT INTO ackbox_idempotency_keys VALUES('k','',0,1)",
        }) {
     CAPTURE(std::string(sql));
     StoreWorld world;

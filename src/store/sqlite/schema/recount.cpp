@@ -79,6 +79,11 @@ constexpr Mend kMends[] = {
      "DELETE FROM #claims WHERE owner_id NOT IN (SELECT id FROM #owners) RETURNING block"},
     {"inbox", "its owner was not registered; it runs again",
      "UPDATE #inbox SET owner_id=0 WHERE owner_id<>0 AND owner_id NOT IN (SELECT id FROM #owners) RETURNING id"},
+    {"inbox", "a run of it failed, and it did not say why and when; unknown",
+     "UPDATE #inbox SET last_error=coalesce(last_error,'unknown'), failed_at_ms=coalesce(failed_at_ms,accepted_at_ms) "
+     "WHERE (last_error IS NULL)<>(failed_at_ms IS NULL) OR retry_count<>0 AND last_error IS NULL RETURNING id"},
+    {"idempotency_keys", "it named no message; deleted",
+     "DELETE FROM #idempotency_keys WHERE message_id='' OR sequence<0 RETURNING key"},
     {"session_states", "its session was missing; deleted",
      "DELETE FROM #session_states WHERE session_id NOT IN (SELECT id FROM #sessions) RETURNING session_id"},
     {"sessions", "its priority was none; the default",
