@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/threshold.hpp"
+
 namespace ackbox::cli {
 
 /// What the command line says. Each command reads those that its grammar offers.
@@ -37,6 +39,28 @@ struct Arguments {
   // forget
   std::string source;
   std::string origin;
+
+  // backup, restore
+  std::filesystem::path to;
+  bool overwrite = false;
+  bool noVerify = false;
+  std::string identity;
+
+  // restore, repair
+  bool dryRun = false;
+
+  // check
+  Threshold oldestAge{std::chrono::milliseconds(std::chrono::minutes(10)).count(),
+                      std::chrono::milliseconds(std::chrono::hours(1)).count()};
+  Threshold pendingCount{100'000, 500'000};
+  Threshold pendingBytes{1ULL << 30, 3ULL << 30};
+  Threshold deadLetters{1, std::nullopt};
+  Threshold peersAway{1, std::nullopt};
+  Threshold freeDisk{1ULL << 30, 200ULL << 20};
+  Threshold logBytes{256ULL << 20, 1ULL << 30};
+
+  // doctor
+  std::vector<std::filesystem::path> certificates;
 
   // top
   std::chrono::milliseconds interval = std::chrono::seconds(2);

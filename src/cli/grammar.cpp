@@ -4,6 +4,7 @@
 
 #include "ackbox/version.hpp"
 #include "cli/duration.hpp"
+#include "cli/examples.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -13,12 +14,18 @@ constexpr const char* kFooter = R"(Exit status:
   1  no message matches, or the change was refused
   2  the command line is wrong
   3  the file, or the input, cannot be opened, read or written
-  4  verify found problems
+  4  verify, repair, backup, restore or doctor found problems
   5  enqueue: some frames were refused, the others are stored
+check ends with 0 ok, 1 warning, 2 critical, 3 unknown, as monitoring systems have it.
 
 With --json, standard output is one JSON object a line: keys in snake_case, instants as milliseconds since 1970 (_at_ms),
 null where there is none; errors go to standard error as {"error":…,"exit_code":…}. Colours are used on a terminal unless
-NO_COLOR is set. The tool works beside running agents; it never delivers, and never makes a file.)";
+NO_COLOR is set. The tool works beside running agents; it never delivers, and makes no file but the
+copies of backup and restore.)";
+
+const Measure kCount = parseCount;
+const Measure kBytes = parseBytes;
+const Measure kMilliseconds = parseMilliseconds;
 
 /// An option that takes a duration, and refuses what is none.
 CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
@@ -35,6 +42,22 @@ CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::mi
           },
           help)
       ->type_name("DURATION");
+}
+
+/// An option that takes where `check` warns, and where it is critical.
+void addThreshold(CLI::App& app, const std::string& name, Threshold& value, const Measure& measure,
+                  const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [&value, &measure](const std::string& text) {
+           const auto parsed = parseThreshold(text, measure);
+           if (!parsed) {
+             throw CLI::ValidationError("'" + text + "' is no WARNING,CRITICAL: each a value or off");
+           }
+           value = *parsed;
+         },
+         help)
+      ->type_name("WARNING,CRITICAL");
 }
 
 /// Adds a subcommand, and what every one on a file has.
@@ -204,7 +227,48 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   forget.add_option("SOURCE", arguments.source, "The sender's agent URI")->required()->type_name("");
   forget.add_option("ORIGIN", arguments.origin, "Only this store of it, see senders FILE SOURCE")->type_name("");
   forget.add_flag("--yes", arguments.yes, "Really forget it");
-  grammar.command("repair", "Recount all figures and repair rows that were changed by SQL");
+  grammar
+      .command("repair",
+               "Recount all figures and repair rows that were changed by SQL; then list what verify finds still")
+      .add_flag("--dry-run", arguments.dryRun, "Only say what would be mended");
+}
+
+void addKeeping(Grammar& grammar, Arguments& arguments) {
+  CLI::App& backup = grammar.command("backup", "Copy the file as it is at one instant, beside running agents");
+  backup.add_option("TO", arguments.to, "The copy; must not be there")->required()->type_name("");
+  backup.add_flag("--overwrite", arguments.overwrite, "Replace TO, in one step, when the copy is complete");
+  backup.add_flag("--no-verify", arguments.noVerify, "Leave out the check of the copy's invariants");
+  CLI::App& restore = grammar.command(
+      "restore",
+      "Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process "
+      "has either open");
+  restore.get_option("FILE")->description("The backup");
+  restore.add_option("TO", arguments.to, "The outbox's file; the same as FILE to renumber it where it is")
+      ->required()
+      ->type_name("");
+  restore
+      .add_option("--identity", arguments.identity,
+                  "Of an outbox that sends: new if it was sending after the backup was taken, keep if nothing was "
+                  "enqueued or sent since")
+      ->type_name("WHICH")
+      ->check(CLI::IsMember({"new", "keep"}));
+  restore.add_flag("--dry-run", arguments.dryRun, "Only say what would be done");
+  CLI::App& check = grammar.command(
+      "check", "Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like");
+  addThreshold(check, "--oldest-age", arguments.oldestAge, kMilliseconds,
+               "Age of the oldest pending message (default 10m,1h)");
+  addThreshold(check, "--pending", arguments.pendingCount, kCount, "Undelivered messages (default 100000,500000)");
+  addThreshold(check, "--pending-bytes", arguments.pendingBytes, kBytes, "Their data (default 1GiB,3GiB)");
+  addThreshold(check, "--failed", arguments.deadLetters, kCount, "Dead letters (default 1,off)");
+  addThreshold(check, "--peers-away", arguments.peersAway, kCount,
+               "Peers that are down, held or disabled (default 1,off)");
+  addThreshold(check, "--free-disk", arguments.freeDisk, kBytes, "Room on the file's disk (default 1GiB,200MiB)");
+  addThreshold(check, "--log", arguments.logBytes, kBytes, "Size of the write-ahead log (default 256MiB,1GiB)");
+  CLI::App& doctor = grammar.command(
+      "doctor", "Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do");
+  doctor.add_option("--certificate", arguments.certificates, "Also say when this certificate (PEM) ends")
+      ->type_name("PATH");
+  grammar.command("migrate", "Bring the tables to this release's version; version 1 is the only one so far");
 }
 
 }  // namespace
@@ -215,10 +279,15 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   app->set_help_flag("-h,--help", "Print this help");
   app->footer(kFooter);
   app->require_subcommand(1);
+  app->add_flag("--json", arguments.json, "Print JSON, one object a line; before the command or after it");
   Grammar grammar(*app, arguments);
   addReading(grammar, arguments);
   addChanging(grammar, arguments);
   addSteering(grammar, arguments);
+  addKeeping(grammar, arguments);
+  for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+    command->footer("Example:\n  " + std::string(exampleOf(command->get_name())));
+  }
   CLI::App& completion = *app->add_subcommand("completion", "Print a completion script for a shell");
   completion.add_option("SHELL", arguments.shell, "bash, zsh or fish")
       ->required()

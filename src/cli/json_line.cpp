@@ -10,6 +10,14 @@ std::string jsonText(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
+std::string jsonList(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) {
+    list += (list.empty() ? "" : ",") + jsonText(text);
+  }
+  return "[" + list + "]";
+}
+
 std::string oneLine(std::string_view json) {
   std::string line;
   line.reserve(json.size());

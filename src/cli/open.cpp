@@ -25,7 +25,19 @@ OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
 }  // namespace
 
 OutboxReader openToRead(const World& world, const Arguments& arguments) {
-  return OutboxReader::open(arguments.file, optionsOf(world, arguments));
+  return openToRead(world, arguments, arguments.file);
+}
+
+OutboxReader openToRead(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
+  return OutboxReader::open(file, optionsOf(world, arguments));
+}
+
+RepairReport previewRepair(const World& world, const Arguments& arguments) {
+  return OutboxOperator::previewRepair(arguments.file, optionsOf(world, arguments));
+}
+
+NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
+  return OutboxOperator::makeNewStore(file, optionsOf(world, arguments));
 }
 
 OutboxManager openToEnqueue(const World& world, const Arguments& arguments) {

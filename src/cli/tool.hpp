@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <string>
@@ -9,6 +12,14 @@
 #include "ackbox/random.hpp"
 
 namespace ackbox::cli {
+
+/// The file system that a file is on.
+struct Disk {
+  /// For this user.
+  std::uint64_t freeBytes = 0;
+  /// Its kind as `statfs` numbers it; 0: unknown.
+  std::uint64_t kind = 0;
+};
 
 /// All that the tool has of the world.
 struct World {
@@ -23,7 +34,12 @@ struct World {
   bool noColor = false;
   std::shared_ptr<Clock> clock = {};
   std::shared_ptr<Random> random = {};
+  /// Empty: the kernel is asked.
+  std::function<Disk(const std::filesystem::path&)> disk = {};
 };
+
+/// Of the file system that `file` is on.
+[[nodiscard]] Disk diskOf(const World& world, const std::filesystem::path& file);
 
 /// Runs the tool once. Returns an `ExitCode`; does not throw.
 [[nodiscard]] int run(const World& world);

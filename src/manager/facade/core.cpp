@@ -133,7 +133,7 @@ Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
   const LogLevel least = options.logLevel;
   const std::shared_ptr<Clock> clock = options.clock ? options.clock : systemClock();
   try {
-    return new Core(file, completed(std::move(options)));
+    return new Core(named(file), completed(std::move(options)));
   } catch (const std::exception& error) {
     Log(sink, least, clock)
         .writeUnasked(LogLevel::error, "open-refused", file.native(),

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/options.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/inbound/inbound_completion.hpp"
 #include "protocol/limits.hpp"
+#include "store/sqlite/open.hpp"
 #include "store/store.hpp"
 
 namespace ackbox {
@@ -103,6 +105,14 @@ InboxHand discardingAs(const manager::Core& core, std::string_view reason) {
     }
     return change.receipt;
   };
+}
+
+// An outbox must be there, and keeps the peers that it has.
+OutboxOptions optionsOfExisting(OutboxOptions options) {
+  options = validated(std::move(options));
+  options.createSchema = false;
+  options.adoptPeers = true;
+  return options;
 }
 
 }  // namespace
@@ -204,6 +214,14 @@ std::uint64_t OutboxOperator::vacuum(std::uint64_t pagesMax) {
 RepairReport OutboxOperator::repair() {
   return manager::commitBlocking(manager::here(core_).writer(), true,
                                  [](store::Store& store) { return store.repair(); });
+}
+
+RepairReport OutboxOperator::previewRepair(const std::filesystem::path& file, OutboxOptions options) {
+  return store::sqlite::previewRepair(named(file), optionsOfExisting(std::move(options)));
+}
+
+NewStoreReport OutboxOperator::makeNewStore(const std::filesystem::path& file, OutboxOptions options) {
+  return store::sqlite::makeNewStore(named(file), optionsOfExisting(std::move(options)));
 }
 
 ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional<std::string_view> origin) {

@@ -10,6 +10,7 @@
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/diagnosis.hpp"
 #include "manager/facade/export.hpp"
+#include "sqlite/backup.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox {
@@ -23,6 +24,8 @@ struct OutboxReader::Body {
   [[nodiscard]] virtual std::vector<PeerStatus> peers() = 0;
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) = 0;
   [[nodiscard]] virtual VerifyReport verify() = 0;
+  virtual void backUp(const std::filesystem::path& to,
+                      const std::function<void(std::uint64_t, std::uint64_t)>& progress) = 0;
   [[nodiscard]] virtual WallTime now() = 0;
 
   struct OfFile;
@@ -68,6 +71,10 @@ struct OutboxReader::Body::OfFile final : Body {
   }
 
   [[nodiscard]] VerifyReport verify() override { return store::sqlite::verify(file, options); }
+  void backUp(const std::filesystem::path& to,
+              const std::function<void(std::uint64_t, std::uint64_t)>& progress) override {
+    store::backUp(file, to, options, progress);
+  }
   [[nodiscard]] WallTime now() override { return options.clock->wallNow(); }
 
   void open() ACKBOX_REQUIRES(mutex) {
@@ -101,6 +108,11 @@ struct OutboxReader::Body::OfManager final : Body {
     core->requireFile();
     return store::sqlite::verify(core->file(), core->options());
   }
+  void backUp(const std::filesystem::path& to,
+              const std::function<void(std::uint64_t, std::uint64_t)>& progress) override {
+    core->requireFile();
+    store::backUp(core->file(), to, core->options(), progress);
+  }
   [[nodiscard]] WallTime now() override { return core->clock().wallNow(); }
 
   const std::shared_ptr<manager::Core> core;
@@ -110,7 +122,7 @@ OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions
   options = validated(std::move(options));
   // Which peers this program was given says nothing here.
   options.adoptPeers = true;
-  store::sqlite::requireOutbox(file, options);
+  store::sqlite::requireOutbox(named(file), options);
   return OutboxReader(std::make_unique<Body::OfFile>(file, options));
 }
 
@@ -203,6 +215,15 @@ VerifyReport OutboxReader::verify() const {
 
 std::optional<Explanation> OutboxReader::explain(std::string_view messageId) const {
   return here().explain(messageId);
+}
+
+FileInfo OutboxReader::fileInfo() const {
+  return body_->reader()->fileInfo();
+}
+
+void OutboxReader::backUp(const std::filesystem::path& to,
+                          const std::function<void(std::uint64_t, std::uint64_t)>& progress) const {
+  body_->backUp(named(to), progress);
 }
 
 InboxPage OutboxReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {

@@ -22,6 +22,7 @@
 #include "store/sqlite/peers/owners.hpp"
 #include "store/sqlite/peers/peer_resets.hpp"
 #include "store/sqlite/peers/peers.hpp"
+#include "store/sqlite/schema/new_store.hpp"
 #include "store/sqlite/schema/recount.hpp"
 #include "store/sqlite/schema/schema.hpp"
 
@@ -144,7 +145,8 @@ private:
 }  // namespace
 
 struct SqliteStore::Body {
-  explicit Body(const StoreOptions& storeOptions);
+  /// With `mayCommit` false, the transaction of the opening stays open.
+  Body(const StoreOptions& storeOptions, bool mayCommit);
 
   void open(std::shared_ptr<Liveness> liveness);
   void readEpoch();
@@ -166,10 +168,10 @@ struct SqliteStore::Body {
   std::int64_t lastKeySeen = 0;
 };
 
-SqliteStore::Body::Body(const StoreOptions& storeOptions)
+SqliteStore::Body::Body(const StoreOptions& storeOptions, bool mayCommit)
     : options(validated(storeOptions.outbox)),
       connection(storeOptions.file, options,
-                 [&](sqlite3* file) { requireUsable(schemaVersion(file, options.tablePrefix), options.createSchema); }),
+                 [&](sqlite3* file) { requireUsable(file, options.tablePrefix, options.createSchema); }),
       checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
       transaction(connection) {
   transaction.begin(options.durability == Durability::powerCut);
@@ -178,8 +180,10 @@ SqliteStore::Body::Body(const StoreOptions& storeOptions)
                                : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
                                                 sqlite3_db_filename(connection.handle(), "main")));
     parts->forward([](WriteBack& part) { part.flushAll(); });
-    transaction.commit();
-    parts->forward([](WriteBack& part) { part.committed(); });
+    if (mayCommit) {
+      transaction.commit();
+      parts->forward([](WriteBack& part) { part.committed(); });
+    }
   } catch (...) {
     transaction.rollback();
     throw;
@@ -188,9 +192,8 @@ SqliteStore::Body::Body(const StoreOptions& storeOptions)
 
 // In one transaction, so that a crash in the middle leaves the file as it was.
 void SqliteStore::Body::open(std::shared_ptr<Liveness> liveness) {
-  const std::int64_t version = schemaVersion(connection.handle(), connection.prefix());
-  requireUsable(version, options.createSchema);
-  if (version == 0) {
+  requireUsable(connection.handle(), connection.prefix(), options.createSchema);
+  if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
     createTables(connection.handle(), connection.prefix());
   }
   Statement identify = connection.prepare(
@@ -235,7 +238,7 @@ RepairReport SqliteStore::Body::recount(bool byHand) {
   return report;
 }
 
-SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
+SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options, true)) {}
 
 SqliteStore::~SqliteStore() {
   if (inTransaction()) {
@@ -382,6 +385,31 @@ Fill SqliteStore::fill() {
 RepairReport SqliteStore::repair() {
   RepairReport report = body_->recount(true);
   body_->parts->holds.refresh();
+  return report;
+}
+
+RepairReport SqliteStore::rehearseRepair(const StoreOptions& options) {
+  // An opening alone writes: an owner, an epoch, and what dead owners had claimed.
+  Body body(options, false);
+  try {
+    RepairReport report = body.recount(true);
+    body.transaction.rollback();
+    return report;
+  } catch (...) {
+    body.transaction.rollback();
+    throw;
+  }
+}
+
+NewStoreReport SqliteStore::makeNewStore() {
+  body_->parts->owners.refresh();
+  if (body_->parts->owners.shared()) {
+    throw Error(Errc::alreadyRunning, "another process has the file open");
+  }
+  body_->parts->forward([](WriteBack& part) { part.flushAll(); });
+  NewStoreReport report =
+      sqlite::makeNewStore(body_->connection.handle(), body_->connection.prefix(), *body_->options.random);
+  body_->parts->backward([](WriteBack& part) { part.forget(); });
   return report;
 }
 

@@ -11,7 +11,7 @@
 namespace ackbox {
 namespace {
 
-constexpr int kLastErrc = 27;
+constexpr int kLastErrc = 28;
 
 }  // namespace
 
@@ -38,7 +38,8 @@ TEST_CASE("the error numbers are stable") {
   CHECK(static_cast<int>(Errc::databaseReplaced) == 24);
   CHECK(static_cast<int>(Errc::outOfDescriptors) == 25);
   CHECK(static_cast<int>(Errc::secretsUnreadable) == 26);
-  CHECK(static_cast<int>(Errc::otherProcess) == kLastErrc);
+  CHECK(static_cast<int>(Errc::otherProcess) == 27);
+  CHECK(static_cast<int>(Errc::schemaTooOld) == kLastErrc);
 }
 
 TEST_CASE("exactly busy, full, failing and memory-starved storage is worth another try") {

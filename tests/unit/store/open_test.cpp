@@ -200,7 +200,8 @@ TEST_CASE("a file from before the first release is refused with a clear message,
   }
   SUBCASE("its last layout") {
     world.open();
-    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("UPDATE ackbox_schema SET version=3");
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE)
+        .exec("UPDATE ackbox_schema SET version=3; ALTER TABLE ackbox_schema DROP COLUMN written_by");
     version = "version 3";
   }
   SUBCASE("no version of ours") {

@@ -202,6 +202,10 @@ void checkFile(sqlite3* connection, VerifyReport& report) {
 
 }  // namespace
 
+bool hasCheckpointDefect() noexcept {
+  return sqlite3_libversion_number() < kFixedCheckpointVersion;
+}
+
 std::vector<InvariantName> invariantNames() {
   std::vector<InvariantName> names;
   for (const Invariant& invariant : kInvariants) {
@@ -215,7 +219,7 @@ VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& opti
   sqlite3* const connection = database.getHandle();
   VerifyReport report;
   report.sqliteVersion = sqlite3_libversion();
-  report.hasCheckpointDefect = sqlite3_libversion_number() < kFixedCheckpointVersion;
+  report.hasCheckpointDefect = hasCheckpointDefect();
   report.logNotBatched = knownLogDifference();
   const Snapshot snapshot(connection);
   checkFile(connection, report);
