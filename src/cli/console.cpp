@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/text.hpp"
+#include "base/visible.hpp"
 
 namespace ackbox::cli {
 namespace {

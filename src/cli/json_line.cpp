@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/text.hpp"
+#include "base/visible.hpp"
 
 namespace ackbox::cli {
 

@@ -11,13 +11,13 @@
 #include <string_view>
 
 #include "ackbox/error.hpp"
+#include "base/visible.hpp"
 #include "cli/commands.hpp"
 #include "cli/completion.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/grammar.hpp"
 #include "cli/man_page.hpp"
 #include "cli/monitoring.hpp"
-#include "cli/text.hpp"
 
 namespace ackbox::cli {
 namespace {

@@ -132,6 +132,16 @@ TEST_CASE("a record is one line of key=value, or one object of JSON, whatever is
   CHECK(parsed["left_out"] == 7);
   CHECK(parsed["at"] == "2023-11-14T22:13:20.123Z");
   CHECK(toKeyValue(record).find(" left_out=7 ") != std::string::npos);
+  // An escape sequence of C1, and a turned direction.
+  record.text =
+      "\xc2\x9b"
+      "31m\xe2\x80\xae";
+  for (const std::string& line : {toKeyValue(record), toJson(record)}) {
+    CHECK(line.find("\xc2\x9b") == std::string::npos);
+    CHECK(line.find("\xe2\x80\xae") == std::string::npos);
+    CHECK(line.find("\\u009b31m\\u202e") != std::string::npos);
+  }
+  CHECK(nlohmann::json::parse(toJson(record))["text"] == record.text);
 }
 
 TEST_CASE("of one event too many records are counted instead of written, and the next one says how many") {
