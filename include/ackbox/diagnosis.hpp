@@ -98,8 +98,6 @@ struct Explanation {
   std::vector<Reason> reasons = {};
   /// The same for people.
   std::string sentence = {};
-  /// Its last failed attempts, at most eight, the latest last. A redriven message keeps them.
-  std::vector<DeliveryAttempt> attempts = {};
 };
 
 /// One broken invariant.

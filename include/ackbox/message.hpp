@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,22 +42,6 @@ struct MessageInfo {
   std::string lastError = {};
   /// Its row's id: the order of commits in the whole file. A redriven message gets a new one.
   std::int64_t row = 0;
-};
-
-/// One attempt to deliver a message that did not end with an acknowledgement or a deferral: a request that ended. Of an
-/// attempt whose process died meanwhile nothing is kept.
-struct DeliveryAttempt {
-  /// When the request began.
-  WallTime startedAt = {};
-  /// Until its end.
-  std::chrono::milliseconds duration{};
-  /// The status of the HTTP answer; 0: there was none, or another carrier.
-  int status = 0;
-  /// Counts as one of the retries that the message's policy allows, or was the last one. What is the peer's fault, as
-  /// when it is unreachable, is charged to no message.
-  bool isCharged = false;
-  /// What the peer or the network said; at most 200 bytes.
-  std::string error = {};
 };
 
 }  // namespace ackbox

@@ -105,16 +105,10 @@ int explain(Console& console, const Arguments& arguments) {
   }
   if (!console.json()) {
     console.say(explanation->sentence);
-    if (!explanation->attempts.empty()) {
-      console.say("Its last failed attempts:");
-      console.table(attemptTable(explanation->attempts, console.now()));
-    }
     return kDone;
   }
   JsonLine line = messageLine(explanation->message);
-  line.raw("reasons", reasonsText(explanation->reasons))
-      .raw("attempts", attemptsText(explanation->attempts))
-      .add("sentence", explanation->sentence);
+  line.raw("reasons", reasonsText(explanation->reasons)).add("sentence", explanation->sentence);
   console.line(line);
   return kDone;
 }

@@ -85,34 +85,6 @@ Table messageTable(const std::vector<MessageInfo>& messages, WallTime now) {
   return table;
 }
 
-Table attemptTable(const std::vector<DeliveryAttempt>& attempts, WallTime now) {
-  Table table({{"BEGAN", Align::left},
-               {"TOOK", Align::right},
-               {"STATUS", Align::right},
-               {"CHARGED", Align::left},
-               {"ERROR", Align::left}});
-  for (const DeliveryAttempt& attempt : attempts) {
-    table.add({agoText(now, attempt.startedAt), durationText(attempt.duration),
-               attempt.status == 0 ? "-" : std::to_string(attempt.status), attempt.isCharged ? "yes" : "no",
-               attempt.error});
-  }
-  return table;
-}
-
-std::string attemptsText(const std::vector<DeliveryAttempt>& attempts) {
-  std::string text;
-  for (const DeliveryAttempt& attempt : attempts) {
-    JsonLine line;
-    line.add("started_at_ms", attempt.startedAt)
-        .add("duration_ms", attempt.duration.count())
-        .add("status", attempt.status)
-        .add("charged", attempt.isCharged)
-        .add("error", attempt.error);
-    text += (text.empty() ? "" : ",") + line.text();
-  }
-  return "[" + text + "]";
-}
-
 std::string reasonsText(const std::vector<Reason>& reasons) {
   std::string text;
   for (const Reason& reason : reasons) {

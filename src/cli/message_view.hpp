@@ -17,10 +17,6 @@ namespace ackbox::cli {
 [[nodiscard]] Table messageTable(const std::vector<MessageInfo>& messages, WallTime now);
 /// The member `reasons` of an explanation.
 [[nodiscard]] std::string reasonsText(const std::vector<Reason>& reasons);
-/// Failed attempts, the latest last.
-[[nodiscard]] Table attemptTable(const std::vector<DeliveryAttempt>& attempts, WallTime now);
-/// The member `attempts` of an explanation.
-[[nodiscard]] std::string attemptsText(const std::vector<DeliveryAttempt>& attempts);
 /// The frame's fields that `enqueue` reads back, added to `line`.
 void addFrame(JsonLine& line, const Frame& frame);
 /// The state as options spell it: `pending`.

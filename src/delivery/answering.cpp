@@ -60,17 +60,12 @@ bool showsReset(std::span<const PeerIdentity> identities) {
 }
 
 // What an answer settles was claimed with what the request knew.
-void stamp(const Request& request, const Before& before, const SendReport& report, const Now& now, Actions& actions) {
-  const EndedRequest ended{
-      .startedAt = request.sentAt.wall,
-      .duration = std::chrono::duration_cast<std::chrono::milliseconds>(now.steady - request.sentAt.steady),
-      .status = report.status};
+void stamp(const Request& request, const Before& before, Actions& actions) {
   const bool isAfterReset = showsReset(std::span(actions.identities).subspan(before.identities));
   const auto settlements = std::span(actions.settlements).subspan(before.settlements);
   for (Settlement& settlement : settlements) {
     settlement.recalls = request.recalls;
     settlement.isAfterReset = isAfterReset;
-    settlement.request = ended;
   }
   for (SessionRelease& release : std::span(actions.releases).subspan(before.releases)) {
     release.recalls = request.recalls;
@@ -151,7 +146,7 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
       body_->pausePeer(*known.peer, now.steady + kNotSentPause);
       break;
   }
-  stamp(known, before, report, now, actions);
+  stamp(known, before, actions);
   body_->endRequest(known);
   body_->startRequests(now, actions);
 }

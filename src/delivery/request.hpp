@@ -18,8 +18,6 @@ struct Request {
   std::uint64_t ownEpoch = 0;
   /// See `Settlement::recalls`.
   std::int64_t recalls = 0;
-  /// When it was sent.
-  Now sentAt{};
 
   /// What the claim asked for; null once it was answered.
   std::shared_ptr<const std::vector<SessionClaim>> asked;

@@ -149,14 +149,6 @@ struct SessionClaimed {
   std::vector<DeferredRow> deferred;
 };
 
-/// The request that a settlement ends.
-struct EndedRequest {
-  WallTime startedAt{};
-  std::chrono::milliseconds duration{};
-  /// See `SendReport::status`.
-  int status = 0;
-};
-
 /// One guarded state change. Applied only if the row is in the transition's source state and, for `sending`, still
 /// this owner's claim number `attempt`; otherwise a benign no-op.
 struct Settlement {
@@ -177,8 +169,6 @@ struct Settlement {
   bool discards = false;
   /// The last error, truncated by the store.
   std::string error;
-  /// The request that it ends; empty: none, as the message was not sent.
-  std::optional<EndedRequest> request = {};
   /// Carried to the events.
   std::uint32_t retryCount = 0;
   bool duplicate = false;

@@ -3,7 +3,6 @@
 
 #include "ackbox/outbox_manager.hpp"
 
-#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -14,7 +13,6 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
-#include "ackbox/outbox_operator.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -227,81 +225,6 @@ TEST_CASE("the retry budget ends in a dead letter") {
   CHECK(retries == std::vector<std::uint32_t>{1, 2});
   CHECK(box.sender->requests() == 3);
   CHECK(box.manager->find(id)->reason == "retry-budget");
-}
-
-std::vector<DeliveryAttempt> attemptsOf(const Outbox& box, const std::string& id) {
-  return box.manager->explain(id)->attempts;
-}
-
-TEST_CASE("the last failed attempts are kept with their message, over a redrive too, and none of one that goes well") {
-  OutboxOptions options;
-  options.retry.maxRetries = 9;
-  Outbox box(options);
-  const std::string id = box.manager->enqueue(Outbox::frame("s")).messageId;
-  const WallTime began = box.clock->wallNow();
-  int count = 0;
-  box.sender->setScript([&](const SendRequest& request) {
-    box.clock->advance(std::chrono::milliseconds(40));
-    if (++count == 9) {
-      SendReport report;
-      report.outcome = RequestOutcome::peerUnavailable;
-      report.error = "HTTP 503" + std::string(300, '.');
-      report.status = 503;
-      return report;
-    }
-    return ScriptedSender::all(request, Outcome::nack, "no-" + std::to_string(count));
-  });
-  box.manager->drainOnce();
-  std::vector<DeliveryAttempt> attempts = attemptsOf(box, id);
-  REQUIRE(attempts.size() == 1);
-  CHECK((attempts.front().startedAt == began));
-  CHECK((attempts.front().duration == std::chrono::milliseconds(40)));
-  CHECK(attempts.front().status == 0);
-  CHECK(attempts.front().isCharged);
-  CHECK(attempts.front().error == "no-1");
-  while (box.manager->find(id)->state != MessageState::failed) {
-    box.clock->advance(std::chrono::minutes(2));
-    box.manager->drainOnce();
-  }
-  CHECK(count == 11);
-  attempts = attemptsOf(box, id);
-  REQUIRE(attempts.size() == 8);
-  CHECK(attempts.front().error == "no-4");
-  CHECK(attempts.back().error == "no-11");
-  CHECK(attempts.back().isCharged);
-  CHECK(attempts[5].error == "HTTP 503" + std::string(192, '.'));
-  CHECK(attempts[5].status == 503);
-  CHECK_FALSE(attempts[5].isCharged);
-  CHECK(OutboxOperator(box.manager.value()).retry(id).done());
-  CHECK(attemptsOf(box, id).size() == 8);
-  box.manager->drainOnce();
-  attempts = attemptsOf(box, id);
-  CHECK(attempts.size() == 8);
-  CHECK(attempts.back().error == "no-12");
-
-  const std::string smooth = box.manager->enqueue(Outbox::frame("other")).messageId;
-  box.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::defer); });
-  box.manager->drainOnce();
-  CHECK((box.manager->find(smooth)->state == MessageState::sent));
-  SQLite::Database file(box.dir.file("agent.db").string());
-  CHECK(file.execAndGet("SELECT count(*) FROM ackbox_outbox WHERE attempt_log IS NOT NULL").getInt() == 1);
-}
-
-TEST_CASE("a log of attempts that foreign hands spoilt begins anew, and stops no message") {
-  Outbox box;
-  const std::string id = box.manager->enqueue(Outbox::frame("s")).messageId;
-  box.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::nack, "no"); });
-  for (const char* spoilt : {"'{'", "x'ff00'", "''", "7"}) {
-    CAPTURE(spoilt);
-    SQLite::Database(box.dir.file("agent.db").string(), SQLite::OPEN_READWRITE)
-        .exec(std::string("UPDATE ackbox_outbox SET attempt_log=") + spoilt);
-    CHECK(attemptsOf(box, id).empty());
-    const std::uint32_t before = box.manager->find(id)->retryCount;
-    box.clock->advance(std::chrono::minutes(2));
-    box.manager->drainOnce();
-    CHECK(box.manager->find(id)->retryCount == before + 1);
-    CHECK(attemptsOf(box, id).size() == 1);
-  }
 }
 
 TEST_CASE("P3: what the receiver's limits refuse is kept for longer than a budget lasts, and says why it waits") {

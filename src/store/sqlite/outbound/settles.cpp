@@ -20,21 +20,8 @@ using delivery::Transition;
 // ?1 key, ?2 state expected, ?3 claims before this one; NULL: any number.
 constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?3 IS NULL OR attempt=?3)";
 
-constexpr const char* kUpdate =
-    "UPDATE #outbox SET state=?4, attempt=attempt+(?3 IS NOT NULL), due_at_ms=?5, retry_count=retry_count+?6, "
-    "reason=?7, last_error=coalesce(?8,last_error)";
-// The log of attempts with one more, of which the eight latest are kept. What foreign hands wrote there must not stop
-// the message. The character 35 is what stands for the tables' prefix elsewhere.
-constexpr const char* kLogged =
-    "json_insert(CASE WHEN NOT coalesce(json_valid(attempt_log),0) THEN '[]' WHEN json_type(attempt_log)<>'array' THEN "
-    "'[]' WHEN json_array_length(attempt_log)>=8 THEN json_remove(attempt_log,'$[0]') ELSE attempt_log "
-    "END,'$['||char(35)||']',"
-    "json_object('at',?9,'ms',?10,'status',?11,'charged',json(iif(?12,'true','false')),'error',?13))";
-
 // Rows that one list removes: two thirds of what a statement for each costs, and further ones gain little.
 constexpr std::size_t kTogether = 32;
-// Of the eight errors in a log of attempts, each.
-constexpr std::size_t kLoggedErrorBytesMax = 200;
 // Fewer are not worth a list, which costs as much as so many statements.
 constexpr std::size_t kListedMin = 8;
 
@@ -80,8 +67,10 @@ Settles::Settles(Context& context, Holds& holds, PeerResets& peerResets)
       keepAcked_(context.prepare(std::string("UPDATE #outbox SET state=3, attempt=attempt+(?3 IS NOT NULL), "
                                              "due_at_ms=?4") +
                                  kGuard)),
-      update_(context.prepare(std::string(kUpdate) + kGuard)),
-      updateLogged_(context.prepare(std::string(kUpdate).append(",attempt_log=").append(kLogged) + kGuard)),
+      update_(
+          context.prepare(std::string("UPDATE #outbox SET state=?4, attempt=attempt+(?3 IS NOT NULL), due_at_ms=?5, "
+                                      "retry_count=retry_count+?6, reason=?7, last_error=coalesce(?8,last_error)") +
+                          kGuard)),
       locate_(context.prepare(std::string("SELECT o.id, o.session_id, o.sequence, ")
                                   .append(kRowState)
                                   .append(", o.attempt, p.name, s.name, p.agent, p.store, p.resets FROM #outbox AS o "
@@ -226,17 +215,11 @@ bool Settles::write(const Settlement& settlement, const Guard& guard, Next next,
   if (isRemoved) {
     return Query(remove_, settlement.key, guard.state, guard.attempt).run() != 0;
   }
-  const bool isLogged = settlement.request && !settlement.error.empty();
-  Query query(isLogged ? updateLogged_ : update_, settlement.key, guard.state, guard.attempt, stateOf(next),
-              next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
-              settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
-              NullIfEmpty{truncatedError(settlement.error)});
-  if (isLogged) {
-    const bool isCharged = settlement.transition == Transition::retry || settlement.transition == Transition::fail;
-    query.add(settlement.request->startedAt, settlement.request->duration.count(), settlement.request->status,
-              isCharged, truncatedError(settlement.error, kLoggedErrorBytesMax));
-  }
-  return query.run() != 0;
+  return Query(update_, settlement.key, guard.state, guard.attempt, stateOf(next),
+               next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
+               settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
+               NullIfEmpty{truncatedError(settlement.error)})
+             .run() != 0;
 }
 
 // Neighbours, as the messages of a batch mostly are, go as what lies between the first and the last; others by lists.

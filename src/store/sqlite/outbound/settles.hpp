@@ -82,8 +82,6 @@ private:
   Statement removeRun_;
   Statement keepAcked_;
   Statement update_;
-  // The same, and adds to the log of attempts.
-  Statement updateLogged_;
   Statement locate_;
   Statement noteSent_;
   Statement selectRecall_;

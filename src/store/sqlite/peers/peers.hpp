@@ -41,10 +41,7 @@ private:
   std::map<std::string, std::size_t, std::less<>> byName_;
 };
 
-/// The bytes of a stored error.
-inline constexpr std::size_t kErrorBytesMax = 1'000;
-
-/// `text` cut to `bytesMax`, between two UTF-8 characters.
-[[nodiscard]] std::string_view truncatedError(std::string_view text, std::size_t bytesMax = kErrorBytesMax) noexcept;
+/// `text` cut to the length of a stored error, between two UTF-8 characters.
+[[nodiscard]] std::string_view truncatedError(std::string_view text) noexcept;
 
 }  // namespace ackbox::store::sqlite

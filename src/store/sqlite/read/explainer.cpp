@@ -81,12 +81,7 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
                 options.tablePrefix),
       beyond_(connection, "SELECT 1 FROM #outbox WHERE id>=?1 AND id<?2 ORDER BY id LIMIT 1 OFFSET ?3",
               options.tablePrefix),
-      process_(connection, "SELECT pid FROM #owners WHERE id=?1", options.tablePrefix),
-      attempts_(connection,
-                "SELECT value->>'at',value->>'ms',value->>'status',value->>'charged',value->>'error' FROM "
-                "json_each((SELECT attempt_log FROM #outbox WHERE id=?1 AND json_valid(attempt_log))) WHERE "
-                "type='object' ORDER BY key",
-                options.tablePrefix) {}
+      process_(connection, "SELECT pid FROM #owners WHERE id=?1", options.tablePrefix) {}
 
 std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::MessageKey oldest) {
   Facts facts;
@@ -225,18 +220,6 @@ std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey 
   }
   Query query(beyond_, oldest, facts.key, 2 * kLooksMax);
   return query.next() ? std::optional(Reason{.hindrance = BlockReason::behind, .detail = {}}) : std::nullopt;
-}
-
-std::vector<DeliveryAttempt> Explainer::attempts(delivery::MessageKey key) {
-  std::vector<DeliveryAttempt> found;
-  for (Query query(attempts_, key); query.next();) {
-    found.push_back({.startedAt = query.instant(0),
-                     .duration = std::chrono::milliseconds(query.integer(1)),
-                     .status = query.as<int>(2),
-                     .isCharged = query.integer(3) != 0,
-                     .error = query.text(4)});
-  }
-  return found;
 }
 
 Reason Explainer::ownerReason(BlockReason whenAlive, std::int64_t owner) {

@@ -19,9 +19,6 @@ public:
   /// The reasons for `message`, which is in the file. No live row has a smaller key than `oldest`.
   [[nodiscard]] std::vector<Reason> reasons(const MessageInfo& message, delivery::MessageKey oldest);
 
-  /// The last failed attempts of the message that has this row, the latest last.
-  [[nodiscard]] std::vector<DeliveryAttempt> attempts(delivery::MessageKey key);
-
 private:
   struct Facts;
 
@@ -40,7 +37,6 @@ private:
   Statement lookDown_;
   Statement beyond_;
   Statement process_;
-  Statement attempts_;
 };
 
 }  // namespace ackbox::store::sqlite

@@ -442,7 +442,6 @@ std::optional<Explanation> SqliteReader::explain(std::string_view messageId) con
   body_->readOldest();
   Explanation explanation;
   explanation.reasons = body_->explainer.reasons(*message, body_->oldestKey);
-  explanation.attempts = body_->explainer.attempts(message->row);
   explanation.message = std::move(*message);
   return explanation;
 }

@@ -115,7 +115,6 @@ CREATE TABLE #outbox(  -- messages on their way out, dead letters, and acknowled
   supersede_key TEXT,              -- a later message with it takes its place; NULL: none does
   reason TEXT,                     -- FAILED: short and stable
   last_error TEXT,                 -- for people, at most 1,000 bytes
-  attempt_log TEXT,                -- JSON: the last eight attempts that failed; NULL: none did
   data BLOB NOT NULL               -- JSON text, byte for byte as enqueued
 );
 -- Only ids that their rows do not say; the others end in the keys of their rows, and are found by them.
