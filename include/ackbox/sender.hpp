@@ -136,6 +136,8 @@ struct SendReport {
   std::vector<FrameResult> results = {};
   /// For people, when not `answered`: what happened.
   std::string error = {};
+  /// The HTTP status of the answer, for people; 0: there was none.
+  std::uint16_t status = 0;
   /// The peer's wish for a pause (`Retry-After`).
   std::optional<std::chrono::milliseconds> retryAfter = {};
   /// Frames and bytes that the peer will take in one request; 0: it did not say.

@@ -144,6 +144,7 @@ SendReport read(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) 
   switch (answer.end) {
     case transport::HttpEnd::answered: {
       SendReport report = judge(sent, answer, now);
+      report.status = static_cast<std::uint16_t>(answer.status);
       if (answer.status == 401 && sent.keys) {
         report.error += clockNote(answer.date, now);
       }
