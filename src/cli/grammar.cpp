@@ -162,10 +162,9 @@ void addReading(Grammar& grammar, Arguments& arguments) {
 }
 
 void addChanging(Grammar& grammar, Arguments& arguments) {
-  CLI::App& enqueue =
-      grammar.change("enqueue",
-                      "Store frames from JSON lines: {\"peer\",\"session\",\"type\",\"data\",\"id\",…}; "
-                      "a line that is refused does not hinder the others");
+  CLI::App& enqueue = grammar.change("enqueue",
+                                     "Store frames from JSON lines: {\"peer\",\"session\",\"type\",\"data\",\"id\",…}; "
+                                     "a line that is refused does not hinder the others");
   enqueue.add_option("--input", arguments.input, "Where the lines come from (default -, standard input)")
       ->type_name("PATH");
   enqueue.add_option("--peer", arguments.peer, "The peer of lines that name none (default \"default\")")
@@ -208,9 +207,9 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   unblock.add_option("SESSION", arguments.session, "The session's name")->required()->type_name("");
   grammar.change("vacuum", "Give the file's free pages back to the file system, beside running agents");
   CLI::App& forget = grammar.change("forget",
-                                     "Delete the deduplication records of a sender, or of one of its stores. If it "
-                                     "sends a message again, that message "
-                                     "is applied again");
+                                    "Delete the deduplication records of a sender, or of one of its stores. If it "
+                                    "sends a message again, that message "
+                                    "is applied again");
   forget.add_option("SOURCE", arguments.source, "The sender's agent URI")->required()->type_name("");
   forget.add_option("ORIGIN", arguments.origin, "Only this store of it, see senders FILE SOURCE")->type_name("");
   forget.add_flag("--yes", arguments.yes, "Really forget it");

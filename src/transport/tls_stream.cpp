@@ -105,9 +105,9 @@ public:
       case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
       case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
       case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-        return hasCertificate ? "the peer refuses this agent's client certificate (HttpSenderOptions::tls): " +
-                                    error.message()
-                              : std::string();
+        return hasCertificate
+                   ? "the peer refuses this agent's client certificate (HttpSenderOptions::tls): " + error.message()
+                   : std::string();
       default:
         return {};
     }

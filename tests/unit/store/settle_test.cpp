@@ -252,14 +252,15 @@ TEST_CASE("of many failed attempts the last 8 are kept, cut between two characte
     CHECK(attempts.back().error == "13");
   };
   check();
-  inTransaction(*row.store, [&] { return row.store->deadLetters().redrive(row.id); });
+  inTransaction(*row.store, [&] { return row.store->deadLetters().change(row.id, Transition::redrive, {}); });
   CHECK(row.now()->state == MessageState::pending);
   check();
   CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("what stands in a row as its log and is none is no error, and the next failed attempt begins a new one") {
-  for (const char* log : {"no JSON", "{}", "[", "17", "[1,\"x\",null]", "\"text\"", "[[]]", "[{\"at_ms\":\"x\"}]", ""}) {
+  for (const char* log :
+       {"no JSON", "{}", "[", "17", "[1,\"x\",null]", "\"text\"", "[[]]", "[{\"at_ms\":\"x\"}]", ""}) {
     CAPTURE(log);
     StoreWorld world;
     Row row(world);

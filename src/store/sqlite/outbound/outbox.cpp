@@ -27,7 +27,8 @@ Outbox::Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery
                       "message_id,expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data) "
                       "SELECT ?4,session_id,?2,0,0,0,?3,0,")
               .append(kMessageId)
-              .append(",expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data FROM #outbox AS o WHERE id=?1 "
+              .append(",expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data FROM #outbox AS o "
+                      "WHERE id=?1 "
                       "AND state=4"))),
       bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}
 

@@ -187,6 +187,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '--input[Where the lines come from (default -, standard input)]:PATH:_files' \
         '--peer[The peer of lines that name none (default "default")]:NAME:' \
         '--session[The session of lines that name none (default "default")]:NAME:' \
@@ -200,6 +201,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--peer[Dead letters of this peer]:NAME:' \
         '--session[Dead letters of this session]:NAME:' \
@@ -214,6 +216,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--peer[Dead letters of this peer]:NAME:' \
         '--session[Dead letters of this session]:NAME:' \
@@ -229,6 +232,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
@@ -242,6 +246,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
@@ -257,6 +262,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--reason[Why, short and stable (default marked-failed)]:TEXT:' ;;
     pause)
@@ -267,6 +273,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         ':PEER:' \
         '--session[Only this session of the peer]:NAME:' ;;
     resume)
@@ -277,6 +284,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         ':PEER:' \
         '--session[Only this session of the peer]:NAME:' ;;
     unblock)
@@ -287,6 +295,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         ':PEER:' \
         ':SESSION:' ;;
     vacuum)
@@ -296,7 +305,8 @@ _ackbox() {
         ':FILE:_files' \
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
-        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' ;;
     forget)
       _arguments \
         '-h[Print this help]' \
@@ -305,6 +315,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         ':SOURCE:' \
         ':ORIGIN:' \
         '--yes[Really forget it]' ;;
@@ -315,7 +326,8 @@ _ackbox() {
         ':FILE:_files' \
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
-        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' ;;
     completion)
       _arguments \
         '-h[Print this help]' \
