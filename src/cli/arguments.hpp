@@ -20,6 +20,9 @@ struct Arguments {
   std::string prefix = "ackbox_";
   std::chrono::milliseconds busyTimeout = std::chrono::seconds(5);
 
+  // what changes the file
+  std::optional<std::string> log;
+
   std::vector<std::string> ids;
   std::optional<std::string> state;
   std::optional<std::string> peer;

@@ -75,6 +75,16 @@ public:
                 "How long to wait for another process's write (default 5s)");
     return added;
   }
+  /// The same for what opens the file to change it; only then is there something to log.
+  CLI::App& change(const std::string& name, const std::string& help) {
+    CLI::App& added = command(name, help);
+    added
+        .add_option("--log", arguments_.log,
+                    "Print the log from this level on to standard error, as key=value, with --json as JSON lines")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
+    return added;
+  }
   void addPeerAndSession(CLI::App& command, const std::string& what) {
     command.add_option("--peer", arguments_.peer, what + " of this peer")->type_name("NAME");
     command.add_option("--session", arguments_.session, what + " of this session")->type_name("NAME");
@@ -175,10 +185,9 @@ void addReading(Grammar& grammar, Arguments& arguments) {
 }
 
 void addChanging(Grammar& grammar, Arguments& arguments) {
-  CLI::App& enqueue =
-      grammar.command("enqueue",
-                      "Store frames from JSON lines: {\"peer\",\"session\",\"type\",\"data\",\"id\",…}; "
-                      "a line that is refused does not hinder the others");
+  CLI::App& enqueue = grammar.change("enqueue",
+                                     "Store frames from JSON lines: {\"peer\",\"session\",\"type\",\"data\",\"id\",…}; "
+                                     "a line that is refused does not hinder the others");
   enqueue.add_option("--input", arguments.input, "Where the lines come from (default -, standard input)")
       ->type_name("PATH");
   enqueue.add_option("--peer", arguments.peer, "The peer of lines that name none (default \"default\")")
@@ -190,15 +199,15 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       .add_option("--max-pending", arguments.maxPending,
                   "Refuse frames while so many messages are pending; 0: never (default 1000000)")
       ->type_name("COUNT");
-  grammar.addDeadLetters(grammar.command("retry", "Put dead letters back, at the tails of their sessions"));
-  CLI::App& discard = grammar.command("discard", "Throw dead letters away, for good");
+  grammar.addDeadLetters(grammar.change("retry", "Put dead letters back, at the tails of their sessions"));
+  CLI::App& discard = grammar.change("discard", "Throw dead letters away, for good");
   grammar.addDeadLetters(discard);
   discard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
-  CLI::App& inboxRetry = grammar.command("inbox-retry", "Run deferred frames again now, with no run charged to them");
+  CLI::App& inboxRetry = grammar.change("inbox-retry", "Run deferred frames again now, with no run charged to them");
   grammar.addFrameIds(inboxRetry);
   grammar.addFrames(inboxRetry);
   inboxRetry.add_flag("--all", arguments.all, "All deferred frames");
-  CLI::App& inboxDiscard = grammar.command(
+  CLI::App& inboxDiscard = grammar.change(
       "inbox-discard", "Give deferred frames up, for good: their senders get a dead letter. Refused while one runs");
   grammar.addFrameIds(inboxDiscard);
   grammar.addFrames(inboxDiscard);
@@ -206,29 +215,29 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   inboxDiscard.add_option("--reason", arguments.reason, "The sender's reason, short and stable (default discarded)")
       ->type_name("TEXT");
   inboxDiscard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
-  CLI::App& markFailed = grammar.command("mark-failed", "Make pending or sent messages dead letters");
+  CLI::App& markFailed = grammar.change("mark-failed", "Make pending or sent messages dead letters");
   grammar.addIds(markFailed, true);
   markFailed.add_option("--reason", arguments.reason, "Why, short and stable (default marked-failed)")
       ->type_name("TEXT");
 }
 
 void addSteering(Grammar& grammar, Arguments& arguments) {
-  grammar.addOneSession(grammar.command("pause", "Stop sending to a peer, or one session of it, until resume"));
+  grammar.addOneSession(grammar.change("pause", "Stop sending to a peer, or one session of it, until resume"));
   grammar.addOneSession(
-      grammar.command("resume", "Go on sending to a peer or a session; a peer that is away is asked at once"));
-  CLI::App& unblock = grammar.command("unblock", "Let a session go on past the dead letter that stopped it");
+      grammar.change("resume", "Go on sending to a peer or a session; a peer that is away is asked at once"));
+  CLI::App& unblock = grammar.change("unblock", "Let a session go on past the dead letter that stopped it");
   grammar.addPeer(unblock);
   unblock.add_option("SESSION", arguments.session, "The session's name")->required()->type_name("");
-  grammar.command("vacuum", "Give the file's free pages back to the file system, beside running agents");
-  CLI::App& forget = grammar.command("forget",
-                                     "Delete the deduplication records of a sender, or of one of its stores. If it "
-                                     "sends a message again, that message "
-                                     "is applied again");
+  grammar.change("vacuum", "Give the file's free pages back to the file system, beside running agents");
+  CLI::App& forget = grammar.change("forget",
+                                    "Delete the deduplication records of a sender, or of one of its stores. If it "
+                                    "sends a message again, that message "
+                                    "is applied again");
   forget.add_option("SOURCE", arguments.source, "The sender's agent URI")->required()->type_name("");
   forget.add_option("ORIGIN", arguments.origin, "Only this store of it, see senders FILE SOURCE")->type_name("");
   forget.add_flag("--yes", arguments.yes, "Really forget it");
   grammar
-      .command("repair",
+      .change("repair",
                "Recount all figures and repair rows that were changed by SQL; then list what verify finds still")
       .add_flag("--dry-run", arguments.dryRun, "Only say what would be mended");
 }
@@ -263,7 +272,7 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
   addThreshold(check, "--peers-away", arguments.peersAway, kCount,
                "Peers that are down, held or disabled (default 1,off)");
   addThreshold(check, "--free-disk", arguments.freeDisk, kBytes, "Room on the file's disk (default 1GiB,200MiB)");
-  addThreshold(check, "--log", arguments.logBytes, kBytes, "Size of the write-ahead log (default 256MiB,1GiB)");
+  addThreshold(check, "--log-size", arguments.logBytes, kBytes, "Size of the write-ahead log (default 256MiB,1GiB)");
   CLI::App& doctor = grammar.command(
       "doctor", "Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do");
   doctor.add_option("--certificate", arguments.certificates, "Also say when this certificate (PEM) ends")

@@ -1,7 +1,28 @@
 #include "cli/open.hpp"
 
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/mutex.hpp"
+
 namespace ackbox::cli {
 namespace {
+
+LogLevel levelOf(const std::string& name) {
+  constexpr std::array kLevels = {LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error};
+  const auto* const found = std::ranges::find_if(kLevels, [&](LogLevel level) { return toString(level) == name; });
+  return found == kLevels.end() ? LogLevel::info : *found;
+}
+
+// The file's threads write at the same time.
+LogSink sinkOf(const World& world, bool isJson) {
+  return [&err = world.err, isJson, mutex = std::make_shared<Mutex>()](const LogRecord& record) {
+    const std::string line = (isJson ? toJson(record) : toKeyValue(record)) + '\n';
+    const MutexLock lock(*mutex);
+    err << line << std::flush;
+  };
+}
 
 OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
   OutboxOptions options;
@@ -10,8 +31,13 @@ OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
   options.clock = world.clock;
   options.random = world.random;
   options.adoptPeers = true;
-  // The tool prints what it has to say itself.
-  options.log = [](const LogRecord&) {};
+  if (arguments.log) {
+    options.log = sinkOf(world, arguments.json);
+    options.logLevel = levelOf(*arguments.log);
+  } else {
+    // The tool prints what it has to say itself.
+    options.log = [](const LogRecord&) {};
+  }
   options.createSchema = false;
   // A file may come from anybody.
   options.trustSchema = false;

@@ -60,10 +60,13 @@ bool showsReset(std::span<const PeerIdentity> identities) {
 }
 
 // What an answer settles was claimed with what the request knew.
-void stamp(const Request& request, const Before& before, Actions& actions) {
+void stamp(const Request& request, const SendReport& report, const Before& before, const Now& now, Actions& actions) {
   const bool isAfterReset = showsReset(std::span(actions.identities).subspan(before.identities));
   const auto settlements = std::span(actions.settlements).subspan(before.settlements);
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now.steady - request.sentAt);
   for (Settlement& settlement : settlements) {
+    settlement.took = took;
+    settlement.status = report.status;
     settlement.recalls = request.recalls;
     settlement.isAfterReset = isAfterReset;
   }
@@ -146,7 +149,7 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
       body_->pausePeer(*known.peer, now.steady + kNotSentPause);
       break;
   }
-  stamp(known, before, actions);
+  stamp(known, report, before, now, actions);
   body_->endRequest(known);
   body_->startRequests(now, actions);
 }

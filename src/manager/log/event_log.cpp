@@ -57,7 +57,8 @@ EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
   }
   if (log.takes(LogLevel::warning)) {
     subscriptions_.push_back(hub.failed.add([this](const FailedEvent& event) {
-      log_.write(LogLevel::warning, "dead-letter", "a message was given up and is a dead letter: " + event.error,
+      log_.write(LogLevel::warning, "dead-letter",
+                 "a message was given up and is a dead letter: " + (event.error.empty() ? event.reason : event.error),
                  {{"message", event.messageId},
                   {"peer", event.peer},
                   {"session", event.session},

@@ -13,6 +13,7 @@
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/open.hpp"
+#include "store/sqlite/outbound/attempt_log.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/sqlite/read/explainer.hpp"
@@ -105,6 +106,7 @@ struct SqliteReader::Body {
                  "WHERE o.id=" +
                  keyOfMessage(),
              options.tablePrefix),
+        attempts(database.getHandle(), attemptSelect(), options.tablePrefix),
         frame(database.getHandle(),
               "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id,"
               "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
@@ -175,6 +177,7 @@ struct SqliteReader::Body {
   Counters counters ACKBOX_GUARDED_BY(mutex);
   Statement oldest ACKBOX_GUARDED_BY(mutex);
   Statement find ACKBOX_GUARDED_BY(mutex);
+  Statement attempts ACKBOX_GUARDED_BY(mutex);
   Statement frame ACKBOX_GUARDED_BY(mutex);
   MessagePages messagePages ACKBOX_GUARDED_BY(mutex);
   Statement pages ACKBOX_GUARDED_BY(mutex);
@@ -230,7 +233,12 @@ std::optional<WallTime> SqliteReader::Body::readOldest() {
 
 std::optional<MessageInfo> SqliteReader::Body::readMessage(std::string_view messageId) {
   Query query(find, messageId);
-  return query.next() ? std::optional(infoOf(query)) : std::nullopt;
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  MessageInfo message = infoOf(query);
+  message.attempts = attemptsOf(attempts, messageId);
+  return message;
 }
 
 bool SqliteReader::isImmutable() const noexcept {

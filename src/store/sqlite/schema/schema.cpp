@@ -115,6 +115,7 @@ CREATE TABLE #outbox(  -- messages on their way out, dead letters, and acknowled
   supersede_key TEXT,              -- a later message with it takes its place; NULL: none does
   reason TEXT,                     -- FAILED: short and stable
   last_error TEXT,                 -- for people, at most 1,000 bytes
+  attempt_log TEXT,                -- JSON array, the newest of its attempts without success first; NULL: none failed
   data BLOB NOT NULL               -- JSON text, byte for byte as enqueued
 );
 -- Only ids that their rows do not say; the others end in the keys of their rows, and are found by them.

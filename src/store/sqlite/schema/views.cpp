@@ -35,7 +35,8 @@ std::string messageColumns() {
                  instant("o.created_at_ms"), " AS enqueued_at,", instant("o.not_before_ms"), " AS not_before,",
                  instant("o.expires_at_ms"),
                  " AS expires_at,o.retry_count AS retry_count,o.attempt AS attempts,o.reason AS reason,o.last_error AS "
-                 "last_error,o.correlation_id AS correlation_id,o.traceparent AS traceparent,CAST(o.data AS TEXT) AS "
+                 "last_error,o.attempt_log AS attempt_log,o.correlation_id AS correlation_id,o.traceparent AS "
+                 "traceparent,CAST(o.data AS TEXT) AS "
                  "data"});
 }
 
