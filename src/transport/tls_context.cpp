@@ -6,9 +6,10 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
 #include <fstream>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 #include "ackbox/error.hpp"
@@ -129,13 +130,22 @@ std::shared_ptr<SSL_CTX> trustingNobody(SSL_CTX* context, const SSL_METHOD* meth
   return made;
 }
 
+/// Returns after `kPairPause` of the machine's clock, whatever clock the options give: another process is waited for.
+void letReplace() {
+  boost::asio::io_context waiting;
+  const std::shared_ptr<Clock> machine = systemClock();
+  const std::unique_ptr<Alarm> alarm = machine->makeAlarm(waiting.get_executor());
+  alarm->set(machine->steadyNow() + kPairPause, [] {});
+  waiting.run();
+}
+
 /// A process may start between the renames of a certificate and its key.
 template <typename Load>
 std::shared_ptr<SSL_CTX> loadPatiently(const Load& load) {
   try {
     return load();
   } catch (const Error&) {
-    std::this_thread::sleep_for(kPairPause);
+    letReplace();
     return load();
   }
 }
