@@ -76,8 +76,7 @@ enum class Errc {
   /// the path and its permissions.
   secretsUnreadable = 26,
   /// The file's tables are those of a build from before the first release, which no release reads. Deliver what is in
-  /// it
-  /// with that build, and begin with a new file; this one is untouched.
+  /// it with that build, and begin with a new file; this one is untouched.
   schemaTooOld = 27,
 };
 
