@@ -238,7 +238,7 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   forget.add_flag("--yes", arguments.yes, "Really forget it");
   grammar
       .change("repair",
-               "Recount all figures and repair rows that were changed by SQL; then list what verify finds still")
+              "Recount all figures and repair rows that were changed by SQL; then list what verify finds still")
       .add_flag("--dry-run", arguments.dryRun, "Only say what would be mended");
 }
 

@@ -40,11 +40,11 @@ TEST_CASE("P11: whatever stands in the file cannot steer the terminal of who loo
     database.exec("UPDATE ackbox_sessions SET name=id||" + hostile);
     database.exec("UPDATE ackbox_peers SET name=id||" + hostile + ", last_error=" + hostile);
     database.exec("UPDATE ackbox_sessions SET blocked_by=3, blocked_at_ms=1 WHERE name LIKE '3%'");
-    database.exec("UPDATE ackbox_outbox SET type=" + hostile + ", reason=" + hostile + ", last_error=" + hostile +
-                  "||CAST(x'c3ff' AS TEXT), traceparent=" + hostile +
-                  ", attempt_log=json_array(json_object('first_at_ms',1,'at_ms',1,'count',1,'took_ms',1,'status',500,'outcome'," + hostile +
-                  ",'error'," + hostile +
-                  "))" + ", data='\"'||char(127,155,8238)||'\"'||char(10)");
+    database.exec(
+        "UPDATE ackbox_outbox SET type=" + hostile + ", reason=" + hostile + ", last_error=" + hostile +
+        "||CAST(x'c3ff' AS TEXT), traceparent=" + hostile +
+        ", attempt_log=json_array(json_object('first_at_ms',1,'at_ms',1,'count',1,'took_ms',1,'status',500,'outcome'," +
+        hostile + ",'error'," + hostile + "))" + ", data='\"'||char(127,155,8238)||'\"'||char(10)");
   }
   for (const char* command : {"stats", "peers", "sessions", "blocked", "list", "export", "top"}) {
     for (const bool json : {false, true}) {

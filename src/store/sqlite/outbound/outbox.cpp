@@ -28,8 +28,7 @@ Outbox::Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery
                       "SELECT ?4,session_id,?2,0,0,0,?3,0,")
               .append(kMessageId)
               .append(",expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data FROM #outbox AS o "
-                      "WHERE id=?1 "
-                      "AND state=4"))),
+                      "WHERE id=?1 AND state=4"))),
       bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}
 
 EnqueueReceipt Outbox::enqueue(const Frame& frame) {
