@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-
-#include "base/mutex.hpp"
+#include <mutex>
 
 namespace ackbox::cli {
 namespace {
@@ -17,9 +16,9 @@ LogLevel levelOf(const std::string& name) {
 
 // The file's threads write at the same time.
 LogSink sinkOf(const World& world, bool isJson) {
-  return [&err = world.err, isJson, mutex = std::make_shared<Mutex>()](const LogRecord& record) {
+  return [&err = world.err, isJson, mutex = std::make_shared<std::mutex>()](const LogRecord& record) {
     const std::string line = (isJson ? toJson(record) : toKeyValue(record)) + '\n';
-    const MutexLock lock(*mutex);
+    const std::lock_guard lock(*mutex);
     err << line << std::flush;
   };
 }

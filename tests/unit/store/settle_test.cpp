@@ -250,6 +250,9 @@ TEST_CASE("of many failed attempts the last 8 are kept, cut between two characte
     CHECK_FALSE(attempts.front().took);
     CHECK(attempts[1].error == "19");
     CHECK(attempts.back().error == "13");
+    CHECK(
+        SQLite::Database(world.file).execAndGet("SELECT json_array_length(attempt_log) FROM ackbox_outbox").getInt() ==
+        8);
   };
   check();
   inTransaction(*row.store, [&] { return row.store->deadLetters().change(row.id, Transition::redrive, {}); });
