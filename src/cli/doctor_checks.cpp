@@ -233,7 +233,7 @@ private:
     }
     if (owners.empty() && stats_.pending != 0) {
       add("processes", Weight::warning,
-          "no agent has the file open, and " + countText(stats_.pending, "message") + " pending", "start the agent");
+          "no agent has the file open; " + countText(stats_.pending, "message") + " pending", "start the agent");
     } else {
       add("processes", Weight::ok, owners.empty() ? "no agent has the file open" : "agents: " + text);
     }
