@@ -1,4 +1,4 @@
-#include "base/visible.hpp"
+#include "ackbox/visible.hpp"
 
 #include <array>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/visible.hpp"
+#include "ackbox/visible.hpp"
 
 namespace ackbox::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_reader.hpp"
-#include "cli/certificate.hpp"
+#include "ackbox/tls.hpp"
 #include "cli/file_steps.hpp"
 #include "cli/file_users.hpp"
 #include "cli/open.hpp"
@@ -278,21 +278,21 @@ private:
   }
 
   void lookAtCertificate(const fs::path& path) {
-    try {
-      const WallTime ends = certificateEnds(path);
-      const WallTime now = world_.clock->wallNow();
-      const std::string text = path.string() + " ends " + instantText(ends);
-      if (ends <= now) {
-        add("certificate", Weight::problem, path.string() + " ended " + agoText(now, ends),
-            "put a new one in its place, with its key");
-      } else if (ends - now < kCertificateNotice) {
-        add("certificate", Weight::warning, text + ", " + agoText(now, ends), "renew it");
-      } else {
-        add("certificate", Weight::ok, text);
-      }
-    } catch (const Error& error) {
-      add("certificate", Weight::problem, error.what(),
+    const std::optional<WallTime> ends = certificateEnds(path);
+    if (!ends) {
+      add("certificate", Weight::problem, path.string() + ": no certificate in PEM can be read",
           "name a file with a certificate in PEM that this user may read");
+      return;
+    }
+    const WallTime now = world_.clock->wallNow();
+    const std::string text = path.string() + " ends " + instantText(*ends);
+    if (*ends <= now) {
+      add("certificate", Weight::problem, path.string() + " ended " + agoText(now, *ends),
+          "put a new one in its place, with its key");
+    } else if (*ends - now < kCertificateNotice) {
+      add("certificate", Weight::warning, text + ", " + agoText(now, *ends), "renew it");
+    } else {
+      add("certificate", Weight::ok, text);
     }
   }
 

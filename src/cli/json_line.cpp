@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/visible.hpp"
+#include "ackbox/visible.hpp"
 
 namespace ackbox::cli {
 

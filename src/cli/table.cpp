@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/visible.hpp"
+#include "ackbox/visible.hpp"
 #include "cli/text.hpp"
 
 namespace ackbox::cli {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "ackbox/error.hpp"
-#include "base/visible.hpp"
+#include "ackbox/visible.hpp"
 #include "cli/commands.hpp"
 #include "cli/completion.hpp"
 #include "cli/exit_code.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "ackbox/log.hpp"
-#include "base/visible.hpp"
+#include "ackbox/visible.hpp"
 #include "protocol/json_writer.hpp"
 #include "protocol/timestamp.hpp"
 

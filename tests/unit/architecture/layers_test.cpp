@@ -60,7 +60,7 @@ const std::vector<Layer>& layers() {
       // Simulation: other processes' disks, clocks and network, under real managers.
       {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
       // A user of the public API only.
-      {"src/cli/", {"ackbox/", "cli/"}, {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "SQLiteCpp/", "openssl/"}},
+      {"src/cli/", {"ackbox/", "cli/"}, {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "SQLiteCpp/"}},
   };
   return all;
 }

@@ -1,7 +1,7 @@
 // Goal: text from outside cannot steer the terminal of a person who looks at it.
 // Method: bytes in, strings out.
 
-#include "base/visible.hpp"
+#include "ackbox/visible.hpp"
 
 #include <doctest/doctest.h>
 

@@ -17,7 +17,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
-#include "cli/certificate.hpp"
+#include "ackbox/tls.hpp"
 #include "cli/examples.hpp"
 #include "cli/threshold.hpp"
 #include "unit/cli/tool_stage.hpp"
@@ -214,7 +214,7 @@ TEST_CASE("doctor warns of a certificate three weeks before its end, of the firs
   const ToolStage stage;
   const std::string path = stage.path("chain.pem");
   write(path, std::string("words before it\n") + kCertificate + kCertificate);
-  const WallTime ends = cli::certificateEnds(path);
+  const WallTime ends = certificateEnds(path).value();
   CHECK(ends == std::chrono::sys_days(std::chrono::year(2036) / 11 / 22) + std::chrono::hours(12) +
                     std::chrono::minutes(55) + std::chrono::seconds(23));
   const auto foundAt = [&](WallTime instant) {

@@ -14,8 +14,11 @@ enum class Escapes : std::uint8_t {
   json,
 };
 
-/// `text` as a person may safely look at it: what would steer a terminal or turn the direction of the text (control
-/// characters, escape sequences, marks of direction) and bytes that are no UTF-8 are escaped.
+/// `text` as a person may safely look at it, for programs that print what comes from outside, such as `lastError`: what
+/// would steer a terminal or turn the direction of the text (control characters, escape sequences, marks of direction)
+/// and bytes that are no UTF-8 are escaped.
+///
+/// Thread-safety: any thread. Throws `std::bad_alloc` only.
 [[nodiscard]] std::string visible(std::string_view text, Escapes escapes = Escapes::text);
 
 }  // namespace ackbox
