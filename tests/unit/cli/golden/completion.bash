@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair completion man --version -h --help' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -116,6 +116,25 @@ _ackbox() {
     'repair --prefix') return ;;
     'repair --busy-timeout') return ;;
     'repair --log') words='error warning info debug' ;;
+    'backup --prefix') return ;;
+    'backup --busy-timeout') return ;;
+    'restore --prefix') return ;;
+    'restore --busy-timeout') return ;;
+    'restore --identity') words='new keep' ;;
+    'check --prefix') return ;;
+    'check --busy-timeout') return ;;
+    'check --oldest-age') return ;;
+    'check --pending') return ;;
+    'check --pending-bytes') return ;;
+    'check --failed') return ;;
+    'check --peers-away') return ;;
+    'check --free-disk') return ;;
+    'check --log-size') return ;;
+    'doctor --prefix') return ;;
+    'doctor --busy-timeout') return ;;
+    'doctor --certificate') compopt -o default; return ;;
+    'migrate --prefix') return ;;
+    'migrate --busy-timeout') return ;;
   esac
   if [[ -z $words ]]; then
     case "${COMP_WORDS[1]}" in
@@ -144,7 +163,12 @@ _ackbox() {
       unblock) words='-h --help --json --prefix --busy-timeout --log' ;;
       vacuum) words='-h --help --json --prefix --busy-timeout --log' ;;
       forget) words='-h --help --json --prefix --busy-timeout --log --yes' ;;
-      repair) words='-h --help --json --prefix --busy-timeout --log' ;;
+      repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
+      backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
+      restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
+      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --free-disk --log-size' ;;
+      doctor) words='-h --help --json --prefix --busy-timeout --certificate' ;;
+      migrate) words='-h --help --json --prefix --busy-timeout' ;;
       completion) words='-h --help bash zsh fish' ;;
       man) words='-h --help' ;;
     esac

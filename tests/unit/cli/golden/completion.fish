@@ -214,13 +214,56 @@ complete -c ackbox -n '__fish_seen_subcommand_from forget' -l prefix -d 'The pre
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l yes -d 'Really forget it'
-complete -c ackbox -n __fish_use_subcommand -a repair -d 'Recount all figures and repair rows that were changed by SQL'
+complete -c ackbox -n __fish_use_subcommand -a repair -d 'Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -F
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n '__fish_seen_subcommand_from repair' -l dry-run -d 'Only say what would be mended'
+complete -c ackbox -n __fish_use_subcommand -a backup -d 'Copy the file as it is at one instant, beside running agents'
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -F
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l overwrite -d 'Replace TO, in one step, when the copy is complete'
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l no-verify -d 'Leave out the check of the copy'\''s invariants'
+complete -c ackbox -n __fish_use_subcommand -a restore -d 'Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -F
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l identity -d 'Of an outbox that sends: new if it was sending after the backup was taken, keep if nothing was enqueued or sent since' -x -a 'new keep'
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l dry-run -d 'Only say what would be done'
+complete -c ackbox -n __fish_use_subcommand -a check -d 'Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like'
+complete -c ackbox -n '__fish_seen_subcommand_from check' -F
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l oldest-age -d 'Age of the oldest pending message (default 10m,1h)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l pending -d 'Undelivered messages (default 100000,500000)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l pending-bytes -d 'Their data (default 1GiB,3GiB)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l failed -d 'Dead letters (default 1,off)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-away -d 'Peers that are down, held or disabled (default 1,off)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l free-disk -d 'Room on the file'\''s disk (default 1GiB,200MiB)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l log-size -d 'Size of the write-ahead log (default 256MiB,1GiB)' -x
+complete -c ackbox -n __fish_use_subcommand -a doctor -d 'Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -F
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l certificate -d 'Also say when this certificate (PEM) ends' -rF
+complete -c ackbox -n __fish_use_subcommand -a migrate -d 'Bring the tables to this release'\''s version; version 1 is the only one so far'
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -F
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n __fish_use_subcommand -a completion -d 'Print a completion script for a shell'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'

@@ -27,7 +27,12 @@ _ackbox() {
     'unblock:Let a session go on past the dead letter that stopped it'
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
-    'repair:Recount all figures and repair rows that were changed by SQL'
+    'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
+    'backup:Copy the file as it is at one instant, beside running agents'
+    'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
+    'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like'
+    'doctor:Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'
+    'migrate:Bring the tables to this release'\''s version; version 1 is the only one so far'
     'completion:Print a completion script for a shell'
     'man:Print the manual page, for man -l -'
   )
@@ -327,7 +332,62 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
-        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' ;;
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
+        '--dry-run[Only say what would be mended]' ;;
+    backup)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':TO:' \
+        '--overwrite[Replace TO, in one step, when the copy is complete]' \
+        '--no-verify[Leave out the check of the copy'\''s invariants]' ;;
+    restore)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':TO:' \
+        '--identity[Of an outbox that sends\: new if it was sending after the backup was taken, keep if nothing was enqueued or sent since]:WHICH:(new keep)' \
+        '--dry-run[Only say what would be done]' ;;
+    check)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--oldest-age[Age of the oldest pending message (default 10m,1h)]:WARNING,CRITICAL:' \
+        '--pending[Undelivered messages (default 100000,500000)]:WARNING,CRITICAL:' \
+        '--pending-bytes[Their data (default 1GiB,3GiB)]:WARNING,CRITICAL:' \
+        '--failed[Dead letters (default 1,off)]:WARNING,CRITICAL:' \
+        '--peers-away[Peers that are down, held or disabled (default 1,off)]:WARNING,CRITICAL:' \
+        '--free-disk[Room on the file'\''s disk (default 1GiB,200MiB)]:WARNING,CRITICAL:' \
+        '--log-size[Size of the write-ahead log (default 256MiB,1GiB)]:WARNING,CRITICAL:' ;;
+    doctor)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--certificate[Also say when this certificate (PEM) ends]:PATH:_files' ;;
+    migrate)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
     completion)
       _arguments \
         '-h[Print this help]' \
