@@ -12,7 +12,7 @@
 
 namespace ackbox {
 
-std::atomic<std::uint32_t> HomeProcess::forks_ = 0;
+std::atomic<std::uint32_t> HomeProcess::forks = 0;
 
 /// What a fork must know of. Never destroyed: a fork may come while the program ends.
 class ForkRegistry {
@@ -24,7 +24,7 @@ public:
   };
 
   static ForkRegistry& get() {
-    static ForkRegistry* const registry = new ForkRegistry;
+    static auto* const registry = new ForkRegistry;
     return *registry;
   }
 
@@ -41,7 +41,7 @@ private:
     pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); },
                    [] {
                      ForkRegistry& registry = get();
-                     HomeProcess::forks_.fetch_add(1, std::memory_order_relaxed);
+                     HomeProcess::forks.fetch_add(1, std::memory_order_relaxed);
                      for (const int descriptor : registry.descriptors) {
                        close(descriptor);
                      }
@@ -53,7 +53,7 @@ private:
 
 HomeProcess::HomeProcess() : process_(getpid()) {
   ForkRegistry::get();
-  generation_ = forks_.load(std::memory_order_relaxed);
+  generation_ = forks.load(std::memory_order_relaxed);
 }
 
 void HomeProcess::refuse() const {

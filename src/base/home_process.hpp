@@ -19,7 +19,7 @@ class HomeProcess {
 public:
   HomeProcess();
 
-  [[nodiscard]] bool isHere() const noexcept { return generation_ == forks_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool isHere() const noexcept { return generation_ == forks.load(std::memory_order_relaxed); }
 
   /// Throws `Error` with `otherProcess` in a child.
   void require() const {
@@ -37,7 +37,7 @@ private:
 
   // How many forks lie between the process that began and this one. Counted by the child: asking the kernel for the
   // process's number would be a system call a use.
-  static std::atomic<std::uint32_t> forks_;
+  static std::atomic<std::uint32_t> forks;
   friend class ForkRegistry;
 
   std::uint32_t generation_;

@@ -115,16 +115,16 @@ std::vector<std::string> adviceOf(const Plan& plan) {
         " " + file + " --identity new");
   }
   if (plan.makesNewStore) {
-    advice.push_back(
+    advice.emplace_back(
         "its receivers see a new store, and nothing has to be done there; ackbox forget FILE SOURCE ORIGIN "
         "deletes what they keep of the old one");
   }
   if (plan.isReceiver) {
-    advice.push_back(
+    advice.emplace_back(
         "the peers that send to it notice, and go on or send again what it forgot, by their "
         "PeerResetPolicy");
   }
-  advice.push_back("start the agents");
+  advice.emplace_back("start the agents");
   return advice;
 }
 
