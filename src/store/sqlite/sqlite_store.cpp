@@ -25,6 +25,7 @@
 #include "store/sqlite/schema/new_store.hpp"
 #include "store/sqlite/schema/recount.hpp"
 #include "store/sqlite/schema/schema.hpp"
+#include "store/sqlite/schema/views.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -126,6 +127,11 @@ struct Components {
   };
 };
 
+void requireWritable(sqlite3* connection, const OutboxOptions& options) {
+  requireUsable(connection, options.tablePrefix, options.createSchema);
+  refuseOthersOfOurNames(connection, options.tablePrefix);
+}
+
 /// While it lives, the connection waits for no lock.
 class NoBusyTimeout {
 public:
@@ -170,8 +176,7 @@ struct SqliteStore::Body {
 
 SqliteStore::Body::Body(const StoreOptions& storeOptions, bool mayCommit)
     : options(validated(storeOptions.outbox)),
-      connection(storeOptions.file, options,
-                 [&](sqlite3* file) { requireUsable(file, options.tablePrefix, options.createSchema); }),
+      connection(storeOptions.file, options, [&](sqlite3* file) { requireWritable(file, options); }),
       checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
       transaction(connection) {
   transaction.begin(options.durability == Durability::powerCut);
@@ -192,10 +197,11 @@ SqliteStore::Body::Body(const StoreOptions& storeOptions, bool mayCommit)
 
 // In one transaction, so that a crash in the middle leaves the file as it was.
 void SqliteStore::Body::open(std::shared_ptr<Liveness> liveness) {
-  requireUsable(connection.handle(), connection.prefix(), options.createSchema);
+  requireWritable(connection.handle(), options);
   if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
     createTables(connection.handle(), connection.prefix());
   }
+  restoreViews(connection.handle(), connection.prefix());
   Statement identify = connection.prepare(
       "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
   Query(identify, randomUuid(*options.random)).run();
