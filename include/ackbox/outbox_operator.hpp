@@ -142,10 +142,11 @@ public:
   std::uint64_t discardInbox(const InboxFilter& filter, std::string_view reason = "discarded");
 
   /// Gives free pages of the file back to the file system, in slices of about a millisecond so that enqueues pass in
-  /// between; at most `pagesMax`, 0 (default): all. A run does the same by itself while more than a quarter of the file
-  /// is free. Returns how many pages were given back: none in a file that the application made without incremental
-  /// vacuum, which is never converted. The file gets shorter once its log is folded in, which follows unless a reader
-  /// is in the way. After a throw, the slices before it are done.
+  /// between; at most `pagesMax`, 0 (default): all. The log is folded in first, unless a reader or a writer is in the
+  /// way: what is given back is written to it, and it may be what fills the disk. A run does the same by itself while
+  /// more than a quarter of the file is free. Returns how many pages were given back: none in a file that the
+  /// application made without incremental vacuum, which is never converted. The file gets shorter once its log is
+  /// folded in, which follows unless a reader is in the way. After a throw, the slices before it are done.
   std::uint64_t vacuum(std::uint64_t pagesMax = 0);
 
   /// Makes the outbox in `file` another store, after a backup was put back: it gets a new identity, and its sessions

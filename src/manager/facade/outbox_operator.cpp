@@ -198,14 +198,19 @@ bool OutboxOperator::unblock(std::string_view peer, std::string_view session) {
 }
 
 std::uint64_t OutboxOperator::vacuum(std::uint64_t pagesMax) {
+  const auto vacuum = [this](std::uint64_t pages) {
+    return manager::commitBlocking(manager::here(core_).writer(), false, [pages](store::Store& store) {
+      return static_cast<std::uint64_t>(store.vacuum(static_cast<std::size_t>(pages)));
+    });
+  };
+  // The log first: pages that are given back are written to it, and the disk may be full.
+  vacuum(0);
   std::uint64_t released = 0;
   std::uint64_t slice = 0;
   std::uint64_t wanted = 0;
   do {
     wanted = pagesMax == 0 ? kSlicePages : std::min<std::uint64_t>(kSlicePages, pagesMax - released);
-    slice = manager::commitBlocking(manager::here(core_).writer(), false, [wanted](store::Store& store) {
-      return static_cast<std::uint64_t>(store.vacuum(static_cast<std::size_t>(wanted)));
-    });
+    slice = vacuum(wanted);
     released += slice;
   } while (slice != 0 && slice == wanted);
   return released;

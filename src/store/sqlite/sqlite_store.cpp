@@ -1,6 +1,7 @@
 #include "store/sqlite/sqlite_store.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,7 @@
 #include "store/sqlite/schema/new_store.hpp"
 #include "store/sqlite/schema/recount.hpp"
 #include "store/sqlite/schema/schema.hpp"
+#include "store/sqlite/schema/views.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -126,6 +128,11 @@ struct Components {
   };
 };
 
+void requireWritable(sqlite3* connection, const OutboxOptions& options) {
+  requireUsable(connection, options.tablePrefix, options.createSchema);
+  refuseOthersOfOurNames(connection, options.tablePrefix);
+}
+
 /// While it lives, the connection waits for no lock.
 class NoBusyTimeout {
 public:
@@ -148,6 +155,7 @@ struct SqliteStore::Body {
   /// With `mayCommit` false, the transaction of the opening stays open.
   Body(const StoreOptions& storeOptions, bool mayCommit);
 
+  void openFirst(const StoreOptions& storeOptions, bool mayCommit);
   void open(std::shared_ptr<Liveness> liveness);
   void readEpoch();
   RepairReport recount(bool byHand);
@@ -170,10 +178,25 @@ struct SqliteStore::Body {
 
 SqliteStore::Body::Body(const StoreOptions& storeOptions, bool mayCommit)
     : options(validated(storeOptions.outbox)),
-      connection(storeOptions.file, options,
-                 [&](sqlite3* file) { requireUsable(file, options.tablePrefix, options.createSchema); }),
+      connection(storeOptions.file, options, [&](sqlite3* file) { requireWritable(file, options); }),
       checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
       transaction(connection) {
+  try {
+    openFirst(storeOptions, mayCommit);
+  } catch (...) {
+    // The log of a process that died may be what fills the disk.
+    if (!mayCommit || errorOf(std::current_exception()) != Errc::diskFull ||
+        !checkpointer.makeRoom(options.clock->steadyNow())) {
+      throw;
+    }
+    // Its locks are taken anew.
+    parts.reset();
+    openFirst(storeOptions, mayCommit);
+  }
+}
+
+// The transaction of the opening.
+void SqliteStore::Body::openFirst(const StoreOptions& storeOptions, bool mayCommit) {
   transaction.begin(options.durability == Durability::powerCut);
   try {
     open(storeOptions.liveness ? storeOptions.liveness
@@ -192,10 +215,11 @@ SqliteStore::Body::Body(const StoreOptions& storeOptions, bool mayCommit)
 
 // In one transaction, so that a crash in the middle leaves the file as it was.
 void SqliteStore::Body::open(std::shared_ptr<Liveness> liveness) {
-  requireUsable(connection.handle(), connection.prefix(), options.createSchema);
+  requireWritable(connection.handle(), options);
   if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
     createTables(connection.handle(), connection.prefix());
   }
+  restoreViews(connection.handle(), connection.prefix());
   Statement identify = connection.prepare(
       "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
   Query(identify, randomUuid(*options.random)).run();
@@ -297,6 +321,7 @@ void SqliteStore::commit() {
 
 void SqliteStore::rollback() noexcept {
   body_->transaction.rollback();
+  body_->checkpointer.roomDidNotHelp();
   // What was read in it, such as which processes have the file open, is read again.
   body_->transaction.doubtVersion();
   body_->parts->backward([](WriteBack& part) { part.rolledBack(); });
@@ -304,6 +329,10 @@ void SqliteStore::rollback() noexcept {
 
 bool SqliteStore::inTransaction() const noexcept {
   return body_->transaction.open();
+}
+
+bool SqliteStore::makeRoom() noexcept {
+  return body_->checkpointer.makeRoom(body_->options.clock->steadyNow());
 }
 
 void SqliteStore::savepoint() {
@@ -426,7 +455,7 @@ Vitals SqliteStore::vitals() {
 
 std::size_t SqliteStore::vacuum(std::size_t pages) {
   const std::size_t released = body_->parts->vacuum.release(pages);
-  if (released < pages) {
+  if (released < pages || pages == 0) {
     body_->checkpointer.request();
   }
   return released;

@@ -37,6 +37,7 @@ public:
   void commit() override;
   void rollback() noexcept override;
   [[nodiscard]] bool inTransaction() const noexcept override;
+  bool makeRoom() noexcept override;
   void savepoint() override;
   void releaseSavepoint() override;
   void rollbackToSavepoint() override;

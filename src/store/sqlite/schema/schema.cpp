@@ -284,6 +284,20 @@ constexpr const char* kTables[] = {
     "inbox",  "inbox_results",    "inbound_senders", "counters",         "peer_counters",
 };
 
+/// The tables and indexes that `kTablesSql` makes, with their prefix.
+std::vector<std::string> namesOfTables(std::string_view prefix) {
+  std::vector<std::string> names;
+  for (std::string_view rest = kTablesSql; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.starts_with("CREATE ")) {
+      const std::string_view name = line.substr(line.find('#') + 1);
+      names.push_back(std::string(prefix).append(name.substr(0, name.find_first_of("( "))));
+    }
+  }
+  return names;
+}
+
 bool hasTable(sqlite3* connection, const std::string& name) {
   // A virtual table would be another's code.
   Statement statement(
@@ -410,12 +424,33 @@ void requireUsable(sqlite3* connection, std::string_view prefix, bool createSche
   }
 }
 
+void refuseOthersOfOurNames(sqlite3* connection, std::string_view prefix) {
+  // Once the tables are there, they and the views are ours.
+  const bool isNew = !hasTable(connection, std::string(prefix) + "schema");
+  std::vector<std::string> names = isNew ? namesOfTables(prefix) : std::vector<std::string>();
+  for (const View& view : views(prefix)) {
+    names.push_back(view.name);
+  }
+  // Triggers have names of their own.
+  Statement statement(
+      connection,
+      "SELECT type,name FROM sqlite_master WHERE name=?1 COLLATE NOCASE AND type<>'trigger' AND (?2 OR type<>'view')",
+      {});
+  for (const std::string& name : names) {
+    if (Query query(statement, name, isNew ? 1 : 0); query.next()) {
+      throw Error(Errc::databaseError, query.text(0) + " " + query.text(1) +
+                                           " has a name that ackbox needs: rename it, or set another "
+                                           "OutboxOptions::tablePrefix");
+    }
+  }
+}
+
 SchemaInfo schemaInfo(sqlite3* connection, std::string_view prefix) {
   return {schemaVersion(connection, prefix), writerOf(connection, prefix)};
 }
 
 void createTables(sqlite3* connection, std::string_view prefix) {
-  execute(connection, expand(kTablesSql + viewsSql(), prefix));
+  execute(connection, expand(kTablesSql, prefix));
   Statement insert(connection, "INSERT INTO #schema(version,written_by) VALUES(?1,?2)", prefix);
   Query(insert, kSchemaVersion, kVersion).run();
 }

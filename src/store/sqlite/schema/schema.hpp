@@ -19,6 +19,10 @@ void requireVersion(sqlite3* connection, std::string_view prefix, bool createSch
 /// The same, and `schemaTooOld` when the tables lack a column.
 void requireUsable(sqlite3* connection, std::string_view prefix, bool createSchema);
 
+/// Throws `databaseError` when another object has the name of one that is to be made: of a table or an index, where
+/// there are no tables yet, or of a view.
+void refuseOthersOfOurNames(sqlite3* connection, std::string_view prefix);
+
 /// What the file says of its tables.
 struct SchemaInfo {
   std::int64_t version = 0;
@@ -27,7 +31,7 @@ struct SchemaInfo {
 };
 [[nodiscard]] SchemaInfo schemaInfo(sqlite3* connection, std::string_view prefix);
 
-/// Makes the tables of the current version in a file that has none. In the caller's transaction.
+/// Makes the tables of the current version in a file that has none, without its views. In the caller's transaction.
 void createTables(sqlite3* connection, std::string_view prefix);
 
 }  // namespace ackbox::store::sqlite
