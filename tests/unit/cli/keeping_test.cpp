@@ -166,6 +166,10 @@ TEST_CASE("check: one line and an exit status that monitoring reads") {
   execute(stage, "UPDATE ackbox_peers SET down=1,down_since_ms=1 WHERE name='carol'");
   stage.play({"check", "@", "--failed", "off"});
   stage.play({"check", "@", "--failed", "off", "--peers-away", "2"});
+  execute(stage, "UPDATE ackbox_peers SET hold=1, last_error='HTTP 404' WHERE name='carol'");
+  stage.play({"check", "@", "--failed", "off"});
+  stage.play({"check", "@", "--failed", "5,2"});
+  stage.play({"check", "@", "--free-disk", "1MiB,2MiB"});
   stage.play({"check", "@", "--failed", "many"});
   stage.play({"check", "@", "--nonsense"});
   stage.play({"check"});
