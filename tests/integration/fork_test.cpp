@@ -24,6 +24,7 @@
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/outbox_writer.hpp"
 #include "ackbox/pull.hpp"
+#include "support/asleep.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 #include "unit/transport/raw_peer.hpp"
@@ -35,6 +36,17 @@ using testing::RawConnection;
 using testing::TempDir;
 using testing::testFrame;
 
+// A sanitizer's allocator does not prepare for a fork: a lock that another thread holds in it is held in the child for
+// ever.
+void untilOtherThreadsSleep() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    const pid_t thread = std::stoi(entry.path().filename().string());
+    if (thread != gettid()) {
+      testing::untilAsleep(thread);
+    }
+  }
+}
+
 /// A child that runs `work`, which gets a function that writes to the parent.
 class Child {
 public:
@@ -43,6 +55,7 @@ public:
   explicit Child(const std::function<void(const Say&)>& work) {
     std::array<int, 2> ends{};
     REQUIRE(pipe(ends.data()) == 0);
+    untilOtherThreadsSleep();
     process_ = fork();
     if (process_ == 0) {
       close(ends[0]);
