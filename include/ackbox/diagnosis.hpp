@@ -116,7 +116,7 @@ struct VerifyReport {
   std::vector<Finding> findings = {};
   /// The SQLite that runs here.
   std::string sqliteVersion = {};
-  /// It is older than 3.51.3, whose predecessors may damage a file when a passive checkpoint races another
+  /// It is older than 3.51.3: such versions may damage a file when a passive checkpoint races another
   /// connection's commit. ackbox never does that; a foreign connection with automatic checkpoints may.
   bool hasCheckpointDefect = false;
   /// How it differs from what the batched log rests on, see `Stats::logNotBatched`; empty: it does not.

@@ -17,10 +17,10 @@ struct FileInfo {
   /// The store's identity on the wire, and how often it was opened to be written.
   std::string origin = {};
   std::uint64_t epoch = 0;
-  /// The newest instant in the file at which something happened; nothing: nothing has. Ahead of the clock, one of the
-  /// two is wrong.
+  /// The newest instant at which a message was enqueued or acknowledged, an inbound frame deferred, the file opened or
+  /// a peer's state changed; nothing: none of that has happened. Ahead of the clock, one of the two is wrong.
   std::optional<WallTime> newestAt = {};
-  /// The file whose kernel locks show which processes live.
+  /// The file with the kernel locks that show which processes live.
   std::filesystem::path ownersFile = {};
 
   /// The SQLite that runs in this process.

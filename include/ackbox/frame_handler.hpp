@@ -23,7 +23,9 @@ class DeferredFrame;
 /// What a handler answers.
 struct HandlerResult {
   Outcome outcome = Outcome::ack;
-  /// `limit-…` and `inbox-full` are reserved: a `nack` with such a code charges no attempt (`Outcome::nack`).
+  /// `limit-…` and `inbox-full` are reserved: a `nack` with such a code charges no attempt (`Outcome::nack`). The codes
+  /// by which the receiver itself refuses (`closed-origin`, `expired`, `held`, `id-conflict`, `out-of-sequence`,
+  /// `stale-epoch`, `wrong-audience`) become `rejected` or `not-now`, with the code in front of `detail`.
   std::string code = {};
   std::string detail = {};
   std::optional<std::chrono::milliseconds> retryAfter = {};

@@ -51,8 +51,10 @@ struct InboxInfo {
   WallTime acceptedAt{};
   /// When the last run began; 0: none did.
   WallTime startedAt{};
-  /// In `backoff`: not run before. In `ended`: kept until.
+  /// In `backoff`: not run before.
   WallTime dueAt{};
+  /// In `ended`.
+  WallTime keptUntil{};
   /// When the last failed run ended.
   std::optional<WallTime> failedAt = {};
   /// Why that run failed: what its handler threw, or the `detail` or `code` of its `HandlerResult`; at most 1,000

@@ -93,17 +93,17 @@ public:
   /// Mends what statements of other programs on the file's tables leave behind. It counts every gauge anew from the
   /// rows: of the store, and of each peer, session and sender. It makes a message a dead letter again that an UPDATE
   /// made pending under a number that its session has passed, because its peer would take it for a repetition (`retry`
-  /// gives it a new number). It unblocks a session whose dead letter is none any more, and gives rows that broke an
-  /// invariant of `verify` the only value that fits; what would be a guess stays. Other processes may have the file
-  /// open. All of it is one transaction, which takes about a second for a million messages; enqueues wait
+  /// gives it a new number). It unblocks a session when the dead letter that blocked it is gone, and gives rows that
+  /// broke an invariant of `verify` the only value that fits; what would be a guess stays. Other processes may have the
+  /// file open. All of it is one transaction, which takes about a second for a million messages; enqueues wait
   /// meanwhile.
   ///
   /// A negative gauge, and that of a queue that is said to be full with nothing in it, is counted anew without being
   /// asked. Returns what was mended.
   RepairReport repair();
 
-  /// What `repair` would mend in `file`: it is mended in a transaction that is rolled back, beside running agents,
-  /// whose enqueues wait meanwhile. The file is not changed. Throws `Error` as `OutboxManager::open`.
+  /// What `repair` would mend in `file`: it is mended in a transaction that is rolled back. Agents may run beside it;
+  /// their enqueues wait meanwhile. The file is not changed. Throws `Error` as `OutboxManager::open`.
   static RepairReport previewRepair(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// Takes away what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores

@@ -174,8 +174,8 @@ public:
   /// set.
   virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
 
-  /// The file of the certificate that it shows to these peers, whose end the manager looks at (`certificateEnds`).
-  /// Empty: it shows none.
+  /// The file of the certificate that it shows to these peers. The manager looks at the certificate's end
+  /// (`certificateEnds`). Empty: it shows none.
   [[nodiscard]] virtual std::filesystem::path certificateFile() const { return {}; }
 
   /// A run of the manager begins; I/O of the requests that follow belongs on `executor`, which runs one thing at a time

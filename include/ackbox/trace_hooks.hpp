@@ -60,8 +60,8 @@ struct TracedHandling {
 struct TracedDecision {
   /// Of a handler that threw: `nack`.
   Outcome outcome = Outcome::ack;
-  /// See `HandlerResult::code`; `handler-error`: it threw, or ended without an answer; `not-committed`: a deferred run
-  /// whose end is not in the file, and which is made again.
+  /// See `HandlerResult::code`; `handler-error`: it threw, or ended without an answer; `not-committed`: the end of a
+  /// deferred run is not in the file, and the run is made again.
   std::string_view code = {};
   /// What it threw, or the detail of its answer.
   std::string_view error = {};
@@ -106,8 +106,8 @@ public:
   /// A request is given to its sender, in the thread that delivers. What `traceparent` is set to is the request's
   /// header, unless `HttpSenderOptions::traceparent` gives another one, and reaches the receiver as
   /// `InboundFrame::hopTraceparent`. It is empty at first, and what is no `traceparent` of W3C's is not taken: then the
-  /// header is that of the messages, where all have the same. Not called for claims by hand (`OutboxManager::claim`),
-  /// whose requests are the caller's.
+  /// header is that of the messages, where all have the same. Not called for claims by hand (`OutboxManager::claim`):
+  /// their requests are the caller's.
   virtual Span requestBegan(const TracedRequest& request, std::string& traceparent) {
     (void)request;
     (void)traceparent;

@@ -258,11 +258,11 @@ private:
       add("sqlite", Weight::note, info_.sqliteVersion + " writes the log by itself: " + info_.logNotBatched,
           "nothing has to be done: commits take longer (docs/batched_log.md)");
     } else {
-      add("sqlite", Weight::ok, info_.sqliteVersion + "; the log is written in batches, whose checks hold");
+      add("sqlite", Weight::ok, info_.sqliteVersion + "; the log is written in batches, and their checks hold");
     }
     if (info_.hasCheckpointDefect) {
       add("sqlite", Weight::note,
-          info_.sqliteVersion + " is older than 3.51.3, whose automatic checkpoints may damage a file",
+          info_.sqliteVersion + " is older than 3.51.3: its automatic checkpoints may damage a file",
           "ackbox makes none; other programs on this file say PRAGMA wal_autocheckpoint=0");
     }
   }

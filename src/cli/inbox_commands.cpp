@@ -58,6 +58,7 @@ JsonLine inboxLine(const InboxInfo& frame) {
       .add("accepted_at_ms", setInstant(frame.acceptedAt))
       .add("started_at_ms", setInstant(frame.startedAt))
       .add("due_at_ms", setInstant(frame.dueAt))
+      .add("kept_until_ms", setInstant(frame.keptUntil))
       .add("failed_at_ms", frame.failedAt)
       .add("reason", frame.reason)
       .add("last_error", frame.lastError)
@@ -259,7 +260,8 @@ int inboxShow(Console& console, const Arguments& arguments) {
   row("type", info->type);
   instant("accepted", info->acceptedAt);
   instant("last run", info->startedAt);
-  instant(hasEnded ? "kept until" : "due", info->dueAt);
+  instant("due", info->dueAt);
+  instant("kept until", info->keptUntil);
   instant("expires", frame.expiresAt);
   if (!hasEnded) {
     row("retries", std::to_string(info->retryCount));

@@ -24,15 +24,16 @@ constexpr const char* kOtherAgent =
     "wrong-audience: the receiver is another agent than PeerOptions::agent says: correct it, or PeerOptions::url";
 
 // All frames of a request are for the same agent, so a receiver that is another one takes none of them: the peer's
-// configuration is wrong, and no message is. A code that this process chose itself is none of the receiver's.
-bool isOtherAgent(std::span<const FrameResult> results) {
-  return std::ranges::none_of(results,
-                              [](const FrameResult& result) {
-                                return result.outcome == Outcome::ack || result.outcome == Outcome::defer;
-                              }) &&
-         std::ranges::any_of(results, [](const FrameResult& result) {
-           return result.outcome == Outcome::term && result.code == kWrongAudience && !result.decision;
-         });
+// configuration is wrong, and no message is. A code that this process chose itself is none of the receiver's. Returns
+// what the receiver says of it; null: it does not say so.
+const FrameResult* otherAgent(std::span<const FrameResult> results) {
+  const auto found = std::ranges::find_if(results, [](const FrameResult& result) {
+    return result.outcome == Outcome::term && result.code == kWrongAudience && !result.decision;
+  });
+  const bool isTaken = std::ranges::any_of(results, [](const FrameResult& result) {
+    return result.outcome == Outcome::ack || result.outcome == Outcome::defer;
+  });
+  return found == results.end() || isTaken ? nullptr : &*found;
 }
 
 std::string withNote(const std::string& error, const std::string& note) {
@@ -106,10 +107,10 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
   const Before before(actions);
   switch (report.outcome) {
     case RequestOutcome::answered:
-      if (isOtherAgent(report.results)) {
+      if (const FrameResult* const word = otherAgent(report.results)) {
         SendReport refusal;
         refusal.outcome = RequestOutcome::peerRefused;
-        refusal.error = kOtherAgent;
+        refusal.error = word->detail.empty() ? kOtherAgent : kOtherAgent + ("; it answers: " + word->detail);
         body_->giveBack(known, refusal.error, now, actions);
         body_->peerFailed(known, PeerHealth::Failure::refused, refusal, now, actions);
         break;

@@ -1,6 +1,7 @@
 #include "protocol/statuses.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "protocol/limits.hpp"
 
@@ -32,7 +33,15 @@ std::uint32_t secondsUp(std::optional<std::chrono::milliseconds> delay) {
   return std::max(1U, static_cast<std::uint32_t>(wished.count()));
 }
 
+constexpr std::array<std::string_view, 7> kReceiversOwn = {
+    "closed-origin", "expired", "held", "id-conflict", "out-of-sequence", "stale-epoch", "wrong-audience",
+};
+
 }  // namespace
+
+bool isReceiversOwn(std::string_view code) noexcept {
+  return std::ranges::find(kReceiversOwn, code) != kReceiversOwn.end();
+}
 
 void setStatus(const FrameResult& result, InboundResponse& response) {
   response.status = statusOf(result);

@@ -169,6 +169,9 @@ public:
   [[nodiscard]] virtual std::optional<std::uint64_t> firstWaiting(const InboundFrame& frame) = 0;
   /// The answer to a duplicate: `defer` while it waits, or the final outcome that was kept. Nothing: a plain `ack`.
   [[nodiscard]] virtual std::optional<FrameResult> resultOf(const InboundIdentity& frame) = 0;
+  /// Whether it waits: how a repetition of a frame outside sessions is known that has waited for longer than its mark
+  /// was kept.
+  [[nodiscard]] virtual bool waits(const InboundIdentity& frame) = 0;
   /// A frame that was accepted and still waits: whether this is it (`duplicate`), or another one under its number or
   /// id.
   [[nodiscard]] virtual Admission compare(const InboundIdentity& frame) = 0;
@@ -184,7 +187,8 @@ public:
   [[nodiscard]] virtual bool holds(InboxKey key, std::uint32_t starts) = 0;
   /// Its handler saw it and deferred it.
   virtual void markDeferred(InboxKey key) = 0;
-  /// Its handler is done: the row goes, and the outcome stays for `retention` where it says more than `ack`.
+  /// Its handler is done: the row goes, and the outcome stays for `retention` where it says more than `ack`. The mark
+  /// of a frame outside sessions stays as long, also where it had ended while the frame waited.
   virtual void finish(const InboxRow& row, const FrameResult& result, std::chrono::milliseconds retention) = 0;
   /// A charged run failed: free again from `dueAt` on.
   virtual void retry(InboxKey key, WallTime dueAt, std::string_view error) = 0;

@@ -97,9 +97,11 @@ std::string CheckReport::text() const {
   std::string text =
       std::to_string(worlds) + " worlds, " + std::to_string(frames) + " frames, " + std::to_string(calls) +
       " calls of the handler, " + std::to_string(undone) + " undone, " + std::to_string(kills) + " kills, " +
-      std::to_string(diskFaults) + " disk faults, " + std::to_string(requests) +
-      " requests: " + (passed() ? "nothing is wrong\n" : std::to_string(failedSeeds.size()) + " failed\n");
-  if (!passed()) {
+      std::to_string(diskFaults) + " disk faults, " + std::to_string(requests) + " requests: " +
+      (passed()              ? "nothing is wrong\n"
+       : failedSeeds.empty() ? "nothing was checked, as the handler was never called: look at what the frames are\n"
+                             : std::to_string(failedSeeds.size()) + " failed\n");
+  if (!failedSeeds.empty()) {
     text += "\nwrong:\n" + fault + "\nthe smallest world found in which something is:\n" + plan +
             "\nagain, with all other options as they are:\n  checkHandler(factory, invariant, {.replay = \"" + replay +
             "\"})\n\nwhat happened there:\n" + trace;

@@ -114,8 +114,8 @@ struct CheckReport {
   std::uint64_t worlds = 0;
   /// The seeds of the worlds in which something was wrong.
   std::vector<std::uint64_t> failedSeeds = {};
-  /// Of all worlds: frames that were sent, calls of the handler, calls whose `ack` was undone, processes that were
-  /// killed, disk faults that were set up, requests.
+  /// Of all worlds: frames that were sent, calls of the handler, calls with an `ack` that was undone, processes that
+  /// were killed, disk faults that were set up, requests.
   std::uint64_t frames = 0;
   std::uint64_t calls = 0;
   std::uint64_t undone = 0;
@@ -129,8 +129,8 @@ struct CheckReport {
   std::string replay = {};
   std::string trace = {};
 
-  /// Whether nothing was wrong.
-  [[nodiscard]] bool passed() const noexcept { return failedSeeds.empty(); }
+  /// Whether the handler was called and nothing was wrong.
+  [[nodiscard]] bool passed() const noexcept { return failedSeeds.empty() && calls > 0; }
   /// All of it for people: a line when it passed; otherwise the fault, the plan, the call that repeats it, the trace.
   [[nodiscard]] std::string text() const;
 };

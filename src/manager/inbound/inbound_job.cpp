@@ -116,12 +116,15 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
     return held("an earlier frame of this session was not taken");
   }
   if (!frame.audience.empty() && frame.audience != context_.outbox.agent) {
-    return resultOf(Outcome::term, "wrong-audience", "this is not the agent that the frame is for");
+    return resultOf(Outcome::term, "wrong-audience",
+                    "the frame is for '" + frame.audience + "', and this agent is '" + context_.outbox.agent + "'");
   }
   const store::InboundIdentity identity = identityOf(frame, digests_[index]);
   store::AdmissionReply admission = store.inboundMarks().admit(identity);
   if (admission.admission == store::Admission::duplicate) {
     admission.admission = store.inbox().compare(identity);
+  } else if (admission.admission == store::Admission::take && frame.sequence == 0 && store.inbox().waits(identity)) {
+    admission.admission = store::Admission::duplicate;
   }
   switch (admission.admission) {
     case store::Admission::duplicate:

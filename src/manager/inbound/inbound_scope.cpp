@@ -5,6 +5,7 @@
 
 #include "ackbox/error.hpp"
 #include "manager/facade/enqueue.hpp"
+#include "protocol/statuses.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox::manager {
@@ -94,6 +95,11 @@ FrameResult toFrameResult(HandlerResult answer, const InboundOptions& options) {
   result.outcome = answer.outcome;
   result.code = std::move(answer.code);
   result.detail = std::move(answer.detail);
+  if (protocol::isReceiversOwn(result.code)) {
+    // The sender would hold its peer, or look for a restored file, for what one handler thinks of one frame.
+    result.detail = result.detail.empty() ? result.code : result.code + ": " + result.detail;
+    result.code = answer.outcome == Outcome::term ? "rejected" : "not-now";
+  }
   result.retryAfter = answer.retryAfter;
   if (answer.outcome == Outcome::ack && protocol::isValidJson(answer.result, options.depthMax)) {
     result.result = std::move(answer.result);

@@ -79,6 +79,14 @@ struct Receiver {
     if (frame.data == "\"reject\"") {
       return HandlerResult::reject("no such order", "no-order");
     }
+    if (frame.data == "\"other\"") {
+      return HandlerResult::reject("ask carol", "wrong-audience");
+    }
+    if (frame.data == "\"held\"") {
+      HandlerResult made = HandlerResult::notNow();
+      made.code = "held";
+      return made;
+    }
     if (frame.data == "\"later\"") {
       return HandlerResult::notNow("busy", std::chrono::milliseconds(1500));
     }
@@ -282,6 +290,18 @@ TEST_CASE("a blocking enqueue inside a handler is refused instead of waiting for
       options);
   CHECK(bob.post({outbound("s", 1, 0)}).status == 503);
   CHECK(told.find("transaction's enqueue") != std::string::npos);
+}
+
+TEST_CASE("a handler cannot say what only the receiver can: its code goes into the text") {
+  Receiver bob;
+  const json other = json::parse(bob.post({outbound("s", 1, 0, "\"other\"")}).body)["results"][0];
+  CHECK(other["outcome"] == "term");
+  CHECK(other["code"] == "rejected");
+  CHECK(other["detail"] == "wrong-audience: ask carol");
+  const json held = json::parse(bob.post({outbound("t", 1, 0, "\"held\"")}).body)["results"][0];
+  CHECK(held["outcome"] == "nack");
+  CHECK(held["code"] == "not-now");
+  CHECK(held["detail"] == "held");
 }
 
 TEST_CASE("reject is term, not-now is nack with its delay, and both undo what was written") {

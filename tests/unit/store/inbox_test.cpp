@@ -7,6 +7,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include "store/digest.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
@@ -48,6 +49,7 @@ store::InboundIdentity identityOf(const InboundFrame& frame) {
   identity.epoch = frame.epoch;
   identity.sequence = frame.sequence;
   identity.previousSequence = frame.previousSequence;
+  identity.digest = store::digestOf(frame.type, frame.data);
   return identity;
 }
 
@@ -381,6 +383,49 @@ TEST_CASE("by hand, a frame is due at once without charges, or ends for good; no
   CHECK(reader.findInbox("urn:peer", "s-1")->state == InboxState::ended);
   CHECK(reader.findInbox("urn:peer", "s-1")->reason == "no-more");
   CHECK(reader.stats().inbox == 0);
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("P5: a frame outside sessions is known for the whole retention after its end, however long it waited") {
+  StoreWorld world;
+  const auto store = world.open();
+  const auto isKnown = [&](const InboundFrame& frame) {
+    return inTransaction(*store, [&] {
+      store->inboundMarks().purge(100);
+      store->inbox().purge(100);
+      return store->inboundMarks().admit(identityOf(frame)).admission == store::Admission::duplicate;
+    });
+  };
+  InboundFrame frame = inboundFrame(0, "");
+  for (const std::string end : {"ack", "result", "discard", "purged before"}) {
+    CAPTURE(end);
+    frame.id = end;
+    accept(*store, frame);
+    const store::InboxKey key = inTransaction(*store, [&] { return store->inbox().find(frame.source, frame.id); });
+    world.clock->advance(end == "purged before" ? 2 * kRetention : kRetention / 2);
+    if (end == "purged before") {
+      // Its mark has gone, and it is told by the row.
+      CHECK_FALSE(isKnown(frame));
+      CHECK(inTransaction(*store, [&] { return store->inbox().waits(identityOf(frame)); }));
+    }
+    if (end == "discard") {
+      (void)inTransaction(*store,
+                          [&] { return store->inbox().discard(key, wordOf(Outcome::term, "no-more"), kRetention); });
+    } else {
+      const store::InboxClaim taken = claim(*store, key);
+      REQUIRE(taken.kind == Kind::taken);
+      inTransaction(*store, [&] {
+        store->inbox().finish(taken.row, wordOf(Outcome::ack, "", end == "result" ? "7" : ""), kRetention);
+      });
+    }
+    CHECK_FALSE(inTransaction(*store, [&] { return store->inbox().waits(identityOf(frame)); }));
+    world.clock->advance(kRetention - std::chrono::minutes(1));
+    CHECK(isKnown(frame));
+    CHECK(wordOn(*store, frame).has_value() == (end == "result" || end == "discard"));
+    world.clock->advance(std::chrono::minutes(2));
+    CHECK_FALSE(isKnown(frame));
+    CHECK_FALSE(wordOn(*store, frame));
+  }
   CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 

@@ -224,11 +224,12 @@ TEST_CASE("the inbound views show a deferred frame, one that waits behind it, an
   });
   const SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
   SQLite::Statement row(database,
-                        "SELECT message_id,state,source,session,data,enqueued_at,accepted_at,due_at FROM "
+                        "SELECT message_id,state,source,session,data,enqueued_at,accepted_at,due_at,was_deferred FROM "
                         "ackbox_inbox_messages ORDER BY row_id");
   REQUIRE(row.executeStep());
   CHECK(text(row.getColumn(0)) == "frame");
-  CHECK(text(row.getColumn(1)) == "DEFERRED");
+  CHECK(text(row.getColumn(1)) == "WAITING");
+  CHECK(row.getColumn(8).getInt() == 1);
   CHECK(text(row.getColumn(2)) == "urn:peer");
   CHECK(text(row.getColumn(3)) == "NULL");
   CHECK(text(row.getColumn(4)) == frame.data);
@@ -237,6 +238,20 @@ TEST_CASE("the inbound views show a deferred frame, one that waits behind it, an
   CHECK(text(row.getColumn(7)) == "NULL");
   REQUIRE(row.executeStep());
   CHECK(text(row.getColumn(1)) == "WAITING");
+  CHECK(row.getColumn(8).getInt() == 0);
+  CHECK_FALSE(row.executeStep());
+  row.reset();
+  // The views know SQLite's clock alone.
+  inTransaction(*store, [&] { store->inbox().retry(1, systemClock()->wallNow() + kLater, "no"); });
+  REQUIRE(row.executeStep());
+  CHECK(text(row.getColumn(1)) == "BACKOFF");
+  row.reset();
+  REQUIRE(inTransaction(*store, [&] { return store->inbox().claim(2, kLater); }).kind ==
+          store::InboxClaim::Kind::taken);
+  REQUIRE(row.executeStep());
+  REQUIRE(row.executeStep());
+  CHECK(text(row.getColumn(1)) == "RUNNING");
+  row.reset();
   SQLite::Statement mark(database,
                          "SELECT message_id,source,processed_at,keep_until FROM "
                          "ackbox_processed_messages_view");

@@ -192,6 +192,18 @@ TEST_CASE("a handler that never takes a frame, and one that cannot start, are re
   CHECK(open.fault.find("not everything was delivered") != std::string::npos);
 }
 
+TEST_CASE("worlds in which the handler is never called show nothing, and do not pass") {
+  CheckOptions options = optionsOf(2);
+  options.inbound.frameBytesMax = 1;
+  options.frame = [](std::uint64_t, Random&) { return Frame{.type = "test.large", .data = "[1]"}; };
+  const auto nothing = [](SQLite::Database&, const Ledger&) { return std::string(); };
+  const CheckReport report = checkHandler(sound, nothing, options);
+  CHECK(report.calls == 0);
+  CHECK(report.failedSeeds.empty());
+  CHECK_FALSE(report.passed());
+  CHECK(report.text().find("never called") != std::string::npos);
+}
+
 TEST_CASE("what an invariant throws is a fault") {
   const auto throws = [](SQLite::Database&, const Ledger&) -> std::string { throw std::runtime_error("no balance"); };
   CHECK(checkHandler(sound, throws, optionsOf(1)).fault == "the invariant throws: no balance\n");

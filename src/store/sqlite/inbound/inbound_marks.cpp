@@ -1,4 +1,5 @@
 #include "store/sqlite/inbound/inbound_marks.hpp"
+#include "store/digest.hpp"
 
 #include <algorithm>
 
@@ -53,6 +54,8 @@ InboundMarks::InboundMarks(Context& context)
       selectMessage_(context.prepare("SELECT digest FROM #processed_messages WHERE id=?1 AND source=?2")),
       markMessage_(context.prepare("INSERT INTO #processed_messages(id,source,processed_at_ms,keep_until_ms,digest) "
                                    "VALUES(?1,?2,?3,?4,?5) ON CONFLICT(id,source) DO NOTHING")),
+      prolong_(context.prepare("UPDATE #processed_messages SET keep_until_ms=max(keep_until_ms,?3) WHERE id=?1 AND "
+                               "source=?2 RETURNING keep_until_ms")),
       purge_(context.prepare("DELETE FROM #processed_messages WHERE (id,source) IN (SELECT id,source FROM "
                              "#processed_messages WHERE keep_until_ms<?1 ORDER BY keep_until_ms LIMIT ?2) "
                              "RETURNING source,id")),
@@ -500,6 +503,16 @@ void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap,
     markOrigin(frame, now, life.silence);
     context_.counters.add(Counter::gaps, static_cast<std::int64_t>(gap));
   }
+}
+
+WallTime InboundMarks::prolong(const InboundFrame& frame, WallTime least) {
+  const std::string id = markId(frame.session, frame.id);
+  if (Query query(prolong_, id, frame.source, least); query.next()) {
+    return Columns(query).next<WallTime>();
+  }
+  Query(markMessage_, id, frame.source, context_.clock.wallNow(), least, digestOf(frame.type, frame.data)).run();
+  context_.shares.add(frame.source, shareOfMark(frame.source, id));
+  return least;
 }
 
 void InboundMarks::flush() {

@@ -33,6 +33,9 @@ public:
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame) override;
   void markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) override;
   void markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) override;
+  /// Keeps the mark of a frame outside sessions until `least` at least, and makes it anew where it is gone. Returns
+  /// until when it is kept.
+  WallTime prolong(const InboundFrame& frame, WallTime least);
   void countDuplicate() override;
   void countRefused(Admission admission) override;
   void countRefusals(std::uint64_t unauthenticated, std::uint64_t forbidden) override;
@@ -114,6 +117,7 @@ private:
   Statement updateSession_;
   Statement selectMessage_;
   Statement markMessage_;
+  Statement prolong_;
   Statement purge_;
   Statement closeSilent_;
   Statement selectClosing_;

@@ -117,14 +117,16 @@ std::optional<std::uint64_t> Inbox::firstWaiting(const InboundFrame& frame) {
   return query.next() ? std::optional(query.as<std::uint64_t>(0)) : std::nullopt;
 }
 
+bool Inbox::waits(const InboundIdentity& frame) {
+  return size() > 0 &&
+         Query(selectWaiting_, frame.origin, frame.session, frame.sequence, frame.id, frame.source).next();
+}
+
 std::optional<FrameResult> Inbox::resultOf(const InboundIdentity& frame) {
   FrameResult result;
-  if (size() > 0) {
-    Query query(selectWaiting_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
-    if (query.next()) {
-      result.outcome = Outcome::defer;
-      return result;
-    }
+  if (waits(frame)) {
+    result.outcome = Outcome::defer;
+    return result;
   }
   Query query(selectResult_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
   if (!query.next()) {
@@ -209,9 +211,17 @@ void Inbox::finish(const InboxRow& row, const FrameResult& result, std::chrono::
     if (Query(unmark_, id, frame.source).run() != 0) {
       context_.shares.add(frame.source, -shareOfMark(frame.source, id));
     }
-  } else if (!processed || !result.result.empty()) {
-    keepResult(frame, result, retention);
+  } else {
+    const WallTime keepUntil = remember(frame, retention);
+    if (!processed || !result.result.empty()) {
+      keepResult(frame, result, keepUntil);
+    }
   }
+}
+
+WallTime Inbox::remember(const InboundFrame& frame, std::chrono::milliseconds retention) {
+  const WallTime least = context_.clock.wallNow() + retention;
+  return frame.sequence == 0 ? marks_.prolong(frame, least) : least;
 }
 
 void Inbox::remove(const InboxRow& row, bool processed) {
@@ -222,14 +232,14 @@ void Inbox::remove(const InboxRow& row, bool processed) {
   }
 }
 
-void Inbox::keepResult(const InboundFrame& frame, const FrameResult& result, std::chrono::milliseconds retention) {
+void Inbox::keepResult(const InboundFrame& frame, const FrameResult& result, WallTime keepUntil) {
   const std::string_view detail = truncatedError(result.detail);
   for (Query query(dropResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence); query.next();) {
     context_.shares.add(frame.source,
                         -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
   }
   Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, result.outcome,
-        NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, context_.clock.wallNow() + retention)
+        NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, keepUntil)
       .run();
   context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, frame.session, frame.id,
                                                   result.code.size() + detail.size() + result.result.size()));
@@ -303,7 +313,7 @@ InboxChange Inbox::discard(InboxKey key, const FrameResult& result, std::chrono:
   InboxChange change = lookAt(key);
   if (change.receipt.done()) {
     remove(change.row, false);
-    keepResult(change.row.frame, result, retention);
+    keepResult(change.row.frame, result, remember(change.row.frame, retention));
     Query(countOrder_).run();
   }
   return change;

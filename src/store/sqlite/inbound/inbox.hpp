@@ -27,6 +27,7 @@ public:
   void add(const InboundFrame& frame, bool deferred) override;
   [[nodiscard]] std::optional<std::uint64_t> firstWaiting(const InboundFrame& frame) override;
   [[nodiscard]] std::optional<FrameResult> resultOf(const InboundIdentity& frame) override;
+  [[nodiscard]] bool waits(const InboundIdentity& frame) override;
   [[nodiscard]] Admission compare(const InboundIdentity& frame) override;
   [[nodiscard]] std::vector<InboxPlace> rowsAfter(InboxKey after, std::size_t limit) override;
   [[nodiscard]] InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax) override;
@@ -48,7 +49,9 @@ private:
   /// The row, and whether it may be changed.
   [[nodiscard]] InboxChange lookAt(InboxKey key);
   void remove(const InboxRow& row, bool processed);
-  void keepResult(const InboundFrame& frame, const FrameResult& result, std::chrono::milliseconds retention);
+  /// Until when a frame that ends now is remembered. Its mark is, from here on.
+  [[nodiscard]] WallTime remember(const InboundFrame& frame, std::chrono::milliseconds retention);
+  void keepResult(const InboundFrame& frame, const FrameResult& result, WallTime keepUntil);
 
   Context& context_;
   InboundMarks& marks_;

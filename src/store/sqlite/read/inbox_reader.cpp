@@ -131,7 +131,7 @@ std::optional<InboxInfo> InboxReader::find(std::string_view source, std::string_
     info.reason = query.isNull(4) ? "rejected" : query.text(4);
   }
   info.lastError = query.text(5);
-  info.dueAt = query.instant(6);
+  info.keptUntil = query.instant(6);
   return info;
 }
 
@@ -218,10 +218,10 @@ void InboxReader::explainWaiting(const InboxInfo& frame, std::vector<Reason>& re
 
 void InboxReader::explainEnded(const InboxInfo& frame, std::vector<Reason>& reasons) {
   if (frame.reason.empty()) {
-    reasons.push_back({.hindrance = BlockReason::handled, .until = frame.dueAt, .detail = {}});
+    reasons.push_back({.hindrance = BlockReason::handled, .until = frame.keptUntil, .detail = {}});
   } else {
     reasons.push_back({.hindrance = BlockReason::refused,
-                       .until = frame.dueAt,
+                       .until = frame.keptUntil,
                        .detail = frame.reason + (frame.lastError.empty() ? "" : ": " + frame.lastError)});
   }
   Query peer(peer_, frame.source);

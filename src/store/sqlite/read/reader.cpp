@@ -358,10 +358,12 @@ FileInfo SqliteReader::fileInfo() const {
   SchemaInfo schema = schemaInfo(connection, body_->options.tablePrefix);
   info.schemaVersion = schema.version;
   info.writtenBy = std::move(schema.writtenBy);
-  // Once, for people: no statement is kept for it. Of the outbox, the newest row alone, which is the last.
+  // Once, for people: no statement is kept for it. Of the outbox and the inbox, the newest row alone, which is the
+  // last.
   Statement select(connection,
                    "SELECT m.origin,m.epoch,max(coalesce((SELECT created_at_ms FROM #outbox ORDER BY id DESC LIMIT 1),"
-                   "0),c.last_acked_at_ms,coalesce((SELECT max(opened_at_ms) FROM #owners),0),coalesce((SELECT "
+                   "0),coalesce((SELECT accepted_at_ms FROM #inbox ORDER BY id DESC LIMIT 1),0),"
+                   "c.last_acked_at_ms,coalesce((SELECT max(opened_at_ms) FROM #owners),0),coalesce((SELECT "
                    "max(changed_at_ms) FROM #peers),0)) FROM #meta AS m CROSS JOIN #counters AS c",
                    body_->options.tablePrefix);
   if (Query query(select); query.next()) {

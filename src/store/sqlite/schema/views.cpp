@@ -104,7 +104,8 @@ std::string processedMessages() {
 std::string inboxMessages() {
   return joined({"CREATE VIEW #inbox_messages AS SELECT frame_id AS message_id,id AS row_id,source,nullif(origin,'') ",
                  "AS origin,nullif(session,'') AS session,nullif(sequence,0) AS sequence,type,CASE WHEN owner_id<>0 ",
-                 "THEN 'RUNNING' WHEN deferred THEN 'DEFERRED' ELSE 'WAITING' END AS state,", processOf("owner_id"),
+                 "THEN 'RUNNING' WHEN due_at_ms>1000*CAST(strftime('%s','now') AS INTEGER) THEN 'BACKOFF' ELSE ",
+                 "'WAITING' END AS state,deferred AS was_deferred,", processOf("owner_id"),
                  " AS process_id,retry_count,", instantOrNone("due_at_ms"), " AS due_at,", instant("accepted_at_ms"),
                  " AS accepted_at,", instant("time_ms"), " AS enqueued_at,", instant("expires_at_ms"),
                  " AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS ",
