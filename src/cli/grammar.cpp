@@ -18,7 +18,7 @@ constexpr const char* kFooter = R"(Exit status:
 
 With --json, standard output is one JSON object a line: keys in snake_case, instants as milliseconds since 1970 (_at_ms),
 null where there is none; errors go to standard error as {"error":…,"exit_code":…}. Colours are used on a terminal unless
-NO_COLOR is set. The tool works beside running agents; it never delivers, and never makes a file.)";
+NO_COLOR is set. The tool works beside running agents; but for serve, it never delivers, and never makes a file.)";
 
 /// An option that takes a duration, and refuses what is none.
 CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
@@ -207,6 +207,24 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   grammar.command("repair", "Recount all figures and repair rows that were changed by SQL");
 }
 
+void addDaemon(CLI::App& app, Arguments& arguments) {
+  CLI::App& serve = *app.add_subcommand(
+      "serve", "Deliver the outbox's messages, and serve it over HTTP to programs of any language, until SIGTERM");
+  serve.add_option("FILE", arguments.file, "The outbox's file, which is made if there is none")
+      ->required()
+      ->type_name("");
+  serve.add_option("--config", arguments.config, "A configuration file, see docs/serve.md")->type_name("PATH");
+  serve.add_option("--listen", arguments.listen, "unix:PATH, or an address and a port (default 127.0.0.1:7070)")
+      ->type_name("ADDRESS");
+  serve.add_option("--set", arguments.settings, "Any field of the configuration: outbox.max_pending=5000")
+      ->type_name("FIELD=VALUE")
+      ->allow_extra_args(false);
+  serve.add_flag("--check-config", arguments.checkConfig, "Only say what is wrong with the configuration");
+  CLI::App& health = *app.add_subcommand("health", "Ask a running serve whether it is ready, for containers' checks");
+  health.add_option("--url", arguments.url, "http://ADDRESS:PORT or unix:PATH (default http://127.0.0.1:7070)")
+      ->type_name("URL");
+}
+
 }  // namespace
 
 std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
@@ -219,6 +237,7 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   addReading(grammar, arguments);
   addChanging(grammar, arguments);
   addSteering(grammar, arguments);
+  addDaemon(*app, arguments);
   CLI::App& completion = *app->add_subcommand("completion", "Print a completion script for a shell");
   completion.add_option("SHELL", arguments.shell, "bash, zsh or fish")
       ->required()

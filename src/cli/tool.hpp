@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <string>
@@ -9,6 +10,9 @@
 #include "ackbox/random.hpp"
 
 namespace ackbox::cli {
+
+class Console;
+struct Arguments;
 
 /// All that the tool has of the world.
 struct World {
@@ -23,6 +27,9 @@ struct World {
   bool noColor = false;
   std::shared_ptr<Clock> clock = {};
   std::shared_ptr<Random> random = {};
+  /// The daemon, which is built on this library: what `serve` and `health` run. Empty: they are refused.
+  std::function<int(Console&, const Arguments&)> serve = {};
+  std::function<int(Console&, const Arguments&)> health = {};
 };
 
 /// Runs the tool once. Returns an `ExitCode`; does not throw.

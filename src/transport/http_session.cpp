@@ -14,6 +14,7 @@
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/verb.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,26 @@ bool isNumber(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
+class ParsedHead final : public RequestHead {
+public:
+  ParsedHead(const MessageParser<true>& parser, const std::vector<std::string>& certificateAgents)
+      : parser_(parser), certificateAgents_(certificateAgents) {}
+
+  [[nodiscard]] std::string_view method() const override {
+    const http::verb verb = parser_.method();
+    const auto name = http::to_string(verb);
+    return verb == http::verb::unknown ? std::string_view() : std::string_view(name.data(), name.size());
+  }
+  [[nodiscard]] std::string_view target() const override { return parser_.target(); }
+  [[nodiscard]] std::string_view header(std::string_view name) const override { return parser_[name]; }
+  [[nodiscard]] std::size_t count(std::string_view name) const override { return parser_.count(name); }
+  [[nodiscard]] const std::vector<std::string>& certificateAgents() const override { return certificateAgents_; }
+
+private:
+  const MessageParser<true>& parser_;
+  const std::vector<std::string>& certificateAgents_;
+};
+
 /// The status line and the headers of an answer.
 std::string headOf(const InboundResponse& response, std::size_t bodyBytes, bool keepAlive, WallTime now) {
   const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response.status)));
@@ -72,9 +93,6 @@ std::string headOf(const InboundResponse& response, std::size_t bodyBytes, bool 
   }
   for (const auto& [name, value] : response.headers) {
     add(name, value);
-  }
-  if (response.status == 405) {
-    add("Allow", "POST");
   }
   if (!keepAlive) {
     add("Connection", "close");
@@ -223,6 +241,7 @@ private:
   void forget() {
     parser_.reset();
     request_ = {};
+    admitted_ = {};
     answerHead_ = {};
     answerBody_ = {};
     if (buffer_.size() == 0 && buffer_.capacity() > kFirstReadBytes) {
@@ -324,9 +343,9 @@ private:
     if (certificateEnd_ && options_->clock->wallNow() >= *certificateEnd_) {
       // It verifies nobody any more, and the handshake of a new connection says so.
       close();
-    } else if (!isCompatible && target != options_->path) {
+    } else if (!options_->sink.admit && !isCompatible && target != options_->path) {
       refuse(notFound());
-    } else if (parser_->method() != http::verb::post) {
+    } else if (!options_->sink.admit && parser_->method() != http::verb::post) {
       refuse(methodNotAllowed());
     } else if (const char* const ambiguity = findAmbiguity(); ambiguity != nullptr) {
       refuse(badRequest(ambiguity));
@@ -336,6 +355,8 @@ private:
     } else if (const std::string_view expected = (*parser_)["expect"];
                !expected.empty() && !boost::beast::iequals(expected, "100-continue")) {
       refuse(expectationFailed());
+    } else if (options_->sink.admit) {
+      admitHead(!expected.empty());
     } else {
       takeHead();
       admitBody(!expected.empty());
@@ -398,6 +419,27 @@ private:
     }
   }
 
+  void admitHead(bool isAskedBefore) {
+    Admission admission = options_->sink.admit(ParsedHead(*parser_, certificateAgents_));
+    if (admission.refusal) {
+      // Where nothing follows the head, what comes next on the connection is the next request.
+      ++options_->totals->refused;
+      const bool isWhole = parser_->is_done() || parser_->content_length_remaining().value_or(1) == 0;
+      answerAtOnce(std::move(*admission.refusal), isWhole);
+      return;
+    }
+    admitted_ = std::move(admission.handle);
+    worthReading_ = admission.bodyBytesMax;
+    parser_->body_limit(worthReading_);
+    if (const auto announced = parser_->content_length(); announced && *announced > worthReading_) {
+      refuse(bodyTooLarge(worthReading_));
+    } else if (isAskedBefore && !parser_->is_done()) {
+      sendContinue();
+    } else {
+      readBody();
+    }
+  }
+
   void admitBody(bool isAskedBefore) {
     worthReading_ = options_->sink.bodyBytesMax;
     if (options_->sink.worthReading) {
@@ -429,7 +471,9 @@ private:
 
   void onReadError(const error_code& error) {
     if (error == http::error::body_limit) {
-      if (parser_->is_header_done() && worthReading_ < options_->sink.bodyBytesMax) {
+      if (admitted_) {
+        refuse(bodyTooLarge(worthReading_));
+      } else if (parser_->is_header_done() && worthReading_ < options_->sink.bodyBytesMax) {
         handleWithoutBody();
       } else {
         refuse(bodyTooLarge(options_->sink.bodyBytesMax));
@@ -469,7 +513,11 @@ private:
       });
     };
     try {
-      options_->sink.handle(std::move(request_), std::move(respond));
+      if (admitted_) {
+        std::exchange(admitted_, {})(std::move(request_.body), std::move(respond));
+      } else {
+        options_->sink.handle(std::move(request_), std::move(respond));
+      }
     } catch (...) {
       // Whatever it is, it must not reach the executor, which serves all the others.
       refuseOnce();
@@ -487,10 +535,14 @@ private:
     if (phase_ != Phase::handling || number != requestNumber_) {
       return;
     }
+    answerAtOnce(std::move(response), true);
+  }
+
+  void answerAtOnce(InboundResponse&& response, bool mayGoOn) {
     isKnown_ = isKnown_ || response.authenticated;
     refusals_ += response.authenticated ? 0 : 1;
     const bool isOld = options_->clock->steadyNow() - bornAt_ >= options_->connectionAge;
-    write(std::move(response), keepAlive_ && !stopping_ && !isOld && refusals_ < kRefusalsMax);
+    write(std::move(response), mayGoOn && keepAlive_ && !stopping_ && !isOld && refusals_ < kRefusalsMax);
   }
 
   void refuse(InboundResponse&& response) {
@@ -622,6 +674,8 @@ private:
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   InboundRequest request_;
+  // Of a request that was admitted by its head.
+  std::function<void(std::string, Admission::Respond)> admitted_;
   // The answer, and how much of it was taken.
   std::string answerHead_;
   std::string answerBody_;

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ackbox/http_sender.hpp"
+#include "ackbox/log.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/tls.hpp"
+#include "serve/config/document.hpp"
+
+namespace ackbox::serve {
+
+/// Where `ackbox serve` listens for its applications and people.
+struct ApiConfig {
+  /// `unix:PATH`, or a numeric address and a port. Default: a port on loopback.
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 7070;
+  TlsServerOptions tls = {};
+  /// Empty: no tokens.
+  std::filesystem::path tokensFile = {};
+  /// Values of `Host` beside those of loopback. Not looked at on a socket file.
+  std::vector<std::string> allowedHosts = {};
+  bool openHealth = true;
+  bool openMetrics = false;
+};
+
+/// All that a configuration file says. Names and defaults are those of the options that they set, but for
+/// `acked_retention`.
+struct Config {
+  ApiConfig api = {};
+  OutboxOptions outbox = {};
+  HttpSenderOptions sender = {};
+  LogFormat logFormat = LogFormat::keyValue;
+};
+
+/// Reads the text of a configuration file, empty for none, and then what the command line says besides. Adds what is
+/// wrong to `problems`; what it returns is of use only if there are none.
+[[nodiscard]] Config readConfig(std::string_view text,
+                                const std::vector<std::pair<std::string, std::string>>& overrides,
+                                std::vector<ConfigProblem>& problems);
+
+/// `serve.json:12: peers[0].url: must be …`, as compilers print it. `file` empty: from the command line.
+[[nodiscard]] std::string describe(const ConfigProblem& problem, const std::filesystem::path& file);
+
+}  // namespace ackbox::serve

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ackbox/inbound_request.hpp"
+#include "serve/http/caller.hpp"
+#include "serve/http/query.hpp"
+
+namespace ackbox::serve {
+
+/// A request that was admitted: its operation is known, and its caller may ask for it.
+struct Request {
+  /// The values of the parts of the path that stand in braces in the operation's, decoded, in their order.
+  std::vector<std::string> path = {};
+  Query query = {};
+  std::string contentType = {};
+  /// The header `Idempotency-Key` as it came; empty: there was none.
+  std::string idempotencyKey = {};
+  std::string body = {};
+  Caller caller = {};
+};
+
+using Response = InboundResponse;
+
+/// Called once, on any thread.
+using Respond = std::function<void(Response)>;
+
+}  // namespace ackbox::serve

@@ -1,0 +1,126 @@
+#include "serve/server.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "ackbox/http_sender.hpp"
+#include "base/own_thread.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/service.hpp"
+#include "serve/http/gate.hpp"
+#include "serve/http/tokens.hpp"
+#include "transport/http_server.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+// Twice the longest wait of an operation, so that a request's own time never ends it.
+constexpr std::chrono::seconds kHandlingTimeout{60};
+constexpr const char* kLoopbackHosts[] = {"localhost", "127.0.0.1", "[::1]"};
+
+std::shared_ptr<const Tokens> loadTokens(const ApiConfig& api) {
+  return api.tokensFile.empty() ? nullptr : std::make_shared<const Tokens>(Tokens::load(api.tokensFile));
+}
+
+AccessRules accessRules(const ApiConfig& api) {
+  AccessRules rules;
+  if (!api.address.starts_with("unix:")) {
+    rules.hosts = api.allowedHosts;
+    rules.hosts.insert(rules.hosts.end(), std::begin(kLoopbackHosts), std::end(kLoopbackHosts));
+  }
+  rules.tokens = loadTokens(api);
+  rules.openHealth = api.openHealth;
+  rules.openMetrics = api.openMetrics;
+  return rules;
+}
+
+InboundServerOptions listenOptions(const ApiConfig& api) {
+  InboundServerOptions options;
+  options.address = api.address;
+  options.port = api.port;
+  options.path = "/";
+  options.tls = api.tls;
+  options.requestTimeout = kHandlingTimeout;
+  return options;
+}
+
+std::size_t bodyBytesMax() {
+  std::size_t most = 0;
+  for (const Operation& operation : operations()) {
+    most = std::max(most, operation.bodyBytesMax);
+  }
+  return most;
+}
+
+OutboxManager openOutbox(const std::filesystem::path& file, const Config& config) {
+  OutboxManager manager = OutboxManager::open(file, config.outbox);
+  manager.setSender(std::make_shared<HttpSender>(config.sender));
+  return manager;
+}
+
+}  // namespace
+
+class Server::Body {
+public:
+  Body(const std::filesystem::path& file, Config config)
+      : config_(std::move(config)),
+        service_(thread_.executor(), openOutbox(file, config_), config_.outbox),
+        gate_(service_, operations(), accessRules(config_.api)) {
+    transport::RequestSink sink;
+    sink.bodyBytesMax = bodyBytesMax();
+    sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
+    http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api), std::move(sink),
+                                                    systemClock(), transport::Threads::one);
+    service_.manager().start();
+    http_->start();
+  }
+
+  ~Body() {
+    stop();
+    // No request reaches the service any more once its thread has ended.
+    thread_.end();
+  }
+
+  void stop() {
+    http_->stop();
+    service_.drain();
+  }
+
+  void reload() {
+    gate_.setTokens(loadTokens(config_.api));
+    http_->reloadCertificates();
+  }
+
+  [[nodiscard]] const transport::HttpServer& http() const noexcept { return *http_; }
+
+private:
+  const Config config_;
+  // What is thrown on it has ended its connection already.
+  OwnThread thread_{[](const std::string&) {}};
+  Service service_;
+  Gate gate_;
+  std::shared_ptr<transport::HttpServer> http_;
+};
+
+Server::Server(const std::filesystem::path& file, Config config)
+    : body_(std::make_unique<Body>(file, std::move(config))) {}
+
+Server::~Server() = default;
+
+std::string Server::url() const {
+  return body_->http().url();
+}
+
+std::uint16_t Server::port() const {
+  return body_->http().port();
+}
+
+void Server::reload() {
+  body_->reload();
+}
+
+void Server::stop() {
+  body_->stop();
+}
+
+}  // namespace ackbox::serve
