@@ -76,6 +76,9 @@ std::string detailOf(const Enqueued& enqueued) {
   if (enqueued.isConflict) {
     return "message " + enqueued.receipt.messageId + " was enqueued with this key or id, and another content";
   }
+  if (enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::unknownPeer) {
+    return "no peer has this name: see GET /v1/peers, or add it to the configuration";
+  }
   return enqueued.problem.empty() ? enqueued.receipt.detail : enqueued.problem;
 }
 

@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::size_t kDepthMax = 16;
 
+/// How far a text was read.
+struct ReadLines {
+  std::size_t line = 1;
+  char last = '\0';
+};
+
 /// Walks over the text and counts the lines, which nlohmann's parser does not say of what it has read.
 class LineIterator {
 public:
@@ -20,11 +26,12 @@ public:
   using pointer = const char*;
   using reference = const char&;
 
-  LineIterator(const char* at, std::size_t* line) : at_(at), line_(line) {}
+  LineIterator(const char* at, ReadLines* read) : at_(at), read_(read) {}
 
   reference operator*() const { return *at_; }
   LineIterator& operator++() {
-    *line_ += *at_ == '\n' ? 1 : 0;
+    read_->line += *at_ == '\n' ? 1 : 0;
+    read_->last = *at_;
     ++at_;
     return *this;
   }
@@ -38,7 +45,7 @@ public:
 
 private:
   const char* at_;
-  std::size_t* line_;
+  ReadLines* read_;
 };
 
 /// Builds the tree. The names are nlohmann's.
@@ -46,8 +53,8 @@ class TreeBuilder {
 public:
   using Json = nlohmann::json;
 
-  TreeBuilder(ConfigNode& root, const std::size_t& line, std::vector<ConfigProblem>& problems)
-      : line_(line), problems_(problems), open_{&root} {}
+  TreeBuilder(ConfigNode& root, const ReadLines& read, std::vector<ConfigProblem>& problems)
+      : read_(read), problems_(problems), open_{&root} {}
 
   // NOLINTBEGIN(readability-identifier-naming)
   bool null() { return value(ConfigNode::Kind::null, {}); }
@@ -67,7 +74,7 @@ public:
   bool end_array() { return end(); }
   bool key(std::string& name) {
     if (open_.back()->find(name) != nullptr) {
-      problems_.push_back({line_, name, "occurs twice"});
+      problems_.push_back({read_.line, name, "occurs twice"});
       return false;
     }
     open_.back()->members.emplace_back(std::move(name), ConfigNode{});
@@ -77,7 +84,7 @@ public:
     // Behind nlohmann's own number and position, which count otherwise.
     const std::string_view what = problem.what();
     const std::size_t text = what.find("syntax error");
-    problems_.push_back({line_, {}, std::string(what.substr(text == std::string_view::npos ? 0 : text))});
+    problems_.push_back({read_.line, {}, std::string(what.substr(text == std::string_view::npos ? 0 : text))});
     return false;
   }
   // NOLINTEND(readability-identifier-naming)
@@ -94,18 +101,20 @@ private:
   bool value(ConfigNode::Kind kind, std::string text) {
     ConfigNode& node = place();
     node.kind = kind;
-    node.line = line_;
+    // The end of a number is the character behind it, which has been read as well.
+    const bool isBehind = kind == ConfigNode::Kind::number && read_.last == '\n';
+    node.line = read_.line - (isBehind ? 1 : 0);
     node.text = std::move(text);
     return true;
   }
   bool begin(ConfigNode::Kind kind) {
     if (open_.size() > kDepthMax) {
-      problems_.push_back({line_, {}, "is nested too deeply"});
+      problems_.push_back({read_.line, {}, "is nested too deeply"});
       return false;
     }
     ConfigNode& node = place();
     node.kind = kind;
-    node.line = line_;
+    node.line = read_.line;
     open_.push_back(&node);
     return true;
   }
@@ -114,7 +123,7 @@ private:
     return true;
   }
 
-  const std::size_t& line_;
+  const ReadLines& read_;
   std::vector<ConfigProblem>& problems_;
   // The root, and the objects and lists that have not ended. A parent grows only once its last child has ended.
   std::vector<ConfigNode*> open_;
@@ -129,10 +138,10 @@ const ConfigNode* ConfigNode::find(std::string_view name) const {
 
 ConfigNode parseConfig(std::string_view text, std::vector<ConfigProblem>& problems) {
   ConfigNode root;
-  std::size_t line = 1;
-  TreeBuilder builder(root, line, problems);
-  const LineIterator begin(text.data(), &line);
-  const LineIterator end(text.data() + text.size(), &line);
+  ReadLines read;
+  TreeBuilder builder(root, read, problems);
+  const LineIterator begin(text.data(), &read);
+  const LineIterator end(text.data() + text.size(), &read);
   nlohmann::json::sax_parse(begin, end, &builder, nlohmann::json::input_format_t::json, true, true);
   if (problems.empty() && root.kind != ConfigNode::Kind::object) {
     problems.push_back({1, {}, "must be a JSON object"});
@@ -157,8 +166,8 @@ void overrideField(ConfigNode& root, std::string_view field, std::string_view va
   }
   std::vector<ConfigProblem> notJson;
   ConfigNode parsed;
-  std::size_t line = 0;
-  TreeBuilder builder(parsed, line, notJson);
+  const ReadLines nowhere{.line = 0};
+  TreeBuilder builder(parsed, nowhere, notJson);
   const bool isJson = nlohmann::json::sax_parse(value.begin(), value.end(), &builder);
   if (!isJson) {
     parsed = ConfigNode{.kind = ConfigNode::Kind::text, .text = std::string(value)};

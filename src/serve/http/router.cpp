@@ -35,6 +35,9 @@ bool matchSegment(std::string_view pattern, std::string_view segment, std::vecto
 
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
   std::vector<std::string> values;
+  if (path.ends_with('/')) {
+    return std::nullopt;
+  }
   while (!pattern.empty() || !path.empty()) {
     const bool isEnd = pattern.empty() || path.empty();
     if (isEnd || !matchSegment(takeSegment(pattern), takeSegment(path), values)) {
