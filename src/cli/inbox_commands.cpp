@@ -100,7 +100,7 @@ int changeFrames(Console& console, const Arguments& arguments, const char* done,
       if (console.json()) {
         console.line(JsonLine().add("message_id", id).add("done", false).add("refusal", why));
       } else {
-        console.remark(id + ": " + why);
+        console.remark(std::string(id).append(": ").append(why));
       }
       continue;
     }

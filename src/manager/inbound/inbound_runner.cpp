@@ -435,7 +435,6 @@ void InboundRunner::close() {
       active.run->stopRequested = true;
     }
   }
-  boost::asio::post(strand_, [self = shared_from_this()] { self->alarm_.reset(); });
   awaitQuiet();
   freeRows();
   if (pool_) {

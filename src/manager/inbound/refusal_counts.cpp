@@ -46,14 +46,11 @@ RefusalCounts::RefusalCounts(store::Writer& writer, std::shared_ptr<Clock> clock
 RefusalCounts::~RefusalCounts() = default;
 
 void RefusalCounts::close() noexcept {
+  // Destroyed after the lock, which the timer's thread may be waiting for.
   std::unique_ptr<Timer> ended;
-  {
-    const MutexLock lock(mutex_);
-    isClosed_ = true;
-    ended = std::move(timer_);
-  }
-  // Without the lock, which the timer's thread may be waiting for.
-  ended.reset();
+  const MutexLock lock(mutex_);
+  isClosed_ = true;
+  ended = std::move(timer_);
 }
 
 void RefusalCounts::arm() {

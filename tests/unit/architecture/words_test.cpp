@@ -155,10 +155,11 @@ TEST_CASE("names that were replaced do not come back") {
 
 TEST_CASE("a word with several meanings stays out of the folders that do without it") {
   for (const std::string& file : texts()) {
-    for (const auto& [folder, word] : kLocalWords) {
-      if (!file.starts_with(folder)) {
+    for (const auto& entry : kLocalWords) {
+      if (!file.starts_with(entry.folder)) {
         continue;
       }
+      const OldWord& word = entry.word;
       for (const SourceLine& line : readLines(file)) {
         CHECK_MESSAGE(!hasName(line.text, word.old), describe(line)
                                                          << "\n\"" << word.old << "\" is here: " << word.use);

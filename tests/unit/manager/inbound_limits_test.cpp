@@ -5,6 +5,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <algorithm>
+#include <chrono>
 
 #include <future>
 #include <nlohmann/json.hpp>
@@ -44,10 +45,11 @@ std::string slow(std::size_t bytes = 6) {
   return "\"" + std::string(bytes - 2, 's') + "\"";
 }
 
-/// An agent whose deferred frames wait for ever, as nobody runs their executor.
+/// An agent that defers what a test calls slow.
 struct Receiver {
-  Receiver() {
+  explicit Receiver(std::chrono::milliseconds stopTimeout = OutboxOptions().stopTimeout) {
     options.agent = "urn:agent:bob";
+    options.stopTimeout = stopTimeout;
     options.clock = clock;
     manager.emplace(OutboxManager::open(dir.file("bob.db"), options));
     inbound.allowAnonymous = true;
@@ -213,7 +215,8 @@ TEST_CASE("P11: of thousands of senders at a limit as many as are remembered are
 
 /// A receiver of deferred frames that are never worked on.
 struct DeferringReceiver : Receiver {
-  DeferringReceiver() {
+  // The handler's end does not wait for the frames that are kept: the clock stands still.
+  DeferringReceiver() : Receiver(std::chrono::milliseconds(0)) {
     inbound.deferred.handler = [this](DeferredFrame frame) { kept.push_back(std::move(frame)); };
     inbound.deferred.concurrency = 1;
   }
@@ -221,8 +224,8 @@ struct DeferringReceiver : Receiver {
   DeferringReceiver(const DeferringReceiver&) = delete;
   DeferringReceiver& operator=(const DeferringReceiver&) = delete;
   void close() {
-    kept.clear();
     handler.reset();
+    kept.clear();
   }
   std::size_t fill(const std::string& agent, std::size_t bytes) {
     std::size_t taken = 0;
@@ -237,7 +240,6 @@ struct DeferringReceiver : Receiver {
 TEST_CASE("P11: one sender fills its share of the inbox only: there is room for the next one, and the one after it") {
   DeferringReceiver bob;
   bob.inbound.deferred.framesMax = 20;
-  bob.options.stopTimeout = std::chrono::milliseconds(0);
   bob.open();
   const std::size_t first = bob.fill("urn:agent:alice", 6);
   const std::size_t second = bob.fill("urn:agent:carol", 6);

@@ -364,7 +364,10 @@ TEST_CASE(
 
 TEST_CASE("A server's own thread waits for no other connection's lock on the file") {
   const testing::TempDir directory;
-  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
+  OutboxOptions options = receiver();
+  // Longer than the test waits for an answer.
+  options.busyTimeout = std::chrono::minutes(1);
+  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), options);
   InboundHandler handler(manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
                          {.allowAnonymous = true});
   const InboundServer server(handler);
