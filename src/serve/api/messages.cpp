@@ -1,6 +1,7 @@
 // `GET /v1/messages`, and `GET /v1/messages/{id}`, which waits for the end of the message if it is asked to.
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -71,7 +72,7 @@ public:
                               [self = shared_from_this(), wait](Response response) {
                                 if (response.status != kStillWaits) {
                                   self->service_.waits().cancel(wait);
-                                  self->respond_(std::move(response));
+                                  self->answer(std::move(response));
                                 }
                               });
   }
@@ -93,9 +94,16 @@ private:
     return response;
   }
 
+  // The end may come while the first look still shows it, too.
+  void answer(Response response) {
+    if (!answered_.exchange(true)) {
+      respond_(std::move(response));
+    }
+  }
+
   void ended(std::optional<MessageEnd> end) {
     service_.workers().answer([self = shared_from_this(), end = std::move(end)] { return self->finish(end); },
-                              respond_);
+                              [self = shared_from_this()](Response response) { self->answer(std::move(response)); });
   }
 
   Response finish(const std::optional<MessageEnd>& end) {
@@ -117,6 +125,7 @@ private:
   const std::string messageId_;
   const bool withData_;
   const Respond respond_;
+  std::atomic<bool> answered_ = false;
 };
 
 }  // namespace
