@@ -221,7 +221,7 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false);
   serve.add_flag("--check-config", arguments.checkConfig, "Only say what is wrong with the configuration");
   CLI::App& health = *app.add_subcommand("health", "Ask a running serve whether it is ready, for containers' checks");
-  health.add_option("--url", arguments.url, "http://ADDRESS:PORT or unix:PATH (default http://127.0.0.1:7070)")
+  health.add_option("--url", arguments.url, "http://address:port or unix:PATH (default http://127.0.0.1:7070)")
       ->type_name("URL");
 }
 

@@ -91,6 +91,9 @@ int runServe(Console& console, const Arguments& arguments) {
   boost::asio::signal_set signals(context, SIGTERM, SIGINT, SIGHUP);
   Server server(arguments.file, std::move(config));
   console.say("listening on " + server.url());
+  if (const std::string inbox = server.inboxUrl(); !inbox.empty()) {
+    console.say("inbox at " + inbox);
+  }
   console.world().out.flush();
   awaitSignal(signals, [&](int number) {
     if (number != SIGHUP) {

@@ -11,7 +11,7 @@ struct HealthCheckResult {
   std::string text = {};
 };
 
-/// Asks the server at `url`, `http://HOST:PORT` or `unix:PATH`, whether it is ready. Blocks, each step of it for
+/// Asks the server at `url`, `http://address:port` or `unix:PATH`, whether it is ready. Blocks, each step of it for
 /// `timeout` at most.
 [[nodiscard]] HealthCheckResult checkHealth(const std::string& url,
                                             std::chrono::seconds timeout = std::chrono::seconds(3));

@@ -1,14 +1,18 @@
 #include "serve/server.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_server.hpp"
 #include "base/own_thread.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/gate.hpp"
 #include "serve/http/tokens.hpp"
+#include "serve/inbox/pusher.hpp"
 #include "transport/http_server.hpp"
 
 namespace ackbox::serve {
@@ -16,6 +20,8 @@ namespace {
 
 // Twice the longest wait of an operation, so that a request's own time never ends it.
 constexpr std::chrono::seconds kHandlingTimeout{60};
+// The sender keeps such frames; an application for them may be configured by then.
+constexpr std::chrono::minutes kUnknownTypePause{1};
 constexpr const char* kLoopbackHosts[] = {"localhost", "127.0.0.1", "[::1]"};
 
 std::shared_ptr<const Tokens> loadTokens(const ApiConfig& api) {
@@ -71,6 +77,9 @@ public:
     sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
     http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api), std::move(sink),
                                                     systemClock(), transport::Threads::one);
+    if (config_.inbox) {
+      openInbox(*config_.inbox);
+    }
     service_.manager().start();
     http_->start();
   }
@@ -83,23 +92,57 @@ public:
 
   void stop() {
     http_->stop();
+    if (inboxServer_) {
+      inboxServer_->stop();
+      inboxServer_.reset();
+    }
+    // First the handler, so that what its applications still work on is charged nothing.
+    handler_.reset();
+    if (pusher_) {
+      pusher_->close();
+    }
     service_.drain();
   }
 
   void reload() {
     gate_.setTokens(loadTokens(config_.api));
     http_->reloadCertificates();
+    if (inboxServer_) {
+      inboxServer_->reloadCertificates();
+    }
   }
 
   [[nodiscard]] const transport::HttpServer& http() const noexcept { return *http_; }
+  [[nodiscard]] std::string inboxUrl() const { return inboxUrl_; }
 
 private:
+  void openInbox(const InboxConfig& inbox) {
+    pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
+    InboundOptions options = inbox.handler;
+    options.deferred.handler = [pusher = pusher_](DeferredFrame frame) { pusher->push(std::move(frame)); };
+    handler_.emplace(
+        service_.manager(),
+        [pusher = pusher_](const InboundFrame& frame, InboundTransaction&) {
+          return pusher->takes(frame.type)
+                     ? HandlerResult::defer()
+                     : HandlerResult::notNow("no application takes frames of this type", kUnknownTypePause);
+        },
+        std::move(options));
+    inboxServer_.emplace(*handler_, inbox.server);
+    inboxUrl_ = inboxServer_->url();
+  }
+
   const Config config_;
   // What is thrown on it has ended its connection already.
   OwnThread thread_{[](const std::string&) {}};
   Service service_;
   Gate gate_;
   std::shared_ptr<transport::HttpServer> http_;
+  // Absent: no peer can send here.
+  std::shared_ptr<Pusher> pusher_;
+  std::optional<InboundHandler> handler_;
+  std::optional<InboundServer> inboxServer_;
+  std::string inboxUrl_;
 };
 
 Server::Server(const std::filesystem::path& file, Config config)
@@ -113,6 +156,10 @@ std::string Server::url() const {
 
 std::uint16_t Server::port() const {
   return body_->http().port();
+}
+
+std::string Server::inboxUrl() const {
+  return body_->inboxUrl();
 }
 
 void Server::reload() {

@@ -27,6 +27,8 @@ public:
   [[nodiscard]] std::string url() const;
   /// 0 on a socket file.
   [[nodiscard]] std::uint16_t port() const;
+  /// Where peers send to; empty: nowhere.
+  [[nodiscard]] std::string inboxUrl() const;
 
   /// Takes the tokens and certificates from their files again. Secrets of peers are noticed without it. What else is
   /// changed counts from the next start. Throws `Error`; then what was there before stays.

@@ -425,7 +425,7 @@ private:
       // Where nothing follows the head, what comes next on the connection is the next request.
       ++options_->totals->refused;
       const bool isWhole = parser_->is_done() || parser_->content_length_remaining().value_or(1) == 0;
-      answerAtOnce(std::move(*admission.refusal), isWhole);
+      answer(std::move(*admission.refusal), isWhole);
       return;
     }
     admitted_ = std::move(admission.handle);
@@ -535,10 +535,11 @@ private:
     if (phase_ != Phase::handling || number != requestNumber_) {
       return;
     }
-    answerAtOnce(std::move(response), true);
+    answer(std::move(response), true);
   }
 
-  void answerAtOnce(InboundResponse&& response, bool mayGoOn) {
+  /// `mayGoOn`: what comes next on the connection is the next request.
+  void answer(InboundResponse&& response, bool mayGoOn) {
     isKnown_ = isKnown_ || response.authenticated;
     refusals_ += response.authenticated ? 0 : 1;
     const bool isOld = options_->clock->steadyNow() - bornAt_ >= options_->connectionAge;

@@ -11,24 +11,24 @@ namespace {
 
 constexpr std::uint64_t kFrameBytesMost = std::uint64_t{64} * 1024 * 1024;
 
-/// `unix:PATH`, `127.0.0.1:7070` or `[::1]:7070`.
-void readListen(Section& section, ApiConfig& api) {
+/// `unix:PATH`, `127.0.0.1:7070` or `[::1]:7070`; absent: as it is.
+void readListen(Section& section, std::string& address, std::uint16_t& port) {
   std::string text;
   section.text("listen", text);
   if (text.empty() || text.starts_with("unix:")) {
-    api.address = text.empty() ? api.address : text;
-    api.port = text.empty() ? api.port : std::uint16_t{0};
+    address = text.empty() ? address : text;
+    port = text.empty() ? port : std::uint16_t{0};
     return;
   }
   const std::size_t colon = text.rfind(':');
   const char* const last = text.data() + text.size();
   const char* const first = colon == std::string::npos ? last : text.data() + colon + 1;
-  const auto [end, error] = std::from_chars(first, last, api.port);
-  api.address = text.substr(0, colon);
-  if (api.address.starts_with('[') && api.address.ends_with(']')) {
-    api.address = api.address.substr(1, api.address.size() - 2);
+  const auto [end, error] = std::from_chars(first, last, port);
+  address = text.substr(0, colon);
+  if (address.starts_with('[') && address.ends_with(']')) {
+    address = address.substr(1, address.size() - 2);
   }
-  if (first == last || error != std::errc() || end != last || api.address.empty()) {
+  if (first == last || error != std::errc() || end != last || address.empty()) {
     section.problem("listen", "must be unix:PATH, or a numeric address and a port, such as 127.0.0.1:7070");
   }
 }
@@ -50,7 +50,7 @@ void readTls(Section& section, TlsServerOptions& tls) {
 }
 
 void readApi(Section& root, ApiConfig& api) {
-  readListen(root, api);
+  readListen(root, api.address, api.port);
   readTls(root, api.tls);
   root.path("tokens_file", api.tokensFile);
   root.texts("allowed_hosts", api.allowedHosts);
@@ -129,6 +129,54 @@ void readPeers(Section& root, std::vector<PeerOptions>& peers) {
   });
 }
 
+void readSenders(Section& section, std::vector<InboundPeer>& peers) {
+  section.objects("peers", [&](Section& inner) {
+    InboundPeer peer;
+    inner.texts("agents", peer.agents);
+    inner.flag("by_certificate", peer.byCertificate);
+    inner.flag("may_send", peer.maySend);
+    inner.flag("may_ack", peer.mayAck);
+    inner.texts("sessions", peer.sessions);
+    readSecrets(inner, peer.secrets);
+    peers.push_back(std::move(peer));
+  });
+}
+
+void readDeliver(Section& section, std::vector<DeliveryRule>& rules) {
+  section.objects("deliver", [&](Section& inner) {
+    DeliveryRule rule;
+    inner.text("types", rule.types);
+    inner.text("url", rule.url);
+    inner.duration("timeout", rule.timeout);
+    readSecrets(inner, rule.secrets);
+    if (rule.url.empty()) {
+      inner.problem("url", "must be set");
+    }
+    // A run that makes no progress within DeferredOptions::timeout is ended.
+    if (rule.timeout < std::chrono::milliseconds(1) || rule.timeout > std::chrono::minutes(4)) {
+      inner.problem("timeout", "must be from 1ms to 4m");
+    }
+    rules.push_back(std::move(rule));
+  });
+  if (rules.empty()) {
+    section.problem("deliver", "must name the applications that frames go to");
+  }
+}
+
+void readInbox(Section& root, std::optional<InboxConfig>& config) {
+  root.object("inbox", [&](Section& section) {
+    InboxConfig& inbox = config.emplace();
+    readListen(section, inbox.server.address, inbox.server.port);
+    section.text("path", inbox.server.path);
+    readTls(section, inbox.server.tls);
+    section.flag("allow_plain_http", inbox.server.allowPlainHttp);
+    section.flag("allow_anonymous", inbox.handler.allowAnonymous);
+    section.count("concurrency", inbox.handler.deferred.concurrency, 1, 256);
+    readSenders(section, inbox.handler.peers);
+    readDeliver(section, inbox.deliver);
+  });
+}
+
 void readSender(Section& root, HttpSenderOptions& sender) {
   root.object("sender", [&](Section& section) {
     section.path("authority_file", sender.tls.authorityFile);
@@ -173,6 +221,7 @@ Config readConfig(std::string_view text, const std::vector<std::pair<std::string
     readOutbox(section, config.outbox);
     readPeers(section, config.outbox.peers);
     readSender(section, config.sender);
+    readInbox(section, config.inbox);
     readLog(section, config);
     // A file without peers receives, or was given its peers by another process.
     config.outbox.adoptPeers = config.outbox.peers.empty();

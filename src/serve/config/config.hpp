@@ -2,16 +2,20 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_options.hpp"
+#include "ackbox/inbound_server.hpp"
 #include "ackbox/log.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/tls.hpp"
 #include "serve/config/document.hpp"
+#include "serve/inbox/delivery_rule.hpp"
 
 namespace ackbox::serve {
 
@@ -29,12 +33,22 @@ struct ApiConfig {
   bool openMetrics = false;
 };
 
+/// Where peers send to, and the applications that their frames go to.
+struct InboxConfig {
+  InboundServerOptions server = {};
+  InboundOptions handler = {};
+  /// Of several that fit a frame, the first.
+  std::vector<DeliveryRule> deliver = {};
+};
+
 /// All that a configuration file says. Names and defaults are those of the options that they set, but for
 /// `acked_retention`.
 struct Config {
   ApiConfig api = {};
   OutboxOptions outbox = {};
   HttpSenderOptions sender = {};
+  /// Nothing: no peer can send here.
+  std::optional<InboxConfig> inbox = {};
   LogFormat logFormat = LogFormat::keyValue;
 };
 

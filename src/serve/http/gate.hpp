@@ -17,7 +17,7 @@ struct AccessRules {
   /// The values that `Host` may have, without their ports; names in small letters. Empty: any, for a socket file, which
   /// no browser reaches.
   std::vector<std::string> hosts = {};
-  /// Null: whoever can connect may ask for everything.
+  /// Null: every process that can connect may ask for everything.
   std::shared_ptr<const Tokens> tokens = {};
   /// Operations without roles need no token; off: they need any.
   bool openHealth = true;
