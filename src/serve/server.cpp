@@ -1,6 +1,7 @@
 #include "serve/server.hpp"
 
 #include <algorithm>
+#include <boost/asio/any_io_executor.hpp>
 #include <optional>
 #include <utility>
 
@@ -96,7 +97,10 @@ public:
       inboxServer_->stop();
       inboxServer_.reset();
     }
-    // First the handler, so that what its applications still work on is charged nothing.
+    if (pusher_) {
+      pusher_->drain(config_.outbox.stopTimeout);
+    }
+    // Before the pusher lets go of the frames, so that they are charged nothing.
     handler_.reset();
     if (pusher_) {
       pusher_->close();
@@ -119,6 +123,8 @@ private:
   void openInbox(const InboxConfig& inbox) {
     pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
     InboundOptions options = inbox.handler;
+    runs_.emplace([](const std::string&) {});
+    options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
     options.deferred.handler = [pusher = pusher_](DeferredFrame frame) { pusher->push(std::move(frame)); };
     handler_.emplace(
         service_.manager(),
@@ -138,7 +144,8 @@ private:
   Service service_;
   Gate gate_;
   std::shared_ptr<transport::HttpServer> http_;
-  // Absent: no peer can send here.
+  // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, which read the file.
+  std::optional<OwnThread> runs_;
   std::shared_ptr<Pusher> pusher_;
   std::optional<InboundHandler> handler_;
   std::optional<InboundServer> inboxServer_;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <boost/asio/post.hpp>
+#include <future>
 #include <string>
 #include <utility>
 
@@ -71,6 +72,10 @@ public:
         alarm_(pusher.clock_->makeAlarm(pusher.executor_)) {}
 
   void start() {
+    if (pusher_.onIdle_) {
+      // Draining: it stays as it is until the handler's end, and is charged nothing.
+      return;
+    }
     if (!frame_.progress()) {
       end();
       return;
@@ -89,6 +94,7 @@ public:
     }
     post.body = body_;
     startedAt_ = pusher_.clock_->steadyNow();
+    ++pusher_.requests_;
     pusher_.client_->asyncPost(std::move(post),
                                [executor = pusher_.executor_, weak = weak_from_this()](transport::HttpAnswer answer) {
                                  boost::asio::post(executor, [weak, answer = std::move(answer)] {
@@ -105,9 +111,11 @@ private:
     PushVerdict verdict = judgePush(answer, hasTimedOut, failures_, pusher_.clock_->wallNow());
     if (verdict.result) {
       frame_.finish(std::move(*verdict.result));
+      pusher_.requestEnded();
       end();
       return;
     }
+    pusher_.requestEnded();
     if (failures_++ == 0) {
       report(answer);
     }
@@ -205,6 +213,28 @@ void Pusher::push(DeferredFrame frame) {
       push->start();
     }
   });
+}
+
+void Pusher::requestEnded() {
+  --requests_;
+  if (onIdle_ && requests_ == 0) {
+    onIdle_();
+  }
+}
+
+void Pusher::drain(std::chrono::milliseconds time) {
+  const auto idle = std::make_shared<std::promise<void>>();
+  boost::asio::post(executor_, [self = shared_from_this(), idle] {
+    self->onIdle_ = [idle, isSet = false]() mutable {
+      if (!std::exchange(isSet, true)) {
+        idle->set_value();
+      }
+    };
+    if (self->requests_ == 0) {
+      self->onIdle_();
+    }
+  });
+  idle->get_future().wait_for(time);
 }
 
 void Pusher::close() {

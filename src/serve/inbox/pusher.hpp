@@ -1,6 +1,9 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <unordered_set>
@@ -36,7 +39,11 @@ public:
   /// Pushes it until it has ended. One that no rule fits is not for now.
   void push(DeferredFrame frame);
 
-  /// Gives up what is under way. Call it after the end of the `InboundHandler`, which then charges nothing for it.
+  /// Begins no more requests, and waits for those under way, for `time` at most. Call it before the end of the
+  /// `InboundHandler`, and not on the executor.
+  void drain(std::chrono::milliseconds time);
+
+  /// Gives up what is left. Call it after the end of the `InboundHandler`, which then charges nothing for it.
   void close();
 
 private:
@@ -44,6 +51,7 @@ private:
   class Push;
 
   [[nodiscard]] std::shared_ptr<Target> find(std::string_view type) const;
+  void requestEnded();
 
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<Clock> clock_;
@@ -52,6 +60,9 @@ private:
   std::vector<std::shared_ptr<Target>> targets_;
   // Owned by the executor.
   std::unordered_set<std::shared_ptr<Push>> pushes_;
+  std::size_t requests_ = 0;
+  // While it drains: called when no request is under way.
+  std::function<void()> onIdle_;
   bool closed_ = false;
 };
 

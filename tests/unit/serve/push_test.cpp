@@ -6,6 +6,8 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -18,6 +20,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "protocol/signature.hpp"
+#include "serve/health_check.hpp"
 #include "serve/inbox/push_verdict.hpp"
 #include "support/reserved_port.hpp"
 #include "transport/http_server.hpp"
@@ -66,7 +69,11 @@ public:
       }
       requests_.push_back(std::move(request));
       changed_.notify_all();
-      respond(std::move(response));
+      if (isHolding_) {
+        held_ = [respond, response] { respond(response); };
+      } else {
+        respond(std::move(response));
+      }
     };
     server_ = std::make_shared<transport::HttpServer>(io_.executor(), options, std::move(sink));
     server_->start();
@@ -77,6 +84,15 @@ public:
   void answerWith(std::deque<int> statuses) {
     const std::scoped_lock lock(mutex_);
     answers_ = std::move(statuses);
+  }
+  /// Its next answers wait for `release`.
+  void hold() {
+    const std::scoped_lock lock(mutex_);
+    isHolding_ = true;
+  }
+  void release() {
+    const std::scoped_lock lock(mutex_);
+    held_();
   }
   InboundRequest take() {
     std::unique_lock lock(mutex_);
@@ -92,6 +108,8 @@ private:
   std::condition_variable changed_;
   std::deque<int> answers_;
   std::deque<InboundRequest> requests_;
+  bool isHolding_ = false;
+  std::function<void()> held_;
   testing::IoThread io_;
   std::shared_ptr<transport::HttpServer> server_;
 };
@@ -280,6 +298,22 @@ TEST_CASE("The end of the daemon charges nothing to a frame that is being worked
   const InboxPage page = reader.inbox({});
   REQUIRE(page.frames.size() == 1);
   CHECK(page.frames[0].retryCount == 0);
+}
+
+TEST_CASE("The end of the daemon waits for what an application is working on, so that it need not do it again") {
+  Application application;
+  application.hold();
+  Stage stage(application.url());
+  stage.send("order.placed");
+  application.take();
+  const std::string url = stage.serve().server().url();
+  const std::string file = stage.serve().path("agent.db");
+  std::future<void> ended = std::async(std::launch::async, [&] { stage.serve().end(); });
+  while (checkHealth(url).isReady) {
+  }
+  application.release();
+  ended.get();
+  CHECK(OutboxReader::open(file).inbox({}).frames.empty());
 }
 
 TEST_CASE("An application beyond this machine needs https, and one that is signed for needs a key that can") {

@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair completion man --version -h --help' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair serve health completion man --version -h --help' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -104,6 +104,10 @@ _ackbox() {
     'forget --busy-timeout') return ;;
     'repair --prefix') return ;;
     'repair --busy-timeout') return ;;
+    'serve --config') compopt -o default; return ;;
+    'serve --listen') return ;;
+    'serve --set') return ;;
+    'health --url') return ;;
   esac
   if [[ -z $words ]]; then
     case "${COMP_WORDS[1]}" in
@@ -133,6 +137,8 @@ _ackbox() {
       vacuum) words='-h --help --json --prefix --busy-timeout' ;;
       forget) words='-h --help --json --prefix --busy-timeout --yes' ;;
       repair) words='-h --help --json --prefix --busy-timeout' ;;
+      serve) words='-h --help --config --listen --set --check-config' ;;
+      health) words='-h --help --url' ;;
       completion) words='-h --help bash zsh fish' ;;
       man) words='-h --help' ;;
     esac

@@ -209,6 +209,16 @@ complete -c ackbox -n '__fish_seen_subcommand_from repair' -l help -d 'Print thi
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n __fish_use_subcommand -a serve -d 'Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -F
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l config -d 'A configuration file, see docs/serve.md' -rF
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l listen -d 'unix:PATH, or an address and a port (default 127.0.0.1:7070)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l set -d 'Any field of the configuration: outbox.max_pending=5000' -x
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l check-config -d 'Only say what is wrong with the configuration'
+complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready, for containers'\'' checks'
+complete -c ackbox -n '__fish_seen_subcommand_from health' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from health' -l url -d 'http://address:port or unix:PATH (default http://127.0.0.1:7070)' -x
 complete -c ackbox -n __fish_use_subcommand -a completion -d 'Print a completion script for a shell'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'

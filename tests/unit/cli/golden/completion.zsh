@@ -28,6 +28,8 @@ _ackbox() {
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
     'repair:Recount all figures and repair rows that were changed by SQL'
+    'serve:Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
+    'health:Ask a running serve whether it is ready, for containers'\'' checks'
     'completion:Print a completion script for a shell'
     'man:Print the manual page, for man -l -'
   )
@@ -316,6 +318,20 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
+    serve)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--config[A configuration file, see docs/serve.md]:PATH:_files' \
+        '--listen[unix\:PATH, or an address and a port (default 127.0.0.1\:7070)]:ADDRESS:' \
+        '--set[Any field of the configuration\: outbox.max_pending=5000]:FIELD=VALUE:' \
+        '--check-config[Only say what is wrong with the configuration]' ;;
+    health)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        '--url[http\://address\:port or unix\:PATH (default http\://127.0.0.1\:7070)]:URL:' ;;
     completion)
       _arguments \
         '-h[Print this help]' \
