@@ -92,7 +92,7 @@ public:
   }
   void release() {
     const std::scoped_lock lock(mutex_);
-    held_();
+    std::exchange(held_, {})();
   }
   InboundRequest take() {
     std::unique_lock lock(mutex_);
