@@ -40,7 +40,7 @@ std::string numberText(double value) {
   return error == std::errc() ? std::string(buffer.data(), end) : "0";
 }
 
-double seconds(std::chrono::milliseconds duration) {
+double inSeconds(std::chrono::milliseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
@@ -113,7 +113,7 @@ void addPeers(Exposition& out, const std::vector<PeerStats>& peers, const std::v
 
 void addDelivery(Exposition& out, const Stats& stats) {
   out.single("ackbox_oldest_message_age_seconds", "gauge", "Age of the oldest message that is not settled.",
-             stats.oldestPendingAge ? seconds(*stats.oldestPendingAge) : 0.0);
+             stats.oldestPendingAge ? inSeconds(*stats.oldestPendingAge) : 0.0);
   out.single("ackbox_superseded_messages_total", "counter", "Messages replaced by a later one before they were sent.",
              stats.superseded);
   const LatencyStats& latency = stats.enqueueToAck;
@@ -122,9 +122,9 @@ void addDelivery(Exposition& out, const Stats& stats) {
   const std::array<std::pair<std::string_view, std::chrono::milliseconds>, 3> quantiles = {
       {{"0.5", latency.p50}, {"0.95", latency.p95}, {"0.99", latency.p99}}};
   for (const auto& [quantile, duration] : quantiles) {
-    out.sample(seconds(duration), {{"quantile", quantile}});
+    out.sample(inSeconds(duration), {{"quantile", quantile}});
   }
-  out.sample(seconds(latency.average) * static_cast<double>(latency.count), {}, "_sum");
+  out.sample(inSeconds(latency.average) * static_cast<double>(latency.count), {}, "_sum");
   out.sample(latency.count, {}, "_count");
 }
 

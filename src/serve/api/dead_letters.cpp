@@ -236,8 +236,8 @@ void showBulkChange(Service& service, Request&& request, Respond respond) {
   const bool isNumber = !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
   const std::optional<BulkChange> change =
       isNumber ? service.bulkChanges().find(std::stoull(text)) : std::optional<BulkChange>();
-  respond(change ? jsonAnswer(200, textOf(*change))
-                 : problemAnswer(404, "Not found", "There was no change with this id, or it is forgotten."));
+  std::move(respond)(change ? jsonAnswer(200, textOf(*change))
+                            : problemAnswer(404, "Not found", "There was no change with this id, or it is forgotten."));
 }
 
 }  // namespace ackbox::serve

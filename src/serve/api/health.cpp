@@ -13,7 +13,7 @@ namespace ackbox::serve {
 // Of the process alone: one that answers is not to be killed because its disk is full.
 void isAlive(Service& /*service*/, Request&& request, Respond respond) {
   request.query.finish();
-  respond(textAnswer(200, "ok\n"));
+  std::move(respond)(textAnswer(200, "ok\n"));
 }
 
 void isReady(Service& service, Request&& request, Respond respond) {

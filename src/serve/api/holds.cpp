@@ -14,7 +14,7 @@ namespace {
 
 /// `change` is called with the operator and the names in the path; its result says whether anything was changed.
 template <typename Change>
-void hold(Service& service, Request&& request, Respond respond, std::string_view what, Change change) {
+void hold(Service& service, Request&& request, Respond&& respond, std::string_view what, Change change) {
   request.query.finish();
   service.workers().answer(
       [&service, request = std::move(request), what, change] {
