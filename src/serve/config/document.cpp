@@ -19,12 +19,13 @@ struct ReadLines {
 /// Walks over the text and counts the lines, which nlohmann's parser does not say of what it has read.
 class LineIterator {
 public:
-  // The names are the standard library's.
+  // NOLINTBEGIN(readability-identifier-naming): the standard library's own
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
   using difference_type = std::ptrdiff_t;
   using pointer = const char*;
   using reference = const char&;
+  // NOLINTEND(readability-identifier-naming)
 
   LineIterator(const char* at, ReadLines* read) : at_(at), read_(read) {}
 

@@ -154,8 +154,8 @@ private:
   unsigned failures_ = 0;
 };
 
-Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules, HttpSenderOptions options,
-               LogSink log)
+Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
+               const HttpSenderOptions& options, LogSink log)
     : executor_(executor),
       clock_(options.clock ? options.clock : systemClock()),
       log_(std::move(log)),

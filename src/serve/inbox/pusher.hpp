@@ -29,8 +29,8 @@ class Pusher : public std::enable_shared_from_this<Pusher> {
 public:
   /// `executor` runs one thing at a time. Of `options` it uses what is the client's.
   /// Throws `Error` with `invalidOption`: a URL that is none, or secrets that cannot sign.
-  Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules, HttpSenderOptions options,
-         LogSink log);
+  Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
+         const HttpSenderOptions& options, LogSink log);
   ~Pusher();
 
   /// Whether a rule fits.
