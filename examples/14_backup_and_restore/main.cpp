@@ -1,5 +1,5 @@
 // Backups of both sides while they run, and what happens when each is put back (docs/restore.md). A restored sender
-// notices that its peer knows more than its file, and goes on with a new file. A restored receiver is noticed by its
+// notices that its peer knows more than its file, and goes on as a new store. A restored receiver is noticed by its
 // sender, which sends again what it has kept. In the end each order stands in the receiver's table once.
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -9,6 +9,7 @@
 #include <ackbox/inbound_handler.hpp>
 #include <ackbox/inbound_server.hpp>
 #include <ackbox/outbox_manager.hpp>
+#include <ackbox/outbox_operator.hpp>
 #include <ackbox/outbox_reader.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -24,14 +25,14 @@ namespace {
 using namespace ackbox;
 namespace fs = std::filesystem;
 
-/// Of a file in use, at one moment. In a shell: sqlite3 -readonly FILE "VACUUM INTO 'FILE-backup'".
+/// Of a file in use, at one moment. In a shell: ackbox backup FILE FILE-backup --overwrite.
 void backUp(const std::string& file) {
   fs::remove(file + "-backup");
-  SQLite::Database(file, SQLite::OPEN_READONLY, 5000).exec("VACUUM INTO '" + file + "-backup'");
-  fs::permissions(file + "-backup", fs::perms::owner_read | fs::perms::owner_write);  // Messages are private.
+  OutboxReader::open(file).backUp(file + "-backup");
 }
 
-/// Only while no process has the file open. A log left behind would be applied to the restored file.
+/// Only while no process has the file open. A log left behind would be applied to the restored file. In a shell:
+/// ackbox restore FILE-backup FILE.
 void putBack(const std::string& file) {
   for (const char* part : {"", "-wal", "-shm"}) {
     if (fs::exists(file + part)) {
@@ -73,7 +74,6 @@ public:
     outbox_.setSender(std::make_shared<HttpSender>());
     outbox_.start();
   }
-  OutboxManager& outbox() { return outbox_; }
   void order(int number) { outbox_.enqueue("orders", "order.placed", std::to_string(number)); }
   void deliver(int number) {
     order(number);
@@ -129,13 +129,9 @@ int main() {
   alice->order(4);  // Under number 3 of its session, which bob knows as another message.
   show(alice->awaitReset());
   alice.reset();
-  fs::rename("alice.db", "old.db");
+  // In a shell: ackbox restore alice.db alice.db --identity new
+  OutboxOperator::makeNewStore("alice.db");
   alice = std::make_unique<Alice>(port.url());
-  // In a shell: ackbox export old.db --state pending | ackbox enqueue alice.db
-  const OutboxReader old = OutboxReader::open("old.db");
-  for (const MessageInfo& message : old.messages({.state = MessageState::pending}).messages) {
-    alice->outbox().enqueue(*old.frame(message.messageId));
-  }
   alice->awaitAck();
 
   backUp("bob.db");

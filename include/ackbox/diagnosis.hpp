@@ -102,7 +102,7 @@ struct Explanation {
 
 /// One broken invariant.
 struct Finding {
-  /// The table, with its prefix; empty when SQLite itself complains about the file.
+  /// The table or view, with its prefix; empty when SQLite itself complains about the file.
   std::string table = {};
   /// The row's id; 0 when it is about the whole table.
   std::int64_t row = 0;

@@ -22,7 +22,7 @@ enum class Errc {
   notADatabase = 4,
   /// SQLite found the file damaged. Restore a backup or run `sqlite3 FILE .recover`; the file is untouched.
   databaseCorrupt = 5,
-  /// The disk is full. Free space; what was acknowledged is safe, the failed call changed nothing.
+  /// The disk, or a quota, is full. Free space; what was acknowledged is safe, the failed call changed nothing.
   diskFull = 6,
   /// Reading, writing or syncing failed below SQLite. The failed call may be repeated once the device is well.
   ioError = 7,
@@ -75,6 +75,13 @@ enum class Errc {
   /// A file or an environment variable that secrets come from cannot be read. The message names it and the cause: check
   /// the path and its permissions.
   secretsUnreadable = 26,
+  /// The process that opened the outbox has forked, and this is its child, which has neither its threads nor its locks;
+  /// or the file was open there when this process was forked, and SQLite would take it for locked already. Nothing was
+  /// read or written. Fork before opening, or let the child execute a program (`exec`, `posix_spawn`).
+  otherProcess = 27,
+  /// The file's tables are those of a build from before the first release, which no release reads. Deliver what is in
+  /// it with that build, and begin with a new file; this one is untouched.
+  schemaTooOld = 28,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

@@ -25,7 +25,8 @@ struct SentEvent : MessageEvent {};
 struct AckedEvent : MessageEvent {
   /// The peer had processed it before; this was a repetition.
   bool duplicate = false;
-  /// JSON text that the peer's handler answered with; empty when none.
+  /// JSON text that the peer's handler answered with; empty when none, and of a `duplicate` that was not deferred: the
+  /// peer keeps the mark of a frame, not what its handler answered.
   std::string result = {};
 };
 
@@ -49,7 +50,8 @@ struct RetryEvent : MessageEvent {
   std::string error = {};
 };
 
-/// The message was taken away before it was sent: one with the same `Frame::supersedeKey` has come after it.
+/// The message was taken away while it was pending: one with the same `Frame::supersedeKey` has come after it. It may
+/// have taken effect at the peer all the same, where a process was killed before it had the peer's answer.
 struct SupersededEvent : MessageEvent {
   std::string supersededById = {};
   std::uint64_t supersededBySequence = 0;

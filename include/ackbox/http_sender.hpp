@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,8 +39,8 @@ struct HttpSenderOptions {
   /// Bytes of a response's headers. 1 KiB to 16 KiB. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;
   /// The `traceparent` header of one attempt, such as a tracer's span for it; called in `asyncSend`. What is no
-  /// header's value, or longer than 256 bytes, is not sent; what it throws counts as nothing. Empty (default): that of
-  /// the frames, where all of a request have the same.
+  /// header's value, or longer than 256 bytes, is not sent; what it throws counts as nothing. Empty (default): what
+  /// `TraceHooks::requestBegan` gave; without it, that of the frames, where all of a request have the same.
   std::function<std::string(const SendRequest& request)> traceparent = {};
   /// How long the secrets of a peer go on when their source cannot be read any more, see `SecretSource`; afterwards
   /// nothing is sent to it until it can. 0: not at all. At most 1 day. Default 10 minutes: longer than a mistake in a
@@ -83,9 +84,11 @@ public:
   /// Loads the peers' secrets, and again while it runs, at most once a second, so that a rotation or a revocation needs
   /// no restart. An answer is verified with the secrets of then, also if its request was signed before.
   /// Throws `Error` with `secretsUnreadable`, or with `invalidOption`: a secret that is malformed, none that could
-  /// verify an answer, plain HTTP to another machine that was not allowed by name, or certificates that `https://` to
-  /// one of them needs.
+  /// verify an answer, plain HTTP to another machine that was not allowed by name, two peers that lead to one receiver
+  /// (see `PeerOptions::url`), or certificates that `https://` to one of them needs.
   void usePeers(std::span<const PeerOptions> peers) override;
+  /// That of `HttpSenderOptions::tls`, if one of the peers has an `https://` URL.
+  [[nodiscard]] std::filesystem::path certificateFile() const override;
   void start(const boost::asio::any_io_executor& executor) override;
   void asyncSend(SendRequest request, SendHandler handler) override;
   void stop() override;

@@ -29,11 +29,12 @@ struct InboundFrame {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
   std::uint64_t previousSequence = 0;
-  /// Where the frame began, as a W3C `traceparent`: its own attribute; where it has none, the request's header.
+  /// Where the frame began, as a W3C `traceparent`, the parent of what the handler does: its own attribute; where it
+  /// has none, the request's header.
   std::string traceparent = {};
   std::string correlationId = {};
-  /// The hop that brought it: the request's `traceparent` header, the parent of what the handler does; empty: there was
-  /// none, or none that W3C allows, or the frame was deferred and the hop is over. Not covered by the signature.
+  /// The hop that brought it: the request's `traceparent` header, for a link; empty: there was none, or none that W3C
+  /// allows, or the frame was deferred and the hop is over. Not covered by the signature.
   std::string hopTraceparent = {};
   /// The media type of data that is no JSON, as an event in CloudEvents' binary mode may carry; `data` is then the
   /// bytes in base64, as a JSON string. Empty: the data is JSON.

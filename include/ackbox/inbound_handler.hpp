@@ -26,9 +26,12 @@ class InboundPort;
 /// where no such peer is configured, the sender learns the outcome at its `ackTimeout`, too.
 ///
 /// Thread-safety: `asyncHandle` may be called from any thread.
-/// Lifetime: shares the manager's store, so the manager's file is the receiver's database; keep it alive as long as
-/// requests may be under way. Destruction asks deferred runs to stop, waits for those on threads of its own, and frees
-/// the frames of the others without a charge.
+/// Lifetime: shares the manager's store, so the manager's file is the receiver's database. The manager may go first:
+/// the file then stays open, and requests are taken, until the handler has gone. A server may outlive the handler, see
+/// `InboundServer`; a handler that was moved goes on for it. Destruction waits for requests under way, so the frame
+/// handler, and what it calls, must not destroy it. It asks deferred runs to stop, waits for those on threads of its
+/// own (for a `DeferredFrame` that is kept elsewhere, `OutboxOptions::stopTimeout` at most), and frees the frames of
+/// the others without a charge.
 class InboundHandler {
 public:
   /// Throws `Error` with `invalidOption`, or with `secretsUnreadable` where a peer's secrets cannot be read.

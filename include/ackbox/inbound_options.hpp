@@ -21,6 +21,8 @@ class any_io_executor;
 
 namespace ackbox {
 
+class TraceHooks;
+
 /// How deferred frames are worked on.
 struct DeferredOptions {
   /// Empty (default): this process works on none; a handler that answers `defer` is taken to have said `notNow`, so
@@ -197,6 +199,8 @@ struct InboundOptions {
   std::function<void(const InboundRefusal& refusal)> onRefused = {};
   /// See `DeferredOptions`.
   DeferredOptions deferred = {};
+  /// Is called at the begin and the end of each handling of a frame, see `TraceHooks`. Null (default): nothing is.
+  std::shared_ptr<TraceHooks> trace = {};
 };
 
 }  // namespace ackbox

@@ -77,9 +77,11 @@ struct InboundServerStats {
 /// An HTTP/1.1 server, with or without TLS, that feeds an `InboundHandler`.
 ///
 /// Thread-safety: members may be called from any thread.
-/// Lifetime: the handler and the executor's context must outlive it. Destruction stops it without waiting: a request
-/// that the handler has not ended is answered with 503, and may still take effect once. Only a frame that is taking
-/// effect on the server's own thread is waited for, so a handler, and what it calls, must not destroy the server.
+/// Lifetime: the executor's context must outlive it. The handler may be moved while it serves, and may go first: then
+/// each request is answered with 503 and `Retry-After`, so that its sender keeps it. Destruction stops it without
+/// waiting: a request that the handler has not ended is answered with 503, and may still take effect once. Only a frame
+/// that is taking effect on the server's own thread is waited for, so a handler, and what it calls, must not destroy
+/// the server.
 class InboundServer {
 public:
   /// Listens at once; connections are served on a thread of its own. A frame that comes alone takes effect there,

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 
@@ -25,6 +28,23 @@ enum class MessageState : std::uint8_t {
 /// The state's name as the command line and the logs print it: `"PENDING"`, `"SENDING"`, …
 [[nodiscard]] std::string_view toString(MessageState state) noexcept;
 
+/// Attempts to deliver a message that failed in the same way, one after the other.
+struct AttemptInfo {
+  /// When the first and the last of them ended.
+  WallTime firstAt = {};
+  WallTime lastAt = {};
+  std::uint64_t count = 0;
+  /// How long the last took. Nothing: it was no request, but the wait for a deferred ACK.
+  std::optional<std::chrono::milliseconds> took = {};
+  /// What became of the message: `retry`: charged, and tried again. `release`: charged to no message, and tried again.
+  /// `fail`: it was given up.
+  std::string outcome = {};
+  /// The HTTP status of the answer; 0: none came, or what carries the frames is not HTTP.
+  int status = 0;
+  /// What was wrong, cut to 200 bytes.
+  std::string error = {};
+};
+
 /// One message as it stands in the file.
 struct MessageInfo {
   std::string messageId = {};
@@ -42,6 +62,9 @@ struct MessageInfo {
   std::string lastError = {};
   /// Its row's id: the order of commits in the whole file. A redriven message gets a new one.
   std::int64_t row = 0;
+  /// The last 8 kinds of failure that differ from the one before, the newest first; a redrive keeps them. Filled by
+  /// `OutboxReader::find` and `explain`; lists leave it empty.
+  std::vector<AttemptInfo> attempts = {};
 };
 
 }  // namespace ackbox

@@ -49,6 +49,7 @@ enum class PeerResetPolicy : std::uint8_t {
 };
 
 class Sender;
+class TraceHooks;
 
 /// What `HttpSender` takes for an ACK.
 enum class PeerProfile : std::uint8_t {
@@ -63,12 +64,15 @@ enum class PeerProfile : std::uint8_t {
 struct PeerOptions {
   /// The name that frames address. 1 to 256 bytes.
   std::string name = "default";
-  /// Where its inbox is, such as `http://127.0.0.1:8080/inbox`; used by `HttpSender`, may stay empty with others.
+  /// Where its inbox is, such as `http://127.0.0.1:8080/inbox`; used by `HttpSender`, may stay empty with others. Two
+  /// peers of an `HttpSender` lead to one URL only if each names another `agent`, or both are a `webhook`: each numbers
+  /// its sessions for itself, and one receiver would take the second's messages for the first's.
   std::string url = {};
-  /// Its agent URI, sent as `audience` and compared by the receiver with its own: a wrong value makes every message a
-  /// dead letter (`wrong-audience`). Empty: not sent. ACK events need it on both sides. An ACK event settles a message
-  /// only if its request was authenticated and its source is `agent` of the message's peer. With
-  /// `InboundOptions::allowAnonymous` alone, the sender learns a deferred outcome at its next `ackTimeout` (60 s).
+  /// Its agent URI, sent as `audience` and compared by the receiver with its own: with a wrong value the peer is `held`
+  /// (`wrong-audience`), its messages wait uncharged, and it is probed. Empty: not sent. ACK events need it on both
+  /// sides. An ACK event settles a message only if its request was authenticated and its source is `agent` of the
+  /// message's peer. With `InboundOptions::allowAnonymous` alone, the sender learns a deferred outcome at its next
+  /// `ackTimeout` (60 s).
   std::string agent = {};
   /// Requests to it that may be under way at once. 1 to 64. Default 8: on two cores half as much again as 4, and 16
   /// gained nothing more.
@@ -171,7 +175,8 @@ struct OutboxOptions {
   /// How long a deferred message waits for its ACK event before it is sent again. Default 60 s.
   std::chrono::milliseconds ackTimeout = std::chrono::seconds(60);
   /// How often the file is asked for rows that another process or connection committed. Own commits wake the sender
-  /// at once. Default 1 s.
+  /// at once. It is also how long a run that was alone may take to notice that another process has opened the file, and
+  /// with it that process's first messages. Default 1 s.
   std::chrono::milliseconds pollInterval = std::chrono::seconds(1);
   /// The same while others have the file open (`start` notices their commits at once), and for whether they are still
   /// alive. Default 20 ms.
@@ -199,11 +204,14 @@ struct OutboxOptions {
   HealthThresholds health = {};
 
   /// Is given what happens to the outbox, see `LogSink`, such as `logToStandardError()`. Empty (default): only that the
-  /// file could not be opened, or that a peer cannot be reached, refuses this agent or is gone, is written on standard
-  /// error, once for each peer; a sink that does nothing silences that, too.
+  /// file could not be opened or was replaced, that this process cannot go on (`HealthCheck::process`), or that a peer
+  /// cannot be reached, refuses this agent or is gone, is written on standard error, once for each cause or peer; a
+  /// sink that does nothing silences that, too.
   LogSink log = {};
   /// Records below are left out. At `debug` each message makes several. Default `info`.
   LogLevel logLevel = LogLevel::info;
+  /// Is called at the begin and the end of enqueues and requests, see `TraceHooks`. Null (default): nothing is.
+  std::shared_ptr<TraceHooks> trace = {};
 
   /// Runs the store's transactions, and what `OutboxManager::start` starts: is called with work to run later, not
   /// inside the call, one piece at a time, in the order of the calls. Null (default): threads of the manager's own. For

@@ -41,7 +41,10 @@ struct Explanation;
 ///
 /// Thread-safety: all members may be called from any thread, also from event callbacks, except that `stop`, called
 /// from a callback, does not wait.
-/// Lifetime: destruction stops the manager as `stop` does. Closing loses nothing.
+/// Lifetime: destruction stops the manager as `stop` does. Closing loses nothing. A child of its process (`fork`) has
+/// neither its threads nor its locks: there each member, of the facades made from it too, throws `Error` with
+/// `otherProcess`, destruction does nothing, and `open` refuses the file. Fork before `open`, or let the child execute
+/// a program.
 class OutboxManager {
 public:
   /// Opens or creates the outbox in `file`.
@@ -51,8 +54,8 @@ public:
   ///
   /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `databaseReadOnly`, `schemaTooNew`,
   /// `schemaMissing`, `notADatabase`, `databaseCorrupt`, `databaseReplaced`, `diskFull`, `ioError`, `outOfMemory`,
-  /// `databaseError`; and what `Sender::usePeers` of a peer's own sender throws. A failing open never moves,
-  /// truncates or renames the file.
+  /// `otherProcess`, `databaseError`; and what `Sender::usePeers` of a peer's own sender throws. A failing open never
+  /// moves, truncates or renames the file.
   [[nodiscard]] static OutboxManager open(const std::filesystem::path& file, OutboxOptions options = {});
 
   OutboxManager(OutboxManager&&) noexcept;
@@ -90,7 +93,8 @@ public:
   void enqueueThen(Frame frame, WhenFull whenFull, std::function<void(std::error_code, EnqueueReceipt)> handler);
 
   /// `asyncEnqueue(frame, token)`: completes with `(boost::system::error_code, EnqueueReceipt)` once the frame is
-  /// durable. Include `ackbox/async.hpp` to use it.
+  /// durable. Include `ackbox/async.hpp` to use it. It cannot be cancelled: a cancellation slot is ignored, and the
+  /// frame is stored all the same; `stop` ends what waits for room.
   template <typename CompletionToken>
   auto asyncEnqueue(Frame frame, CompletionToken&& token);
   /// The same with the choice to wait for room.
@@ -164,6 +168,8 @@ public:
   /// while it runs in another thread is left to that thread, which calls it again at once. An exception that a callback
   /// throws goes to the log (`callback-threw`) and no further; it stays subscribed.
   [[nodiscard]] Subscription onSent(std::function<void(const SentEvent&)> callback);
+  /// At most once for each message, over all processes and their ends: a process that is killed between the commit and
+  /// the call has not reported it, and nobody reports it again. `find` and `Stats` say what has become of it.
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);
   [[nodiscard]] Subscription onRetry(std::function<void(const RetryEvent&)> callback);

@@ -2,13 +2,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/error.hpp"
+#include "ackbox/file_info.hpp"
 #include "ackbox/inbox.hpp"
+#include "ackbox/options.hpp"
 #include "ackbox/stats.hpp"
 
 namespace ackbox {
@@ -90,13 +93,18 @@ public:
   /// Mends what statements of other programs on the file's tables leave behind. It counts every gauge anew from the
   /// rows: of the store, and of each peer, session and sender. It makes a message a dead letter again that an UPDATE
   /// made pending under a number that its session has passed, because its peer would take it for a repetition (`retry`
-  /// gives it a new number). It unblocks a session whose dead letter is none any more. Other processes may have the
-  /// file open. All of it is one transaction, which takes about a second for a million messages; enqueues wait
+  /// gives it a new number). It unblocks a session whose dead letter is none any more, and gives rows that broke an
+  /// invariant of `verify` the only value that fits; what would be a guess stays. Other processes may have the file
+  /// open. All of it is one transaction, which takes about a second for a million messages; enqueues wait
   /// meanwhile.
   ///
   /// A negative gauge, and that of a queue that is said to be full with nothing in it, is counted anew without being
   /// asked. Returns what was mended.
   RepairReport repair();
+
+  /// What `repair` would mend in `file`: it is mended in a transaction that is rolled back, beside running agents,
+  /// whose enqueues wait meanwhile. The file is not changed. Throws `Error` as `OutboxManager::open`.
+  static RepairReport previewRepair(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// Takes away what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores
   /// (`sessionorigin`, see `OutboxReader::inboundOrigins`): its sessions, closed stores and single frames, in slices.
@@ -134,11 +142,22 @@ public:
   std::uint64_t discardInbox(const InboxFilter& filter, std::string_view reason = "discarded");
 
   /// Gives free pages of the file back to the file system, in slices of about a millisecond so that enqueues pass in
-  /// between; at most `pagesMax`, 0 (default): all. A run does the same by itself while more than a quarter of the file
-  /// is free. Returns how many pages were given back: none in a file that the application made without incremental
-  /// vacuum, which is never converted. The file gets shorter once its log is folded in, which follows unless a reader
-  /// is in the way. After a throw, the slices before it are done.
+  /// between; at most `pagesMax`, 0 (default): all. The log is folded in first, unless a reader or a writer is in the
+  /// way: what is given back is written to it, and it may be what fills the disk. A run does the same by itself while
+  /// more than a quarter of the file is free. Returns how many pages were given back: none in a file that the
+  /// application made without incremental vacuum, which is never converted. The file gets shorter once its log is
+  /// folded in, which follows unless a reader is in the way. After a throw, the slices before it are done.
   std::uint64_t vacuum(std::uint64_t pagesMax = 0);
+
+  /// Makes the outbox in `file` another store, after a backup was put back: it gets a new identity, and its sessions
+  /// are numbered from 1, so that no peer takes its messages for those that the lost file has sent. What is pending
+  /// stays so, with ids, order and charged attempts; what was delivered since the backup is sent, and takes effect,
+  /// again. Deferred and retained acknowledged messages are deleted: their peers have them. What the file has received
+  /// stays as it is.
+  ///
+  /// No other process may have the file open. Throws `Error` as `OutboxManager::open`, and `alreadyRunning` if one has;
+  /// then nothing was changed.
+  static NewStoreReport makeNewStore(const std::filesystem::path& file, OutboxOptions options = {});
 
 private:
   std::shared_ptr<manager::Core> core_;

@@ -12,6 +12,7 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
+#include "ackbox/file_info.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbox.hpp"
@@ -117,6 +118,16 @@ public:
   /// the file and keeps no writer waiting, but the log cannot be folded into the file meanwhile.
   [[nodiscard]] VerifyReport verify() const;
 
+  /// The file's version and identity, and the SQLite that reads it.
+  [[nodiscard]] FileInfo fileInfo() const;
+
+  /// Copies the file as it is at this instant to `to`, which must not be there, beside agents that go on. The copy has
+  /// the permissions of the file, is synced with its folder, and needs no log; on a failure it is deleted. `progress`
+  /// is called now and then with the bytes that are copied and those of the whole. The log cannot be folded into the
+  /// file meanwhile. Throws as `verify`; `cannotOpen` when `to` is there or cannot be made; and what `progress` throws.
+  void backUp(const std::filesystem::path& to,
+              const std::function<void(std::uint64_t done, std::uint64_t of)>& progress = {}) const;
+
   /// Up to `limit` senders of inbound frames, those that make this file keep most first. Costs by the number of
   /// senders.
   [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit = 100) const;
@@ -149,6 +160,8 @@ public:
 private:
   struct Body;
   explicit OutboxReader(std::unique_ptr<Body> body);
+  /// Throws `Error` with `otherProcess` in a child of the process that opened it.
+  [[nodiscard]] Body& here() const;
 
   std::unique_ptr<Body> body_;
 };

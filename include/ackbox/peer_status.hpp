@@ -35,7 +35,8 @@ struct PeerStatus {
   WallTime since{};
   /// Requests that failed in a row, whatever `state` says.
   std::uint32_t failures = 0;
-  /// While `down` or `held`: when it is asked again.
+  /// While `down` or `held`: when it is asked again, by the calendar of the process that delivers. That process counts
+  /// the delay itself, so it asks in time also where its calendar was set back, and this instant is later than it does.
   WallTime nextProbeAt{};
   /// What the last failure said; empty after a success.
   std::string lastError = {};

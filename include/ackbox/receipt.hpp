@@ -46,6 +46,7 @@ struct EnqueueReceipt {
   /// For a refusal: what is wrong and what to do, in a sentence.
   std::string detail = {};
   /// The pending message that this one replaced by its `supersedeKey`, the latest if there were several; empty: none.
+  /// It may have taken effect at the peer all the same, where a process was killed before it had the peer's answer.
   std::string supersededId = {};
 
   /// True when the message is in the store's care, from this call or from an earlier one.

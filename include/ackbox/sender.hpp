@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
@@ -52,6 +53,8 @@ struct SendRequest {
   std::vector<OutboundFrame> frames = {};
   /// How long it may take.
   std::chrono::milliseconds timeout{0};
+  /// The hop's `traceparent`, from `TraceHooks::requestBegan`; empty: there is none.
+  std::string traceparent = {};
 };
 
 /// What the peer says of one frame. Sent on the wire by name.
@@ -136,6 +139,9 @@ struct SendReport {
   std::vector<FrameResult> results = {};
   /// For people, when not `answered`: what happened.
   std::string error = {};
+  /// The status of the HTTP answer; 0: there was none, or the sender does not speak HTTP. For `TraceHooks` and for
+  /// what is kept of an attempt that failed.
+  int status = 0;
   /// The peer's wish for a pause (`Retry-After`).
   std::optional<std::chrono::milliseconds> retryAfter = {};
   /// Frames and bytes that the peer will take in one request; 0: it did not say.
@@ -167,6 +173,10 @@ public:
   /// sender that cannot serve one of them as configured throws `Error`, such as `invalidOption`; then it is not
   /// set.
   virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
+
+  /// The file of the certificate that it shows to these peers, whose end the manager looks at (`certificateEnds`).
+  /// Empty: it shows none.
+  [[nodiscard]] virtual std::filesystem::path certificateFile() const { return {}; }
 
   /// A run of the manager begins; I/O of the requests that follow belongs on `executor`, which runs one thing at a time
   /// and may be gone some time after `stop`.

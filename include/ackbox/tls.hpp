@@ -2,13 +2,24 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
+
+#include "ackbox/clock.hpp"
 
 namespace ackbox {
+
+/// When the first of the certificates in a PEM file ends: of a certificate with its chain, when it can be used no more.
+/// Empty: the file cannot be read, or holds no certificate that can.
+///
+/// A manager looks at its sender's and its server's certificates when these are made, and writes into the log
+/// (`certificate-ends`) which of them ends within 14 days or has ended.
+[[nodiscard]] std::optional<WallTime> certificateEnds(const std::filesystem::path& file);
 
 /// How a client speaks TLS (1.2 or later; below 1.3 with forward secrecy and authenticated encryption only). The
 /// server's certificate is always verified: its chain, its time by the sender's clock, and the host's name or address.
 /// Files are PEM; changed ones are noticed at the next connection, and ones that cannot be read then leave what was
-/// there before.
+/// there before. At the start, files that cannot be used are read once more after 100 ms: a certificate and its key may
+/// just be replaced, one after the other.
 struct TlsClientOptions {
   /// The authorities that are trusted. Empty (default): the system's.
   std::filesystem::path authorityFile = {};
@@ -24,6 +35,8 @@ struct TlsClientOptions {
 
 /// How a server speaks TLS (1.2 or later; below 1.3 with forward secrecy and authenticated encryption only). Files are
 /// PEM; changed ones are noticed at the next connection, and ones that cannot be read then leave what was there before.
+/// At the start, files that cannot be used are read once more after 100 ms: a certificate and its key may just be
+/// replaced, one after the other.
 struct TlsServerOptions {
   /// The certificate, with its chain. Empty (default): no TLS.
   std::filesystem::path certificateFile = {};

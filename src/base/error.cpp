@@ -59,6 +59,11 @@ const char* text(Errc errc) noexcept {
       return "the process may open no more files: raise its limit, as with 'ulimit -n'";
     case Errc::secretsUnreadable:
       return "there are no secrets: check the source's name and its permissions";
+    case Errc::otherProcess:
+      return "locks do not pass a fork: fork before the file is opened, or let the child execute a program";
+    case Errc::schemaTooOld:
+      return "the database was written by a build from before the first release: deliver what is in it with that "
+             "build, and begin with a new file";
   }
   return "unknown ackbox error";
 }

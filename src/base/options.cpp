@@ -215,4 +215,11 @@ OutboxOptions validated(OutboxOptions options) {
   return options;
 }
 
+const std::filesystem::path& named(const std::filesystem::path& file) {
+  if (file.empty()) {
+    refuse("file", "is empty", "the path of a file");
+  }
+  return file;
+}
+
 }  // namespace ackbox

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/threshold.hpp"
+
 namespace ackbox::cli {
 
 /// What the command line says. Each command reads those that its grammar offers.
@@ -17,6 +19,9 @@ struct Arguments {
   bool json = false;
   std::string prefix = "ackbox_";
   std::chrono::milliseconds busyTimeout = std::chrono::seconds(5);
+
+  // what changes the file
+  std::optional<std::string> log;
 
   std::vector<std::string> ids;
   std::optional<std::string> state;
@@ -37,6 +42,28 @@ struct Arguments {
   // forget
   std::string source;
   std::string origin;
+
+  // backup, restore
+  std::filesystem::path to;
+  bool overwrite = false;
+  bool noVerify = false;
+  std::string identity;
+
+  // restore, repair
+  bool dryRun = false;
+
+  // check
+  Threshold oldestAge{std::chrono::milliseconds(std::chrono::minutes(10)).count(),
+                      std::chrono::milliseconds(std::chrono::hours(1)).count()};
+  Threshold pendingCount{100'000, 500'000};
+  Threshold pendingBytes{1ULL << 30, 3ULL << 30};
+  Threshold deadLetters{1, std::nullopt};
+  Threshold peersAway{1, std::nullopt};
+  Threshold freeDisk{1ULL << 30, 200ULL << 20};
+  Threshold logBytes{256ULL << 20, 1ULL << 30};
+
+  // doctor
+  std::vector<std::filesystem::path> certificates;
 
   // top
   std::chrono::milliseconds interval = std::chrono::seconds(2);

@@ -32,6 +32,11 @@ int inboxRetry(Console& console, const Arguments& arguments);
 int inboxDiscard(Console& console, const Arguments& arguments);
 int forget(Console& console, const Arguments& arguments);
 int repair(Console& console, const Arguments& arguments);
+int backup(Console& console, const Arguments& arguments);
+int restore(Console& console, const Arguments& arguments);
+int check(Console& console, const Arguments& arguments);
+int doctor(Console& console, const Arguments& arguments);
+int migrate(Console& console, const Arguments& arguments);
 int enqueue(Console& console, const Arguments& arguments);
 
 }  // namespace ackbox::cli

@@ -1,6 +1,8 @@
 #include "cli/console.hpp"
 
-#include "cli/text.hpp"
+#include <algorithm>
+
+#include "ackbox/visible.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -27,6 +29,20 @@ int Console::fail(int code, std::string_view message) {
     world_.err << JsonLine().add("error", message).add("exit_code", code).text() << '\n';
   } else {
     remark("ackbox: " + std::string(message));
+  }
+  return code;
+}
+
+int Console::failOver(int code, std::string_view lines) {
+  const std::size_t end = lines.find('\n');
+  if (json_ || end == std::string_view::npos) {
+    return fail(code, lines);
+  }
+  fail(code, lines.substr(0, end));
+  for (lines.remove_prefix(end + 1); !lines.empty();) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    remark(line);
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
   }
   return code;
 }

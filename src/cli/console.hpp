@@ -32,6 +32,9 @@ public:
   /// On standard error: a sentence, or with `--json` an object. Returns `code`.
   int fail(int code, std::string_view message);
 
+  /// The same with sentences on lines of their own.
+  int failOver(int code, std::string_view lines);
+
   /// `text` in bold, if colours are wanted.
   [[nodiscard]] std::string bold(const std::string& text) const;
 

@@ -71,7 +71,7 @@ std::string takeInstant(std::optional<WallTime>& instant, std::string_view key, 
     return {};
   }
   return std::string(key) + (isCounted ? " must be a whole number of milliseconds since 1970, or null"
-                                       : " must be an instant such as 2026-01-31T23:59:59.999Z, or null");
+                                       : " must be an instant from 1970 on, such as 2026-01-31T23:59:59.999Z, or null");
 }
 
 /// What is wrong with the member; empty: nothing, and the frame has it.

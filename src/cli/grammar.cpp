@@ -4,6 +4,7 @@
 
 #include "ackbox/version.hpp"
 #include "cli/duration.hpp"
+#include "cli/examples.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -13,12 +14,18 @@ constexpr const char* kFooter = R"(Exit status:
   1  no message matches, or the change was refused
   2  the command line is wrong
   3  the file, or the input, cannot be opened, read or written
-  4  verify found problems
+  4  verify, repair, backup, restore or doctor found problems
   5  enqueue: some frames were refused, the others are stored
+check ends with 0 ok, 1 warning, 2 critical, 3 unknown, as monitoring systems have it.
 
 With --json, standard output is one JSON object a line: keys in snake_case, instants as milliseconds since 1970 (_at_ms),
 null where there is none; errors go to standard error as {"error":…,"exit_code":…}. Colours are used on a terminal unless
-NO_COLOR is set. The tool works beside running agents; but for serve, it never delivers, and never makes a file.)";
+NO_COLOR is set. The tool works beside running agents; but for serve, it never delivers, and makes
+no file but the copies of backup and restore.)";
+
+const Measure kCount = parseCount;
+const Measure kBytes = parseBytes;
+const Measure kMilliseconds = parseMilliseconds;
 
 /// An option that takes a duration, and refuses what is none.
 CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
@@ -37,6 +44,22 @@ CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::mi
       ->type_name("DURATION");
 }
 
+/// An option that takes where `check` warns, and where it is critical.
+void addThreshold(CLI::App& app, const std::string& name, Threshold& value, const Measure& measure,
+                  const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [&value, &measure](const std::string& text) {
+           const auto parsed = parseThreshold(text, measure);
+           if (!parsed) {
+             throw CLI::ValidationError("'" + text + "' is no WARNING,CRITICAL: each a value or off");
+           }
+           value = *parsed;
+         },
+         help)
+      ->type_name("WARNING,CRITICAL");
+}
+
 /// Adds a subcommand, and what every one on a file has.
 class Grammar {
 public:
@@ -50,6 +73,16 @@ public:
         ->type_name("TEXT");
     addDuration(added, "--busy-timeout", arguments_.busyTimeout,
                 "How long to wait for another process's write (default 5s)");
+    return added;
+  }
+  /// The same for what opens the file to change it; only then is there something to log.
+  CLI::App& change(const std::string& name, const std::string& help) {
+    CLI::App& added = command(name, help);
+    added
+        .add_option("--log", arguments_.log,
+                    "Print the log from this level on to standard error, as key=value, with --json as JSON lines")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
     return added;
   }
   void addPeerAndSession(CLI::App& command, const std::string& what) {
@@ -152,10 +185,9 @@ void addReading(Grammar& grammar, Arguments& arguments) {
 }
 
 void addChanging(Grammar& grammar, Arguments& arguments) {
-  CLI::App& enqueue =
-      grammar.command("enqueue",
-                      "Store frames from JSON lines: {\"peer\",\"session\",\"type\",\"data\",\"id\",…}; "
-                      "a line that is refused does not hinder the others");
+  CLI::App& enqueue = grammar.change("enqueue",
+                                     "Store frames from JSON lines: {\"peer\",\"session\",\"type\",\"data\",\"id\",…}; "
+                                     "a line that is refused does not hinder the others");
   enqueue.add_option("--input", arguments.input, "Where the lines come from (default -, standard input)")
       ->type_name("PATH");
   enqueue.add_option("--peer", arguments.peer, "The peer of lines that name none (default \"default\")")
@@ -167,15 +199,15 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       .add_option("--max-pending", arguments.maxPending,
                   "Refuse frames while so many messages are pending; 0: never (default 1000000)")
       ->type_name("COUNT");
-  grammar.addDeadLetters(grammar.command("retry", "Put dead letters back, at the tails of their sessions"));
-  CLI::App& discard = grammar.command("discard", "Throw dead letters away, for good");
+  grammar.addDeadLetters(grammar.change("retry", "Put dead letters back, at the tails of their sessions"));
+  CLI::App& discard = grammar.change("discard", "Throw dead letters away, for good");
   grammar.addDeadLetters(discard);
   discard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
-  CLI::App& inboxRetry = grammar.command("inbox-retry", "Run deferred frames again now, with no run charged to them");
+  CLI::App& inboxRetry = grammar.change("inbox-retry", "Run deferred frames again now, with no run charged to them");
   grammar.addFrameIds(inboxRetry);
   grammar.addFrames(inboxRetry);
   inboxRetry.add_flag("--all", arguments.all, "All deferred frames");
-  CLI::App& inboxDiscard = grammar.command(
+  CLI::App& inboxDiscard = grammar.change(
       "inbox-discard", "Give deferred frames up, for good: their senders get a dead letter. Refused while one runs");
   grammar.addFrameIds(inboxDiscard);
   grammar.addFrames(inboxDiscard);
@@ -183,28 +215,69 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   inboxDiscard.add_option("--reason", arguments.reason, "The sender's reason, short and stable (default discarded)")
       ->type_name("TEXT");
   inboxDiscard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
-  CLI::App& markFailed = grammar.command("mark-failed", "Make pending or sent messages dead letters");
+  CLI::App& markFailed = grammar.change("mark-failed", "Make pending or sent messages dead letters");
   grammar.addIds(markFailed, true);
   markFailed.add_option("--reason", arguments.reason, "Why, short and stable (default marked-failed)")
       ->type_name("TEXT");
 }
 
 void addSteering(Grammar& grammar, Arguments& arguments) {
-  grammar.addOneSession(grammar.command("pause", "Stop sending to a peer, or one session of it, until resume"));
+  grammar.addOneSession(grammar.change("pause", "Stop sending to a peer, or one session of it, until resume"));
   grammar.addOneSession(
-      grammar.command("resume", "Go on sending to a peer or a session; a peer that is away is asked at once"));
-  CLI::App& unblock = grammar.command("unblock", "Let a session go on past the dead letter that stopped it");
+      grammar.change("resume", "Go on sending to a peer or a session; a peer that is away is asked at once"));
+  CLI::App& unblock = grammar.change("unblock", "Let a session go on past the dead letter that stopped it");
   grammar.addPeer(unblock);
   unblock.add_option("SESSION", arguments.session, "The session's name")->required()->type_name("");
-  grammar.command("vacuum", "Give the file's free pages back to the file system, beside running agents");
-  CLI::App& forget = grammar.command("forget",
-                                     "Delete the deduplication records of a sender, or of one of its stores. If it "
-                                     "sends a message again, that message "
-                                     "is applied again");
+  grammar.change("vacuum", "Give the file's free pages back to the file system, beside running agents");
+  CLI::App& forget = grammar.change("forget",
+                                    "Delete the deduplication records of a sender, or of one of its stores. If it "
+                                    "sends a message again, that message "
+                                    "is applied again");
   forget.add_option("SOURCE", arguments.source, "The sender's agent URI")->required()->type_name("");
   forget.add_option("ORIGIN", arguments.origin, "Only this store of it, see senders FILE SOURCE")->type_name("");
   forget.add_flag("--yes", arguments.yes, "Really forget it");
-  grammar.command("repair", "Recount all figures and repair rows that were changed by SQL");
+  grammar
+      .change("repair",
+              "Recount all figures and repair rows that were changed by SQL; then list what verify finds still")
+      .add_flag("--dry-run", arguments.dryRun, "Only say what would be mended");
+}
+
+void addKeeping(Grammar& grammar, Arguments& arguments) {
+  CLI::App& backup = grammar.command("backup", "Copy the file as it is at one instant, beside running agents");
+  backup.add_option("TO", arguments.to, "The copy; must not be there")->required()->type_name("");
+  backup.add_flag("--overwrite", arguments.overwrite, "Replace TO, in one step, when the copy is complete");
+  backup.add_flag("--no-verify", arguments.noVerify, "Leave out the check of the copy's invariants");
+  CLI::App& restore = grammar.command(
+      "restore",
+      "Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process "
+      "has either open");
+  restore.get_option("FILE")->description("The backup");
+  restore.add_option("TO", arguments.to, "The outbox's file; the same as FILE to renumber it where it is")
+      ->required()
+      ->type_name("");
+  restore
+      .add_option("--identity", arguments.identity,
+                  "Of an outbox that sends: new if it was sending after the backup was taken, keep if nothing was "
+                  "enqueued or sent since")
+      ->type_name("WHICH")
+      ->check(CLI::IsMember({"new", "keep"}));
+  restore.add_flag("--dry-run", arguments.dryRun, "Only say what would be done");
+  CLI::App& check = grammar.command(
+      "check", "Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like");
+  addThreshold(check, "--oldest-age", arguments.oldestAge, kMilliseconds,
+               "Age of the oldest pending message (default 10m,1h)");
+  addThreshold(check, "--pending", arguments.pendingCount, kCount, "Undelivered messages (default 100000,500000)");
+  addThreshold(check, "--pending-bytes", arguments.pendingBytes, kBytes, "Their data (default 1GiB,3GiB)");
+  addThreshold(check, "--failed", arguments.deadLetters, kCount, "Dead letters (default 1,off)");
+  addThreshold(check, "--peers-away", arguments.peersAway, kCount,
+               "Peers that are down, held or disabled (default 1,off)");
+  addThreshold(check, "--free-disk", arguments.freeDisk, kBytes, "Room on the file's disk (default 1GiB,200MiB)");
+  addThreshold(check, "--log-size", arguments.logBytes, kBytes, "Size of the write-ahead log (default 256MiB,1GiB)");
+  CLI::App& doctor = grammar.command(
+      "doctor", "Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do");
+  doctor.add_option("--certificate", arguments.certificates, "Also say when this certificate (PEM) ends")
+      ->type_name("PATH");
+  grammar.command("migrate", "Bring the tables to this release's version; version 1 is the only one so far");
 }
 
 void addDaemon(CLI::App& app, Arguments& arguments) {
@@ -233,11 +306,16 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   app->set_help_flag("-h,--help", "Print this help");
   app->footer(kFooter);
   app->require_subcommand(1);
+  app->add_flag("--json", arguments.json, "Print JSON, one object a line; before the command or after it");
   Grammar grammar(*app, arguments);
   addReading(grammar, arguments);
   addChanging(grammar, arguments);
   addSteering(grammar, arguments);
   addDaemon(*app, arguments);
+  addKeeping(grammar, arguments);
+  for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+    command->footer("Example:\n  " + std::string(exampleOf(command->get_name())));
+  }
   CLI::App& completion = *app->add_subcommand("completion", "Print a completion script for a shell");
   completion.add_option("SHELL", arguments.shell, "bash, zsh or fish")
       ->required()

@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "cli/examples.hpp"
+
 namespace ackbox::cli {
 namespace {
 
@@ -53,7 +55,8 @@ std::vector<OptionEntry> optionsOf(const CLI::App& command) {
 std::vector<CommandEntry> commandsOf(const CLI::App& grammar) {
   std::vector<CommandEntry> entries;
   for (const CLI::App* command : grammar.get_subcommands([](const CLI::App*) { return true; })) {
-    entries.push_back({command->get_name(), command->get_description(), optionsOf(*command)});
+    entries.push_back({command->get_name(), command->get_description(), optionsOf(*command),
+                       std::string(exampleOf(command->get_name()))});
   }
   return entries;
 }

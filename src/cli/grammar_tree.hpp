@@ -28,6 +28,8 @@ struct CommandEntry {
   std::string name;
   std::string help;
   std::vector<OptionEntry> options;
+  /// A command line with it; empty: there is none.
+  std::string example;
 };
 
 /// The subcommands in the order of their making; what the man page and the completions are made of.

@@ -2,12 +2,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/text.hpp"
+#include "ackbox/visible.hpp"
 
 namespace ackbox::cli {
 
 std::string jsonText(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+std::string jsonList(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) {
+    list += (list.empty() ? "" : ",") + jsonText(text);
+  }
+  return "[" + list + "]";
 }
 
 std::string oneLine(std::string_view json) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 
@@ -11,6 +12,9 @@ namespace ackbox::cli {
 
 /// `text` as a JSON string in ASCII; bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string jsonText(std::string_view text);
+
+/// The texts as a JSON array.
+[[nodiscard]] std::string jsonList(const std::vector<std::string>& texts);
 
 /// Valid JSON on one line, without characters that steer a terminal; its meaning stays.
 [[nodiscard]] std::string oneLine(std::string_view json);

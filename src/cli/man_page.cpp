@@ -93,6 +93,9 @@ std::string manPage(const CLI::App& grammar) {
     for (const OptionEntry& option : command.options) {
       writeOption(out, option);
     }
+    if (!command.example.empty()) {
+      out << ".PP\nExample:\n.PP\n.RS\n.nf\n" << roff(command.example) << "\n.fi\n.RE\n";
+    }
   }
   out << ".SH NOTES\n.nf\n" << roff(grammar.get_footer()) << "\n.fi\n";
   return out.str();

@@ -21,6 +21,13 @@ int unknown(Console& console, const OutboxReader& reader, const std::string& id)
   return console.fail(kNothing, "no message has the id " + id + "; it may be acknowledged and gone");
 }
 
+void sayAttempts(Console& console, const MessageInfo& message) {
+  if (!message.attempts.empty()) {
+    console.say("");
+    console.table(attemptTable(message.attempts, console.now()));
+  }
+}
+
 }  // namespace
 
 int list(Console& console, const Arguments& arguments) {
@@ -61,6 +68,7 @@ int show(Console& console, const Arguments& arguments) {
   }
   if (console.json()) {
     JsonLine line = messageLine(*message);
+    line.raw("attempts", attemptsText(message->attempts));
     addFrame(line, *frame);
     console.line(line);
     return kDone;
@@ -93,6 +101,7 @@ int show(Console& console, const Arguments& arguments) {
   row("answers", frame->correlationId);
   row("data", frame->data.empty() ? "null" : frame->data);
   console.table(table);
+  sayAttempts(console, *message);
   return kDone;
 }
 
@@ -105,9 +114,11 @@ int explain(Console& console, const Arguments& arguments) {
   }
   if (!console.json()) {
     console.say(explanation->sentence);
+    sayAttempts(console, explanation->message);
     return kDone;
   }
   JsonLine line = messageLine(explanation->message);
+  line.raw("attempts", attemptsText(explanation->message.attempts));
   line.raw("reasons", reasonsText(explanation->reasons)).add("sentence", explanation->sentence);
   console.line(line);
   return kDone;

@@ -99,6 +99,36 @@ std::string reasonsText(const std::vector<Reason>& reasons) {
   return "[" + text + "]";
 }
 
+Table attemptTable(const std::vector<AttemptInfo>& attempts, WallTime now) {
+  Table table({{"LAST ATTEMPT", Align::left},
+               {"FIRST", Align::left},
+               {"TIMES", Align::right},
+               {"TOOK", Align::right},
+               {"HTTP", Align::right},
+               {"OUTCOME", Align::left},
+               {"ERROR", Align::left}});
+  for (const AttemptInfo& attempt : attempts) {
+    table.add({instantText(attempt.lastAt), attempt.count == 1 ? "-" : agoText(now, attempt.firstAt),
+               std::to_string(attempt.count), attempt.took ? std::to_string(attempt.took->count()) + " ms" : "-",
+               attempt.status == 0 ? "-" : std::to_string(attempt.status), attempt.outcome, attempt.error});
+  }
+  return table;
+}
+
+std::string attemptsText(const std::vector<AttemptInfo>& attempts) {
+  std::string text;
+  for (const AttemptInfo& attempt : attempts) {
+    JsonLine line;
+    line.add("first_at_ms", attempt.firstAt).add("at_ms", attempt.lastAt).add("count", attempt.count);
+    line.raw("took_ms", attempt.took ? std::to_string(attempt.took->count()) : "null");
+    line.add("outcome", attempt.outcome);
+    line.raw("status", attempt.status == 0 ? "null" : std::to_string(attempt.status));
+    line.add("error", attempt.error);
+    text += (text.empty() ? "" : ",") + line.text();
+  }
+  return "[" + text + "]";
+}
+
 void addFrame(JsonLine& line, const Frame& frame) {
   line.add("traceparent", frame.traceparent)
       .add("correlation_id", frame.correlationId)

@@ -18,6 +18,10 @@ namespace ackbox::cli {
 /// The member `reasons` of an explanation.
 [[nodiscard]] std::string reasonsText(const std::vector<Reason>& reasons);
 /// The frame's fields that `enqueue` reads back, added to `line`.
+/// For people; empty: no attempt failed.
+[[nodiscard]] Table attemptTable(const std::vector<AttemptInfo>& attempts, WallTime now);
+[[nodiscard]] std::string attemptsText(const std::vector<AttemptInfo>& attempts);
+
 void addFrame(JsonLine& line, const Frame& frame);
 /// The state as options spell it: `pending`.
 [[nodiscard]] std::string stateName(MessageState state);

@@ -1,7 +1,27 @@
 #include "cli/open.hpp"
 
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+
 namespace ackbox::cli {
 namespace {
+
+LogLevel levelOf(const std::string& name) {
+  constexpr std::array kLevels = {LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error};
+  const auto* const found = std::ranges::find_if(kLevels, [&](LogLevel level) { return toString(level) == name; });
+  return found == kLevels.end() ? LogLevel::info : *found;
+}
+
+// The file's threads write at the same time.
+LogSink sinkOf(const World& world, bool isJson) {
+  return [&err = world.err, isJson, mutex = std::make_shared<std::mutex>()](const LogRecord& record) {
+    const std::string line = (isJson ? toJson(record) : toKeyValue(record)) + '\n';
+    const std::lock_guard lock(*mutex);
+    err << line << std::flush;
+  };
+}
 
 OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
   OutboxOptions options;
@@ -10,8 +30,13 @@ OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
   options.clock = world.clock;
   options.random = world.random;
   options.adoptPeers = true;
-  // The tool prints what it has to say itself.
-  options.log = [](const LogRecord&) {};
+  if (arguments.log) {
+    options.log = sinkOf(world, arguments.json);
+    options.logLevel = levelOf(*arguments.log);
+  } else {
+    // The tool prints what it has to say itself.
+    options.log = [](const LogRecord&) {};
+  }
   options.createSchema = false;
   // A file may come from anybody.
   options.trustSchema = false;
@@ -25,7 +50,19 @@ OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
 }  // namespace
 
 OutboxReader openToRead(const World& world, const Arguments& arguments) {
-  return OutboxReader::open(arguments.file, optionsOf(world, arguments));
+  return openToRead(world, arguments, arguments.file);
+}
+
+OutboxReader openToRead(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
+  return OutboxReader::open(file, optionsOf(world, arguments));
+}
+
+RepairReport previewRepair(const World& world, const Arguments& arguments) {
+  return OutboxOperator::previewRepair(arguments.file, optionsOf(world, arguments));
+}
+
+NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
+  return OutboxOperator::makeNewStore(file, optionsOf(world, arguments));
 }
 
 OutboxManager openToEnqueue(const World& world, const Arguments& arguments) {

@@ -11,6 +11,16 @@ namespace ackbox::cli {
 /// The file for a look. Throws `Error`; the file is not changed.
 [[nodiscard]] OutboxReader openToRead(const World& world, const Arguments& arguments);
 
+/// Another file in the same way.
+[[nodiscard]] OutboxReader openToRead(const World& world, const Arguments& arguments,
+                                      const std::filesystem::path& file);
+
+/// What `repair` would do, see `OutboxOperator::previewRepair`.
+[[nodiscard]] RepairReport previewRepair(const World& world, const Arguments& arguments);
+
+/// Makes the outbox in `file` a new store, see `OutboxOperator::makeNewStore`.
+NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file);
+
 /// The file for enqueues, beside whatever agent runs on it: never made, never migrated, its peers as they are. It does
 /// not deliver. Throws `Error`.
 [[nodiscard]] OutboxManager openToEnqueue(const World& world, const Arguments& arguments);

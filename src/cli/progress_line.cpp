@@ -1,6 +1,6 @@
 #include "cli/progress_line.hpp"
 
-#include "cli/text.hpp"
+#include "ackbox/visible.hpp"
 
 namespace ackbox::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ackbox/visible.hpp"
 #include "cli/text.hpp"
 
 namespace ackbox::cli {

@@ -9,18 +9,6 @@
 
 namespace ackbox::cli {
 
-/// How `visible` writes what it does not leave as it is.
-enum class Escapes : std::uint8_t {
-  /// `\x1b`, `\u202e`: for people.
-  text,
-  /// `\u001b`, and U+FFFD for bytes that are no UTF-8: what JSON allows inside its strings.
-  json,
-};
-
-/// `text` as a person may safely look at it: what would steer a terminal or turn the direction of the text (control
-/// characters, escape sequences, marks of direction) and bytes that are no UTF-8 are escaped.
-[[nodiscard]] std::string visible(std::string_view text, Escapes escapes = Escapes::text);
-
 /// Characters of UTF-8 text, which is how wide most of it is.
 [[nodiscard]] std::size_t widthOf(std::string_view text) noexcept;
 

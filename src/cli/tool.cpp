@@ -11,12 +11,13 @@
 #include <string_view>
 
 #include "ackbox/error.hpp"
+#include "ackbox/visible.hpp"
 #include "cli/commands.hpp"
 #include "cli/completion.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/grammar.hpp"
 #include "cli/man_page.hpp"
-#include "cli/text.hpp"
+#include "cli/monitoring.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -44,6 +45,11 @@ constexpr std::array kCommands = std::to_array<Command>({{"stats", stats},
                                                          {"resume", resume},
                                                          {"unblock", unblock},
                                                          {"vacuum", vacuum},
+                                                         {"backup", backup},
+                                                         {"restore", restore},
+                                                         {"check", check},
+                                                         {"doctor", doctor},
+                                                         {"migrate", migrate},
                                                          {"senders", senders},
                                                          {"forget", forget},
                                                          {"inbox", inbox},
@@ -55,23 +61,51 @@ constexpr std::array kCommands = std::to_array<Command>({{"stats", stats},
 
 bool isUnknownCommand(const CLI::App& grammar, const std::string& word) {
   const auto commands = grammar.get_subcommands([](const CLI::App*) { return true; });
-  return !word.starts_with('-') &&
+  return !word.empty() &&
          std::none_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == word; });
+}
+
+/// The first word that is no option; empty: there is none.
+std::string_view commandWord(const World& world) {
+  const auto word = std::find_if(world.arguments.begin(), world.arguments.end(),
+                                 [](const std::string& one) { return !one.starts_with('-'); });
+  return word == world.arguments.end() ? std::string_view() : std::string_view(*word);
+}
+
+/// The line of `check` that says why nothing is known.
+int unknownHealth(const World& world, std::string_view why) {
+  world.out << visible(monitoringLine(Health::unknown, why)) << '\n';
+  return static_cast<int>(Health::unknown);
+}
+
+int usageProblem(const World& world, std::string_view command, const std::string& why) {
+  const auto& words = world.arguments;
+  const bool isCheck = command == "check";
+  const int code = isCheck ? static_cast<int>(Health::unknown) : static_cast<int>(kUsage);
+  if (std::find(words.begin(), words.end(), "--json") != words.end()) {
+    world.err << JsonLine().add("error", why).add("exit_code", code).text() << '\n';
+  } else if (isCheck) {
+    return unknownHealth(world, why);
+  } else {
+    world.err << visible(why) << "\nRun with --help for more information.\n";
+  }
+  return code;
 }
 
 /// Help and version, or what is wrong with the command line.
 int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseError& problem) {
-  if (!world.arguments.empty() && isUnknownCommand(grammar, world.arguments.front())) {
-    world.err << "there is no command '" << visible(world.arguments.front())
-              << "'\nRun with --help for more information.\n";
-    return kUsage;
+  const std::string word(commandWord(world));
+  if (isUnknownCommand(grammar, word)) {
+    return usageProblem(world, word, "there is no command '" + word + "'");
+  }
+  if (problem.get_exit_code() != 0) {
+    return usageProblem(world, word, problem.what());
   }
   std::ostringstream out;
   std::ostringstream err;
-  const bool isProblem = grammar.exit(problem, out, err) != 0;
+  grammar.exit(problem, out, err);
   world.out << out.str();
-  world.err << err.str();
-  return isProblem ? kUsage : kDone;
+  return kDone;
 }
 
 /// Why the file cannot be read; empty: nothing is known against it.
@@ -100,6 +134,14 @@ std::string textOf(const Error& error, const Arguments& arguments) {
   return what.starts_with(file) ? std::string(what) : file + std::string(what);
 }
 
+/// What keeps a command from its work; `check` says it where monitoring looks.
+int failure(Console& console, const Arguments& arguments, const std::string& why) {
+  if (arguments.command == "check" && !console.json()) {
+    return unknownHealth(console.world(), why);
+  }
+  return console.fail(kCannot, why);
+}
+
 int runCommand(Console& console, const CLI::App& grammar, const Arguments& arguments) {
   if (arguments.command == "completion") {
     console.world().out << completionScript(grammar, arguments.shell);
@@ -116,7 +158,7 @@ int runCommand(Console& console, const CLI::App& grammar, const Arguments& argum
   const auto* const command = std::find_if(kCommands.begin(), kCommands.end(),
                                            [&](const Command& one) { return one.name == arguments.command; });
   if (const std::string problem = fileProblem(arguments.file); !problem.empty()) {
-    return console.fail(kCannot, arguments.file.string() + ": " + problem);
+    return failure(console, arguments, arguments.file.string() + ": " + problem);
   }
   return command == kCommands.end() ? kUsage : command->run(console, arguments);
 }
@@ -142,9 +184,9 @@ int run(const World& world) {
   try {
     return flushed(console, runCommand(console, *grammar, arguments));
   } catch (const Error& error) {
-    return console.fail(kCannot, textOf(error, arguments));
+    return failure(console, arguments, textOf(error, arguments));
   } catch (const std::exception& exception) {
-    return console.fail(kCannot, exception.what());
+    return failure(console, arguments, exception.what());
   }
 }
 

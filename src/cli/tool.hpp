@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -13,6 +15,14 @@ namespace ackbox::cli {
 
 class Console;
 struct Arguments;
+
+/// The file system that a file is on.
+struct Disk {
+  /// For this user.
+  std::uint64_t freeBytes = 0;
+  /// Its kind as `statfs` numbers it; 0: unknown.
+  std::uint64_t kind = 0;
+};
 
 /// All that the tool has of the world.
 struct World {
@@ -30,7 +40,12 @@ struct World {
   /// The daemon, which is built on this library: what `serve` and `health` run. Empty: they are refused.
   std::function<int(Console&, const Arguments&)> serve = {};
   std::function<int(Console&, const Arguments&)> health = {};
+  /// Empty: the kernel is asked.
+  std::function<Disk(const std::filesystem::path&)> disk = {};
 };
+
+/// Of the file system that `file` is on.
+[[nodiscard]] Disk diskOf(const World& world, const std::filesystem::path& file);
 
 /// Runs the tool once. Returns an `ExitCode`; does not throw.
 [[nodiscard]] int run(const World& world);

@@ -1,4 +1,4 @@
-// What the file keeps of others, and what is mended in it: `senders`, `forget`, `repair`.
+// What the file keeps of others: `senders`, `forget`.
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -129,24 +129,6 @@ int forget(Console& console, const Arguments& arguments) {
     }
   }
   return report.sessions + report.origins + report.marks == 0 ? kNothing : kDone;
-}
-
-int repair(Console& console, const Arguments& arguments) {
-  OutboxOperator outbox = openToChange(console.world(), arguments);
-  const RepairReport report = outbox.repair();
-  if (console.json()) {
-    std::string findings;
-    for (const std::string& finding : report.findings) {
-      findings += (findings.empty() ? "" : ",") + jsonText(finding);
-    }
-    console.line(JsonLine().add("mended", report.mended).raw("findings", "[" + findings + "]"));
-    return kDone;
-  }
-  for (const std::string& finding : report.findings) {
-    console.say(finding);
-  }
-  console.say(report.mended == 0 ? "nothing was wrong" : std::to_string(report.mended) + " mended");
-  return kDone;
 }
 
 }  // namespace ackbox::cli

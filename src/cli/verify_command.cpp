@@ -45,8 +45,8 @@ int verify(Console& console, const Arguments& arguments) {
     console.remark(hint(report));
   }
   if (report.hasCheckpointDefect && !console.json()) {
-    console.remark("note: SQLite " + report.sqliteVersion +
-                   " may damage a file on which a foreign connection keeps automatic checkpoints; ackbox keeps none");
+    console.remark("note: ackbox is not affected, but another program that writes this file with SQLite " +
+                   report.sqliteVersion + " should say PRAGMA wal_autocheckpoint=0 (fixed in SQLite 3.51.3)");
   }
   if (!report.logNotBatched.empty() && !console.json()) {
     console.remark("note: SQLite " + report.sqliteVersion + " writes its log by itself: " + report.logNotBatched +

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <exception>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "delivery/due.hpp"
@@ -15,6 +17,23 @@ constexpr const char* kOutOfSequence = "out-of-sequence";
 
 constexpr const char* kUnknownNumbers =
     "the peer knows messages of this session that this file does not: was the file restored from a backup?";
+
+constexpr const char* kWrongAudience = "wrong-audience";
+
+constexpr const char* kOtherAgent =
+    "wrong-audience: the receiver is another agent than PeerOptions::agent says: correct it, or PeerOptions::url";
+
+// All frames of a request are for the same agent, so a receiver that is another one takes none of them: the peer's
+// configuration is wrong, and no message is. A code that this process chose itself is none of the receiver's.
+bool isOtherAgent(std::span<const FrameResult> results) {
+  return std::ranges::none_of(results,
+                              [](const FrameResult& result) {
+                                return result.outcome == Outcome::ack || result.outcome == Outcome::defer;
+                              }) &&
+         std::ranges::any_of(results, [](const FrameResult& result) {
+           return result.outcome == Outcome::term && result.code == kWrongAudience && !result.decision;
+         });
+}
 
 std::string withNote(const std::string& error, const std::string& note) {
   if (note.empty()) {
@@ -41,10 +60,13 @@ bool showsReset(std::span<const PeerIdentity> identities) {
 }
 
 // What an answer settles was claimed with what the request knew.
-void stamp(const Request& request, const Before& before, Actions& actions) {
+void stamp(const Request& request, const SendReport& report, const Before& before, const Now& now, Actions& actions) {
   const bool isAfterReset = showsReset(std::span(actions.identities).subspan(before.identities));
   const auto settlements = std::span(actions.settlements).subspan(before.settlements);
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(now.steady - request.sentAt);
   for (Settlement& settlement : settlements) {
+    settlement.took = took;
+    settlement.status = report.status;
     settlement.recalls = request.recalls;
     settlement.isAfterReset = isAfterReset;
   }
@@ -84,6 +106,14 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
   const Before before(actions);
   switch (report.outcome) {
     case RequestOutcome::answered:
+      if (isOtherAgent(report.results)) {
+        SendReport refusal;
+        refusal.outcome = RequestOutcome::peerRefused;
+        refusal.error = kOtherAgent;
+        body_->giveBack(known, refusal.error, now, actions);
+        body_->peerFailed(known, PeerHealth::Failure::refused, refusal, now, actions);
+        break;
+      }
       if (report.results.size() == known.items.size()) {
         body_->settle(known, report, now, actions);
         break;
@@ -119,7 +149,7 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
       body_->pausePeer(*known.peer, now.steady + kNotSentPause);
       break;
   }
-  stamp(known, before, actions);
+  stamp(known, report, before, now, actions);
   body_->endRequest(known);
   body_->startRequests(now, actions);
 }

@@ -52,6 +52,7 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
     body_->endRequest(known);
     body_->requests.erase(place);
   } else {
+    known.sentAt = now.steady;
     Actions::Send send{.request = request, .peer = peer.key, .items = {}};
     send.items.reserve(known.items.size());
     for (const Request::Item& item : known.items) {

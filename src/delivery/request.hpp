@@ -18,6 +18,8 @@ struct Request {
   std::uint64_t ownEpoch = 0;
   /// See `Settlement::recalls`.
   std::int64_t recalls = 0;
+  /// When it was handed to the sender.
+  SteadyTime sentAt{};
 
   /// What the claim asked for; null once it was answered.
   std::shared_ptr<const std::vector<SessionClaim>> asked;

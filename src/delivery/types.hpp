@@ -167,8 +167,12 @@ struct Settlement {
   bool blocks = false;
   /// For `fail`: the dead letter is thrown away at once.
   bool discards = false;
-  /// The last error, truncated by the store.
+  /// The last error, truncated by the store. Of a row that was in flight, or whose ACK did not come, it makes an entry
+  /// in the row's log of attempts, unless the row was acknowledged or deferred.
   std::string error;
+  /// For that entry: how long the request took, and the HTTP status of its answer; 0: there was none.
+  std::optional<std::chrono::milliseconds> took = {};
+  int status = 0;
   /// Carried to the events.
   std::uint32_t retryCount = 0;
   bool duplicate = false;

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "ackbox/inbound_request.hpp"
@@ -42,6 +44,9 @@ public:
 
   /// That of `handler`. Lifetime: the handler's, wherever it is moved.
   [[nodiscard]] static InboundPort& of(InboundHandler& handler);
+  /// The same for a server, which may outlive the handler. A request that holds the port while the handler ends is
+  /// answered with 503.
+  [[nodiscard]] static std::weak_ptr<InboundPort> shared(InboundHandler& handler);
 
   /// As `InboundHandler::asyncHandle`, with the choice of the thread and of the form.
   virtual void handle(InboundRequest request, std::function<void(InboundResponse)> respond, HandlerThread thread,
@@ -53,6 +58,9 @@ public:
   /// Bytes of a request's body that are worth reading, by its headers alone; `body` may be empty. A request that brings
   /// neither a signature nor a certificate of a peer is refused whatever its body is, and is worth 4 KiB.
   [[nodiscard]] virtual std::size_t bodyBytesWorthReading(const InboundRequest& head) const = 0;
+
+  /// Reports to the handler's manager that a server shows the certificate in this file; empty: none.
+  virtual void usesCertificate(const std::filesystem::path& file) const = 0;
 
   /// Reports to the handler's manager what was thrown outside of any request, see `HealthCheck::process`.
   virtual void reportException(const std::string& what) noexcept = 0;

@@ -1,7 +1,9 @@
 #include "sqlite/checkpointer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace ackbox::store {
 namespace {
@@ -10,6 +12,8 @@ namespace {
 constexpr int kPatienceMilliseconds = 20;
 // Where the WAL is this many times too long, readers are made to let go of it.
 constexpr std::uint32_t kRestartFactor = 4;
+// Between two attempts to make room that did not help.
+constexpr std::chrono::seconds kRoomPause{1};
 
 }  // namespace
 
@@ -36,11 +40,7 @@ void Checkpointer::checkpointIfDue() noexcept {
   } else if (pages_ < duePages_) {
     return;
   }
-  patience_ = requested_ ? 0 : kPatienceMilliseconds;
-  requested_ = false;
-  sqlite3_busy_handler(connection_, &Checkpointer::onBusy, this);
-  incomplete_ = sqlite3_wal_checkpoint_v2(connection_, "main", mode, nullptr, nullptr) != SQLITE_OK;
-  sqlite3_busy_timeout(connection_, busyTimeoutMilliseconds_);
+  incomplete_ = !checkpoint(mode, std::exchange(requested_, false) ? 0 : kPatienceMilliseconds);
   // When it went well, the next write begins the log anew and the count starts from there. When a reader or a writer
   // was in the way, look again a while later, not at each commit.
   duePages_ = pages_ + std::max(checkpointPages_ / 4, 1U);
@@ -50,9 +50,31 @@ void Checkpointer::retry() noexcept {
   requested_ = requested_ || incomplete_;
 }
 
+bool Checkpointer::makeRoom(SteadyTime now) noexcept {
+  if (now < roomDue_) {
+    return false;
+  }
+  roomDue_ = now + kRoomPause;
+  // A log that only begins anew would keep its blocks, which the file itself may need next time.
+  roomIsTried_ = checkpoint(SQLITE_CHECKPOINT_TRUNCATE, kPatienceMilliseconds);
+  return roomIsTried_;
+}
+
+bool Checkpointer::checkpoint(int mode, int patience) noexcept {
+  patience_ = patience;
+  sqlite3_busy_handler(connection_, &Checkpointer::onBusy, this);
+  const int code = sqlite3_wal_checkpoint_v2(connection_, "main", mode, nullptr, nullptr);
+  sqlite3_busy_timeout(connection_, busyTimeoutMilliseconds_);
+  return code == SQLITE_OK;
+}
+
 int Checkpointer::onCommit(void* self, sqlite3* /*connection*/, const char* database, int pages) {
   if (std::strcmp(database, "main") == 0) {
-    static_cast<Checkpointer*>(self)->pages_ = static_cast<std::uint32_t>(pages);
+    auto& checkpointer = *static_cast<Checkpointer*>(self);
+    checkpointer.pages_ = static_cast<std::uint32_t>(pages);
+    if (std::exchange(checkpointer.roomIsTried_, false)) {
+      checkpointer.roomDue_ = {};
+    }
   }
   return SQLITE_OK;
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "ackbox/clock.hpp"
+
 namespace ackbox::store {
 
 /// Moves the WAL back into the database when it has grown enough, always under the writer lock.
@@ -26,9 +28,17 @@ public:
   /// The same, whether or not one is due.
   void request() noexcept { requested_ = true; }
 
+  /// After a transaction that a full disk refused, outside any: folds the log in and gives its space back, so that the
+  /// same transaction may find room. Returns whether it did. After an attempt that did not help there is none for a
+  /// time: a disk that stays full is not written to by each commit.
+  bool makeRoom(SteadyTime now) noexcept;
+  /// The transaction that came after `makeRoom` was rolled back.
+  void roomDidNotHelp() noexcept { roomIsTried_ = false; }
+
 private:
   static int onCommit(void* self, sqlite3* connection, const char* database, int pages);
   static int onBusy(void* self, int count);
+  bool checkpoint(int mode, int patience) noexcept;
 
   sqlite3* const connection_;
   const std::uint32_t checkpointPages_;
@@ -41,6 +51,9 @@ private:
   bool requested_ = false;
   // For how many milliseconds the attempt under way waits.
   int patience_ = 0;
+  // The next attempt to make room, unless a commit shows that the last one helped.
+  SteadyTime roomDue_{};
+  bool roomIsTried_ = false;
 };
 
 }  // namespace ackbox::store

@@ -13,6 +13,10 @@ Errc errcOf(int extendedCode) noexcept {
   if (extendedCode == SQLITE_CONSTRAINT_COMMITHOOK) {
     return Errc::handlerEndedTransaction;
   }
+  if (extendedCode == SQLITE_IOERR_SHMSIZE) {
+    // The log's shared memory is a file on the same disk, and could not grow.
+    return Errc::diskFull;
+  }
   switch (extendedCode & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -41,8 +45,9 @@ Errc errcOf(int extendedCode) noexcept {
 
 void throwSqlite(sqlite3* connection, std::string_view doing) {
   const int code = sqlite3_extended_errcode(connection);
-  std::string what =
-      std::string(doing) + ": " + sqlite3_errmsg(connection) + " (SQLite code " + std::to_string(code) + ")";
+  // What was being done helps where the code names no cause; elsewhere SQL would only hide the cause.
+  std::string what = errcOf(code) == Errc::databaseError ? std::string(doing) + ": " : std::string();
+  what += std::string(sqlite3_errmsg(connection)) + " (SQLite code " + std::to_string(code) + ")";
   if (code == SQLITE_INTERRUPT) {
     // Only a connection to a file that is not trusted is interrupted, see `limitWork`; and one that is being closed.
     what += ": the file makes SQLite compute for longer than its size explains";

@@ -9,6 +9,7 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/file_info.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbox.hpp"
@@ -90,6 +91,7 @@ public:
                                                                      std::string_view messageId) const = 0;
   /// Of the live owners.
   [[nodiscard]] virtual std::vector<std::int64_t> processIds() const = 0;
+  [[nodiscard]] virtual FileInfo fileInfo() const = 0;
 };
 
 }  // namespace ackbox::store

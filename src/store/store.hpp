@@ -258,6 +258,9 @@ public:
   virtual void commit() = 0;
   virtual void rollback() noexcept = 0;
   [[nodiscard]] virtual bool inTransaction() const noexcept = 0;
+  /// After a transaction that failed with `diskFull`: gives the space of the log back, so that the same transaction may
+  /// find room. Returns whether it did; false for a time after an attempt that did not help.
+  virtual bool makeRoom() noexcept = 0;
 
   /// A nested scope whose changes can be undone alone.
   virtual void savepoint() = 0;
@@ -294,7 +297,8 @@ public:
   virtual RepairReport repair() = 0;
   /// Looks at no more than `looks` rows for the oldest live one, so that readers need not.
   virtual void advanceOldest(std::size_t looks) = 0;
-  /// Gives up to `pages` free pages back, and the log with the commit that follows; returns how many.
+  /// Gives up to `pages` free pages back, and, when there are no more or none are wanted, the log with the commit that
+  /// follows; returns how many.
   virtual std::size_t vacuum(std::size_t pages) = 0;
   /// What is left over from busier times: a slice of many free pages, and a log that a reader kept long. Returns
   /// whether more is to be done soon.

@@ -274,8 +274,14 @@ bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, Tell& tell) noex
   return true;
 }
 
-// One transaction with all the jobs from `first` on; rolled back when anything in it fails.
+// One transaction with all the jobs from `first` on; rolled back when anything in it fails. Where the disk is full, the
+// log may be what fills it.
 std::error_code Writer::tryCommit(Job* first, WhenLocked whenLocked) noexcept {
+  const std::error_code failure = commitOnce(first, whenLocked);
+  return failure == Errc::diskFull && store_.makeRoom() ? commitOnce(first, whenLocked) : failure;
+}
+
+std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
   try {
     bool durable = false;
     for (const Job* job = first; job != nullptr; job = job->next_) {

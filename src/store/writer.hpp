@@ -23,8 +23,9 @@ public:
 
   /// Runs in the open transaction, in the thread that commits. An environmental failure is thrown (`Error`,
   /// `SQLite::Exception`): the whole group rolls back and each of its jobs is run again in a transaction of its own,
-  /// so that a job fails alone. `run` may therefore be called more than once, and starts from scratch each time. After
-  /// `handlerEndedTransaction` it is run again until it fails otherwise or commits: it must leave its offender out.
+  /// so that a job fails alone. After a full disk each transaction is tried again once the log has made room. `run` may
+  /// therefore be called more than once, and starts from scratch each time. After `handlerEndedTransaction` it is run
+  /// again until it fails otherwise or commits: it must leave its offender out.
   virtual void run(Store& store) = 0;
 
   /// Called once: after the commit (`error` is empty), or when the job can never commit. Must not throw or block.
@@ -128,6 +129,7 @@ private:
   bool commitGroup(Job* first, WhenLocked whenLocked, Tell& tell) noexcept;
   bool commitAndFinish(Job* first, WhenLocked whenLocked, Tell& tell) noexcept;
   std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;
+  std::error_code commitOnce(Job* first, WhenLocked whenLocked) noexcept;
   [[nodiscard]] Tell finish(Job* first, const std::error_code& error) noexcept;
 
   Store& store_;

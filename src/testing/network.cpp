@@ -18,9 +18,39 @@ SendReport failure(RequestOutcome outcome, std::string error) {
   return report;
 }
 
+std::string describe(std::uint64_t exchange, const SendRequest& request) {
+  std::string text = "request " + std::to_string(exchange) + ":";
+  for (const OutboundFrame& frame : request.frames) {
+    text += " " + frame.messageId;
+    if (!frame.session.empty()) {
+      text += "(" + frame.session + "#" + std::to_string(frame.sequence) + ")";
+    }
+  }
+  return text;
+}
+
+std::string describe(const SendRequest& request, const SendReport& report) {
+  if (report.outcome != RequestOutcome::answered) {
+    return std::string(toString(report.outcome)) + (report.error.empty() ? "" : ": " + report.error);
+  }
+  std::string text;
+  for (std::size_t index = 0; index < report.results.size() && index < request.frames.size(); ++index) {
+    const FrameResult& result = report.results[index];
+    text += (text.empty() ? "" : ", ") + request.frames[index].messageId + " " + std::string(toString(result.outcome)) +
+            (result.duplicate ? " (duplicate)" : "") + (result.code.empty() ? "" : " " + result.code);
+  }
+  return text;
+}
+
 }  // namespace
 
+void Network::block(std::string_view from, std::string_view to) {
+  trace_.add(from, to, "is blocked");
+  blocked_.emplace(from, to);
+}
+
 void Network::heal() {
+  trace_.add("network", "heals");
   faults_ = {};
   blocked_.clear();
 }
@@ -57,8 +87,19 @@ void Network::moveTo(std::chrono::nanoseconds now) {
   }
 }
 
+void Network::note(std::uint64_t exchange, std::string_view event) {
+  if (const auto found = exchanges_.find(exchange); trace_.isOn() && found != exchanges_.end()) {
+    trace_.add(found->second.from.process, found->second.to,
+               "request " + std::to_string(exchange) + " " + std::string(event));
+  }
+}
+
 void Network::end(std::uint64_t exchange, SendReport report) {
   if (auto ended = exchanges_.extract(exchange); !ended.empty()) {
+    if (trace_.isOn()) {
+      trace_.add(ended.mapped().to, ended.mapped().from.process,
+                 "answer " + std::to_string(exchange) + ": " + describe(ended.mapped().request, report));
+    }
     ended.mapped().handler(std::move(report));
   }
 }
@@ -88,6 +129,10 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
   const auto timeout = request.timeout;
   const std::string sender = from.process;
   const std::string agent = request.agent;
+  if (trace_.isOn()) {
+    trace_.add(sender, to, describe(id, request));
+  }
+  const std::string hop = request.traceparent;
   exchanges_.emplace(id, Exchange{std::move(from), to, std::move(request), encoded.webhookId, std::move(handler)});
   if (!known) {
     endLater(id, RequestOutcome::peerRefused, "not a sim:// URL");
@@ -106,6 +151,7 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
   inbound.contentType = std::move(encoded.contentType);
   inbound.body = std::move(encoded.body);
   inbound.webhookId = std::move(encoded.webhookId);
+  inbound.traceparent = hop;
   // As on connections of mutual TLS, which nobody between the agents can write on.
   inbound.certificateAgents = {agent};
   if (refused) {
@@ -128,9 +174,11 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
     answerLater(id, std::move(nobody));
   } else if (!lost) {
     later(delay(), [this, id, inbound, fate] { arrive(id, inbound, fate); });
+  } else {
+    note(id, "is lost");
   }
   if (twice) {
-    later(10 * delay(), [this, sender, to, inbound] { arriveAgain(sender, to, inbound); });
+    later(10 * delay(), [this, id, sender, to, inbound] { arriveAgain(id, sender, to, inbound); });
   }
 }
 
@@ -140,10 +188,14 @@ void Network::arrive(std::uint64_t exchange, const InboundRequest& request, cons
     return;
   }
   found->second.handled = true;
+  note(exchange, "arrives");
   const bool listening = deliver_(found->second.to, request, [this, exchange, fate](InboundResponse response) {
     if (fate.cutAfter) {
+      note(exchange, "was handled, and the connection breaks");
       endLater(exchange, RequestOutcome::connectionLost, "connection reset");
-    } else if (!fate.answerLost) {
+    } else if (fate.answerLost) {
+      note(exchange, "was handled, and its answer is lost");
+    } else {
       answerLater(exchange, std::move(response));
     }
   });
@@ -152,8 +204,10 @@ void Network::arrive(std::uint64_t exchange, const InboundRequest& request, cons
   }
 }
 
-void Network::arriveAgain(const std::string& from, const std::string& to, const InboundRequest& request) {
+void Network::arriveAgain(std::uint64_t exchange, const std::string& from, const std::string& to,
+                          const InboundRequest& request) {
   if (!isBlocked(from, to)) {
+    trace_.add(from, to, "request " + std::to_string(exchange) + " arrives a second time");
     deliver_(to, request, [](const InboundResponse&) {});
   }
 }

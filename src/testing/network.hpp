@@ -14,6 +14,7 @@
 #include "ackbox/random.hpp"
 #include "ackbox/sender.hpp"
 #include "ackbox/testing/network.hpp"
+#include "testing/trace.hpp"
 
 namespace ackbox::testing {
 
@@ -30,10 +31,11 @@ public:
   /// Hands a request to a listening process; false when nobody listens there. The answer may never come.
   using Deliver = std::function<bool(const std::string& process, InboundRequest, std::function<void(InboundResponse)>)>;
 
-  Network(Random& random, Deliver deliver) : random_(random), deliver_(std::move(deliver)) {}
+  Network(Random& random, Trace& trace, Deliver deliver)
+      : random_(random), trace_(trace), deliver_(std::move(deliver)) {}
 
   void setFaults(const NetworkFaults& faults) override { faults_ = faults; }
-  void block(std::string_view from, std::string_view to) override { blocked_.emplace(from, to); }
+  void block(std::string_view from, std::string_view to) override;
   void heal() override;
   [[nodiscard]] std::uint64_t requests() const override { return lastExchange_; }
 
@@ -66,13 +68,16 @@ private:
   [[nodiscard]] std::chrono::nanoseconds delay();
   [[nodiscard]] bool isBlocked(const std::string& from, const std::string& to) const;
   void later(std::chrono::nanoseconds after, std::function<void()> work);
+  void note(std::uint64_t exchange, std::string_view event);
   void end(std::uint64_t exchange, SendReport report);
   void endLater(std::uint64_t exchange, RequestOutcome outcome, std::string error);
   void answerLater(std::uint64_t exchange, InboundResponse response);
   void arrive(std::uint64_t exchange, const InboundRequest& request, const Fate& fate);
-  void arriveAgain(const std::string& from, const std::string& to, const InboundRequest& request);
+  void arriveAgain(std::uint64_t exchange, const std::string& from, const std::string& to,
+                   const InboundRequest& request);
 
   Random& random_;
+  Trace& trace_;
   const Deliver deliver_;
   NetworkFaults faults_;
   std::set<std::pair<std::string, std::string>, std::less<>> blocked_;

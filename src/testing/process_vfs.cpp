@@ -118,6 +118,9 @@ bool ProcessVfs::fails(DiskFault fault) noexcept {
     return false;
   }
   --failing_->count;
+  if (onFault_) {
+    onFault_(fault);
+  }
   return true;
 }
 

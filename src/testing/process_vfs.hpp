@@ -3,8 +3,10 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "ackbox/testing/simulation.hpp"
 
@@ -30,6 +32,9 @@ public:
   /// Of the calls that may meet `fault`, `count` fail after the next `after` ones, while the process goes on.
   void fail(DiskFault fault, std::uint64_t after, std::uint64_t count) noexcept { failing_ = {fault, after, count}; }
   void mend() noexcept { failing_.reset(); }
+
+  /// Is called for each call that fails while the process goes on. It must not throw.
+  void onFault(std::function<void(DiskFault)> callback) { onFault_ = std::move(callback); }
 
   /// Whether the next change of a file may happen: SQLITE_OK, or the code that it fails with, which is `refusal` unless
   /// the disk is full.
@@ -58,6 +63,7 @@ private:
   bool dead_ = false;
   std::optional<std::uint64_t> writesLeft_;
   std::optional<Failing> failing_;
+  std::function<void(DiskFault)> onFault_;
 };
 
 }  // namespace ackbox::testing

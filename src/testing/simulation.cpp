@@ -15,6 +15,8 @@
 #include "protocol/inbound_port.hpp"
 #include "testing/network.hpp"
 #include "testing/process_vfs.hpp"
+#include "testing/statement_trace.hpp"
+#include "testing/trace.hpp"
 
 namespace ackbox::testing {
 namespace {
@@ -31,18 +33,37 @@ std::string uniqueVfsName() {
 /// which requests arrive.
 enum class Turn : std::uint8_t { store, run, io };
 
+std::string_view describe(DiskFault fault) {
+  switch (fault) {
+    case DiskFault::busy:
+      return "the write lock is busy";
+    case DiskFault::full:
+      return "the disk is full: a write fails";
+    case DiskFault::ioError:
+      return "the disk is broken: a call fails";
+  }
+  return "";
+}
+
 /// From one start to the next death.
 class Life final : public SimulatedProcess {
 public:
-  Life(Network& network, Address address, std::shared_ptr<VirtualClock> clock, std::shared_ptr<Random> random)
+  Life(Network& network, Trace& trace, Address address, std::shared_ptr<VirtualClock> clock,
+       std::shared_ptr<Random> random)
       : network_(network),
         address_(std::move(address)),
         clock_(std::move(clock)),
         random_(std::move(random)),
-        vfs_(uniqueVfsName()) {}
+        vfs_(uniqueVfsName()),
+        statements_(trace, address_.process, vfs_.name()) {
+    if (trace.isOn()) {
+      vfs_.onFault([&trace, name = address_.process](DiskFault fault) { trace.add(name, describe(fault)); });
+    }
+  }
 
   ~Life() override {
     vfs_.die();
+    statements_.stop();
     agent_.reset();
     // Jobs hold their manager, which holds its jobs: each is ended as failed.
     while (runNext(Turn::store)) {
@@ -82,7 +103,10 @@ public:
   [[nodiscard]] VirtualClock& clock() override { return *clock_; }
   [[nodiscard]] Random& random() override { return *random_; }
 
-  void hold(std::shared_ptr<void> agent) { agent_ = std::move(agent); }
+  void boot(const Simulation::Boot& boot) {
+    const StatementTrace::Watch watch(statements_);
+    agent_ = boot(*this);
+  }
   [[nodiscard]] ProcessVfs& vfs() { return vfs_; }
 
   bool runNext(Turn turn) {
@@ -125,6 +149,7 @@ private:
   const std::shared_ptr<VirtualClock> clock_;
   const std::shared_ptr<Random> random_;
   ProcessVfs vfs_;
+  StatementTrace statements_;
   const std::shared_ptr<std::deque<Work>> store_ = std::make_shared<std::deque<Work>>();
   const std::shared_ptr<std::deque<Work>> run_ = std::make_shared<std::deque<Work>>();
   std::unique_ptr<boost::asio::io_context> io_ = std::make_unique<boost::asio::io_context>(1);
@@ -149,7 +174,7 @@ class Simulation::Body {
 public:
   explicit Body(std::uint64_t seed)
       : random_(seededRandom(seed)),
-        network_(*random_,
+        network_(*random_, trace_,
                  [this](const std::string& name, InboundRequest request, std::function<void(InboundResponse)> respond) {
                    Life* const life = find(name).life.get();
                    return life != nullptr && life->deliver(std::move(request), std::move(respond));
@@ -169,18 +194,26 @@ public:
     if (process.life) {
       throw std::logic_error("the process " + std::string(name) + " is running");
     }
-    process.life = std::make_unique<Life>(network_, Address{std::string(name), ++process.lives}, process.clock,
+    process.life = std::make_unique<Life>(network_, trace_, Address{std::string(name), ++process.lives}, process.clock,
                                           seededRandom(random_->next()));
+    trace_.add(name, "starts");
     try {
-      process.life->hold(process.boot(*process.life));
+      process.life->boot(process.boot);
     } catch (...) {
+      trace_.add(name, "could not start");
       process.life.reset();
       throw;
     }
-    bury(process);
+    bury(name, process);
   }
 
-  void kill(std::string_view name) { find(name).life.reset(); }
+  void kill(std::string_view name) {
+    Process& process = find(name);
+    if (process.life) {
+      trace_.add(name, "is killed");
+    }
+    process.life.reset();
+  }
 
   void killAtWrite(std::string_view name, std::uint64_t writes) { alive(name).vfs().dieAtWrite(writes); }
 
@@ -218,6 +251,7 @@ public:
   [[nodiscard]] Network& network() { return network_; }
   [[nodiscard]] Random& random() { return *random_; }
   [[nodiscard]] std::chrono::nanoseconds now() const { return now_; }
+  [[nodiscard]] Trace& trace() { return trace_; }
 
 private:
   [[nodiscard]] Process& find(std::string_view name) {
@@ -230,26 +264,27 @@ private:
 
   bool runOne() {
     turns_.clear();
-    for (auto& [name, process] : processes_) {
-      if (process.life) {
+    for (auto& entry : processes_) {
+      if (entry.second.life) {
         for (const Turn turn : {Turn::store, Turn::run, Turn::io}) {
-          turns_.emplace_back(&process, turn);
+          turns_.emplace_back(&entry, turn);
         }
       }
     }
     const std::size_t first = turns_.empty() ? 0 : random_->next() % turns_.size();
     for (std::size_t index = 0; index < turns_.size(); ++index) {
-      const auto& [process, turn] = turns_[(first + index) % turns_.size()];
-      if (process->life->runNext(turn)) {
-        bury(*process);
+      const auto& [entry, turn] = turns_[(first + index) % turns_.size()];
+      if (entry->second.life->runNext(turn)) {
+        bury(entry->first, entry->second);
         return true;
       }
     }
     return false;
   }
 
-  static void bury(Process& process) {
+  void bury(std::string_view name, Process& process) {
     if (process.life && process.life->vfs().dead()) {
+      trace_.add(name, "is killed at a disk write");
       process.life.reset();
     }
   }
@@ -259,15 +294,19 @@ private:
       process.clock->advance(time - now_);
     }
     now_ = time;
+    trace_.moveTo(time);
     network_.moveTo(time);
   }
 
+  using Processes = std::map<std::string, Process, std::less<>>;
+
   const std::shared_ptr<Random> random_;
   std::chrono::nanoseconds now_{0};
+  Trace trace_;
   Network network_;
   // Destroyed before the network, which they call.
-  std::map<std::string, Process, std::less<>> processes_;
-  std::vector<std::pair<Process*, Turn>> turns_;
+  Processes processes_;
+  std::vector<std::pair<Processes::value_type*, Turn>> turns_;
 };
 
 Simulation::Simulation(std::uint64_t seed) : body_(std::make_unique<Body>(seed)) {}
@@ -308,6 +347,15 @@ std::chrono::nanoseconds Simulation::now() const {
 }
 bool Simulation::step(std::chrono::nanoseconds until) {
   return body_->step(until);
+}
+void Simulation::startTrace(std::size_t linesMax) {
+  body_->trace().start(linesMax);
+}
+void Simulation::note(std::string_view process, std::string_view event) {
+  body_->trace().add(process, event);
+}
+std::string Simulation::trace() const {
+  return body_->trace().text();
 }
 void Simulation::runFor(std::chrono::nanoseconds time) {
   const auto end = now() + time;

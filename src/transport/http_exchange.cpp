@@ -256,6 +256,11 @@ private:
       await();
       return;
     }
+    if (std::string problem = stream_->certificateProblem(error); !problem.empty()) {
+      // Not a loss that a message could have caused.
+      finish(HttpEnd::unavailable, authority_ + ": " + problem);
+      return;
+    }
     finish(HttpEnd::connectionLost, authority_ + ": connection lost before the whole answer: " + error.message());
   }
 

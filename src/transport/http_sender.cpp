@@ -9,10 +9,14 @@
 #include <exception>
 #include <map>
 #include <new>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
+#include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "base/nested_error.hpp"
 #include "protocol/http_date.hpp"
@@ -144,6 +148,7 @@ SendReport read(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) 
   switch (answer.end) {
     case transport::HttpEnd::answered: {
       SendReport report = judge(sent, answer, now);
+      report.status = answer.status;
       if (answer.status == 401 && sent.keys) {
         report.error += clockNote(answer.date, now);
       }
@@ -180,7 +185,10 @@ class HttpSender::Body {
 public:
   explicit Body(HttpSenderOptions options) : options_(complete(std::move(options))) {}
 
+  [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
+
   void usePeers(std::span<const PeerOptions> peers) {
+    requireApart(peers);
     std::map<std::string, Peer, std::less<>> fresh;
     for (const PeerOptions& options : peers) {
       fresh.emplace(options.name, makePeer(options));
@@ -190,6 +198,11 @@ public:
   }
 
   void reloadCertificates() { tls()->reload(); }
+
+  [[nodiscard]] std::filesystem::path certificateFile() ACKBOX_EXCLUDES(tlsMutex_) {
+    const MutexLock lock(tlsMutex_);
+    return tls_ ? options_->tls.certificateFile : std::filesystem::path();
+  }
 
   [[nodiscard]] HttpSenderStats stats() {
     const std::shared_ptr<transport::HttpClient> client = current();
@@ -313,6 +326,39 @@ private:
     return peer;
   }
 
+  /// Each peer numbers its sessions for itself. Two that lead to one receiver give it two messages with one number: it
+  /// would take the second for a repetition of the first, or this file for one that was restored.
+  static void requireApart(std::span<const PeerOptions> peers) {
+    std::multimap<std::string, const PeerOptions*> byUrl;
+    for (const PeerOptions& peer : peers) {
+      const std::optional<transport::Url> url = transport::parseUrl(peer.url).url;
+      if (!url) {
+        continue;
+      }
+      std::string address = url->authority();
+      std::ranges::transform(address, address.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+      });
+      address.append(url->isEncrypted ? " tls " : " ").append(url->target);
+      const auto [first, last] = byUrl.equal_range(address);
+      for (auto other = first; other != last; ++other) {
+        if (mayBeOne(peer, *other->second)) {
+          throw Error(Errc::invalidOption, "peers['" + peer.name + "'].url: peers '" + other->second->name + "' and '" +
+                                               peer.name +
+                                               "' lead to the same URL; keep one of them, or give each the agent that "
+                                               "it is");
+        }
+      }
+      byUrl.emplace(std::move(address), &peer);
+    }
+  }
+
+  // Behind one URL there may be several agents. A webhook's receiver knows no numbers.
+  static bool mayBeOne(const PeerOptions& one, const PeerOptions& other) {
+    const bool areWebhooks = one.profile == PeerProfile::webhook && other.profile == PeerProfile::webhook;
+    return !areWebhooks && (one.agent.empty() || other.agent.empty() || one.agent == other.agent);
+  }
+
   static bool mayBePlain(const transport::Url& url, bool isAllowed) {
     return url.isEncrypted || isAllowed || url.isLoopback();
   }
@@ -331,6 +377,9 @@ private:
       }
       // It comes from outside, and would be a header of its own after a line break.
       return protocol::isVisibleAscii(hop, protocol::kTraceparentBytesMax) ? hop : std::string();
+    }
+    if (!request.traceparent.empty()) {
+      return request.traceparent;
     }
     if (!request.frames.empty()) {
       hop = request.frames.front().traceparent;
@@ -397,6 +446,7 @@ private:
   Mutex tlsMutex_;
   std::shared_ptr<transport::TlsContext> tls_ ACKBOX_GUARDED_BY(tlsMutex_);
   Mutex mutex_;
+  const HomeProcess home_;
   // Null while not started.
   std::shared_ptr<transport::HttpClient> client_ ACKBOX_GUARDED_BY(mutex_);
   std::map<std::string, Peer, std::less<>> peers_ ACKBOX_GUARDED_BY(mutex_);
@@ -405,11 +455,19 @@ private:
 HttpSender::HttpSender(HttpSenderOptions options) : body_(std::make_shared<Body>(std::move(options))) {}
 
 HttpSender::~HttpSender() {
-  stop();
+  if (body_->home().isHere()) {
+    stop();
+  } else {
+    HomeProcess::abandon(std::move(body_));
+  }
 }
 
 void HttpSender::usePeers(std::span<const PeerOptions> peers) {
   body_->usePeers(peers);
+}
+
+std::filesystem::path HttpSender::certificateFile() const {
+  return body_->certificateFile();
 }
 
 void HttpSender::start(const boost::asio::any_io_executor& executor) {

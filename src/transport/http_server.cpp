@@ -91,6 +91,7 @@ HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServe
   require(tls_ || options.allowPlainHttp || address_.isLocal(),
           "address: plain HTTP beyond loopback must be asked for with allowPlainHttp, or tls be set");
   address_.listen(acceptor_);
+  unshared_.hold([&acceptor = acceptor_] { return acceptor.native_handle(); });
 }
 
 HttpServer::~HttpServer() = default;
@@ -135,7 +136,10 @@ void HttpServer::stop() {
     return;
   }
   error_code ignored;
-  acceptor_.close(ignored);
+  unshared_.release([&](int) {
+    mutex_.assertHeld();
+    acceptor_.close(ignored);
+  });
   address_.removeFile();
   waiting_.reset();
   for (const auto& [number, session] : sessions_) {

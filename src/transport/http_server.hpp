@@ -10,6 +10,7 @@
 
 #include "ackbox/clock.hpp"
 #include "ackbox/inbound_server.hpp"
+#include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "transport/listener.hpp"
 #include "transport/request_sink.hpp"
@@ -77,6 +78,8 @@ private:
 
   mutable Mutex mutex_;
   Acceptor acceptor_ ACKBOX_GUARDED_BY(mutex_);
+  // The acceptor's: a child that outlives this process must not keep its port.
+  UnsharedDescriptor unshared_;
   // By age.
   std::map<std::uint64_t, std::shared_ptr<HttpSession>> sessions_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastSession_ ACKBOX_GUARDED_BY(mutex_) = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/arrivals.hpp"
+#include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "base/own_thread.hpp"
 #include "base/system_failure.hpp"
@@ -29,13 +30,20 @@ using transport::RequestSink;
 /// not the connection that waits for them, whose executor may be gone when they end.
 class Gate : public std::enable_shared_from_this<Gate> {
 public:
-  Gate(InboundPort& handler, const InboundServerOptions& options)
-      : requestsMax_(options.connectionsMax), compatibilityPath_(options.compatibilityPath), handler_(&handler) {}
+  Gate(std::weak_ptr<InboundPort> handler, const InboundServerOptions& options)
+      : requestsMax_(options.connectionsMax),
+        compatibilityPath_(options.compatibilityPath),
+        handler_(std::move(handler)) {}
 
   void handle(InboundRequest&& request, const RequestSink::Respond& respond, HandlerThread thread) {
     const SharedLock lock(handlerMutex_);
-    if (handler_ == nullptr) {
+    if (isClosed_) {
       respond(protocol::unavailable(false, "The server is being stopped."));
+      return;
+    }
+    const std::shared_ptr<InboundPort> handler = handler_.lock();
+    if (!handler) {
+      respond(protocol::unavailable(false, "The handler has ended."));
       return;
     }
     const std::optional<std::uint64_t> number = enter(respond);
@@ -45,7 +53,7 @@ public:
     }
     const bool isAgenium = !compatibilityPath_.empty() && request.target == compatibilityPath_;
     try {
-      handler_->handle(
+      handler->handle(
           std::move(request),
           [self = shared_from_this(), number = *number](InboundResponse response) {
             self->answer(number, std::move(response));
@@ -61,14 +69,15 @@ public:
   /// See `RequestSink::worthReading`.
   [[nodiscard]] std::size_t worthReading(const InboundRequest& head) {
     const SharedLock lock(handlerMutex_);
-    return handler_ == nullptr ? 0 : handler_->bodyBytesWorthReading(head);
+    const std::shared_ptr<InboundPort> handler = isClosed_ ? nullptr : handler_.lock();
+    return handler ? handler->bodyBytesWorthReading(head) : 0;
   }
 
   /// Something threw outside of any request, mostly for want of memory.
   void report(const std::string& what) noexcept {
     const SharedLock lock(handlerMutex_);
-    if (handler_ != nullptr) {
-      handler_->reportException(what);
+    if (const std::shared_ptr<InboundPort> handler = isClosed_ ? nullptr : handler_.lock()) {
+      handler->reportException(what);
     }
   }
 
@@ -76,7 +85,7 @@ public:
   void close() {
     {
       const MutexLock lock(handlerMutex_);
-      handler_ = nullptr;
+      isClosed_ = true;
     }
     const MutexLock lock(pendingMutex_);
     for (const auto& [number, respond] : pending_) {
@@ -107,9 +116,10 @@ private:
 
   const std::size_t requestsMax_;
   const std::string compatibilityPath_;
+  // Held while the handler is called.
   SharedMutex handlerMutex_;
-  // Null once the server is gone.
-  InboundPort* handler_ ACKBOX_GUARDED_BY(handlerMutex_);
+  const std::weak_ptr<InboundPort> handler_;
+  bool isClosed_ ACKBOX_GUARDED_BY(handlerMutex_) = false;
 
   Mutex pendingMutex_;
   std::unordered_map<std::uint64_t, RequestSink::Respond> pending_ ACKBOX_GUARDED_BY(pendingMutex_);
@@ -121,7 +131,7 @@ private:
 class InboundServer::Body {
 public:
   Body(InboundHandler& handler, const InboundServerOptions& options)
-      : gate_(std::make_shared<Gate>(InboundPort::of(handler), options)) {
+      : gate_(std::make_shared<Gate>(InboundPort::shared(handler), options)) {
     const OnException report = [gate = gate_](const std::string& what) { gate->report(what); };
     ownThread_.emplace(report);
     const auto arrivals = std::make_shared<Arrivals>(
@@ -144,7 +154,7 @@ public:
   }
 
   Body(const asio::any_io_executor& executor, InboundHandler& handler, const InboundServerOptions& options)
-      : gate_(std::make_shared<Gate>(InboundPort::of(handler), options)) {
+      : gate_(std::make_shared<Gate>(InboundPort::shared(handler), options)) {
     listen(executor, transport::Threads::any, InboundPort::of(handler), options,
            [gate = gate_](InboundRequest request, const RequestSink::Respond& respond) {
              gate->handle(std::move(request), respond, HandlerThread::store);
@@ -162,6 +172,7 @@ public:
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
+  [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
   [[nodiscard]] transport::HttpServer& server() noexcept { return *server_; }
 
 private:
@@ -173,8 +184,10 @@ private:
     sink.worthReading = [gate = gate_](const InboundRequest& head) { return gate->worthReading(head); };
     server_ = std::make_shared<transport::HttpServer>(executor, options, std::move(sink), systemClock(), threads);
     server_->start();
+    handler.usesCertificate(options.tls.certificateFile);
   }
 
+  const HomeProcess home_;
   // Outlives what runs on it. Absent: the executor is the caller's.
   std::optional<OwnThread> ownThread_;
   const std::shared_ptr<Gate> gate_;
@@ -189,8 +202,20 @@ InboundServer::InboundServer(const asio::any_io_executor& executor, InboundHandl
     : body_(withDescriptors([&] { return std::make_shared<Body>(executor, handler, options); })) {}
 
 InboundServer::InboundServer(InboundServer&&) noexcept = default;
-InboundServer& InboundServer::operator=(InboundServer&&) noexcept = default;
-InboundServer::~InboundServer() = default;
+
+InboundServer& InboundServer::operator=(InboundServer&& other) noexcept {
+  if (this != &other) {
+    const InboundServer ending(std::move(*this));
+    body_ = std::move(other.body_);
+  }
+  return *this;
+}
+
+InboundServer::~InboundServer() {
+  if (body_ && !body_->home().isHere()) {
+    HomeProcess::abandon(std::move(body_));
+  }
+}
 
 std::uint16_t InboundServer::port() const noexcept {
   return body_->server().port();
@@ -205,11 +230,14 @@ InboundServerStats InboundServer::stats() const {
 }
 
 void InboundServer::reloadCertificates() {
+  body_->home().require();
   body_->server().reloadCertificates();
 }
 
 void InboundServer::stop() {
-  body_->server().stop();
+  if (body_->home().isHere()) {
+    body_->server().stop();
+  }
 }
 
 }  // namespace ackbox

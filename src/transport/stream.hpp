@@ -80,6 +80,10 @@ public:
   /// When the first of the certificates that verified the other side ends.
   [[nodiscard]] virtual std::optional<WallTime> peerCertificateEnd() const { return std::nullopt; }
 
+  /// What `error`, of a read, says of this side's certificate, for people; empty: it is not about that. A server of TLS
+  /// 1.3 asks for one in the handshake and judges it after that.
+  [[nodiscard]] virtual std::string certificateProblem(const Error& /*error*/) const { return {}; }
+
   virtual void close() = 0;
 
 protected:

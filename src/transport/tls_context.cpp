@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -15,6 +17,8 @@
 namespace ackbox::transport {
 namespace {
 
+// Longer than it takes to put a certificate and its key in place, one rename after the other.
+constexpr std::chrono::milliseconds kPairPause{100};
 constexpr std::chrono::milliseconds kGraceMax = std::chrono::hours(24);
 
 std::string opensslReason() {
@@ -126,6 +130,26 @@ std::shared_ptr<SSL_CTX> trustingNobody(SSL_CTX* context, const SSL_METHOD* meth
   return made;
 }
 
+/// Returns after `kPairPause` of the machine's clock, whatever clock the options give: another process is waited for.
+void letReplace() {
+  boost::asio::io_context waiting;
+  const std::shared_ptr<Clock> machine = systemClock();
+  const std::unique_ptr<Alarm> alarm = machine->makeAlarm(waiting.get_executor());
+  alarm->set(machine->steadyNow() + kPairPause, [] {});
+  waiting.run();
+}
+
+/// A process may start between the renames of a certificate and its key.
+template <typename Load>
+std::shared_ptr<SSL_CTX> loadPatiently(const Load& load) {
+  try {
+    return load();
+  } catch (const Error&) {
+    letReplace();
+    return load();
+  }
+}
+
 }  // namespace
 
 TlsContext::TlsContext(const TlsClientOptions& options, std::shared_ptr<Clock> clock)
@@ -145,7 +169,7 @@ TlsContext::TlsContext(std::function<Shared()> load, std::vector<std::filesystem
       trust_(std::move(trust)),
       clock_(std::move(clock)),
       stamps_(stamps()),
-      context_(load_()),
+      context_(loadPatiently(load_)),
       soundAt_(clock_->steadyNow()) {
   if (trust_.grace.count() < 0 || trust_.grace > kGraceMax) {
     throw Error(Errc::invalidOption, "tls.authorityGrace must be from 0 to 1 day");

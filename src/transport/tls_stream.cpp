@@ -1,3 +1,4 @@
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -84,6 +85,37 @@ public:
     return first;
   }
 
+  [[nodiscard]] std::string certificateProblem(const Error& error) const override {
+    if (role_ == Role::server || error.category() != asio::error::get_ssl_category()) {
+      return {};
+    }
+    const bool hasCertificate = SSL_get_certificate(connection_) != nullptr;
+    switch (ERR_GET_REASON(static_cast<unsigned long>(error.value()))) {
+      case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+        break;
+      case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+        // TLS 1.2 has no alert of its own for it; without a request for a certificate it is about something else.
+        if (!wasAskedForCertificate() || hasCertificate) {
+          return {};
+        }
+        break;
+      case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+      case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+      case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+      case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+      case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+      case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+        return hasCertificate
+                   ? "the peer refuses this agent's client certificate (HttpSenderOptions::tls): " + error.message()
+                   : std::string();
+      default:
+        return {};
+    }
+    return "the peer wants a client certificate, and none is given: set certificateFile and keyFile of "
+           "HttpSenderOptions::tls (" +
+           error.message() + ")";
+  }
+
   void close() override {
     Error ignored;
     stream_.next_layer().close(ignored);
@@ -99,8 +131,13 @@ protected:
   }
 
 private:
+  [[nodiscard]] bool wasAskedForCertificate() const { return SSL_get0_peer_CA_list(connection_) != nullptr; }
+
   [[nodiscard]] std::string reason(const Error& error) const {
     const long verdict = SSL_get_verify_result(connection_);
+    if (std::string problem = certificateProblem(error); !problem.empty()) {
+      return problem;
+    }
     return verdict == X509_V_OK ? error.message()
                                 : std::string("the certificate is refused: ") + X509_verify_cert_error_string(verdict);
   }

@@ -146,6 +146,7 @@ int main(int argc, char** argv) {
   app.add_option("--keys", arguments.link.keys)->group("");
   app.add_flag("--signed", arguments.link.isSigned)->group("");
   app.add_flag("--encrypted", arguments.link.isEncrypted)->group("");
+  app.add_flag("--logged", arguments.link.isLogged)->group("");
   CLI11_PARSE(app, argc, argv);
   try {
     measureDisk();

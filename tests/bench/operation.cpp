@@ -26,6 +26,8 @@ std::span<const Operation> operations() {
       Operation{"signing", "endToEnd with signed requests and answers, in batches and one by one; plain: without",
                 signing},
       Operation{"tls", "endToEnd over TLS, in batches and one by one; plain: without", tls},
+      Operation{"logSink", "processor time of endToEnd with a log sink at info, in turns with none; plain: without",
+                logSink},
       Operation{"loneMessageLatency",
                 "enqueue to onAcked on an idle system; floor: insert, POST, insert and reply by blocking calls",
                 loneMessageLatency},

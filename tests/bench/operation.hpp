@@ -30,6 +30,7 @@ struct Operation {
 [[nodiscard]] Measurement load(const Settings& settings);
 [[nodiscard]] Measurement signing(const Settings& settings);
 [[nodiscard]] Measurement tls(const Settings& settings);
+[[nodiscard]] Measurement logSink(const Settings& settings);
 [[nodiscard]] Measurement loneMessageLatency(const Settings& settings);
 [[nodiscard]] Measurement idle(const Settings& settings);
 [[nodiscard]] Measurement claim100(const Settings& settings);

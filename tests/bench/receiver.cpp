@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,19 @@ std::vector<std::string> roleOf(const std::filesystem::path& file, Durability du
   if (link.isEncrypted) {
     words.emplace_back("--encrypted");
   }
+  if (link.isLogged) {
+    words.emplace_back("--logged");
+  }
   return words;
+}
+
+// A sink that makes each record's line, as one that writes it must, and throws it away.
+LogSink discardedLog() {
+  return [](const LogRecord& record) {
+    if (toKeyValue(record).empty()) {
+      throw std::logic_error("a record without a line");
+    }
+  };
 }
 
 }  // namespace
@@ -61,6 +74,9 @@ int runReceiver(const std::filesystem::path& file, Durability durability, const 
   createEffects(file);
   OutboxOptions options = outboxOptions(durability);
   options.agent = kReceiverAgent;
+  if (link.isLogged) {
+    options.log = discardedLog();
+  }
   OutboxManager manager = OutboxManager::open(file, options);
   InboundOptions inbound;
   if (link.isSigned) {
@@ -87,6 +103,9 @@ int runReceiver(const std::filesystem::path& file, Durability durability, const 
 std::unique_ptr<OutboxManager> startSender(const std::filesystem::path& file, Durability durability,
                                            const Receiver& receiver, const Link& link) {
   OutboxOptions options = outboxOptions(durability);
+  if (link.isLogged) {
+    options.log = discardedLog();
+  }
   if (link.batchFrames != 0) {
     options.batchFrames = link.batchFrames;
   }

@@ -19,6 +19,8 @@ struct Link {
   bool isSigned = false;
   /// TLS, with the server's certificate verified.
   bool isEncrypted = false;
+  /// Both outboxes have a log sink at `info`, which makes each record's line and throws it away.
+  bool isLogged = false;
   /// Frames of one request; 0: as many as an outbox sends by default.
   std::uint32_t batchFrames = 0;
   /// Requests under way at once, each on a connection of its own; 0: as many as a peer gets by default.

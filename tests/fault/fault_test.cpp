@@ -46,6 +46,7 @@ std::vector<Fault> faults() {
                 {"lock", DiskCall::lock, SQLITE_IOERR_LOCK, lasts, {Errc::ioError}},
                 {"lock: busy", DiskCall::lock, SQLITE_BUSY, lasts, {Errc::databaseBusy}},
                 {"shared memory", DiskCall::shmMap, SQLITE_IOERR_SHMMAP, lasts, {Errc::ioError}},
+                {"shared memory: disk full", DiskCall::shmMap, SQLITE_IOERR_SHMSIZE, lasts, {Errc::diskFull}},
                 {"shared memory's lock", DiskCall::shmLock, SQLITE_IOERR_SHMLOCK, lasts, {Errc::ioError}},
                 {"shared memory's lock: busy", DiskCall::shmLock, SQLITE_BUSY, lasts, {Errc::databaseBusy}},
                 {"truncate", DiskCall::truncate, SQLITE_IOERR_TRUNCATE, lasts, {Errc::ioError}},

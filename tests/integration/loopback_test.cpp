@@ -16,6 +16,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "support/reserved_port.hpp"
 #include "support/temp_dir.hpp"
 
@@ -169,6 +170,37 @@ TEST_CASE("P8: a peer that is away and comes back gets everything in order, and 
     }
   }
   CHECK(total == 200);
+}
+
+TEST_CASE("P8: a wrong agent in a peer's options holds the peer; once it is right, every message is delivered") {
+  const testing::TempDir dir;
+  const testing::ReservedPort port;
+  Listener bob(dir.file("bob.db"), "bob", {});
+  bob.listen(port);
+  const auto alice = [&](const std::string& agent) {
+    OutboxOptions options;
+    options.agent = "urn:agent:alice";
+    options.peers = {{.name = "bob", .url = port.url(), .agent = agent}};
+    OutboxManager manager = OutboxManager::open(dir.file("alice.db"), options);
+    manager.setSender(std::make_shared<HttpSender>());
+    return manager;
+  };
+  {
+    OutboxManager mistaken = alice("urn:agent:robert");
+    for (int number = 0; number < 3; ++number) {
+      mistaken.enqueue(question("s", number));
+    }
+    mistaken.processAll();
+    CHECK(mistaken.getStats().failed == 0);
+    CHECK(mistaken.getStats().pending == 3);
+    const PeerStatus peer = OutboxReader(mistaken).peers().at(0);
+    CHECK((peer.state == PeerState::held));
+    CHECK(peer.lastError.find("PeerOptions::agent") != std::string::npos);
+  }
+  OutboxManager right = alice("urn:agent:bob");
+  right.processAll();
+  CHECK(right.getStats().acked == 3);
+  CHECK(right.getStats().totalRetries == 0);
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 // cost nobody else. Method: a real server and a real sender over loopback, with authorities made for the test.
 
 #include <doctest/doctest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <array>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <filesystem>
@@ -13,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ackbox/error.hpp"
@@ -192,7 +196,14 @@ TEST_CASE("P11: with mutual TLS a client is who its certificate says, and withou
   CHECK_MESSAGE(isAcknowledged(good), good.error);
 
   // TLS 1.3 lets a client find out only when it reads; either way nothing was taken.
-  CHECK_FALSE(isAcknowledged(world.send(world.trusting(world.authority))));
+  const SendReport none = world.send(world.trusting(world.authority));
+  CHECK(none.outcome == RequestOutcome::peerUnavailable);
+  CHECK_MESSAGE(
+      none.error.find("wants a client certificate, and none is given: set certificateFile") != std::string::npos,
+      none.error);
+  const SendReport unknown = sendAs(stranger.issue("stranger", named("urn:agent:alice")));
+  CHECK(unknown.outcome == RequestOutcome::peerUnavailable);
+  CHECK_MESSAGE(unknown.error.find("refuses this agent's client certificate") != std::string::npos, unknown.error);
   CHECK_FALSE(isAcknowledged(sendAs(stranger.issue("forged", named("urn:agent:alice")))));
   CertificateFacts old = named("urn:agent:alice");
   old.validUntil = -60;
@@ -472,6 +483,99 @@ TEST_CASE("P11: a server listens beyond loopback only with TLS, or when plain HT
   CHECK(refusal(options).find("keyFile") != std::string::npos);
   options.tls.certificateFile = "/nowhere.pem";
   CHECK(refusal(options).find("/nowhere.pem") != std::string::npos);
+}
+
+TEST_CASE("A server that starts while its certificate is replaced reads the pair once more") {
+  World world;
+  const CertificateFiles files = world.authority.issue("server");
+  const std::filesystem::path itsKey = world.dir.file("its.key");
+  std::filesystem::rename(files.key, itsKey);
+  std::filesystem::copy_file(world.authority.issue("before").key, files.key);
+  // The key that fits comes as soon as the one from before has been read.
+  const int reads = inotify_init1(IN_CLOEXEC);
+  REQUIRE(inotify_add_watch(reads, files.key.c_str(), IN_CLOSE_NOWRITE) >= 0);
+  std::thread replacing([&] {
+    std::array<char, 4096> event{};
+    CHECK(read(reads, event.data(), event.size()) > 0);
+    std::filesystem::rename(itsKey, files.key);
+  });
+  CHECK_NOTHROW(world.listen(serverWith(files)));
+  replacing.join();
+  close(reads);
+}
+
+TEST_CASE("A certificate's end is the first of its chain's, and a file without one has none") {
+  World world;
+  CertificateFacts facts;
+  facts.validUntil = 1'000'000;
+  const TestAuthority between(world.dir.file(""), "between", world.authority);
+  const CertificateFiles files = between.issue("server", facts);
+  const auto remaining = [](const std::filesystem::path& file) {
+    return std::chrono::duration_cast<std::chrono::seconds>(certificateEnds(file).value() - systemClock()->wallNow());
+  };
+  // The intermediate authority's, which is carried along, is an hour.
+  CHECK(remaining(files.certificate) <= std::chrono::seconds(3'600));
+  CHECK(remaining(files.certificate) > std::chrono::seconds(3'000));
+  CertificateFacts early;
+  early.validUntil = 600;
+  CHECK(remaining(between.issue("early", early).certificate) <= std::chrono::seconds(600));
+  CHECK(remaining(world.authority.issue("alone", facts).certificate) > std::chrono::seconds(990'000));
+  CHECK_FALSE(certificateEnds(files.key));
+  CHECK_FALSE(certificateEnds("/nowhere.pem"));
+  CHECK_FALSE(certificateEnds(world.dir.file("")));
+}
+
+TEST_CASE("A certificate of the server or the sender that ends within 14 days, or has ended, is in the log by name") {
+  constexpr long kDay = 24 * 3600;
+  testing::TempDir dir;
+  const TestAuthority authority(dir.file(""), "authority");
+  const auto issued = [&](const std::string& name, long validUntil) {
+    CertificateFacts facts;
+    facts.validFrom = -30 * kDay;
+    facts.validUntil = validUntil;
+    return authority.issue(name, facts);
+  };
+  const CertificateFiles fresh = issued("fresh", 15 * kDay);
+  const CertificateFiles soon = issued("soon", 13 * kDay);
+  const CertificateFiles ended = issued("ended", -kDay);
+  std::vector<std::string> lines;
+  OutboxOptions options;
+  options.log = [&lines](const LogRecord& record) {
+    if (record.event == "certificate-ends") {
+      lines.push_back(toKeyValue(record));
+    }
+  };
+  options.peers = {{.name = "bob", .url = "https://127.0.0.1:1/"}};
+  std::optional<OutboxManager> manager(OutboxManager::open(dir.file("a.db"), options));
+  InboundHandler handler(*manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
+                         {.allowAnonymous = true});
+  const auto server = [&](const CertificateFiles& files) {
+    InboundServerOptions listening;
+    listening.tls = serverWith(files);
+    const InboundServer made(handler, listening);
+  };
+  const auto sender = [&](const CertificateFiles& files) {
+    HttpSenderOptions sending;
+    sending.tls.authorityFile = authority.file();
+    sending.tls.certificateFile = files.certificate;
+    sending.tls.keyFile = files.key;
+    return std::make_shared<HttpSender>(sending);
+  };
+  server(fresh);
+  manager->setSender(sender(fresh));
+  CHECK(lines.empty());
+  server(soon);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find(" warning certificate-ends file=" + soon.certificate.string() + " ends_at=") !=
+        std::string::npos);
+  CHECK(lines[0].find("soon.pem ends at ") != std::string::npos);
+  manager->setSender(sender(ended));
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[1].find("ended.pem ended at ") != std::string::npos);
+  // A peer's own sender is known at the opening.
+  options.peers[0].sender = sender(soon);
+  const OutboxManager other = OutboxManager::open(dir.file("b.db"), options);
+  CHECK(lines.size() == 3);
 }
 
 TEST_CASE("A sender whose certificates cannot be read is refused when it is set, where a peer needs them") {

@@ -132,11 +132,19 @@ struct MemoryVfs {
   static int write(sqlite3_file* file, const void* from, int size, sqlite3_int64 offset) {
     Handle& handle = self(file);
     const std::scoped_lock lock(handle.disk->mutex_);
-    const int refused = handle.disk->refuse(DiskCall::write, handle.node->path);
+    int refused = handle.disk->refuse(DiskCall::write, handle.node->path);
     // A refused write may have come half way.
-    const auto count = static_cast<std::size_t>(refused == SQLITE_OK ? size : size / 2);
+    auto count = static_cast<std::size_t>(refused == SQLITE_OK ? size : size / 2);
     const auto start = static_cast<std::size_t>(offset);
     std::string& bytes = handle.node->bytes;
+    const std::size_t room = handle.disk->roomFor(*handle.node);
+    if (start + count > std::max(room, bytes.size())) {
+      refused = SQLITE_FULL;
+      count = std::max({room, bytes.size(), start}) - start;
+    }
+    if (count == 0) {
+      return refused;
+    }
     bytes.resize(std::max(bytes.size(), start + count));
     std::memcpy(bytes.data() + start, from, count);
     handle.disk->note(DiskCall::write, handle.node->path, start, {static_cast<const char*>(from), count});
@@ -364,6 +372,14 @@ MemoryDisk::MemoryDisk(DiskFiles files, std::shared_ptr<DiskRecord> record, std:
 
 MemoryDisk::~MemoryDisk() {
   sqlite3_vfs_unregister(&vfs_);
+}
+
+std::size_t MemoryDisk::roomFor(const Node& file) const {
+  std::size_t others = 0;
+  for (const auto& [path, node] : nodes_) {
+    others += node.get() == &file ? 0 : node->bytes.size();
+  }
+  return capacity - std::min(capacity, others);
 }
 
 DiskFiles MemoryDisk::files() const {

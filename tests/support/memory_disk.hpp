@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -89,6 +90,8 @@ public:
   [[nodiscard]] DiskFiles files() const;
 
   OnCall onCall;
+  /// What all files together may take up: a write beyond it writes what fits and fails with SQLITE_FULL.
+  std::size_t capacity = std::numeric_limits<std::size_t>::max();
   /// Syncs report success and do nothing: a lying disk, or a library that forgot them.
   bool ignoresSyncs = false;
 
@@ -110,6 +113,8 @@ private:
     std::array<const void*, kShmLocks> shmOwners{};
   };
 
+  /// How long it may become.
+  [[nodiscard]] std::size_t roomFor(const Node& file) const;
   int refuse(DiskCall call, const std::string& path) const { return onCall ? onCall(call, path) : SQLITE_OK; }
   void note(DiskCall kind, const std::string& path, std::size_t offset = 0, std::string_view bytes = {}) const;
 

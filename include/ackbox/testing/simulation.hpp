@@ -2,6 +2,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -97,6 +98,16 @@ public:
   void runFor(std::chrono::nanoseconds time);
   /// Runs until `condition` holds, for at most `limit` of true time. Whether it holds.
   bool runUntil(const std::function<bool()>& condition, std::chrono::nanoseconds limit);
+
+  /// From now on keeps the last `linesMax` events for `trace`; of a process that runs already, commits and disk faults
+  /// only from its next start on. Not called: nothing is kept, and nothing is slower for it.
+  void startTrace(std::size_t linesMax = 1'000);
+  /// Adds a line of the test's own, as an event of `process`. Does nothing while no trace is kept.
+  void note(std::string_view process, std::string_view event);
+  /// The conversation, a line for each event, in order, each ended by a newline: the instant in seconds of true time,
+  /// the process or the two between which something went, and what it was: requests with their frames, answers,
+  /// starts, kills, disk faults that were met, commits and rollbacks. Empty when none was kept.
+  [[nodiscard]] std::string trace() const;
 
 private:
   class Body;

@@ -8,8 +8,11 @@
 #include <boost/asio/strand.hpp>
 #include <exception>
 #include <new>
+#include <optional>
+#include <set>
 #include <utility>
 
+#include "ackbox/tls.hpp"
 #include "base/options.hpp"
 #include "base/posted_executor.hpp"
 #include "base/system_failure.hpp"
@@ -17,10 +20,14 @@
 #include "manager/run/engine.hpp"
 #include "manager/run/puller.hpp"
 #include "manager/run/senders.hpp"
+#include "protocol/timestamp.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox::manager {
 namespace {
+
+// Before a certificate's end: long enough for a person to have it renewed.
+constexpr std::chrono::hours kCertificateNotice{14 * 24};
 
 OutboxOptions completed(OutboxOptions options) {
   options = validated(std::move(options));
@@ -50,6 +57,7 @@ OutboxOptions withPeersOf(store::Store& store, OutboxOptions options) {
 
 Core::Core(const std::filesystem::path& file, OutboxOptions options)
     : file_(std::filesystem::absolute(file)),
+      openFile_(file_),
       store_(store::sqlite::openStore(file, options)),
       options_(withPeersOf(*store_, std::move(options))),
       origin_(store_->origin()),
@@ -57,6 +65,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       ownersFile_(store_->ownersFile()),
       reader_(store::sqlite::openReader(file, options_)),
       log_(options_.log, options_.logLevel, options_.clock),
+      tracer_(options_.trace, log_),
       events_([this](const std::string& what) {
         log_.write(LogLevel::error, "callback-threw", "a callback threw, which harms nothing else: " + what,
                    {{"error", what}});
@@ -85,6 +94,12 @@ void Core::logOpening() {
   }
   if (!log_.takes(LogLevel::warning)) {
     return;
+  }
+  std::set<std::filesystem::path> certificates;
+  for (const PeerOptions& peer : options_.peers) {
+    if (peer.sender && certificates.insert(peer.sender->certificateFile()).second) {
+      lookAtCertificate(peer.sender->certificateFile());
+    }
   }
   for (const PeerStats& peer : reader_->peerStats()) {
     const std::uint64_t waiting = peer.pending + peer.sending + peer.sent;
@@ -118,7 +133,7 @@ Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
   const LogLevel least = options.logLevel;
   const std::shared_ptr<Clock> clock = options.clock ? options.clock : systemClock();
   try {
-    return new Core(file, completed(std::move(options)));
+    return new Core(named(file), completed(std::move(options)));
   } catch (const std::exception& error) {
     Log(sink, least, clock)
         .writeUnasked(LogLevel::error, "open-refused", file.native(),
@@ -132,7 +147,9 @@ Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
 std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
   return {openCore(file, std::move(options)), [](Core* core) {
             // The core joins its writer's thread, so a last reference dropped there is passed to another one.
-            if (!core->writer().runsInThisThread()) {
+            if (!core->home().isHere()) {
+              HomeProcess::abandon({std::shared_ptr<void>(), core});
+            } else if (!core->writer().runsInThisThread()) {
               delete core;
             } else if (const auto post = core->options().storeExecutor) {
               post([core] { delete core; });
@@ -145,9 +162,28 @@ std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions 
 void Core::setSender(std::shared_ptr<Sender> sender) {
   if (sender) {
     Senders::introduce(options_.peers, *sender);
+    lookAtCertificate(sender->certificateFile());
   }
   const MutexLock lock(mutex_);
   sender_ = std::move(sender);
+}
+
+void Core::lookAtCertificate(const std::filesystem::path& file) {
+  if (file.empty() || !log_.takes(LogLevel::warning)) {
+    return;
+  }
+  const std::optional<WallTime> end = certificateEnds(file);
+  const WallTime now = clock().wallNow();
+  // One that cannot be read is refused by those that use it.
+  if (!end || *end - now > kCertificateNotice) {
+    return;
+  }
+  const std::string at = protocol::formatTimestamp(*end);
+  log_.write(LogLevel::warning, "certificate-ends",
+             "the certificate in " + file.string() +
+                 (*end <= now ? " ended at " + at + ": connections with it are refused" : " ends at " + at) +
+                 "; replace it and its key, which is noticed without a restart",
+             {{"file", file.native()}, {"ends_at", at}});
 }
 
 std::shared_ptr<Engine> Core::engine() const {

@@ -14,6 +14,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "base/exception_report.hpp"
+#include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "delivery/open_clock.hpp"
 #include "delivery/run_actions.hpp"
@@ -21,6 +22,7 @@
 #include "manager/inbound/refusal_counts.hpp"
 #include "manager/log/event_log.hpp"
 #include "manager/log/log.hpp"
+#include "manager/log/tracer.hpp"
 #include "manager/run/commit_queue.hpp"
 #include "manager/run/peer_board.hpp"
 #include "manager/run/peer_watch.hpp"
@@ -60,6 +62,8 @@ public:
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
+  /// Where it may be used, and ended.
+  [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
   [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
   [[nodiscard]] const OutboxOptions& options() const noexcept { return options_; }
   [[nodiscard]] Clock& clock() const noexcept { return *options_.clock; }
@@ -72,10 +76,14 @@ public:
   [[nodiscard]] PeerBoard& peerBoard() noexcept { return peerBoard_; }
   [[nodiscard]] PeerWatch& peerWatch() noexcept { return peerWatch_; }
   [[nodiscard]] Log& log() noexcept { return log_; }
+  /// Of enqueues and requests.
+  [[nodiscard]] const Tracer& tracer() const noexcept { return tracer_; }
   [[nodiscard]] RefusalCounts& refusals() noexcept { return *refusals_; }
   [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
 
   void setSender(std::shared_ptr<Sender> sender);
+  /// Says in the log when the certificate in this file, if it names one, has ended or will soon.
+  void lookAtCertificate(const std::filesystem::path& file);
   void start();
   void run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
   StopReport stop();
@@ -149,7 +157,9 @@ private:
   // Does the work of `context` to its end.
   void serve(boost::asio::io_context& context) noexcept;
 
+  const HomeProcess home_;
   const std::filesystem::path file_;
+  const OpenFile openFile_;
   const std::shared_ptr<SharedMutex> endLock_ = std::make_shared<SharedMutex>();
   const std::unique_ptr<store::Store> store_;
   // With the peers that were taken over from the file.
@@ -159,6 +169,7 @@ private:
   const std::filesystem::path ownersFile_;
   const std::unique_ptr<const store::Reader> reader_;
   Log log_;
+  const Tracer tracer_;
   EventHub events_;
   EventLog eventLog_;
   PeerBoard peerBoard_;
@@ -194,7 +205,13 @@ private:
   store::Writer writer_;
 };
 
-/// A core that may be let go of anywhere, even on its own writer's thread.
+/// A core that may be let go of anywhere, even on its own writer's thread. A child of its process leaves it as it is.
 [[nodiscard]] std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options);
+
+/// `core`, for a call of the application's. Throws `Error` with `otherProcess` in a child of its process.
+[[nodiscard]] inline Core& here(const std::shared_ptr<Core>& core) {
+  core->home().require();
+  return *core;
+}
 
 }  // namespace ackbox::manager

@@ -69,6 +69,7 @@ public:
       : core_(std::move(core)),
         handler_(std::move(handler)),
         options_(std::move(options)),
+        tracer_(options_.trace, core_->log()),
         registry_(options_, core_->options().agent, core_->options().clock) {
     if (options_.deferred.handler) {
       runner_ = std::make_shared<manager::InboundRunner>(core_, handler_, options_);
@@ -79,8 +80,17 @@ public:
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
-  // Jobs under way use this object.
-  ~Body() override {
+  ~Body() override { close(); }
+
+  /// From its return on, nothing of the application's is called any more. A server may still hold this object: it, and
+  /// jobs under way, use it.
+  void close() {
+    {
+      const MutexLock lock(mutex_);
+      if (std::exchange(isClosed_, true)) {
+        return;
+      }
+    }
     while (core_->writer().help()) {
     }
     {
@@ -97,6 +107,11 @@ public:
 
   void handle(InboundRequest request, std::function<void(InboundResponse)> respond, protocol::HandlerThread thread,
               protocol::RequestForm form) override {
+    Visit visit(*this);
+    if (!visit.isAdmitted()) {
+      respond(protocol::unavailable(false, "The handler has ended."));
+      return;
+    }
     // Before its signature is computed over it.
     if (request.body.size() > options_.bodyBytesMax) {
       respond(protocol::bodyTooLarge(options_.bodyBytesMax));
@@ -141,10 +156,7 @@ public:
     const bool mayAcknowledge = sender->peer != nullptr;
     auto job = std::make_unique<manager::InboundJob>(context(mayAcknowledge), std::move(request), std::move(decoded),
                                                      std::move(respond), [this] { ended(); });
-    {
-      const MutexLock lock(mutex_);
-      ++underWay_;
-    }
+    visit.passOn();
     manager::InboundJob& submitted = *job.release();
     if (!mayRunHere || !core_->writer().commitHere(submitted, store::WhenLocked::leave)) {
       core_->writer().submit(submitted);
@@ -157,18 +169,42 @@ public:
     return registry_.mayProve(head) ? options_.bodyBytesMax : std::min(kUnprovenBodyBytes, options_.bodyBytesMax);
   }
 
+  void usesCertificate(const std::filesystem::path& file) const override { core_->lookAtCertificate(file); }
+
   void reportException(const std::string& what) noexcept override { core_->reportException(what); }
 
   [[nodiscard]] const InboundOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const HomeProcess& home() const noexcept { return core_->home(); }
 
 private:
   using PeerRegistry = manager::PeerRegistry;
   using Respond = std::function<void(InboundResponse)>;
 
+  /// Keeps `close` waiting, until `ended` is called for it where it was passed on.
+  class Visit {
+  public:
+    explicit Visit(Body& body) : body_(body.begun() ? &body : nullptr) {}
+    ~Visit() {
+      if (body_ != nullptr) {
+        body_->ended();
+      }
+    }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+    [[nodiscard]] bool isAdmitted() const noexcept { return body_ != nullptr; }
+    void passOn() noexcept { body_ = nullptr; }
+
+  private:
+    Body* body_;
+  };
+
   [[nodiscard]] manager::InboundJob::Context context(bool mayAcknowledge) {
     return {core_->options(),
             handler_,
             options_,
+            tracer_,
+            core_->tracer(),
             mayAcknowledge,
             [this](const store::AckEventOutcome& outcome, const FrameResult& result) {
               core_->ackEventCommitted(outcome, result);
@@ -267,6 +303,12 @@ private:
     return false;
   }
 
+  [[nodiscard]] bool begun() ACKBOX_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    underWay_ += isClosed_ ? 0 : 1;
+    return !isClosed_;
+  }
+
   void ended() ACKBOX_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     --underWay_;
@@ -276,6 +318,7 @@ private:
   const std::shared_ptr<manager::Core> core_;
   const FrameHandler handler_;
   const InboundOptions options_;
+  const manager::Tracer tracer_;
   const PeerRegistry registry_;
   // Null when no handler of this process defers.
   std::shared_ptr<manager::InboundRunner> runner_;
@@ -286,24 +329,45 @@ private:
   Mutex mutex_;
   ConditionVariable idle_;
   std::size_t underWay_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  bool isClosed_ ACKBOX_GUARDED_BY(mutex_) = false;
 };
 
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
   validateInbound(options);
   require(static_cast<bool>(handler), "handler: not empty");
+  manager::CoreOf::manager(manager)->home().require();
   body_ = std::make_shared<Body>(manager::CoreOf::manager(manager), std::move(handler), std::move(options));
 }
 InboundHandler::InboundHandler(InboundHandler&&) noexcept = default;
-InboundHandler& InboundHandler::operator=(InboundHandler&&) noexcept = default;
-InboundHandler::~InboundHandler() = default;
+
+InboundHandler& InboundHandler::operator=(InboundHandler&& other) noexcept {
+  if (this != &other) {
+    const InboundHandler ending(std::move(*this));
+    body_ = std::move(other.body_);
+  }
+  return *this;
+}
+
+InboundHandler::~InboundHandler() {
+  if (body_ && body_->home().isHere()) {
+    body_->close();
+  } else if (body_) {
+    HomeProcess::abandon(std::move(body_));
+  }
+}
 
 void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond) {
+  body_->home().require();
   body_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store,
                 protocol::RequestForm::cloudEvents);
 }
 
 protocol::InboundPort& protocol::InboundPort::of(InboundHandler& handler) {
   return *handler.body_;
+}
+
+std::weak_ptr<protocol::InboundPort> protocol::InboundPort::shared(InboundHandler& handler) {
+  return handler.body_;
 }
 
 const InboundOptions& InboundHandler::options() const noexcept {

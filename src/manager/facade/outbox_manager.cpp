@@ -9,6 +9,40 @@
 #include "manager/facade/jobs.hpp"
 
 namespace ackbox {
+namespace {
+
+std::vector<EnqueueReceipt> storeBatch(manager::Core& core, std::span<const Frame> frames) {
+  std::vector<EnqueueReceipt> receipts = manager::checkFrames(frames, core.options());
+  if (manager::nothingToStore(receipts)) {
+    return receipts;
+  }
+  return manager::commitBlocking(core.writer(), true,
+                                 [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
+}
+
+std::vector<EnqueueReceipt> storeTraced(manager::Core& core, std::span<const Frame> frames) {
+  const manager::Tracer& tracer = core.tracer();
+  std::vector<Frame> traced(frames.begin(), frames.end());
+  std::vector<manager::Tracer::Span> spans;
+  spans.reserve(traced.size());
+  for (Frame& frame : traced) {
+    spans.push_back(tracer.enqueueBegan(frame));
+  }
+  try {
+    std::vector<EnqueueReceipt> receipts = storeBatch(core, traced);
+    for (std::size_t index = 0; index < spans.size(); ++index) {
+      tracer.enqueueEnded(spans[index], {}, receipts[index]);
+    }
+    return receipts;
+  } catch (const Error& error) {
+    for (const manager::Tracer::Span& span : spans) {
+      tracer.enqueueEnded(span, error.code(), {});
+    }
+    throw;
+  }
+}
+
+}  // namespace
 
 OutboxManager OutboxManager::open(const std::filesystem::path& file, OutboxOptions options) {
   return OutboxManager(manager::makeCore(file, std::move(options)));
@@ -26,7 +60,7 @@ OutboxManager& OutboxManager::operator=(OutboxManager&& other) noexcept {
 }
 
 OutboxManager::~OutboxManager() {
-  if (core_) {
+  if (core_ && core_->home().isHere()) {
     core_->stop();
   }
 }
@@ -37,7 +71,7 @@ EnqueueReceipt OutboxManager::enqueue(Frame frame) {
 
 EnqueueReceipt OutboxManager::enqueue(std::string session, std::string type, std::string data) {
   Frame frame;
-  const auto& peers = core_->options().peers;
+  const auto& peers = manager::here(core_).options().peers;
   frame.peer = peers.size() == 1 ? peers.front().name : "default";
   frame.session = std::move(session);
   frame.type = std::move(type);
@@ -46,12 +80,8 @@ EnqueueReceipt OutboxManager::enqueue(std::string session, std::string type, std
 }
 
 std::vector<EnqueueReceipt> OutboxManager::enqueueBatch(std::span<const Frame> frames) {
-  std::vector<EnqueueReceipt> receipts = manager::checkFrames(frames, core_->options());
-  if (manager::nothingToStore(receipts)) {
-    return receipts;
-  }
-  return manager::commitBlocking(core_->writer(), true,
-                                 [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
+  manager::Core& core = manager::here(core_);
+  return core.tracer().isOn() ? storeTraced(core, frames) : storeBatch(core, frames);
 }
 
 void OutboxManager::enqueueThen(Frame frame, std::function<void(std::error_code, EnqueueReceipt)> handler) {
@@ -60,17 +90,25 @@ void OutboxManager::enqueueThen(Frame frame, std::function<void(std::error_code,
 
 void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
                                 std::function<void(std::error_code, EnqueueReceipt)> handler) {
-  EnqueueReceipt refusal = manager::checkFrame(frame, core_->options());
+  if (const manager::Tracer& tracer = manager::here(core_).tracer(); tracer.isOn()) {
+    manager::Tracer::Span span = tracer.enqueueBegan(frame);
+    handler = [&tracer, span = std::move(span), call = std::move(handler)](const std::error_code& error,
+                                                                           EnqueueReceipt receipt) {
+      tracer.enqueueEnded(span, error, receipt);
+      call(error, std::move(receipt));
+    };
+  }
+  EnqueueReceipt refusal = manager::checkFrame(frame, manager::here(core_).options());
   if (!refusal.accepted()) {
     handler({}, std::move(refusal));
     return;
   }
   if (whenFull == WhenFull::wait) {
-    core_->waiters().enqueue(std::move(frame), std::move(handler));
+    manager::here(core_).waiters().enqueue(std::move(frame), std::move(handler));
     return;
   }
   manager::commitDetached(
-      core_->writer(), true,
+      manager::here(core_).writer(), true,
       [toStore = std::move(frame)](store::Store& store) { return store.outbox().enqueue(toStore); },
       [call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
         call(error, std::move(receipt));
@@ -78,88 +116,88 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
 }
 
 bool OutboxManager::ack(std::string_view messageId) {
-  return core_->ack(messageId);
+  return manager::here(core_).ack(messageId);
 }
 
 std::optional<MessageInfo> OutboxManager::find(std::string_view messageId) const {
-  return core_->reader().find(messageId);
+  return manager::here(core_).reader().find(messageId);
 }
 
 Stats OutboxManager::getStats() const {
-  return core_->stats();
+  return manager::here(core_).stats();
 }
 
 std::optional<Explanation> OutboxManager::explain(std::string_view messageId) const {
-  return manager::explain(*core_, messageId);
+  return manager::explain(manager::here(core_), messageId);
 }
 
 void OutboxManager::setSender(std::shared_ptr<Sender> sender) {
-  core_->setSender(std::move(sender));
+  manager::here(core_).setSender(std::move(sender));
 }
 
 void OutboxManager::setSendFunction(SendFunction function) {
-  core_->setSender(manager::makeFunctionSender(std::move(function)));
+  manager::here(core_).setSender(manager::makeFunctionSender(std::move(function)));
 }
 
 void OutboxManager::start() {
-  core_->start();
+  manager::here(core_).start();
 }
 
 StopReport OutboxManager::stop() {
-  return core_->stop();
+  return manager::here(core_).stop();
 }
 
 void OutboxManager::runThen(const boost::asio::any_io_executor& executor,
                             std::function<void(std::error_code)> handler) {
-  core_->run(executor, std::move(handler));
+  manager::here(core_).run(executor, std::move(handler));
 }
 
 DrainReport OutboxManager::drainOnce() {
-  return core_->drain(false);
+  return manager::here(core_).drain(false);
 }
 
 DrainReport OutboxManager::processAll() {
-  return core_->drain(true);
+  return manager::here(core_).drain(true);
 }
 
 void OutboxManager::notify() {
-  core_->notify();
+  manager::here(core_).notify();
 }
 
 Subscription OutboxManager::onSent(std::function<void(const SentEvent&)> callback) {
-  return core_->events().sent.add(std::move(callback));
+  return manager::here(core_).events().sent.add(std::move(callback));
 }
 
 Subscription OutboxManager::onAcked(std::function<void(const AckedEvent&)> callback) {
-  return core_->events().acked.add(std::move(callback));
+  return manager::here(core_).events().acked.add(std::move(callback));
 }
 
 Subscription OutboxManager::onFailed(std::function<void(const FailedEvent&)> callback) {
-  return core_->events().failed.add(std::move(callback));
+  return manager::here(core_).events().failed.add(std::move(callback));
 }
 
 Subscription OutboxManager::onRetry(std::function<void(const RetryEvent&)> callback) {
-  return core_->events().retry.add(std::move(callback));
+  return manager::here(core_).events().retry.add(std::move(callback));
 }
 
 Subscription OutboxManager::onSuperseded(std::function<void(const SupersededEvent&)> callback) {
-  return core_->events().superseded.add(std::move(callback));
+  return manager::here(core_).events().superseded.add(std::move(callback));
 }
 
 Subscription OutboxManager::onHealth(std::function<void(const HealthEvent&)> callback) {
-  return core_->events().health.add(std::move(callback));
+  return manager::here(core_).events().health.add(std::move(callback));
 }
 
 Subscription OutboxManager::onPeerReset(std::function<void(const PeerResetEvent&)> callback) {
-  return core_->events().peerReset.add(std::move(callback));
+  return manager::here(core_).events().peerReset.add(std::move(callback));
 }
 
 Subscription OutboxManager::onPeer(std::function<void(const PeerEvent&)> callback) {
-  return core_->events().peer.add(std::move(callback));
+  return manager::here(core_).events().peer.add(std::move(callback));
 }
 
 std::string OutboxManager::origin() const {
-  return core_->origin();
+  return manager::here(core_).origin();
 }
 
 }  // namespace ackbox

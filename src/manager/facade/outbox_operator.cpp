@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/options.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/inbound/inbound_completion.hpp"
 #include "protocol/limits.hpp"
+#include "store/sqlite/open.hpp"
 #include "store/store.hpp"
 
 namespace ackbox {
@@ -105,16 +107,24 @@ InboxHand discardingAs(const manager::Core& core, std::string_view reason) {
   };
 }
 
+// An outbox must be there, and keeps the peers that it has.
+OutboxOptions optionsOfExisting(OutboxOptions options) {
+  options = validated(std::move(options));
+  options.createSchema = false;
+  options.adoptPeers = true;
+  return options;
+}
+
 }  // namespace
 
 OutboxOperator::OutboxOperator(OutboxManager& manager) : core_(manager::CoreOf::manager(manager)) {}
 
 ChangeReceipt OutboxOperator::retry(std::string_view messageId) {
-  return changeOne(*core_, messageId, delivery::Transition::redrive).receipt;
+  return changeOne(manager::here(core_), messageId, delivery::Transition::redrive).receipt;
 }
 
 std::uint64_t OutboxOperator::retryFailed(const DeadLetterFilter& filter) {
-  return changeAll(*core_, filter, delivery::Transition::redrive);
+  return changeAll(manager::here(core_), filter, delivery::Transition::redrive);
 }
 
 std::uint64_t OutboxOperator::reconcileFailed(std::uint32_t maxRetries) {
@@ -127,15 +137,15 @@ std::uint64_t OutboxOperator::reconcileFailed(std::uint32_t maxRetries) {
 }
 
 ChangeReceipt OutboxOperator::discard(std::string_view messageId) {
-  return changeOne(*core_, messageId, delivery::Transition::discard).receipt;
+  return changeOne(manager::here(core_), messageId, delivery::Transition::discard).receipt;
 }
 
 std::uint64_t OutboxOperator::discardFailed(const DeadLetterFilter& filter) {
-  return changeAll(*core_, filter, delivery::Transition::discard);
+  return changeAll(manager::here(core_), filter, delivery::Transition::discard);
 }
 
 ChangeReceipt OutboxOperator::markFailed(std::string_view messageId, std::string_view reason) {
-  store::HandChange change = changeOne(*core_, messageId, delivery::Transition::fail, reason);
+  store::HandChange change = changeOne(manager::here(core_), messageId, delivery::Transition::fail, reason);
   if (change.receipt.done()) {
     FailedEvent event;
     event.messageId = messageId;
@@ -144,7 +154,8 @@ ChangeReceipt OutboxOperator::markFailed(std::string_view messageId, std::string
     event.sequence = change.receipt.sequence;
     event.reason = std::move(change.reason);
     event.error = std::move(change.lastError);
-    core_->settledOutside(change.message, [event](manager::EventHub& events) { events.failed.emit(event); });
+    manager::here(core_).settledOutside(change.message,
+                                        [event](manager::EventHub& events) { events.failed.emit(event); });
   }
   return change.receipt;
 }
@@ -167,41 +178,55 @@ std::uint64_t OutboxOperator::discardInbox(const InboxFilter& filter, std::strin
 }
 
 bool OutboxOperator::pause(std::string_view peer) {
-  return commitHold(*core_, [&](store::Holds& holds) { return holds.pausePeer(peer); });
+  return commitHold(manager::here(core_), [&](store::Holds& holds) { return holds.pausePeer(peer); });
 }
 
 bool OutboxOperator::pause(std::string_view peer, std::string_view session) {
-  return commitHold(*core_, [&](store::Holds& holds) { return holds.pauseSession(peer, session); });
+  return commitHold(manager::here(core_), [&](store::Holds& holds) { return holds.pauseSession(peer, session); });
 }
 
 bool OutboxOperator::resume(std::string_view peer) {
-  return commitHold(*core_, [&](store::Holds& holds) { return holds.resumePeer(peer); });
+  return commitHold(manager::here(core_), [&](store::Holds& holds) { return holds.resumePeer(peer); });
 }
 
 bool OutboxOperator::resume(std::string_view peer, std::string_view session) {
-  return commitHold(*core_, [&](store::Holds& holds) { return holds.resumeSession(peer, session); });
+  return commitHold(manager::here(core_), [&](store::Holds& holds) { return holds.resumeSession(peer, session); });
 }
 
 bool OutboxOperator::unblock(std::string_view peer, std::string_view session) {
-  return commitHold(*core_, [&](store::Holds& holds) { return holds.unblock(peer, session); });
+  return commitHold(manager::here(core_), [&](store::Holds& holds) { return holds.unblock(peer, session); });
 }
 
 std::uint64_t OutboxOperator::vacuum(std::uint64_t pagesMax) {
+  const auto vacuum = [this](std::uint64_t pages) {
+    return manager::commitBlocking(manager::here(core_).writer(), false, [pages](store::Store& store) {
+      return static_cast<std::uint64_t>(store.vacuum(static_cast<std::size_t>(pages)));
+    });
+  };
+  // The log first: pages that are given back are written to it, and the disk may be full.
+  vacuum(0);
   std::uint64_t released = 0;
   std::uint64_t slice = 0;
   std::uint64_t wanted = 0;
   do {
     wanted = pagesMax == 0 ? kSlicePages : std::min<std::uint64_t>(kSlicePages, pagesMax - released);
-    slice = manager::commitBlocking(core_->writer(), false, [wanted](store::Store& store) {
-      return static_cast<std::uint64_t>(store.vacuum(static_cast<std::size_t>(wanted)));
-    });
+    slice = vacuum(wanted);
     released += slice;
   } while (slice != 0 && slice == wanted);
   return released;
 }
 
 RepairReport OutboxOperator::repair() {
-  return manager::commitBlocking(core_->writer(), true, [](store::Store& store) { return store.repair(); });
+  return manager::commitBlocking(manager::here(core_).writer(), true,
+                                 [](store::Store& store) { return store.repair(); });
+}
+
+RepairReport OutboxOperator::previewRepair(const std::filesystem::path& file, OutboxOptions options) {
+  return store::sqlite::previewRepair(named(file), optionsOfExisting(std::move(options)));
+}
+
+NewStoreReport OutboxOperator::makeNewStore(const std::filesystem::path& file, OutboxOptions options) {
+  return store::sqlite::makeNewStore(named(file), optionsOfExisting(std::move(options)));
 }
 
 ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional<std::string_view> origin) {
@@ -212,7 +237,7 @@ ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional
   ForgetReport sum;
   for (store::ForgetPlace place; !place.isAtEnd();) {
     // From a place of its own: a job may run more than once.
-    Slice slice = manager::commitBlocking(core_->writer(), true, [&](store::Store& store) {
+    Slice slice = manager::commitBlocking(manager::here(core_).writer(), true, [&](store::Store& store) {
       Slice done{{}, place};
       done.report = store.inboundMarks().forgetSender(source, origin, done.next, kSliceRows);
       return done;
@@ -230,7 +255,7 @@ std::uint64_t OutboxOperator::cleanupDone(std::chrono::milliseconds age) {
   std::uint64_t deleted = 0;
   std::size_t slice = 0;
   do {
-    slice = manager::commitBlocking(core_->writer(), true,
+    slice = manager::commitBlocking(manager::here(core_).writer(), true,
                                     [age](store::Store& store) { return store.settles().purgeAcked(kSliceRows, age); });
     deleted += slice;
   } while (slice == kSliceRows);

@@ -3,12 +3,14 @@
 #include <memory>
 #include <utility>
 
+#include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "base/options.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/diagnosis.hpp"
 #include "manager/facade/export.hpp"
+#include "sqlite/backup.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox {
@@ -16,11 +18,14 @@ namespace ackbox {
 /// Where it reads.
 struct OutboxReader::Body {
   virtual ~Body() = default;
+  const HomeProcess home = {};
   [[nodiscard]] virtual std::shared_ptr<const store::Reader> reader() = 0;
   [[nodiscard]] virtual Stats stats() { return reader()->stats(); }
   [[nodiscard]] virtual std::vector<PeerStatus> peers() = 0;
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) = 0;
   [[nodiscard]] virtual VerifyReport verify() = 0;
+  virtual void backUp(const std::filesystem::path& to,
+                      const std::function<void(std::uint64_t, std::uint64_t)>& progress) = 0;
   [[nodiscard]] virtual WallTime now() = 0;
 
   struct OfFile;
@@ -66,6 +71,10 @@ struct OutboxReader::Body::OfFile final : Body {
   }
 
   [[nodiscard]] VerifyReport verify() override { return store::sqlite::verify(file, options); }
+  void backUp(const std::filesystem::path& to,
+              const std::function<void(std::uint64_t, std::uint64_t)>& progress) override {
+    store::backUp(file, to, options, progress);
+  }
   [[nodiscard]] WallTime now() override { return options.clock->wallNow(); }
 
   void open() ACKBOX_REQUIRES(mutex) {
@@ -76,6 +85,7 @@ struct OutboxReader::Body::OfFile final : Body {
 
   // Constant after construction.
   const std::filesystem::path file;
+  const OpenFile openFile{file};
   const OutboxOptions options;
 
   Mutex mutex;
@@ -98,6 +108,11 @@ struct OutboxReader::Body::OfManager final : Body {
     core->requireFile();
     return store::sqlite::verify(core->file(), core->options());
   }
+  void backUp(const std::filesystem::path& to,
+              const std::function<void(std::uint64_t, std::uint64_t)>& progress) override {
+    core->requireFile();
+    store::backUp(core->file(), to, core->options(), progress);
+  }
   [[nodiscard]] WallTime now() override { return core->clock().wallNow(); }
 
   const std::shared_ptr<manager::Core> core;
@@ -107,7 +122,7 @@ OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions
   options = validated(std::move(options));
   // Which peers this program was given says nothing here.
   options.adoptPeers = true;
-  store::sqlite::requireOutbox(file, options);
+  store::sqlite::requireOutbox(named(file), options);
   return OutboxReader(std::make_unique<Body::OfFile>(file, options));
 }
 
@@ -116,73 +131,99 @@ OutboxReader::OutboxReader(const OutboxManager& manager)
 
 OutboxReader::OutboxReader(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 OutboxReader::OutboxReader(OutboxReader&&) noexcept = default;
-OutboxReader& OutboxReader::operator=(OutboxReader&&) noexcept = default;
-OutboxReader::~OutboxReader() = default;
+
+OutboxReader& OutboxReader::operator=(OutboxReader&& other) noexcept {
+  if (this != &other) {
+    const OutboxReader ending(std::move(*this));
+    body_ = std::move(other.body_);
+  }
+  return *this;
+}
+
+OutboxReader::~OutboxReader() {
+  if (body_ && !body_->home.isHere()) {
+    HomeProcess::abandon(std::move(body_));
+  }
+}
+
+OutboxReader::Body& OutboxReader::here() const {
+  body_->home.require();
+  return *body_;
+}
 
 std::vector<InboundSenderStats> OutboxReader::inboundSenders(std::size_t limit) const {
-  return body_->reader()->inboundSenders(limit);
+  return here().reader()->inboundSenders(limit);
 }
 
 std::vector<InboundOriginStats> OutboxReader::inboundOrigins(std::string_view source, std::size_t limit) const {
-  return body_->reader()->inboundOrigins(source, limit);
+  return here().reader()->inboundOrigins(source, limit);
 }
 
 Stats OutboxReader::getStats() const {
-  return body_->stats();
+  return here().stats();
 }
 
 std::vector<PeerStats> OutboxReader::peerStats() const {
-  return body_->reader()->peerStats();
+  return here().reader()->peerStats();
 }
 
 std::optional<SessionStats> OutboxReader::sessionStats(std::string_view peer, std::string_view session) const {
-  return body_->reader()->sessionStats(peer, session);
+  return here().reader()->sessionStats(peer, session);
 }
 
 SessionPage OutboxReader::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
-  return body_->reader()->sessions(filter, limit, after);
+  return here().reader()->sessions(filter, limit, after);
 }
 
 std::optional<MessageInfo> OutboxReader::find(std::string_view messageId) const {
-  return body_->reader()->find(messageId);
+  return here().reader()->find(messageId);
 }
 
 std::optional<Frame> OutboxReader::frame(std::string_view messageId) const {
-  return body_->reader()->frame(messageId);
+  return here().reader()->frame(messageId);
 }
 
 MessagePage OutboxReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
-  return body_->reader()->messages(filter, limit, after);
+  return here().reader()->messages(filter, limit, after);
 }
 
 DeadLetterPage OutboxReader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
-  return body_->reader()->deadLetters(filter, limit, after);
+  return here().reader()->deadLetters(filter, limit, after);
 }
 
 std::vector<BlockedSession> OutboxReader::blockedSessions(std::size_t limit) const {
-  return body_->reader()->blockedSessions(limit);
+  return here().reader()->blockedSessions(limit);
 }
 
 std::vector<PeerStatus> OutboxReader::peers() const {
-  return body_->peers();
+  return here().peers();
 }
 
 std::uint64_t OutboxReader::exportMessages(const MessageFilter& filter,
                                            const std::function<void(std::string_view)>& sink) const {
-  return manager::exportMessages(*body_->reader(), filter, sink);
+  return manager::exportMessages(*here().reader(), filter, sink);
 }
 
 std::uint64_t OutboxReader::exportDeadLetters(const DeadLetterFilter& filter,
                                               const std::function<void(std::string_view)>& sink) const {
-  return manager::exportDeadLetters(*body_->reader(), filter, sink);
+  return manager::exportDeadLetters(*here().reader(), filter, sink);
 }
 
 VerifyReport OutboxReader::verify() const {
-  return body_->verify();
+  return here().verify();
 }
 
 std::optional<Explanation> OutboxReader::explain(std::string_view messageId) const {
-  return body_->explain(messageId);
+  return here().explain(messageId);
+}
+
+FileInfo OutboxReader::fileInfo() const {
+  return body_->reader()->fileInfo();
+}
+
+void OutboxReader::backUp(const std::filesystem::path& to,
+                          const std::function<void(std::uint64_t, std::uint64_t)>& progress) const {
+  body_->backUp(named(to), progress);
 }
 
 InboxPage OutboxReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {
@@ -210,7 +251,7 @@ std::optional<InboxExplanation> OutboxReader::explainInbox(std::string_view sour
 }
 
 std::vector<std::int64_t> OutboxReader::processIds() const {
-  return body_->reader()->processIds();
+  return here().reader()->processIds();
 }
 
 }  // namespace ackbox

@@ -1,8 +1,10 @@
 #include "ackbox/outbox_writer.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "ackbox/outbox_manager.hpp"
+#include "base/home_process.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/enqueue.hpp"
@@ -13,25 +15,43 @@ namespace ackbox {
 class OutboxWriter::Body {
 public:
   Body(const std::shared_ptr<manager::Core>& core, SQLite::Database& connection)
-      : options_(core->options()), writer_(connection, options_, [weak = std::weak_ptr<manager::Core>(core)] {
+      : options_(core->options()),
+        core_(core),
+        writer_(connection, options_, [weak = std::weak_ptr<manager::Core>(core)] {
           if (const std::shared_ptr<manager::Core> alive = weak.lock()) {
             alive->notify();
           }
         }) {}
 
+  [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
+
   EnqueueReceipt enqueue(const Frame& frame) {
+    home_.require();
+    const std::shared_ptr<manager::Core> traced = options_.trace ? core_.lock() : nullptr;
+    return traced ? traced->tracer().aroundEnqueue(frame, [this](const Frame& one) { return store(one); })
+                  : store(frame);
+  }
+
+private:
+  EnqueueReceipt store(const Frame& frame) {
     EnqueueReceipt refusal = manager::checkFrame(frame, options_);
     return refusal.accepted() ? writer_.enqueue(frame) : refusal;
   }
 
-private:
+  const HomeProcess home_;
   const OutboxOptions options_;
+  const std::weak_ptr<manager::Core> core_;
   store::sqlite::ApplicationWriter writer_;
 };
 
 OutboxWriter::OutboxWriter(OutboxManager& manager, SQLite::Database& connection)
     : body_(std::make_unique<Body>(manager::CoreOf::manager(manager), connection)) {}
-OutboxWriter::~OutboxWriter() = default;
+
+OutboxWriter::~OutboxWriter() {
+  if (body_ && !body_->home().isHere()) {
+    HomeProcess::abandon(std::move(body_));
+  }
+}
 
 EnqueueReceipt OutboxWriter::enqueue(const Frame& frame) {
   return body_->enqueue(frame);

@@ -9,12 +9,12 @@ namespace ackbox {
 PullConsumer::PullConsumer(OutboxManager& manager) : core_(manager::CoreOf::manager(manager)) {}
 
 std::vector<Claim> PullConsumer::claim(std::size_t limit) {
-  return core_->puller().claim(limit);
+  return manager::here(core_).puller().claim(limit);
 }
 
 SettleStatus PullConsumer::settle(const Claim& claim, const FrameResult& result) {
   const ClaimResult one{claim.token, result};
-  return core_->puller().settle(std::span<const ClaimResult>(&one, 1)).front();
+  return manager::here(core_).puller().settle(std::span<const ClaimResult>(&one, 1)).front();
 }
 
 SettleStatus PullConsumer::settle(const Claim& claim, Outcome outcome) {
@@ -24,15 +24,15 @@ SettleStatus PullConsumer::settle(const Claim& claim, Outcome outcome) {
 }
 
 std::vector<SettleStatus> PullConsumer::settleAll(std::span<const ClaimResult> results) {
-  return core_->puller().settle(results);
+  return manager::here(core_).puller().settle(results);
 }
 
 SettleStatus PullConsumer::release(const Claim& claim, std::string_view peerError) {
-  return core_->puller().release(claim.token, peerError);
+  return manager::here(core_).puller().release(claim.token, peerError);
 }
 
 RecoverReport PullConsumer::recoverStuck(std::chrono::milliseconds threshold) {
-  return core_->puller().recoverStuck(threshold);
+  return manager::here(core_).puller().recoverStuck(threshold);
 }
 
 }  // namespace ackbox

@@ -227,8 +227,10 @@ FrameResult InboundJob::take(store::Store& store, std::size_t index, const store
 HandlerResult InboundJob::call(store::Store& store, std::size_t index) {
   const InboundFrame& frame = decoded_.frames[index].frame;
   try {
-    return callInScope(store, {context_.outbox, context_.limits}, frame,
-                       [&](InboundTransaction& transaction) { return context_.handler(frame, transaction); });
+    return callInScope(
+        store, {context_.outbox, context_.limits, context_.enqueues}, frame, [&](InboundTransaction& transaction) {
+          return context_.handlings.aroundHandling(frame, [&] { return context_.handler(frame, transaction); });
+        });
   } catch (const Error& error) {
     if (error.code() == Errc::handlerEndedTransaction) {
       offenders_.insert(index);

@@ -14,6 +14,7 @@
 #include "ackbox/inbound_options.hpp"
 #include "ackbox/inbound_request.hpp"
 #include "ackbox/options.hpp"
+#include "manager/log/tracer.hpp"
 #include "protocol/wire.hpp"
 #include "store/store.hpp"
 #include "store/writer.hpp"
@@ -29,6 +30,9 @@ public:
     const OutboxOptions& outbox;
     const FrameHandler& handler;
     const InboundOptions& limits;
+    /// Of the handler's calls, and of what it enqueues.
+    const Tracer& handlings;
+    const Tracer& enqueues;
     /// Whether ACK events of this request may settle anything.
     bool mayAcknowledge;
     /// Called after the commit for each result of an ACK event.

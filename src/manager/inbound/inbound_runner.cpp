@@ -40,6 +40,7 @@ InboundRunner::InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, I
     : core_(std::move(core)),
       handler_(std::move(handler)),
       options_(std::move(options)),
+      tracer_(options_.trace, core_->log()),
       pool_(ownThreads(options_.deferred)),
       executor_(pool_ ? boost::asio::any_io_executor(pool_->get_executor()) : *options_.deferred.executor),
       strand_(boost::asio::make_strand(executor_)),
@@ -213,7 +214,10 @@ void InboundRunner::firstLook(const std::string& queue, const Row& row, Todo& to
   ++jobs_;
   todo.emplace_back([self = shared_from_this(), queue, row] {
     self->submit(
-        row, [self, row](InboundTransaction& transaction) { return self->handler_(row->frame, transaction); },
+        row,
+        [self, row](InboundTransaction& transaction) {
+          return self->tracer_.aroundHandling(row->frame, [&] { return self->handler_(row->frame, transaction); });
+        },
         {.mayDefer = true, .interrupted = false},
         [self, queue, row](const InboxEnd& end) {
           self->act([&](Todo& later) {
@@ -242,6 +246,11 @@ void InboundRunner::start(const std::string& queue, const Row& row, Todo& todo) 
 }
 
 void InboundRunner::callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) {
+  // Before its deadline runs, which may end it from another thread.
+  if (tracer_.isOn() && !run->stopRequested) {
+    run->span = tracer_.handlingBegan(run->row->frame, true);
+    run->isTraced = true;
+  }
   if (!progress(*run)) {
     return;
   }
@@ -309,8 +318,9 @@ void InboundRunner::failLater(const std::shared_ptr<InboxRun>& run, const char* 
 
 // A run that was asked to stop by a shutdown is not at fault for what it left undone.
 void InboundRunner::submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) {
-  submit(run->row, std::move(effects), {.mayDefer = false, .interrupted = run->interrupted()},
-         [self = shared_from_this(), run](const InboxEnd& end) {
+  submit(run->row, run->isTraced ? noting(run, std::move(effects)) : std::move(effects),
+         {.mayDefer = false, .interrupted = run->interrupted()}, [self = shared_from_this(), run](const InboxEnd& end) {
+           self->traceEnd(*run, end);
            self->act([&](Todo&) {
              self->mutex_.assertHeld();
              --self->jobs_;
@@ -322,10 +332,39 @@ void InboundRunner::submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffe
          });
 }
 
+DeferredEffects InboundRunner::noting(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) {
+  return [run, effects = std::move(effects)](InboundTransaction& transaction) {
+    const auto note = [&run](const char* what) {
+      const TracedDecision thrown = Tracer::thrown(what);
+      run->decision = HandlerResult::notNow(std::string(thrown.error));
+      run->decision->code = thrown.code;
+    };
+    try {
+      run->decision = effects(transaction);
+      return *run->decision;
+    } catch (const std::exception& error) {
+      note(error.what());
+      throw;
+    } catch (...) {
+      note("an exception of an unknown type");
+      throw;
+    }
+  };
+}
+
+void InboundRunner::traceEnd(const InboxRun& run, const InboxEnd& end) const noexcept {
+  if (!run.isTraced) {
+    return;
+  }
+  const bool isCommitted = run.decision && end.kind != InboxEnd::Kind::lost && end.kind != InboxEnd::Kind::failed;
+  tracer_.handlingEnded(run.span, isCommitted ? Tracer::decisionOf(*run.decision)
+                                              : TracedDecision{.outcome = Outcome::nack, .code = "not-committed"});
+}
+
 void InboundRunner::submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
                            std::function<void(const InboxEnd&)> ended) {
-  auto job = std::make_unique<InboundCompletion>(ScopeContext{core_->options(), options_}, row, std::move(effects),
-                                                 kind, std::move(ended));
+  auto job = std::make_unique<InboundCompletion>(ScopeContext{core_->options(), options_, core_->tracer()}, row,
+                                                 std::move(effects), kind, std::move(ended));
   core_->writer().submit(*job.release());
 }
 

@@ -36,6 +36,11 @@ struct InboxRun {
   std::atomic<bool> stopRequested{false};
   /// It was its deadline.
   std::atomic<bool> expired{false};
+  /// What the trace hooks know it by; changes no more once the handler has begun.
+  Tracer::Span span;
+  bool isTraced = false;
+  /// What was decided last, for the hooks; of the thread that commits. Empty: its effects were not called.
+  std::optional<HandlerResult> decision;
   /// Of the steady clock; the end of time until the handler has begun.
   std::atomic<SteadyTime> deadline{SteadyTime::max()};
 
@@ -135,6 +140,9 @@ private:
   void submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
               std::function<void(const InboxEnd&)> ended) ACKBOX_EXCLUDES(mutex_);
   void submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) ACKBOX_EXCLUDES(mutex_);
+  /// The same effects, which note what they decide.
+  [[nodiscard]] static DeferredEffects noting(const std::shared_ptr<InboxRun>& run, DeferredEffects effects);
+  void traceEnd(const InboxRun& run, const InboxEnd& end) const noexcept;
   void advanceIfOver(std::uint64_t id) ACKBOX_REQUIRES(mutex_);
   void awaitQuiet() ACKBOX_EXCLUDES(mutex_);
   /// Whether `close` has nothing left to wait for. It waits for runs until `patience`.
@@ -149,6 +157,7 @@ private:
   const std::shared_ptr<Core> core_;
   const FrameHandler handler_;
   const InboundOptions options_;
+  const Tracer tracer_;
   // Null with the user's executor.
   const std::unique_ptr<boost::asio::thread_pool> pool_;
   const boost::asio::any_io_executor executor_;

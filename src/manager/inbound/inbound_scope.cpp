@@ -12,18 +12,20 @@ namespace {
 
 class Transaction final : public InboundTransaction {
 public:
-  Transaction(store::Store& store, const OutboxOptions& options) : store_(store), options_(options) {}
+  Transaction(store::Store& store, const ScopeContext& context) : store_(store), context_(context) {}
 
   [[nodiscard]] SQLite::Database& database() override { return store::sqlite::databaseOf(store_); }
 
   EnqueueReceipt enqueue(const Frame& frame) override {
-    EnqueueReceipt refusal = checkFrame(frame, options_);
-    return refusal.accepted() ? store_.outbox().enqueue(frame) : refusal;
+    return context_.enqueues.aroundEnqueue(frame, [this](const Frame& one) {
+      EnqueueReceipt refusal = checkFrame(one, context_.outbox);
+      return refusal.accepted() ? store_.outbox().enqueue(one) : refusal;
+    });
   }
 
 private:
   store::Store& store_;
-  const OutboxOptions& options_;
+  const ScopeContext& context_;
 };
 
 std::string textOf(const std::exception_ptr& thrown) {
@@ -41,7 +43,7 @@ std::string textOf(const std::exception_ptr& thrown) {
 HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
                           const std::function<HandlerResult(InboundTransaction&)>& effects, std::string* what) {
   store.savepoint();
-  Transaction transaction(store, context.outbox);
+  Transaction transaction(store, context);
   store.guardTransaction(true);
   HandlerResult answer;
   std::exception_ptr thrown;

@@ -6,14 +6,17 @@
 #include "ackbox/frame_handler.hpp"
 #include "ackbox/inbound_options.hpp"
 #include "ackbox/options.hpp"
+#include "manager/log/tracer.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::manager {
 
-/// What a handler's call needs of its surroundings. Both outlive it.
+/// What a handler's call needs of its surroundings. All outlive it.
 struct ScopeContext {
   const OutboxOptions& outbox;
   const InboundOptions& inbound;
+  /// Of what the handler enqueues.
+  const Tracer& enqueues;
 };
 
 /// Calls `effects` in a scope of its own inside the open transaction: what it wrote stays only with an `ack`. What it

@@ -51,13 +51,14 @@ const char* nameOf(PeerState state) {
 
 EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
   subscriptions_.push_back(hub.peer.add([this](const PeerEvent& event) { peerChanged(event); }));
+  subscriptions_.push_back(hub.health.add([this](const HealthEvent& event) { healthChanged(event); }));
   if (log.takes(LogLevel::error)) {
     subscriptions_.push_back(hub.peerReset.add([this](const PeerResetEvent& event) { peerWentBack(event); }));
-    subscriptions_.push_back(hub.health.add([this](const HealthEvent& event) { healthChanged(event); }));
   }
   if (log.takes(LogLevel::warning)) {
     subscriptions_.push_back(hub.failed.add([this](const FailedEvent& event) {
-      log_.write(LogLevel::warning, "dead-letter", "a message was given up and is a dead letter: " + event.error,
+      log_.write(LogLevel::warning, "dead-letter",
+                 "a message was given up and is a dead letter: " + (event.error.empty() ? event.reason : event.error),
                  {{"message", event.messageId},
                   {"peer", event.peer},
                   {"session", event.session},
@@ -132,10 +133,15 @@ void EventLog::peerWentBack(const PeerResetEvent& event) {
 }
 
 void EventLog::healthChanged(const HealthEvent& event) {
-  const bool isProcess = event.check == HealthCheck::process;
-  const LogLevel level = !event.raised ? LogLevel::info : isProcess ? LogLevel::error : LogLevel::warning;
-  log_.write(level, event.raised ? "unwell" : "well-again", event.sentence,
-             {{"check", toString(event.check)}, {"peer", event.peer}});
+  const Log::Fields fields = {{"check", toString(event.check)}, {"peer", event.peer}};
+  if (!event.raised) {
+    log_.write(LogLevel::info, "well-again", event.sentence, fields);
+  } else if (event.check == HealthCheck::process) {
+    // Nothing moves, or may not for long: the file was replaced, the disk is full, something threw.
+    log_.writeUnasked(LogLevel::error, "unwell", event.sentence, event.sentence, fields);
+  } else {
+    log_.write(LogLevel::warning, "unwell", event.sentence, fields);
+  }
 }
 
 }  // namespace ackbox::manager

@@ -86,7 +86,7 @@ void Log::writeUnasked(LogLevel level, std::string_view event, std::string_view 
   try {
     {
       const MutexLock lock(mutex_);
-      if (!said_.emplace(event, subject).second) {
+      if (said_.size() >= kSubjectsMax || !said_.emplace(event, subject).second) {
         return;
       }
     }

@@ -24,6 +24,8 @@ public:
   /// Records of one event that are passed on in a `kPeriod`; further ones are counted.
   static constexpr std::uint64_t kRecordsInPeriod = 30;
   static constexpr std::chrono::seconds kPeriod{10};
+  /// Subjects that standard error gets a line for: a subject may be a text that is never the same.
+  static constexpr std::size_t kSubjectsMax = 1'000;
 
   Log(LogSink sink, LogLevel least, std::shared_ptr<Clock> clock);
   /// Says how much was left out and not said yet.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ackbox/log.hpp"
+#include "ackbox/visible.hpp"
 #include "protocol/json_writer.hpp"
 #include "protocol/timestamp.hpp"
 
@@ -24,7 +25,9 @@ void appendValue(std::string& out, std::string_view value) {
     out += value;
   } else {
     // JSON's quoting keeps line breaks and what is not UTF-8 out of a line.
-    protocol::appendJsonString(out, value);
+    std::string quoted;
+    protocol::appendJsonString(quoted, value);
+    out += visible(quoted, Escapes::json);
   }
 }
 
@@ -67,7 +70,7 @@ std::string toJson(const LogRecord& record) {
   }
   object.text("text", record.text);
   object.close();
-  return line;
+  return visible(line, Escapes::json);
 }
 
 LogSink logToStandardError(LogFormat format) {

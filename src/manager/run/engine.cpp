@@ -185,6 +185,9 @@ void Engine::answered(delivery::RequestId request, const SendReport& report) {
   if (known.empty()) {
     return;
   }
+  if (core_ && core_->tracer().isOn()) {
+    core_->tracer().requestEnded(known.mapped().span, report);
+  }
   on([&](const delivery::Now& at, delivery::RunActions& actions) { run_.answered(request, report, at, actions); });
   for (const delivery::MessageKey key : known.mapped().keys) {
     policies_.settled(key);
@@ -203,8 +206,12 @@ void Engine::perform(delivery::run_action::Send&& action) {
   requests_.at(id).isSent = true;
   SendReport refused;
   try {
-    senders_.send(requestOf(action.send), [reply = std::make_shared<ReplyGuard<Engine>>(core_->endLock(), link_, id)](
-                                              SendReport report) { reply->give(std::move(report)); });
+    SendRequest request = requestOf(action.send);
+    if (core_->tracer().isOn()) {
+      requests_.at(id).span = core_->tracer().requestBegan(request);
+    }
+    senders_.send(std::move(request), [reply = std::make_shared<ReplyGuard<Engine>>(core_->endLock(), link_, id)](
+                                          SendReport report) { reply->give(std::move(report)); });
     return;
   } catch (const std::bad_alloc&) {
     refused.outcome = RequestOutcome::notSent;

@@ -96,6 +96,8 @@ private:
     std::uint64_t epoch = 0;
     // What the sender was given.
     std::vector<delivery::MessageKey> keys;
+    // What the trace hooks know it by.
+    Tracer::Span span;
   };
 
   // What a poll has seen.

@@ -185,7 +185,7 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
       const delivery::RequestId request = step->actions.claims[index].request;
       counts.claimed += reply.messages.size();
       answers.push_back({.request = request, .sessions = reply.sessions});
-      requests_.insert_or_assign(request, Request{false, std::move(reply.messages), step->epoch, {}});
+      requests_.insert_or_assign(request, Request{false, std::move(reply.messages), step->epoch, {}, {}});
     }
     run_.stepCommitted(answers, step->epoch, counts, now(), actions);
   });

@@ -10,6 +10,7 @@
 #include "ackbox/events.hpp"
 #include "ackbox/health.hpp"
 #include "base/exception_report.hpp"
+#include "base/home_process.hpp"
 #include "base/mutex.hpp"
 
 namespace ackbox::manager {
@@ -126,9 +127,15 @@ private:
 
   struct Handle {
     explicit Handle(std::shared_ptr<Slot> subscribed) : slot(std::move(subscribed)) {}
-    ~Handle() { slot->end(); }
+    // In a child, the lock may be one that a thread of its parent held.
+    ~Handle() {
+      if (home.isHere()) {
+        slot->end();
+      }
+    }
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
+    const HomeProcess home;
     std::shared_ptr<Slot> slot;
   };
 

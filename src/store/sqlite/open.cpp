@@ -14,6 +14,25 @@ std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& fil
   return std::make_unique<const SqliteReader>(file, options, reading);
 }
 
+RepairReport previewRepair(const std::filesystem::path& file, const OutboxOptions& options) {
+  return SqliteStore::rehearseRepair(StoreOptions{file, options, nullptr});
+}
+
+NewStoreReport makeNewStore(const std::filesystem::path& file, const OutboxOptions& options) {
+  SqliteStore store(StoreOptions{file, options, nullptr});
+  store.begin(true);
+  try {
+    NewStoreReport report = store.makeNewStore();
+    store.commit();
+    return report;
+  } catch (...) {
+    if (store.inTransaction()) {
+      store.rollback();
+    }
+    throw;
+  }
+}
+
 SQLite::Database& databaseOf(store::Store& store) {
   return dynamic_cast<SqliteStore&>(store).database();
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/file_info.hpp"
 #include "ackbox/options.hpp"
 #include "sqlite/snapshot.hpp"
 #include "store/reader.hpp"
@@ -29,6 +30,12 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
 /// Checks every invariant of the file in one snapshot, on a connection of its own. The file must have been opened by a
 /// `Store` before. Throws `Error`.
 [[nodiscard]] VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& options);
+
+/// See `OutboxOperator::previewRepair`.
+[[nodiscard]] RepairReport previewRepair(const std::filesystem::path& file, const OutboxOptions& options);
+
+/// See `OutboxOperator::makeNewStore`.
+NewStoreReport makeNewStore(const std::filesystem::path& file, const OutboxOptions& options);
 
 /// The connection of a store that `openStore` made: for handlers, whose statements are part of its transaction.
 [[nodiscard]] SQLite::Database& databaseOf(store::Store& store);

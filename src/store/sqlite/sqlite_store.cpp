@@ -1,6 +1,7 @@
 #include "store/sqlite/sqlite_store.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -22,8 +23,10 @@
 #include "store/sqlite/peers/owners.hpp"
 #include "store/sqlite/peers/peer_resets.hpp"
 #include "store/sqlite/peers/peers.hpp"
+#include "store/sqlite/schema/new_store.hpp"
 #include "store/sqlite/schema/recount.hpp"
 #include "store/sqlite/schema/schema.hpp"
+#include "store/sqlite/schema/views.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -125,6 +128,11 @@ struct Components {
   };
 };
 
+void requireWritable(sqlite3* connection, const OutboxOptions& options) {
+  requireUsable(connection, options.tablePrefix, options.createSchema);
+  refuseOthersOfOurNames(connection, options.tablePrefix);
+}
+
 /// While it lives, the connection waits for no lock.
 class NoBusyTimeout {
 public:
@@ -144,8 +152,10 @@ private:
 }  // namespace
 
 struct SqliteStore::Body {
-  explicit Body(const StoreOptions& storeOptions);
+  /// With `mayCommit` false, the transaction of the opening stays open.
+  Body(const StoreOptions& storeOptions, bool mayCommit);
 
+  void openFirst(const StoreOptions& storeOptions, bool mayCommit);
   void open(std::shared_ptr<Liveness> liveness);
   void readEpoch();
   RepairReport recount(bool byHand);
@@ -166,20 +176,37 @@ struct SqliteStore::Body {
   std::int64_t lastKeySeen = 0;
 };
 
-SqliteStore::Body::Body(const StoreOptions& storeOptions)
+SqliteStore::Body::Body(const StoreOptions& storeOptions, bool mayCommit)
     : options(validated(storeOptions.outbox)),
-      connection(storeOptions.file, options,
-                 [&](sqlite3* file) { requireUsable(schemaVersion(file, options.tablePrefix), options.createSchema); }),
+      connection(storeOptions.file, options, [&](sqlite3* file) { requireWritable(file, options); }),
       checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
       transaction(connection) {
+  try {
+    openFirst(storeOptions, mayCommit);
+  } catch (...) {
+    // The log of a process that died may be what fills the disk.
+    if (!mayCommit || errorOf(std::current_exception()) != Errc::diskFull ||
+        !checkpointer.makeRoom(options.clock->steadyNow())) {
+      throw;
+    }
+    // Its locks are taken anew.
+    parts.reset();
+    openFirst(storeOptions, mayCommit);
+  }
+}
+
+// The transaction of the opening.
+void SqliteStore::Body::openFirst(const StoreOptions& storeOptions, bool mayCommit) {
   transaction.begin(options.durability == Durability::powerCut);
   try {
     open(storeOptions.liveness ? storeOptions.liveness
                                : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
                                                 sqlite3_db_filename(connection.handle(), "main")));
     parts->forward([](WriteBack& part) { part.flushAll(); });
-    transaction.commit();
-    parts->forward([](WriteBack& part) { part.committed(); });
+    if (mayCommit) {
+      transaction.commit();
+      parts->forward([](WriteBack& part) { part.committed(); });
+    }
   } catch (...) {
     transaction.rollback();
     throw;
@@ -188,11 +215,11 @@ SqliteStore::Body::Body(const StoreOptions& storeOptions)
 
 // In one transaction, so that a crash in the middle leaves the file as it was.
 void SqliteStore::Body::open(std::shared_ptr<Liveness> liveness) {
-  const std::int64_t version = schemaVersion(connection.handle(), connection.prefix());
-  requireUsable(version, options.createSchema);
-  if (version == 0) {
+  requireWritable(connection.handle(), options);
+  if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
     createTables(connection.handle(), connection.prefix());
   }
+  restoreViews(connection.handle(), connection.prefix());
   Statement identify = connection.prepare(
       "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
   Query(identify, randomUuid(*options.random)).run();
@@ -235,7 +262,7 @@ RepairReport SqliteStore::Body::recount(bool byHand) {
   return report;
 }
 
-SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {}
+SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options, true)) {}
 
 SqliteStore::~SqliteStore() {
   if (inTransaction()) {
@@ -294,6 +321,7 @@ void SqliteStore::commit() {
 
 void SqliteStore::rollback() noexcept {
   body_->transaction.rollback();
+  body_->checkpointer.roomDidNotHelp();
   // What was read in it, such as which processes have the file open, is read again.
   body_->transaction.doubtVersion();
   body_->parts->backward([](WriteBack& part) { part.rolledBack(); });
@@ -301,6 +329,10 @@ void SqliteStore::rollback() noexcept {
 
 bool SqliteStore::inTransaction() const noexcept {
   return body_->transaction.open();
+}
+
+bool SqliteStore::makeRoom() noexcept {
+  return body_->checkpointer.makeRoom(body_->options.clock->steadyNow());
 }
 
 void SqliteStore::savepoint() {
@@ -385,6 +417,31 @@ RepairReport SqliteStore::repair() {
   return report;
 }
 
+RepairReport SqliteStore::rehearseRepair(const StoreOptions& options) {
+  // An opening alone writes: an owner, an epoch, and what dead owners had claimed.
+  Body body(options, false);
+  try {
+    RepairReport report = body.recount(true);
+    body.transaction.rollback();
+    return report;
+  } catch (...) {
+    body.transaction.rollback();
+    throw;
+  }
+}
+
+NewStoreReport SqliteStore::makeNewStore() {
+  body_->parts->owners.refresh();
+  if (body_->parts->owners.shared()) {
+    throw Error(Errc::alreadyRunning, "another process has the file open");
+  }
+  body_->parts->forward([](WriteBack& part) { part.flushAll(); });
+  NewStoreReport report =
+      sqlite::makeNewStore(body_->connection.handle(), body_->connection.prefix(), *body_->options.random);
+  body_->parts->backward([](WriteBack& part) { part.forget(); });
+  return report;
+}
+
 void SqliteStore::advanceOldest(std::size_t looks) {
   body_->parts->gathered.flush();
   body_->parts->oldest.advance(looks);
@@ -398,7 +455,7 @@ Vitals SqliteStore::vitals() {
 
 std::size_t SqliteStore::vacuum(std::size_t pages) {
   const std::size_t released = body_->parts->vacuum.release(pages);
-  if (released < pages) {
+  if (released < pages || pages == 0) {
     body_->checkpointer.request();
   }
   return released;

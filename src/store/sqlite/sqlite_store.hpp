@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "ackbox/file_info.hpp"
 #include "ackbox/options.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/store.hpp"
@@ -36,6 +37,7 @@ public:
   void commit() override;
   void rollback() noexcept override;
   [[nodiscard]] bool inTransaction() const noexcept override;
+  bool makeRoom() noexcept override;
   void savepoint() override;
   void releaseSavepoint() override;
   void rollbackToSavepoint() override;
@@ -58,6 +60,8 @@ public:
   [[nodiscard]] Fill fill() override;
   [[nodiscard]] Vitals vitals() override;
   RepairReport repair() override;
+  /// What `repair` would find in a file, in a transaction that is rolled back.
+  [[nodiscard]] static RepairReport rehearseRepair(const StoreOptions& options);
   void advanceOldest(std::size_t looks) override;
   std::size_t vacuum(std::size_t pages) override;
   bool tidy() override;
@@ -70,6 +74,8 @@ public:
   [[nodiscard]] std::filesystem::path ownersFile() const override;
   [[nodiscard]] const LatencyWindow& latencies() const noexcept override;
 
+  /// In a transaction; the store is closed afterwards. Throws `alreadyRunning` when another process has the file open.
+  NewStoreReport makeNewStore();
   [[nodiscard]] SQLite::Database& database() noexcept;
 
 private:

@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -67,6 +68,27 @@ rlim_t addressSpace() {
   std::ifstream("/proc/self/statm") >> pages;
   return pages * 4096;
 }
+
+/// Carries for many peers at one URL, which an `HttpSender` refuses: here each peer's sessions have names of their own.
+class SenderToMany final : public Sender {
+public:
+  [[nodiscard]] std::uint32_t initialCredit() const override { return inner_.initialCredit(); }
+  void usePeers(std::span<const PeerOptions> peers) override {
+    std::vector<PeerOptions> apart(peers.begin(), peers.end());
+    for (PeerOptions& peer : apart) {
+      peer.agent = "urn:agent:" + peer.name;
+    }
+    inner_.usePeers(apart);
+  }
+  void start(const boost::asio::any_io_executor& executor) override { inner_.start(executor); }
+  void asyncSend(SendRequest request, SendHandler handler) override {
+    inner_.asyncSend(std::move(request), std::move(handler));
+  }
+  void stop() override { inner_.stop(); }
+
+private:
+  HttpSender inner_;
+};
 
 class Agent {
 public:
@@ -122,7 +144,7 @@ private:
   std::string open(std::istringstream&) {
     options_.agent = std::string(kTarget);
     manager_.emplace(OutboxManager::open(database_, options_));
-    manager_->setSender(std::make_shared<HttpSender>());
+    manager_->setSender(std::make_shared<SenderToMany>());
     InboundOptions inbound;
     inbound.peers = {{.agents = {std::string(kHonest)}, .secrets = sourceOf({std::string(kHonestKey)})},
                      {.agents = {std::string(kMallory)}, .secrets = sourceOf({std::string(kMallorysKey)})},

@@ -25,6 +25,9 @@
 #include <ackbox/run_report.hpp>
 #include <ackbox/sender.hpp>
 #include <ackbox/stats.hpp>
+#include <ackbox/testing/check_handler.hpp>
+#include <ackbox/testing/handler_trial.hpp>
+#include <ackbox/testing/ledger.hpp>
 #include <ackbox/testing/network.hpp>
 #include <ackbox/tls.hpp>
 
@@ -96,7 +99,13 @@ void initializeSomeMembers() {
   (void)ForgetReport{.sessions = {}};
   (void)SessionFilter{.peer = {}};
   (void)SessionPage{.sessions = {}};
+  (void)testing::CheckOptions{.schema = {}};
+  (void)testing::CheckReport{.worlds = {}};
+  (void)testing::HandlerTrialOptions{.schema = {}};
+  (void)testing::HandlerTrialResult{.wasCalled = {}};
   (void)testing::NetworkFaults{.refused = {}};
+  (void)testing::ReceivedReply{.to = {}};
+  (void)testing::SentFrame{.number = {}};
   (void)TlsClientOptions{.authorityFile = {}};
   (void)TlsServerOptions{.certificateFile = {}};
 }

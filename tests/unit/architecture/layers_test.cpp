@@ -58,7 +58,7 @@ const std::vector<Layer>& layers() {
         "transport/", "manager/"},
        {"boost/asio/", "boost/system/", "SQLiteCpp/", "sqlite3.h"}},
       // Simulation: other processes' disks, clocks and network, under real managers.
-      {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "sqlite3.h"}},
+      {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
       // The daemon: the public API over the transport's HTTP server, in the JSON of the tool.
       {"src/serve/",
        {"ackbox/", "base/", "protocol/", "transport/", "serve/", "cli/"},

@@ -1,5 +1,5 @@
-// Goal: what the README shows is what is compiled and tested, and what it points at exists.
-// Method: read the README as text; look for the example's text and for the files behind its links.
+// Goal: what the README and docs/testing.md show is what is compiled and tested, and what it points at exists.
+// Method: read them as text; look for the example's text and for the files behind its links.
 
 #include <doctest/doctest.h>
 
@@ -9,6 +9,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "unit/architecture/source_tree.hpp"
 
@@ -21,22 +22,25 @@ std::string contentsOf(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// What the README has to show of an example: what stands between its marks, without the indentation of the first line;
-/// empty: there are no marks.
-std::string quoteOf(const std::string& example) {
-  const std::string begin = "// [quote]\n";
-  const std::size_t start = example.find(begin);
-  const std::size_t end = example.find("// [end quote]");
-  if (start == std::string::npos || end == std::string::npos) {
-    return {};
+/// What a document has to show of an example: each part between its marks, without the indentation of the mark.
+std::vector<std::string> quotesOf(const std::string& example, const std::string& mark) {
+  const std::string begin = "// [" + mark + "]\n";
+  std::vector<std::string> quotes;
+  for (std::size_t start = example.find(begin); start != std::string::npos; start = example.find(begin, start + 1)) {
+    const std::size_t end = example.find("// [end " + mark + "]", start);
+    REQUIRE(end != std::string::npos);
+    std::istringstream lines(example.substr(start + begin.size(), example.rfind('\n', end) + 1 - start - begin.size()));
+    const std::string margin(start - (example.rfind('\n', start) + 1), ' ');
+    std::string& quote = quotes.emplace_back();
+    for (std::string line; std::getline(lines, line);) {
+      quote += (line.starts_with(margin) ? line.substr(margin.size()) : line) + '\n';
+    }
   }
-  std::istringstream lines(example.substr(start + begin.size(), example.rfind('\n', end) + 1 - start - begin.size()));
-  const std::string margin(start - (example.rfind('\n', start) + 1), ' ');
-  std::string quote;
-  for (std::string line; std::getline(lines, line);) {
-    quote += (line.starts_with(margin) ? line.substr(margin.size()) : line) + '\n';
-  }
-  return quote;
+  return quotes;
+}
+
+bool shows(const std::string& document, const std::string& quote) {
+  return document.find("```cpp\n" + quote + "```\n") != std::string::npos;
 }
 
 }  // namespace
@@ -54,13 +58,22 @@ TEST_CASE("the README points at each numbered example, and quotes letter by lett
     CHECK_MESSAGE(readme.find("(" + file + ")") != std::string::npos, file << " is not linked");
     // The first one is short, and shown as a whole.
     const std::string example = contentsOf(file);
-    const std::string quote = examples == 1 ? example : quoteOf(example);
-    quotes += quote.empty() ? 0U : 1U;
-    CHECK_MESSAGE((quote.empty() || readme.find("```cpp\n" + quote + "```\n") != std::string::npos),
-                  file << " is not quoted as it is");
+    for (const std::string& quote : examples == 1 ? std::vector{example} : quotesOf(example, "quote")) {
+      ++quotes;
+      CHECK_MESSAGE(shows(readme, quote), file << " is not quoted as it is");
+    }
   }
-  CHECK(examples == 17);
+  CHECK(examples == 18);
   CHECK(quotes == 3);
+}
+
+TEST_CASE("docs/testing.md quotes its example letter by letter") {
+  const std::string document = contentsOf("docs/testing.md");
+  const auto quotes = quotesOf(contentsOf("examples/18_checked_handler/main.cpp"), "quote docs/testing.md");
+  CHECK(quotes.size() == 2);
+  for (const std::string& quote : quotes) {
+    CHECK_MESSAGE(shows(document, quote), quote);
+  }
 }
 
 TEST_CASE("the README and ARCHITECTURE.md point at files that exist") {

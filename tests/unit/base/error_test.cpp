@@ -11,7 +11,7 @@
 namespace ackbox {
 namespace {
 
-constexpr int kLastErrc = 26;
+constexpr int kLastErrc = 28;
 
 }  // namespace
 
@@ -37,7 +37,9 @@ TEST_CASE("the error numbers are stable") {
   CHECK(static_cast<int>(Errc::unknownPeer) == 23);
   CHECK(static_cast<int>(Errc::databaseReplaced) == 24);
   CHECK(static_cast<int>(Errc::outOfDescriptors) == 25);
-  CHECK(static_cast<int>(Errc::secretsUnreadable) == kLastErrc);
+  CHECK(static_cast<int>(Errc::secretsUnreadable) == 26);
+  CHECK(static_cast<int>(Errc::otherProcess) == 27);
+  CHECK(static_cast<int>(Errc::schemaTooOld) == kLastErrc);
 }
 
 TEST_CASE("exactly busy, full, failing and memory-starved storage is worth another try") {

@@ -52,7 +52,7 @@ TEST_CASE("instants are read as export writes them, and as numbers of millisecon
         "\"2023-11-14T22:13:20.0055Z\"", "\"2023-11-14 22:13:20Z\""}) {
     CAPTURE(wrong);
     CHECK(problemOf("{\"expires_at\":" + std::string(wrong) + "}") ==
-          "expires_at must be an instant such as 2026-01-31T23:59:59.999Z, or null");
+          "expires_at must be an instant from 1970 on, such as 2026-01-31T23:59:59.999Z, or null");
   }
 }
 

@@ -40,9 +40,11 @@ TEST_CASE("P11: whatever stands in the file cannot steer the terminal of who loo
     database.exec("UPDATE ackbox_sessions SET name=id||" + hostile);
     database.exec("UPDATE ackbox_peers SET name=id||" + hostile + ", last_error=" + hostile);
     database.exec("UPDATE ackbox_sessions SET blocked_by=3, blocked_at_ms=1 WHERE name LIKE '3%'");
-    database.exec("UPDATE ackbox_outbox SET type=" + hostile + ", reason=" + hostile + ", last_error=" + hostile +
-                  "||CAST(x'c3ff' AS TEXT), traceparent=" + hostile +
-                  ", data='\"'||char(127,155,8238)||'\"'||char(10)");
+    database.exec(
+        "UPDATE ackbox_outbox SET type=" + hostile + ", reason=" + hostile + ", last_error=" + hostile +
+        "||CAST(x'c3ff' AS TEXT), traceparent=" + hostile +
+        ", attempt_log=json_array(json_object('first_at_ms',1,'at_ms',1,'count',1,'took_ms',1,'status',500,'outcome'," +
+        hostile + ",'error'," + hostile + "))" + ", data='\"'||char(127,155,8238)||'\"'||char(10)");
   }
   for (const char* command : {"stats", "peers", "sessions", "blocked", "list", "export", "top"}) {
     for (const bool json : {false, true}) {
@@ -57,6 +59,13 @@ TEST_CASE("P11: whatever stands in the file cannot steer the terminal of who loo
       CHECK(isHarmless(result.err));
     }
   }
+  SQLite::Database(stage.file(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE ackbox_peers SET down=1; UPDATE ackbox_schema SET written_by=char(27)||'[2J'||char(8238)");
+  for (const char* command : {"check", "doctor", "migrate"}) {
+    CHECK(isHarmless(stage.run({command, stage.file()}).out));
+    CHECK(isHarmless(stage.run({command, stage.file(), "--json"}).out));
+  }
+  CHECK(isHarmless(stage.run({"check", stage.file(), "--\x1b[2J"}).out));
   for (const char* command : {"show", "explain"}) {
     CHECK(isHarmless(stage.run({command, stage.file(), "dead-1"}).out));
     CHECK(isHarmless(stage.run({command, stage.file(), "dead-1", "--json"}).out));
@@ -86,10 +95,16 @@ TEST_CASE("neither a missing file nor one of another program is made an outbox")
     }
     CHECK(stage.run({"retry", file, "--all"}).code == 3);
     CHECK(stage.run({"pause", file, "bob"}).code == 3);
-    CHECK(stage.run({"vacuum", file}).code == 3);
+    for (const char* command : {"vacuum", "repair", "migrate", "check"}) {
+      CHECK(stage.run({command, file}).code == 3);
+    }
+    CHECK(stage.run({"repair", file, "--dry-run"}).code == 3);
+    CHECK(stage.run({"backup", file, stage.path("copy.db")}).code == 3);
+    CHECK(stage.run({"restore", file, stage.path("copy.db")}).code == 3);
     CHECK(stage.run({"discard", file, "--all", "--yes"}).code == 3);
   }
   CHECK_FALSE(fs::exists(missing));
+  CHECK_FALSE(fs::exists(stage.path("copy.db")));
   SQLite::Database database(foreign);
   CHECK(database.execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 1);
 }

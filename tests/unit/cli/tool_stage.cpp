@@ -65,7 +65,10 @@ std::string normalised(std::string text, const std::string& directory) {
   text = std::regex_replace(text, std::regex("\nfile +[^\n]*"), "\nfile  N");
   text = std::regex_replace(text, std::regex("\"sqlite_version\":\"[^\"]*\""), "\"sqlite_version\":\"V\"");
   text = std::regex_replace(text, std::regex("\"has_checkpoint_defect\":[a-z]+"), "\"has_checkpoint_defect\":B");
-  text = std::regex_replace(text, std::regex("note: SQLite [^\n]*\n"), "");
+  text = std::regex_replace(text, std::regex("note: [^\n]*SQLite [^\n]*\n"), "");
+  text = std::regex_replace(text, std::regex("\"text\":\"[^\"]*(SQLite|batches|3\\.[0-9]+)[^\n]*"), "N");
+  text = std::regex_replace(text, std::regex("\n[a-z]+ +sqlite [^\n]*(\n +->[^\n]*)?"), "\nsqlite N");
+  text = std::regex_replace(text, std::regex("\\b(log=|the file's )[0-9]+"), "$1N");
   return replaced(std::move(text), std::to_string(getpid()), "PID");
 }
 
@@ -118,7 +121,8 @@ ToolResult ToolStage::run(std::vector<std::string> arguments, const ToolSetting&
                          .errIsTerminal = setting.isTerminal,
                          .noColor = setting.noColor,
                          .clock = std::make_shared<PassingClock>(*clock_),
-                         .random = seededRandom(2)};
+                         .random = seededRandom(2),
+                         .disk = [this](const std::filesystem::path&) { return disk_; }};
   ToolResult result;
   result.code = cli::run(world);
   const std::string directory = dir_.file("").parent_path().string();
@@ -131,8 +135,9 @@ ToolResult ToolStage::play(const std::vector<std::string>& arguments, const Tool
   std::vector<std::string> given = arguments;
   transcript_ += "$ ackbox";
   for (std::string& argument : given) {
-    transcript_ += " " + (argument == "@" ? "agent.db" : argument.empty() ? "''" : argument);
-    argument = argument == "@" ? file() : argument;
+    const bool isPath = argument.starts_with("@/");
+    transcript_ += " " + (argument == "@" ? "agent.db" : argument.empty() ? "''" : argument.substr(isPath ? 2 : 0));
+    argument = argument == "@" ? file() : isPath ? path(argument.substr(2)) : argument;
   }
   transcript_ += '\n';
   ToolResult result = run(given, setting);

@@ -30,7 +30,8 @@ public:
   ToolStage();
 
   ToolResult run(std::vector<std::string> arguments, const ToolSetting& setting = {}) const;
-  /// Runs the tool on the stage's file, and appends command and outcome to the transcript. `@` stands for the file.
+  /// Runs the tool on the stage's file, and appends command and outcome to the transcript. `@` stands for the file,
+  /// `@/NAME` for one beside it.
   ToolResult play(const std::vector<std::string>& arguments, const ToolSetting& setting = {});
   /// Compares the transcript with golden/NAME, or writes it there when ACKBOX_REGENERATE is set.
   void checkGolden(const std::string& name) const;
@@ -40,10 +41,13 @@ public:
   [[nodiscard]] std::string file() const { return dir_.file("agent.db").string(); }
   [[nodiscard]] std::string path(const std::string& name) const { return dir_.file(name).string(); }
   [[nodiscard]] ManualClock& clock() const { return *clock_; }
+  /// The disk that the tool finds.
+  void setDisk(const cli::Disk& disk) { disk_ = disk; }
 
 private:
   TempDir dir_;
   std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
+  cli::Disk disk_{8ULL << 30, 0};
   std::string transcript_;
 };
 

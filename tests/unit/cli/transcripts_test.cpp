@@ -70,6 +70,18 @@ TEST_CASE("what programs read") {
   stage.checkGolden("json.txt");
 }
 
+TEST_CASE("what the log says, from the level on that is asked for") {
+  ToolStage stage;
+  stage.play({"retry", "@", "dead-1"});
+  stage.play({"mark-failed", "@", "pending-1", "--log", "info"});
+  stage.play({"mark-failed", "@", "pending-2", "--log", "warning"});
+  stage.play({"mark-failed", "@", "dead-1", "--log", "debug", "--json"});
+  stage.play({"pause", "@", "bob", "--log", "error"});
+  stage.play({"pause", "@", "bob", "--log", "loud"});
+  stage.play({"stats", "@", "--log", "info"});
+  stage.checkGolden("log.txt");
+}
+
 TEST_CASE("what operators change") {
   ToolStage stage;
   stage.play({"retry", "@"});

@@ -158,8 +158,8 @@ TEST_CASE("P3: the horizon gives up what the receiver's limits refuse, and a wor
 TEST_CASE("P3: a rejected message fails with the peer's code and its session goes on") {
   Answering stage;
   stage.enqueueTogether(3);
-  stage.answer({Stage::result(Outcome::term, "wrong-audience"), Stage::result(Outcome::term), Stage::held()});
-  CHECK(stage.rows.at(1).reason == "wrong-audience");
+  stage.answer({Stage::result(Outcome::term, "unknown-type"), Stage::result(Outcome::term), Stage::held()});
+  CHECK(stage.rows.at(1).reason == "unknown-type");
   CHECK(stage.rows.at(2).reason == "rejected");
   CHECK(stage.onlySend() == Keys{3});
 }

@@ -60,6 +60,38 @@ TEST_CASE("P8: an unavailable peer goes down, charges nothing, and is probed wit
   CHECK(stage.sends.size() == 1);
 }
 
+TEST_CASE("P8: a peer that is another agent than configured is held and probed, and charges no message") {
+  Outage stage(4);
+  stage.enqueueTogether(3);
+  stage.answer({Stage::result(Outcome::term, "wrong-audience"), Stage::held(), Stage::held()});
+  CHECK(stage.charges() == 0);
+  for (const MessageKey key : {1, 2, 3}) {
+    CHECK((stage.state(key) == MessageState::pending));
+    CHECK(stage.rows.at(key).error.find("PeerOptions::agent") != std::string::npos);
+  }
+  REQUIRE(stage.records.size() == 1);
+  CHECK((stage.records[0].hold == PeerHold::held));
+  CHECK(stage.records[0].error.starts_with("wrong-audience"));
+  stage.enqueue(2);
+  CHECK(stage.sends.empty());
+  stage.advanceToWake();
+  CHECK(stage.onlySend() == Keys{1});
+  stage.ackAll();
+  CHECK_FALSE(stage.machine->peer(kPeer)->down);
+}
+
+TEST_CASE("P3: the code of a handler that took other frames of the request, or of this process, gives up the message") {
+  Outage stage;
+  stage.enqueueTogether(2);
+  stage.answer({Stage::result(Outcome::ack), Stage::result(Outcome::term, "wrong-audience")});
+  CHECK(stage.rows.at(2).reason == "wrong-audience");
+  stage.enqueue(1);
+  FrameResult decided = Stage::result(Outcome::term, "wrong-audience");
+  decided.decision = FailureDecision::deadLetter("mine");
+  stage.answer({decided});
+  CHECK(stage.rows.at(3).reason == "mine");
+}
+
 TEST_CASE("P8: probes come at jittered, growing intervals and number a handful in a long outage") {
   Outage stage(4);
   for (SessionKey session = 1; session <= 50; ++session) {

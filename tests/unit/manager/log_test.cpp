@@ -3,6 +3,8 @@
 
 #include "ackbox/log.hpp"
 
+#include <SQLiteCpp/Backup.h>
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -130,6 +132,16 @@ TEST_CASE("a record is one line of key=value, or one object of JSON, whatever is
   CHECK(parsed["left_out"] == 7);
   CHECK(parsed["at"] == "2023-11-14T22:13:20.123Z");
   CHECK(toKeyValue(record).find(" left_out=7 ") != std::string::npos);
+  // An escape sequence of C1, and a turned direction.
+  record.text =
+      "\xc2\x9b"
+      "31m\xe2\x80\xae";
+  for (const std::string& line : {toKeyValue(record), toJson(record)}) {
+    CHECK(line.find("\xc2\x9b") == std::string::npos);
+    CHECK(line.find("\xe2\x80\xae") == std::string::npos);
+    CHECK(line.find("\\u009b31m\\u202e") != std::string::npos);
+  }
+  CHECK(nlohmann::json::parse(toJson(record))["text"] == record.text);
 }
 
 TEST_CASE("of one event too many records are counted instead of written, and the next one says how many") {
@@ -288,6 +300,29 @@ TEST_CASE("an opening that is refused is in the log, or else on standard error, 
   CHECK(attempts == 4);
   CHECK(count(standardError.text(), " peer-down ") == 1);
   CHECK(count(standardError.text(), "\n") == 2);
+}
+
+TEST_CASE("a file that was replaced under a run is on standard error where nobody asked for a log, once") {
+  const TempDir dir;
+  const StandardError standardError(dir);
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), {});
+  manager.setSender(ScriptedSender::always(Outcome::ack));
+  manager.enqueue(frameTo("default"));
+  const std::string older = dir.file("older.db").string();
+  SQLite::Database(dir.file("a.db").string(), SQLite::OPEN_READWRITE).exec("VACUUM INTO '" + older + "'");
+  manager.enqueue(frameTo("default"));
+  manager.drainOnce();
+  {
+    SQLite::Database source(older, SQLite::OPEN_READONLY);
+    SQLite::Database target(dir.file("a.db").string(), SQLite::OPEN_READWRITE);
+    SQLite::Backup(target, source).executeStep(-1);
+  }
+  CHECK(standardError.text().empty());
+  for (int pass = 0; pass < 2; ++pass) {
+    CHECK_THROWS_AS((void)manager.drainOnce(), Error);
+  }
+  CHECK(count(standardError.text(), " unwell ") == 1);
+  CHECK(standardError.text().find("restart") != std::string::npos);
 }
 
 TEST_CASE("a sink that does nothing silences standard error") {

@@ -89,6 +89,65 @@ TEST_CASE("without createSchema, missing tables are an error and an application'
   checkRefused(world, Errc::schemaMissing);
 }
 
+TEST_CASE("what has a name that ackbox needs is named in one sentence, with the remedy, and the file stays as it is") {
+  const StoreWorld world;
+  const char* object = nullptr;
+  const auto have = [&](const std::string& sql) {
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql);
+  };
+  const auto haveOutboxThen = [&](const std::string& sql) {
+    world.open();
+    have(sql);
+    std::filesystem::remove(world.file.string() + "-ackbox-owners");
+  };
+  SUBCASE("a table, by the name of a view") {
+    object = "table ackbox_messages";
+    have("CREATE TABLE ackbox_messages(a)");
+  }
+  SUBCASE("a table, by the name of a table, in other letters") {
+    object = "table ACKBOX_Outbox";
+    have("CREATE TABLE ACKBOX_Outbox(a)");
+  }
+  SUBCASE("a view, by the name of a table") {
+    object = "view ackbox_schema";
+    have("CREATE VIEW ackbox_schema AS SELECT 1 AS version");
+  }
+  SUBCASE("a view of the application's, by the name of a view") {
+    object = "view ackbox_messages";
+    have("CREATE VIEW ackbox_messages AS SELECT 1 AS a");
+  }
+  SUBCASE("an index, by the name of an index") {
+    object = "index ackbox_outbox_named";
+    have("CREATE TABLE t(a); CREATE INDEX ackbox_outbox_named ON t(a)");
+  }
+  SUBCASE("a table, by the name of a view, beside the outbox") {
+    object = "table ackbox_messages";
+    haveOutboxThen("DROP VIEW ackbox_messages; CREATE TABLE ackbox_messages(a)");
+  }
+  SUBCASE("an index, by the name of a view, beside the outbox") {
+    object = "index ackbox_messages";
+    haveOutboxThen("DROP VIEW ackbox_messages; CREATE TABLE t(a); CREATE INDEX ackbox_messages ON t(a)");
+  }
+  checkRefused(world, Errc::databaseError);
+  try {
+    world.open();
+    FAIL("it was opened");
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    CAPTURE(message);
+    CHECK(message.size() < 250);
+    CHECK(message.find(std::string(object) + " has a name that ackbox needs") != std::string::npos);
+    CHECK(message.find("tablePrefix") != std::string::npos);
+  }
+}
+
+TEST_CASE("a trigger of the application's on its own table may have any name") {
+  const StoreWorld world;
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec("CREATE TABLE t(a); CREATE TRIGGER ackbox_messages AFTER INSERT ON t BEGIN SELECT 1; END");
+  CHECK_FALSE(errorOfOpening(world));
+}
+
 TEST_CASE("without createSchema, an absent file cannot be opened and is not made") {
   StoreWorld world;
   world.options.createSchema = false;
@@ -200,7 +259,8 @@ TEST_CASE("a file from before the first release is refused with a clear message,
   }
   SUBCASE("its last layout") {
     world.open();
-    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("UPDATE ackbox_schema SET version=3");
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE)
+        .exec("UPDATE ackbox_schema SET version=3; ALTER TABLE ackbox_schema DROP COLUMN written_by");
     version = "version 3";
   }
   SUBCASE("no version of ours") {

@@ -238,3 +238,44 @@ TEST_CASE("a session that is blocked by what is no dead letter any more goes on 
   CHECK(repair(*store).mended == 1);
   checkSound(world);
 }
+
+TEST_CASE("P10: repair mends each row that a foreign statement made impossible, once, and no message is lost by it") {
+  for (const char* sql : {
+           "UPDATE ackbox_outbox SET reason='' WHERE state=4",
+           "UPDATE ackbox_outbox SET due_at_ms=5 WHERE state=0 AND attempt=0",
+           "UPDATE ackbox_outbox SET supersede_key='k' WHERE sequence=0",
+           "UPDATE ackbox_sessions SET priority=77 WHERE lane=0",
+           "UPDATE ackbox_sessions SET priority=3 WHERE lane<>0",
+           "UPDATE ackbox_sessions SET blocked_at_ms=7",
+           "UPDATE ackbox_sessions SET blocked_by=(SELECT id FROM ackbox_outbox WHERE state=4) WHERE name='dead'",
+           "UPDATE ackbox_peers SET hold=1",
+           "UPDATE ackbox_peers SET hold=9, down=1",
+           "INSERT INTO ackbox_claims VALUES(0,4711,2)",
+           "INSERT INTO ackbox_session_states VALUES(99,1,0,0,0,0,0,0,0)",
+           "INSERT INTO ackbox_inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,owner_id,"
+           "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data) "
+           "VALUES('','',0,'f','urn:agent:x',1,0,1,"
+           "98,0,0,0,0,1,'t','1')",
+           "INSERT INTO ackbox_inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,owner_id,"
+           "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data) "
+           "VALUES('','',0,'f','urn:agent:x',1,0,1,"
+           "0,1,1,0,0,1,'t','1')",
+           "INSERT INTO ackbox_idempotency_keys VALUES('k','',0,1)",
+       }) {
+    CAPTURE(std::string(sql));
+    StoreWorld world;
+    auto store = world.open();
+    failOne(*store, "dead");
+    enqueueOne(*store, frameOf("s"));
+    enqueueOne(*store, frameOf(""));
+    store.reset();
+    change(world, sql);
+    CHECK_FALSE(store::sqlite::verify(world.file, world.options).clean());
+    store = world.open();
+    CHECK(repair(*store).mended != 0);
+    checkSound(world);
+    CHECK(repair(*store).mended == 0);
+    CHECK(statsOf(world).pending == 2);
+    CHECK(statsOf(world).failed == 1);
+  }
+}

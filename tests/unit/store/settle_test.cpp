@@ -156,6 +156,130 @@ TEST_CASE("a retry is charged and keeps its error and due time; a release is fre
   CHECK(row.now()->lastError == "no luck");
 }
 
+namespace {
+
+// Ends the claim of `row` with what `settlement` says, and claims it again.
+void failAndClaim(Row& row, const Settlement& settlement) {
+  Settlement failed = settlement;
+  failed.key = row.settlement.key;
+  failed.session = row.settlement.session;
+  failed.attempt = row.settlement.attempt;
+  REQUIRE(settleOne(*row.store, failed));
+  const delivery::SessionRelease released{.session = failed.session, .dueAt = {}, .previousSequence = {}};
+  inTransaction(*row.store, [&] { row.store->claims().endClaims({&released, 1}); });
+  const delivery::SessionClaim claim{failed.session, {failed.key}};
+  row.reply = inTransaction(*row.store, [&] { return row.store->claims().claim({&claim, 1}); });
+  REQUIRE(row.reply.messages.size() == 1);
+  row.settlement = settlementOf(row.reply, Transition::release);
+}
+
+Settlement failure(std::string error, Transition transition = Transition::release) {
+  Settlement settlement;
+  settlement.transition = transition;
+  settlement.error = std::move(error);
+  return settlement;
+}
+
+}  // namespace
+
+TEST_CASE("a message without a failed attempt has no log of them, before and after it was deferred") {
+  StoreWorld world;
+  Row row(world);
+  const auto logs = [&] {
+    return SQLite::Database(world.file).execAndGet("SELECT count(attempt_log) FROM ackbox_outbox").getInt();
+  };
+  CHECK(logs() == 0);
+  row.settlement.error = "later";
+  CHECK(row.apply(Transition::defer));
+  CHECK(row.now()->attempts.empty());
+  CHECK(logs() == 0);
+}
+
+TEST_CASE("failed attempts are logged, the newest first; one that failed as the last one did is counted there") {
+  StoreWorld world;
+  Row row(world);
+  Settlement refused = failure("connection refused");
+  refused.took = std::chrono::milliseconds(3);
+  const WallTime first = world.clock->wallNow();
+  for (int count = 0; count < 300; ++count) {
+    failAndClaim(row, refused);
+    world.clock->advance(std::chrono::seconds(1));
+  }
+  Settlement busy = failure("no luck: \"\xC3\xA4\"\n", Transition::retry);
+  busy.took = std::chrono::milliseconds(70);
+  busy.status = 200;
+  failAndClaim(row, busy);
+  const std::vector<AttemptInfo> attempts = row.now()->attempts;
+  REQUIRE(attempts.size() == 2);
+  CHECK(attempts[0].error == busy.error);
+  CHECK(attempts[0].outcome == "retry");
+  CHECK(attempts[0].status == 200);
+  CHECK(attempts[0].count == 1);
+  CHECK(attempts[0].took == busy.took);
+  CHECK(attempts[0].firstAt == first + std::chrono::seconds(300));
+  CHECK(attempts[1].error == "connection refused");
+  CHECK(attempts[1].outcome == "release");
+  CHECK(attempts[1].status == 0);
+  CHECK(attempts[1].count == 300);
+  CHECK(attempts[1].firstAt == first);
+  CHECK(attempts[1].lastAt == first + std::chrono::seconds(299));
+
+  // The same error with another status, or charged, is another way to fail.
+  Settlement other = busy;
+  other.status = 503;
+  failAndClaim(row, other);
+  other.transition = Transition::release;
+  failAndClaim(row, other);
+  CHECK(row.now()->attempts.size() == 4);
+}
+
+TEST_CASE("of many failed attempts the last 8 are kept, cut between two characters, also over a redrive") {
+  StoreWorld world;
+  Row row(world);
+  for (int count = 0; count < 20; ++count) {
+    failAndClaim(row, failure(std::to_string(count)));
+  }
+  row.settlement.error = std::string(199, 'x') + "\xC3\xA4";
+  row.settlement.reason = "rejected";
+  REQUIRE(row.apply(Transition::fail));
+  const auto check = [&] {
+    const std::vector<AttemptInfo> attempts = row.now()->attempts;
+    REQUIRE(attempts.size() == 8);
+    CHECK(attempts.front().error == std::string(199, 'x'));
+    CHECK(attempts.front().outcome == "fail");
+    CHECK_FALSE(attempts.front().took);
+    CHECK(attempts[1].error == "19");
+    CHECK(attempts.back().error == "13");
+    CHECK(
+        SQLite::Database(world.file).execAndGet("SELECT json_array_length(attempt_log) FROM ackbox_outbox").getInt() ==
+        8);
+  };
+  check();
+  inTransaction(*row.store, [&] { return row.store->deadLetters().change(row.id, Transition::redrive, {}); });
+  CHECK(row.now()->state == MessageState::pending);
+  check();
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
+}
+
+TEST_CASE("what stands in a row as its log and is none is no error, and the next failed attempt begins a new one") {
+  for (const char* log :
+       {"no JSON", "{}", "[", "17", "[1,\"x\",null]", "\"text\"", "[[]]", "[{\"at_ms\":\"x\"}]", ""}) {
+    CAPTURE(log);
+    StoreWorld world;
+    Row row(world);
+    {
+      SQLite::Database database(world.file, SQLite::OPEN_READWRITE);
+      SQLite::Statement statement(database, "UPDATE ackbox_outbox SET attempt_log=?");
+      statement.bind(1, log);
+      statement.exec();
+    }
+    CHECK(row.now()->attempts.size() <= 1);
+    failAndClaim(row, failure("no luck"));
+    REQUIRE_FALSE(row.now()->attempts.empty());
+    CHECK(row.now()->attempts.front().error == "no luck");
+  }
+}
+
 TEST_CASE("P3: a settle that is refused in its middle settles nothing, and the next one settles all") {
   StoreWorld world;
   const auto store = world.open();

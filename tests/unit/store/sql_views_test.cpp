@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <map>
@@ -17,6 +18,7 @@
 
 #include "protocol/timestamp.hpp"
 #include "store/sqlite/read/reader.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
 using namespace ackbox;
@@ -257,6 +259,82 @@ TEST_CASE("the views follow the table prefix, and read with functions of untrust
     SQLite::Statement rows(database, std::string("SELECT * FROM mine_") + view);
     CHECK_NOTHROW(rows.executeStep());
   }
+}
+
+TEST_CASE("an instant that is set is no NULL: beyond the years of the format it is shown as their first or last") {
+  StoreWorld world;
+  auto store = world.open();
+  const WallTime last = *protocol::parseTimestamp("9999-12-31T23:59:59.999Z");
+  const WallTime first = *protocol::parseTimestamp("0000-01-01T00:00:00.000Z");
+  constexpr std::chrono::milliseconds kMoment{1};
+  const std::vector<WallTime> instants = {WallTime{}, WallTime::max(), last + kMoment,    last,
+                                          first,      first - kMoment, WallTime{kMoment}, WallTime::min()};
+  for (const WallTime time : instants) {
+    Frame frame = frameOf("s");
+    frame.notBefore = time;
+    frame.expiresAt = time;
+    enqueueOne(*store, frame);
+  }
+  enqueueOne(*store, frameOf("s"));
+  const SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+  SQLite::Statement row(database, "SELECT not_before,expires_at,due_at FROM ackbox_messages ORDER BY row_id");
+  for (const WallTime time : instants) {
+    REQUIRE(row.executeStep());
+    // A delay that is over when the message is enqueued is none.
+    const std::string delay = time > world.clock->wallNow() ? protocol::formatTimestamp(time) : "NULL";
+    CHECK(text(row.getColumn(0)) == delay);
+    CHECK(text(row.getColumn(1)) == protocol::formatTimestamp(time));
+    CHECK(text(row.getColumn(2)) == delay);
+  }
+  REQUIRE(row.executeStep());
+  CHECK(row.getColumn(0).isNull());
+  CHECK(row.getColumn(1).isNull());
+  CHECK(row.getColumn(2).isNull());
+}
+
+TEST_CASE("verify names a view that is missing or another one, and the next opening makes it anew") {
+  StoreWorld world;
+  world.open();
+  const auto findings = [&] {
+    std::vector<std::string> texts;
+    for (const Finding& finding : store::sqlite::verify(world.file, world.options).findings) {
+      texts.push_back(finding.table + ": " + finding.problem);
+    }
+    return texts;
+  };
+  CHECK(findings().empty());
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "DROP VIEW ackbox_messages; DROP VIEW ackbox_dead_letters;"
+          "CREATE VIEW ackbox_dead_letters AS SELECT 'nothing here' AS message_id");
+  CHECK(findings() ==
+        std::vector<std::string>{
+            "ackbox_messages: the view is missing; the next opening for writing makes it",
+            "ackbox_dead_letters: it is not the view that ackbox makes; the next opening for writing makes it"});
+  // Nothing is written by who only reads.
+  const store::sqlite::SqliteReader reader(world.file, world.options);
+  CHECK(findings().size() == 2);
+  // What is there already is no creation of tables.
+  world.options.createSchema = false;
+  const auto store = world.open();
+  CHECK(findings().empty());
+  enqueueOne(*store, frameOf("s"));
+  SQLite::Database database(world.file.string(), SQLite::OPEN_READONLY);
+  CHECK(database.execAndGet("SELECT state FROM ackbox_messages").getString() == "PENDING");
+}
+
+TEST_CASE("views that are as they should be are not made again: the schema stays as it is") {
+  StoreWorld world;
+  world.open();
+  const auto schemaVersion = [&] {
+    return SQLite::Database(world.file.string()).execAndGet("PRAGMA schema_version").getInt();
+  };
+  const int before = schemaVersion();
+  world.open();
+  world.options.tablePrefix = "ACKBOX_";
+  world.open();
+  CHECK(schemaVersion() == before);
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("another program reads them: python3 with its own sqlite3 module") {

@@ -552,6 +552,33 @@ TEST_CASE("P11: secrets that are none, or could verify no answer, and plain HTTP
   sender.stop();
 }
 
+TEST_CASE("Two peers that lead to one receiver are refused by name, and several agents behind one URL are not") {
+  HttpSender sender;
+  const auto refusal = [&](const PeerOptions& one, const PeerOptions& other) -> std::string {
+    try {
+      sender.usePeers(std::vector{one, other});
+    } catch (const Error& error) {
+      CHECK((error.code() == Errc::invalidOption));
+      return error.what();
+    }
+    return {};
+  };
+  const PeerOptions bob{.name = "bob", .url = "http://localhost:80", .agent = "urn:agent:bob"};
+  PeerOptions other{.name = "robert", .url = "HTTP://LOCALHOST/", .agent = "urn:agent:bob"};
+  CHECK(refusal(bob, other).find("'bob' and 'robert'") != std::string::npos);
+  other.agent = {};
+  CHECK(refusal(bob, other).find("'bob' and 'robert'") != std::string::npos);
+  other.agent = "urn:agent:carol";
+  CHECK(refusal(bob, other).empty());
+  for (const char* url : {"http://localhost/other", "http://localhost:81/", "https://localhost:80/", ""}) {
+    CHECK(refusal(bob, {.name = "robert", .url = url, .agent = "urn:agent:bob"}).empty());
+  }
+  // No receiver of webhooks knows a number.
+  CHECK(refusal({.name = "quick", .url = bob.url, .profile = PeerProfile::webhook},
+                {.name = "patient", .url = bob.url, .profile = PeerProfile::webhook})
+            .empty());
+}
+
 TEST_CASE("An option out of its range is named") {
   HttpSenderOptions options;
   options.connectTimeout = std::chrono::milliseconds(0);

@@ -430,5 +430,106 @@ TEST_CASE("A server of its own thread that goes answers what is under way with 5
   CHECK(manager.getStats().received == 100);
 }
 
+/// `body` behind a handler and a server on the kind of thread that is asked for.
+template <typename Body>
+void onEitherThread(const Body& body) {
+  boost::asio::thread_pool pool(1);
+  for (const bool isOwn : {true, false}) {
+    CAPTURE(isOwn);
+    const testing::TempDir directory;
+    std::optional<OutboxManager> manager(OutboxManager::open(directory.file("bob.db"), receiver()));
+    std::optional<InboundHandler> handler(
+        std::in_place, *manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
+        InboundOptions{.allowAnonymous = true});
+    std::optional<InboundServer> server(isOwn ? InboundServer(*handler) : InboundServer(pool.get_executor(), *handler));
+    body(manager, handler, server);
+  }
+}
+
+std::string answerTo(const InboundServer& server, const std::string& request) {
+  RawConnection peer(server.port());
+  peer.send(request);
+  return peer.receiveMessage();
+}
+
+TEST_CASE("A handler that was moved goes on serving, and so does a server") {
+  onEitherThread([](auto& manager, auto& handler, auto& server) {
+    InboundHandler moved(std::move(*handler));
+    handler.reset();
+    CHECK(answerTo(*server, frame("a")).starts_with("HTTP/1.1 200 "));
+    const InboundServer movedServer(*std::exchange(server, std::nullopt));
+    CHECK(answerTo(movedServer, frame("b")).starts_with("HTTP/1.1 200 "));
+    CHECK(manager->getStats().received == 2);
+  });
+}
+
+TEST_CASE("A handler that goes before its server leaves one that answers 503 with Retry-After, and a free file") {
+  onEitherThread([](auto& manager, auto& handler, auto& server) {
+    RawConnection peer(server->port());
+    peer.send(frame("a"));
+    REQUIRE(peer.receiveMessage().starts_with("HTTP/1.1 200 "));
+    handler.reset();
+    peer.send(frame("b"));
+    CHECK(peer.receiveMessage().starts_with("HTTP/1.1 503 "));
+    for (const std::string& request : {frame("b"), twoFrames("c")}) {
+      const std::string answer = answerTo(*server, request);
+      CHECK(answer.starts_with("HTTP/1.1 503 "));
+      CHECK(answer.find("\r\nRetry-After: ") != std::string::npos);
+    }
+    CHECK(manager->getStats().received == 1);
+    manager.reset();
+    CHECK(answerTo(*server, frame("d")).starts_with("HTTP/1.1 503 "));
+  });
+}
+
+TEST_CASE("A handler that takes another's place ends, and its server with it") {
+  onEitherThread([](auto& manager, auto& handler, auto& server) {
+    InboundHandler other(*manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
+                         {.allowAnonymous = true});
+    const InboundServer ofOther(other);
+    *handler = std::move(other);
+    CHECK(answerTo(*server, frame("a")).starts_with("HTTP/1.1 503 "));
+    CHECK(answerTo(ofOther, frame("b")).starts_with("HTTP/1.1 200 "));
+  });
+}
+
+TEST_CASE("A handler that goes first waits for a frame that is taking effect") {
+  const testing::TempDir directory;
+  OutboxManager manager = OutboxManager::open(directory.file("bob.db"), receiver());
+  std::latch begun(1);
+  std::latch mayEnd(1);
+  std::atomic<bool> isOver = false;
+  std::optional<InboundHandler> handler(
+      std::in_place, manager,
+      [&](const InboundFrame&, InboundTransaction&) {
+        begun.count_down();
+        mayEnd.wait();
+        isOver = true;
+        return HandlerResult::ack();
+      },
+      InboundOptions{.allowAnonymous = true});
+  const InboundServer server(*handler);
+  RawConnection peer(server.port());
+  peer.send(frame("a"));
+  begun.wait();
+  std::thread ending([&] {
+    handler.reset();
+    CHECK(isOver.load());
+  });
+  mayEnd.count_down();
+  CHECK(peer.receiveMessage().starts_with("HTTP/1.1 200 "));
+  ending.join();
+}
+
+TEST_CASE("A manager that goes before its handler leaves the file open for it") {
+  onEitherThread([](auto& manager, auto& handler, auto& server) {
+    manager.reset();
+    CHECK(answerTo(*server, frame("a")).starts_with("HTTP/1.1 200 "));
+    CHECK(answerTo(*server, frame("a")).find("\"duplicate\":true") != std::string::npos);
+    server.reset();
+    handler.reset();
+  });
+}
+
 }  // namespace
 }  // namespace ackbox

@@ -21,7 +21,7 @@ constexpr int kSqliteAutocheckpointPages = 1'000;
 // Checked before any statement is prepared on the tables.
 sqlite3* accept(SQLite::Database& connection, const OutboxOptions& options) {
   sqlite3* const handle = connection.getHandle();
-  requireUsable(schemaVersion(handle, options.tablePrefix), false);
+  requireVersion(handle, options.tablePrefix, false);
   const auto isFull = [handle] { return std::stoi(scalar(handle, "PRAGMA synchronous")) >= 2; };
   if (options.durability == Durability::powerCut && !isFull()) {
     if (sqlite3_get_autocommit(handle) == 0) {

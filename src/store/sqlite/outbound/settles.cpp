@@ -7,6 +7,7 @@
 
 #include "base/policies.hpp"
 #include "delivery/transition.hpp"
+#include "store/sqlite/outbound/attempt_log.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
@@ -19,6 +20,10 @@ using delivery::Transition;
 
 // ?1 key, ?2 state expected, ?3 claims before this one; NULL: any number.
 constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?3 IS NULL OR attempt=?3)";
+
+constexpr const char* kUpdate =
+    "UPDATE #outbox SET state=?4, attempt=attempt+(?3 IS NOT NULL), due_at_ms=?5, retry_count=retry_count+?6, "
+    "reason=?7";
 
 // Rows that one list removes: two thirds of what a statement for each costs, and further ones gain little.
 constexpr std::size_t kTogether = 32;
@@ -67,10 +72,8 @@ Settles::Settles(Context& context, Holds& holds, PeerResets& peerResets)
       keepAcked_(context.prepare(std::string("UPDATE #outbox SET state=3, attempt=attempt+(?3 IS NOT NULL), "
                                              "due_at_ms=?4") +
                                  kGuard)),
-      update_(
-          context.prepare(std::string("UPDATE #outbox SET state=?4, attempt=attempt+(?3 IS NOT NULL), due_at_ms=?5, "
-                                      "retry_count=retry_count+?6, reason=?7, last_error=coalesce(?8,last_error)") +
-                          kGuard)),
+      update_(context.prepare(std::string(kUpdate) + kGuard)),
+      updateFailed_(context.prepare(std::string(kUpdate) + ",last_error=?8,attempt_log=" + attemptLogged() + kGuard)),
       locate_(context.prepare(std::string("SELECT o.id, o.session_id, o.sequence, ")
                                   .append(kRowState)
                                   .append(", o.attempt, p.name, s.name, p.agent, p.store, p.resets FROM #outbox AS o "
@@ -215,11 +218,15 @@ bool Settles::write(const Settlement& settlement, const Guard& guard, Next next,
   if (isRemoved) {
     return Query(remove_, settlement.key, guard.state, guard.attempt).run() != 0;
   }
-  return Query(update_, settlement.key, guard.state, guard.attempt, stateOf(next),
-               next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
-               settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason},
-               NullIfEmpty{truncatedError(settlement.error)})
-             .run() != 0;
+  const bool hasError = !settlement.error.empty();
+  Query query(hasError ? updateFailed_ : update_, settlement.key, guard.state, guard.attempt, stateOf(next),
+              next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
+              settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason});
+  if (hasError) {
+    query.add(truncatedError(settlement.error));
+    addAttempt(query, settlement, next, context_.clock.wallNow());
+  }
+  return query.run() != 0;
 }
 
 // Neighbours, as the messages of a batch mostly are, go as what lies between the first and the last; others by lists.

@@ -82,6 +82,8 @@ private:
   Statement removeRun_;
   Statement keepAcked_;
   Statement update_;
+  // The same for what went wrong.
+  Statement updateFailed_;
   Statement locate_;
   Statement noteSent_;
   Statement selectRecall_;

@@ -10,6 +10,7 @@
 
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
+#include "base/home_process.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -34,9 +35,7 @@ public:
   KernelLiveness(const std::filesystem::path& sidecar, const std::filesystem::path& database)
       : sidecar_(sidecar), database_(database) {}
   ~KernelLiveness() override {
-    if (descriptor_ >= 0) {
-      close(descriptor_);
-    }
+    unshared_.release([](int descriptor) { close(descriptor); });
   }
   KernelLiveness(const KernelLiveness&) = delete;
   KernelLiveness& operator=(const KernelLiveness&) = delete;
@@ -59,7 +58,10 @@ private:
     if (descriptor_ >= 0) {
       return;
     }
-    descriptor_ = ::open(sidecar_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
+    // A child shares the open file description: while it had this open, its parent's locks would outlive the parent.
+    descriptor_ = unshared_.hold([this] {
+      return ::open(sidecar_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
+    });
     if (descriptor_ < 0) {
       if (errno == ELOOP) {
         throw Error(Errc::cannotOpen, sidecar_.string() + " is a symbolic link, which is not followed: remove it");
@@ -99,6 +101,7 @@ private:
 
   const std::filesystem::path sidecar_;
   const std::filesystem::path database_;
+  UnsharedDescriptor unshared_;
   int descriptor_ = -1;
 };
 

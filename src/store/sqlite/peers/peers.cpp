@@ -6,8 +6,6 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-constexpr std::size_t kErrorBytesMax = 1'000;
-
 // The only peer that the file knows; 0: it knows none or several.
 std::int64_t loneOf(const Context& context) {
   Statement statement = context.prepare("SELECT iif(count(*)=1,max(id),0) FROM #peers");
@@ -106,11 +104,11 @@ void Peers::record(const delivery::PeerRecord& record) {
       .run();
 }
 
-std::string_view truncatedError(std::string_view text) noexcept {
-  if (text.size() <= kErrorBytesMax) {
+std::string_view truncatedError(std::string_view text, std::size_t bytesMax) noexcept {
+  if (text.size() <= bytesMax) {
     return text;
   }
-  std::size_t end = kErrorBytesMax;
+  std::size_t end = bytesMax;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) {
     --end;
   }

@@ -42,6 +42,6 @@ private:
 };
 
 /// `text` cut to the length of a stored error, between two UTF-8 characters.
-[[nodiscard]] std::string_view truncatedError(std::string_view text) noexcept;
+[[nodiscard]] std::string_view truncatedError(std::string_view text, std::size_t bytesMax = 1'000) noexcept;
 
 }  // namespace ackbox::store::sqlite

@@ -13,12 +13,14 @@
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/open.hpp"
+#include "store/sqlite/outbound/attempt_log.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/sqlite/read/explainer.hpp"
 #include "store/sqlite/read/inbox_reader.hpp"
 #include "store/sqlite/read/message_pages.hpp"
 #include "store/sqlite/read/status.hpp"
+#include "store/sqlite/read/verify.hpp"
 #include "store/sqlite/schema/schema.hpp"
 
 namespace ackbox::store::sqlite {
@@ -85,7 +87,7 @@ SessionStats sessionStatsOf(const Query& query) {
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options) {
   const ReadConnection database(file, options, Reading::leavesNoTrace);
   // As if nothing may be created, whatever the options say.
-  requireUsable(schemaVersion(database.getHandle(), options.tablePrefix), false);
+  requireUsable(database.getHandle(), options.tablePrefix, false);
 }
 
 struct SqliteReader::Body {
@@ -104,6 +106,7 @@ struct SqliteReader::Body {
                  "WHERE o.id=" +
                  keyOfMessage(),
              options.tablePrefix),
+        attempts(database.getHandle(), attemptSelect(), options.tablePrefix),
         frame(database.getHandle(),
               "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id,"
               "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
@@ -174,6 +177,7 @@ struct SqliteReader::Body {
   Counters counters ACKBOX_GUARDED_BY(mutex);
   Statement oldest ACKBOX_GUARDED_BY(mutex);
   Statement find ACKBOX_GUARDED_BY(mutex);
+  Statement attempts ACKBOX_GUARDED_BY(mutex);
   Statement frame ACKBOX_GUARDED_BY(mutex);
   MessagePages messagePages ACKBOX_GUARDED_BY(mutex);
   Statement pages ACKBOX_GUARDED_BY(mutex);
@@ -229,7 +233,12 @@ std::optional<WallTime> SqliteReader::Body::readOldest() {
 
 std::optional<MessageInfo> SqliteReader::Body::readMessage(std::string_view messageId) {
   Query query(find, messageId);
-  return query.next() ? std::optional(infoOf(query)) : std::nullopt;
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  MessageInfo message = infoOf(query);
+  message.attempts = attemptsOf(attempts, messageId);
+  return message;
 }
 
 bool SqliteReader::isImmutable() const noexcept {
@@ -339,6 +348,32 @@ std::vector<std::int64_t> SqliteReader::processIds() const {
     }
   }
   return live;
+}
+
+FileInfo SqliteReader::fileInfo() const {
+  const MutexLock lock(body_->mutex);
+  sqlite3* const connection = body_->database.getHandle();
+  const Snapshot snapshot(connection);
+  FileInfo info;
+  SchemaInfo schema = schemaInfo(connection, body_->options.tablePrefix);
+  info.schemaVersion = schema.version;
+  info.writtenBy = std::move(schema.writtenBy);
+  // Once, for people: no statement is kept for it. Of the outbox, the newest row alone, which is the last.
+  Statement select(connection,
+                   "SELECT m.origin,m.epoch,max(coalesce((SELECT created_at_ms FROM #outbox ORDER BY id DESC LIMIT 1),"
+                   "0),c.last_acked_at_ms,coalesce((SELECT max(opened_at_ms) FROM #owners),0),coalesce((SELECT "
+                   "max(changed_at_ms) FROM #peers),0)) FROM #meta AS m CROSS JOIN #counters AS c",
+                   body_->options.tablePrefix);
+  if (Query query(select); query.next()) {
+    info.origin = query.text(0);
+    info.epoch = query.as<std::uint64_t>(1);
+    info.newestAt = query.integer(2) == 0 ? std::nullopt : std::optional(query.instant(2));
+  }
+  info.ownersFile = ownersFile(connection, body_->options.tablePrefix);
+  info.sqliteVersion = sqlite3_libversion();
+  info.hasCheckpointDefect = hasCheckpointDefect();
+  info.logNotBatched = knownLogDifference();
+  return info;
 }
 
 DeadLetterPage SqliteReader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {

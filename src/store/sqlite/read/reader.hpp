@@ -8,6 +8,7 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/file_info.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbox.hpp"
@@ -58,6 +59,7 @@ public:
   [[nodiscard]] std::optional<InboxExplanation> explainInbox(std::string_view source,
                                                              std::string_view messageId) const override;
   [[nodiscard]] std::vector<std::int64_t> processIds() const override;
+  [[nodiscard]] FileInfo fileInfo() const override;
 
 private:
   struct Body;

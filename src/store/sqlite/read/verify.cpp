@@ -5,6 +5,7 @@
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/cache/sender_shares.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/schema/views.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -200,7 +201,24 @@ void checkFile(sqlite3* connection, VerifyReport& report) {
   }
 }
 
+// Nothing of ours reads them: they are checked for those who do.
+void checkViews(sqlite3* connection, const std::string& prefix, VerifyReport& report) {
+  for (const View& view : views(prefix)) {
+    const ViewState state = stateOf(connection, view);
+    if (state != ViewState::ours) {
+      report.findings.push_back({view.name, 0,
+                                 state == ViewState::missing
+                                     ? "the view is missing; the next opening for writing makes it"
+                                     : "it is not the view that ackbox makes; the next opening for writing makes it"});
+    }
+  }
+}
+
 }  // namespace
+
+bool hasCheckpointDefect() noexcept {
+  return sqlite3_libversion_number() < kFixedCheckpointVersion;
+}
 
 std::vector<InvariantName> invariantNames() {
   std::vector<InvariantName> names;
@@ -215,13 +233,14 @@ VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& opti
   sqlite3* const connection = database.getHandle();
   VerifyReport report;
   report.sqliteVersion = sqlite3_libversion();
-  report.hasCheckpointDefect = sqlite3_libversion_number() < kFixedCheckpointVersion;
+  report.hasCheckpointDefect = hasCheckpointDefect();
   report.logNotBatched = knownLogDifference();
   const Snapshot snapshot(connection);
   checkFile(connection, report);
   for (const Invariant& invariant : kInvariants) {
     checkInvariant(connection, options.tablePrefix, invariant, report);
   }
+  checkViews(connection, options.tablePrefix, report);
   return report;
 }
 

@@ -16,4 +16,7 @@ struct InvariantName {
 /// All of them, in the order of the checks; tables without their prefix.
 [[nodiscard]] std::vector<InvariantName> invariantNames();
 
+/// See `VerifyReport::hasCheckpointDefect`.
+[[nodiscard]] bool hasCheckpointDefect() noexcept;
+
 }  // namespace ackbox::store::sqlite

@@ -15,4 +15,7 @@ namespace ackbox::store::sqlite {
 /// outbox and one over the inbound tables.
 RepairReport recount(sqlite3* connection, std::string_view prefix, bool byHand);
 
+/// The same after statements of our own, which is no repair: of the outbox's gauges alone.
+void recountGauges(sqlite3* connection, std::string_view prefix);
+
 }  // namespace ackbox::store::sqlite

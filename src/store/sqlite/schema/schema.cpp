@@ -1,19 +1,25 @@
 #include "store/sqlite/schema/schema.hpp"
 
+#include <algorithm>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "ackbox/version.hpp"
 #include "sqlite/statement.hpp"
 #include "store/sqlite/schema/views.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
 
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kSchemaVersion = 1;
 
 /// `#` is the table prefix. A released schema never changes: a new version is reached by statements of its own.
 constexpr const char* kTablesSql = R"sql(
 CREATE TABLE #schema(  -- the version; one row
-  version INTEGER NOT NULL  -- of these tables; PRAGMA user_version is left to the application
+  version INTEGER NOT NULL,  -- of these tables; PRAGMA user_version is left to the application
+  written_by TEXT NOT NULL   -- the release of ackbox that made tables of this version; for people
 );
 CREATE TABLE #meta(  -- the file itself; one row
   id INTEGER PRIMARY KEY CHECK(id = 1),    -- there is one row
@@ -109,6 +115,7 @@ CREATE TABLE #outbox(  -- messages on their way out, dead letters, and acknowled
   supersede_key TEXT,              -- a later message with it takes its place; NULL: none does
   reason TEXT,                     -- FAILED: short and stable
   last_error TEXT,                 -- for people, at most 1,000 bytes
+  attempt_log TEXT,                -- JSON array, the newest of its attempts without success first; NULL: none failed
   data BLOB NOT NULL               -- JSON text, byte for byte as enqueued
 );
 -- Only ids that their rows do not say; the others end in the keys of their rows, and are found by them.
@@ -269,7 +276,6 @@ CREATE TABLE #peer_counters(  -- gauges and totals of each peer
   total_retries INTEGER NOT NULL DEFAULT 0   -- total
 );
 INSERT INTO #counters(id) VALUES(1);
-INSERT INTO #schema(version) VALUES(1);
 )sql";
 
 constexpr const char* kTables[] = {
@@ -277,6 +283,20 @@ constexpr const char* kTables[] = {
     "outbox", "idempotency_keys", "vacated_numbers", "inbound_sessions", "inbound_origins", "processed_messages",
     "inbox",  "inbox_results",    "inbound_senders", "counters",         "peer_counters",
 };
+
+/// The tables and indexes that `kTablesSql` makes, with their prefix.
+std::vector<std::string> namesOfTables(std::string_view prefix) {
+  std::vector<std::string> names;
+  for (std::string_view rest = kTablesSql; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.starts_with("CREATE ")) {
+      const std::string_view name = line.substr(line.find('#') + 1);
+      names.push_back(std::string(prefix).append(name.substr(0, name.find_first_of("( "))));
+    }
+  }
+  return names;
+}
 
 bool hasTable(sqlite3* connection, const std::string& name) {
   // A virtual table would be another's code.
@@ -286,9 +306,57 @@ bool hasTable(sqlite3* connection, const std::string& name) {
   return Query(statement, name).next();
 }
 
-bool hasColumn(sqlite3* connection, const std::string& table, const char* column) {
-  Statement statement(connection, "SELECT 1 FROM pragma_table_info(?1) WHERE name=?2", {});
-  return Query(statement, table, std::string_view(column)).next();
+bool hasColumn(sqlite3* connection, const std::string& table, std::string_view column) {
+  Statement statement(connection, "SELECT 1 FROM pragma_table_xinfo(?1) WHERE name=?2", {});
+  return Query(statement, table, column).next();
+}
+
+bool isColumn(std::string_view line) {
+  return line.size() > 2 && line.starts_with("  ") && line[2] >= 'a' && line[2] <= 'z';
+}
+
+/// The columns of this version by their tables, as `kTablesSql` has them.
+std::vector<std::pair<std::string, std::vector<std::string>>> columnsOfTables() {
+  constexpr std::string_view kTable = "CREATE TABLE #";
+  std::vector<std::pair<std::string, std::vector<std::string>>> tables;
+  for (std::string_view rest = kTablesSql; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.starts_with(kTable)) {
+      tables.emplace_back(line.substr(kTable.size(), line.find('(') - kTable.size()), std::vector<std::string>());
+    } else if (isColumn(line)) {
+      tables.back().second.emplace_back(line.substr(2, line.find(' ', 2) - 2));
+    }
+  }
+  return tables;
+}
+
+// Builds from before the first release had the number of this version as well.
+void requireLayout(sqlite3* connection, std::string_view prefix) {
+  static const auto kColumns = columnsOfTables();
+  Statement statement(connection, "SELECT name FROM pragma_table_xinfo(?1)", {});
+  for (const auto& [table, columns] : kColumns) {
+    const std::string name = std::string(prefix) + table;
+    std::set<std::string> found;
+    for (Query query(statement, name); query.next();) {
+      found.insert(query.text(0));
+    }
+    for (const std::string& column : columns) {
+      if (!found.contains(column)) {
+        throw Error(Errc::schemaTooOld, "table " + name + " has no column " + column);
+      }
+    }
+  }
+}
+
+// As far as a newer version still has the column.
+std::string writerOf(sqlite3* connection, std::string_view prefix) {
+  if (!hasColumn(connection, std::string(prefix) + "schema", "written_by")) {
+    return {};
+  }
+  Statement statement(connection, "SELECT written_by FROM #schema", prefix);
+  Query query(statement);
+  return query.next() ? query.text(0) : std::string();
 }
 
 // Nothing of ours has triggers. One would run in every statement, also those of a tool that only opens the file.
@@ -318,17 +386,12 @@ std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
   }
   const std::int64_t version = query.integer(0);
   refuseTriggers(connection, prefix);
-  if (version > kVersion) {
+  if (version > kSchemaVersion) {
     // A newer version may have other tables; the caller refuses it for being newer.
     return version;
   }
   if (version < 1 || hasColumn(connection, start + "outbox", "owner_id")) {
-    throw Error(Errc::databaseError,
-                "the tables of the file have the layout of a build from before the first release "
-                "(version " +
-                    std::to_string(version) +
-                    "), which no release reads: deliver what is in it with that build, and begin with "
-                    "a new file");
+    throw Error(Errc::schemaTooOld, "the tables have the layout of version " + std::to_string(version));
   }
   for (const char* table : kTables) {
     if (!hasTable(connection, start + table)) {
@@ -338,19 +401,58 @@ std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
   return version;
 }
 
-void requireUsable(std::int64_t version, bool createSchema) {
-  if (version > kVersion) {
-    throw Error(Errc::schemaTooNew, "the file has version " + std::to_string(version) + ", this program knows " +
-                                        std::to_string(kVersion) +
-                                        ": a newer release wrote it, or a build from before the first release");
+void requireVersion(sqlite3* connection, std::string_view prefix, bool createSchema) {
+  const std::int64_t version = schemaVersion(connection, prefix);
+  if (version > kSchemaVersion) {
+    const std::string writer = writerOf(connection, prefix);
+    if (writer.empty()) {
+      throw Error(Errc::schemaTooOld, "the tables have the layout of version " + std::to_string(version));
+    }
+    throw Error(Errc::schemaTooNew, "its tables have version " + std::to_string(version) + ", made by ackbox " +
+                                        writer + "; this is ackbox " + std::string(kVersion) +
+                                        ", which knows version " + std::to_string(kSchemaVersion));
   }
-  if (version < kVersion && !createSchema) {
-    throw Error(Errc::schemaMissing, "no tables");
+  if (version == 0 && !createSchema) {
+    throw Error(Errc::schemaMissing, "no tables with the prefix '" + std::string(prefix) + "'");
   }
 }
 
+void requireUsable(sqlite3* connection, std::string_view prefix, bool createSchema) {
+  requireVersion(connection, prefix, createSchema);
+  if (schemaVersion(connection, prefix) == kSchemaVersion) {
+    requireLayout(connection, prefix);
+  }
+}
+
+void refuseOthersOfOurNames(sqlite3* connection, std::string_view prefix) {
+  // Once the tables are there, they and the views are ours.
+  const bool isNew = !hasTable(connection, std::string(prefix) + "schema");
+  std::vector<std::string> names = isNew ? namesOfTables(prefix) : std::vector<std::string>();
+  for (const View& view : views(prefix)) {
+    names.push_back(view.name);
+  }
+  // Triggers have names of their own.
+  Statement statement(
+      connection,
+      "SELECT type,name FROM sqlite_master WHERE name=?1 COLLATE NOCASE AND type<>'trigger' AND (?2 OR type<>'view')",
+      {});
+  for (const std::string& name : names) {
+    if (Query query(statement, name, isNew ? 1 : 0); query.next()) {
+      throw Error(Errc::databaseError, query.text(0) + " " + query.text(1) +
+                                           " has a name that ackbox needs: rename it, or set another "
+                                           "OutboxOptions::tablePrefix");
+    }
+  }
+}
+
+SchemaInfo schemaInfo(sqlite3* connection, std::string_view prefix) {
+  return {schemaVersion(connection, prefix), writerOf(connection, prefix)};
+}
+
 void createTables(sqlite3* connection, std::string_view prefix) {
-  execute(connection, expand(kTablesSql + viewsSql(), prefix));
+  execute(connection, expand(kTablesSql, prefix));
+  Statement insert(connection, "INSERT INTO #schema(version,written_by) VALUES(?1,?2)", prefix);
+  Query(insert, kSchemaVersion, kVersion).run();
 }
 
 }  // namespace ackbox::store::sqlite

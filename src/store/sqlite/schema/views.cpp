@@ -1,8 +1,8 @@
 #include "store/sqlite/schema/views.hpp"
 
 #include <initializer_list>
-#include <string_view>
 
+#include "sqlite/statement.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
@@ -18,9 +18,16 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
-// ISO 8601 in UTC; NULL for NULL and for 0, which stands for none. An instant beyond the year 9999 is NULL as well.
+// ISO 8601 in UTC; NULL for NULL. The years 0 to 9999 are what the format has: an instant before or after them is shown
+// as the first or the last of theirs, as `protocol::formatTimestamp` does.
 std::string instant(std::string_view milliseconds) {
-  return joined({"strftime('%Y-%m-%dT%H:%M:%fZ',nullif(", milliseconds, ",0)/1000.0,'unixepoch')"});
+  return joined({"strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,", milliseconds,
+                 "))/1000.0,'unixepoch')"});
+}
+
+// Of a column where 0 stands for none: NULL for 0 as well.
+std::string instantOrNone(std::string_view milliseconds) {
+  return instant(joined({"nullif(", milliseconds, ",0)"}));
 }
 
 std::string processOf(std::string_view owner) {
@@ -35,7 +42,8 @@ std::string messageColumns() {
                  instant("o.created_at_ms"), " AS enqueued_at,", instant("o.not_before_ms"), " AS not_before,",
                  instant("o.expires_at_ms"),
                  " AS expires_at,o.retry_count AS retry_count,o.attempt AS attempts,o.reason AS reason,o.last_error AS "
-                 "last_error,o.correlation_id AS correlation_id,o.traceparent AS traceparent,CAST(o.data AS TEXT) AS "
+                 "last_error,o.attempt_log AS attempt_log,o.correlation_id AS correlation_id,o.traceparent AS "
+                 "traceparent,CAST(o.data AS TEXT) AS "
                  "data"});
 }
 
@@ -44,15 +52,16 @@ std::string messages() {
       {"CREATE VIEW #messages AS SELECT ", messageColumns(), ",CASE ", kRowState,
        " WHEN 0 THEN 'PENDING' WHEN 1 THEN 'SENDING' WHEN 2 THEN 'SENT' WHEN 3 THEN 'ACKED' WHEN 4 THEN 'FAILED' END "
        "AS state,",
-       instant("max(o.due_at_ms,(o.state=0)*(SELECT m.due_at_ms FROM #session_states AS m WHERE m.session_id=s.id))"),
+       instantOrNone(
+           "max(o.due_at_ms,(o.state=0)*(SELECT m.due_at_ms FROM #session_states AS m WHERE m.session_id=s.id))"),
        " AS due_at,", processOf(kRowOwner),
        " AS process_id,o.supersede_key AS supersede_key FROM #outbox AS o CROSS JOIN #sessions AS s ON "
-       "s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id;"});
+       "s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id"});
 }
 
 // Listed by the index of dead letters, without a look at the backlog.
 std::string deadLetters() {
-  return joined({"CREATE VIEW #dead_letters AS SELECT ", messageColumns(), ",", instant("o.due_at_ms"),
+  return joined({"CREATE VIEW #dead_letters AS SELECT ", messageColumns(), ",", instantOrNone("o.due_at_ms"),
                  " AS failed_at,CASE o.reason "
                  "WHEN 'retry-budget' THEN 'all retries of its policy failed' "
                  "WHEN 'horizon' THEN 'it was older than the horizon of its policy' "
@@ -65,18 +74,18 @@ std::string deadLetters() {
                  "WHEN 'peer-killer' THEN 'the peer lost the connection each time that it was sent alone' "
                  "ELSE 'the peer or the application gave this reason' END AS meaning,s.blocked_by=o.id AS "
                  "blocks_session FROM #outbox AS o INDEXED BY #outbox_failed CROSS JOIN #sessions AS s ON "
-                 "s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.state=4;"});
+                 "s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.state=4"});
 }
 
 std::string sessions() {
   return joined({"CREATE VIEW #sessions_view AS SELECT p.name AS peer,s.name AS session,s.priority AS priority,max(0,",
                  kSessionLive, ") AS live,m.failed AS failed,", kSessionLastSequence,
-                 " AS last_sequence,m.previous_sequence AS accepted_sequence,", instant("m.due_at_ms"), " AS due_at,",
-                 processOf(kSessionOwner), " AS process_id,", instant("s.paused_at_ms"), " AS paused_at,",
-                 instant("s.blocked_at_ms"), " AS blocked_at,(SELECT ", kMessageId,
+                 " AS last_sequence,m.previous_sequence AS accepted_sequence,", instantOrNone("m.due_at_ms"),
+                 " AS due_at,", processOf(kSessionOwner), " AS process_id,", instantOrNone("s.paused_at_ms"),
+                 " AS paused_at,", instantOrNone("s.blocked_at_ms"), " AS blocked_at,(SELECT ", kMessageId,
                  " FROM #outbox AS o WHERE o.id=s.blocked_by) AS blocked_by FROM #sessions AS s CROSS JOIN "
                  "#session_states AS m ON m.session_id=s.id CROSS JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN ",
-                 kUnwrittenTails, " AS t ON t.session_id=s.id WHERE s.lane=0;"});
+                 kUnwrittenTails, " AS t ON t.session_id=s.id WHERE s.lane=0"});
 }
 
 // The order of the states is that of `delivery::stateOf`.
@@ -85,15 +94,15 @@ std::string peers() {
       {"CREATE VIEW #peers_view AS SELECT name AS peer,url,nullif(agent,'') AS agent,CASE WHEN "
        "paused_at_ms<>0 THEN 'paused' WHEN down=0 THEN 'up' WHEN hold=1 THEN 'held' WHEN hold=2 THEN "
        "'disabled' ELSE 'down' END AS state,",
-       instant("iif(paused_at_ms<>0,paused_at_ms,changed_at_ms)"), " AS since,failures,",
-       instant("iif(down=0,0,next_probe_at_ms)"),
+       instantOrNone("iif(paused_at_ms<>0,paused_at_ms,changed_at_ms)"), " AS since,failures,",
+       instantOrNone("iif(down=0,0,next_probe_at_ms)"),
        " AS next_probe_at,nullif(last_error,'') AS last_error,nullif(store,'') AS store,resets,",
-       instant("reset_at_ms"), " AS last_reset_at,resent FROM #peers;"});
+       instantOrNone("reset_at_ms"), " AS last_reset_at,resent FROM #peers"});
 }
 
 std::string processedMessages() {
   return joined({"CREATE VIEW #processed_messages_view AS SELECT id AS message_id,source,", instant("processed_at_ms"),
-                 " AS processed_at,", instant("keep_until_ms"), " AS keep_until FROM #processed_messages;"});
+                 " AS processed_at,", instant("keep_until_ms"), " AS keep_until FROM #processed_messages"});
 }
 
 std::string inboxMessages() {
@@ -101,16 +110,50 @@ std::string inboxMessages() {
       {"CREATE VIEW #inbox_messages AS SELECT frame_id AS message_id,id AS row_id,source,nullif(origin,'') "
        "AS origin,nullif(session,'') AS session,nullif(sequence,0) AS sequence,type,CASE WHEN owner_id<>0 "
        "THEN 'RUNNING' WHEN deferred THEN 'DEFERRED' ELSE 'WAITING' END AS state,",
-       processOf("owner_id"), " AS process_id,retry_count,", instant("due_at_ms"), " AS due_at,",
+       processOf("owner_id"), " AS process_id,retry_count,", instantOrNone("due_at_ms"), " AS due_at,",
        instant("accepted_at_ms"), " AS accepted_at,", instant("time_ms"), " AS enqueued_at,", instant("expires_at_ms"),
        " AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS "
-       "data,data_content_type FROM #inbox;"});
+       "data,data_content_type FROM #inbox"});
 }
 
 }  // namespace
 
-std::string viewsSql() {
-  return messages() + deadLetters() + sessions() + peers() + processedMessages() + inboxMessages();
+std::vector<View> views(std::string_view prefix) {
+  std::vector<View> all = {
+      {"#messages", messages()},
+      {"#dead_letters", deadLetters()},
+      {"#sessions_view", sessions()},
+      {"#peers_view", peers()},
+      {"#processed_messages_view", processedMessages()},
+      {"#inbox_messages", inboxMessages()},
+  };
+  for (View& view : all) {
+    view.name = expand(view.name, prefix);
+    view.sql = expand(view.sql, prefix);
+  }
+  return all;
+}
+
+ViewState stateOf(sqlite3* connection, const View& view) {
+  Statement statement(connection, "SELECT sql FROM sqlite_master WHERE type='view' AND name=?1 COLLATE NOCASE", {});
+  Query query(statement, view.name);
+  if (!query.next()) {
+    return ViewState::missing;
+  }
+  // The prefix may be written otherwise: SQLite's names have no case.
+  return sqlite3_stricmp(query.text(0).c_str(), view.sql.c_str()) == 0 ? ViewState::ours : ViewState::other;
+}
+
+void restoreViews(sqlite3* connection, std::string_view prefix) {
+  for (const View& view : views(prefix)) {
+    const ViewState state = stateOf(connection, view);
+    if (state == ViewState::other) {
+      execute(connection, "DROP VIEW " + view.name);
+    }
+    if (state != ViewState::ours) {
+      execute(connection, view.sql);
+    }
+  }
 }
 
 }  // namespace ackbox::store::sqlite

@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair serve health completion man --version -h --help' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair serve health backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -59,6 +59,7 @@ _ackbox() {
     'export --session') return ;;
     'enqueue --prefix') return ;;
     'enqueue --busy-timeout') return ;;
+    'enqueue --log') words='error warning info debug' ;;
     'enqueue --input') compopt -o default; return ;;
     'enqueue --peer') return ;;
     'enqueue --session') return ;;
@@ -66,48 +67,78 @@ _ackbox() {
     'enqueue --max-pending') return ;;
     'retry --prefix') return ;;
     'retry --busy-timeout') return ;;
+    'retry --log') words='error warning info debug' ;;
     'retry --peer') return ;;
     'retry --session') return ;;
     'retry --reason') return ;;
     'retry --older-than') return ;;
     'discard --prefix') return ;;
     'discard --busy-timeout') return ;;
+    'discard --log') words='error warning info debug' ;;
     'discard --peer') return ;;
     'discard --session') return ;;
     'discard --reason') return ;;
     'discard --older-than') return ;;
     'inbox-retry --prefix') return ;;
     'inbox-retry --busy-timeout') return ;;
+    'inbox-retry --log') words='error warning info debug' ;;
     'inbox-retry --source') return ;;
     'inbox-retry --session') return ;;
     'inbox-retry --state') words='waiting running backoff' ;;
     'inbox-discard --prefix') return ;;
     'inbox-discard --busy-timeout') return ;;
+    'inbox-discard --log') words='error warning info debug' ;;
     'inbox-discard --source') return ;;
     'inbox-discard --session') return ;;
     'inbox-discard --state') words='waiting running backoff' ;;
     'inbox-discard --reason') return ;;
     'mark-failed --prefix') return ;;
     'mark-failed --busy-timeout') return ;;
+    'mark-failed --log') words='error warning info debug' ;;
     'mark-failed --reason') return ;;
     'pause --prefix') return ;;
     'pause --busy-timeout') return ;;
+    'pause --log') words='error warning info debug' ;;
     'pause --session') return ;;
     'resume --prefix') return ;;
     'resume --busy-timeout') return ;;
+    'resume --log') words='error warning info debug' ;;
     'resume --session') return ;;
     'unblock --prefix') return ;;
     'unblock --busy-timeout') return ;;
+    'unblock --log') words='error warning info debug' ;;
     'vacuum --prefix') return ;;
     'vacuum --busy-timeout') return ;;
+    'vacuum --log') words='error warning info debug' ;;
     'forget --prefix') return ;;
     'forget --busy-timeout') return ;;
+    'forget --log') words='error warning info debug' ;;
     'repair --prefix') return ;;
     'repair --busy-timeout') return ;;
+    'repair --log') words='error warning info debug' ;;
     'serve --config') compopt -o default; return ;;
     'serve --listen') return ;;
     'serve --set') return ;;
     'health --url') return ;;
+    'backup --prefix') return ;;
+    'backup --busy-timeout') return ;;
+    'restore --prefix') return ;;
+    'restore --busy-timeout') return ;;
+    'restore --identity') words='new keep' ;;
+    'check --prefix') return ;;
+    'check --busy-timeout') return ;;
+    'check --oldest-age') return ;;
+    'check --pending') return ;;
+    'check --pending-bytes') return ;;
+    'check --failed') return ;;
+    'check --peers-away') return ;;
+    'check --free-disk') return ;;
+    'check --log-size') return ;;
+    'doctor --prefix') return ;;
+    'doctor --busy-timeout') return ;;
+    'doctor --certificate') compopt -o default; return ;;
+    'migrate --prefix') return ;;
+    'migrate --busy-timeout') return ;;
   esac
   if [[ -z $words ]]; then
     case "${COMP_WORDS[1]}" in
@@ -125,20 +156,25 @@ _ackbox() {
       inbox-show) words='-h --help --json --prefix --busy-timeout --source' ;;
       inbox-explain) words='-h --help --json --prefix --busy-timeout --source' ;;
       export) words='-h --help --json --prefix --busy-timeout --state --peer --session' ;;
-      enqueue) words='-h --help --json --prefix --busy-timeout --input --peer --session --type --max-pending' ;;
-      retry) words='-h --help --json --prefix --busy-timeout --peer --session --reason --older-than --all' ;;
-      discard) words='-h --help --json --prefix --busy-timeout --peer --session --reason --older-than --all --yes' ;;
-      inbox-retry) words='-h --help --json --prefix --busy-timeout --source --session --state --all' ;;
-      inbox-discard) words='-h --help --json --prefix --busy-timeout --source --session --state --all --reason --yes' ;;
-      mark-failed) words='-h --help --json --prefix --busy-timeout --reason' ;;
-      pause) words='-h --help --json --prefix --busy-timeout --session' ;;
-      resume) words='-h --help --json --prefix --busy-timeout --session' ;;
-      unblock) words='-h --help --json --prefix --busy-timeout' ;;
-      vacuum) words='-h --help --json --prefix --busy-timeout' ;;
-      forget) words='-h --help --json --prefix --busy-timeout --yes' ;;
-      repair) words='-h --help --json --prefix --busy-timeout' ;;
+      enqueue) words='-h --help --json --prefix --busy-timeout --log --input --peer --session --type --max-pending' ;;
+      retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --reason --older-than --all' ;;
+      discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --reason --older-than --all --yes' ;;
+      inbox-retry) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all' ;;
+      inbox-discard) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all --reason --yes' ;;
+      mark-failed) words='-h --help --json --prefix --busy-timeout --log --reason' ;;
+      pause) words='-h --help --json --prefix --busy-timeout --log --session' ;;
+      resume) words='-h --help --json --prefix --busy-timeout --log --session' ;;
+      unblock) words='-h --help --json --prefix --busy-timeout --log' ;;
+      vacuum) words='-h --help --json --prefix --busy-timeout --log' ;;
+      forget) words='-h --help --json --prefix --busy-timeout --log --yes' ;;
+      repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
       serve) words='-h --help --config --listen --set --check-config' ;;
       health) words='-h --help --url' ;;
+      backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
+      restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
+      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --free-disk --log-size' ;;
+      doctor) words='-h --help --json --prefix --busy-timeout --certificate' ;;
+      migrate) words='-h --help --json --prefix --busy-timeout' ;;
       completion) words='-h --help bash zsh fish' ;;
       man) words='-h --help' ;;
     esac

@@ -113,6 +113,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l help -d 'Print th
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l input -d 'Where the lines come from (default -, standard input)' -rF
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l peer -d 'The peer of lines that name none (default "default")' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l session -d 'The session of lines that name none (default "default")' -x
@@ -124,6 +125,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from retry' -l help -d 'Print this
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l peer -d 'Dead letters of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l session -d 'Dead letters of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l reason -d 'Dead letters with exactly this reason' -x
@@ -135,6 +137,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from discard' -l help -d 'Print th
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l peer -d 'Dead letters of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l session -d 'Dead letters of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l reason -d 'Dead letters with exactly this reason' -x
@@ -147,6 +150,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l help -d 'Prin
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l session -d 'Frames of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l state -d 'Only those in this state' -x -a 'waiting running backoff'
@@ -157,6 +161,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l help -d 'Pr
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l session -d 'Frames of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l state -d 'Only those in this state' -x -a 'waiting running backoff'
@@ -169,6 +174,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l help -d 'Prin
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l reason -d 'Why, short and stable (default marked-failed)' -x
 complete -c ackbox -n __fish_use_subcommand -a pause -d 'Stop sending to a peer, or one session of it, until resume'
 complete -c ackbox -n '__fish_seen_subcommand_from pause' -F
@@ -176,6 +182,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from pause' -l help -d 'Print this
 complete -c ackbox -n '__fish_seen_subcommand_from pause' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from pause' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from pause' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from pause' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from pause' -l session -d 'Only this session of the peer' -x
 complete -c ackbox -n __fish_use_subcommand -a resume -d 'Go on sending to a peer or a session; a peer that is away is asked at once'
 complete -c ackbox -n '__fish_seen_subcommand_from resume' -F
@@ -183,6 +190,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from resume' -l help -d 'Print thi
 complete -c ackbox -n '__fish_seen_subcommand_from resume' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from resume' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resume' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resume' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from resume' -l session -d 'Only this session of the peer' -x
 complete -c ackbox -n __fish_use_subcommand -a unblock -d 'Let a session go on past the dead letter that stopped it'
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -F
@@ -190,25 +198,30 @@ complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l help -d 'Print th
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n __fish_use_subcommand -a vacuum -d 'Give the file'\''s free pages back to the file system, beside running agents'
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -F
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n __fish_use_subcommand -a forget -d 'Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -F
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from forget' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l yes -d 'Really forget it'
-complete -c ackbox -n __fish_use_subcommand -a repair -d 'Recount all figures and repair rows that were changed by SQL'
+complete -c ackbox -n __fish_use_subcommand -a repair -d 'Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -F
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from repair' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n '__fish_seen_subcommand_from repair' -l dry-run -d 'Only say what would be mended'
 complete -c ackbox -n __fish_use_subcommand -a serve -d 'Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -F
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l help -d 'Print this help'
@@ -219,6 +232,48 @@ complete -c ackbox -n '__fish_seen_subcommand_from serve' -l check-config -d 'On
 complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready, for containers'\'' checks'
 complete -c ackbox -n '__fish_seen_subcommand_from health' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from health' -l url -d 'http://address:port or unix:PATH (default http://127.0.0.1:7070)' -x
+complete -c ackbox -n __fish_use_subcommand -a backup -d 'Copy the file as it is at one instant, beside running agents'
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -F
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l overwrite -d 'Replace TO, in one step, when the copy is complete'
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l no-verify -d 'Leave out the check of the copy'\''s invariants'
+complete -c ackbox -n __fish_use_subcommand -a restore -d 'Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -F
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l identity -d 'Of an outbox that sends: new if it was sending after the backup was taken, keep if nothing was enqueued or sent since' -x -a 'new keep'
+complete -c ackbox -n '__fish_seen_subcommand_from restore' -l dry-run -d 'Only say what would be done'
+complete -c ackbox -n __fish_use_subcommand -a check -d 'Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like'
+complete -c ackbox -n '__fish_seen_subcommand_from check' -F
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l oldest-age -d 'Age of the oldest pending message (default 10m,1h)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l pending -d 'Undelivered messages (default 100000,500000)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l pending-bytes -d 'Their data (default 1GiB,3GiB)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l failed -d 'Dead letters (default 1,off)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-away -d 'Peers that are down, held or disabled (default 1,off)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l free-disk -d 'Room on the file'\''s disk (default 1GiB,200MiB)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l log-size -d 'Size of the write-ahead log (default 256MiB,1GiB)' -x
+complete -c ackbox -n __fish_use_subcommand -a doctor -d 'Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -F
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l certificate -d 'Also say when this certificate (PEM) ends' -rF
+complete -c ackbox -n __fish_use_subcommand -a migrate -d 'Bring the tables to this release'\''s version; version 1 is the only one so far'
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -F
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n __fish_use_subcommand -a completion -d 'Print a completion script for a shell'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'

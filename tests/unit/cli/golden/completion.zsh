@@ -27,9 +27,14 @@ _ackbox() {
     'unblock:Let a session go on past the dead letter that stopped it'
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
-    'repair:Recount all figures and repair rows that were changed by SQL'
+    'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
     'serve:Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
     'health:Ask a running serve whether it is ready, for containers'\'' checks'
+    'backup:Copy the file as it is at one instant, beside running agents'
+    'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
+    'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like'
+    'doctor:Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'
+    'migrate:Bring the tables to this release'\''s version; version 1 is the only one so far'
     'completion:Print a completion script for a shell'
     'man:Print the manual page, for man -l -'
   )
@@ -189,6 +194,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '--input[Where the lines come from (default -, standard input)]:PATH:_files' \
         '--peer[The peer of lines that name none (default "default")]:NAME:' \
         '--session[The session of lines that name none (default "default")]:NAME:' \
@@ -202,6 +208,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--peer[Dead letters of this peer]:NAME:' \
         '--session[Dead letters of this session]:NAME:' \
@@ -216,6 +223,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--peer[Dead letters of this peer]:NAME:' \
         '--session[Dead letters of this session]:NAME:' \
@@ -231,6 +239,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
@@ -244,6 +253,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
@@ -259,6 +269,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
         '--reason[Why, short and stable (default marked-failed)]:TEXT:' ;;
     pause)
@@ -269,6 +280,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         ':PEER:' \
         '--session[Only this session of the peer]:NAME:' ;;
     resume)
@@ -279,6 +291,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         ':PEER:' \
         '--session[Only this session of the peer]:NAME:' ;;
     unblock)
@@ -289,6 +302,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         ':PEER:' \
         ':SESSION:' ;;
     vacuum)
@@ -298,7 +312,8 @@ _ackbox() {
         ':FILE:_files' \
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
-        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' ;;
     forget)
       _arguments \
         '-h[Print this help]' \
@@ -307,6 +322,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         ':SOURCE:' \
         ':ORIGIN:' \
         '--yes[Really forget it]' ;;
@@ -317,7 +333,9 @@ _ackbox() {
         ':FILE:_files' \
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
-        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
+        '--dry-run[Only say what would be mended]' ;;
     serve)
       _arguments \
         '-h[Print this help]' \
@@ -332,6 +350,60 @@ _ackbox() {
         '-h[Print this help]' \
         '--help[Print this help]' \
         '--url[http\://address\:port or unix\:PATH (default http\://127.0.0.1\:7070)]:URL:' ;;
+    backup)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':TO:' \
+        '--overwrite[Replace TO, in one step, when the copy is complete]' \
+        '--no-verify[Leave out the check of the copy'\''s invariants]' ;;
+    restore)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':TO:' \
+        '--identity[Of an outbox that sends\: new if it was sending after the backup was taken, keep if nothing was enqueued or sent since]:WHICH:(new keep)' \
+        '--dry-run[Only say what would be done]' ;;
+    check)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--oldest-age[Age of the oldest pending message (default 10m,1h)]:WARNING,CRITICAL:' \
+        '--pending[Undelivered messages (default 100000,500000)]:WARNING,CRITICAL:' \
+        '--pending-bytes[Their data (default 1GiB,3GiB)]:WARNING,CRITICAL:' \
+        '--failed[Dead letters (default 1,off)]:WARNING,CRITICAL:' \
+        '--peers-away[Peers that are down, held or disabled (default 1,off)]:WARNING,CRITICAL:' \
+        '--free-disk[Room on the file'\''s disk (default 1GiB,200MiB)]:WARNING,CRITICAL:' \
+        '--log-size[Size of the write-ahead log (default 256MiB,1GiB)]:WARNING,CRITICAL:' ;;
+    doctor)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--certificate[Also say when this certificate (PEM) ends]:PATH:_files' ;;
+    migrate)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
     completion)
       _arguments \
         '-h[Print this help]' \

@@ -1,0 +1,115 @@
+#include "base/home_process.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "ackbox/error.hpp"
+
+namespace ackbox {
+
+std::atomic<std::uint32_t> HomeProcess::forks = 0;
+
+/// What a fork must know of. Never destroyed: a fork may come while the program ends.
+class ForkRegistry {
+public:
+  struct File {
+    std::uint64_t number;
+    std::filesystem::path path;
+    HomeProcess home;
+  };
+
+  static ForkRegistry& get() {
+    static auto* const registry = new ForkRegistry;
+    return *registry;
+  }
+
+  // Held while a fork is made, so that a child finds all of it whole. A plain mutex: it is unlocked by the child's only
+  // thread, which has locked it.
+  std::mutex mutex;
+  std::vector<File> files;
+  std::vector<int> descriptors;
+  std::vector<std::shared_ptr<void>> abandoned;
+  std::uint64_t lastNumber = 0;
+
+private:
+  ForkRegistry() {
+    pthread_atfork([] { get().mutex.lock(); }, [] { get().mutex.unlock(); },
+                   [] {
+                     ForkRegistry& registry = get();
+                     HomeProcess::forks.fetch_add(1, std::memory_order_relaxed);
+                     for (const int descriptor : registry.descriptors) {
+                       close(descriptor);
+                     }
+                     registry.descriptors.clear();
+                     registry.mutex.unlock();
+                   });
+  }
+};
+
+HomeProcess::HomeProcess() : process_(getpid()) {
+  ForkRegistry::get();
+  generation_ = forks.load(std::memory_order_relaxed);
+}
+
+void HomeProcess::refuse() const {
+  throw Error(Errc::otherProcess,
+              "opened by process " + std::to_string(process_) + ", used by its child " + std::to_string(getpid()));
+}
+
+void HomeProcess::abandon(std::shared_ptr<void> inherited) {
+  ForkRegistry& registry = ForkRegistry::get();
+  const std::scoped_lock lock(registry.mutex);
+  registry.abandoned.push_back(std::move(inherited));
+}
+
+OpenFile::OpenFile(const std::filesystem::path& file) {
+  ForkRegistry& registry = ForkRegistry::get();
+  const HomeProcess here;
+  const std::scoped_lock lock(registry.mutex);
+  for (const ForkRegistry::File& other : registry.files) {
+    std::error_code ignored;
+    if (!other.home.isHere() && (other.path == file || std::filesystem::equivalent(other.path, file, ignored))) {
+      throw Error(Errc::otherProcess, file.string() + " was open when this process was forked");
+    }
+  }
+  registry.files.push_back({registry.lastNumber + 1, file, here});
+  number_ = ++registry.lastNumber;
+}
+
+OpenFile::~OpenFile() {
+  ForkRegistry& registry = ForkRegistry::get();
+  const std::scoped_lock lock(registry.mutex);
+  std::erase_if(registry.files, [this](const ForkRegistry::File& file) { return file.number == number_; });
+}
+
+int UnsharedDescriptor::hold(const std::function<int()>& open) {
+  ForkRegistry& registry = ForkRegistry::get();
+  const std::scoped_lock lock(registry.mutex);
+  // Before the descriptor, for want of memory.
+  registry.descriptors.reserve(registry.descriptors.size() + 1);
+  descriptor_ = open();
+  if (descriptor_ >= 0) {
+    registry.descriptors.push_back(descriptor_);
+  }
+  return descriptor_;
+}
+
+void UnsharedDescriptor::release(const std::function<void(int)>& close) noexcept {
+  if (descriptor_ < 0) {
+    return;
+  }
+  ForkRegistry& registry = ForkRegistry::get();
+  const std::scoped_lock lock(registry.mutex);
+  std::erase(registry.descriptors, descriptor_);
+  if (close) {
+    close(descriptor_);
+  }
+  descriptor_ = -1;
+}
+
+}  // namespace ackbox

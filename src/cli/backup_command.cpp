@@ -1,0 +1,59 @@
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/file_steps.hpp"
+#include "cli/open.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+
+int backup(Console& console, const Arguments& arguments) {
+  const std::filesystem::path& to = arguments.to;
+  std::error_code absent;
+  if (std::filesystem::equivalent(arguments.file, to, absent)) {
+    return console.fail(kUsage, to.string() + ": the backup must be another file");
+  }
+  if (!arguments.overwrite && std::filesystem::exists(std::filesystem::symlink_status(to, absent))) {
+    return console.fail(kNothing, to.string() + ": is there; choose another name, or say --overwrite to replace it");
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(to).parent_path();
+  if (!std::filesystem::is_directory(folder, absent)) {
+    return console.fail(kCannot, folder.string() + ": there is no such folder");
+  }
+  PartialFile partial(to);
+  {
+    ProgressLine progress(console);
+    const OutboxReader reader = openToRead(console.world(), arguments);
+    reader.backUp(partial.path(), [&progress](std::uint64_t done, std::uint64_t of) {
+      progress.show(bytesText(done) + " of " + bytesText(of) + " copied");
+    });
+    progress.show("checking the copy");
+  }
+  const OutboxReader copy = openToRead(console.world(), arguments, partial.path());
+  const std::size_t findings = arguments.noVerify ? 0 : copy.verify().findings.size();
+  if (findings != 0) {
+    return console.fail(kProblems, "the copy breaks " + countText(findings, "invariant") + ", as " +
+                                       arguments.file.string() +
+                                       " does, and was deleted: ackbox verify FILE shows them; --no-verify keeps it");
+  }
+  const Stats stats = copy.getStats();
+  partial.place(arguments.overwrite);
+  if (console.json()) {
+    console.line(JsonLine()
+                     .add("to", to.string())
+                     .add("bytes", stats.fileBytes)
+                     .add("verified", !arguments.noVerify)
+                     .add("pending", stats.pending + stats.sending)
+                     .add("sent", stats.sent)
+                     .add("failed", stats.failed)
+                     .add("at_ms", std::optional(console.now())));
+  } else {
+    console.say(to.string() + ": " + bytesText(stats.fileBytes) +
+                (arguments.noVerify ? ", not verified" : ", verified") + "; " +
+                std::to_string(stats.pending + stats.sending) + " pending, " + std::to_string(stats.sent) + " sent, " +
+                countText(stats.failed, "dead letter"));
+  }
+  return kDone;
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,158 @@
+// `check`: whether an outbox is well, as a monitoring system asks.
+
+#include <algorithm>
+
+#include "ackbox/error.hpp"
+#include "cli/commands.hpp"
+#include "cli/monitoring.hpp"
+#include "cli/open.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+/// One figure, and what is wrong with it.
+struct Figure {
+  const char* name;
+  const char* jsonName;
+  std::uint64_t value = 0;
+  Threshold threshold;
+  /// In the performance data; empty: a count.
+  const char* unit;
+  /// Below the threshold is wrong, not above.
+  bool isFloor = false;
+  /// For people, when it is wrong.
+  std::string text;
+};
+
+/// The figures of an outbox, and where it stands by them.
+class Checkup {
+public:
+  Checkup(const World& world, const Arguments& arguments) : arguments_(arguments) {
+    const OutboxReader reader = openToRead(world, arguments);
+    stats_ = reader.getStats();
+    for (const PeerStatus& peer : reader.peers()) {
+      if (peer.state == PeerState::down || peer.state == PeerState::held || peer.state == PeerState::disabled) {
+        away_.push_back(peer.name + " " + std::string(toString(peer.state)));
+      }
+    }
+    processes_ = reader.processIds().size();
+    disk_ = diskOf(world, arguments.file).freeBytes;
+    makeFigures();
+  }
+
+  [[nodiscard]] Health health() const {
+    Health worst = Health::ok;
+    for (const Figure& figure : figures_) {
+      worst = std::max(worst, healthOf(figure));
+    }
+    return worst;
+  }
+
+  /// What is wrong, the worst first; empty: nothing is.
+  [[nodiscard]] std::vector<std::string> problems() const {
+    std::vector<std::string> texts;
+    for (const Health health : {Health::critical, Health::warning}) {
+      for (const Figure& figure : figures_) {
+        if (healthOf(figure) == health) {
+          texts.push_back(figure.text);
+        }
+      }
+    }
+    return texts;
+  }
+
+  [[nodiscard]] std::string summary() const {
+    return std::to_string(undelivered()) + " pending" +
+           (oldest() == std::chrono::milliseconds(0) ? std::string() : ", oldest " + durationText(oldest())) + ", " +
+           countText(stats_.failed, "dead letter") + ", " + countText(away_.size(), "peer") + " away, " +
+           std::to_string(processes_) + (processes_ == 1 ? " process" : " processes");
+  }
+
+  /// `label=value[unit];warning;critical;minimum`, as the Monitoring Plugins have it.
+  [[nodiscard]] std::string performance() const {
+    std::string text;
+    for (const Figure& figure : figures_) {
+      const bool isTime = std::string_view(figure.unit) == "s";
+      const auto number = [&](const std::optional<std::uint64_t>& value) {
+        const std::string digits = value ? std::to_string(isTime ? *value / 1'000 : *value) : std::string();
+        return digits.empty() || !figure.isFloor ? digits : digits + ":";
+      };
+      text += (text.empty() ? "" : " ") + std::string(figure.name) + "=" +
+              std::to_string(isTime ? figure.value / 1'000 : figure.value) + figure.unit + ";" +
+              number(figure.threshold.warning) + ";" + number(figure.threshold.critical) + ";0";
+    }
+    return text;
+  }
+
+  [[nodiscard]] JsonLine json() const {
+    JsonLine line;
+    line.add("state", nameOf(health())).add("exit_code", static_cast<int>(health()));
+    line.raw("problems", jsonList(problems()));
+    for (const Figure& figure : figures_) {
+      line.add(figure.jsonName, figure.value);
+    }
+    return line.add("processes", processes_);
+  }
+
+private:
+  static Health healthOf(const Figure& figure) {
+    const auto isBeyond = [&](const std::optional<std::uint64_t>& border) {
+      return border && (figure.isFloor ? figure.value < *border : figure.value >= *border);
+    };
+    return isBeyond(figure.threshold.critical)  ? Health::critical
+           : isBeyond(figure.threshold.warning) ? Health::warning
+                                                : Health::ok;
+  }
+
+  [[nodiscard]] std::uint64_t undelivered() const { return stats_.pending + stats_.sending + stats_.sent; }
+  [[nodiscard]] std::chrono::milliseconds oldest() const {
+    return std::max(std::chrono::milliseconds(0), stats_.oldestPendingAge.value_or(std::chrono::milliseconds(0)));
+  }
+
+  void makeFigures() {
+    std::string away;
+    for (const std::string& peer : away_) {
+      away += (away.empty() ? "" : ", ") + peer;
+    }
+    figures_ = {
+        {"oldest_age", "oldest_age_ms", static_cast<std::uint64_t>(oldest().count()), arguments_.oldestAge, "s", false,
+         "the oldest pending message waits for " + durationText(oldest())},
+        {"pending", "pending", undelivered(), arguments_.pendingCount, "", false,
+         countText(undelivered(), "message") + " pending"},
+        {"pending_bytes", "pending_bytes", stats_.pendingBytes, arguments_.pendingBytes, "B", false,
+         bytesText(stats_.pendingBytes) + " pending"},
+        {"failed", "failed", stats_.failed, arguments_.deadLetters, "", false, countText(stats_.failed, "dead letter")},
+        {"peers_away", "peers_away", away_.size(), arguments_.peersAway, "", false, "peers away: " + away},
+        {"free_disk", "free_disk_bytes", disk_, arguments_.freeDisk, "B", true, bytesText(disk_) + " free on the disk"},
+        {"log", "wal_bytes", stats_.walBytes, arguments_.logBytes, "B", false,
+         "the log has " + bytesText(stats_.walBytes)},
+    };
+  }
+
+  const Arguments& arguments_;
+  Stats stats_;
+  std::vector<std::string> away_;
+  std::size_t processes_ = 0;
+  std::uint64_t disk_ = 0;
+  std::vector<Figure> figures_;
+};
+
+}  // namespace
+
+int check(Console& console, const Arguments& arguments) {
+  const Checkup checkup(console.world(), arguments);
+  const Health health = checkup.health();
+  if (console.json()) {
+    console.line(checkup.json());
+    return static_cast<int>(health);
+  }
+  std::string text;
+  for (const std::string& problem : checkup.problems()) {
+    text += (text.empty() ? "" : ", ") + problem;
+  }
+  console.say(monitoringLine(health, text.empty() ? checkup.summary() : text, checkup.performance()));
+  return static_cast<int>(health);
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,331 @@
+#include "cli/doctor_checks.hpp"
+
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <optional>
+
+#include "ackbox/error.hpp"
+#include "ackbox/outbox_reader.hpp"
+#include "ackbox/tls.hpp"
+#include "cli/file_steps.hpp"
+#include "cli/file_users.hpp"
+#include "cli/open.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A clock that an NTP client has just set back is no finding.
+constexpr std::chrono::minutes kClockTolerance{5};
+// Certificates that renew themselves do it in their last third, which is 30 days of 90.
+constexpr std::chrono::hours kCertificateNotice{24 * 21};
+constexpr std::uint64_t kScarceDiskBytes = 200ULL << 20;
+constexpr std::uint64_t kLongLogBytes = 256ULL << 20;
+
+struct NetworkDisk {
+  std::uint64_t kind;
+  const char* name;
+};
+constexpr std::uint64_t kCifs = 0xff534d42;
+constexpr std::array kNetworkDisks = std::to_array<NetworkDisk>({{NFS_SUPER_MAGIC, "NFS"},
+                                                                 {SMB_SUPER_MAGIC, "SMB"},
+                                                                 {SMB2_SUPER_MAGIC, "SMB"},
+                                                                 {kCifs, "SMB"},
+                                                                 {V9FS_MAGIC, "9p"},
+                                                                 {CEPH_SUPER_MAGIC, "Ceph"},
+                                                                 {AFS_SUPER_MAGIC, "AFS"}});
+
+std::string modeText(mode_t mode) {
+  std::array<char, 8> text{};
+  std::snprintf(text.data(), text.size(), "%04o", static_cast<unsigned>(mode & 07777U));
+  return text.data();
+}
+
+/// Gathers what the looks at one file found.
+class Examination {
+public:
+  Examination(const World& world, const Arguments& arguments)
+      : world_(world), arguments_(arguments), file_(arguments.file), text_(file_.string()) {}
+
+  std::vector<Symptom> run() {
+    lookAtFile();
+    if (!isFile_) {
+      return std::move(symptoms_);
+    }
+    lookAtDisk();
+    lookAtPermissions();
+    // Before this process opens the file itself.
+    users_ = usersOf(file_, sidecarOf(file_, arguments_.prefix));
+    open();
+    lookAtLog();
+    lookAtOwnersFile();
+    if (reader_) {
+      lookAtProcesses();
+      lookAtTables();
+      lookAtSqlite();
+      lookAtClock();
+    }
+    for (const fs::path& certificate : arguments_.certificates) {
+      lookAtCertificate(certificate);
+    }
+    return std::move(symptoms_);
+  }
+
+private:
+  void add(const char* about, Weight weight, std::string text, std::string advice = {}) {
+    symptoms_.push_back({about, weight, std::move(text), std::move(advice)});
+  }
+
+  static std::optional<struct stat> statOf(const fs::path& path) {
+    struct stat found {};
+    return lstat(path.c_str(), &found) == 0 ? std::optional(found) : std::nullopt;
+  }
+
+  void lookAtFile() {
+    const bool isLink = fs::is_symlink(fs::symlink_status(file_));
+    struct stat found {};
+    if (stat(file_.c_str(), &found) != 0) {
+      return;
+    }
+    if (!S_ISREG(found.st_mode)) {
+      add("file", Weight::problem, text_ + " is no regular file", "name the outbox's file");
+      isFile_ = false;
+    } else if (found.st_nlink > 1) {
+      add("file", Weight::problem, text_ + " has " + std::to_string(found.st_nlink) + " names (hard links)",
+          "delete the others: a process that opens it by another name does not see this one's log");
+    } else if (isLink) {
+      add("file", Weight::ok, text_ + " leads to " + fs::weakly_canonical(file_).string());
+    } else {
+      add("file", Weight::ok, text_ + " is a regular file with one name");
+    }
+  }
+
+  void lookAtDisk() {
+    const Disk disk = diskOf(world_, file_);
+    const std::string free = bytesText(disk.freeBytes) + " free";
+    for (const NetworkDisk& network : kNetworkDisks) {
+      if (disk.kind == network.kind) {
+        add("disk", Weight::problem, std::string("the file is on a network file system (") + network.name + ")",
+            "move it to a local disk: SQLite's log needs memory that all its processes share, and locks that hold");
+        return;
+      }
+    }
+    if (disk.kind == TMPFS_MAGIC || disk.kind == RAMFS_MAGIC) {
+      add("disk", Weight::warning, "the file is in memory (tmpfs); " + free,
+          "move it to a disk: a restart of the machine or the container loses what is pending");
+    } else if (disk.freeBytes < kScarceDiskBytes) {
+      add("disk", Weight::warning, free,
+          "make room: with a full disk enqueues fail with diskFull, and delivery pauses; nothing is lost");
+    } else {
+      add("disk", Weight::ok, free);
+    }
+  }
+
+  void lookAtPermissions() {
+    struct stat found {};
+    if (stat(file_.c_str(), &found) != 0) {
+      return;
+    }
+    const std::string mode = "mode " + modeText(found.st_mode);
+    const fs::path folder = fs::absolute(file_).parent_path();
+    if ((found.st_mode & (S_IROTH | S_IWOTH)) != 0) {
+      add("permissions", Weight::warning, mode + ": everybody on this machine may read it",
+          "chmod o= " + text_ + ": messages are for nobody else");
+    } else {
+      add("permissions", Weight::ok, mode);
+    }
+    if (access(file_.c_str(), W_OK) != 0) {
+      add("permissions", Weight::note, "this user may read the file, and not change it",
+          "run the commands that change it as the agent's user (uid " + std::to_string(found.st_uid) + ")");
+    } else if (access(folder.c_str(), W_OK) != 0) {
+      add("permissions", Weight::problem, folder.string() + " may not be written by this user",
+          "let the agent's user write the folder: SQLite makes the log there");
+    } else if (geteuid() == 0 && found.st_uid != 0) {
+      add("permissions", Weight::note,
+          "this is root, the file is another user's (uid " + std::to_string(found.st_uid) + ")",
+          "run the commands that change it as that user, so that no file beside it becomes root's");
+    }
+  }
+
+  void open() {
+    try {
+      reader_.emplace(openToRead(world_, arguments_));
+      info_ = reader_->fileInfo();
+      stats_ = reader_->getStats();
+    } catch (const Error& error) {
+      reader_.reset();
+      add("tables", Weight::problem,
+          error.code() == Errc::schemaMissing ? "no outbox with the prefix " + arguments_.prefix + " is in this file"
+                                              : std::string(error.what()),
+          adviceFor(error.code()));
+    }
+  }
+
+  static std::string adviceFor(const std::error_code& code) {
+    if (code == Errc::schemaMissing) {
+      return "name the prefix of its tables (--prefix), or another file";
+    }
+    if (code == Errc::notADatabase) {
+      return "name the outbox's file; if this is it, something wrote over it: restore a backup (ackbox restore)";
+    }
+    if (code == Errc::databaseCorrupt) {
+      return "stop the agents, keep a copy of the file with its log, and restore a backup (ackbox restore); "
+             "docs/restore.md";
+    }
+    if (code == Errc::schemaTooNew) {
+      return "use the tool of that release, or a newer one";
+    }
+    if (code == Errc::schemaTooOld) {
+      return "export it with the build that made it, and enqueue that into a new file";
+    }
+    return code == Errc::databaseBusy ? "look again, with a longer --busy-timeout" : "see the message";
+  }
+
+  void lookAtLog() {
+    const std::optional<struct stat> log = statOf(text_ + "-wal");
+    if (statOf(text_ + "-journal")) {
+      add("log", Weight::note, text_ + "-journal is there: another program has not ended a transaction",
+          "leave it; the next opening undoes that transaction");
+    }
+    const auto bytes = log ? static_cast<std::uint64_t>(log->st_size) : 0;
+    if (bytes == 0) {
+      add("log", Weight::ok, "empty");
+    } else if (bytes > kLongLogBytes) {
+      add("log", Weight::warning, bytesText(bytes),
+          "end the reader that keeps it from being folded in, such as a long SELECT of another program");
+    } else if (!users_.any()) {
+      add("log", Weight::note, bytesText(bytes) + ", left by a process that was killed, or had no room to fold it in",
+          "never delete it: it holds commits; the next start folds it in");
+    } else {
+      add("log", Weight::ok, bytesText(bytes));
+    }
+  }
+
+  void lookAtOwnersFile() {
+    const fs::path sidecar = info_.ownersFile.empty() ? sidecarOf(file_, arguments_.prefix) : info_.ownersFile;
+    const std::string name = sidecar.string();
+    const std::optional<struct stat> found = statOf(sidecar);
+    struct stat file {};
+    if (!found) {
+      add("owners file", Weight::ok, "none; the next start makes it");
+    } else if (!S_ISREG(found->st_mode)) {
+      add("owners file", Weight::problem, name + " is no regular file", "stop the agents and delete it");
+    } else if (stat(file_.c_str(), &file) == 0 && (found->st_uid != file.st_uid || found->st_gid != file.st_gid)) {
+      add("owners file", Weight::problem,
+          name + " belongs to another user than the file (uid " + std::to_string(found->st_uid) + ")",
+          "chown --reference=" + text_ + " " + name);
+    } else {
+      add("owners file", Weight::ok, name + ": it holds kernel locks, and no data");
+    }
+  }
+
+  void lookAtProcesses() {
+    const std::vector<std::int64_t> owners = reader_->processIds();
+    std::string text;
+    for (const std::int64_t owner : owners) {
+      text += (text.empty() ? "" : ", ") + std::to_string(owner);
+    }
+    if (owners.empty() && stats_.pending != 0) {
+      add("processes", Weight::warning,
+          "no agent has the file open; " + countText(stats_.pending, "message") + " pending", "start the agent");
+    } else {
+      add("processes", Weight::ok, owners.empty() ? "no agent has the file open" : "agents: " + text);
+    }
+    if (users_.processes.size() > owners.size()) {
+      add("processes", Weight::note, "it is open in " + users_.text(),
+          "programs that are no agents and write it take the write lock from the agents");
+    }
+  }
+
+  void lookAtTables() {
+    add("tables", Weight::ok,
+        "version " + std::to_string(info_.schemaVersion) + ", made by ackbox " + info_.writtenBy + ", opened " +
+            countText(info_.epoch, "time"));
+    if (stats_.recounts != 0) {
+      add("tables", Weight::note, "the gauges were counted anew " + countText(stats_.recounts, "time"),
+          "no program may change rows by SQL; ackbox verify " + text_ + " checks them");
+    }
+  }
+
+  void lookAtSqlite() {
+    if (!info_.logNotBatched.empty()) {
+      add("sqlite", Weight::note, info_.sqliteVersion + " writes the log by itself: " + info_.logNotBatched,
+          "nothing has to be done: commits take longer (docs/batched_log.md)");
+    } else {
+      add("sqlite", Weight::ok, info_.sqliteVersion + "; the log is written in batches, whose checks hold");
+    }
+    if (info_.hasCheckpointDefect) {
+      add("sqlite", Weight::note,
+          info_.sqliteVersion + " is older than 3.51.3, whose automatic checkpoints may damage a file",
+          "ackbox makes none; other programs on this file say PRAGMA wal_autocheckpoint=0");
+    }
+  }
+
+  void lookAtClock() {
+    const WallTime now = world_.clock->wallNow();
+    if (info_.newestAt && *info_.newestAt > now + kClockTolerance) {
+      add("clock", Weight::problem, "the file knows an instant that comes " + agoText(now, *info_.newestAt),
+          "set the clock (chronyc tracking, timedatectl): signatures are refused at 5 minutes' difference");
+    } else {
+      add("clock", Weight::ok, instantText(now));
+    }
+  }
+
+  void lookAtCertificate(const fs::path& path) {
+    const std::optional<WallTime> ends = certificateEnds(path);
+    if (!ends) {
+      add("certificate", Weight::problem, path.string() + ": no certificate in PEM can be read",
+          "name a file with a certificate in PEM that this user may read");
+      return;
+    }
+    const WallTime now = world_.clock->wallNow();
+    const std::string text = path.string() + " ends " + instantText(*ends);
+    if (*ends <= now) {
+      add("certificate", Weight::problem, path.string() + " ended " + agoText(now, *ends),
+          "put a new one in its place, with its key");
+    } else if (*ends - now < kCertificateNotice) {
+      add("certificate", Weight::warning, text + ", " + agoText(now, *ends), "renew it");
+    } else {
+      add("certificate", Weight::ok, text);
+    }
+  }
+
+  const World& world_;
+  const Arguments& arguments_;
+  const fs::path& file_;
+  const std::string text_;
+  bool isFile_ = true;
+  FileUsers users_;
+  std::optional<OutboxReader> reader_;
+  FileInfo info_;
+  Stats stats_;
+  std::vector<Symptom> symptoms_;
+};
+
+}  // namespace
+
+std::string_view nameOf(Weight weight) noexcept {
+  switch (weight) {
+    case Weight::ok:
+      return "ok";
+    case Weight::note:
+      return "note";
+    case Weight::warning:
+      return "warning";
+    case Weight::problem:
+      break;
+  }
+  return "problem";
+}
+
+std::vector<Symptom> examine(const World& world, const Arguments& arguments) {
+  return Examination(world, arguments).run();
+}
+
+}  // namespace ackbox::cli

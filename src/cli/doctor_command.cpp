@@ -1,0 +1,45 @@
+// `doctor`: what surrounds an outbox, and what to do about it.
+
+#include <algorithm>
+
+#include "cli/commands.hpp"
+#include "cli/doctor_checks.hpp"
+#include "cli/exit_code.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+// As wide as the longest names, so that a line looks the same whatever else was found.
+constexpr std::size_t kWeightWidth = 9;
+constexpr std::size_t kAboutWidth = 13;
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string made(text);
+  made.resize(std::max(width, made.size()), ' ');
+  return made;
+}
+
+}  // namespace
+
+int doctor(Console& console, const Arguments& arguments) {
+  const std::vector<Symptom> symptoms = examine(console.world(), arguments);
+  for (const Symptom& symptom : symptoms) {
+    if (console.json()) {
+      console.line(JsonLine()
+                       .add("about", symptom.about)
+                       .add("weight", nameOf(symptom.weight))
+                       .add("text", symptom.text)
+                       .add("advice", symptom.advice));
+      continue;
+    }
+    console.say(padded(nameOf(symptom.weight), kWeightWidth) + padded(symptom.about, kAboutWidth) + symptom.text);
+    if (!symptom.advice.empty()) {
+      console.say(std::string(kWeightWidth + kAboutWidth, ' ') + "-> " + symptom.advice);
+    }
+  }
+  const bool isBad = std::any_of(symptoms.begin(), symptoms.end(),
+                                 [](const Symptom& symptom) { return symptom.weight == Weight::problem; });
+  return isBad ? kProblems : kDone;
+}
+
+}  // namespace ackbox::cli

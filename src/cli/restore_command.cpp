@@ -1,0 +1,210 @@
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/file_steps.hpp"
+#include "cli/file_users.hpp"
+#include "cli/open.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a restore is about to do.
+struct Plan {
+  fs::path backup;
+  fs::path file;
+  /// Where the file goes that is there now; empty: none is.
+  fs::path aside;
+  bool isSender = false;
+  bool isReceiver = false;
+  bool makesNewStore = false;
+  bool isSameFile = false;
+  Stats stats;
+};
+
+std::string stampOf(WallTime instant) {
+  const auto day = std::chrono::floor<std::chrono::days>(instant);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss<std::chrono::milliseconds> time(instant - day);
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%04d%02u%02uT%02d%02d%02dZ", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+                static_cast<int>(time.seconds().count()));
+  return text.data();
+}
+
+Plan planOf(const Console& console, const Arguments& arguments, const OutboxReader& backup) {
+  Plan plan;
+  std::error_code absent;
+  plan.backup = arguments.file;
+  // A link stays, and what it leads to is replaced.
+  plan.file = fs::weakly_canonical(arguments.to, absent);
+  plan.isSameFile = fs::equivalent(plan.backup, plan.file, absent);
+  plan.stats = backup.getStats();
+  plan.isSender = plan.stats.enqueued != 0;
+  plan.isReceiver = plan.stats.received + plan.stats.deferred != 0;
+  plan.makesNewStore = arguments.identity == "new";
+  if (isThere(plan.file) || isThere(plan.file.string() + "-wal")) {
+    plan.aside = plan.file.string() + ".before-restore-" + stampOf(console.now());
+  }
+  return plan;
+}
+
+std::string choiceText(const Plan& plan) {
+  return "this outbox sends, so say what its peers are to see:\n"
+         "  --identity new   if it was sending after the backup was taken. It becomes another store, as its peers see "
+         "it, and\n"
+         "                   sends " +
+         countText(plan.stats.pending + plan.stats.sending, "pending message") +
+         " of the backup; those that were delivered since take effect again.\n"
+         "  --identity keep  if nothing was enqueued or sent after the backup was taken, as when a file is moved. If "
+         "something\n"
+         "                   was, its peers hold it, and nothing is lost: ackbox restore " +
+         plan.file.string() + " " + plan.file.string() + " --identity new";
+}
+
+/// Why it is not done; empty: nothing is against it.
+std::string obstacle(const Plan& plan, const Arguments& arguments) {
+  for (const fs::path& file : {plan.file, plan.backup}) {
+    const FileUsers users = usersOf(file, sidecarOf(file, arguments.prefix));
+    if (users.any()) {
+      return file.string() + " is open in " + users.text() + ": stop it first";
+    }
+  }
+  if (plan.isSameFile && !plan.makesNewStore) {
+    return "FILE and TO are one file: say --identity new to make it another store";
+  }
+  return plan.isSender && arguments.identity.empty() ? choiceText(plan) : std::string();
+}
+
+std::vector<std::string> stepsOf(const Plan& plan) {
+  std::vector<std::string> steps;
+  steps.push_back("copy " + plan.backup.string() + ", and verify the copy");
+  if (plan.makesNewStore) {
+    steps.push_back("make the copy a new store: " + countText(plan.stats.pending + plan.stats.sending, "message") +
+                    " pending, " + countText(plan.stats.failed, "dead letter") + "; " +
+                    countText(plan.stats.sent, "message") + " that peers had deferred and " +
+                    std::to_string(plan.stats.ackedRetained) + " retained left out");
+  }
+  if (!plan.aside.empty()) {
+    steps.push_back("keep the file that is there, with its log, as " + plan.aside.string());
+  }
+  steps.push_back("put the copy in the place of " + plan.file.string());
+  return steps;
+}
+
+/// What is left to do for people.
+std::vector<std::string> adviceOf(const Plan& plan) {
+  std::vector<std::string> advice;
+  if (!plan.aside.empty() && !plan.isSameFile) {
+    advice.push_back("if " + plan.aside.string() + " can be read (ackbox verify), it is the newer one: go on with it");
+  }
+  if (plan.isSender && !plan.makesNewStore) {
+    const std::string file = plan.file.string();
+    advice.push_back(
+        "after the start, ackbox peers " + file +
+        ": a peer that is held with stale-epoch knows more than this file; then stop, and ackbox restore " + file +
+        " " + file + " --identity new");
+  }
+  if (plan.makesNewStore) {
+    advice.emplace_back(
+        "its receivers see a new store, and nothing has to be done there; ackbox forget FILE SOURCE ORIGIN "
+        "deletes what they keep of the old one");
+  }
+  if (plan.isReceiver) {
+    advice.emplace_back(
+        "the peers that send to it notice, and go on or send again what it forgot, by their "
+        "PeerResetPolicy");
+  }
+  advice.emplace_back("start the agents");
+  return advice;
+}
+
+void print(Console& console, const Plan& plan, const std::string& origin, bool isDryRun) {
+  const std::vector<std::string> steps = stepsOf(plan);
+  const std::vector<std::string> advice = adviceOf(plan);
+  if (console.json()) {
+    console.line(JsonLine()
+                     .add("done", !isDryRun)
+                     .add("file", plan.file.string())
+                     .add("kept_as", plan.aside.string())
+                     .add("identity", plan.makesNewStore ? "new" : "keep")
+                     .add("origin", origin)
+                     .add("sender", plan.isSender)
+                     .add("receiver", plan.isReceiver)
+                     .raw("steps", jsonList(steps))
+                     .raw("next", jsonList(advice)));
+    return;
+  }
+  console.say(isDryRun ? "would:" : "done:");
+  for (const std::string& step : steps) {
+    console.say("  " + step);
+  }
+  console.say("next:");
+  for (const std::string& sentence : advice) {
+    console.say("  " + sentence);
+  }
+}
+
+}  // namespace
+
+int restore(Console& console, const Arguments& arguments) {
+  Plan plan;
+  std::string origin;
+  {
+    const OutboxReader backup = openToRead(console.world(), arguments);
+    plan = planOf(console, arguments, backup);
+    origin = backup.fileInfo().origin;
+  }
+  if (const std::string problem = obstacle(plan, arguments); !problem.empty()) {
+    return console.failOver(kNothing, problem);
+  }
+  if (arguments.dryRun) {
+    print(console, plan, origin, true);
+    return kDone;
+  }
+  PartialFile partial(plan.file);
+  {
+    ProgressLine progress(console);
+    const OutboxReader backup = openToRead(console.world(), arguments);
+    backup.backUp(partial.path(), [&progress](std::uint64_t done, std::uint64_t of) {
+      progress.show(bytesText(done) + " of " + bytesText(of) + " copied");
+    });
+  }
+  if (plan.makesNewStore) {
+    origin = makeNewStore(console.world(), arguments, partial.path()).origin;
+  }
+  if (const auto findings = openToRead(console.world(), arguments, partial.path()).verify().findings.size();
+      findings != 0) {
+    return console.fail(kProblems, arguments.file.string() + " breaks " + countText(findings, "invariant") +
+                                       "; nothing was changed: ackbox verify FILE shows them, ackbox repair FILE "
+                                       "mends what can be mended");
+  }
+  if (std::error_code absent; fs::exists(partial.path().string() + "-wal", absent)) {
+    throw Error(Errc::ioError, partial.path().string() + ": its log could not be folded in; nothing was changed");
+  }
+  const bool isOwned = makeLike(partial.path(), isThere(plan.file) ? plan.file : plan.backup);
+  // A long copy gives an agent the time to start.
+  if (const std::string problem = obstacle(plan, arguments); !problem.empty()) {
+    return console.failOver(kNothing, problem);
+  }
+  if (!plan.aside.empty()) {
+    moveAside(plan.file, plan.aside);
+  }
+  partial.place(false);
+  print(console, plan, origin, false);
+  if (!isOwned) {
+    console.remark("note: " + plan.file.string() + " belongs to this user, and did not before: chown it for the agent");
+  }
+  return kDone;
+}
+
+}  // namespace ackbox::cli

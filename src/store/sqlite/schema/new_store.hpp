@@ -1,0 +1,16 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <string_view>
+
+#include "ackbox/file_info.hpp"
+#include "ackbox/random.hpp"
+
+namespace ackbox::store::sqlite {
+
+/// Gives the file's store another identity, see `OutboxOperator::makeNewStore`. In the caller's transaction, which has
+/// written all that it remembers, and forgets it afterwards.
+NewStoreReport makeNewStore(sqlite3* connection, std::string_view prefix, Random& random);
+
+}  // namespace ackbox::store::sqlite

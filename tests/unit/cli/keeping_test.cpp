@@ -1,0 +1,290 @@
+// Goal: what keeps a file well: backup, restore, check, doctor, repair and migrate print what they did and what is left
+// to do, end with what scripts and monitoring read, and change nothing when they refuse.
+// Method: commands on the stage's file; the transcripts are compared with golden/.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
+#include "ackbox/outbox_reader.hpp"
+#include "ackbox/tls.hpp"
+#include "cli/examples.hpp"
+#include "cli/threshold.hpp"
+#include "unit/cli/tool_stage.hpp"
+
+namespace ackbox {
+namespace {
+
+using testing::ToolResult;
+using testing::ToolStage;
+namespace fs = std::filesystem;
+
+// Ends on 2036-11-22; its key is thrown away.
+constexpr const char* kCertificate = R"(-----BEGIN CERTIFICATE-----
+MIIBdDCCARugAwIBAgIUZvN9LN2+DYc672Hqh51xEl6SppcwCgYIKoZIzj0EAwIw
+EDEOMAwGA1UEAwwFYWdlbnQwHhcNMjYxMTI1MTI1NTIzWhcNMzYxMTIyMTI1NTIz
+WjAQMQ4wDAYDVQQDDAVhZ2VudDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHs2
+f2Z8OV5a5HByc9BXNBe6kRTjjo1jZnwMyJb5+CsL8lGp2Rp6WN4LWM9ghF1b99hu
+Zqi1HBTK7YdS+n/vPaijUzBRMB0GA1UdDgQWBBRZHg/Rx9t+roO1AnUszqAR42XX
+PTAfBgNVHSMEGDAWgBRZHg/Rx9t+roO1AnUszqAR42XXPTAPBgNVHRMBAf8EBTAD
+AQH/MAoGCCqGSM49BAMCA0cAMEQCICxf1mcGLF2nt9TZ31R7BKBmdaEESPZhP+IR
+EgunGZEDAiBWXhs8bEDaEOLMm/7J8iWVOMnObzyKt2e0cEl3PEIEtQ==
+-----END CERTIFICATE-----
+)";
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::vector<std::string> namesBeside(const ToolStage& stage) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(fs::path(stage.file()).parent_path())) {
+    names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void enqueue(OutboxManager& agent, const std::string& id) {
+  Frame frame;
+  frame.peer = "bob";
+  frame.session = "orders";
+  frame.type = "order.placed";
+  frame.id = id;
+  REQUIRE(agent.enqueue(frame).isNew());
+}
+
+void execute(const ToolStage& stage, const std::string& sql) {
+  SQLite::Database(stage.file(), SQLite::OPEN_READWRITE).exec(sql);
+}
+
+TEST_CASE("a backup is made beside an agent, replaces nothing unasked, and is checked") {
+  ToolStage stage;
+  {
+    OutboxManager agent = stage.agent();
+    stage.play({"backup", "@", "@/copy.db"});
+    enqueue(agent, "later");
+    stage.play({"backup", "@", "@/copy.db"});
+    stage.play({"backup", "@", "@/copy.db", "--overwrite", "--json"});
+  }
+  CHECK(OutboxReader::open(stage.path("copy.db")).find("later"));
+  stage.play({"backup", "@", "@"});
+  stage.play({"backup", "@", "@/nowhere/copy.db"});
+  stage.play({"backup", "@/missing.db", "@/copy.db"});
+  stage.play({"verify", "@/copy.db"});
+  execute(stage, "UPDATE ackbox_counters SET pending=pending+7");
+  stage.play({"backup", "@", "@/wrong.db"});
+  CHECK_FALSE(fs::exists(stage.path("wrong.db")));
+  stage.play({"backup", "@", "@/wrong.db", "--no-verify"});
+  CHECK(fs::exists(stage.path("wrong.db")));
+  for (const std::string& name : namesBeside(stage)) {
+    CHECK(name.find("partial") == std::string::npos);
+  }
+  stage.checkGolden("backup.txt");
+}
+
+TEST_CASE("a restore says what peers will see, keeps the file that is there, and names who is in the way") {
+  ToolStage stage;
+  stage.run({"backup", stage.file(), stage.path("backup.db")});
+  const std::string before = read(stage.file());
+  const std::vector<std::string> names = namesBeside(stage);
+  {
+    const OutboxManager agent = stage.agent();
+    stage.play({"restore", "@/backup.db", "@", "--identity", "new"});
+  }
+  stage.play({"restore", "@/backup.db", "@"});
+  stage.play({"restore", "@/backup.db", "@", "--json"});
+  stage.play({"restore", "@/backup.db", "@", "--identity", "new", "--dry-run"});
+  CHECK(namesBeside(stage).size() >= names.size());
+  for (const std::string& name : namesBeside(stage)) {
+    CHECK(name.find("before-restore") == std::string::npos);
+  }
+  const std::string origin = OutboxReader::open(stage.file()).fileInfo().origin;
+  stage.play({"restore", "@/backup.db", "@", "--identity", "new"});
+  CHECK(OutboxReader::open(stage.file()).fileInfo().origin != origin);
+  CHECK(OutboxReader::open(stage.path("agent.db.before-restore-20231114T221632Z")).fileInfo().origin == origin);
+  stage.play({"verify", "@"});
+  stage.clock().advance(std::chrono::seconds(1));
+  stage.play({"restore", "@/backup.db", "@", "--identity", "keep", "--json"});
+  CHECK(OutboxReader::open(stage.file()).fileInfo().origin == origin);
+  stage.play({"restore", "@", "@", "--identity", "keep"});
+  stage.clock().advance(std::chrono::seconds(1));
+  stage.play({"restore", "@", "@", "--identity", "new"});
+  CHECK(OutboxReader::open(stage.file()).fileInfo().origin != origin);
+  stage.checkGolden("restore.txt");
+}
+
+TEST_CASE("a restore of what only receives asks nothing, and one that breaks invariants is left where it is") {
+  const ToolStage stage;
+  const std::string receiver = stage.path("receiver.db");
+  {
+    OutboxOptions options;
+    options.peers = {{.name = "bob"}};
+    static_cast<void>(OutboxManager::open(receiver, options));
+  }
+  const ToolResult done = stage.run({"restore", receiver, stage.path("again.db")});
+  CHECK(done.code == 0);
+  CHECK(fs::exists(stage.path("again.db")));
+  CHECK(done.out.find("PeerResetPolicy") == std::string::npos);
+  SQLite::Database(receiver, SQLite::OPEN_READWRITE).exec("UPDATE ackbox_counters SET received=5");
+  CHECK(stage.run({"restore", receiver, stage.path("other.db")}).out.find("PeerResetPolicy") != std::string::npos);
+  SQLite::Database(receiver, SQLite::OPEN_READWRITE).exec("UPDATE ackbox_counters SET failed=3");
+  const ToolResult refused = stage.run({"restore", receiver, stage.path("third.db")});
+  CHECK(refused.code == 4);
+  CHECK(refused.err.find("nothing was changed") != std::string::npos);
+  CHECK_FALSE(fs::exists(stage.path("third.db")));
+}
+
+TEST_CASE("check: one line and an exit status that monitoring reads") {
+  ToolStage stage;
+  stage.play({"check", "@", "--failed", "off"});
+  stage.play({"check", "@"});
+  stage.play({"check", "@", "--json"});
+  stage.play({"check", "@", "--failed", "1,1", "--oldest-age", "1m,1h"});
+  stage.play({"check", "@", "--failed", "off", "--pending", "off,3"});
+  stage.play({"check", "@", "--failed", "off", "--pending-bytes", "1,1KiB"});
+  stage.setDisk({500ULL << 20, 0});
+  stage.play({"check", "@", "--failed", "off"});
+  stage.setDisk({5ULL << 20, 0});
+  stage.play({"check", "@", "--failed", "off"});
+  stage.setDisk({8ULL << 30, 0});
+  execute(stage, "UPDATE ackbox_peers SET down=1,down_since_ms=1 WHERE name='carol'");
+  stage.play({"check", "@", "--failed", "off"});
+  stage.play({"check", "@", "--failed", "off", "--peers-away", "2"});
+  stage.play({"check", "@", "--failed", "many"});
+  stage.play({"check", "@", "--nonsense"});
+  stage.play({"check"});
+  stage.play({"check", "--json"});
+  stage.play({"check", "@/missing.db"});
+  stage.play({"check", "@/missing.db", "--json"});
+  stage.play({"check", "@", "--prefix", "other_"});
+  stage.checkGolden("check.txt");
+}
+
+TEST_CASE("a threshold is a pair of values, of which each may be off") {
+  const auto parsed = [](const char* text) { return cli::parseThreshold(text, cli::parseBytes); };
+  CHECK(parsed("1,2KiB")->critical == 2'048U);
+  CHECK(parsed("3")->warning == 3U);
+  CHECK_FALSE(parsed("3")->critical);
+  CHECK_FALSE(parsed("off,1")->warning);
+  CHECK(parsed("1TiB")->warning == 1ULL << 40);
+  for (const char* wrong : {"", ",", "1,", ",1", "x", "1,2,3", "-1", "1 ", "1kB", "99999999999999999TiB"}) {
+    CHECK_MESSAGE(!parsed(wrong), wrong);
+  }
+  CHECK(cli::parseThreshold("10m,1h", cli::parseMilliseconds)->warning == 600'000U);
+}
+
+TEST_CASE("doctor: what it looked at, and what to do") {
+  ToolStage stage;
+  stage.play({"doctor", "@"});
+  stage.play({"doctor", "@", "--json"});
+  write(stage.path("certificate.pem"), kCertificate);
+  {
+    const OutboxManager agent = stage.agent();
+    stage.play({"doctor", "@", "--certificate", "@/certificate.pem"});
+  }
+  stage.setDisk({100ULL << 20, 0x6969});
+  chmod(stage.file().c_str(), 0644);
+  stage.clock().step(-std::chrono::hours(1));
+  link(stage.file().c_str(), stage.path("second name").c_str());
+  stage.play({"doctor", "@", "--certificate", "@/missing.pem"});
+  stage.play({"doctor", "@", "--prefix", "other_"});
+  stage.setDisk({100ULL << 20, 0x01021994});
+  stage.play({"doctor", "@"});
+  stage.play({"doctor", "@/missing.db"});
+  stage.checkGolden("doctor.txt");
+}
+
+TEST_CASE("doctor warns of a certificate three weeks before its end, of the first in a chain to end") {
+  const ToolStage stage;
+  const std::string path = stage.path("chain.pem");
+  write(path, std::string("words before it\n") + kCertificate + kCertificate);
+  const WallTime ends = certificateEnds(path).value();
+  CHECK(ends == std::chrono::sys_days(std::chrono::year(2036) / 11 / 22) + std::chrono::hours(12) +
+                    std::chrono::minutes(55) + std::chrono::seconds(23));
+  const auto foundAt = [&](WallTime instant) {
+    stage.clock().step(std::chrono::duration_cast<std::chrono::milliseconds>(instant - stage.clock().wallNow()));
+    const std::string text = stage.run({"doctor", stage.file(), "--certificate", path}).out;
+    const std::size_t line = text.rfind('\n', text.find("certificate")) + 1;
+    return text.substr(line, text.find(' ', line) - line);
+  };
+  CHECK(foundAt(ends - std::chrono::hours(24 * 22)) == "ok");
+  CHECK(foundAt(ends - std::chrono::hours(24 * 20)) == "warning");
+  CHECK(foundAt(ends + std::chrono::hours(1)) == "problem");
+}
+
+TEST_CASE("repair: a preview that changes nothing, and what cannot be mended is named") {
+  ToolStage stage;
+  execute(stage, "UPDATE ackbox_counters SET pending=pending-9");
+  const std::uint64_t epoch = OutboxReader::open(stage.file()).fileInfo().epoch;
+  stage.play({"repair", "@", "--dry-run"});
+  stage.play({"repair", "@", "--dry-run", "--json"});
+  CHECK(OutboxReader::open(stage.file()).fileInfo().epoch == epoch);
+  stage.play({"verify", "@"});
+  stage.play({"repair", "@"});
+  execute(stage, "UPDATE ackbox_sessions SET priority=77 WHERE name='orders'");
+  stage.play({"repair", "@"});
+  execute(stage, "UPDATE ackbox_outbox SET state=9 WHERE state=4");
+  stage.play({"repair", "@"});
+  stage.play({"repair", "@", "--json"});
+  stage.play({"repair", "@", "--dry-run"});
+  stage.checkGolden("repair.txt");
+}
+
+TEST_CASE("migrate: the version of the tables, and a newer one is named with its release") {
+  ToolStage stage;
+  stage.play({"migrate", "@"});
+  stage.play({"migrate", "@", "--json"});
+  execute(stage, "UPDATE ackbox_schema SET version=2, written_by='2.0.0'");
+  stage.play({"migrate", "@"});
+  stage.play({"stats", "@"});
+  stage.play({"retry", "@", "--all", "--json"});
+  stage.play({"doctor", "@"});
+  stage.checkGolden("migrate.txt");
+}
+
+TEST_CASE("--json is understood before the command and after it") {
+  ToolStage stage;
+  const ToolResult after = stage.run({"stats", stage.file(), "--json"});
+  const ToolResult before = stage.run({"--json", "stats", stage.file()});
+  CHECK(before.code == 0);
+  CHECK(before.out == after.out);
+  stage.play({"--json", "list", "@/missing.db"});
+  stage.play({"--json", "nothing", "@"});
+  stage.play({"--json"});
+  stage.checkGolden("json_first.txt");
+}
+
+TEST_CASE("each command on a file shows an example with its name") {
+  const ToolStage stage;
+  const std::string help = stage.run({"--help"}).out;
+  int commands = 0;
+  for (std::size_t at = help.find("Subcommands:\n") + 13; help.compare(at, 2, "  ") == 0;
+       at = help.find('\n', at) + 1) {
+    const std::string name = help.substr(at + 2, help.find(' ', at + 2) - at - 2);
+    if (name != "completion" && name != "man") {
+      ++commands;
+      CHECK(std::string(cli::exampleOf(name)).starts_with("ackbox " + name + " "));
+      CHECK(stage.run({name, "--help"}).out.find("Example:\n  ackbox " + name + " ") != std::string::npos);
+    }
+  }
+  CHECK(commands > 25);
+}
+
+}  // namespace
+}  // namespace ackbox
