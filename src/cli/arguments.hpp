@@ -59,6 +59,10 @@ struct Arguments {
   Threshold pendingBytes{1ULL << 30, 3ULL << 30};
   Threshold deadLetters{1, std::nullopt};
   Threshold peersAway{1, std::nullopt};
+  Threshold peersStopped{std::nullopt, 1};
+  Threshold inboxCount{10'000, 50'000};
+  Threshold inboxAge{std::chrono::milliseconds(std::chrono::hours(1)).count(),
+                     std::chrono::milliseconds(std::chrono::hours(24)).count()};
   Threshold freeDisk{1ULL << 30, 200ULL << 20};
   Threshold logBytes{256ULL << 20, 1ULL << 30};
 

@@ -1,11 +1,30 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/file_steps.hpp"
+#include "cli/file_users.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/text.hpp"
 
 namespace ackbox::cli {
+namespace {
+
+/// Why nothing may take the name `to`; empty: nothing is against it.
+std::string obstacle(const std::filesystem::path& to, const Arguments& arguments) {
+  const FileUsers users = usersOf(to, sidecarOf(to, arguments.prefix));
+  if (users.any()) {
+    return to.string() + ": is open in " + users.text() + "; choose another name";
+  }
+  for (const char* ending : {"-wal", "-journal"}) {
+    const std::string log = to.string() + ending;
+    if (isThere(log)) {
+      return log + ": is there, and would be taken for the copy's log; choose another name, or delete what is there";
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 int backup(Console& console, const Arguments& arguments) {
   const std::filesystem::path& to = arguments.to;
@@ -15,6 +34,9 @@ int backup(Console& console, const Arguments& arguments) {
   }
   if (!arguments.overwrite && std::filesystem::exists(std::filesystem::symlink_status(to, absent))) {
     return console.fail(kNothing, to.string() + ": is there; choose another name, or say --overwrite to replace it");
+  }
+  if (const std::string problem = obstacle(to, arguments); !problem.empty()) {
+    return console.fail(kNothing, problem);
   }
   const std::filesystem::path folder = std::filesystem::absolute(to).parent_path();
   if (!std::filesystem::is_directory(folder, absent)) {

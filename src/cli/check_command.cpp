@@ -32,9 +32,19 @@ public:
     const OutboxReader reader = openToRead(world, arguments);
     stats_ = reader.getStats();
     for (const PeerStatus& peer : reader.peers()) {
-      if (peer.state == PeerState::down || peer.state == PeerState::held || peer.state == PeerState::disabled) {
-        away_.push_back(peer.name + " " + std::string(toString(peer.state)));
+      const bool isStopped = peer.state == PeerState::held || peer.state == PeerState::disabled;
+      if (peer.state == PeerState::down || isStopped) {
+        away_.push_back(describe(peer));
       }
+      if (isStopped) {
+        stopped_.push_back(describe(peer));
+      }
+    }
+    const InboxPage inbox = reader.inbox({}, 1);
+    if (!inbox.frames.empty()) {
+      oldestFrame_ =
+          std::max(std::chrono::milliseconds(0), std::chrono::duration_cast<std::chrono::milliseconds>(
+                                                     world.clock->wallNow() - inbox.frames.front().acceptedAt));
     }
     processes_ = reader.processIds().size();
     disk_ = diskOf(world, arguments.file).freeBytes;
@@ -65,8 +75,10 @@ public:
   [[nodiscard]] std::string summary() const {
     return std::to_string(undelivered()) + " pending" +
            (oldest() == std::chrono::milliseconds(0) ? std::string() : ", oldest " + durationText(oldest())) + ", " +
-           countText(stats_.failed, "dead letter") + ", " + countText(away_.size(), "peer") + " away, " +
-           std::to_string(processes_) + (processes_ == 1 ? " process" : " processes");
+           countText(stats_.failed, "dead letter") + ", " +
+           (stats_.inbox == 0 ? std::string() : countText(stats_.inbox, "deferred frame") + " waiting, ") +
+           countText(away_.size(), "peer") + " away, " + std::to_string(processes_) +
+           (processes_ == 1 ? " process" : " processes");
   }
 
   /// `label=value[unit];warning;critical;minimum`, as the Monitoring Plugins have it.
@@ -96,6 +108,18 @@ public:
   }
 
 private:
+  static std::string describe(const PeerStatus& peer) {
+    constexpr std::size_t kCauseWidth = 80;
+    return peer.name + " " + std::string(toString(peer.state)) +
+           (peer.lastError.empty() ? std::string() : " (" + shortened(peer.lastError, kCauseWidth) + ")");
+  }
+  static std::string listed(const std::vector<std::string>& texts) {
+    std::string list;
+    for (const std::string& text : texts) {
+      list += (list.empty() ? "" : ", ") + text;
+    }
+    return list;
+  }
   static Health healthOf(const Figure& figure) {
     const auto isBeyond = [&](const std::optional<std::uint64_t>& border) {
       return border && (figure.isFloor ? figure.value < *border : figure.value >= *border);
@@ -111,10 +135,6 @@ private:
   }
 
   void makeFigures() {
-    std::string away;
-    for (const std::string& peer : away_) {
-      away += (away.empty() ? "" : ", ") + peer;
-    }
     figures_ = {
         {"oldest_age", "oldest_age_ms", static_cast<std::uint64_t>(oldest().count()), arguments_.oldestAge, "s", false,
          "the oldest pending message waits for " + durationText(oldest())},
@@ -123,7 +143,13 @@ private:
         {"pending_bytes", "pending_bytes", stats_.pendingBytes, arguments_.pendingBytes, "B", false,
          bytesText(stats_.pendingBytes) + " pending"},
         {"failed", "failed", stats_.failed, arguments_.deadLetters, "", false, countText(stats_.failed, "dead letter")},
-        {"peers_away", "peers_away", away_.size(), arguments_.peersAway, "", false, "peers away: " + away},
+        {"peers_away", "peers_away", away_.size(), arguments_.peersAway, "", false, "peers away: " + listed(away_)},
+        {"peers_stopped", "peers_stopped", stopped_.size(), arguments_.peersStopped, "", false,
+         "peers that wait for a person: " + listed(stopped_)},
+        {"inbox", "inbox", stats_.inbox, arguments_.inboxCount, "", false,
+         countText(stats_.inbox, "deferred frame") + " waiting"},
+        {"inbox_age", "inbox_age_ms", static_cast<std::uint64_t>(oldestFrame_.count()), arguments_.inboxAge, "s", false,
+         "the oldest deferred frame waits for " + durationText(oldestFrame_)},
         {"free_disk", "free_disk_bytes", disk_, arguments_.freeDisk, "B", true, bytesText(disk_) + " free on the disk"},
         {"log", "wal_bytes", stats_.walBytes, arguments_.logBytes, "B", false,
          "the log has " + bytesText(stats_.walBytes)},
@@ -133,6 +159,9 @@ private:
   const Arguments& arguments_;
   Stats stats_;
   std::vector<std::string> away_;
+  // Held or disabled.
+  std::vector<std::string> stopped_;
+  std::chrono::milliseconds oldestFrame_{};
   std::size_t processes_ = 0;
   std::uint64_t disk_ = 0;
   std::vector<Figure> figures_;

@@ -46,13 +46,17 @@ CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::mi
 
 /// An option that takes where `check` warns, and where it is critical.
 void addThreshold(CLI::App& app, const std::string& name, Threshold& value, const Measure& measure,
-                  const std::string& help) {
+                  const std::string& help, bool isFloor = false) {
   app.add_option_function<std::string>(
          name,
-         [&value, &measure](const std::string& text) {
+         [&value, &measure, isFloor](const std::string& text) {
            const auto parsed = parseThreshold(text, measure);
            if (!parsed) {
              throw CLI::ValidationError("'" + text + "' is no WARNING,CRITICAL: each a value or off");
+           }
+           const auto& [warning, critical] = *parsed;
+           if (warning && critical && (isFloor ? *critical > *warning : *critical < *warning)) {
+             throw CLI::ValidationError("'" + text + "' never warns: CRITICAL comes before WARNING");
            }
            value = *parsed;
          },
@@ -199,11 +203,13 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       .add_option("--max-pending", arguments.maxPending,
                   "Refuse frames while so many messages are pending; 0: never (default 1000000)")
       ->type_name("COUNT");
-  grammar.addDeadLetters(grammar.change("retry", "Put dead letters back, at the tails of their sessions"));
+  grammar.addDeadLetters(grammar.change(
+      "retry", "Put dead letters back, at the tails of their sessions, with new numbers and no charged attempts"));
   CLI::App& discard = grammar.change("discard", "Throw dead letters away, for good");
   grammar.addDeadLetters(discard);
   discard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
-  CLI::App& inboxRetry = grammar.change("inbox-retry", "Run deferred frames again now, with no run charged to them");
+  CLI::App& inboxRetry =
+      grammar.change("inbox-retry", "Run deferred frames again now; their charged runs begin again at 0");
   grammar.addFrameIds(inboxRetry);
   grammar.addFrames(inboxRetry);
   inboxRetry.add_flag("--all", arguments.all, "All deferred frames");
@@ -263,7 +269,9 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
       ->check(CLI::IsMember({"new", "keep"}));
   restore.add_flag("--dry-run", arguments.dryRun, "Only say what would be done");
   CLI::App& check = grammar.command(
-      "check", "Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like");
+      "check",
+      "Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold "
+      "counts when it is reached; off, or a CRITICAL that is left out, never does");
   addThreshold(check, "--oldest-age", arguments.oldestAge, kMilliseconds,
                "Age of the oldest pending message (default 10m,1h)");
   addThreshold(check, "--pending", arguments.pendingCount, kCount, "Undelivered messages (default 100000,500000)");
@@ -271,7 +279,12 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
   addThreshold(check, "--failed", arguments.deadLetters, kCount, "Dead letters (default 1,off)");
   addThreshold(check, "--peers-away", arguments.peersAway, kCount,
                "Peers that are down, held or disabled (default 1,off)");
-  addThreshold(check, "--free-disk", arguments.freeDisk, kBytes, "Room on the file's disk (default 1GiB,200MiB)");
+  addThreshold(check, "--peers-stopped", arguments.peersStopped, kCount,
+               "Those of them that are held or disabled, and wait for a person (default off,1)");
+  addThreshold(check, "--inbox", arguments.inboxCount, kCount, "Deferred frames that wait (default 10000,50000)");
+  addThreshold(check, "--inbox-age", arguments.inboxAge, kMilliseconds, "Age of the oldest of them (default 1h,1d)");
+  addThreshold(check, "--free-disk", arguments.freeDisk, kBytes,
+               "Room on the file's disk, wrong when it is less (default 1GiB,200MiB)", true);
   addThreshold(check, "--log-size", arguments.logBytes, kBytes, "Size of the write-ahead log (default 256MiB,1GiB)");
   CLI::App& doctor = grammar.command(
       "doctor", "Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do");

@@ -59,7 +59,8 @@ int pause(Console& console, const Arguments& arguments) {
 }
 
 int resume(Console& console, const Arguments& arguments) {
-  const char* already = arguments.session ? "was not paused" : "was not paused; if it is away, it is asked at once";
+  const char* already =
+      arguments.session ? "was not paused" : "was not paused; if it is down, held or disabled, it is asked at once";
   return give(console, arguments, {"resumed", already}, kDone, [&](OutboxOperator& outbox) {
     return arguments.session ? outbox.resume(*arguments.peer, *arguments.session) : outbox.resume(*arguments.peer);
   });

@@ -62,8 +62,9 @@ int repair(Console& console, const Arguments& arguments) {
       console.say("  " + finding);
     }
     console.remark(
-        "this cannot be mended without a guess: restore a backup (ackbox restore), or export what is "
-        "pending to a new file (docs/restore.md)");
+        "this cannot be mended without a guess: restore a backup (ackbox restore); or let the agent make a new file, "
+        "and "
+        "move what is pending there: ackbox export OLD --state pending | ackbox enqueue NEW");
   }
   return left.empty() ? kDone : kProblems;
 }

@@ -73,23 +73,33 @@ std::string_view commandWord(const World& world) {
 }
 
 /// The line of `check` that says why nothing is known.
-int unknownHealth(const World& world, std::string_view why) {
-  world.out << visible(monitoringLine(Health::unknown, why)) << '\n';
-  return static_cast<int>(Health::unknown);
+int unknownHealth(const World& world, std::string_view why, bool json) {
+  constexpr int kCode = static_cast<int>(Health::unknown);
+  if (json) {
+    world.out << JsonLine()
+                     .add("state", nameOf(Health::unknown))
+                     .add("exit_code", kCode)
+                     .raw("problems", jsonList({std::string(why)}))
+                     .text()
+              << '\n';
+  } else {
+    world.out << visible(monitoringLine(Health::unknown, why)) << '\n';
+  }
+  return kCode;
 }
 
 int usageProblem(const World& world, std::string_view command, const std::string& why) {
   const auto& words = world.arguments;
-  const bool isCheck = command == "check";
-  const int code = isCheck ? static_cast<int>(Health::unknown) : static_cast<int>(kUsage);
-  if (std::find(words.begin(), words.end(), "--json") != words.end()) {
-    world.err << JsonLine().add("error", why).add("exit_code", code).text() << '\n';
-  } else if (isCheck) {
-    return unknownHealth(world, why);
+  const bool isJson = std::find(words.begin(), words.end(), "--json") != words.end();
+  if (command == "check") {
+    return unknownHealth(world, why, isJson);
+  }
+  if (isJson) {
+    world.err << JsonLine().add("error", why).add("exit_code", static_cast<int>(kUsage)).text() << '\n';
   } else {
     world.err << visible(why) << "\nRun with --help for more information.\n";
   }
-  return code;
+  return kUsage;
 }
 
 /// Help and version, or what is wrong with the command line.
@@ -136,8 +146,8 @@ std::string textOf(const Error& error, const Arguments& arguments) {
 
 /// What keeps a command from its work; `check` says it where monitoring looks.
 int failure(Console& console, const Arguments& arguments, const std::string& why) {
-  if (arguments.command == "check" && !console.json()) {
-    return unknownHealth(console.world(), why);
+  if (arguments.command == "check") {
+    return unknownHealth(console.world(), why, console.json());
   }
   return console.fail(kCannot, why);
 }

@@ -20,6 +20,9 @@ void validate(const CheckOptions& options) {
   require(!options.senders.empty(), "there must be a sender");
   require(options.frames > 0, "frames must be at least 1");
   require(options.sessions > 0, "sessions must be at least 1");
+  require(options.worlds > 0 || !options.replay.empty(), "worlds must be at least 1");
+  require(options.unordered >= 0 && options.unordered <= 1, "unordered must be from 0 to 1");
+  require(options.expiring >= 0 && options.expiring <= 1, "expiring must be from 0 to 1");
   require(options.failuresMax > 0, "failuresMax must be at least 1");
   std::set<std::string> names = {options.receiver};
   for (const std::vector<std::string>* of : {&options.senders, &options.sinks}) {

@@ -173,7 +173,7 @@ std::string describe(const PlannedNetworkFault& fault) {
 }
 
 std::string describe(const PlannedAccident& accident) {
-  const std::string call = "at the handler's call with m" + std::to_string(accident.number) + ": ";
+  std::string call = "at the handler's call with m" + std::to_string(accident.number) + ": ";
   switch (accident.kind) {
     case PlannedAccident::Kind::undo:
       return call + "what it wrote is undone, and it is called again (deferred: its commit finds the write lock busy)";

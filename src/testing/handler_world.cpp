@@ -335,6 +335,7 @@ void HandlerWorld::enqueue(const std::string& sender) {
     return;
   }
   std::vector<Frame> frames;
+  frames.reserve(unsaid.size());
   for (const std::size_t place : unsaid) {
     frames.push_back(ledger_.sent_[place].frame);
   }

@@ -24,6 +24,7 @@
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/outbox_writer.hpp"
 #include "ackbox/pull.hpp"
+#include "support/asleep.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 #include "unit/transport/raw_peer.hpp"
@@ -35,6 +36,17 @@ using testing::RawConnection;
 using testing::TempDir;
 using testing::testFrame;
 
+// A sanitizer's allocator does not prepare for a fork: a lock that another thread holds in it is held in the child for
+// ever.
+void untilOtherThreadsSleep() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    const pid_t thread = std::stoi(entry.path().filename().string());
+    if (thread != gettid()) {
+      testing::untilAsleep(thread);
+    }
+  }
+}
+
 /// A child that runs `work`, which gets a function that writes to the parent.
 class Child {
 public:
@@ -43,6 +55,7 @@ public:
   explicit Child(const std::function<void(const Say&)>& work) {
     std::array<int, 2> ends{};
     REQUIRE(pipe(ends.data()) == 0);
+    untilOtherThreadsSleep();
     process_ = fork();
     if (process_ == 0) {
       close(ends[0]);
@@ -157,8 +170,19 @@ TEST_CASE("A child that uses what its parent opened is refused, with both proces
       say(codeOf([&] { alice->drainOnce(); }));
       say(codeOf([&] { (void)reader->getStats(); }));
       say(codeOf([&] { (void)ofManager->find("m"); }));
+      say(codeOf([&] { (void)reader->fileInfo(); }));
+      say(codeOf([&] { reader->backUp(directory.file("copy.db")); }));
+      say(codeOf([&] { (void)reader->inbox({}, 1); }));
+      say(codeOf([&] { (void)reader->findInbox("s", "m"); }));
+      say(codeOf([&] { (void)reader->inboxFrame("s", "m"); }));
+      say(codeOf([&] { (void)reader->inboxSources("m"); }));
+      say(codeOf([&] { (void)reader->explainInbox("s", "m"); }));
       say(codeOf([&] { writer->enqueue(testFrame("s")); }));
       say(codeOf([&] { byHand->retry("m"); }));
+      say(codeOf([&] { byHand->retryInbox("s", "m"); }));
+      say(codeOf([&] { byHand->retryInbox(InboxFilter{}); }));
+      say(codeOf([&] { byHand->discardInbox("s", "m"); }));
+      say(codeOf([&] { byHand->discardInbox(InboxFilter{}); }));
       say(codeOf([&] { consumer->claim(1); }));
       say(codeOf([&] { handler->asyncHandle({}, [](const InboundResponse&) {}); }));
       say(codeOf([&] { InboundHandler(*manager, acknowledge, {.allowAnonymous = true}); }));

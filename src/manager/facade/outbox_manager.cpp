@@ -1,5 +1,6 @@
 #include "ackbox/outbox_manager.hpp"
 
+#include <exception>
 #include <utility>
 
 #include "manager/facade/core.hpp"
@@ -7,6 +8,7 @@
 #include "manager/facade/enqueue.hpp"
 #include "manager/facade/function_sender.hpp"
 #include "manager/facade/jobs.hpp"
+#include "sqlite/statement.hpp"
 
 namespace ackbox {
 namespace {
@@ -34,9 +36,10 @@ std::vector<EnqueueReceipt> storeTraced(manager::Core& core, std::span<const Fra
       tracer.enqueueEnded(spans[index], {}, receipts[index]);
     }
     return receipts;
-  } catch (const Error& error) {
+  } catch (...) {
+    const std::error_code error = store::errorOf(std::current_exception());
     for (const manager::Tracer::Span& span : spans) {
-      tracer.enqueueEnded(span, error.code(), {});
+      tracer.enqueueEnded(span, error, {});
     }
     throw;
   }

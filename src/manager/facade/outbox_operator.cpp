@@ -161,20 +161,20 @@ ChangeReceipt OutboxOperator::markFailed(std::string_view messageId, std::string
 }
 
 InboxReceipt OutboxOperator::retryInbox(std::string_view source, std::string_view messageId) {
-  return changeFrame(*core_, source, messageId, retryFrame);
+  return changeFrame(manager::here(core_), source, messageId, retryFrame);
 }
 
 std::uint64_t OutboxOperator::retryInbox(const InboxFilter& filter) {
-  return changeFrames(*core_, filter, retryFrame);
+  return changeFrames(manager::here(core_), filter, retryFrame);
 }
 
 InboxReceipt OutboxOperator::discardInbox(std::string_view source, std::string_view messageId,
                                           std::string_view reason) {
-  return changeFrame(*core_, source, messageId, discardingAs(*core_, reason));
+  return changeFrame(manager::here(core_), source, messageId, discardingAs(manager::here(core_), reason));
 }
 
 std::uint64_t OutboxOperator::discardInbox(const InboxFilter& filter, std::string_view reason) {
-  return changeFrames(*core_, filter, discardingAs(*core_, reason));
+  return changeFrames(manager::here(core_), filter, discardingAs(manager::here(core_), reason));
 }
 
 bool OutboxOperator::pause(std::string_view peer) {

@@ -218,34 +218,34 @@ std::optional<Explanation> OutboxReader::explain(std::string_view messageId) con
 }
 
 FileInfo OutboxReader::fileInfo() const {
-  return body_->reader()->fileInfo();
+  return here().reader()->fileInfo();
 }
 
 void OutboxReader::backUp(const std::filesystem::path& to,
                           const std::function<void(std::uint64_t, std::uint64_t)>& progress) const {
-  body_->backUp(named(to), progress);
+  here().backUp(named(to), progress);
 }
 
 InboxPage OutboxReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {
-  return body_->reader()->inbox(filter, limit, after);
+  return here().reader()->inbox(filter, limit, after);
 }
 
 std::optional<InboxInfo> OutboxReader::findInbox(std::string_view source, std::string_view messageId) const {
-  return body_->reader()->findInbox(source, messageId);
+  return here().reader()->findInbox(source, messageId);
 }
 
 std::optional<InboundFrame> OutboxReader::inboxFrame(std::string_view source, std::string_view messageId) const {
-  return body_->reader()->inboxFrame(source, messageId);
+  return here().reader()->inboxFrame(source, messageId);
 }
 
 std::vector<std::string> OutboxReader::inboxSources(std::string_view messageId) const {
-  return body_->reader()->inboxSources(messageId);
+  return here().reader()->inboxSources(messageId);
 }
 
 std::optional<InboxExplanation> OutboxReader::explainInbox(std::string_view source, std::string_view messageId) const {
-  std::optional<InboxExplanation> explanation = body_->reader()->explainInbox(source, messageId);
+  std::optional<InboxExplanation> explanation = here().reader()->explainInbox(source, messageId);
   if (explanation) {
-    explanation->sentence = manager::sentenceOf(*explanation, body_->now());
+    explanation->sentence = manager::sentenceOf(*explanation, here().now());
   }
   return explanation;
 }

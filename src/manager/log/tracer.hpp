@@ -6,13 +6,13 @@
 #include <system_error>
 #include <utility>
 
-#include "ackbox/error.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/frame_handler.hpp"
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/sender.hpp"
 #include "ackbox/trace_hooks.hpp"
 #include "manager/log/log.hpp"
+#include "sqlite/statement.hpp"
 
 namespace ackbox::manager {
 
@@ -44,8 +44,8 @@ public:
       EnqueueReceipt receipt = store(traced);
       enqueueEnded(span, {}, receipt);
       return receipt;
-    } catch (const Error& error) {
-      enqueueEnded(span, error.code(), {});
+    } catch (...) {
+      enqueueEnded(span, store::errorOf(std::current_exception()), {});
       throw;
     }
   }

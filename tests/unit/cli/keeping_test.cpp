@@ -83,6 +83,16 @@ TEST_CASE("a backup is made beside an agent, replaces nothing unasked, and is ch
     stage.play({"backup", "@", "@/copy.db", "--overwrite", "--json"});
   }
   CHECK(OutboxReader::open(stage.path("copy.db")).find("later"));
+  {
+    const OutboxManager other = OutboxManager::open(stage.path("other.db"));
+    stage.play({"backup", "@", "@/other.db", "--overwrite"});
+  }
+  CHECK_FALSE(OutboxReader::open(stage.path("other.db")).find("later"));
+  // What a process left that was killed.
+  write(stage.path("gone.db-wal"), "a log");
+  stage.play({"backup", "@", "@/gone.db"});
+  CHECK_FALSE(fs::exists(stage.path("gone.db")));
+  fs::remove(stage.path("gone.db-wal"));
   stage.play({"backup", "@", "@"});
   stage.play({"backup", "@", "@/nowhere/copy.db"});
   stage.play({"backup", "@/missing.db", "@/copy.db"});
@@ -166,6 +176,10 @@ TEST_CASE("check: one line and an exit status that monitoring reads") {
   execute(stage, "UPDATE ackbox_peers SET down=1,down_since_ms=1 WHERE name='carol'");
   stage.play({"check", "@", "--failed", "off"});
   stage.play({"check", "@", "--failed", "off", "--peers-away", "2"});
+  execute(stage, "UPDATE ackbox_peers SET hold=1, last_error='HTTP 404' WHERE name='carol'");
+  stage.play({"check", "@", "--failed", "off"});
+  stage.play({"check", "@", "--failed", "5,2"});
+  stage.play({"check", "@", "--free-disk", "1MiB,2MiB"});
   stage.play({"check", "@", "--failed", "many"});
   stage.play({"check", "@", "--nonsense"});
   stage.play({"check"});

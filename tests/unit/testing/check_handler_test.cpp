@@ -238,6 +238,9 @@ TEST_CASE("options that cannot be are refused") {
   refused([](CheckOptions& options) { options.frames = 0; });
   refused([](CheckOptions& options) { options.sessions = 0; });
   refused([](CheckOptions& options) { options.failuresMax = 0; });
+  refused([](CheckOptions& options) { options.worlds = 0; });
+  refused([](CheckOptions& options) { options.unordered = 1.5; });
+  refused([](CheckOptions& options) { options.expiring = -0.5; });
   refused([](CheckOptions& options) { options.replay = "every"; });
   refused([](CheckOptions& options) { options.replay = "1:100000"; });
   refused([](CheckOptions& options) { options.replay = "1:1;2"; });

@@ -343,7 +343,7 @@ void requireLayout(sqlite3* connection, std::string_view prefix) {
     }
     for (const std::string& column : columns) {
       if (!found.contains(column)) {
-        throw Error(Errc::schemaTooOld, "table " + name + " has no column " + column);
+        throw Error(Errc::schemaTooOld, std::string("table ").append(name).append(" has no column ").append(column));
       }
     }
   }

@@ -36,44 +36,41 @@ std::string processOf(std::string_view owner) {
 
 // Of `o`, with its session `s` and its peer `p`.
 std::string messageColumns() {
-  return joined({kMessageId,
-                 " AS message_id,o.id AS row_id,p.name AS peer,nullif(s.name,'') AS session,nullif(o.sequence,0) AS "
-                 "sequence,o.type AS type,s.priority AS priority,",
-                 instant("o.created_at_ms"), " AS enqueued_at,", instant("o.not_before_ms"), " AS not_before,",
-                 instant("o.expires_at_ms"),
-                 " AS expires_at,o.retry_count AS retry_count,o.attempt AS attempts,o.reason AS reason,o.last_error AS "
-                 "last_error,o.attempt_log AS attempt_log,o.correlation_id AS correlation_id,o.traceparent AS "
-                 "traceparent,CAST(o.data AS TEXT) AS "
-                 "data"});
+  return joined(
+      {kMessageId, " AS message_id,o.id AS row_id,p.name AS peer,nullif(s.name,'') AS session,nullif(o.sequence,0) AS ",
+       "sequence,o.type AS type,s.priority AS priority,", instant("o.created_at_ms"), " AS enqueued_at,",
+       instant("o.not_before_ms"), " AS not_before,", instant("o.expires_at_ms"),
+       " AS expires_at,o.retry_count AS retry_count,o.attempt AS attempts,o.reason AS reason,o.last_error AS ",
+       "last_error,o.attempt_log AS attempt_log,o.correlation_id AS correlation_id,o.traceparent AS ",
+       "traceparent,CAST(o.data AS TEXT) AS ", "data"});
 }
 
 std::string messages() {
   return joined(
       {"CREATE VIEW #messages AS SELECT ", messageColumns(), ",CASE ", kRowState,
-       " WHEN 0 THEN 'PENDING' WHEN 1 THEN 'SENDING' WHEN 2 THEN 'SENT' WHEN 3 THEN 'ACKED' WHEN 4 THEN 'FAILED' END "
+       " WHEN 0 THEN 'PENDING' WHEN 1 THEN 'SENDING' WHEN 2 THEN 'SENT' WHEN 3 THEN 'ACKED' WHEN 4 THEN 'FAILED' END ",
        "AS state,",
        instantOrNone(
            "max(o.due_at_ms,(o.state=0)*(SELECT m.due_at_ms FROM #session_states AS m WHERE m.session_id=s.id))"),
        " AS due_at,", processOf(kRowOwner),
-       " AS process_id,o.supersede_key AS supersede_key FROM #outbox AS o CROSS JOIN #sessions AS s ON "
+       " AS process_id,o.supersede_key AS supersede_key FROM #outbox AS o CROSS JOIN #sessions AS s ON ",
        "s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id"});
 }
 
 // Listed by the index of dead letters, without a look at the backlog.
 std::string deadLetters() {
   return joined({"CREATE VIEW #dead_letters AS SELECT ", messageColumns(), ",", instantOrNone("o.due_at_ms"),
-                 " AS failed_at,CASE o.reason "
-                 "WHEN 'retry-budget' THEN 'all retries of its policy failed' "
-                 "WHEN 'horizon' THEN 'it was older than the horizon of its policy' "
-                 "WHEN 'expired' THEN 'its own expiry passed' "
-                 "WHEN 'retry-policy' THEN 'the application''s retry function gave it up' "
-                 "WHEN 'dead-letter-by-policy' THEN 'the application gave it up' "
-                 "WHEN 'marked-failed' THEN 'an operator gave it up' "
-                 "WHEN 'rejected' THEN 'the peer refused it for good' "
-                 "WHEN 'rejected-request' THEN 'the peer could not read a request with this message alone' "
-                 "WHEN 'peer-killer' THEN 'the peer lost the connection each time that it was sent alone' "
-                 "ELSE 'the peer or the application gave this reason' END AS meaning,s.blocked_by=o.id AS "
-                 "blocks_session FROM #outbox AS o INDEXED BY #outbox_failed CROSS JOIN #sessions AS s ON "
+                 " AS failed_at,CASE o.reason ", "WHEN 'retry-budget' THEN 'all retries of its policy failed' ",
+                 "WHEN 'horizon' THEN 'it was older than the horizon of its policy' ",
+                 "WHEN 'expired' THEN 'its own expiry passed' ",
+                 "WHEN 'retry-policy' THEN 'the application''s retry function gave it up' ",
+                 "WHEN 'dead-letter-by-policy' THEN 'the application gave it up' ",
+                 "WHEN 'marked-failed' THEN 'an operator gave it up' ",
+                 "WHEN 'rejected' THEN 'the peer refused it for good' ",
+                 "WHEN 'rejected-request' THEN 'the peer could not read a request with this message alone' ",
+                 "WHEN 'peer-killer' THEN 'the peer lost the connection each time that it was sent alone' ",
+                 "ELSE 'the peer or the application gave this reason' END AS meaning,s.blocked_by=o.id AS ",
+                 "blocks_session FROM #outbox AS o INDEXED BY #outbox_failed CROSS JOIN #sessions AS s ON ",
                  "s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.state=4"});
 }
 
@@ -83,21 +80,20 @@ std::string sessions() {
                  " AS last_sequence,m.previous_sequence AS accepted_sequence,", instantOrNone("m.due_at_ms"),
                  " AS due_at,", processOf(kSessionOwner), " AS process_id,", instantOrNone("s.paused_at_ms"),
                  " AS paused_at,", instantOrNone("s.blocked_at_ms"), " AS blocked_at,(SELECT ", kMessageId,
-                 " FROM #outbox AS o WHERE o.id=s.blocked_by) AS blocked_by FROM #sessions AS s CROSS JOIN "
+                 " FROM #outbox AS o WHERE o.id=s.blocked_by) AS blocked_by FROM #sessions AS s CROSS JOIN ",
                  "#session_states AS m ON m.session_id=s.id CROSS JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN ",
                  kUnwrittenTails, " AS t ON t.session_id=s.id WHERE s.lane=0"});
 }
 
 // The order of the states is that of `delivery::stateOf`.
 std::string peers() {
-  return joined(
-      {"CREATE VIEW #peers_view AS SELECT name AS peer,url,nullif(agent,'') AS agent,CASE WHEN "
-       "paused_at_ms<>0 THEN 'paused' WHEN down=0 THEN 'up' WHEN hold=1 THEN 'held' WHEN hold=2 THEN "
-       "'disabled' ELSE 'down' END AS state,",
-       instantOrNone("iif(paused_at_ms<>0,paused_at_ms,changed_at_ms)"), " AS since,failures,",
-       instantOrNone("iif(down=0,0,next_probe_at_ms)"),
-       " AS next_probe_at,nullif(last_error,'') AS last_error,nullif(store,'') AS store,resets,",
-       instantOrNone("reset_at_ms"), " AS last_reset_at,resent FROM #peers"});
+  return joined({"CREATE VIEW #peers_view AS SELECT name AS peer,url,nullif(agent,'') AS agent,CASE WHEN ",
+                 "paused_at_ms<>0 THEN 'paused' WHEN down=0 THEN 'up' WHEN hold=1 THEN 'held' WHEN hold=2 THEN ",
+                 "'disabled' ELSE 'down' END AS state,",
+                 instantOrNone("iif(paused_at_ms<>0,paused_at_ms,changed_at_ms)"), " AS since,failures,",
+                 instantOrNone("iif(down=0,0,next_probe_at_ms)"),
+                 " AS next_probe_at,nullif(last_error,'') AS last_error,nullif(store,'') AS store,resets,",
+                 instantOrNone("reset_at_ms"), " AS last_reset_at,resent FROM #peers"});
 }
 
 std::string processedMessages() {
@@ -106,14 +102,13 @@ std::string processedMessages() {
 }
 
 std::string inboxMessages() {
-  return joined(
-      {"CREATE VIEW #inbox_messages AS SELECT frame_id AS message_id,id AS row_id,source,nullif(origin,'') "
-       "AS origin,nullif(session,'') AS session,nullif(sequence,0) AS sequence,type,CASE WHEN owner_id<>0 "
-       "THEN 'RUNNING' WHEN deferred THEN 'DEFERRED' ELSE 'WAITING' END AS state,",
-       processOf("owner_id"), " AS process_id,retry_count,", instantOrNone("due_at_ms"), " AS due_at,",
-       instant("accepted_at_ms"), " AS accepted_at,", instant("time_ms"), " AS enqueued_at,", instant("expires_at_ms"),
-       " AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS "
-       "data,data_content_type FROM #inbox"});
+  return joined({"CREATE VIEW #inbox_messages AS SELECT frame_id AS message_id,id AS row_id,source,nullif(origin,'') ",
+                 "AS origin,nullif(session,'') AS session,nullif(sequence,0) AS sequence,type,CASE WHEN owner_id<>0 ",
+                 "THEN 'RUNNING' WHEN deferred THEN 'DEFERRED' ELSE 'WAITING' END AS state,", processOf("owner_id"),
+                 " AS process_id,retry_count,", instantOrNone("due_at_ms"), " AS due_at,", instant("accepted_at_ms"),
+                 " AS accepted_at,", instant("time_ms"), " AS enqueued_at,", instant("expires_at_ms"),
+                 " AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS ",
+                 "data,data_content_type FROM #inbox"});
 }
 
 }  // namespace

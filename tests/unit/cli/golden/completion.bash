@@ -132,6 +132,9 @@ _ackbox() {
     'check --pending-bytes') return ;;
     'check --failed') return ;;
     'check --peers-away') return ;;
+    'check --peers-stopped') return ;;
+    'check --inbox') return ;;
+    'check --inbox-age') return ;;
     'check --free-disk') return ;;
     'check --log-size') return ;;
     'doctor --prefix') return ;;
@@ -172,7 +175,7 @@ _ackbox() {
       health) words='-h --help --url' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
-      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --free-disk --log-size' ;;
+      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --free-disk --log-size' ;;
       doctor) words='-h --help --json --prefix --busy-timeout --certificate' ;;
       migrate) words='-h --help --json --prefix --busy-timeout' ;;
       completion) words='-h --help bash zsh fish' ;;

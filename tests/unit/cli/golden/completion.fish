@@ -119,7 +119,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l peer -d 'The peer
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l session -d 'The session of lines that name none (default "default")' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l type -d 'The type of lines that name none' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l max-pending -d 'Refuse frames while so many messages are pending; 0: never (default 1000000)' -x
-complete -c ackbox -n __fish_use_subcommand -a retry -d 'Put dead letters back, at the tails of their sessions'
+complete -c ackbox -n __fish_use_subcommand -a retry -d 'Put dead letters back, at the tails of their sessions, with new numbers and no charged attempts'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -F
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l json -d 'Print JSON, one object a line'
@@ -144,7 +144,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from discard' -l reason -d 'Dead l
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l all -d 'All dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l yes -d 'Really discard all that the filter chooses'
-complete -c ackbox -n __fish_use_subcommand -a inbox-retry -d 'Run deferred frames again now, with no run charged to them'
+complete -c ackbox -n __fish_use_subcommand -a inbox-retry -d 'Run deferred frames again now; their charged runs begin again at 0'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -F
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l json -d 'Print JSON, one object a line'
@@ -248,7 +248,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from restore' -l prefix -d 'The pr
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -l identity -d 'Of an outbox that sends: new if it was sending after the backup was taken, keep if nothing was enqueued or sent since' -x -a 'new keep'
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -l dry-run -d 'Only say what would be done'
-complete -c ackbox -n __fish_use_subcommand -a check -d 'Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like'
+complete -c ackbox -n __fish_use_subcommand -a check -d 'Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold counts when it is reached; off, or a CRITICAL that is left out, never does'
 complete -c ackbox -n '__fish_seen_subcommand_from check' -F
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l json -d 'Print JSON, one object a line'
@@ -259,7 +259,10 @@ complete -c ackbox -n '__fish_seen_subcommand_from check' -l pending -d 'Undeliv
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l pending-bytes -d 'Their data (default 1GiB,3GiB)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l failed -d 'Dead letters (default 1,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-away -d 'Peers that are down, held or disabled (default 1,off)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from check' -l free-disk -d 'Room on the file'\''s disk (default 1GiB,200MiB)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-stopped -d 'Those of them that are held or disabled, and wait for a person (default off,1)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox -d 'Deferred frames that wait (default 10000,50000)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox-age -d 'Age of the oldest of them (default 1h,1d)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l free-disk -d 'Room on the file'\''s disk, wrong when it is less (default 1GiB,200MiB)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l log-size -d 'Size of the write-ahead log (default 256MiB,1GiB)' -x
 complete -c ackbox -n __fish_use_subcommand -a doctor -d 'Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'
 complete -c ackbox -n '__fish_seen_subcommand_from doctor' -F

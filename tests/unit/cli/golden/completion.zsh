@@ -17,9 +17,9 @@ _ackbox() {
     'inbox-explain:Say why a deferred frame is not done'
     'export:Write messages as JSON lines (proto/export.md), which enqueue reads back'
     'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
-    'retry:Put dead letters back, at the tails of their sessions'
+    'retry:Put dead letters back, at the tails of their sessions, with new numbers and no charged attempts'
     'discard:Throw dead letters away, for good'
-    'inbox-retry:Run deferred frames again now, with no run charged to them'
+    'inbox-retry:Run deferred frames again now; their charged runs begin again at 0'
     'inbox-discard:Give deferred frames up, for good\: their senders get a dead letter. Refused while one runs'
     'mark-failed:Make pending or sent messages dead letters'
     'pause:Stop sending to a peer, or one session of it, until resume'
@@ -32,7 +32,7 @@ _ackbox() {
     'health:Ask a running serve whether it is ready, for containers'\'' checks'
     'backup:Copy the file as it is at one instant, beside running agents'
     'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
-    'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like'
+    'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold counts when it is reached; off, or a CRITICAL that is left out, never does'
     'doctor:Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'
     'migrate:Bring the tables to this release'\''s version; version 1 is the only one so far'
     'completion:Print a completion script for a shell'
@@ -385,7 +385,10 @@ _ackbox() {
         '--pending-bytes[Their data (default 1GiB,3GiB)]:WARNING,CRITICAL:' \
         '--failed[Dead letters (default 1,off)]:WARNING,CRITICAL:' \
         '--peers-away[Peers that are down, held or disabled (default 1,off)]:WARNING,CRITICAL:' \
-        '--free-disk[Room on the file'\''s disk (default 1GiB,200MiB)]:WARNING,CRITICAL:' \
+        '--peers-stopped[Those of them that are held or disabled, and wait for a person (default off,1)]:WARNING,CRITICAL:' \
+        '--inbox[Deferred frames that wait (default 10000,50000)]:WARNING,CRITICAL:' \
+        '--inbox-age[Age of the oldest of them (default 1h,1d)]:WARNING,CRITICAL:' \
+        '--free-disk[Room on the file'\''s disk, wrong when it is less (default 1GiB,200MiB)]:WARNING,CRITICAL:' \
         '--log-size[Size of the write-ahead log (default 256MiB,1GiB)]:WARNING,CRITICAL:' ;;
     doctor)
       _arguments \
