@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <future>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "ackbox/http_sender.hpp"
@@ -13,6 +16,7 @@
 #include "serve/api/service.hpp"
 #include "serve/http/gate.hpp"
 #include "serve/http/tokens.hpp"
+#include "serve/inbox/frame_streams.hpp"
 #include "serve/inbox/pusher.hpp"
 #include "transport/http_server.hpp"
 
@@ -92,24 +96,28 @@ public:
   }
 
   void stop() {
-    http_->stop();
+    service_.beginDraining();
     if (inboxServer_) {
       inboxServer_->stop();
       inboxServer_.reset();
     }
-    if (pusher_) {
-      pusher_->drain(config_.outbox.stopTimeout);
-    }
-    // Before the pusher lets go of the frames, so that they are charged nothing.
+    drainFrames();
+    // What an application has from a stream was settled by now, or is given out by the next daemon.
+    http_->stop();
+    // Before the frames are let go of, so that they are charged nothing.
     handler_.reset();
     if (pusher_) {
       pusher_->close();
+      streams_->close();
     }
     service_.drain();
   }
 
   void reload() {
     gate_.setTokens(loadTokens(config_.api));
+    if (streams_) {
+      streams_->endRevoked();
+    }
     http_->reloadCertificates();
     if (inboxServer_) {
       inboxServer_->reloadCertificates();
@@ -120,16 +128,43 @@ public:
   [[nodiscard]] std::string inboxUrl() const { return inboxUrl_; }
 
 private:
+  // Both at once: their applications have one time together.
+  void drainFrames() {
+    if (!pusher_) {
+      return;
+    }
+    const SteadyTime patience = std::chrono::steady_clock::now() + config_.outbox.stopTimeout;
+    const std::future<void> idle = streams_->drain();
+    pusher_->drain(config_.outbox.stopTimeout);
+    idle.wait_until(patience);
+  }
+
   void openInbox(const InboxConfig& inbox) {
     pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
+    streams_ = std::make_shared<FrameStreams>(thread_.executor(), systemClock(),
+                                              config_.outbox.random ? config_.outbox.random : systemRandom(),
+                                              inbox.pull, config_.outbox.log);
+    if (!inbox.pull.empty()) {
+      service_.setFrameStreams(streams_);
+    }
     InboundOptions options = inbox.handler;
     runs_.emplace([](const std::string&) {});
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
-    options.deferred.handler = [pusher = pusher_](DeferredFrame frame) { pusher->push(std::move(frame)); };
+    // Frames that wait for a stream must not keep others from being pushed.
+    options.deferred.apart = [pusher = pusher_, streams = streams_](std::string_view type) {
+      return !pusher->takes(type) && streams->takes(type);
+    };
+    options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {
+      if (!pusher->takes(frame.frame().type) && streams->takes(frame.frame().type)) {
+        streams->add(std::move(frame));
+      } else {
+        pusher->push(std::move(frame));
+      }
+    };
     handler_.emplace(
         service_.manager(),
-        [pusher = pusher_](const InboundFrame& frame, InboundTransaction&) {
-          return pusher->takes(frame.type)
+        [pusher = pusher_, streams = streams_](const InboundFrame& frame, InboundTransaction&) {
+          return pusher->takes(frame.type) || streams->takes(frame.type)
                      ? HandlerResult::defer()
                      : HandlerResult::notNow("no application takes frames of this type", kUnknownTypePause);
         },
@@ -147,6 +182,7 @@ private:
   // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, which read the file.
   std::optional<OwnThread> runs_;
   std::shared_ptr<Pusher> pusher_;
+  std::shared_ptr<FrameStreams> streams_;
   std::optional<InboundHandler> handler_;
   std::optional<InboundServer> inboxServer_;
   std::string inboxUrl_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "serve/http/operation.hpp"
@@ -23,6 +24,10 @@ void showStats(Service& service, Request&& request, Respond respond);
 void listPeers(Service& service, Request&& request, Respond respond);
 void listSessions(Service& service, Request&& request, Respond respond);
 void listInbox(Service& service, Request&& request, Respond respond);
+
+// inbox_stream.cpp
+void streamInbox(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer, Respond respond);
+void settleInbox(Service& service, Request&& request, Respond respond);
 
 // dead_letters.cpp
 void listDeadLetters(Service& service, Request&& request, Respond respond);

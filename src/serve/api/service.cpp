@@ -30,7 +30,8 @@ Service::~Service() {
 }
 
 void Service::drain() {
-  if (draining_.exchange(true)) {
+  beginDraining();
+  if (ended_.exchange(true)) {
     return;
   }
   waits_->close();

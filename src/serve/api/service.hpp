@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
@@ -14,6 +15,8 @@
 #include "serve/api/workers.hpp"
 
 namespace ackbox::serve {
+
+class FrameStreams;
 
 /// What the operations work with: an open outbox, threads that may wait for its file, and what outlives a request.
 ///
@@ -28,8 +31,14 @@ public:
 
   /// Ends what waits, and then the delivery (`OutboxManager::stop`). Idempotent.
   void drain();
-  /// From the beginning of `drain` on.
+  /// From now on it is not ready.
+  void beginDraining() noexcept { draining_ = true; }
   [[nodiscard]] bool isDraining() const noexcept { return draining_; }
+
+  /// To be called before requests come.
+  void setFrameStreams(std::shared_ptr<FrameStreams> streams) { frameStreams_ = std::move(streams); }
+  /// Null: no frames are for streams.
+  [[nodiscard]] const std::shared_ptr<FrameStreams>& frameStreams() const noexcept { return frameStreams_; }
 
   [[nodiscard]] OutboxManager& manager() noexcept { return manager_; }
   [[nodiscard]] OutboxOperator& changes() noexcept { return changes_; }
@@ -41,6 +50,8 @@ public:
 
 private:
   std::atomic<bool> draining_ = false;
+  std::atomic<bool> ended_ = false;
+  std::shared_ptr<FrameStreams> frameStreams_;
   const Audit audit_;
   // Before the manager, whose end calls what still waits for a commit.
   Workers workers_;

@@ -66,6 +66,46 @@ HttpReply HttpAsker::ask(std::string_view method, const std::string& target, con
   return receive();
 }
 
+StreamReader::StreamReader(std::uint16_t port, const std::string& target, const std::string& headers)
+    : StreamReader(RawConnection(port), target, headers) {}
+
+StreamReader::StreamReader(RawConnection connection, const std::string& target, const std::string& headers)
+    : connection_(std::move(connection)) {
+  connection_.send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
+  head_ = connection_.receiveUntil("\r\n\r\n");
+  status_ = std::stoi(head_.substr(std::strlen("HTTP/1.1 "), 3));
+}
+
+std::string StreamReader::line() {
+  while (true) {
+    const std::size_t end = text_.find('\n');
+    if (end == std::string::npos) {
+      if (!receiveChunk()) {
+        throw std::runtime_error("the answer has ended");
+      }
+      continue;
+    }
+    std::string found = text_.substr(0, end);
+    text_.erase(0, end + 1);
+    if (!found.empty()) {
+      return found;
+    }
+  }
+}
+
+bool StreamReader::hasEnded() {
+  while (receiveChunk()) {
+  }
+  return connection_.receiveAll().empty();
+}
+
+bool StreamReader::receiveChunk() {
+  constexpr int kHexadecimal = 16;
+  const std::size_t size = std::stoul(connection_.receiveUntil("\r\n"), nullptr, kHexadecimal);
+  text_ += connection_.receiveExactly(size);
+  return connection_.receiveExactly(2) == "\r\n" && size > 0;
+}
+
 ServedPeer::ServedPeer()
     : manager_(OutboxManager::open(dir_.file("bob.db"), {.agent = "urn:agent:bob", .adoptPeers = true})),
       handler_(manager_, handle, anonymous()),
