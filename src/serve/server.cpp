@@ -14,6 +14,7 @@
 #include "base/own_thread.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
+#include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/frame_streams.hpp"
@@ -63,6 +64,17 @@ std::size_t bodyBytesMax() {
   return most;
 }
 
+/// The same, with its log shown to those who look at the events.
+Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
+  config.outbox.log = [events, sink = std::move(config.outbox.log)](const LogRecord& record) {
+    if (sink) {
+      sink(record);
+    }
+    events->log(record);
+  };
+  return config;
+}
+
 OutboxManager openOutbox(const std::filesystem::path& file, const Config& config) {
   OutboxManager manager = OutboxManager::open(file, config.outbox);
   manager.setSender(std::make_shared<HttpSender>(config.sender));
@@ -74,8 +86,9 @@ OutboxManager openOutbox(const std::filesystem::path& file, const Config& config
 class Server::Body {
 public:
   Body(const std::filesystem::path& file, Config config)
-      : config_(std::move(config)),
-        service_(thread_.executor(), openOutbox(file, config_), config_.outbox),
+      : events_(std::make_shared<EventStreams>(thread_.executor(), systemClock())),
+        config_(shownIn(events_, std::move(config))),
+        service_(thread_.executor(), openOutbox(file, config_), config_.outbox, events_),
         gate_(service_, operations(), accessRules(config_.api)) {
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
@@ -115,6 +128,7 @@ public:
 
   void reload() {
     gate_.setTokens(loadTokens(config_.api));
+    events_->endRevoked();
     if (streams_) {
       streams_->endRevoked();
     }
@@ -173,9 +187,10 @@ private:
     inboxUrl_ = inboxServer_->url();
   }
 
-  const Config config_;
   // What is thrown on it has ended its connection already.
   OwnThread thread_{[](const std::string&) {}};
+  const std::shared_ptr<EventStreams> events_;
+  const Config config_;
   Service service_;
   Gate gate_;
   std::shared_ptr<transport::HttpServer> http_;

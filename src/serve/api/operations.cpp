@@ -35,6 +35,7 @@ constexpr std::array kOperations = std::to_array<Operation>({
     {"POST", "/v1/sessions/{peer}/{session}:pause", kOperate, 0, pauseSession},
     {"POST", "/v1/sessions/{peer}/{session}:resume", kOperate, 0, resumeSession},
     {"POST", "/v1/sessions/{peer}/{session}:unblock", kOperate, 0, unblockSession},
+    {"GET", "/v1/events", kRead, 0, nullptr, streamEvents},
     {"GET", "/healthz", kOpen, 0, isAlive},
     {"GET", "/readyz", kOpen, 0, isReady},
     {"GET", "/metrics", kRead, 0, showMetrics},

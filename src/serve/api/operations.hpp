@@ -42,6 +42,10 @@ void pauseSession(Service& service, Request&& request, Respond respond);
 void resumeSession(Service& service, Request&& request, Respond respond);
 void unblockSession(Service& service, Request&& request, Respond respond);
 
+// event_stream.cpp
+void streamEvents(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
+                  Respond respond);
+
 // health.cpp
 void isAlive(Service& service, Request&& request, Respond respond);
 void isReady(Service& service, Request&& request, Respond respond);

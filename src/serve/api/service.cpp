@@ -1,6 +1,12 @@
 #include "serve/api/service.hpp"
 
+#include <exception>
+#include <functional>
+#include <string>
 #include <utility>
+
+#include "serve/api/figures.hpp"
+#include "serve/events/event_streams.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -14,8 +20,10 @@ std::shared_ptr<Clock> clockOf(const OutboxOptions& options) {
 
 }  // namespace
 
-Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options)
-    : audit_(options.log, clockOf(options)),
+Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
+                 std::shared_ptr<EventStreams> events)
+    : events_(std::move(events)),
+      audit_(options.log, clockOf(options)),
       workers_(kWorkerThreads),
       waits_(std::make_shared<MessageWaits>(executor, clockOf(options))),
       bulkChanges_(std::make_shared<BulkChanges>(executor, clockOf(options))),
@@ -23,6 +31,17 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
       changes_(manager_),
       reader_(manager_) {
   waits_->watch(manager_);
+  events_->setFigures([this](std::function<void(std::string)> done) {
+    workers_.run([this, done = std::move(done)] {
+      std::string json;
+      try {
+        json = readFigures(*this);
+      } catch (const std::exception&) {
+        // A file that cannot be read shows no figures; other operations say what is wrong.
+      }
+      done(std::move(json));
+    });
+  });
 }
 
 Service::~Service() {
@@ -34,6 +53,7 @@ void Service::drain() {
   if (ended_.exchange(true)) {
     return;
   }
+  events_->close();
   waits_->close();
   bulkChanges_->close();
   workers_.join();

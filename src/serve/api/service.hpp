@@ -16,6 +16,7 @@
 
 namespace ackbox::serve {
 
+class EventStreams;
 class FrameStreams;
 
 /// What the operations work with: an open outbox, threads that may wait for its file, and what outlives a request.
@@ -24,7 +25,8 @@ class FrameStreams;
 class Service {
 public:
   /// `executor` runs one thing at a time: the connections', on which operations begin.
-  Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options);
+  Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
+          std::shared_ptr<EventStreams> events);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -46,12 +48,14 @@ public:
   [[nodiscard]] Workers& workers() noexcept { return workers_; }
   [[nodiscard]] MessageWaits& waits() noexcept { return *waits_; }
   [[nodiscard]] BulkChanges& bulkChanges() noexcept { return *bulkChanges_; }
+  [[nodiscard]] EventStreams& events() noexcept { return *events_; }
   [[nodiscard]] const Audit& audit() const noexcept { return audit_; }
 
 private:
   std::atomic<bool> draining_ = false;
   std::atomic<bool> ended_ = false;
   std::shared_ptr<FrameStreams> frameStreams_;
+  const std::shared_ptr<EventStreams> events_;
   const Audit audit_;
   // Before the manager, whose end calls what still waits for a commit.
   Workers workers_;

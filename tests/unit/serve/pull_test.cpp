@@ -320,6 +320,7 @@ TEST_CASE("The end of the daemon waits for what a stream's application works on,
   stage.send("s-1");
   stage.send("s-1");
   const json line = next(stream);
+  stage.inboxOnce([](const json& all) { return all.size() == 2; });
   const std::string url = stage.serve().server().url();
   const std::string file = stage.serve().path("agent.db");
   HttpAsker asker = stage.serve().asker();
