@@ -718,7 +718,11 @@ private:
     if (isLast && isChunked_) {
       answerBody_ += "0\r\n\r\n";
     }
-    flushMore(isLast);
+    if (answerHead_.empty() && answerBody_.empty()) {
+      flushed(isLast);
+    } else {
+      flushMore(isLast);
+    }
   }
 
   void flushMore(bool isLast) {

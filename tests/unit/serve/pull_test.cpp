@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <deque>
+#include <boost/asio/io_context.hpp>
 #include <future>
 #include <list>
 #include <memory>
@@ -16,8 +16,12 @@
 #include "ackbox/http_sender.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
+#include "ackbox/random.hpp"
 #include "serve/health_check.hpp"
+#include "serve/inbox/frame_streams.hpp"
+#include "support/manual_clock.hpp"
 #include "unit/serve/serve_stage.hpp"
+#include "unit/serve/stream_client.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -407,6 +411,30 @@ TEST_CASE("Without inbox.pull there are no streams") {
   ServeStage stage;
   CHECK(StreamReader(stage.server().port(), kStream).status() == 404);
   CHECK(stage.asker().ask("POST", "/v1/inbox/settle", "{}").status == 404);
+}
+
+TEST_CASE("A stream is never silent for 10 s, and a line that was not taken is not followed by another") {
+  boost::asio::io_context context;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  const auto streams = std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(),
+                                                      std::vector<std::string>{"*"}, LogSink());
+  const auto client = std::make_shared<testing::Client>();
+  CHECK(streams->open({}, client, {}));
+  const auto pass = [&](std::chrono::milliseconds time) {
+    clock->advance(time);
+    context.restart();
+    context.poll();
+  };
+  for (int second = 0; second < 10; ++second) {
+    pass(std::chrono::seconds(1));
+  }
+  CHECK(client->text == "\n\n");
+  client->waiting = 1;
+  pass(std::chrono::minutes(1));
+  CHECK(client->text == "\n\n");
+  client->watcher.ended(transport::AnswerEnd::lost);
+  streams->close();
+  pass(std::chrono::minutes(1));
 }
 
 }  // namespace ackbox::serve
