@@ -147,7 +147,7 @@ private:
     if (!pusher_) {
       return;
     }
-    const SteadyTime patience = std::chrono::steady_clock::now() + config_.outbox.stopTimeout;
+    const SteadyTime patience = systemClock()->steadyNow() + config_.outbox.stopTimeout;
     const std::future<void> idle = streams_->drain();
     pusher_->drain(config_.outbox.stopTimeout);
     idle.wait_until(patience);

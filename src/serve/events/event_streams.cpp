@@ -9,8 +9,8 @@ namespace ackbox::serve {
 namespace {
 
 constexpr std::size_t kStreamsMax = 32;
-// What a stream may not have taken of records.
-constexpr std::size_t kUnreadMax = std::size_t{256} * 1024;
+// What a stream may not have taken of records: more than all that are kept, which come at once where they were missed.
+constexpr std::size_t kUnreadMax = std::size_t{1024} * 1024;
 constexpr std::chrono::seconds kTick{1};
 // A line that says nothing, so that a proxy between does not end a silent connection.
 constexpr std::chrono::seconds kSilenceMax{9};

@@ -7,6 +7,8 @@ namespace ackbox::serve {
 namespace {
 
 constexpr std::size_t kEntriesMax = 256;
+// A record has what a caller sent in it, such as a filter: it may be long.
+constexpr std::size_t kBytesMax = std::size_t{512} * 1024;
 // Numbers left for each millisecond before the process began: the next one begins above them.
 constexpr std::uint64_t kPerMillisecond = 1'000;
 
@@ -21,8 +23,10 @@ void LogRing::add(const LogRecord& record) {
   }
   std::string json = toJson(record);
   const MutexLock lock(mutex_);
+  bytes_ += json.size();
   entries_.push_back({++newest_, std::move(json)});
-  if (entries_.size() > kEntriesMax) {
+  while (entries_.size() > kEntriesMax || bytes_ > kBytesMax) {
+    bytes_ -= entries_.front().json.size();
     entries_.pop_front();
   }
 }

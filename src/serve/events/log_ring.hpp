@@ -11,8 +11,8 @@
 
 namespace ackbox::serve {
 
-/// The newest log records at `info` and above, as JSON, each with a number that grows, over restarts of the process,
-/// too, as long as its calendar does not go back.
+/// The newest log records at `info` and above, 256 and 512 KiB at most, as JSON, each with a number that grows, over
+/// restarts of the process, too, as long as its calendar does not go back.
 ///
 /// Thread-safety: all members may be called from any thread.
 class LogRing {
@@ -35,6 +35,7 @@ private:
   mutable Mutex mutex_;
   std::uint64_t newest_ ACKBOX_GUARDED_BY(mutex_);
   std::deque<Entry> entries_ ACKBOX_GUARDED_BY(mutex_);
+  std::size_t bytes_ ACKBOX_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ackbox::serve

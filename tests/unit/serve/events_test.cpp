@@ -186,7 +186,7 @@ TEST_CASE("Figures are read once for all, once a second, while somebody looks, a
   CHECK(world.reads == reads);
 }
 
-TEST_CASE("A client that does not read is given no figures on top of the last, and is cut at a bound of records") {
+TEST_CASE("hostile: a client of the events that does not read: no figures on top of the last, and cut at a bound") {
   World world;
   const auto slow = world.open();
   const auto quick = world.open();
@@ -197,7 +197,7 @@ TEST_CASE("A client that does not read is given no figures on top of the last, a
   }
   CHECK(slow->count("event: figures") == 2);
   CHECK(quick->count("event: figures") == 4);
-  const std::string text(10'000, 'x');
+  const std::string text(50'000, 'x');
   for (int record = 0; record < 20; ++record) {
     world.log(text);
     world.run();
@@ -226,6 +226,16 @@ TEST_CASE("The last 256 records are there for those who come, and debug records 
   CHECK(all->count("quiet") == 0);
   // Of a process whose calendar was ahead.
   CHECK(world.open({.lastEventId = std::numeric_limits<std::uint64_t>::max()})->count("event: log") == 256);
+}
+
+TEST_CASE("Long records are kept up to 512 KiB of them") {
+  World world;
+  for (int record = 0; record < 10; ++record) {
+    world.log(std::string(100'000, 'x'));
+  }
+  CHECK(world.open({.lastEventId = 0})->count("event: log") == 5);
+  world.log(std::string(1'000'000, 'x'));
+  CHECK(world.open({.lastEventId = 0})->count("event: log") == 0);
 }
 
 TEST_CASE("A stream whose token is revoked ends, and the others go on") {

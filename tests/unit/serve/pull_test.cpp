@@ -354,7 +354,7 @@ TEST_CASE("The end of the daemon charges nothing to what a stream has") {
   CHECK(page.frames[0].retryCount == 0);
 }
 
-TEST_CASE("A stream whose client does not read gets no more than a bound, and others get the rest") {
+TEST_CASE("hostile: an application that does not read its stream: no more than a bound, and others get the rest") {
   Stage stage;
   StreamReader silent(testing::RawConnection(stage.serve().server().port(), 4096), kStream + "?window=1024");
   // More than the socket's buffers and the bound.
@@ -369,14 +369,14 @@ TEST_CASE("A stream whose client does not read gets no more than a bound, and ot
   CHECK(stage.ack(line) == "settled");
 }
 
-TEST_CASE("A client that sends on and on behind its request is cut") {
+TEST_CASE("hostile: a client that sends on and on while its stream is open: cut at a bound") {
   Stage stage;
   StreamReader stream = stage.open();
   stream.connection().sendWhileTaken(std::string(100'000, '\n'));
   CHECK_FALSE(stream.connection().receiveAll().ends_with("0\r\n\r\n"));
 }
 
-TEST_CASE("More streams than the limit are refused") {
+TEST_CASE("hostile: more streams of frames than 256: 503") {
   Stage stage;
   std::list<StreamReader> streams;
   for (int number = 0; number < 256; ++number) {

@@ -14,6 +14,9 @@
 namespace ackbox::testing {
 namespace {
 
+// A test may log much.
+constexpr std::size_t kLineBytesKept = 1'024;
+
 int connectToFile(const std::string& socketFile) {
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -124,7 +127,7 @@ ServeStage::ServeStage(const Settings& settings) {
   }
   config.outbox.log = [this](const LogRecord& record) {
     const std::scoped_lock lock(logMutex_);
-    log_.push_back(toKeyValue(record));
+    log_.push_back(toKeyValue(record).substr(0, kLineBytesKept));
   };
   server_ = std::make_unique<serve::Server>(dir_.file("agent.db"), std::move(config));
 }

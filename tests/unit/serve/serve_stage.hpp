@@ -105,7 +105,7 @@ public:
   [[nodiscard]] std::string path(const std::string& name) const { return dir_.file(name).string(); }
   /// Ends it, as SIGTERM does.
   void end() { server_.reset(); }
-  /// The log so far, a record a line.
+  /// The log so far, a record a line, of which the beginning is kept.
   [[nodiscard]] std::vector<std::string> log() const;
 
 private:
