@@ -28,6 +28,7 @@ constexpr std::uint64_t kCountMost = 100'000;
 constexpr std::size_t kSample = 10;
 // Most changes end within it, and then one request is enough.
 constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kPatienceMost{30};
 
 /// Which dead letters a change is for: those with one of `ids`, or those that `filter` chooses.
 struct Choice {
@@ -182,7 +183,11 @@ Response answerOf(const BulkChange& change) {
 
 void changeDeadLetters(Service& service, Request&& request, Respond respond, const ChangeKind& kind) {
   const bool isPreview = request.query.flag("dry_run");
+  const std::chrono::milliseconds patience = request.query.duration("wait").value_or(kPatience);
   request.query.finish();
+  if (patience > kPatienceMost) {
+    throw InvalidRequest("wait must be at most 30s");
+  }
   Choice choice = readChoice(request.body);
   if (isPreview) {
     service.workers().answer([&service, choice = std::move(choice)] { return preview(service.reader(), choice); },
@@ -196,7 +201,7 @@ void changeDeadLetters(Service& service, Request&& request, Respond respond, con
         service.audit().record(caller, kind.name, choice.text, changed);
         return changed;
       },
-      kPatience, [respond = std::move(respond)](const BulkChange& change) { respond(answerOf(change)); });
+      patience, [respond = std::move(respond)](const BulkChange& change) { respond(answerOf(change)); });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <SQLiteCpp/Database.h>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -195,6 +196,18 @@ TEST_CASE("Every operation of the document answers as it says") {
   const json change = driver.drive("POST", discard, discard, 200, R"({"ids":["bad-1","none"]})", kJson);
   CHECK(change.at("changed") == 1);
   driver.drive("POST", discard, discard, 422, R"({})", kJson);
+  driver.drive("POST", discard, discard + "?wait=31s", 422, R"({"all":true})", kJson);
+  {
+    // While another process writes.
+    SQLite::Database other(stage.path("agent.db"), SQLite::OPEN_READWRITE);
+    other.exec("BEGIN IMMEDIATE");
+    const json begun = driver.drive("POST", retry, retry + "?wait=0ms", 202, R"({"all":true})", kJson);
+    CHECK(begun.at("state") == "running");
+    other.exec("ROLLBACK");
+    const std::string place = "/v1/operations/" + begun.at("id").dump();
+    while (driver.drive("GET", "/v1/operations/{id}", place, 200).at("state") != "done") {
+    }
+  }
   driver.drive("GET", "/v1/operations/{id}", "/v1/operations/" + change.at("id").dump(), 200);
   driver.drive("GET", "/v1/operations/{id}", "/v1/operations/99", 404);
 
