@@ -25,7 +25,7 @@ struct Members {
   std::optional<std::string> result = {};
 };
 
-std::string textOf(std::string_view name, std::string_view slice) {
+std::string readText(std::string_view name, std::string_view slice) {
   const bool isText = slice.starts_with('"');
   const nlohmann::json value = isText ? nlohmann::json::parse(slice.begin(), slice.end(), nullptr, false)
                                       : nlohmann::json(nlohmann::json::value_t::discarded);
@@ -43,13 +43,13 @@ Members readMembers(std::string_view json) {
   Members members;
   for (const auto& [name, value] : slices.members) {
     if (name == "receipt") {
-      members.receipt = textOf(name, value);
+      members.receipt = readText(name, value);
     } else if (name == "outcome") {
-      members.outcome = textOf(name, value);
+      members.outcome = readText(name, value);
     } else if (name == "reason") {
-      members.reason = textOf(name, value);
+      members.reason = readText(name, value);
     } else if (name == "after") {
-      members.after = cli::parseDuration(textOf(name, value));
+      members.after = cli::parseDuration(readText(name, value));
       if (!members.after) {
         throw InvalidRequest("after must be a duration, such as 500ms, 10s, 5m, 2h or 7d");
       }

@@ -8,10 +8,10 @@
 namespace ackbox::serve {
 namespace {
 
-constexpr std::size_t kStreamsMax = 32;
+constexpr std::size_t kEventStreamsMax = 32;
 // What a stream may not have taken of records: more than all that are kept, which come at once where they were missed.
-constexpr std::size_t kUnreadMax = std::size_t{1024} * 1024;
-constexpr std::chrono::seconds kTick{1};
+constexpr std::size_t kUnreadEventBytesMax = std::size_t{1024} * 1024;
+constexpr std::chrono::seconds kEventTick{1};
 // A line that says nothing, so that a proxy between does not end a silent connection.
 constexpr std::chrono::seconds kSilenceMax{9};
 
@@ -39,7 +39,7 @@ void EventStreams::log(const LogRecord& record) {
 }
 
 bool EventStreams::open(EventsWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head) {
-  if (closed_ || streams_.size() >= kStreamsMax) {
+  if (closed_ || streams_.size() >= kEventStreamsMax) {
     return false;
   }
   const std::uint64_t number = ++lastStream_;
@@ -104,7 +104,7 @@ void EventStreams::cutSlow() {
   std::vector<std::shared_ptr<transport::AnswerStream>> slow;
   for (auto each = streams_.begin(); each != streams_.end();) {
     // Figures are not more than once in it, but may be long.
-    const bool isSlow = each->second.answer->unread() > kUnreadMax + figures_.size();
+    const bool isSlow = each->second.answer->unread() > kUnreadEventBytesMax + figures_.size();
     if (isSlow) {
       slow.push_back(each->second.answer);
     }
@@ -140,7 +140,7 @@ void EventStreams::onFigures(std::string json) {
 void EventStreams::arm() {
   if (!isTicking_ && !closed_ && !streams_.empty()) {
     isTicking_ = true;
-    alarm_->set(clock_->steadyNow() + kTick, [weak = weak_from_this()] {
+    alarm_->set(clock_->steadyNow() + kEventTick, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
         self->isTicking_ = false;
         self->onTick();

@@ -14,11 +14,11 @@
 namespace ackbox::serve {
 namespace {
 
-constexpr std::size_t kStreamsMax = 256;
+constexpr std::size_t kFrameStreamsMax = 256;
 // A stream that has not taken this much is given no more, whatever its window.
-constexpr std::size_t kUnreadMax = std::size_t{1024} * 1024;
+constexpr std::size_t kUnreadFrameBytesMax = std::size_t{1024} * 1024;
 // Half of what is promised, so that a stream is never silent for longer.
-constexpr std::chrono::seconds kTick{5};
+constexpr std::chrono::seconds kFrameTick{5};
 // Well within DeferredOptions::timeout.
 constexpr std::chrono::minutes kProgressPause{1};
 // The first end of a stream may be a deployment.
@@ -65,7 +65,7 @@ void FrameStreams::add(DeferredFrame frame) {
 }
 
 bool FrameStreams::open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head) {
-  if (draining_ || closed_ || streams_.size() >= kStreamsMax) {
+  if (draining_ || closed_ || streams_.size() >= kFrameStreamsMax) {
     return false;
   }
   const Number number = ++lastNumber_;
@@ -89,7 +89,7 @@ bool FrameStreams::open(StreamWish wish, std::shared_ptr<transport::AnswerStream
 }
 
 bool FrameStreams::hasRoom(const Stream& stream) {
-  return stream.unsettled.size() < stream.wish.window && stream.answer->unread() < kUnreadMax;
+  return stream.unsettled.size() < stream.wish.window && stream.answer->unread() < kUnreadFrameBytesMax;
 }
 
 void FrameStreams::offer(Number frame) {
@@ -255,7 +255,7 @@ std::optional<FrameStreams::Number> FrameStreams::receiptOf(std::string_view tex
 void FrameStreams::arm() {
   if (!isTicking_ && !closed_ && !(streams_.empty() && held_.empty())) {
     isTicking_ = true;
-    alarm_->set(clock_->steadyNow() + kTick, [weak = weak_from_this()] {
+    alarm_->set(clock_->steadyNow() + kFrameTick, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
         self->isTicking_ = false;
         self->onTick();
@@ -268,7 +268,7 @@ void FrameStreams::arm() {
 void FrameStreams::onTick() {
   const SteadyTime now = clock_->steadyNow();
   for (auto& [number, stream] : streams_) {
-    if (now - stream.lastSentAt >= kTick && stream.answer->unread() == 0) {
+    if (now - stream.lastSentAt >= kFrameTick && stream.answer->unread() == 0) {
       stream.lastSentAt = now;
       stream.answer->send("\n");
     }
