@@ -30,10 +30,7 @@ void streamEvents(Service& service, Request&& request, std::shared_ptr<transport
   EventsWish wish;
   wish.lastEventId = eventIdOf(request.lastEventId);
   wish.isStillAllowed = std::move(request.isStillAllowed);
-  Response head = textAnswer(200, {}, "text/event-stream");
-  head.authenticated = true;
-  addSecurityHeaders(head);
-  if (!service.events().open(std::move(wish), std::move(answer), std::move(head))) {
+  if (!service.events().open(std::move(wish), std::move(answer), streamHead("text/event-stream"))) {
     respond(protocol::unavailable(false, "Too many clients look at the events."));
   }
 }

@@ -44,10 +44,7 @@ void streamInbox(Service& service, Request&& request, std::shared_ptr<transport:
     respond(noStreams());
     return;
   }
-  Response head = textAnswer(200, {}, "application/x-ndjson");
-  head.authenticated = true;
-  addSecurityHeaders(head);
-  if (!streams->open(std::move(wish), std::move(answer), std::move(head))) {
+  if (!streams->open(std::move(wish), std::move(answer), streamHead("application/x-ndjson"))) {
     respond(protocol::unavailable(false, "Too many streams are open, or the server is being stopped."));
   }
 }

@@ -28,6 +28,15 @@ Response textAnswer(int status, std::string text, std::string_view contentType) 
   return response;
 }
 
+Response streamHead(std::string_view contentType) {
+  Response head = textAnswer(200, {}, contentType);
+  head.authenticated = true;
+  addSecurityHeaders(head);
+  // A proxy that gathers what it passes on would keep it back.
+  head.headers.emplace_back("X-Accel-Buffering", "no");
+  return head;
+}
+
 Response problemAnswer(int status, std::string_view title, std::string_view detail) {
   return protocol::problem(status, title, detail);
 }

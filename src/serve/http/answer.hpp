@@ -15,6 +15,9 @@ namespace ackbox::serve {
 [[nodiscard]] Response textAnswer(int status, std::string text,
                                   std::string_view contentType = "text/plain; charset=utf-8");
 
+/// The head of an answer that goes on, ready to be sent.
+[[nodiscard]] Response streamHead(std::string_view contentType);
+
 /// A problem document (RFC 9457), as the protocol's own.
 [[nodiscard]] Response problemAnswer(int status, std::string_view title, std::string_view detail);
 

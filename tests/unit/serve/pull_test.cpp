@@ -130,6 +130,7 @@ TEST_CASE("A frame comes as one line with its receipt, and its settlement is dur
   StreamReader stream = stage.open();
   CHECK(stream.status() == 200);
   CHECK(stream.head().find("Content-Type: application/x-ndjson\r\n") != std::string::npos);
+  CHECK(stream.head().find("X-Accel-Buffering: no\r\n") != std::string::npos);
   const std::string id = stage.send("s-1", "order.placed", "{\"n\":\n 1.0}");
   const json line = next(stream);
   CHECK(line.at("run") == 1);
