@@ -15,9 +15,10 @@ class InboundHandler;
 
 /// Where an `InboundServer` listens, and its limits.
 struct InboundServerOptions {
-  /// Address to bind, numeric. Default loopback.
+  /// Address to bind, numeric; or `unix:PATH`, a socket in the file system that only this user can connect to (0600).
+  /// One that nobody listens on any more is replaced, and removed by `InboundServer::stop`. Default loopback.
   std::string address = "127.0.0.1";
-  /// 0: any free port, see `InboundServer::port`.
+  /// 0: any free port, see `InboundServer::port`; and for a socket file.
   std::uint16_t port = 0;
   /// The path of the inbox.
   std::string path = "/inbox";
@@ -97,10 +98,10 @@ public:
   InboundServer& operator=(InboundServer&&) noexcept;
   ~InboundServer();
 
-  /// The port that it listens on.
+  /// The port that it listens on; 0 for a socket file.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  /// `http://address:port/path`, or `https://`.
+  /// `http://address:port/path`, or `https://`, or `unix:PATH`.
   [[nodiscard]] std::string url() const;
 
   /// How it is doing now.

@@ -73,6 +73,15 @@ struct Arguments {
   std::chrono::milliseconds interval = std::chrono::seconds(2);
   std::uint64_t count = 0;
 
+  // serve
+  std::filesystem::path config;
+  std::optional<std::string> listen;
+  std::vector<std::string> settings;
+  bool checkConfig = false;
+
+  // health
+  std::string url = "http://127.0.0.1:7070";
+
   // completion
   std::string shell;
 };

@@ -20,8 +20,8 @@ check ends with 0 ok, 1 warning, 2 critical, 3 unknown, as monitoring systems ha
 
 With --json, standard output is one JSON object a line: keys in snake_case, instants as milliseconds since 1970 (_at_ms),
 null where there is none; errors go to standard error as {"error":…,"exit_code":…}. Colours are used on a terminal unless
-NO_COLOR is set. The tool works beside running agents; it never delivers, and makes no file but the
-copies of backup and restore.)";
+NO_COLOR is set. The tool works beside running agents; but for serve, it never delivers, and makes
+no file but the copies of backup and restore.)";
 
 const Measure kCount = parseCount;
 const Measure kBytes = parseBytes;
@@ -293,6 +293,24 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
   grammar.command("migrate", "Bring the tables to this release's version; version 1 is the only one so far");
 }
 
+void addDaemon(CLI::App& app, Arguments& arguments) {
+  CLI::App& serve = *app.add_subcommand(
+      "serve", "Deliver the outbox's messages, and serve it over HTTP to programs of any language, until SIGTERM");
+  serve.add_option("FILE", arguments.file, "The outbox's file, which is made if there is none")
+      ->required()
+      ->type_name("");
+  serve.add_option("--config", arguments.config, "A configuration file, see docs/serve.md")->type_name("PATH");
+  serve.add_option("--listen", arguments.listen, "unix:PATH, or an address and a port (default 127.0.0.1:7070)")
+      ->type_name("ADDRESS");
+  serve.add_option("--set", arguments.settings, "Any field of the configuration: outbox.max_pending=5000")
+      ->type_name("FIELD=VALUE")
+      ->allow_extra_args(false);
+  serve.add_flag("--check-config", arguments.checkConfig, "Only say what is wrong with the configuration");
+  CLI::App& health = *app.add_subcommand("health", "Ask a running serve whether it is ready, for containers' checks");
+  health.add_option("--url", arguments.url, "http://address:port or unix:PATH (default http://127.0.0.1:7070)")
+      ->type_name("URL");
+}
+
 }  // namespace
 
 std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
@@ -306,6 +324,7 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   addReading(grammar, arguments);
   addChanging(grammar, arguments);
   addSteering(grammar, arguments);
+  addDaemon(*app, arguments);
   addKeeping(grammar, arguments);
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
     command->footer("Example:\n  " + std::string(exampleOf(command->get_name())));

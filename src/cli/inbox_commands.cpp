@@ -8,6 +8,7 @@
 #include "ackbox/inbox.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/inbox_view.hpp"
 #include "cli/message_view.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
@@ -17,13 +18,6 @@ namespace {
 
 constexpr std::size_t kFramesPage = 1'000;
 constexpr std::size_t kErrorWidth = 60;
-
-std::string inboxStateName(InboxState state) {
-  std::string name(toString(state));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return name;
-}
 
 InboxFilter inboxFilterOf(const Arguments& arguments) {
   InboxFilter filter;
@@ -37,33 +31,6 @@ InboxFilter inboxFilterOf(const Arguments& arguments) {
                                  [&](InboxState state) { return inboxStateName(state) == *arguments.state; });
   }
   return filter;
-}
-
-std::optional<WallTime> setInstant(WallTime instant) {
-  return instant == WallTime{} ? std::nullopt : std::optional(instant);
-}
-
-JsonLine inboxLine(const InboxInfo& frame) {
-  JsonLine line;
-  line.add("message_id", frame.messageId)
-      .add("row", frame.row)
-      .add("state", inboxStateName(frame.state))
-      .add("source", frame.source)
-      .add("origin", frame.origin)
-      .add("session", frame.session)
-      .add("sequence", frame.sequence)
-      .add("type", frame.type)
-      .add("retry_count", frame.retryCount)
-      .add("start_count", frame.startCount)
-      .add("accepted_at_ms", setInstant(frame.acceptedAt))
-      .add("started_at_ms", setInstant(frame.startedAt))
-      .add("due_at_ms", setInstant(frame.dueAt))
-      .add("kept_until_ms", setInstant(frame.keptUntil))
-      .add("failed_at_ms", frame.failedAt)
-      .add("reason", frame.reason)
-      .add("last_error", frame.lastError)
-      .add("bytes", frame.bytes);
-  return line;
 }
 
 Table inboxTable(const std::vector<InboxInfo>& frames, WallTime now) {

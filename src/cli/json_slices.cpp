@@ -111,4 +111,35 @@ JsonSlices sliceObject(std::string_view text) {
   return slices;
 }
 
+JsonElements sliceArray(std::string_view text, std::size_t most) {
+  JsonElements elements;
+  Cursor cursor(text);
+  if (!cursor.pass('[')) {
+    elements.problem = "it is not a JSON array";
+    return elements;
+  }
+  if (!cursor.pass(']')) {
+    do {
+      const std::string_view value = cursor.value();
+      if (value.empty()) {
+        elements.problem = "it is not JSON: a value of the array is missing or has no end";
+        return elements;
+      }
+      if (elements.values.size() == most) {
+        elements.problem = "the array has more than " + std::to_string(most) + " values";
+        return elements;
+      }
+      elements.values.push_back(value);
+    } while (cursor.pass(','));
+    if (!cursor.pass(']')) {
+      elements.problem = "it is not JSON: the array has no end";
+      return elements;
+    }
+  }
+  if (!cursor.atEnd()) {
+    elements.problem = "something stands behind the array";
+  }
+  return elements;
+}
+
 }  // namespace ackbox::cli

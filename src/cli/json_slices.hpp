@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,5 +18,15 @@ struct JsonSlices {
 /// Cuts the object in `text` into its members without making values of them, so that data stays byte for byte and a
 /// deep value costs nothing. Only as strict as it needs to be: the readers of the values check them.
 [[nodiscard]] JsonSlices sliceObject(std::string_view text);
+
+/// A JSON array's values as they stand in the text.
+struct JsonElements {
+  std::vector<std::string_view> values;
+  /// Empty: none. Otherwise what is wrong with the text.
+  std::string problem;
+};
+
+/// The same for the array in `text`, of at most `most` values.
+[[nodiscard]] JsonElements sliceArray(std::string_view text, std::size_t most);
 
 }  // namespace ackbox::cli

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/tool.hpp"
+#include "serve/command.hpp"
 
 namespace {
 
@@ -27,6 +28,8 @@ int main(int argumentCount, char** argumentValues) {
                                  .errIsTerminal = isatty(STDERR_FILENO) == 1,
                                  .noColor = wantsNoColor(),
                                  .clock = ackbox::systemClock(),
-                                 .random = ackbox::systemRandom()};
+                                 .random = ackbox::systemRandom(),
+                                 .serve = ackbox::serve::runServe,
+                                 .health = ackbox::serve::runHealth};
   return ackbox::cli::run(world);
 }

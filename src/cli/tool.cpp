@@ -161,6 +161,10 @@ int runCommand(Console& console, const CLI::App& grammar, const Arguments& argum
     console.world().out << manPage(grammar);
     return kDone;
   }
+  if (arguments.command == "serve" || arguments.command == "health") {
+    const auto& run = arguments.command == "serve" ? console.world().serve : console.world().health;
+    return run ? run(console, arguments) : console.fail(kUsage, "this program has no daemon");
+  }
   const auto* const command = std::find_if(kCommands.begin(), kCommands.end(),
                                            [&](const Command& one) { return one.name == arguments.command; });
   if (const std::string problem = fileProblem(arguments.file); !problem.empty()) {

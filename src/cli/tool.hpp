@@ -13,6 +13,9 @@
 
 namespace ackbox::cli {
 
+class Console;
+struct Arguments;
+
 /// The file system that a file is on.
 struct Disk {
   /// For this user.
@@ -34,6 +37,9 @@ struct World {
   bool noColor = false;
   std::shared_ptr<Clock> clock = {};
   std::shared_ptr<Random> random = {};
+  /// The daemon, which is built on this library: what `serve` and `health` run. Empty: they are refused.
+  std::function<int(Console&, const Arguments&)> serve = {};
+  std::function<int(Console&, const Arguments&)> health = {};
   /// Empty: the kernel is asked.
   std::function<Disk(const std::filesystem::path&)> disk = {};
 };

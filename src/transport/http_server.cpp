@@ -1,6 +1,7 @@
 #include "transport/http_server.hpp"
 
 #include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <chrono>
@@ -51,8 +52,7 @@ std::shared_ptr<const HttpSessionOptions> sessionOptions(const InboundServerOpti
   made.path = options.path;
   made.compatibilityPath = options.compatibilityPath;
   made.headerBytesMax = options.headerBytesMax;
-  error_code ignored;
-  made.onLoopback = asio::ip::make_address(options.address, ignored).is_loopback();
+  made.onLoopback = ListenAddress(options.address, options.port).isLocal();
   made.handshakeTimeout = options.handshakeTimeout;
   made.requestTimeout = options.requestTimeout;
   made.writeTimeout = options.writeTimeout;
@@ -85,9 +85,13 @@ HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServe
       connectionsMax_(connectionsWithinLimit(options.connectionsMax)),
       sessionOptions_(sessionOptions(options, std::move(sink), std::move(clock))),
       tls_(makeTls(options.tls, sessionOptions_->clock)),
+      address_(options.address, options.port),
       acceptor_(makeStrand()),
       alarm_(sessionOptions_->clock->makeAlarm(acceptor_.get_executor())) {
-  listen(acceptor_, options);
+  require(tls_ || options.allowPlainHttp || address_.isLocal(),
+          "address: plain HTTP beyond loopback must be asked for with allowPlainHttp, or tls be set");
+  address_.listen(acceptor_);
+  unshared_.hold([descriptor = acceptor_.native_handle()] { return descriptor; });
 }
 
 HttpServer::~HttpServer() = default;
@@ -96,35 +100,9 @@ asio::any_io_executor HttpServer::makeStrand() const {
   return threads_ == Threads::one ? executor_ : asio::any_io_executor(asio::make_strand(executor_));
 }
 
-void HttpServer::listen(Acceptor& acceptor, const InboundServerOptions& options) {
-  error_code error;
-  const asio::ip::address address = asio::ip::make_address(options.address, error);
-  require(!error, "address must be a numeric IPv4 or IPv6 address");
-  require(tls_ || options.allowPlainHttp || address.is_loopback(),
-          "address: plain HTTP beyond loopback must be asked for with allowPlainHttp, or tls be set");
-  const asio::ip::tcp::endpoint endpoint(address, options.port);
-  const auto check = [&] {
-    if (error) {
-      throw Error(errcOf(error, Errc::cannotListen),
-                  options.address + ":" + std::to_string(options.port) + ": " + error.message());
-    }
-  };
-  acceptor.open(endpoint.protocol(), error);
-  check();
-  acceptor.set_option(asio::socket_base::reuse_address(true), error);
-  check();
-  acceptor.bind(endpoint, error);
-  check();
-  acceptor.listen(asio::socket_base::max_listen_connections, error);
-  check();
-  port_ = acceptor.local_endpoint(error).port();
-  check();
-  unshared_.hold([&acceptor] { return acceptor.native_handle(); });
-  host_ = address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
-}
-
 std::string HttpServer::url() const {
-  return (tls_ ? "https://" : "http://") + host_ + ":" + std::to_string(port_) + sessionOptions_->path;
+  return address_.isUnix() ? address_.text()
+                           : (tls_ ? "https://" : "http://") + address_.text() + sessionOptions_->path;
 }
 
 void HttpServer::reloadCertificates() {
@@ -162,6 +140,7 @@ void HttpServer::stop() {
     mutex_.assertHeld();
     acceptor_.close(ignored);
   });
+  address_.removeFile();
   waiting_.reset();
   for (const auto& [number, session] : sessions_) {
     session->stop();
@@ -177,19 +156,18 @@ void HttpServer::accept() {
   }
   accepting_ = true;
   try {
-    acceptor_.async_accept(makeStrand(),
-                           [self = shared_from_this()](const error_code& error, asio::ip::tcp::socket socket) {
-                             const MutexLock lock(self->mutex_);
-                             self->accepting_ = false;
-                             self->onAccept(error, std::move(socket));
-                           });
+    acceptor_.async_accept(makeStrand(), [self = shared_from_this()](const error_code& error, Socket socket) {
+      const MutexLock lock(self->mutex_);
+      self->accepting_ = false;
+      self->onAccept(error, std::move(socket));
+    });
   } catch (const std::exception&) {
     // The next session that ends tries it again.
     accepting_ = false;
   }
 }
 
-void HttpServer::onAccept(const error_code& error, asio::ip::tcp::socket&& socket) {
+void HttpServer::onAccept(const error_code& error, Socket&& socket) {
   if (stopped_) {
     return;
   }
@@ -230,7 +208,7 @@ std::shared_ptr<HttpSession> HttpServer::oldestIdler() const {
 }
 
 // What cannot be served is dropped, and the server goes on.
-void HttpServer::serve(asio::ip::tcp::socket socket) {
+void HttpServer::serve(Socket socket) {
   error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   const std::uint64_t number = ++lastSession_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,7 +12,9 @@
 #include "ackbox/inbound_server.hpp"
 #include "base/home_process.hpp"
 #include "base/mutex.hpp"
+#include "transport/listener.hpp"
 #include "transport/request_sink.hpp"
+#include "transport/stream.hpp"
 
 namespace ackbox::transport {
 
@@ -49,21 +50,17 @@ public:
   /// See `InboundServer::reloadCertificates`.
   void reloadCertificates();
 
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return address_.port(); }
   [[nodiscard]] std::string url() const;
   /// See `InboundServer::stats`.
   [[nodiscard]] InboundServerStats stats() const;
 
 private:
-  using Acceptor = boost::asio::ip::tcp::acceptor;
-
   [[nodiscard]] boost::asio::any_io_executor makeStrand() const;
-  /// Part of the constructor, where no other thread uses the acceptor yet.
-  void listen(Acceptor& acceptor, const InboundServerOptions& options);
   void accept() ACKBOX_REQUIRES(mutex_);
-  void onAccept(const boost::system::error_code& error, boost::asio::ip::tcp::socket&& socket) ACKBOX_REQUIRES(mutex_);
+  void onAccept(const boost::system::error_code& error, Socket&& socket) ACKBOX_REQUIRES(mutex_);
   void admit() ACKBOX_REQUIRES(mutex_);
-  void serve(boost::asio::ip::tcp::socket socket) ACKBOX_REQUIRES(mutex_);
+  void serve(Socket socket) ACKBOX_REQUIRES(mutex_);
   [[nodiscard]] HttpSessionWatcher makeWatcher(std::uint64_t number);
   [[nodiscard]] std::shared_ptr<HttpSession> oldestIdler() const ACKBOX_REQUIRES(mutex_);
   bool relieve() ACKBOX_EXCLUDES(mutex_);
@@ -77,8 +74,7 @@ private:
   const std::shared_ptr<const HttpSessionOptions> sessionOptions_;
   // Null: plain HTTP.
   const std::unique_ptr<TlsContext> tls_;
-  std::string host_;
-  std::uint16_t port_ = 0;
+  ListenAddress address_;
 
   mutable Mutex mutex_;
   Acceptor acceptor_ ACKBOX_GUARDED_BY(mutex_);
@@ -88,7 +84,7 @@ private:
   std::map<std::uint64_t, std::shared_ptr<HttpSession>> sessions_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastSession_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // Accepted, and waits for a place.
-  std::optional<boost::asio::ip::tcp::socket> waiting_ ACKBOX_GUARDED_BY(mutex_);
+  std::optional<Socket> waiting_ ACKBOX_GUARDED_BY(mutex_);
   bool accepting_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool stopped_ ACKBOX_GUARDED_BY(mutex_) = false;
 

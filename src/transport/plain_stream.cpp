@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 
 class PlainStream final : public Stream {
 public:
-  explicit PlainStream(asio::ip::tcp::socket socket) : socket_(std::move(socket)) {}
+  explicit PlainStream(Socket socket) : socket_(std::move(socket)) {}
 
   [[nodiscard]] executor_type get_executor() override { return socket_.get_executor(); }
 
@@ -25,7 +25,7 @@ public:
 
   void asyncFinish(std::function<void()> done) override {
     Error ignored;
-    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    socket_.shutdown(asio::socket_base::shutdown_send, ignored);
     asio::post(socket_.get_executor(), std::move(done));
   }
 
@@ -52,12 +52,12 @@ protected:
   }
 
 private:
-  asio::ip::tcp::socket socket_;
+  Socket socket_;
 };
 
 }  // namespace
 
-std::shared_ptr<Stream> makePlainStream(asio::ip::tcp::socket socket) {
+std::shared_ptr<Stream> makePlainStream(Socket socket) {
   return std::make_shared<PlainStream>(std::move(socket));
 }
 

@@ -14,7 +14,9 @@ InboundResponse notFound() {
 }
 
 InboundResponse methodNotAllowed() {
-  return protocol::problem(405, "Method not allowed", "Frames are posted.");
+  InboundResponse response = protocol::problem(405, "Method not allowed", "Frames are posted.");
+  response.headers.emplace_back("Allow", "POST");
+  return response;
 }
 
 InboundResponse codedContent() {

@@ -5,7 +5,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -19,6 +19,9 @@
 namespace ackbox::transport {
 
 class TlsContext;
+
+/// A connected socket of any kind: one of TCP, or one in the file system.
+using Socket = boost::asio::generic::stream_protocol::socket;
 
 /// The headers of a request or an answer: what is allowed of the option of either side.
 inline constexpr std::size_t kHeaderBytesLeast = 1024;
@@ -117,15 +120,14 @@ private:
   }
 };
 
-/// Over TCP alone.
-[[nodiscard]] std::shared_ptr<Stream> makePlainStream(boost::asio::ip::tcp::socket socket);
+/// Without TLS.
+[[nodiscard]] std::shared_ptr<Stream> makePlainStream(Socket socket);
 
 /// The server's end of TLS. Throws `Error` with `outOfMemory`.
-[[nodiscard]] std::shared_ptr<Stream> makeTlsServerStream(boost::asio::ip::tcp::socket socket, TlsContext& context,
-                                                          WallTime now);
+[[nodiscard]] std::shared_ptr<Stream> makeTlsServerStream(Socket socket, TlsContext& context, WallTime now);
 
 /// The client's end of TLS, with the server that is `host`, a name or an address.
-[[nodiscard]] std::shared_ptr<Stream> makeTlsClientStream(boost::asio::ip::tcp::socket socket, TlsContext& context,
-                                                          const std::string& host, WallTime now);
+[[nodiscard]] std::shared_ptr<Stream> makeTlsClientStream(Socket socket, TlsContext& context, const std::string& host,
+                                                          WallTime now);
 
 }  // namespace ackbox::transport

@@ -25,7 +25,7 @@ enum class Role : bool { client, server };
 
 class TlsStream final : public Stream {
 public:
-  TlsStream(asio::ip::tcp::socket socket, SSL* connection, Role role)
+  TlsStream(Socket socket, SSL* connection, Role role)
       : connection_(connection), stream_(std::move(socket), connection), role_(role) {}
 
   [[nodiscard]] executor_type get_executor() override { return stream_.get_executor(); }
@@ -41,7 +41,7 @@ public:
   void asyncFinish(std::function<void()> done) override {
     stream_.async_shutdown([this, done = std::move(done)](const Error&) {
       Error ignored;
-      stream_.next_layer().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+      stream_.next_layer().shutdown(asio::socket_base::shutdown_send, ignored);
       done();
     });
   }
@@ -144,7 +144,7 @@ private:
 
   // The stream's own.
   SSL* const connection_;
-  asio::ssl::stream<asio::ip::tcp::socket> stream_;
+  asio::ssl::stream<Socket> stream_;
   const Role role_;
 };
 
@@ -161,20 +161,19 @@ bool sayName(SSL* connection, std::string host) {
   return SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) == 1;
 }
 
-std::shared_ptr<Stream> makeStream(asio::ip::tcp::socket&& socket, Connection connection, Role role) {
+std::shared_ptr<Stream> makeStream(Socket&& socket, Connection connection, Role role) {
   return std::make_shared<TlsStream>(std::move(socket), connection.release(), role);
 }
 
 }  // namespace
 
-std::shared_ptr<Stream> makeTlsServerStream(asio::ip::tcp::socket socket, TlsContext& context, WallTime now) {
+std::shared_ptr<Stream> makeTlsServerStream(Socket socket, TlsContext& context, WallTime now) {
   Connection connection(context.makeConnection(), SSL_free);
   judgeBy(connection.get(), now);
   return makeStream(std::move(socket), std::move(connection), Role::server);
 }
 
-std::shared_ptr<Stream> makeTlsClientStream(asio::ip::tcp::socket socket, TlsContext& context, const std::string& host,
-                                            WallTime now) {
+std::shared_ptr<Stream> makeTlsClientStream(Socket socket, TlsContext& context, const std::string& host, WallTime now) {
   Connection connection(context.makeConnection(), SSL_free);
   judgeBy(connection.get(), now);
   X509_VERIFY_PARAM* const rules = SSL_get0_param(connection.get());

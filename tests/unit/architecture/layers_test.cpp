@@ -59,6 +59,12 @@ const std::vector<Layer>& layers() {
        {"boost/asio/", "boost/system/", "SQLiteCpp/", "sqlite3.h"}},
       // Simulation: other processes' disks, clocks and network, under real managers.
       {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
+      // The daemon: the public API over the transport's HTTP server, in the JSON of the tool.
+      {"src/serve/",
+       {"ackbox/", "base/", "protocol/", "transport/", "serve/", "cli/"},
+       {"boost/asio", "boost/system/", "nlohmann/", "openssl/"}},
+      // The program is the tool with the daemon in it.
+      {"src/cli/main.cpp", {"ackbox/", "cli/", "serve/command.hpp"}, {}},
       // A user of the public API only.
       {"src/cli/", {"ackbox/", "cli/"}, {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "SQLiteCpp/"}},
   };

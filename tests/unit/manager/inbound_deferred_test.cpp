@@ -23,6 +23,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -56,7 +57,7 @@ HandlerResult write(InboundTransaction& transaction, const std::string& data) {
   return HandlerResult::ack("{\"done\":true}");
 }
 
-/// An agent that defers frames of type `slow`, and writes the others' data into table `effects`.
+/// An agent that defers frames of types that begin with `slow`, and writes the others' data into table `effects`.
 struct Receiver {
   explicit Receiver(DeferredHandler deferred = commitAtOnce) {
     options.agent = "urn:agent:bob";
@@ -75,7 +76,7 @@ struct Receiver {
         *manager,
         [](const InboundFrame& frame, InboundTransaction& transaction) {
           write(transaction, frame.data);
-          return frame.type == "slow" ? HandlerResult::defer() : HandlerResult::ack();
+          return frame.type.starts_with("slow") ? HandlerResult::defer() : HandlerResult::ack();
         },
         inbound);
   }
@@ -263,6 +264,50 @@ TEST_CASE("sessions are worked on side by side, up to the concurrency given") {
   bob.untilEmpty();
   CHECK(gate.most() == 2);
   CHECK(bob.effects().size() == 3);
+}
+
+TEST_CASE("frames that are apart are kept in hand up to a number of their own, and hold up no others") {
+  std::mutex mutex;
+  std::vector<DeferredFrame> kept;
+  Receiver bob([&](DeferredFrame frame) {
+    if (frame.frame().type == "slow-kept") {
+      const std::scoped_lock lock(mutex);
+      kept.push_back(std::move(frame));
+    } else {
+      Receiver::commitAtOnce(std::move(frame));
+    }
+  });
+  const auto countKept = [&] {
+    const std::scoped_lock lock(mutex);
+    return kept.size();
+  };
+  bob.inbound.deferred.concurrency = 1;
+  bob.inbound.deferred.apart = [](std::string_view type) { return type == "slow-kept"; };
+  bob.inbound.deferred.apartMax = 2;
+  bob.open();
+  bob.post({outbound("k", 1, "slow-kept"), outbound("l", 1, "slow-kept"), outbound("m", 1, "slow-kept"),
+            outbound("a", 1), outbound("b", 1), outbound("k", 2)});
+  bob.until([&] { return bob.effects().size() == 2 && countKept() == 2; });
+  bob.roundTrips();
+  CHECK(countKept() == 2);
+  CHECK(bob.manager->getStats().inbox == 4);
+
+  // Behind it in its session comes one that is not apart.
+  std::promise<bool> ended;
+  CHECK(kept.at(0).finish(HandlerResult::ack(), [&](bool isCommitted) { ended.set_value(isCommitted); }));
+  CHECK(ended.get_future().get());
+  CHECK_FALSE(kept.at(0).finish(HandlerResult::ack(), [](bool) { FAIL_CHECK("was called"); }));
+  CHECK(bob.manager->getStats().inbox == 3);
+  {
+    const std::scoped_lock lock(mutex);
+    kept.erase(kept.begin());
+  }
+  bob.until([&] { return bob.effects().size() == 3 && countKept() == 2; });
+  for (DeferredFrame& frame : kept) {
+    CHECK(frame.finish(HandlerResult::ack()));
+  }
+  kept.clear();
+  bob.untilEmpty();
 }
 
 TEST_CASE("a run that throws, says notNow or vanishes is made again with backoff, and told; then it is given up") {

@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair serve health backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -116,6 +116,10 @@ _ackbox() {
     'repair --prefix') return ;;
     'repair --busy-timeout') return ;;
     'repair --log') words='error warning info debug' ;;
+    'serve --config') compopt -o default; return ;;
+    'serve --listen') return ;;
+    'serve --set') return ;;
+    'health --url') return ;;
     'backup --prefix') return ;;
     'backup --busy-timeout') return ;;
     'restore --prefix') return ;;
@@ -167,6 +171,8 @@ _ackbox() {
       vacuum) words='-h --help --json --prefix --busy-timeout --log' ;;
       forget) words='-h --help --json --prefix --busy-timeout --log --yes' ;;
       repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
+      serve) words='-h --help --config --listen --set --check-config' ;;
+      health) words='-h --help --url' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
       check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --free-disk --log-size' ;;

@@ -222,6 +222,16 @@ complete -c ackbox -n '__fish_seen_subcommand_from repair' -l prefix -d 'The pre
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l dry-run -d 'Only say what would be mended'
+complete -c ackbox -n __fish_use_subcommand -a serve -d 'Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -F
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l config -d 'A configuration file, see docs/serve.md' -rF
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l listen -d 'unix:PATH, or an address and a port (default 127.0.0.1:7070)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l set -d 'Any field of the configuration: outbox.max_pending=5000' -x
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l check-config -d 'Only say what is wrong with the configuration'
+complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready, for containers'\'' checks'
+complete -c ackbox -n '__fish_seen_subcommand_from health' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from health' -l url -d 'http://address:port or unix:PATH (default http://127.0.0.1:7070)' -x
 complete -c ackbox -n __fish_use_subcommand -a backup -d 'Copy the file as it is at one instant, beside running agents'
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -F
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l help -d 'Print this help'

@@ -28,6 +28,8 @@ _ackbox() {
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
     'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
+    'serve:Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
+    'health:Ask a running serve whether it is ready, for containers'\'' checks'
     'backup:Copy the file as it is at one instant, beside running agents'
     'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
     'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold counts when it is reached; off, or a CRITICAL that is left out, never does'
@@ -334,6 +336,20 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '--dry-run[Only say what would be mended]' ;;
+    serve)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--config[A configuration file, see docs/serve.md]:PATH:_files' \
+        '--listen[unix\:PATH, or an address and a port (default 127.0.0.1\:7070)]:ADDRESS:' \
+        '--set[Any field of the configuration\: outbox.max_pending=5000]:FIELD=VALUE:' \
+        '--check-config[Only say what is wrong with the configuration]' ;;
+    health)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        '--url[http\://address\:port or unix\:PATH (default http\://127.0.0.1\:7070)]:URL:' ;;
     backup)
       _arguments \
         '-h[Print this help]' \

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ackbox {
+
+class OutboxManager;
+
+/// The media type of `prometheusText`.
+inline constexpr std::string_view kPrometheusContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The outbox's figures in Prometheus' text format, for an agent's own metrics endpoint: gauges and totals of the file,
+/// for each peer where they are known for each, and how long ACKs took. Names begin with `ackbox_`, units are seconds
+/// and bytes. All series are there from the start. Labels are peers and states, never sessions, ids or texts of errors.
+///
+/// Costs O(peers), whatever the backlog. Throws `Error` as `OutboxReader` reads fail. Blocks as a read does.
+[[nodiscard]] std::string prometheusText(const OutboxManager& manager);
+
+}  // namespace ackbox

@@ -1,0 +1,46 @@
+#include "cli/inbox_view.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+namespace ackbox::cli {
+namespace {
+
+std::optional<WallTime> instantIfAny(WallTime instant) {
+  return instant == WallTime{} ? std::nullopt : std::optional(instant);
+}
+
+}  // namespace
+
+std::string inboxStateName(InboxState state) {
+  std::string name(toString(state));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return name;
+}
+
+JsonLine inboxLine(const InboxInfo& frame) {
+  JsonLine line;
+  line.add("message_id", frame.messageId)
+      .add("row", frame.row)
+      .add("state", inboxStateName(frame.state))
+      .add("source", frame.source)
+      .add("origin", frame.origin)
+      .add("session", frame.session)
+      .add("sequence", frame.sequence)
+      .add("type", frame.type)
+      .add("retry_count", frame.retryCount)
+      .add("start_count", frame.startCount)
+      .add("accepted_at_ms", instantIfAny(frame.acceptedAt))
+      .add("started_at_ms", instantIfAny(frame.startedAt))
+      .add("due_at_ms", instantIfAny(frame.dueAt))
+      .add("kept_until_ms", setInstant(frame.keptUntil))
+      .add("failed_at_ms", frame.failedAt)
+      .add("reason", frame.reason)
+      .add("last_error", frame.lastError)
+      .add("bytes", frame.bytes);
+  return line;
+}
+
+}  // namespace ackbox::cli

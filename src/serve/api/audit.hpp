@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/log.hpp"
+#include "serve/http/caller.hpp"
+
+namespace ackbox::serve {
+
+/// Logs each change that was made by hand: which caller, what, chosen by what, how many. Shows no token.
+///
+/// Thread-safety: all members may be called from any thread.
+class Audit {
+public:
+  Audit(LogSink sink, std::shared_ptr<Clock> clock) : sink_(std::move(sink)), clock_(std::move(clock)) {}
+
+  /// `what` is the operation, such as `dead-letters:retry`; `target` a name, an id or a filter in JSON.
+  void record(const Caller& caller, std::string_view what, std::string_view target, std::uint64_t changed) const;
+
+private:
+  const LogSink sink_;
+  const std::shared_ptr<Clock> clock_;
+};
+
+}  // namespace ackbox::serve

@@ -1,0 +1,92 @@
+#include "serve/api/bulk_changes.hpp"
+
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <utility>
+
+namespace ackbox::serve {
+namespace {
+
+constexpr std::size_t kRemembered = 100;
+
+}  // namespace
+
+BulkChanges::BulkChanges(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock)
+    : executor_(std::move(executor)), clock_(std::move(clock)) {}
+
+void BulkChanges::begin(std::string what, Change change, std::chrono::milliseconds patience, Done done) {
+  std::uint64_t id = 0;
+  {
+    const MutexLock lock(mutex_);
+    id = ++lastId_;
+    BulkChange& made = changes_[id];
+    made.id = id;
+    made.what = std::move(what);
+    waiting_[id] = std::move(done);
+    if (changes_.size() > kRemembered && changes_.begin()->second.state != BulkChange::State::running) {
+      changes_.erase(changes_.begin());
+    }
+  }
+  boost::asio::post(executor_, [self = shared_from_this(), id, patience] {
+    std::unique_ptr<Alarm>& alarm = self->alarms_[id];
+    alarm = self->clock_->makeAlarm(self->executor_);
+    alarm->set(self->clock_->steadyNow() + patience, [weak = self->weak_from_this(), id] {
+      if (const auto changes = weak.lock()) {
+        changes->answer(id);
+      }
+    });
+  });
+  worker_.run([this, id, change = std::move(change)] { run(id, change); });
+}
+
+void BulkChanges::run(std::uint64_t id, const Change& change) {
+  BulkChange::State state = BulkChange::State::done;
+  std::uint64_t changed = 0;
+  std::string error;
+  try {
+    changed = change();
+  } catch (const std::exception& exception) {
+    state = BulkChange::State::failed;
+    error = exception.what();
+  }
+  {
+    const MutexLock lock(mutex_);
+    BulkChange& ended = changes_[id];
+    ended.state = state;
+    ended.changed = changed;
+    ended.error = std::move(error);
+  }
+  answer(id);
+}
+
+void BulkChanges::answer(std::uint64_t id) {
+  Done done;
+  BulkChange change;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = waiting_.extract(id);
+    if (!found) {
+      return;
+    }
+    done = std::move(found.mapped());
+    change = changes_[id];
+  }
+  boost::asio::post(executor_, [weak = weak_from_this(), id] {
+    if (const auto self = weak.lock()) {
+      self->alarms_.erase(id);
+    }
+  });
+  done(change);
+}
+
+std::optional<BulkChange> BulkChanges::find(std::uint64_t id) const {
+  const MutexLock lock(mutex_);
+  const auto found = changes_.find(id);
+  return found == changes_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void BulkChanges::close() {
+  worker_.join();
+}
+
+}  // namespace ackbox::serve

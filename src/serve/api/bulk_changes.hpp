@@ -1,0 +1,70 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ackbox/clock.hpp"
+#include "base/mutex.hpp"
+#include "serve/api/workers.hpp"
+
+namespace ackbox::serve {
+
+/// A change of many messages that is made in the background.
+struct BulkChange {
+  enum class State : std::uint8_t { running, done, failed };
+
+  std::uint64_t id = 0;
+  /// The operation, such as `dead-letters:retry`.
+  std::string what = {};
+  State state = State::running;
+  /// Once it is done.
+  std::uint64_t changed = 0;
+  /// Once it has failed. What it had changed by then stays changed.
+  std::string error = {};
+};
+
+/// Makes changes of many messages one after the other, and remembers the last 100 of them. A request waits a moment for
+/// its own, so that a short one needs no second request.
+///
+/// Thread-safety: all members may be called from any thread.
+class BulkChanges : public std::enable_shared_from_this<BulkChanges> {
+public:
+  /// Returns how many it changed; may throw.
+  using Change = std::function<std::uint64_t()>;
+  using Done = std::function<void(const BulkChange&)>;
+
+  BulkChanges(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock);
+
+  /// Calls `done` once, on any thread: when the change has ended, or after `patience`.
+  void begin(std::string what, Change change, std::chrono::milliseconds patience, Done done);
+
+  /// Nothing: there was none with this id, or it is forgotten.
+  [[nodiscard]] std::optional<BulkChange> find(std::uint64_t id) const;
+
+  /// Returns when those that were begun have ended.
+  void close();
+
+private:
+  void run(std::uint64_t id, const Change& change);
+  void answer(std::uint64_t id);
+
+  const boost::asio::any_io_executor executor_;
+  const std::shared_ptr<Clock> clock_;
+  mutable Mutex mutex_;
+  std::map<std::uint64_t, BulkChange> changes_ ACKBOX_GUARDED_BY(mutex_);
+  // Of those whose requests wait.
+  std::map<std::uint64_t, Done> waiting_ ACKBOX_GUARDED_BY(mutex_);
+  std::uint64_t lastId_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  // Owned by the executor.
+  std::map<std::uint64_t, std::unique_ptr<Alarm>> alarms_;
+  // One at a time: each takes the write lock slice by slice.
+  Workers worker_{1};
+};
+
+}  // namespace ackbox::serve

@@ -1,0 +1,200 @@
+// `POST /v1/messages`: one message or many, answered once they are durable.
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "cli/json_line.hpp"
+#include "protocol/wire.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/posted_frames.hpp"
+#include "serve/api/service.hpp"
+#include "serve/http/answer.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+constexpr std::uint32_t kFullRetrySeconds = 1;
+
+/// What became of one frame.
+struct Enqueued {
+  // What a duplicate is compared with.
+  Frame frame = {};
+  std::string problem = {};
+  std::error_code failure = {};
+  EnqueueReceipt receipt = {};
+  // The key, or the id, was used for something else.
+  bool isConflict = false;
+};
+
+std::string_view dataOf(const Frame& frame) {
+  return frame.data.empty() ? std::string_view("null") : std::string_view(frame.data);
+}
+
+bool isSame(const Frame& one, const Frame& other) {
+  return one.peer == other.peer && one.session == other.session && one.type == other.type &&
+         dataOf(one) == dataOf(other);
+}
+
+/// The status of a single message, and of each in an array.
+int statusOf(const Enqueued& enqueued) {
+  if (!enqueued.problem.empty()) {
+    return 422;
+  }
+  if (enqueued.isConflict) {
+    return 409;
+  }
+  switch (enqueued.receipt.status) {
+    case EnqueueStatus::stored:
+      return 201;
+    case EnqueueStatus::duplicate:
+      return 200;
+    case EnqueueStatus::queueFull:
+      return 429;
+    case EnqueueStatus::frameTooLarge:
+      return 413;
+    case EnqueueStatus::invalidFrame:
+    case EnqueueStatus::unknownPeer:
+      return 422;
+  }
+  return 500;
+}
+
+std::string statusName(const Enqueued& enqueued) {
+  if (!enqueued.problem.empty()) {
+    return std::string(toString(EnqueueStatus::invalidFrame));
+  }
+  return enqueued.isConflict ? "conflict" : std::string(toString(enqueued.receipt.status));
+}
+
+std::string detailOf(const Enqueued& enqueued) {
+  if (enqueued.isConflict) {
+    return "message " + enqueued.receipt.messageId + " was enqueued with this key or id, and another content";
+  }
+  if (enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::unknownPeer) {
+    return "no peer has this name: see GET /v1/peers, or add it to the configuration";
+  }
+  return enqueued.problem.empty() ? enqueued.receipt.detail : enqueued.problem;
+}
+
+cli::JsonLine lineOf(const Enqueued& enqueued) {
+  cli::JsonLine line;
+  line.add("status", statusName(enqueued));
+  if (enqueued.problem.empty() && enqueued.receipt.accepted()) {
+    line.add("message_id", enqueued.receipt.messageId).add("sequence", enqueued.receipt.sequence);
+  }
+  if (!enqueued.receipt.supersededId.empty()) {
+    line.add("superseded_id", enqueued.receipt.supersededId);
+  }
+  if (const std::string detail = detailOf(enqueued); !detail.empty()) {
+    line.add("detail", detail);
+  }
+  return line;
+}
+
+Response answerOne(const Enqueued& enqueued) {
+  const int status = statusOf(enqueued);
+  if (status >= 400) {
+    Response response = problemAnswer(status, statusName(enqueued), detailOf(enqueued));
+    if (status == 429) {
+      response.retryAfterSeconds = kFullRetrySeconds;
+    }
+    return response;
+  }
+  Response response = jsonAnswer(status, lineOf(enqueued).text());
+  response.headers.emplace_back("Location", "/v1/messages/" + enqueued.receipt.messageId);
+  return response;
+}
+
+Response answerBatch(const std::vector<Enqueued>& all) {
+  std::string results;
+  bool isAccepted = true;
+  for (const Enqueued& enqueued : all) {
+    results += (results.empty() ? "" : ",") + lineOf(enqueued).text();
+    isAccepted = isAccepted && statusOf(enqueued) < 400;
+  }
+  return jsonAnswer(isAccepted ? 200 : 207, "{\"results\":[" + results + "]}");
+}
+
+/// The frames of one request on their way into the file.
+class Enqueueing : public std::enable_shared_from_this<Enqueueing> {
+public:
+  Enqueueing(Service& service, PostedFrames&& posted, Respond respond)
+      : service_(service), isBatch_(posted.isBatch), respond_(std::move(respond)), left_(posted.frames.size() + 1) {
+    all_.reserve(posted.frames.size());
+    for (PostedFrame& one : posted.frames) {
+      all_.push_back({.frame = std::move(one.frame), .problem = std::move(one.problem)});
+    }
+  }
+
+  // Those of one request are submitted one behind the other, so that they share a commit and keep their order.
+  void start() {
+    for (std::size_t index = 0; index < all_.size(); ++index) {
+      if (!all_[index].problem.empty()) {
+        ended();
+        continue;
+      }
+      service_.manager().enqueueThen(
+          all_[index].frame, [self = shared_from_this(), index](std::error_code failure, EnqueueReceipt receipt) {
+            self->all_[index].failure = failure;
+            self->all_[index].receipt = std::move(receipt);
+            self->ended();
+          });
+    }
+    ended();
+  }
+
+private:
+  void ended() {
+    if (--left_ > 0) {
+      return;
+    }
+    for (const Enqueued& enqueued : all_) {
+      if (enqueued.failure) {
+        respond_(failureAnswer(enqueued.failure, "What was stored is known by its key or id: send all of it again."));
+        return;
+      }
+    }
+    const bool hasDuplicate = std::ranges::any_of(all_, [](const Enqueued& enqueued) {
+      return enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::duplicate;
+    });
+    if (hasDuplicate) {
+      service_.workers().answer([self = shared_from_this()] { return self->compared(); }, respond_);
+    } else {
+      respond_(answer());
+    }
+  }
+
+  // A message that is gone, because it was acknowledged, is taken for the same.
+  Response compared() {
+    for (Enqueued& enqueued : all_) {
+      if (enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::duplicate) {
+        const std::optional<Frame> stored = service_.reader().frame(enqueued.receipt.messageId);
+        enqueued.isConflict = stored && !isSame(*stored, enqueued.frame);
+      }
+    }
+    return answer();
+  }
+
+  [[nodiscard]] Response answer() const { return isBatch_ ? answerBatch(all_) : answerOne(all_.front()); }
+
+  Service& service_;
+  const bool isBatch_;
+  const Respond respond_;
+  // Each is written by the one callback of its frame.
+  std::vector<Enqueued> all_;
+  std::atomic<std::size_t> left_;
+};
+
+}  // namespace
+
+void enqueue(Service& service, Request&& request, Respond respond) {
+  std::make_shared<Enqueueing>(service, readPostedFrames(request), std::move(respond))->start();
+}
+
+}  // namespace ackbox::serve

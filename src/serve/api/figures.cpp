@@ -1,0 +1,109 @@
+// Figures and lists: `GET /v1/stats`, `/v1/peers`, `/v1/sessions`, `/v1/inbox`. Each item is as `--json` prints it.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/inbox.hpp"
+#include "cli/inbox_view.hpp"
+#include "cli/json_line.hpp"
+#include "cli/peer_view.hpp"
+#include "cli/stats_view.hpp"
+#include "serve/api/figures.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/page.hpp"
+#include "serve/api/service.hpp"
+#include "serve/http/answer.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+std::optional<InboxState> takeInboxState(Query& query) {
+  const std::optional<std::string> name = query.text("state");
+  if (!name) {
+    return std::nullopt;
+  }
+  constexpr std::array kStates = {InboxState::waiting, InboxState::running, InboxState::backoff};
+  for (const InboxState state : kStates) {
+    if (cli::inboxStateName(state) == *name) {
+      return state;
+    }
+  }
+  throw InvalidRequest("state must be waiting, running or backoff");
+}
+
+}  // namespace
+
+// The manager's own figures, which know the latencies of this process.
+std::string readFigures(Service& service) {
+  std::string peers = "[";
+  for (const cli::PeerFigures& peer : cli::readPeers(service.reader())) {
+    peers += (peers.size() == 1 ? "" : ",") + cli::peerLine(peer).text();
+  }
+  cli::JsonLine line = cli::statsLine(service.manager().getStats(), service.reader().processIds());
+  return line.raw("peers", peers + "]").text();
+}
+
+void showStats(Service& service, Request&& request, Respond respond) {
+  request.query.finish();
+  service.workers().answer(
+      [&service] {
+        // The manager's own figures, which know the latencies of this process.
+        return jsonAnswer(200, cli::statsLine(service.manager().getStats(), service.reader().processIds()).text());
+      },
+      std::move(respond));
+}
+
+void listPeers(Service& service, Request&& request, Respond respond) {
+  request.query.finish();
+  service.workers().answer(
+      [&service] {
+        std::vector<std::string> items;
+        for (const cli::PeerFigures& peer : cli::readPeers(service.reader())) {
+          items.push_back(cli::peerLine(peer).text());
+        }
+        return pageAnswer("peers", items, 0);
+      },
+      std::move(respond));
+}
+
+void listSessions(Service& service, Request&& request, Respond respond) {
+  SessionFilter filter;
+  filter.peer = request.query.text("peer");
+  filter.occupied = !request.query.flag("all");
+  const PageWish wish = takePage(request.query);
+  request.query.finish();
+  service.workers().answer(
+      [&service, filter = std::move(filter), wish] {
+        const SessionPage page = service.reader().sessions(filter, wish.limit, wish.after);
+        std::vector<std::string> items;
+        for (const SessionStats& session : page.sessions) {
+          items.push_back(cli::sessionLine(session).text());
+        }
+        return pageAnswer("sessions", items, page.next);
+      },
+      std::move(respond));
+}
+
+void listInbox(Service& service, Request&& request, Respond respond) {
+  InboxFilter filter;
+  filter.state = takeInboxState(request.query);
+  filter.source = request.query.text("source");
+  filter.session = request.query.text("session");
+  const PageWish wish = takePage(request.query);
+  request.query.finish();
+  service.workers().answer(
+      [&service, filter = std::move(filter), wish] {
+        const InboxPage page = service.reader().inbox(filter, wish.limit, wish.after);
+        std::vector<std::string> items;
+        for (const InboxInfo& frame : page.frames) {
+          items.push_back(cli::inboxLine(frame).text());
+        }
+        return pageAnswer("frames", items, page.next);
+      },
+      std::move(respond));
+}
+
+}  // namespace ackbox::serve

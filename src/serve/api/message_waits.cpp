@@ -1,0 +1,95 @@
+#include "serve/api/message_waits.hpp"
+
+#include <boost/asio/post.hpp>
+#include <future>
+#include <utility>
+
+#include "ackbox/outbox_manager.hpp"
+
+namespace ackbox::serve {
+
+MessageWaits::MessageWaits(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t waitsMax)
+    : executor_(std::move(executor)), clock_(std::move(clock)), waitsMax_(waitsMax) {}
+
+void MessageWaits::watch(OutboxManager& manager) {
+  const auto post = [weak = weak_from_this(), executor = executor_](const std::string& messageId, MessageEnd end) {
+    boost::asio::post(executor, [weak, messageId, end = std::move(end)] {
+      if (const auto self = weak.lock()) {
+        self->ended(messageId, end);
+      }
+    });
+  };
+  subscriptions_.push_back(
+      manager.onAcked([post](const AckedEvent& event) { post(event.messageId, MessageEnd{.result = event.result}); }));
+  subscriptions_.push_back(manager.onFailed([post](const FailedEvent& event) {
+    post(event.messageId, MessageEnd{.isFailed = true, .reason = event.reason, .error = event.error});
+  }));
+}
+
+std::uint64_t MessageWaits::add(const std::string& messageId, std::chrono::milliseconds time, Done done) {
+  const std::uint64_t number = ++lastNumber_;
+  boost::asio::post(executor_, [self = shared_from_this(), number, messageId, time, done = std::move(done)]() mutable {
+    if (self->closed_ || self->waits_.size() >= self->waitsMax_) {
+      done(std::nullopt);
+      return;
+    }
+    Wait wait{messageId, std::move(done), self->clock_->makeAlarm(self->executor_)};
+    wait.alarm->set(self->clock_->steadyNow() + time, [weak = self->weak_from_this(), number] {
+      if (const auto waits = weak.lock()) {
+        waits->finish(number, std::nullopt);
+      }
+    });
+    self->waits_.emplace(number, std::move(wait));
+    self->byMessage_.emplace(messageId, number);
+  });
+  return number;
+}
+
+void MessageWaits::cancel(std::uint64_t number) {
+  boost::asio::post(executor_, [self = shared_from_this(), number] {
+    if (const auto found = self->waits_.find(number); found != self->waits_.end()) {
+      found->second.done = [](const std::optional<MessageEnd>&) {};
+      self->finish(number, std::nullopt);
+    }
+  });
+}
+
+void MessageWaits::close() {
+  subscriptions_.clear();
+  std::promise<void> closed;
+  boost::asio::post(executor_, [this, &closed] {
+    closed_ = true;
+    while (!waits_.empty()) {
+      finish(waits_.begin()->first, std::nullopt);
+    }
+    closed.set_value();
+  });
+  closed.get_future().wait();
+}
+
+void MessageWaits::ended(const std::string& messageId, const MessageEnd& end) {
+  while (true) {
+    const auto found = byMessage_.find(messageId);
+    if (found == byMessage_.end()) {
+      return;
+    }
+    finish(found->second, end);
+  }
+}
+
+void MessageWaits::finish(std::uint64_t number, const std::optional<MessageEnd>& end) {
+  auto found = waits_.extract(number);
+  if (!found) {
+    return;
+  }
+  const auto [first, last] = byMessage_.equal_range(found.mapped().messageId);
+  for (auto one = first; one != last; ++one) {
+    if (one->second == number) {
+      byMessage_.erase(one);
+      break;
+    }
+  }
+  found.mapped().done(end);
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/events.hpp"
+
+namespace ackbox {
+class OutboxManager;
+}
+
+namespace ackbox::serve {
+
+/// How a message ended while somebody waited for it.
+struct MessageEnd {
+  /// False: it was acknowledged.
+  bool isFailed = false;
+  /// The JSON that the peer's handler answered with; empty: none.
+  std::string result = {};
+  std::string reason = {};
+  std::string error = {};
+};
+
+/// Requests that wait for a message to be acknowledged or to become a dead letter. An end that another process commits
+/// is not noticed: those wait until their time is over.
+///
+/// Thread-safety: all members may be called from any thread.
+class MessageWaits : public std::enable_shared_from_this<MessageWaits> {
+public:
+  /// Nothing: the time is over, there are too many that wait, or the service ends.
+  using Done = std::function<void(std::optional<MessageEnd>)>;
+
+  /// `executor` runs one thing at a time.
+  MessageWaits(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t waitsMax = 1'024);
+
+  /// Subscribes to the events of `manager`, until `close`.
+  void watch(OutboxManager& manager);
+
+  /// Calls `done` once, on the executor. Returns a number to cancel it by.
+  std::uint64_t add(const std::string& messageId, std::chrono::milliseconds time, Done done);
+  /// `done` is not called, if it was not yet.
+  void cancel(std::uint64_t number);
+
+  /// Ends all that wait, and those that come later, at once. Returns when those have ended that waited. Not to be
+  /// called on the executor.
+  void close();
+
+private:
+  struct Wait {
+    std::string messageId;
+    Done done;
+    std::unique_ptr<Alarm> alarm;
+  };
+
+  void ended(const std::string& messageId, const MessageEnd& end);
+  void finish(std::uint64_t number, const std::optional<MessageEnd>& end);
+
+  const boost::asio::any_io_executor executor_;
+  const std::shared_ptr<Clock> clock_;
+  const std::size_t waitsMax_;
+  std::vector<Subscription> subscriptions_;
+  std::atomic<std::uint64_t> lastNumber_ = 0;
+  // Owned by the executor.
+  std::map<std::uint64_t, Wait> waits_;
+  std::multimap<std::string, std::uint64_t, std::less<>> byMessage_;
+  bool closed_ = false;
+};
+
+}  // namespace ackbox::serve

@@ -1,0 +1,176 @@
+// `GET /v1/messages`, and `GET /v1/messages/{id}`, which waits for the end of the message if it is asked to.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/diagnosis.hpp"
+#include "cli/message_view.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/page.hpp"
+#include "serve/api/service.hpp"
+#include "serve/http/answer.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+// Below what a connection gives a request's handling.
+constexpr std::chrono::seconds kWaitMost{30};
+
+std::optional<MessageState> takeState(Query& query) {
+  const std::optional<std::string> name = query.text("state");
+  if (!name) {
+    return std::nullopt;
+  }
+  constexpr std::array kStates = {MessageState::pending, MessageState::sending, MessageState::sent, MessageState::acked,
+                                  MessageState::failed};
+  for (const MessageState state : kStates) {
+    if (cli::stateName(state) == *name) {
+      return state;
+    }
+  }
+  throw InvalidRequest("state must be pending, sending, sent, acked or failed");
+}
+
+bool isSettled(const Explanation& explanation) {
+  return explanation.message.state == MessageState::acked || explanation.message.state == MessageState::failed;
+}
+
+/// A message with the reasons for which it is not moving.
+cli::JsonLine lineOf(const OutboxReader& reader, const Explanation& explanation, bool withData) {
+  cli::JsonLine line = cli::messageLine(explanation.message);
+  line.add("sentence", explanation.sentence).raw("reasons", cli::reasonsText(explanation.reasons));
+  if (withData) {
+    if (const std::optional<Frame> frame = reader.frame(explanation.message.messageId)) {
+      cli::addFrame(line, *frame);
+    }
+  }
+  return line;
+}
+
+Response noMessage() {
+  return problemAnswer(404, "Not found", "No message has this id; an acknowledged one is gone after acked_retention.");
+}
+
+/// A request that waits for the end of a message.
+class Waiting : public std::enable_shared_from_this<Waiting> {
+public:
+  Waiting(Service& service, std::string messageId, bool withData, Respond respond)
+      : service_(service), messageId_(std::move(messageId)), withData_(withData), respond_(std::move(respond)) {}
+
+  // It listens before it looks, so that no end falls in between.
+  void start(std::chrono::milliseconds time) {
+    const std::uint64_t wait = service_.waits().add(
+        messageId_, time, [self = shared_from_this()](std::optional<MessageEnd> end) { self->ended(std::move(end)); });
+    service_.workers().answer([self = shared_from_this()] { return self->look(); },
+                              [self = shared_from_this(), wait](Response response) {
+                                if (response.status != kStillWaits) {
+                                  self->service_.waits().cancel(wait);
+                                  self->answer(std::move(response));
+                                }
+                              });
+  }
+
+private:
+  // No answer yet.
+  static constexpr int kStillWaits = 0;
+
+  Response look() {
+    const std::optional<Explanation> found = service_.reader().explain(messageId_);
+    if (!found) {
+      return noMessage();
+    }
+    if (isSettled(*found)) {
+      return jsonAnswer(200, lineOf(service_.reader(), *found, withData_).text());
+    }
+    Response response;
+    response.status = kStillWaits;
+    return response;
+  }
+
+  // The end may come while the first look still shows it, too.
+  void answer(Response response) {
+    if (!answered_.exchange(true)) {
+      respond_(std::move(response));
+    }
+  }
+
+  void ended(std::optional<MessageEnd> end) {
+    service_.workers().answer([self = shared_from_this(), end = std::move(end)] { return self->finish(end); },
+                              [self = shared_from_this()](Response response) { self->answer(std::move(response)); });
+  }
+
+  Response finish(const std::optional<MessageEnd>& end) {
+    const std::optional<Explanation> found = service_.reader().explain(messageId_);
+    cli::JsonLine line;
+    if (found) {
+      line = lineOf(service_.reader(), *found, withData_);
+    } else {
+      // An acknowledged message that is not kept, or one that another process settled or took away.
+      line.add("message_id", messageId_).add("state", end && !end->isFailed ? "acked" : "gone");
+    }
+    if (end && !end->result.empty()) {
+      line.raw("result", end->result);
+    }
+    return jsonAnswer(200, line.text());
+  }
+
+  Service& service_;
+  const std::string messageId_;
+  const bool withData_;
+  const Respond respond_;
+  std::atomic<bool> answered_ = false;
+};
+
+}  // namespace
+
+void listMessages(Service& service, Request&& request, Respond respond) {
+  MessageFilter filter;
+  filter.state = takeState(request.query);
+  filter.peer = request.query.text("peer");
+  filter.session = request.query.text("session");
+  const PageWish wish = takePage(request.query);
+  request.query.finish();
+  service.workers().answer(
+      [&service, filter = std::move(filter), wish] {
+        const MessagePage page = service.reader().messages(filter, wish.limit, wish.after);
+        std::vector<std::string> items;
+        for (const MessageInfo& message : page.messages) {
+          items.push_back(cli::messageLine(message).text());
+        }
+        return pageAnswer("messages", items, page.next);
+      },
+      std::move(respond));
+}
+
+void showMessage(Service& service, Request&& request, Respond respond) {
+  const std::optional<std::chrono::milliseconds> wait = request.query.duration("wait");
+  const bool withData = request.query.flag("data");
+  request.query.finish();
+  if (wait && *wait > kWaitMost) {
+    throw InvalidRequest("wait must be at most 30s");
+  }
+  if (withData && !request.caller.roles.has(Role::read)) {
+    respond(problemAnswer(403, "Forbidden", "Data is shown to the role read."));
+    return;
+  }
+  std::string& messageId = request.path.front();
+  if (wait && wait->count() > 0) {
+    std::make_shared<Waiting>(service, std::move(messageId), withData, std::move(respond))->start(*wait);
+    return;
+  }
+  service.workers().answer(
+      [&service, messageId = std::move(messageId), withData] {
+        const std::optional<Explanation> found = service.reader().explain(messageId);
+        return found ? jsonAnswer(200, lineOf(service.reader(), *found, withData).text()) : noMessage();
+      },
+      std::move(respond));
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,34 @@
+#include "serve/api/page.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "serve/http/answer.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+constexpr std::uint64_t kLimitMost = 1'000;
+
+}  // namespace
+
+PageWish takePage(Query& query) {
+  PageWish wish;
+  wish.limit = query.count("limit", kLimitMost).value_or(wish.limit);
+  if (wish.limit == 0) {
+    throw InvalidRequest("limit must be from 1 to 1000");
+  }
+  const std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  wish.after = static_cast<std::int64_t>(query.count("after", most).value_or(0));
+  return wish;
+}
+
+Response pageAnswer(std::string_view name, const std::vector<std::string>& items, std::int64_t next) {
+  std::string json = "{\"" + std::string(name) + "\":[";
+  for (const std::string& item : items) {
+    json += (json.ends_with('[') ? "" : ",") + item;
+  }
+  return jsonAnswer(200, json + "],\"next\":" + (next == 0 ? "null" : std::to_string(next)) + "}");
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "serve/http/query.hpp"
+#include "serve/http/request.hpp"
+
+namespace ackbox::serve {
+
+/// Which part of a list is asked for.
+struct PageWish {
+  std::size_t limit = 100;
+  std::int64_t after = 0;
+};
+
+/// The parameters `limit` (1 to 1,000) and `after`. Throws `InvalidRequest`.
+[[nodiscard]] PageWish takePage(Query& query);
+
+/// `{"name":[…],"next":7}`; `next` is null on the last page.
+[[nodiscard]] Response pageAnswer(std::string_view name, const std::vector<std::string>& items, std::int64_t next);
+
+}  // namespace ackbox::serve

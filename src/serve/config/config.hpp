@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_options.hpp"
+#include "ackbox/inbound_server.hpp"
+#include "ackbox/log.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/tls.hpp"
+#include "serve/config/document.hpp"
+#include "serve/inbox/delivery_rule.hpp"
+
+namespace ackbox::serve {
+
+/// Where `ackbox serve` listens for its applications and people.
+struct ApiConfig {
+  /// `unix:PATH`, or a numeric address and a port. Default: a port on loopback.
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 7070;
+  TlsServerOptions tls = {};
+  /// Empty: no tokens.
+  std::filesystem::path tokensFile = {};
+  /// Values of `Host` beside those of loopback. Not looked at on a socket file.
+  std::vector<std::string> allowedHosts = {};
+  bool openHealth = true;
+  bool openMetrics = false;
+};
+
+/// Where peers send to, and how their frames go to applications.
+struct InboxConfig {
+  InboundServerOptions server = {};
+  InboundOptions handler = {};
+  /// Of several that fit a frame, the first.
+  std::vector<DeliveryRule> deliver = {};
+  /// Types, or beginnings of types with `*` behind them, whose frames applications take from streams, where no entry of
+  /// `deliver` fits. Others stay with their sender: nobody here would ever look at them.
+  std::vector<std::string> pull = {};
+};
+
+/// All that a configuration file says. Names and defaults are those of the options that they set, but for
+/// `acked_retention`.
+struct Config {
+  ApiConfig api = {};
+  OutboxOptions outbox = {};
+  HttpSenderOptions sender = {};
+  /// Nothing: no peer can send here.
+  std::optional<InboxConfig> inbox = {};
+  LogFormat logFormat = LogFormat::keyValue;
+};
+
+/// Reads the text of a configuration file, empty for none, and then what the command line says besides. Adds what is
+/// wrong to `problems`; what it returns is of use only if there are none.
+[[nodiscard]] Config readConfig(std::string_view text,
+                                const std::vector<std::pair<std::string, std::string>>& overrides,
+                                std::vector<ConfigProblem>& problems);
+
+/// `serve.json:12: peers[0].url: must be …`, as compilers print it. `file` empty: from the command line.
+[[nodiscard]] std::string describe(const ConfigProblem& problem, const std::filesystem::path& file);
+
+}  // namespace ackbox::serve

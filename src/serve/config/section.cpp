@@ -1,0 +1,101 @@
+#include "serve/config/section.hpp"
+
+#include <charconv>
+
+#include "cli/duration.hpp"
+
+namespace ackbox::serve {
+
+Section::Section(const ConfigNode& node, std::string path, std::vector<ConfigProblem>& problems)
+    : node_(node), path_(std::move(path)), problems_(problems) {}
+
+Section::~Section() {
+  for (const auto& [name, value] : node_.members) {
+    if (!taken_.contains(name)) {
+      problems_.push_back({value.line, pathOf(name), "there is no such field"});
+    }
+  }
+}
+
+std::string Section::pathOf(std::string_view name) const {
+  return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
+}
+
+void Section::problem(std::string_view name, std::string what) {
+  const ConfigNode* const node = node_.find(name);
+  problems_.push_back({node == nullptr ? node_.line : node->line, pathOf(name), std::move(what)});
+}
+
+const ConfigNode* Section::take(std::string_view name, ConfigNode::Kind kind, std::string_view otherwise) {
+  taken_.emplace(name);
+  const ConfigNode* const node = node_.find(name);
+  if (node != nullptr && node->kind != kind) {
+    problem(name, std::string(otherwise));
+    return nullptr;
+  }
+  return node;
+}
+
+void Section::text(std::string_view name, std::string& value) {
+  if (const ConfigNode* const node = take(name, ConfigNode::Kind::text, "must be a string")) {
+    value = node->text;
+  }
+}
+
+void Section::path(std::string_view name, std::filesystem::path& value) {
+  std::string text = value.string();
+  this->text(name, text);
+  value = text;
+}
+
+void Section::texts(std::string_view name, std::vector<std::string>& value) {
+  const ConfigNode* const list = take(name, ConfigNode::Kind::list, "must be a list of strings");
+  if (list == nullptr) {
+    return;
+  }
+  value.clear();
+  for (const ConfigNode& item : list->items) {
+    if (item.kind != ConfigNode::Kind::text) {
+      problem(name, "must be a list of strings");
+      return;
+    }
+    value.push_back(item.text);
+  }
+}
+
+void Section::flag(std::string_view name, bool& value) {
+  if (const ConfigNode* const node = take(name, ConfigNode::Kind::boolean, "must be true or false")) {
+    value = node->text == "true";
+  }
+}
+
+void Section::duration(std::string_view name, std::chrono::milliseconds& value) {
+  const ConfigNode* const node =
+      take(name, ConfigNode::Kind::text, "must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\"");
+  if (node == nullptr) {
+    return;
+  }
+  if (const auto parsed = cli::parseDuration(node->text)) {
+    value = *parsed;
+  } else {
+    problem(name, "must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\"");
+  }
+}
+
+void Section::readCount(std::string_view name, std::uint64_t& value, std::uint64_t least, std::uint64_t most) {
+  const std::string range = "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  const ConfigNode* const node = take(name, ConfigNode::Kind::number, range);
+  if (node == nullptr) {
+    return;
+  }
+  std::uint64_t number = 0;
+  const char* const last = node->text.data() + node->text.size();
+  const auto [end, error] = std::from_chars(node->text.data(), last, number);
+  if (error != std::errc() || end != last || number < least || number > most) {
+    problem(name, range);
+  } else {
+    value = number;
+  }
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "serve/config/document.hpp"
+
+namespace ackbox::serve {
+
+/// An object of a configuration that is being read. Each accessor takes a field, if it is there, and leaves the value
+/// as it is otherwise; its end reports the fields that none has taken, so that a misspelt one is not lost.
+class Section {
+public:
+  Section(const ConfigNode& node, std::string path, std::vector<ConfigProblem>& problems);
+  ~Section();
+  Section(Section&&) = delete;
+  Section(const Section&) = delete;
+
+  void text(std::string_view name, std::string& value);
+  void path(std::string_view name, std::filesystem::path& value);
+  void texts(std::string_view name, std::vector<std::string>& value);
+  void flag(std::string_view name, bool& value);
+  void duration(std::string_view name, std::chrono::milliseconds& value);
+  template <typename Integer>
+  void count(std::string_view name, Integer& value, std::uint64_t least = 0,
+             std::uint64_t most = std::numeric_limits<Integer>::max()) {
+    std::uint64_t number = value;
+    readCount(name, number, least, most);
+    value = static_cast<Integer>(number);
+  }
+  /// One of some names.
+  template <typename Value>
+  void choice(std::string_view name, Value& value, const std::vector<std::pair<std::string_view, Value>>& choices) {
+    std::string chosen;
+    text(name, chosen);
+    if (chosen.empty()) {
+      return;
+    }
+    std::string names;
+    for (const auto& [one, meaning] : choices) {
+      if (one == chosen) {
+        value = meaning;
+        return;
+      }
+      names += (names.empty() ? "" : ", ") + std::string(one);
+    }
+    problem(name, "must be one of " + names);
+  }
+
+  /// Calls `read(section)` for the object of this name, if it is there. Returns whether it is.
+  template <typename Read>
+  bool object(std::string_view name, const Read& read) {
+    const ConfigNode* const node = take(name, ConfigNode::Kind::object, "must be an object");
+    if (node != nullptr) {
+      Section inner(*node, pathOf(name), problems_);
+      read(inner);
+    }
+    return node != nullptr;
+  }
+  /// Calls `read(section)` for each object of the list of this name.
+  template <typename Read>
+  void objects(std::string_view name, const Read& read) {
+    const ConfigNode* const list = take(name, ConfigNode::Kind::list, "must be a list of objects");
+    for (std::size_t index = 0; list != nullptr && index < list->items.size(); ++index) {
+      const std::string item = pathOf(name) + "[" + std::to_string(index) + "]";
+      if (list->items[index].kind != ConfigNode::Kind::object) {
+        problems_.push_back({list->items[index].line, item, "must be an object"});
+        continue;
+      }
+      Section inner(list->items[index], item, problems_);
+      read(inner);
+    }
+  }
+
+  /// Reports something about a field of this section.
+  void problem(std::string_view name, std::string what);
+  [[nodiscard]] bool has(std::string_view name) const { return node_.find(name) != nullptr; }
+
+private:
+  [[nodiscard]] std::string pathOf(std::string_view name) const;
+  /// Null: it is not there, or of another kind, which is reported.
+  const ConfigNode* take(std::string_view name, ConfigNode::Kind kind, std::string_view otherwise);
+  void readCount(std::string_view name, std::uint64_t& value, std::uint64_t least, std::uint64_t most);
+
+  const ConfigNode& node_;
+  const std::string path_;
+  std::vector<ConfigProblem>& problems_;
+  std::set<std::string, std::less<>> taken_;
+};
+
+}  // namespace ackbox::serve

@@ -1,0 +1,84 @@
+#include "serve/http/answer.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "protocol/problem.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+constexpr std::string_view kContentSecurityPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+}  // namespace
+
+Response jsonAnswer(int status, std::string json) {
+  return textAnswer(status, std::move(json), "application/json");
+}
+
+Response textAnswer(int status, std::string text, std::string_view contentType) {
+  Response response;
+  response.status = status;
+  response.contentType = contentType;
+  response.body = std::move(text);
+  return response;
+}
+
+Response streamHead(std::string_view contentType) {
+  Response head = textAnswer(200, {}, contentType);
+  head.authenticated = true;
+  addSecurityHeaders(head);
+  // A proxy that gathers what it passes on would keep it back.
+  head.headers.emplace_back("X-Accel-Buffering", "no");
+  return head;
+}
+
+Response problemAnswer(int status, std::string_view title, std::string_view detail) {
+  return protocol::problem(status, title, detail);
+}
+
+Response failureAnswer(const std::error_code& failure, std::string_view detail) {
+  if (failure == Errc::unknownMessage || failure == Errc::unknownPeer) {
+    return problemAnswer(404, "Not found", detail);
+  }
+  if (failure == Errc::invalidTransition) {
+    return problemAnswer(409, "Not in this state", detail);
+  }
+  if (failure == Errc::invalidOption) {
+    return problemAnswer(422, "Invalid request", detail);
+  }
+  if (failure == Errc::diskFull) {
+    return protocol::unavailable(true, detail);
+  }
+  if (failure == Errc::stopped || isRetryable(failure)) {
+    return protocol::unavailable(false, detail);
+  }
+  return problemAnswer(500, "Internal error", detail);
+}
+
+Response exceptionAnswer() {
+  try {
+    throw;
+  } catch (const InvalidRequest& invalid) {
+    return problemAnswer(422, "Invalid request", invalid.what());
+  } catch (const Error& error) {
+    return failureAnswer(error.code(), error.what());
+  } catch (const std::exception& exception) {
+    return problemAnswer(500, "Internal error", exception.what());
+  }
+}
+
+void addSecurityHeaders(Response& response) {
+  const auto add = [&](const char* name, std::string_view value) { response.headers.emplace_back(name, value); };
+  add("Content-Security-Policy", kContentSecurityPolicy);
+  add("X-Content-Type-Options", "nosniff");
+  add("Referrer-Policy", "no-referrer");
+  add("Cross-Origin-Resource-Policy", "same-origin");
+  add("Cache-Control", "no-store");
+}
+
+}  // namespace ackbox::serve

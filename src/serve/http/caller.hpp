@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ackbox::serve {
+
+/// What a caller may do. An operation needs one of them.
+enum class Role : std::uint8_t {
+  /// Look at figures, messages and peers, payloads included.
+  read,
+  /// Retry, discard, pause and resume.
+  operate,
+  /// Enqueue, and look at what became of a message.
+  send,
+  /// Take inbound frames and settle them.
+  receive,
+};
+
+/// The role's name, as in the file of tokens: `"read"`, …
+[[nodiscard]] std::string_view toString(Role role) noexcept;
+[[nodiscard]] std::optional<Role> parseRole(std::string_view name) noexcept;
+
+/// Some roles.
+class Roles {
+public:
+  constexpr Roles() = default;
+  constexpr Roles(std::initializer_list<Role> roles) {
+    for (const Role role : roles) {
+      add(role);
+    }
+  }
+
+  constexpr void add(Role role) noexcept { bits_ |= bitOf(role); }
+  [[nodiscard]] constexpr bool has(Role role) const noexcept { return (bits_ & bitOf(role)) != 0; }
+  /// Whether one of `wanted` is among them.
+  [[nodiscard]] constexpr bool hasOneOf(Roles wanted) const noexcept { return (bits_ & wanted.bits_) != 0; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
+
+private:
+  static constexpr std::uint32_t bitOf(Role role) noexcept { return 1U << static_cast<std::uint8_t>(role); }
+
+  std::uint32_t bits_ = 0;
+};
+
+inline constexpr Roles kAllRoles{Role::read, Role::operate, Role::send, Role::receive};
+
+/// The origin of a request: the name beside the token that it brought.
+struct Caller {
+  std::string name = {};
+  Roles roles = {};
+};
+
+}  // namespace ackbox::serve

@@ -1,0 +1,186 @@
+#include "serve/http/gate.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "serve/http/answer.hpp"
+#include "serve/http/query.hpp"
+#include "serve/http/router.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+using transport::Admission;
+using transport::RequestHead;
+
+constexpr std::string_view kBearer = "Bearer ";
+// A page of another origin cannot set it without being asked for permission, which nobody here gives.
+constexpr std::string_view kOwnHeader = "x-ackbox";
+constexpr std::string_view kMetricsPath = "/metrics";
+
+std::string lowered(std::string_view text) {
+  std::string made(text);
+  std::ranges::transform(made, made.begin(),
+                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return made;
+}
+
+/// `host` without its port; brackets of an IPv6 address stay.
+std::string_view withoutPort(std::string_view host) {
+  const std::size_t colon = host.rfind(':');
+  return colon == std::string_view::npos || host.ends_with(']') ? host : host.substr(0, colon);
+}
+
+/// What goes out for all operations alike.
+Response finished(Response response, bool isAuthenticated) {
+  response.authenticated = isAuthenticated;
+  addSecurityHeaders(response);
+  return response;
+}
+
+Admission refused(Response response, bool isAuthenticated = false) {
+  Admission admission;
+  admission.refusal = finished(std::move(response), isAuthenticated);
+  return admission;
+}
+
+Admission unauthenticated() {
+  Response response = problemAnswer(401, "Unauthorized", "Send a token of this server: Authorization: Bearer ...");
+  response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return refused(std::move(response));
+}
+
+Admission noRoute(const Route& route) {
+  if (route.allowed.empty()) {
+    return refused(problemAnswer(404, "Not found", "There is no operation of this path; see openapi.json."));
+  }
+  Response response = problemAnswer(405, "Method not allowed", "This path has other methods.");
+  response.headers.emplace_back("Allow", route.allowed);
+  return refused(std::move(response));
+}
+
+/// A page of another origin made this request, or may have.
+bool isForeign(const RequestHead& head, const Operation& operation) {
+  const bool isOfBrowser = head.count("origin") > 0 || head.count("sec-fetch-site") > 0;
+  return isOfBrowser && operation.method != "GET" && head.header(kOwnHeader) != "1";
+}
+
+}  // namespace
+
+Gate::Gate(Service& service, std::span<const Operation> operations, AccessRules rules)
+    : service_(service), operations_(operations), rules_(std::move(rules)), tokens_(rules_.tokens) {}
+
+void Gate::setTokens(std::shared_ptr<const Tokens> tokens) {
+  const MutexLock lock(mutex_);
+  tokens_ = std::move(tokens);
+}
+
+std::shared_ptr<const Tokens> Gate::tokens() const {
+  const MutexLock lock(mutex_);
+  return tokens_;
+}
+
+bool Gate::isAllowedHost(const RequestHead& head) const {
+  return rules_.hosts.empty() ||
+         std::ranges::find(rules_.hosts, lowered(withoutPort(head.header("host")))) != rules_.hosts.end();
+}
+
+bool Gate::isOpen(const Operation& operation) const {
+  return operation.path == kMetricsPath ? rules_.openMetrics : operation.roles.empty() && rules_.openHealth;
+}
+
+Admission Gate::admit(const RequestHead& head) const {
+  if (!isAllowedHost(head)) {
+    return refused(problemAnswer(421, "Misdirected request", "This server has another name; see allowed_hosts."));
+  }
+  const std::string_view target = head.target();
+  const std::string_view path = target.substr(0, target.find('?'));
+  Route route = findRoute(operations_, head.method(), path);
+  if (route.operation == nullptr) {
+    return noRoute(route);
+  }
+  const Operation& operation = *route.operation;
+  Request request;
+  request.caller = Caller{"local", kAllRoles};
+  bool isAuthenticated = true;
+  if (const std::shared_ptr<const Tokens> tokens = this->tokens()) {
+    const std::string_view authorization = head.header("authorization");
+    const bool isOne = head.count("authorization") == 1 && authorization.starts_with(kBearer);
+    const Tokens::Digest digest = isOne ? Tokens::digestOf(authorization.substr(kBearer.size())) : Tokens::Digest{};
+    std::optional<Caller> caller = isOne ? tokens->find(digest) : std::nullopt;
+    isAuthenticated = caller.has_value();
+    if (!caller && (!isOpen(operation) || head.count("authorization") > 0)) {
+      return unauthenticated();
+    }
+    request.caller = std::move(caller).value_or(Caller{});
+    if (!isOpen(operation) && !operation.roles.empty() && !request.caller.roles.hasOneOf(operation.roles)) {
+      return refused(problemAnswer(403, "Forbidden", "The token does not have the role for this."), true);
+    }
+    if (operation.stream != nullptr) {
+      request.isStillAllowed = [this, &operation, digest] {
+        const std::shared_ptr<const Tokens> now = this->tokens();
+        const std::optional<Caller> found = now ? now->find(digest) : std::nullopt;
+        return found && found->roles.hasOneOf(operation.roles);
+      };
+    }
+  }
+  if (isForeign(head, operation)) {
+    return refused(problemAnswer(403, "Forbidden", "Requests of a browser that change something need x-ackbox: 1."),
+                   isAuthenticated);
+  }
+  std::optional<Query> query =
+      Query::parse(path.size() < target.size() ? target.substr(path.size() + 1) : std::string_view());
+  if (!query) {
+    return refused(problemAnswer(400, "Bad request", "The query cannot be decoded, or names a parameter twice."),
+                   isAuthenticated);
+  }
+  if (head.count("idempotency-key") > 1) {
+    return refused(problemAnswer(400, "Bad request", "There must be one Idempotency-Key."), isAuthenticated);
+  }
+  request.path = std::move(route.path);
+  request.query = std::move(*query);
+  request.contentType = head.header("content-type");
+  request.idempotencyKey = head.header("idempotency-key");
+  request.lastEventId = head.header("last-event-id");
+  return operation.stream != nullptr ? admitStream(operation, std::move(request), isAuthenticated)
+                                     : admitRun(operation, std::move(request), isAuthenticated);
+}
+
+Admission Gate::admitRun(const Operation& operation, Request&& request, bool isAuthenticated) const {
+  Admission admission;
+  admission.bodyBytesMax = operation.bodyBytesMax;
+  admission.handle = [&service = service_, &operation, request = std::move(request), isAuthenticated](
+                         std::string body, const Respond& respond) mutable {
+    request.body = std::move(body);
+    const Respond finish = [respond, isAuthenticated](Response response) {
+      respond(finished(std::move(response), isAuthenticated));
+    };
+    try {
+      operation.run(service, std::move(request), finish);
+    } catch (...) {
+      finish(exceptionAnswer());
+    }
+  };
+  return admission;
+}
+
+Admission Gate::admitStream(const Operation& operation, Request&& request, bool isAuthenticated) const {
+  Admission admission;
+  admission.stream = [&service = service_, &operation, request = std::move(request), isAuthenticated](
+                         std::shared_ptr<transport::AnswerStream> answer, const Respond& respond) mutable {
+    const Respond finish = [respond, isAuthenticated](Response response) {
+      respond(finished(std::move(response), isAuthenticated));
+    };
+    try {
+      operation.stream(service, std::move(request), std::move(answer), finish);
+    } catch (...) {
+      finish(exceptionAnswer());
+    }
+  };
+  return admission;
+}
+
+}  // namespace ackbox::serve

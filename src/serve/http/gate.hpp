@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "serve/http/operation.hpp"
+#include "serve/http/tokens.hpp"
+#include "transport/request_sink.hpp"
+
+namespace ackbox::serve {
+
+/// Where requests may come from.
+struct AccessRules {
+  /// The values that `Host` may have, without their ports; names in small letters. Empty: any, for a socket file, which
+  /// no browser reaches.
+  std::vector<std::string> hosts = {};
+  /// Null: every process that can connect may ask for everything.
+  std::shared_ptr<const Tokens> tokens = {};
+  /// Operations without roles need no token; off: they need any.
+  bool openHealth = true;
+  /// Whether `/metrics` needs none.
+  bool openMetrics = false;
+};
+
+/// Decides by a request's head which operation it is for and whether its caller may ask for it, before a byte of its
+/// body is read or room for it is made. In this order: host, route, token, role, origin, query.
+///
+/// Thread-safety: all members may be called from any thread.
+class Gate {
+public:
+  /// Lifetime: `service` and `operations` must outlive the requests that are admitted.
+  Gate(Service& service, std::span<const Operation> operations, AccessRules rules);
+
+  [[nodiscard]] transport::Admission admit(const transport::RequestHead& head) const;
+
+  /// Counts for requests from now on.
+  void setTokens(std::shared_ptr<const Tokens> tokens);
+
+private:
+  [[nodiscard]] transport::Admission admitRun(const Operation& operation, Request&& request,
+                                              bool isAuthenticated) const;
+  [[nodiscard]] transport::Admission admitStream(const Operation& operation, Request&& request,
+                                                 bool isAuthenticated) const;
+  [[nodiscard]] bool isAllowedHost(const transport::RequestHead& head) const;
+  [[nodiscard]] bool isOpen(const Operation& operation) const;
+  [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
+
+  Service& service_;
+  const std::span<const Operation> operations_;
+  const AccessRules rules_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const Tokens> tokens_ ACKBOX_GUARDED_BY(mutex_);
+};
+
+}  // namespace ackbox::serve

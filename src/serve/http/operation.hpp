@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "serve/http/caller.hpp"
+#include "serve/http/request.hpp"
+#include "transport/answer_stream.hpp"
+
+namespace ackbox::serve {
+
+class Service;
+
+/// A row of the table of operations: what is asked for, who may ask, and what answers.
+struct Operation {
+  std::string_view method;
+  /// Parts in braces match one segment of a path, up to its verb: `/v1/peers/{peer}:pause`.
+  std::string_view path;
+  /// A caller needs one of these. Empty: nobody needs a token.
+  Roles roles;
+  /// Bytes of a body; 0: there is none.
+  std::size_t bodyBytesMax;
+  /// Runs on the thread that reads and writes all connections: it must not wait. Calls `respond` once, now or later.
+  /// What it throws is an answer, too.
+  void (*run)(Service& service, Request&& request, Respond respond);
+  /// In place of `run`, for an answer that goes on: opens `answer`, or calls `respond`, before it returns.
+  void (*stream)(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
+                 Respond respond) = nullptr;
+};
+
+}  // namespace ackbox::serve

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ackbox/inbound_request.hpp"
+#include "serve/http/caller.hpp"
+#include "serve/http/query.hpp"
+
+namespace ackbox::serve {
+
+/// A request that was admitted: its operation is known, and its caller may ask for it.
+struct Request {
+  /// The values of the parts of the path that stand in braces in the operation's, decoded, in their order.
+  std::vector<std::string> path = {};
+  Query query = {};
+  std::string contentType = {};
+  /// The header `Idempotency-Key` as it came; empty: there was none.
+  std::string idempotencyKey = {};
+  /// The header `Last-Event-ID`; empty: there was none.
+  std::string lastEventId = {};
+  std::string body = {};
+  Caller caller = {};
+  /// For an answer that goes on: whether its token still stands for a caller that may ask for it. Empty: there are no
+  /// tokens. Lifetime: the server's.
+  std::function<bool()> isStillAllowed = {};
+};
+
+using Response = InboundResponse;
+
+/// Called once, on any thread.
+using Respond = std::function<void(Response)>;
+
+}  // namespace ackbox::serve

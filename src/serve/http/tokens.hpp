@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "serve/http/caller.hpp"
+
+namespace ackbox::serve {
+
+/// The bearer tokens of a file that only its owner can read: a line each, `NAME ROLE[,ROLE…] TOKEN`; blank lines and
+/// those that begin with `#` are passed over. Of a token only its SHA-256 is kept.
+///
+/// Thread-safety: as a constant.
+class Tokens {
+public:
+  /// Throws `Error`: `secretsUnreadable` where the file cannot be read, `invalidOption` where others may read it or a
+  /// line is malformed; the message names file and line, and shows no token.
+  [[nodiscard]] static Tokens load(const std::filesystem::path& file);
+
+  /// A token's SHA-256.
+  using Digest = std::array<std::uint8_t, 32>;
+  [[nodiscard]] static Digest digestOf(std::string_view token);
+
+  /// The caller that a token stands for. Takes as long for a wrong token as for any right one.
+  [[nodiscard]] std::optional<Caller> find(const Digest& digest) const;
+
+private:
+  struct Entry {
+    Digest digest;
+    Caller caller;
+  };
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace ackbox::serve

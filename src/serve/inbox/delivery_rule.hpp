@@ -1,0 +1,26 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "ackbox/secret.hpp"
+#include "serve/inbox/pattern.hpp"
+
+namespace ackbox::serve {
+
+/// Which inbound frames go to an application, and where it is.
+struct DeliveryRule {
+  /// A type, or the beginning of types with `*` behind it.
+  std::string types = "*";
+  /// `http://` on this machine, or `https://`.
+  std::string url = {};
+  /// Signs each request. None: nothing is signed.
+  SecretSource secrets = {};
+  /// For one request, its answer included.
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);
+
+  [[nodiscard]] bool fits(std::string_view type) const { return fitsPattern(types, type); }
+};
+
+}  // namespace ackbox::serve

@@ -1,0 +1,221 @@
+#include "serve/inbox/pusher.hpp"
+
+#include <array>
+#include <boost/asio/post.hpp>
+#include <future>
+#include <string>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "protocol/key_cache.hpp"
+#include "serve/inbox/event_json.hpp"
+#include "serve/inbox/push_verdict.hpp"
+#include "transport/http_client.hpp"
+#include "transport/tls_context.hpp"
+#include "transport/url.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+std::shared_ptr<const HttpSenderOptions> clientOptions(HttpSenderOptions&& options) {
+  options.clock = options.clock ? options.clock : systemClock();
+  return std::make_shared<const HttpSenderOptions>(std::move(options));
+}
+
+}  // namespace
+
+/// A rule, ready to be used.
+struct Pusher::Target {
+  DeliveryRule rule;
+  transport::Url url;
+  // Null for plain HTTP.
+  std::shared_ptr<transport::TlsContext> tls;
+  // Null: nothing is signed.
+  std::unique_ptr<protocol::KeyCache> keys;
+};
+
+/// One frame on its way. Owned by the executor.
+class Pusher::Push : public std::enable_shared_from_this<Push> {
+public:
+  Push(Pusher& pusher, std::shared_ptr<Target> target, DeferredFrame frame)
+      : pusher_(pusher),
+        target_(std::move(target)),
+        frame_(std::move(frame)),
+        body_(eventJson(frame_.frame())),
+        alarm_(pusher.clock_->makeAlarm(pusher.executor_)) {}
+
+  void start() {
+    if (pusher_.onIdle_) {
+      // Draining: it stays as it is until the handler's end, and is charged nothing.
+      return;
+    }
+    if (!frame_.progress()) {
+      end();
+      return;
+    }
+    transport::HttpPost post;
+    post.url = target_->url;
+    post.tls = target_->tls;
+    post.timeout = target_->rule.timeout;
+    post.headers.emplace_back("Content-Type", "application/cloudevents+json");
+    post.headers.emplace_back("webhook-id", frame_.frame().id);
+    if (target_->keys) {
+      const protocol::SignatureHeaders signature =
+          target_->keys->current()->sign(frame_.frame().id, body_, pusher_.clock_->wallNow());
+      post.headers.emplace_back("webhook-timestamp", signature.timestamp);
+      post.headers.emplace_back("webhook-signature", signature.signature);
+    }
+    post.body = body_;
+    startedAt_ = pusher_.clock_->steadyNow();
+    ++pusher_.requests_;
+    pusher_.client_->asyncPost(std::move(post),
+                               [executor = pusher_.executor_, weak = weak_from_this()](transport::HttpAnswer answer) {
+                                 boost::asio::post(executor, [weak, answer = std::move(answer)] {
+                                   if (const auto self = weak.lock()) {
+                                     self->onAnswer(answer);
+                                   }
+                                 });
+                               });
+  }
+
+private:
+  void onAnswer(const transport::HttpAnswer& answer) {
+    const bool hasTimedOut = pusher_.clock_->steadyNow() - startedAt_ >= target_->rule.timeout;
+    PushVerdict verdict = judgePush(answer, hasTimedOut, failures_, pusher_.clock_->wallNow());
+    if (verdict.result) {
+      frame_.finish(std::move(*verdict.result));
+      pusher_.requestEnded();
+      end();
+      return;
+    }
+    pusher_.requestEnded();
+    if (failures_++ == 0) {
+      report(answer);
+    }
+    alarm_->set(pusher_.clock_->steadyNow() + verdict.pause, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->start();
+      }
+    });
+  }
+
+  void report(const transport::HttpAnswer& answer) const {
+    if (!pusher_.log_) {
+      return;
+    }
+    const std::string cause =
+        answer.end == transport::HttpEnd::answered ? "answers " + std::to_string(answer.status) : answer.error;
+    const std::array<LogField, 3> fields = {LogField{"url", target_->rule.url}, LogField{"type", frame_.frame().type},
+                                            LogField{"cause", cause}};
+    LogRecord record;
+    record.level = LogLevel::warning;
+    record.at = pusher_.clock_->wallNow();
+    record.event = "application-away";
+    record.text = "the application does not take frames; they are pushed again, and nothing is charged to them";
+    record.fields = fields;
+    pusher_.log_(record);
+  }
+
+  void end() { pusher_.pushes_.erase(shared_from_this()); }
+
+  Pusher& pusher_;
+  const std::shared_ptr<Target> target_;
+  DeferredFrame frame_;
+  const std::string body_;
+  const std::unique_ptr<Alarm> alarm_;
+  SteadyTime startedAt_;
+  unsigned failures_ = 0;
+};
+
+Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
+               const HttpSenderOptions& options, LogSink log)
+    : executor_(executor),
+      clock_(options.clock ? options.clock : systemClock()),
+      log_(std::move(log)),
+      client_(std::make_shared<transport::HttpClient>(executor, clientOptions(HttpSenderOptions(options)))) {
+  for (DeliveryRule& rule : rules) {
+    auto target = std::make_shared<Target>();
+    transport::ParsedUrl parsed = transport::parseUrl(rule.url);
+    if (!parsed.url) {
+      throw Error(Errc::invalidOption, "deliver: " + rule.url + ": " + parsed.error);
+    }
+    if (!parsed.url->isEncrypted && !parsed.url->isLoopback()) {
+      throw Error(Errc::invalidOption, "deliver: " + rule.url + ": beyond this machine it must be https://");
+    }
+    target->url = std::move(*parsed.url);
+    if (target->url.isEncrypted) {
+      target->tls = std::make_shared<transport::TlsContext>(options.tls, clock_);
+    }
+    if (rule.secrets) {
+      target->keys = std::make_unique<protocol::KeyCache>(rule.secrets, clock_, options.secretsGrace);
+      if (!target->keys->current()->canSign()) {
+        throw Error(Errc::invalidOption, "deliver: " + rule.url + ": none of the secrets can sign");
+      }
+    }
+    target->rule = std::move(rule);
+    targets_.push_back(std::move(target));
+  }
+}
+
+Pusher::~Pusher() = default;
+
+std::shared_ptr<Pusher::Target> Pusher::find(std::string_view type) const {
+  for (const std::shared_ptr<Target>& target : targets_) {
+    if (target->rule.fits(type)) {
+      return target;
+    }
+  }
+  return nullptr;
+}
+
+bool Pusher::takes(std::string_view type) const {
+  return find(type) != nullptr;
+}
+
+void Pusher::push(DeferredFrame frame) {
+  const std::shared_ptr<Target> target = find(frame.frame().type);
+  if (!target) {
+    // It was deferred under another configuration.
+    frame.finish(HandlerResult::notNow("no application takes frames of this type", std::chrono::minutes(1)));
+    return;
+  }
+  boost::asio::post(executor_, [self = shared_from_this(), target, frame = std::move(frame)] {
+    if (!self->closed_) {
+      const auto push = std::make_shared<Push>(*self, target, frame);
+      self->pushes_.insert(push);
+      push->start();
+    }
+  });
+}
+
+void Pusher::requestEnded() {
+  --requests_;
+  if (onIdle_ && requests_ == 0) {
+    onIdle_();
+  }
+}
+
+void Pusher::drain(std::chrono::milliseconds time) {
+  const auto idle = std::make_shared<std::promise<void>>();
+  boost::asio::post(executor_, [self = shared_from_this(), idle] {
+    self->onIdle_ = [idle, isSet = false]() mutable {
+      if (!std::exchange(isSet, true)) {
+        idle->set_value();
+      }
+    };
+    if (self->requests_ == 0) {
+      self->onIdle_();
+    }
+  });
+  idle->get_future().wait_for(time);
+}
+
+void Pusher::close() {
+  client_->close();
+  boost::asio::post(executor_, [self = shared_from_this()] {
+    self->closed_ = true;
+    self->pushes_.clear();
+  });
+}
+
+}  // namespace ackbox::serve

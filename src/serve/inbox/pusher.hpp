@@ -1,0 +1,69 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/deferred_frame.hpp"
+#include "ackbox/http_sender.hpp"
+#include "ackbox/log.hpp"
+#include "serve/inbox/delivery_rule.hpp"
+
+namespace ackbox::transport {
+class HttpClient;
+}
+
+namespace ackbox::serve {
+
+/// Posts deferred frames to the application, as CloudEvents in structured mode, and ends each by the answer. While an
+/// application is not there its frames' runs stay open, so that nothing is charged to them.
+///
+/// Thread-safety: all members may be called from any thread.
+class Pusher : public std::enable_shared_from_this<Pusher> {
+public:
+  /// `executor` runs one thing at a time. Of `options` it uses what is the client's.
+  /// Throws `Error` with `invalidOption`: a URL that is none, or secrets that cannot sign.
+  Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
+         const HttpSenderOptions& options, LogSink log);
+  ~Pusher();
+
+  /// Whether a rule fits.
+  [[nodiscard]] bool takes(std::string_view type) const;
+
+  /// Pushes it until it has ended. One that no rule fits is not for now.
+  void push(DeferredFrame frame);
+
+  /// Begins no more requests, and waits for those under way, for `time` at most. Call it before the end of the
+  /// `InboundHandler`, and not on the executor.
+  void drain(std::chrono::milliseconds time);
+
+  /// Gives up what is left. Call it after the end of the `InboundHandler`, which then charges nothing for it.
+  void close();
+
+private:
+  struct Target;
+  class Push;
+
+  [[nodiscard]] std::shared_ptr<Target> find(std::string_view type) const;
+  void requestEnded();
+
+  const boost::asio::any_io_executor executor_;
+  const std::shared_ptr<Clock> clock_;
+  const LogSink log_;
+  const std::shared_ptr<transport::HttpClient> client_;
+  std::vector<std::shared_ptr<Target>> targets_;
+  // Owned by the executor.
+  std::unordered_set<std::shared_ptr<Push>> pushes_;
+  std::size_t requests_ = 0;
+  // While it drains: called when no request is under way.
+  std::function<void()> onIdle_;
+  bool closed_ = false;
+};
+
+}  // namespace ackbox::serve

@@ -1,0 +1,231 @@
+#include "serve/server.hpp"
+
+#include <algorithm>
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_server.hpp"
+#include "base/own_thread.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/service.hpp"
+#include "serve/events/event_streams.hpp"
+#include "serve/http/gate.hpp"
+#include "serve/http/tokens.hpp"
+#include "serve/inbox/frame_streams.hpp"
+#include "serve/inbox/pusher.hpp"
+#include "transport/http_server.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+// Twice the longest wait of an operation, so that a request's own time never ends it.
+constexpr std::chrono::seconds kHandlingTimeout{60};
+// The sender keeps such frames; an application for them may be configured by then.
+constexpr std::chrono::minutes kUnknownTypePause{1};
+constexpr const char* kLoopbackHosts[] = {"localhost", "127.0.0.1", "[::1]"};
+
+std::shared_ptr<const Tokens> loadTokens(const ApiConfig& api) {
+  return api.tokensFile.empty() ? nullptr : std::make_shared<const Tokens>(Tokens::load(api.tokensFile));
+}
+
+AccessRules accessRules(const ApiConfig& api) {
+  AccessRules rules;
+  if (!api.address.starts_with("unix:")) {
+    rules.hosts = api.allowedHosts;
+    rules.hosts.insert(rules.hosts.end(), std::begin(kLoopbackHosts), std::end(kLoopbackHosts));
+  }
+  rules.tokens = loadTokens(api);
+  rules.openHealth = api.openHealth;
+  rules.openMetrics = api.openMetrics;
+  return rules;
+}
+
+InboundServerOptions listenOptions(const ApiConfig& api) {
+  InboundServerOptions options;
+  options.address = api.address;
+  options.port = api.port;
+  options.path = "/";
+  options.tls = api.tls;
+  options.requestTimeout = kHandlingTimeout;
+  return options;
+}
+
+std::size_t bodyBytesMax() {
+  std::size_t most = 0;
+  for (const Operation& operation : operations()) {
+    most = std::max(most, operation.bodyBytesMax);
+  }
+  return most;
+}
+
+/// The same, with its log shown to those who look at the events.
+Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
+  config.outbox.log = [events, sink = std::move(config.outbox.log)](const LogRecord& record) {
+    if (sink) {
+      sink(record);
+    }
+    events->log(record);
+  };
+  return config;
+}
+
+OutboxManager openOutbox(const std::filesystem::path& file, const Config& config) {
+  OutboxManager manager = OutboxManager::open(file, config.outbox);
+  manager.setSender(std::make_shared<HttpSender>(config.sender));
+  return manager;
+}
+
+}  // namespace
+
+class Server::Body {
+public:
+  Body(const std::filesystem::path& file, Config config)
+      : events_(std::make_shared<EventStreams>(thread_.executor(), systemClock())),
+        config_(shownIn(events_, std::move(config))),
+        service_(thread_.executor(), openOutbox(file, config_), config_.outbox, events_),
+        gate_(service_, operations(), accessRules(config_.api)) {
+    transport::RequestSink sink;
+    sink.bodyBytesMax = bodyBytesMax();
+    sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
+    http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api), std::move(sink),
+                                                    systemClock(), transport::Threads::one);
+    if (config_.inbox) {
+      openInbox(*config_.inbox);
+    }
+    service_.manager().start();
+    http_->start();
+  }
+
+  ~Body() {
+    stop();
+    // No request reaches the service any more once its thread has ended.
+    thread_.end();
+  }
+
+  void stop() {
+    service_.beginDraining();
+    if (inboxServer_) {
+      inboxServer_->stop();
+      inboxServer_.reset();
+    }
+    drainFrames();
+    // What an application has from a stream was settled by now, or is given out by the next daemon.
+    http_->stop();
+    // Before the frames are let go of, so that they are charged nothing.
+    handler_.reset();
+    if (pusher_) {
+      pusher_->close();
+      streams_->close();
+    }
+    service_.drain();
+  }
+
+  void reload() {
+    gate_.setTokens(loadTokens(config_.api));
+    events_->endRevoked();
+    if (streams_) {
+      streams_->endRevoked();
+    }
+    http_->reloadCertificates();
+    if (inboxServer_) {
+      inboxServer_->reloadCertificates();
+    }
+  }
+
+  [[nodiscard]] const transport::HttpServer& http() const noexcept { return *http_; }
+  [[nodiscard]] std::string inboxUrl() const { return inboxUrl_; }
+
+private:
+  // Both at once: their applications have one time together.
+  void drainFrames() {
+    if (!pusher_) {
+      return;
+    }
+    const SteadyTime patience = systemClock()->steadyNow() + config_.outbox.stopTimeout;
+    const std::future<void> idle = streams_->drain();
+    pusher_->drain(config_.outbox.stopTimeout);
+    idle.wait_until(patience);
+  }
+
+  void openInbox(const InboxConfig& inbox) {
+    pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
+    streams_ = std::make_shared<FrameStreams>(thread_.executor(), systemClock(),
+                                              config_.outbox.random ? config_.outbox.random : systemRandom(),
+                                              inbox.pull, config_.outbox.log);
+    if (!inbox.pull.empty()) {
+      service_.setFrameStreams(streams_);
+    }
+    InboundOptions options = inbox.handler;
+    runs_.emplace([](const std::string&) {});
+    options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
+    // Frames that wait for a stream must not keep others from being pushed.
+    options.deferred.apart = [pusher = pusher_, streams = streams_](std::string_view type) {
+      return !pusher->takes(type) && streams->takes(type);
+    };
+    options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {
+      if (!pusher->takes(frame.frame().type) && streams->takes(frame.frame().type)) {
+        streams->add(std::move(frame));
+      } else {
+        pusher->push(std::move(frame));
+      }
+    };
+    handler_.emplace(
+        service_.manager(),
+        [pusher = pusher_, streams = streams_](const InboundFrame& frame, InboundTransaction&) {
+          return pusher->takes(frame.type) || streams->takes(frame.type)
+                     ? HandlerResult::defer()
+                     : HandlerResult::notNow("no application takes frames of this type", kUnknownTypePause);
+        },
+        std::move(options));
+    inboxServer_.emplace(*handler_, inbox.server);
+    inboxUrl_ = inboxServer_->url();
+  }
+
+  // What is thrown on it has ended its connection already.
+  OwnThread thread_{[](const std::string&) {}};
+  const std::shared_ptr<EventStreams> events_;
+  const Config config_;
+  Service service_;
+  Gate gate_;
+  std::shared_ptr<transport::HttpServer> http_;
+  // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, which read the file.
+  std::optional<OwnThread> runs_;
+  std::shared_ptr<Pusher> pusher_;
+  std::shared_ptr<FrameStreams> streams_;
+  std::optional<InboundHandler> handler_;
+  std::optional<InboundServer> inboxServer_;
+  std::string inboxUrl_;
+};
+
+Server::Server(const std::filesystem::path& file, Config config)
+    : body_(std::make_unique<Body>(file, std::move(config))) {}
+
+Server::~Server() = default;
+
+std::string Server::url() const {
+  return body_->http().url();
+}
+
+std::uint16_t Server::port() const {
+  return body_->http().port();
+}
+
+std::string Server::inboxUrl() const {
+  return body_->inboxUrl();
+}
+
+void Server::reload() {
+  body_->reload();
+}
+
+void Server::stop() {
+  body_->stop();
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,130 @@
+#include "transport/listener.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+
+#include "ackbox/error.hpp"
+#include "base/system_failure.hpp"
+
+namespace ackbox::transport {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+constexpr std::string_view kUnixPrefix = "unix:";
+// What the kernel's address of a socket file has room for, without the zero at its end.
+constexpr std::size_t kPathBytesMax = 107;
+constexpr mode_t kSocketMode = 0600;
+
+std::uint16_t portOf(const Acceptor& acceptor, error_code& error) {
+  const auto local = acceptor.local_endpoint(error);
+  asio::ip::tcp::endpoint endpoint;
+  if (error || local.size() > endpoint.capacity()) {
+    return 0;
+  }
+  std::memcpy(endpoint.data(), local.data(), local.size());
+  endpoint.resize(local.size());
+  return endpoint.port();
+}
+
+}  // namespace
+
+ListenAddress::ListenAddress(const std::string& address, std::uint16_t port) : port_(port) {
+  if (address.starts_with(kUnixPrefix)) {
+    path_ = address.substr(kUnixPrefix.size());
+    if (path_.empty() || path_.size() > kPathBytesMax || path_.find('\0') != std::string::npos) {
+      throw Error(Errc::invalidOption, "address: the path behind unix: must have 1 to 107 bytes");
+    }
+    if (port_ != 0) {
+      throw Error(Errc::invalidOption, "port must be 0 where address is a socket file");
+    }
+    endpoint_ = asio::local::stream_protocol::endpoint(path_);
+    isLocal_ = true;
+    return;
+  }
+  error_code error;
+  const asio::ip::address numeric = asio::ip::make_address(address, error);
+  if (error) {
+    throw Error(Errc::invalidOption, "address must be a numeric IPv4 or IPv6 address, or unix: and a path");
+  }
+  endpoint_ = asio::ip::tcp::endpoint(numeric, port);
+  isLocal_ = numeric.is_loopback();
+  host_ = numeric.is_v6() ? "[" + numeric.to_string() + "]" : numeric.to_string();
+}
+
+std::string ListenAddress::text() const {
+  return isUnix() ? std::string(kUnixPrefix) + path_ : host_ + ":" + std::to_string(port_);
+}
+
+void ListenAddress::listen(Acceptor& acceptor) {
+  error_code error;
+  const auto check = [&] {
+    if (error) {
+      throw Error(errcOf(error, Errc::cannotListen), text() + ": " + error.message());
+    }
+  };
+  if (isUnix()) {
+    removeStaleFile();
+  }
+  acceptor.open(endpoint_.protocol(), error);
+  check();
+  if (!isUnix()) {
+    acceptor.set_option(asio::socket_base::reuse_address(true), error);
+    check();
+  }
+  acceptor.bind(endpoint_, error);
+  check();
+  if (isUnix()) {
+    protectFile();
+  }
+  acceptor.listen(asio::socket_base::max_listen_connections, error);
+  check();
+  if (!isUnix()) {
+    port_ = portOf(acceptor, error);
+    check();
+  }
+}
+
+// A process that was killed leaves its socket file behind, and a bind would find it taken for ever.
+void ListenAddress::removeStaleFile() const {
+  struct stat found {};
+  if (::lstat(path_.c_str(), &found) != 0) {
+    return;
+  }
+  if (!S_ISSOCK(found.st_mode)) {
+    throw Error(Errc::cannotListen, text() + ": there is a file that is no socket");
+  }
+  asio::io_context context;
+  asio::local::stream_protocol::socket probe(context);
+  error_code error;
+  probe.connect(asio::local::stream_protocol::endpoint(path_), error);
+  if (error == asio::error::connection_refused) {
+    ::unlink(path_.c_str());
+  }
+}
+
+void ListenAddress::protectFile() {
+  struct stat found {};
+  if (::chmod(path_.c_str(), kSocketMode) != 0 || ::lstat(path_.c_str(), &found) != 0) {
+    throw Error(Errc::cannotListen, text() + ": " + std::generic_category().message(errno));
+  }
+  made_ = FileIdentity{found.st_dev, found.st_ino};
+}
+
+void ListenAddress::removeFile() const noexcept {
+  struct stat found {};
+  if (made_ && ::lstat(path_.c_str(), &found) == 0 && found.st_dev == made_->device && found.st_ino == made_->inode) {
+    ::unlink(path_.c_str());
+  }
+}
+
+}  // namespace ackbox::transport

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <sys/types.h>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ackbox::transport {
+
+using Acceptor =
+    boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol, boost::asio::any_io_executor>;
+
+/// Where a server listens: a numeric address with a port, or `unix:PATH`, a socket in the file system that its owner
+/// alone may connect to (0600).
+class ListenAddress {
+public:
+  /// Throws `Error` with `invalidOption`.
+  ListenAddress(const std::string& address, std::uint16_t port);
+
+  /// Only processes of this machine can reach it.
+  [[nodiscard]] bool isLocal() const noexcept { return isLocal_; }
+  [[nodiscard]] bool isUnix() const noexcept { return !path_.empty(); }
+
+  /// Binds and listens. A socket file that nobody listens on any more is replaced.
+  /// Throws `Error`: `cannotListen`, `outOfDescriptors`.
+  void listen(Acceptor& acceptor);
+
+  /// Removes the socket file, if it is still the one that was made here.
+  void removeFile() const noexcept;
+
+  /// Once it listens; 0 for a socket file.
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  /// `127.0.0.1:7070`, `[::1]:7070` or `unix:PATH`.
+  [[nodiscard]] std::string text() const;
+
+private:
+  void removeStaleFile() const;
+  /// Called between bind and listen, where nobody can connect yet.
+  void protectFile();
+
+  boost::asio::generic::stream_protocol::endpoint endpoint_;
+  std::string host_;
+  std::uint16_t port_ = 0;
+  // Of a socket file; otherwise empty.
+  std::string path_;
+  bool isLocal_ = false;
+  struct FileIdentity {
+    dev_t device;
+    ino_t inode;
+  };
+  std::optional<FileIdentity> made_;
+};
+
+}  // namespace ackbox::transport

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ackbox::transport {
+
+/// The head of a request that has come in whole, and whose parts contradict each other in nothing.
+///
+/// Lifetime: the call that it is given to; so are the views that it answers.
+class RequestHead {
+public:
+  virtual ~RequestHead() = default;
+
+  /// `GET`, `POST`, …; a method that is none of HTTP's own is empty.
+  [[nodiscard]] virtual std::string_view method() const = 0;
+  /// Path and query, as they came.
+  [[nodiscard]] virtual std::string_view target() const = 0;
+  /// The value of the first header of this name, in any case of letters; empty: there is none.
+  [[nodiscard]] virtual std::string_view header(std::string_view name) const = 0;
+  /// How often the header occurs.
+  [[nodiscard]] virtual std::size_t count(std::string_view name) const = 0;
+  /// The URIs in the client's certificate, if mutual TLS verified one.
+  [[nodiscard]] virtual const std::vector<std::string>& certificateAgents() const = 0;
+};
+
+}  // namespace ackbox::transport

@@ -1,0 +1,218 @@
+// Goal: nobody asks for what they may not: tokens with roles, hosts, browsers, the socket file's permissions; and no
+// token is ever logged. Method: a whole daemon over loopback and over a socket file.
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "ackbox/error.hpp"
+#include "serve/http/tokens.hpp"
+#include "unit/serve/serve_stage.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+using testing::HttpAsker;
+using testing::HttpReply;
+using testing::ServeStage;
+using testing::Settings;
+using testing::TempDir;
+using testing::writePrivateFile;
+
+const std::string kReader = "reader-0123456789abcdef0123";
+const std::string kSender = "sender-0123456789abcdef0123";
+const std::string kOperator = "operator-0123456789abcdef01";
+const std::string kTokens =
+    "# who may what\n\nada read " + kReader + "\nbatch send " + kSender + "\nops read,operate " + kOperator + "\n";
+const std::string kMessage = R"({"peer":"bob","type":"t"})";
+const std::string kJson = "Content-Type: application/json\r\n";
+
+std::string bearer(const std::string& token) {
+  return "Authorization: Bearer " + token + "\r\n";
+}
+
+/// A daemon with tokens.
+struct Guarded {
+  Guarded() : tokens(dir.file("tokens").string()) { writePrivateFile(tokens, kTokens); }
+
+  TempDir dir;
+  std::string tokens;
+};
+
+}  // namespace
+
+TEST_CASE("Without a token nothing but health is answered, and with one what its roles allow") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  const auto status = [&](const char* method, const char* target, const std::string& headers,
+                          const std::string& body = {}) {
+    return stage.asker().ask(method, target, body, headers).status;
+  };
+  CHECK(status("GET", "/v1/stats", "") == 401);
+  CHECK(status("GET", "/v1/stats", bearer("guess-0123456789abcdef0123")) == 401);
+  CHECK(status("GET", "/v1/stats", "Authorization: Basic " + kReader + "\r\n") == 401);
+  CHECK(status("GET", "/v1/stats", bearer(kReader) + bearer(kReader)) == 401);
+  CHECK(status("GET", "/healthz", "") == 200);
+  CHECK(status("GET", "/readyz", "") == 200);
+  CHECK(status("GET", "/metrics", "") == 401);
+  CHECK(status("GET", "/metrics", bearer(kReader)) == 200);
+  CHECK(status("GET", "/v1/stats", bearer(kReader)) == 200);
+  CHECK(status("GET", "/v1/stats", bearer(kSender)) == 403);
+  CHECK(status("POST", "/v1/messages", bearer(kReader) + kJson, kMessage) == 403);
+  CHECK(status("POST", "/v1/messages", bearer(kSender) + kJson, kMessage) == 201);
+  CHECK(status("POST", "/v1/peers/bob:pause", bearer(kReader)) == 403);
+  CHECK(status("POST", "/v1/peers/bob:pause", bearer(kOperator)) == 200);
+  const HttpReply refused = stage.asker().ask("GET", "/v1/stats");
+  CHECK(refused.header("WWW-Authenticate") == "Bearer");
+}
+
+TEST_CASE("A sender sees where its message stands, and no data") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  HttpAsker asker = stage.asker();
+  const HttpReply stored = asker.ask("POST", "/v1/messages", kMessage, bearer(kSender) + kJson);
+  const std::string location = stored.header("Location");
+  CHECK(asker.ask("GET", location, {}, bearer(kSender)).status == 200);
+  CHECK(asker.ask("GET", location + "?data=true", {}, bearer(kSender)).status == 403);
+  CHECK(asker.ask("GET", location + "?data=true", {}, bearer(kReader)).status == 200);
+}
+
+TEST_CASE("Health can be closed and metrics opened") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}, {"open_health", "false"}, {"open_metrics", "true"}});
+  CHECK(stage.asker().ask("GET", "/healthz").status == 401);
+  CHECK(stage.asker().ask("GET", "/healthz", {}, bearer(kSender)).status == 200);
+  CHECK(stage.asker().ask("GET", "/metrics").status == 200);
+}
+
+TEST_CASE("A body of a request without a token is not read") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  HttpAsker asker = stage.asker();
+  // The answer comes before the body does: only its head is sent.
+  testing::RawConnection connection(stage.server().port());
+  connection.send("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n\r\n");
+  CHECK(connection.receiveMessage().starts_with("HTTP/1.1 401 "));
+}
+
+TEST_CASE("Tokens are taken from their file again, and a file that is not as it must be leaves those from before") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  const std::string next = "next-0123456789abcdef012345";
+  writePrivateFile(guarded.tokens, "ada read " + next + "\n");
+  stage.server().reload();
+  CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(kReader)).status == 401);
+  CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(next)).status == 200);
+  writePrivateFile(guarded.tokens, "ada all " + kReader + "\n");
+  CHECK_THROWS_AS(stage.server().reload(), Error);
+  CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(next)).status == 200);
+}
+
+TEST_CASE("A file of tokens that others can read, or with a malformed line, is refused without showing a token") {
+  const TempDir dir;
+  const std::string file = dir.file("tokens").string();
+  const auto problemOf = [&](const std::string& text) -> std::string {
+    writePrivateFile(file, text);
+    try {
+      static_cast<void>(Tokens::load(file));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  CHECK(problemOf("ada read " + kReader).empty());
+  for (const std::string& wrong : std::vector<std::string>{"ada " + kReader, "ada king " + kReader, "ada read short",
+                                                           "ada read " + kReader + " x"}) {
+    const std::string problem = problemOf("\n" + wrong);
+    CHECK_MESSAGE(problem.find("tokens:2: ") != std::string::npos, wrong);
+    CHECK(problem.find(kReader) == std::string::npos);
+  }
+  writePrivateFile(file, "ada read " + kReader);
+  REQUIRE(::chmod(file.c_str(), 0640) == 0);
+  CHECK_THROWS_AS(static_cast<void>(Tokens::load(file)), Error);
+  CHECK_THROWS_AS(static_cast<void>(Tokens::load(dir.file("none"))), Error);
+}
+
+TEST_CASE("Another host is refused, because a page may have given its own name this machine's address") {
+  ServeStage stage(Settings{{"allowed_hosts", R"(["outbox.example"])"}});
+  const auto status = [&](const std::string& host) {
+    return stage.asker().ask("GET", "/v1/stats", {}, "Host: " + host + "\r\n").status;
+  };
+  CHECK(status("localhost:7070") == 200);
+  CHECK(status("LOCALHOST") == 200);
+  CHECK(status("127.0.0.1:1") == 200);
+  CHECK(status("[::1]:80") == 200);
+  CHECK(status("outbox.example") == 200);
+  CHECK(status("evil.example") == 421);
+  CHECK(status("localhost.evil.example") == 421);
+  CHECK(status("") == 421);
+}
+
+TEST_CASE("A page of another origin changes nothing: it cannot set x-ackbox") {
+  ServeStage stage;
+  const auto status = [&](const std::string& headers) {
+    return stage.asker().ask("POST", "/v1/peers/bob:pause", {}, headers).status;
+  };
+  CHECK(status("Origin: http://evil.example\r\n") == 403);
+  CHECK(status("Sec-Fetch-Site: cross-site\r\n") == 403);
+  CHECK(status("Origin: null\r\nx-ackbox: 0\r\n") == 403);
+  CHECK(status("Origin: http://localhost:7070\r\nx-ackbox: 1\r\n") == 200);
+  CHECK(status("") == 200);
+  const HttpReply reply = stage.asker().ask("GET", "/v1/stats", {}, "Origin: http://evil.example\r\n");
+  CHECK(reply.header("Access-Control-Allow-Origin").empty());
+  CHECK(stage.asker().ask("OPTIONS", "/v1/peers/bob:pause").status == 405);
+}
+
+TEST_CASE("Each answer keeps a browser from doing anything with it") {
+  ServeStage stage;
+  for (const char* target : {"/v1/stats", "/nowhere", "/metrics"}) {
+    const HttpReply reply = stage.asker().ask("GET", target);
+    CHECK(reply.header("Content-Security-Policy").starts_with("default-src 'none'"));
+    CHECK(reply.header("X-Content-Type-Options") == "nosniff");
+    CHECK(reply.header("Cache-Control") == "no-store");
+  }
+}
+
+TEST_CASE("A change is in the log with its caller, and no token is") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}, {"outbox.max_pending", "10"}, {"log.level", "debug"}});
+  CHECK(stage.asker().ask("POST", "/v1/peers/bob:pause", {}, bearer(kOperator)).status == 200);
+  CHECK(stage.asker().ask("POST", "/v1/dead-letters:retry", R"({"peer":"bob"})", bearer(kOperator)).status == 200);
+  CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer("wrong-0123456789abcdef0123")).status == 401);
+  const std::vector<std::string> log = stage.log();
+  const auto has = [&](const std::string& text) {
+    return std::ranges::any_of(log, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  CHECK(has("operated caller=ops operation=peers:pause target=bob changed=1"));
+  CHECK(has("operated caller=ops operation=dead-letters:retry target=\"{\\\"peer\\\":\\\"bob\\\"}\" changed=0"));
+  for (const std::string& token : {kReader, kSender, kOperator, std::string("wrong-0123456789abcdef0123")}) {
+    CHECK_FALSE(has(token));
+  }
+}
+
+TEST_CASE(
+    "A socket file is its owner's alone, has no hosts, replaces one that was left behind, and goes with the server") {
+  const TempDir dir;
+  const std::string socket = dir.file("s.sock").string();
+  {
+    ServeStage stage(Settings{{"listen", "unix:" + socket}});
+    struct stat found {};
+    REQUIRE(::lstat(socket.c_str(), &found) == 0);
+    CHECK((found.st_mode & 0777) == 0600);
+    HttpAsker asker(socket);
+    CHECK(asker.ask("GET", "/v1/stats", {}, "Host: anything\r\n").status == 200);
+    CHECK(stage.server().url() == "unix:" + socket);
+    CHECK_THROWS_AS(ServeStage(Settings{{"listen", "unix:" + socket}}), Error);
+    CHECK(asker.ask("GET", "/v1/stats").status == 200);
+  }
+  CHECK_FALSE(std::filesystem::exists(socket));
+  std::ofstream(socket) << "precious";
+  CHECK_THROWS_AS(ServeStage(Settings{{"listen", "unix:" + socket}}), Error);
+  CHECK(std::filesystem::file_size(socket) == 8);
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,264 @@
+// Goal: each operation does what it promises where the contract's shapes do not show it: once-only enqueues, data byte
+// for byte, waits that end at the right moment, limits, the end of the server. Method: a whole daemon with a peer that
+// answers and one that does not, over loopback.
+
+#include <doctest/doctest.h>
+
+#include <future>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+
+#include "ackbox/error.hpp"
+#include "serve/api/workers.hpp"
+#include "serve/health_check.hpp"
+#include "serve/http/answer.hpp"
+#include "unit/serve/serve_stage.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+using nlohmann::json;
+using testing::HttpAsker;
+using testing::HttpReply;
+using testing::ServeStage;
+using testing::Settings;
+
+const std::string kJson = "Content-Type: application/json\r\n";
+
+HttpReply enqueue(HttpAsker& asker, const std::string& body, const std::string& headers = kJson) {
+  return asker.ask("POST", "/v1/messages", body, headers);
+}
+
+json bodyOf(const HttpReply& reply) {
+  return json::parse(reply.body);
+}
+
+}  // namespace
+
+TEST_CASE("Data is stored byte for byte") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  const std::string data = R"({ "n": 1.0e2,  "big": 12345678901234567890123, "s": "\u00e4" })";
+  const HttpReply stored = enqueue(asker, R"({"peer":"away","type":"t","data":)" + data + "}");
+  REQUIRE(stored.status == 201);
+  const HttpReply shown = asker.ask("GET", stored.header("Location") + "?data=true");
+  CHECK(shown.body.find(data) != std::string::npos);
+}
+
+TEST_CASE("An idempotency key makes an enqueue happen once, with or without quotes") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  const std::string body = R"({"peer":"away","type":"t","data":{"n":1}})";
+  const HttpReply first = enqueue(asker, body, kJson + "Idempotency-Key: order-7\r\n");
+  CHECK(first.status == 201);
+  const HttpReply second = enqueue(asker, body, kJson + "Idempotency-Key: \"order-7\"\r\n");
+  CHECK(second.status == 200);
+  CHECK(bodyOf(second).at("message_id") == bodyOf(first).at("message_id"));
+  CHECK(enqueue(asker, R"({"peer":"bob","type":"t","data":{"n":1}})", kJson + "Idempotency-Key: order-7\r\n").status ==
+        409);
+  CHECK(enqueue(asker, body, kJson + "Idempotency-Key: \"\"\r\n").status == 422);
+  CHECK(enqueue(asker, body, kJson + "Idempotency-Key: a\r\nIdempotency-Key: b\r\n").status == 400);
+  // Its body was not read, so that its connection has ended.
+  HttpAsker next = stage.asker();
+  CHECK(enqueue(next, "[" + body + "]", kJson + "Idempotency-Key: a\r\n").status == 422);
+}
+
+TEST_CASE("An array is stored in its order, and a refused frame does not hinder the others") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  const HttpReply reply = enqueue(
+      asker, R"([{"peer":"away","type":"t"},{"peer":"nobody","type":"t"},{"oops":1},{"peer":"away","type":"t"}])");
+  CHECK(reply.status == 207);
+  const json results = bodyOf(reply).at("results");
+  CHECK(results[0].at("sequence") == 1);
+  CHECK(results[1].at("status") == "unknownPeer");
+  CHECK(results[2].at("status") == "invalidFrame");
+  CHECK(results[3].at("sequence") == 2);
+  CHECK(enqueue(asker, "[]").status == 200);
+  CHECK(enqueue(asker, "[{}").status == 422);
+  CHECK(enqueue(asker, "").status == 422);
+  CHECK(enqueue(asker, "{}", "Content-Type: text/plain\r\n").status == 422);
+}
+
+TEST_CASE("CloudEvents keep their ids and carry peer and session as extension attributes") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  const std::string event = "Content-Type: application/cloudevents+json; charset=utf-8\r\n";
+  const auto post = [&](const std::string& attributes) {
+    return enqueue(
+        asker, R"({"specversion":"1.0","id":"e-1","source":"/s","type":"t","peer":"away")" + attributes + "}", event);
+  };
+  CHECK(post(R"(,"session":"s-1","priority":7,"expirytime":"2200-01-01T00:00:00Z","data":[1])").status == 201);
+  const json shown = bodyOf(asker.ask("GET", "/v1/messages/e-1?data=true"));
+  CHECK(shown.at("session") == "s-1");
+  CHECK(shown.at("priority") == 7);
+  CHECK(shown.at("data") == json::array({1}));
+  CHECK(post(R"(,"session":"s-1","data":[1])").status == 200);
+  CHECK(post(R"(,"data_base64":"AA==")").status == 422);
+  CHECK(post(R"(,"priority":"7")").status == 422);
+  CHECK(post(R"(,"surprise":"x")").status == 422);
+  CHECK(enqueue(asker, R"({"id":"e-2","source":"/s","type":"t"})", event).status == 422);
+  CHECK(asker
+            .ask("POST", "/v1/messages?peer=away", R"([{"specversion":"1.0","id":"b-1","source":"/s","type":"t"}])",
+                 "Content-Type: application/cloudevents-batch+json\r\n")
+            .status == 200);
+}
+
+TEST_CASE("A full queue is 429 with a time to come again") {
+  ServeStage stage(Settings{{"outbox.max_pending", "1"}});
+  HttpAsker asker = stage.asker();
+  CHECK(enqueue(asker, R"({"peer":"away","type":"t"})").status == 201);
+  const HttpReply full = enqueue(asker, R"({"peer":"away","type":"t"})");
+  CHECK(full.status == 429);
+  CHECK(full.header("Retry-After") == "1");
+}
+
+TEST_CASE("A body larger than its operation takes is refused, announced or not, and the connection goes on or ends") {
+  ServeStage stage;
+  CHECK(stage.asker().ask("POST", "/v1/dead-letters:retry", std::string(70'000, ' ')).status == 413);
+  CHECK(stage.asker().ask("POST", "/v1/peers/bob:pause", "x").status == 413);
+  testing::RawConnection chunked(stage.server().port());
+  chunked.send("POST /v1/peers/bob:pause HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
+  CHECK(chunked.receiveAll().starts_with("HTTP/1.1 413 "));
+}
+
+TEST_CASE("A wait ends with the acknowledgement, and has what the peer answered") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  CHECK(asker.ask("POST", "/v1/peers/bob:pause").status == 200);
+  const HttpReply stored = enqueue(asker, R"({"peer":"bob","type":"t"})");
+  HttpAsker waiting = stage.asker();
+  waiting.send("GET", stored.header("Location") + "?wait=30s");
+  // What follows on another connection is answered meanwhile.
+  CHECK(asker.ask("GET", "/v1/stats").status == 200);
+  CHECK(asker.ask("POST", "/v1/peers/bob:resume").status == 200);
+  const json shown = bodyOf(waiting.receive());
+  CHECK(shown.at("state") == "acked");
+  CHECK(shown.value("result", json::object()) == json{{"ok", true}});
+}
+
+TEST_CASE("A wait for what does not end is answered with where it stands, and one for a dead letter with its reason") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  const HttpReply stored = enqueue(asker, R"({"peer":"away","type":"t"})");
+  const json shown = bodyOf(asker.ask("GET", stored.header("Location") + "?wait=50ms"));
+  // In flight for as long as its connection is refused.
+  CHECK((shown.at("state") == "pending" || shown.at("state") == "sending"));
+  CHECK_FALSE(shown.at("reasons").empty());
+  CHECK(asker.ask("GET", stored.header("Location") + "?wait=31s").status == 422);
+  const HttpReply bad = enqueue(asker, R"({"peer":"bob","type":"bad"})");
+  const json failed = bodyOf(asker.ask("GET", bad.header("Location") + "?wait=20s"));
+  CHECK(failed.at("state") == "failed");
+  CHECK(failed.at("reason") == "rejected");
+}
+
+TEST_CASE("An acknowledged message that is not kept is known as acknowledged to those that waited for it") {
+  ServeStage stage(Settings{{"outbox.acked_retention", "\"0s\""}});
+  HttpAsker asker = stage.asker();
+  CHECK(asker.ask("POST", "/v1/peers/bob:pause").status == 200);
+  const std::string location = enqueue(asker, R"({"peer":"bob","type":"t"})").header("Location");
+  HttpAsker waiting = stage.asker();
+  waiting.send("GET", location + "?wait=30s");
+  // Two answers later the wait has begun: one thread reads all connections in turn.
+  CHECK(asker.ask("GET", location + "?wait=1ms").status == 200);
+  CHECK(asker.ask("POST", "/v1/peers/bob:resume").status == 200);
+  CHECK(bodyOf(waiting.receive()).at("state") == "acked");
+  CHECK(asker.ask("GET", location).status == 404);
+}
+
+TEST_CASE("A bulk change says before what it would change, and takes a filter or ids but never everything by mistake") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  for (const char* id : {"d-1", "d-2", "d-3"}) {
+    CHECK(enqueue(asker, R"({"peer":"bob","type":"bad","session":")" + std::string(id) + R"(","id":")" + id + "\"}")
+              .status == 201);
+    CHECK(bodyOf(asker.ask("GET", "/v1/messages/" + std::string(id) + "?wait=20s")).at("state") == "failed");
+  }
+  const auto discard = [&](const std::string& body, const std::string& query = {}) {
+    return asker.ask("POST", "/v1/dead-letters:discard" + query, body);
+  };
+  for (const char* wrong : {"", "{}", "[]", R"({"all":false})", R"({"all":true,"peer":"bob"})", R"({"peeer":"bob"})",
+                            R"({"ids":[]})", R"({"ids":["d-1"],"peer":"bob"})", R"({"peer":1})"}) {
+    CHECK_MESSAGE(discard(wrong).status == 422, wrong);
+  }
+  const json preview = bodyOf(discard(R"({"session":"d-2"})", "?dry_run=true"));
+  CHECK(preview.at("count") == 1);
+  CHECK(preview.at("sample")[0].at("message_id") == "d-2");
+  CHECK(bodyOf(discard(R"({"all":true})", "?dry_run")).at("count") == 3);
+  CHECK(bodyOf(discard(R"({"session":"d-2"})")).at("changed") == 1);
+  CHECK(bodyOf(discard(R"({"ids":["d-1","d-2"]})")).at("changed") == 1);
+  const json left = bodyOf(asker.ask("GET", "/v1/dead-letters"));
+  REQUIRE(left.at("messages").size() == 1);
+  CHECK(left.at("messages")[0].at("message_id") == "d-3");
+}
+
+TEST_CASE("Lists come in pages") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  CHECK(
+      enqueue(asker, R"([{"peer":"away","type":"t"},{"peer":"away","type":"t"},{"peer":"away","type":"t"}])").status ==
+      200);
+  const json first = bodyOf(asker.ask("GET", "/v1/messages?limit=2"));
+  CHECK(first.at("messages").size() == 2);
+  const json second = bodyOf(asker.ask("GET", "/v1/messages?limit=2&after=" + first.at("next").dump()));
+  CHECK(second.at("messages").size() == 1);
+  CHECK(second.at("next").is_null());
+  CHECK(asker.ask("GET", "/v1/messages?limit=0").status == 422);
+  CHECK(asker.ask("GET", "/v1/messages?statee=failed").status == 422);
+}
+
+TEST_CASE("At its end the server answers those that wait, and listens no more") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  const std::string location = enqueue(asker, R"({"peer":"away","type":"t"})").header("Location");
+  HttpAsker waiting = stage.asker();
+  waiting.send("GET", location + "?wait=30s");
+  CHECK(asker.ask("GET", location + "?wait=1ms").status == 200);
+  const std::string url = stage.server().url();
+  CHECK(checkHealth(url).isReady);
+  stage.server().stop();
+  const HttpReply answered = waiting.receive();
+  CHECK((answered.status == 200 || answered.status == 503));
+  CHECK_FALSE(checkHealth(url).isReady);
+  stage.end();
+}
+
+TEST_CASE("Threads that wait for the file refuse what would wait too long, and answer what is thrown") {
+  Workers workers(1, 1);
+  std::promise<void> begun;
+  std::promise<void> go;
+  std::promise<int> first;
+  workers.answer(
+      [&] {
+        begun.set_value();
+        go.get_future().wait();
+        return jsonAnswer(200, "1");
+      },
+      [&](const Response& response) { first.set_value(response.status); });
+  begun.get_future().wait();
+  std::promise<int> second;
+  workers.answer([]() -> Response { throw Error(Errc::diskFull, "x"); },
+                 [&](const Response& response) { second.set_value(response.status); });
+  int third = 0;
+  workers.answer([] { return jsonAnswer(200, "1"); }, [&](const Response& response) { third = response.status; });
+  CHECK(third == 503);
+  go.set_value();
+  CHECK(first.get_future().get() == 200);
+  CHECK(second.get_future().get() == 507);
+}
+
+TEST_CASE("A failure of the library has the status that its caller can act by") {
+  const auto status = [](Errc errc) { return failureAnswer(make_error_code(errc), "x").status; };
+  CHECK(status(Errc::unknownPeer) == 404);
+  CHECK(status(Errc::unknownMessage) == 404);
+  CHECK(status(Errc::invalidTransition) == 409);
+  CHECK(status(Errc::invalidOption) == 422);
+  CHECK(status(Errc::databaseBusy) == 503);
+  CHECK(status(Errc::stopped) == 503);
+  CHECK(status(Errc::diskFull) == 507);
+  CHECK(status(Errc::databaseCorrupt) == 500);
+  CHECK(failureAnswer(make_error_code(Errc::databaseBusy), "x").retryAfterSeconds == 1);
+}
+
+}  // namespace ackbox::serve

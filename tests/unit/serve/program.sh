@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Goal: the program as a service runs it: it names what is wrong with its configuration, listens, takes new tokens on
+# SIGHUP, and ends cleanly on SIGTERM. Its unit for systemd is one.
+# Method: run it on a socket file in a folder of its own; `ackbox health` asks it.
+#   program.sh PROGRAM UNIT
+set -uo pipefail
+program=$1
+unit=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+status=0
+
+# expect WHAT ACTUAL EXPECTED
+expect() {
+  [[ $2 == "$3" ]] && return
+  printf '%s: got:\n%s\nexpected:\n%s\n' "$1" "$2" "$3" >&2
+  status=1
+}
+
+printf '{\n  "listen": "unix:%s/s.sock",\n  "tokens_file": "%s/tokens",\n  "outbx": {}\n}\n' "$folder" "$folder" \
+  >"$folder/serve.json"
+message=$("$program" serve "$folder/a.db" --config "$folder/serve.json" --check-config 2>&1)
+expect "exit code of a wrong configuration" $? 2
+expect "a wrong field" "$message" "ackbox: $folder/serve.json:4: outbx: there is no such field"
+sed -i 's/"outbx"/"outbox"/' "$folder/serve.json"
+expect "a right one" "$("$program" serve "$folder/a.db" --config "$folder/serve.json" --check-config)" \
+  "the configuration is valid"
+message=$("$program" serve "$folder/a.db" --listen 0.0.0.0:1 2>&1)
+expect "exit code of an unsafe address" $? 2
+[[ $message == *"only with TLS"* ]] || expect "an unsafe address" "$message" "…only with TLS…"
+[[ -e $folder/a.db ]] && expect "a file that was made for nothing" "made" "not made"
+
+"$program" health --url "unix:$folder/s.sock" >/dev/null 2>&1
+expect "exit code of health without a server" $? 1
+
+# Readable only by its owner from its first byte on.
+(umask 077 && printf 'ops operate,read 0123456789abcdef01234567\n' >"$folder/tokens")
+mkfifo "$folder/out"
+"$program" serve "$folder/a.db" --config "$folder/serve.json" >"$folder/out" 2>"$folder/log" &
+server=$!
+# It says where it listens once it does.
+read -r line <"$folder/out"
+expect "where it listens" "$line" "listening on unix:$folder/s.sock"
+expect "health" "$("$program" health --url "unix:$folder/s.sock")" "ready"
+
+kill -HUP "$server"
+expect "health after SIGHUP" "$("$program" health --url "unix:$folder/s.sock")" "ready"
+kill -TERM "$server"
+wait "$server"
+expect "exit code after SIGTERM" $? 0
+[[ -e $folder/s.sock ]] && expect "the socket file" "left" "removed"
+grep -q ' info stopped ' "$folder/log" || expect "the log" "$(cat "$folder/log")" "… info stopped …"
+grep -q 0123456789abcdef01234567 "$folder/log" && expect "the log" "has a token" "has none"
+
+if command -v systemd-analyze >/dev/null; then
+  sed "s|^ExecStart=[^ ]*|ExecStart=$program|" "$unit" >"$folder/ackbox@alice.service"
+  expect "the unit" "$(systemd-analyze verify --man=no --recursive-errors=no "$folder/ackbox@alice.service" 2>&1)" ""
+fi
+exit $status

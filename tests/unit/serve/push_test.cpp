@@ -1,0 +1,330 @@
+// Goal: an inbound frame reaches the application once it is durable, signed and with all that it came with; the answer
+// decides its end; and while the application is not there, nothing is charged to the frame.
+// Method: verdicts as a table; then a sender, a daemon and an application, all over loopback.
+
+#include <doctest/doctest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "ackbox/error.hpp"
+#include "ackbox/http_sender.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
+#include "protocol/signature.hpp"
+#include "serve/health_check.hpp"
+#include "serve/inbox/push_verdict.hpp"
+#include "support/reserved_port.hpp"
+#include "transport/http_server.hpp"
+#include "unit/serve/serve_stage.hpp"
+#include "unit/transport/io_thread.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+using nlohmann::json;
+using testing::ServeStage;
+using testing::Settings;
+using transport::HttpAnswer;
+using transport::HttpEnd;
+
+PushVerdict judge(int status, const std::string& retryAfter = {}, const std::string& body = {}) {
+  HttpAnswer answer;
+  answer.end = HttpEnd::answered;
+  answer.status = status;
+  answer.contentType = "application/json";
+  answer.retryAfter = retryAfter;
+  answer.body = body;
+  return judgePush(answer, false, 0, WallTime(std::chrono::seconds(784'111'777)));
+}
+
+Outcome outcomeOf(int status) {
+  return judge(status).result.value().outcome;
+}
+
+/// An application: answers each request as it is asked to, and remembers it.
+class Application {
+public:
+  explicit Application(std::uint16_t port = 0) {
+    InboundServerOptions options;
+    options.port = port;
+    options.path = "/hook";
+    transport::RequestSink sink;
+    sink.bodyBytesMax = 1'000'000;
+    sink.handle = [this](InboundRequest request, const transport::RequestSink::Respond& respond) {
+      const std::scoped_lock lock(mutex_);
+      InboundResponse response;
+      response.authenticated = true;
+      response.status = answers_.empty() ? 200 : answers_.front();
+      if (!answers_.empty()) {
+        answers_.pop_front();
+      }
+      requests_.push_back(std::move(request));
+      changed_.notify_all();
+      if (isHolding_) {
+        held_ = [respond, response] { respond(response); };
+      } else {
+        respond(std::move(response));
+      }
+    };
+    server_ = std::make_shared<transport::HttpServer>(io_.executor(), options, std::move(sink));
+    server_->start();
+  }
+  ~Application() { server_->stop(); }
+
+  /// The statuses of its next answers; then 200.
+  void answerWith(std::deque<int> statuses) {
+    const std::scoped_lock lock(mutex_);
+    answers_ = std::move(statuses);
+  }
+  /// Its next answers wait for `release`.
+  void hold() {
+    const std::scoped_lock lock(mutex_);
+    isHolding_ = true;
+  }
+  void release() {
+    const std::scoped_lock lock(mutex_);
+    std::exchange(held_, {})();
+  }
+  InboundRequest take() {
+    std::unique_lock lock(mutex_);
+    REQUIRE(changed_.wait_for(lock, std::chrono::seconds(20), [this] { return !requests_.empty(); }));
+    InboundRequest request = std::move(requests_.front());
+    requests_.pop_front();
+    return request;
+  }
+  [[nodiscard]] std::string url() const { return server_->url(); }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<int> answers_;
+  std::deque<InboundRequest> requests_;
+  bool isHolding_ = false;
+  std::function<void()> held_;
+  testing::IoThread io_;
+  std::shared_ptr<transport::HttpServer> server_;
+};
+
+const std::string kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// A daemon whose inbox's frames of the types `order.*` go to an application, and a sender.
+class Stage {
+public:
+  explicit Stage(const std::string& applicationUrl)
+      : secrets_(dir_.file("secrets").string()),
+        serve_((
+            testing::writePrivateFile(secrets_, kSecret + "\n"),
+            Settings{{"inbox",
+                      json{{"listen", "127.0.0.1:0"},
+                           {"allow_anonymous", true},
+                           {"deliver",
+                            json::array({{{"types", "order.*"}, {"url", applicationUrl}, {"secrets_file", secrets_}}})}}
+                          .dump()}})),
+        sender_(OutboxManager::open(dir_.file("sender.db"), options())) {
+    sender_.setSender(std::make_shared<HttpSender>());
+    sender_.start();
+  }
+
+  std::string send(const std::string& type) {
+    return sender_.enqueue({.peer = "serve", .session = "s-1", .type = type, .data = "{\"n\": 1.0}"}).messageId;
+  }
+  /// The deferred frames that have not ended.
+  json inbox() { return json::parse(serve_.asker().ask("GET", "/v1/inbox").body).at("frames"); }
+  /// Asks until `fits`; an answer that never does is a test that hangs.
+  template <typename Fits>
+  json inboxOnce(const Fits& fits) {
+    while (true) {
+      json frames = inbox();
+      if (fits(frames)) {
+        return frames;
+      }
+    }
+  }
+  [[nodiscard]] OutboxManager& sender() { return sender_; }
+  [[nodiscard]] ServeStage& serve() { return serve_; }
+
+private:
+  OutboxOptions options() {
+    OutboxOptions options;
+    options.agent = "urn:agent:carol";
+    options.peers = {{.name = "serve", .url = serve_.server().inboxUrl()}};
+    // By which it learns of ends: the requests here are not signed.
+    options.ackTimeout = std::chrono::milliseconds(50);
+    options.log = [](const LogRecord&) {};
+    return options;
+  }
+
+  testing::TempDir dir_;
+  const std::string secrets_;
+  ServeStage serve_;
+  OutboxManager sender_;
+};
+
+bool isEmpty(const json& frames) {
+  return frames.empty();
+}
+
+}  // namespace
+
+TEST_CASE("An answer decides, and what no frame is to blame for is charged to none") {
+  CHECK(outcomeOf(200) == Outcome::ack);
+  CHECK(outcomeOf(204) == Outcome::ack);
+  CHECK(outcomeOf(422) == Outcome::term);
+  for (const int status : {202, 408, 409, 425, 429, 500, 502, 503, 504}) {
+    CHECK_MESSAGE(outcomeOf(status) == Outcome::nack, status);
+  }
+  for (const int status : {301, 400, 401, 403, 404, 405, 410, 413, 415}) {
+    CHECK_MESSAGE(!judge(status).result, status);
+    CHECK(judge(status).pause == std::chrono::seconds(30));
+  }
+  CHECK(judge(200, {}, "{\"a\":1}").result.value().result == "{\"a\":1}");
+  CHECK(judge(200, {}, "{\"a\"").result.value().result.empty());
+  CHECK(judge(503, "7").result.value().retryAfter == std::chrono::seconds(7));
+  CHECK(judge(429, "Sun, 06 Nov 1994 08:49:47 GMT").result.value().retryAfter == std::chrono::seconds(10));
+  CHECK_FALSE(judge(503, "soon").result.value().retryAfter.has_value());
+}
+
+TEST_CASE("An application that is not there is asked again and again; one that dies of a frame is charged to it") {
+  const WallTime now{};
+  HttpAnswer answer;
+  answer.end = HttpEnd::unavailable;
+  CHECK(judgePush(answer, false, 0, now).pause == std::chrono::milliseconds(500));
+  CHECK(judgePush(answer, false, 3, now).pause == std::chrono::seconds(4));
+  CHECK(judgePush(answer, false, 40, now).pause == std::chrono::seconds(30));
+  CHECK(judgePush(answer, true, 0, now).result.value().outcome == Outcome::nack);
+  answer.end = HttpEnd::connectionLost;
+  CHECK(judgePush(answer, false, 0, now).result.value().outcome == Outcome::nack);
+  answer.end = HttpEnd::shortage;
+  CHECK_FALSE(judgePush(answer, false, 0, now).result);
+}
+
+TEST_CASE("A frame is posted as a signed event with all that it came with, and acknowledged to its sender") {
+  Application application;
+  Stage stage(application.url());
+  const std::string id = stage.send("order.placed");
+  const InboundRequest request = application.take();
+  CHECK(request.contentType == "application/cloudevents+json");
+  CHECK(request.webhookId == id);
+  const std::vector<Secret> secrets = {Secret(kSecret)};
+  const protocol::KeyRing keys{std::span<const Secret>(secrets)};
+  CHECK(keys.verify({request.webhookId, request.webhookTimestamp, request.webhookSignature}, request.body,
+                    systemClock()->wallNow()) == protocol::SignatureVerdict::valid);
+  CHECK(request.body.find("\"data\":{\"n\": 1.0}") != std::string::npos);
+  const json event = json::parse(request.body);
+  CHECK(event.at("id") == id);
+  CHECK(event.at("source") == "urn:agent:carol");
+  CHECK(event.at("type") == "order.placed");
+  CHECK(event.at("sessionid") == "s-1");
+  CHECK(event.at("sessionorigin") == stage.sender().origin());
+  CHECK(event.at("sessionseq") == "1");
+  stage.inboxOnce(isEmpty);
+  while (stage.sender().getStats().acked == 0) {
+  }
+}
+
+TEST_CASE("A frame that the application refuses for good is a dead letter at its sender") {
+  Application application;
+  application.answerWith({422});
+  Stage stage(application.url());
+  const std::string id = stage.send("order.placed");
+  while (stage.sender().getStats().failed == 0) {
+  }
+  CHECK(stage.sender().find(id).value().reason == "rejected");
+}
+
+TEST_CASE("A frame for which the application is not ready is charged a run and pushed again") {
+  Application application;
+  application.answerWith({503});
+  Stage stage(application.url());
+  stage.send("order.placed");
+  application.take();
+  const json frames =
+      stage.inboxOnce([](const json& all) { return all.empty() || all[0].at("retry_count").get<int>() == 1; });
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].at("last_error").get<std::string>().find("503") != std::string::npos);
+  application.take();
+  stage.inboxOnce(isEmpty);
+}
+
+TEST_CASE("While the application is away nothing is charged, and its frame is taken when it comes") {
+  const testing::ReservedPort port;
+  Stage stage("http://127.0.0.1:" + std::to_string(port.number()) + "/hook");
+  stage.send("order.placed");
+  const auto isAway = [&] {
+    for (const std::string& line : stage.serve().log()) {
+      if (line.find("warning application-away") != std::string::npos) {
+        return true;
+      }
+    }
+    return false;
+  };
+  while (!isAway()) {
+  }
+  const json waiting = stage.inbox();
+  REQUIRE(waiting.size() == 1);
+  CHECK(waiting[0].at("retry_count") == 0);
+  Application application(port.number());
+  application.take();
+  stage.inboxOnce(isEmpty);
+}
+
+TEST_CASE("A frame that no application takes stays with its sender") {
+  Application application;
+  Stage stage(application.url());
+  const std::string id = stage.send("invoice.sent");
+  stage.send("order.placed");
+  while (stage.sender().find(id).value().retryCount == 0) {
+  }
+  CHECK(stage.inbox().empty());
+}
+
+TEST_CASE("The end of the daemon charges nothing to a frame that is being worked on") {
+  const testing::ReservedPort port;
+  Stage stage("http://127.0.0.1:" + std::to_string(port.number()) + "/hook");
+  stage.send("order.placed");
+  stage.inboxOnce([](const json& all) { return !all.empty() && all[0].at("state") == "running"; });
+  const std::string file = stage.serve().path("agent.db");
+  stage.serve().end();
+  const OutboxReader reader = OutboxReader::open(file);
+  const InboxPage page = reader.inbox({});
+  REQUIRE(page.frames.size() == 1);
+  CHECK(page.frames[0].retryCount == 0);
+}
+
+TEST_CASE("The end of the daemon waits for what an application is working on, so that it need not do it again") {
+  Application application;
+  application.hold();
+  Stage stage(application.url());
+  stage.send("order.placed");
+  application.take();
+  const std::string url = stage.serve().server().url();
+  const std::string file = stage.serve().path("agent.db");
+  std::future<void> ended = std::async(std::launch::async, [&] { stage.serve().end(); });
+  while (checkHealth(url).isReady) {
+  }
+  application.release();
+  ended.get();
+  CHECK(OutboxReader::open(file).inbox({}).frames.empty());
+}
+
+TEST_CASE("An application beyond this machine needs https, and one that is signed for needs a key that can") {
+  const auto refuses = [](const std::string& url) {
+    const json rule = json::object({{"url", url}});
+    const json inbox = {{"listen", "127.0.0.1:0"}, {"allow_anonymous", true}, {"deliver", json::array({rule})}};
+    CHECK_THROWS_AS(ServeStage(Settings{{"inbox", inbox.dump()}}), Error);
+  };
+  refuses("http://192.0.2.1/hook");
+  refuses("ftp://127.0.0.1/hook");
+  refuses("nonsense");
+}
+
+}  // namespace ackbox::serve
