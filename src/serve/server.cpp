@@ -14,6 +14,7 @@
 #include "serve/http/gate.hpp"
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/pusher.hpp"
+#include "serve/traces/traces.hpp"
 #include "transport/http_server.hpp"
 
 namespace ackbox::serve {
@@ -59,8 +60,10 @@ std::size_t bodyBytesMax() {
   return most;
 }
 
-OutboxManager openOutbox(const std::filesystem::path& file, const Config& config) {
-  OutboxManager manager = OutboxManager::open(file, config.outbox);
+OutboxManager openOutbox(const std::filesystem::path& file, const Config& config, std::shared_ptr<TraceHooks> trace) {
+  OutboxOptions options = config.outbox;
+  options.trace = std::move(trace);
+  OutboxManager manager = OutboxManager::open(file, std::move(options));
   manager.setSender(std::make_shared<HttpSender>(config.sender));
   return manager;
 }
@@ -71,7 +74,8 @@ class Server::Body {
 public:
   Body(const std::filesystem::path& file, Config config)
       : config_(std::move(config)),
-        service_(thread_.executor(), openOutbox(file, config_), config_.outbox),
+        traces_(Traces::open(thread_.executor(), config_)),
+        service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, traces_.counts),
         gate_(service_, operations(), accessRules(config_.api)) {
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
@@ -106,6 +110,7 @@ public:
       pusher_->close();
     }
     service_.drain();
+    traces_.drain(config_.outbox.stopTimeout);
   }
 
   void reload() {
@@ -123,6 +128,7 @@ private:
   void openInbox(const InboxConfig& inbox) {
     pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
     InboundOptions options = inbox.handler;
+    options.trace = traces_.hooks;
     runs_.emplace([](const std::string&) {});
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
     options.deferred.handler = [pusher = pusher_](DeferredFrame frame) { pusher->push(std::move(frame)); };
@@ -141,6 +147,7 @@ private:
   const Config config_;
   // What is thrown on it has ended its connection already.
   OwnThread thread_{[](const std::string&) {}};
+  const Traces traces_;
   Service service_;
   Gate gate_;
   std::shared_ptr<transport::HttpServer> http_;

@@ -1,14 +1,28 @@
 // For those that watch the process: `GET /healthz`, `/readyz`, `/metrics`.
 
+#include <string>
 #include <utility>
 
 #include "ackbox/metrics.hpp"
+#include "protocol/exposition.hpp"
 #include "protocol/wire.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/answer.hpp"
+#include "serve/traces/span_counts.hpp"
 
 namespace ackbox::serve {
+namespace {
+
+void addSpans(protocol::Exposition& out, const SpanCounts& counts) {
+  using Type = protocol::Exposition::Type;
+  out.single("ackbox_exported_spans_total", Type::counter, "Spans of traces that the collector has taken.",
+             counts.exported.load());
+  out.single("ackbox_dropped_spans_total", Type::counter, "Spans of traces that were lost, as the collector was away.",
+             counts.dropped.load());
+}
+
+}  // namespace
 
 // Of the process alone: one that answers is not to be killed because its disk is full.
 void isAlive(Service& /*service*/, Request&& request, Respond respond) {
@@ -33,8 +47,15 @@ void isReady(Service& service, Request&& request, Respond respond) {
 
 void showMetrics(Service& service, Request&& request, Respond respond) {
   request.query.finish();
+  const bool isOpenMetrics = request.accept.find("application/openmetrics-text") != std::string::npos;
+  const MetricsFormat format = isOpenMetrics ? MetricsFormat::openMetrics : MetricsFormat::prometheus;
   service.workers().answer(
-      [&service] { return textAnswer(200, prometheusText(service.manager()), kPrometheusContentType); },
+      [&service, format] {
+        protocol::Exposition own(format);
+        addSpans(own, service.spanCounts());
+        return textAnswer(200, protocol::joinExpositions(prometheusText(service.manager(), format), own.take()),
+                          format == MetricsFormat::openMetrics ? kOpenMetricsContentType : kPrometheusContentType);
+      },
       std::move(respond));
 }
 

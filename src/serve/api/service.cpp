@@ -14,8 +14,10 @@ std::shared_ptr<Clock> clockOf(const OutboxOptions& options) {
 
 }  // namespace
 
-Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options)
-    : audit_(options.log, clockOf(options)),
+Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
+                 std::shared_ptr<const SpanCounts> spanCounts)
+    : spanCounts_(std::move(spanCounts)),
+      audit_(options.log, clockOf(options)),
       workers_(kWorkerThreads),
       waits_(std::make_shared<MessageWaits>(executor, clockOf(options))),
       bulkChanges_(std::make_shared<BulkChanges>(executor, clockOf(options))),

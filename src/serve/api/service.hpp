@@ -12,6 +12,7 @@
 #include "serve/api/bulk_changes.hpp"
 #include "serve/api/message_waits.hpp"
 #include "serve/api/workers.hpp"
+#include "serve/traces/span_counts.hpp"
 
 namespace ackbox::serve {
 
@@ -21,7 +22,8 @@ namespace ackbox::serve {
 class Service {
 public:
   /// `executor` runs one thing at a time: the connections', on which operations begin.
-  Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options);
+  Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
+          std::shared_ptr<const SpanCounts> spanCounts);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -37,10 +39,12 @@ public:
   [[nodiscard]] Workers& workers() noexcept { return workers_; }
   [[nodiscard]] MessageWaits& waits() noexcept { return *waits_; }
   [[nodiscard]] BulkChanges& bulkChanges() noexcept { return *bulkChanges_; }
+  [[nodiscard]] const SpanCounts& spanCounts() const noexcept { return *spanCounts_; }
   [[nodiscard]] const Audit& audit() const noexcept { return audit_; }
 
 private:
   std::atomic<bool> draining_ = false;
+  const std::shared_ptr<const SpanCounts> spanCounts_;
   const Audit audit_;
   // Before the manager, whose end calls what still waits for a commit.
   Workers workers_;
