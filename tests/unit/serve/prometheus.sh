@@ -30,6 +30,7 @@ mkfifo "$folder/out"
 pids+=($!)
 read -r line <"$folder/out"
 url=${line#listening on }
+url=${url%/}
 curl -sS -X POST "$url/v1/messages" -H 'Content-Type: application/json' \
   -d '{"peer":"a \"b\\c","type":"t","data":1}' >/dev/null || fail "no message was enqueued"
 
