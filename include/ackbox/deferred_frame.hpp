@@ -12,6 +12,10 @@ namespace ackbox {
 /// What a deferred handler commits in the end: decides in the short transaction, as a `FrameHandler` does.
 using DeferredEffects = std::function<HandlerResult(InboundTransaction& transaction)>;
 
+/// Is called once with whether the end of a run is in the file, where it survives a power cut; false: nothing could be
+/// committed, and the frame is run again. Runs on the store's thread: it must not block, nor throw.
+using DeferredDone = std::function<void(bool isCommitted)>;
+
 /// A frame that was deferred, in the hands of its `DeferredHandler`: work on it as long as it takes, off the store's
 /// lock, then `commit`. Copies are the same frame; the last one that goes away without an answer is a failed run.
 ///
@@ -48,11 +52,11 @@ public:
   /// `retryAfter` and the backoff, `defer` counts as `notNow`. Only an `ack` keeps what was written.
   ///
   /// Returns false when it comes too late: this frame was answered already, its deadline has passed, or the handler has
-  /// gone. Then `effects` is not called.
-  bool commit(DeferredEffects effects);
+  /// gone. Then neither `effects` nor `done` is called.
+  bool commit(DeferredEffects effects, DeferredDone done = {});
 
   /// `commit` without anything to write.
-  bool finish(HandlerResult result);
+  bool finish(HandlerResult result, DeferredDone done = {});
 
 private:
   std::shared_ptr<Body> body_;

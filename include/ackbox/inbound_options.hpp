@@ -30,6 +30,14 @@ struct DeferredOptions {
   DeferredHandler handler = {};
   /// Frames worked on at once, each of another session. 1 to 256. Default 4.
   std::uint32_t concurrency = 4;
+  /// Whether frames of a type are worked on apart from the others: up to `apartMax` of them at once, which count for
+  /// nothing in `concurrency`. For frames that are kept in hand until somebody asks for them, so that the others need
+  /// not wait for that. Called when a frame is found in the inbox, on the store's thread: it must not block, nor throw.
+  /// Empty (default): none is.
+  std::function<bool(std::string_view type)> apart = {};
+  /// Frames that are apart worked on at once, each of another session. 1 to 4,096. Default 1,024. Use it with an
+  /// `executor`: threads of the handler's own are as many as `concurrency` says.
+  std::uint32_t apartMax = 1'024;
   /// How long a run may go on without `DeferredFrame::progress`. A run beyond it has failed and is made again, even if
   /// the old one still has not returned; that one commits nothing any more. At least 1 ms. Default 5 minutes.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);

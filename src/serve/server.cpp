@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <future>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "ackbox/http_sender.hpp"
@@ -11,8 +14,10 @@
 #include "base/own_thread.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
+#include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
 #include "serve/http/tokens.hpp"
+#include "serve/inbox/frame_streams.hpp"
 #include "serve/inbox/pusher.hpp"
 #include "serve/traces/traces.hpp"
 #include "transport/http_server.hpp"
@@ -60,6 +65,17 @@ std::size_t bodyBytesMax() {
   return most;
 }
 
+/// The same, with its log shown to those who look at the events.
+Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
+  config.outbox.log = [events, sink = std::move(config.outbox.log)](const LogRecord& record) {
+    if (sink) {
+      sink(record);
+    }
+    events->log(record);
+  };
+  return config;
+}
+
 OutboxManager openOutbox(const std::filesystem::path& file, const Config& config, std::shared_ptr<TraceHooks> trace) {
   OutboxOptions options = config.outbox;
   options.trace = std::move(trace);
@@ -73,9 +89,11 @@ OutboxManager openOutbox(const std::filesystem::path& file, const Config& config
 class Server::Body {
 public:
   Body(const std::filesystem::path& file, Config config)
-      : config_(std::move(config)),
+      : events_(std::make_shared<EventStreams>(thread_.executor(), systemClock())),
+        config_(shownIn(events_, std::move(config))),
         traces_(Traces::open(thread_.executor(), config_)),
-        service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, traces_.counts),
+        service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, events_,
+                 OwnFigures(config_, traces_.counts)),
         gate_(service_, operations(), accessRules(config_.api)) {
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
@@ -96,18 +114,19 @@ public:
   }
 
   void stop() {
-    http_->stop();
+    service_.beginDraining();
     if (inboxServer_) {
       inboxServer_->stop();
       inboxServer_.reset();
     }
-    if (pusher_) {
-      pusher_->drain(config_.outbox.stopTimeout);
-    }
-    // Before the pusher lets go of the frames, so that they are charged nothing.
+    drainFrames();
+    // What an application has from a stream was settled by now, or is given out by the next daemon.
+    http_->stop();
+    // Before the frames are let go of, so that they are charged nothing.
     handler_.reset();
     if (pusher_) {
       pusher_->close();
+      streams_->close();
     }
     service_.drain();
     traces_.drain(config_.outbox.stopTimeout);
@@ -115,6 +134,10 @@ public:
 
   void reload() {
     gate_.setTokens(loadTokens(config_.api));
+    events_->endRevoked();
+    if (streams_) {
+      streams_->endRevoked();
+    }
     http_->reloadCertificates();
     if (inboxServer_) {
       inboxServer_->reloadCertificates();
@@ -125,17 +148,44 @@ public:
   [[nodiscard]] std::string inboxUrl() const { return inboxUrl_; }
 
 private:
+  // Both at once: their applications have one time together.
+  void drainFrames() {
+    if (!pusher_) {
+      return;
+    }
+    const SteadyTime patience = systemClock()->steadyNow() + config_.outbox.stopTimeout;
+    const std::future<void> idle = streams_->drain();
+    pusher_->drain(config_.outbox.stopTimeout);
+    idle.wait_until(patience);
+  }
+
   void openInbox(const InboxConfig& inbox) {
     pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
+    streams_ = std::make_shared<FrameStreams>(thread_.executor(), systemClock(),
+                                              config_.outbox.random ? config_.outbox.random : systemRandom(),
+                                              inbox.pull, config_.outbox.log);
+    if (!inbox.pull.empty()) {
+      service_.setFrameStreams(streams_);
+    }
     InboundOptions options = inbox.handler;
     options.trace = traces_.hooks;
     runs_.emplace([](const std::string&) {});
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
-    options.deferred.handler = [pusher = pusher_](DeferredFrame frame) { pusher->push(std::move(frame)); };
+    // Frames that wait for a stream must not keep others from being pushed.
+    options.deferred.apart = [pusher = pusher_, streams = streams_](std::string_view type) {
+      return !pusher->takes(type) && streams->takes(type);
+    };
+    options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {
+      if (!pusher->takes(frame.frame().type) && streams->takes(frame.frame().type)) {
+        streams->add(std::move(frame));
+      } else {
+        pusher->push(std::move(frame));
+      }
+    };
     handler_.emplace(
         service_.manager(),
-        [pusher = pusher_](const InboundFrame& frame, InboundTransaction&) {
-          return pusher->takes(frame.type)
+        [pusher = pusher_, streams = streams_](const InboundFrame& frame, InboundTransaction&) {
+          return pusher->takes(frame.type) || streams->takes(frame.type)
                      ? HandlerResult::defer()
                      : HandlerResult::notNow("no application takes frames of this type", kUnknownTypePause);
         },
@@ -144,9 +194,10 @@ private:
     inboxUrl_ = inboxServer_->url();
   }
 
-  const Config config_;
   // What is thrown on it has ended its connection already.
   OwnThread thread_{[](const std::string&) {}};
+  const std::shared_ptr<EventStreams> events_;
+  const Config config_;
   const Traces traces_;
   Service service_;
   Gate gate_;
@@ -154,6 +205,7 @@ private:
   // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, which read the file.
   std::optional<OwnThread> runs_;
   std::shared_ptr<Pusher> pusher_;
+  std::shared_ptr<FrameStreams> streams_;
   std::optional<InboundHandler> handler_;
   std::optional<InboundServer> inboxServer_;
   std::string inboxUrl_;

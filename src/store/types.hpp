@@ -220,6 +220,7 @@ struct InboxPlace {
   InboxKey key = 0;
   /// Rows of one queue run one after the other, in key order. A frame outside any session has a queue of its own.
   std::string queue;
+  std::string type = {};
 };
 
 /// A claimed row.

@@ -91,7 +91,7 @@ HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServe
   require(tls_ || options.allowPlainHttp || address_.isLocal(),
           "address: plain HTTP beyond loopback must be asked for with allowPlainHttp, or tls be set");
   address_.listen(acceptor_);
-  unshared_.hold([&acceptor = acceptor_] { return acceptor.native_handle(); });
+  unshared_.hold([descriptor = acceptor_.native_handle()] { return descriptor; });
 }
 
 HttpServer::~HttpServer() = default;

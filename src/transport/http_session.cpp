@@ -13,6 +13,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/verb.hpp>
+#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -45,6 +46,11 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::chrono::milliseconds kLingerTimeout{1000};
 constexpr std::size_t kLingerBytesMax = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kDiscardBytes = std::size_t{16} * 1024;
+// How long a client may take nothing of an answer that goes on. Longer than the write timeout of other answers: who
+// works on what it has does not read meanwhile.
+constexpr std::chrono::milliseconds kStallTimeout{60'000};
+// What a client may send while its answer goes on, such as the line's end that some send behind a request.
+constexpr std::size_t kStrayBytesMax = std::size_t{4} * 1024;
 
 bool isMalformed(const error_code& error) {
   static const boost::system::error_category& category = http::make_error_code(http::error::end_of_stream).category();
@@ -75,8 +81,19 @@ private:
   const std::vector<std::string>& certificateAgents_;
 };
 
-/// The status line and the headers of an answer.
-std::string headOf(const InboundResponse& response, std::size_t bodyBytes, bool keepAlive, WallTime now) {
+/// How the length of an answer's body is said.
+enum class Framing : std::uint8_t {
+  /// By `Content-Length`.
+  counted,
+  /// By chunks, for it is not known yet.
+  chunked,
+  /// By the end of the connection: the client's HTTP is too old for chunks.
+  untilClosed,
+};
+
+/// The status line and the headers of an answer. `bodyBytes` is for one that is counted.
+std::string headOf(const InboundResponse& response, Framing framing, std::size_t bodyBytes, bool keepAlive,
+                   WallTime now) {
   const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response.status)));
   std::string head = "HTTP/1.1 ";
   head.append(std::to_string(response.status)).append(" ").append(reason.data(), reason.size()).append("\r\n");
@@ -97,11 +114,22 @@ std::string headOf(const InboundResponse& response, std::size_t bodyBytes, bool 
   if (!keepAlive) {
     add("Connection", "close");
   }
-  add("Content-Length", std::to_string(bodyBytes));
+  if (framing == Framing::counted) {
+    add("Content-Length", std::to_string(bodyBytes));
+  } else if (framing == Framing::chunked) {
+    add("Transfer-Encoding", "chunked");
+  }
   return head.append("\r\n");
 }
 
-class Session final : public HttpSession, public std::enable_shared_from_this<Session> {
+/// The line before a chunk's bytes.
+std::string chunkHead(std::size_t bytes) {
+  std::array<char, 2 * sizeof(bytes)> digits{};
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), bytes, 16).ptr;
+  return std::string(digits.data(), end) + "\r\n";
+}
+
+class Session final : public HttpSession, private AnswerStream, public std::enable_shared_from_this<Session> {
 public:
   Session(std::shared_ptr<Stream> stream, std::shared_ptr<const HttpSessionOptions> options, HttpSessionWatcher watcher)
       : options_(std::move(options)),
@@ -124,6 +152,8 @@ public:
       stopping_ = true;
       if (phase_ == Phase::idle || phase_ == Phase::handshaking) {
         close();
+      } else if (phase_ == Phase::streaming) {
+        finishStream(true);
       }
     });
   }
@@ -160,6 +190,8 @@ private:
     handling,
     /// Writing the answer, or what follows the last one.
     writing,
+    /// Writing an answer that goes on, and reading whether the client is still there.
+    streaming,
     closed,
   };
 
@@ -242,6 +274,7 @@ private:
     parser_.reset();
     request_ = {};
     admitted_ = {};
+    streamed_ = {};
     answerHead_ = {};
     answerBody_ = {};
     if (buffer_.size() == 0 && buffer_.capacity() > kFirstReadBytes) {
@@ -429,6 +462,7 @@ private:
       return;
     }
     admitted_ = std::move(admission.handle);
+    streamed_ = std::move(admission.stream);
     worthReading_ = admission.bodyBytesMax;
     parser_->body_limit(worthReading_);
     if (const auto announced = parser_->content_length(); announced && *announced > worthReading_) {
@@ -471,7 +505,7 @@ private:
 
   void onReadError(const error_code& error) {
     if (error == http::error::body_limit) {
-      if (admitted_) {
+      if (admitted_ || streamed_) {
         refuse(bodyTooLarge(worthReading_));
       } else if (parser_->is_header_done() && worthReading_ < options_->sink.bodyBytesMax) {
         handleWithoutBody();
@@ -513,7 +547,10 @@ private:
       });
     };
     try {
-      if (admitted_) {
+      if (streamed_) {
+        const std::shared_ptr<Session> self = shared_from_this();
+        std::exchange(streamed_, {})(std::shared_ptr<AnswerStream>(self, this), std::move(respond));
+      } else if (admitted_) {
         std::exchange(admitted_, {})(std::move(request_.body), std::move(respond));
       } else {
         options_->sink.handle(std::move(request_), std::move(respond));
@@ -528,6 +565,8 @@ private:
   void refuseOnce() {
     if (phase_ == Phase::handling) {
       refuse(handlerFailed());
+    } else if (phase_ == Phase::streaming) {
+      close();
     }
   }
 
@@ -556,7 +595,7 @@ private:
     if (isHead_) {
       response.body.clear();
     }
-    answerHead_ = headOf(response, response.body.size(), keepAlive, options_->clock->wallNow());
+    answerHead_ = headOf(response, Framing::counted, response.body.size(), keepAlive, options_->clock->wallNow());
     answerBody_ = std::move(response.body);
     answerKeepsAlive_ = keepAlive;
     written_ = 0;
@@ -593,6 +632,151 @@ private:
                                   linger();
                                 }
                               }));
+  }
+
+  // The stream's members, for its producer.
+
+  void open(InboundResponse head, AnswerWatcher watcher) override {
+    if (phase_ != Phase::handling) {
+      return;
+    }
+    phase_ = Phase::streaming;
+    isKnown_ = isKnown_ || head.authenticated;
+    isChunked_ = parser_->version() >= 11;
+    producer_ = std::move(watcher);
+    answerHead_ =
+        headOf(head, isChunked_ ? Framing::chunked : Framing::untilClosed, 0, false, options_->clock->wallNow());
+    forgetRequest();
+    alarm_->cancel();
+    if (stopping_) {
+      finishStream(true);
+      return;
+    }
+    unwritten_ = std::move(head.body);
+    watchClient(0);
+    flush();
+  }
+
+  void send(std::string_view bytes) override {
+    if (phase_ == Phase::streaming && !isEnding_) {
+      unwritten_ += bytes;
+      flush();
+    }
+  }
+
+  [[nodiscard]] std::size_t unread() const noexcept override {
+    return phase_ == Phase::streaming ? unwritten_.size() + answerHead_.size() + answerBody_.size() - written_ : 0;
+  }
+
+  void finish() override {
+    if (phase_ == Phase::streaming) {
+      producer_ = {};
+      finishStream(false);
+    }
+  }
+
+  void cut() override {
+    producer_ = {};
+    close();
+  }
+
+  // The request's bytes; what its client sends beyond it is read and dropped.
+  void forgetRequest() {
+    parser_.reset();
+    request_ = {};
+    buffer_.clear();
+    buffer_.shrink_to_fit();
+    hold(0);
+  }
+
+  void watchClient(std::size_t discarded) {
+    stream_->async_read_some(buffer_.prepare(kFirstReadBytes),
+                             guarded([this, discarded](const error_code& error, std::size_t size) {
+                               if (phase_ == Phase::closed) {
+                                 return;
+                               }
+                               if (error || discarded + size > kStrayBytesMax) {
+                                 close();
+                               } else {
+                                 watchClient(discarded + size);
+                               }
+                             }));
+  }
+
+  // One piece at a time: what is written meanwhile goes with the next.
+  void flush() {
+    if (isFlushing_ || (answerHead_.empty() && unwritten_.empty() && !isEnding_)) {
+      return;
+    }
+    isFlushing_ = true;
+    written_ = 0;
+    const bool isLast = isEnding_;
+    const std::string bytes = std::exchange(unwritten_, {});
+    if (!bytes.empty()) {
+      answerBody_ = isChunked_ ? chunkHead(bytes.size()) + bytes + "\r\n" : bytes;
+    }
+    if (isLast && isChunked_) {
+      answerBody_ += "0\r\n\r\n";
+    }
+    if (answerHead_.empty() && answerBody_.empty()) {
+      flushed(isLast);
+    } else {
+      flushMore(isLast);
+    }
+  }
+
+  void flushMore(bool isLast) {
+    setAlarm(kStallTimeout);
+    const std::size_t ofHead = std::min(written_, answerHead_.size());
+    const std::array<asio::const_buffer, 2> rest = {asio::buffer(answerHead_) + ofHead,
+                                                    asio::buffer(answerBody_) + (written_ - ofHead)};
+    stream_->async_write_some(rest, guarded([this, isLast](const error_code& error, std::size_t size) {
+                                if (phase_ != Phase::streaming) {
+                                  return;
+                                }
+                                written_ += size;
+                                if (error) {
+                                  close();
+                                } else if (written_ < answerHead_.size() + answerBody_.size()) {
+                                  flushMore(isLast);
+                                } else {
+                                  flushed(isLast);
+                                }
+                              }));
+  }
+
+  void flushed(bool isLast) {
+    isFlushing_ = false;
+    written_ = 0;
+    answerHead_ = {};
+    answerBody_ = {};
+    alarm_->cancel();
+    if (isLast) {
+      // What the client still sends is read by the one read that is under way.
+      phase_ = Phase::writing;
+      setAlarm(kLingerTimeout);
+      stream_->asyncFinish(guarded([] {}));
+      return;
+    }
+    flush();
+    if (!isFlushing_ && producer_.taken) {
+      // It may end the answer, and with it its watcher.
+      const std::function<void()> taken = producer_.taken;
+      taken();
+    }
+  }
+
+  /// `isOurs`: its producer does not know yet.
+  void finishStream(bool isOurs) {
+    if (isEnding_) {
+      return;
+    }
+    isEnding_ = true;
+    const AnswerWatcher producer = std::exchange(producer_, {});
+    if (isOurs && producer.ended) {
+      producer.ended(AnswerEnd::finished);
+    }
+    flush();
   }
 
   void becomeIdler() {
@@ -647,6 +831,9 @@ private:
     alarm_->cancel();
     stream_->close();
     std::exchange(watcher_, {}).ended();
+    if (const AnswerWatcher producer = std::exchange(producer_, {}); producer.ended) {
+      producer.ended(AnswerEnd::lost);
+    }
   }
 
   const std::shared_ptr<const HttpSessionOptions> options_;
@@ -677,12 +864,19 @@ private:
   InboundRequest request_;
   // Of a request that was admitted by its head.
   std::function<void(std::string, Admission::Respond)> admitted_;
+  std::function<void(std::shared_ptr<AnswerStream>, Admission::Respond)> streamed_;
   // The answer, and how much of it was taken.
   std::string answerHead_;
   std::string answerBody_;
   bool answerKeepsAlive_ = false;
   std::size_t written_ = 0;
   SteadyTime writeUntil_;
+  // Of an answer that goes on: what is written when the piece under way was taken, and its producer.
+  std::string unwritten_;
+  AnswerWatcher producer_;
+  bool isChunked_ = false;
+  bool isFlushing_ = false;
+  bool isEnding_ = false;
 };
 
 }  // namespace

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "ackbox/inbound_request.hpp"
+#include "transport/answer_stream.hpp"
 #include "transport/request_head.hpp"
 
 namespace ackbox::transport {
@@ -21,6 +23,9 @@ struct Admission {
   std::size_t bodyBytesMax = 0;
   /// Takes the body and calls `respond` once, on any thread, now or later. An exception is answered with 500.
   std::function<void(std::string body, Respond respond)> handle = {};
+  /// In place of `handle`, for an answer that goes on: called on the connection's executor. It opens `answer` in this
+  /// call, or does not and calls `respond` as `handle` does.
+  std::function<void(std::shared_ptr<AnswerStream> answer, Respond respond)> stream = {};
 };
 
 /// What an HTTP session needs of the handler of its requests.

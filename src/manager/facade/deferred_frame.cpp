@@ -33,13 +33,13 @@ bool DeferredFrame::stopRequested() const noexcept {
   return body_->run->stopRequested;
 }
 
-bool DeferredFrame::commit(DeferredEffects effects) {
+bool DeferredFrame::commit(DeferredEffects effects, DeferredDone done) {
   const auto alive = body_->runner.lock();
-  return alive && alive->complete(body_->run, std::move(effects));
+  return alive && alive->complete(body_->run, std::move(effects), std::move(done));
 }
 
-bool DeferredFrame::finish(HandlerResult result) {
-  return commit([answer = std::move(result)](InboundTransaction&) { return answer; });
+bool DeferredFrame::finish(HandlerResult result, DeferredDone done) {
+  return commit([answer = std::move(result)](InboundTransaction&) { return answer; }, std::move(done));
 }
 
 }  // namespace ackbox

@@ -48,6 +48,7 @@ void validateInbound(const InboundOptions& options) {
           "peers: nobody may send to it; list who may, or set allowAnonymous");
   const DeferredOptions& deferred = options.deferred;
   require(deferred.concurrency >= 1 && deferred.concurrency <= 256, "deferred.concurrency: 1 to 256");
+  require(deferred.apartMax >= 1 && deferred.apartMax <= 4'096, "deferred.apartMax: 1 to 4,096");
   require(deferred.timeout.count() >= 1, "deferred.timeout: at least 1 ms");
   require(!deferred.retry.delays.empty(), "deferred.retry.delays: at least one delay");
   require(deferred.framesMax >= 1, "deferred.framesMax: at least 1");

@@ -44,7 +44,10 @@ InboundRunner::InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, I
       pool_(ownThreads(options_.deferred)),
       executor_(pool_ ? boost::asio::any_io_executor(pool_->get_executor()) : *options_.deferred.executor),
       strand_(boost::asio::make_strand(executor_)),
-      alarm_(core_->clock().makeAlarm(strand_)) {}
+      alarm_(core_->clock().makeAlarm(strand_)) {
+  shares_[0].max = options_.deferred.concurrency;
+  shares_[1].max = options_.deferred.apartMax;
+}
 
 InboundRunner::~InboundRunner() = default;
 
@@ -114,17 +117,16 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   pollUnderWay_ = false;
   if (!error && std::exchange(orders_, found.orders) != found.orders) {
     // An operator may have ended their backoff, or taken their rows away. Which claims find out.
-    for (auto& [due, queue] : parked_) {
-      ready_.push_back(std::move(queue));
+    for (auto& [due, queue] : std::exchange(parked_, {})) {
+      makeReady(queue);
     }
-    parked_.clear();
   }
   for (store::InboxPlace& row : found.rows) {
     seen_ = row.key;
     Queue& queue = queues_[row.queue];
-    queue.keys.push_back(row.key);
-    if (queue.keys.size() == 1) {
-      ready_.push_back(std::move(row.queue));
+    queue.places.push_back({row.key, options_.deferred.apart && options_.deferred.apart(row.type)});
+    if (queue.places.size() == 1) {
+      makeReady(std::move(row.queue));
     }
   }
   const OutboxOptions& outbox = core_->options();
@@ -135,12 +137,19 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   }
 }
 
+void InboundRunner::makeReady(std::string queue) {
+  const bool isApart = queues_.at(queue).places.front().isApart;
+  shareOf(isApart).ready.push_back(std::move(queue));
+}
+
 void InboundRunner::claim(Todo& todo) {
   std::vector<Claimed> wanted;
-  while (!claimUnderWay_ && slots_ < options_.deferred.concurrency && !ready_.empty()) {
-    wanted.push_back({ready_.front(), queues_.at(ready_.front()).keys.front(), {}});
-    ready_.pop_front();
-    ++slots_;
+  for (Share& share : shares_) {
+    while (!claimUnderWay_ && share.slots < share.max && !share.ready.empty()) {
+      wanted.push_back({share.ready.front(), queues_.at(share.ready.front()).places.front(), {}});
+      share.ready.pop_front();
+      ++share.slots;
+    }
   }
   if (wanted.empty()) {
     return;
@@ -153,7 +162,7 @@ void InboundRunner::claim(Todo& todo) {
         self->core_->writer(), false,
         [claims, waitMax = waitMaxOf(self->options_.deferred.retry)](store::Store& store) {
           for (Claimed& one : *claims) {
-            one.reply = store.inbox().claim(one.key, waitMax);
+            one.reply = store.inbox().claim(one.place.key, waitMax);
           }
           return 0;
         },
@@ -172,10 +181,10 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
   claimUnderWay_ = false;
   for (Claimed& one : claims) {
     if (!error && one.reply.kind == Kind::taken) {
-      taken(one.queue, std::move(one.reply.row), todo);
+      taken(one.queue, one.place.isApart, std::move(one.reply.row), todo);
       continue;
     }
-    --slots_;
+    --shareOf(one.place.isApart).slots;
     if (error) {
       park(one.queue, kStoreRetryPause);
     } else if (one.reply.kind == Kind::gone) {
@@ -188,11 +197,11 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
   }
 }
 
-void InboundRunner::taken(const std::string& queue, store::InboxRow row, Todo& todo) {
+void InboundRunner::taken(const std::string& queue, bool isApart, store::InboxRow row, Todo& todo) {
   const auto shared = std::make_shared<const store::InboxRow>(std::move(row));
   if (closing_) {
     // It stays this store's in the file until that is closed, or the next handler of this process claims it.
-    --slots_;
+    --shareOf(isApart).slots;
     todo.emplace_back([self = shared_from_this(), key = shared->key] {
       commitDetached(
           self->core_->writer(), false,
@@ -203,39 +212,39 @@ void InboundRunner::taken(const std::string& queue, store::InboxRow row, Todo& t
           [](const std::error_code&, int) {});
     });
   } else if (shared->deferred) {
-    start(queue, shared, todo);
+    start(queue, isApart, shared, todo);
   } else {
-    firstLook(queue, shared, todo);
+    firstLook(queue, isApart, shared, todo);
   }
 }
 
 // A frame that waited behind a deferred one: its handler may take it at once, as it would have on arrival.
-void InboundRunner::firstLook(const std::string& queue, const Row& row, Todo& todo) {
+void InboundRunner::firstLook(const std::string& queue, bool isApart, const Row& row, Todo& todo) {
   ++jobs_;
-  todo.emplace_back([self = shared_from_this(), queue, row] {
+  todo.emplace_back([self = shared_from_this(), queue, isApart, row] {
     self->submit(
         row,
         [self, row](InboundTransaction& transaction) {
           return self->tracer_.aroundHandling(row->frame, [&] { return self->handler_(row->frame, transaction); });
         },
         {.mayDefer = true, .interrupted = false},
-        [self, queue, row](const InboxEnd& end) {
+        [self, queue, isApart, row](const InboxEnd& end) {
           self->act([&](Todo& later) {
             self->mutex_.assertHeld();
             --self->jobs_;
             if (end.kind == InboxEnd::Kind::deferred && !self->closing_) {
-              self->start(queue, row, later);
+              self->start(queue, isApart, row, later);
               return;
             }
-            --self->slots_;
+            --self->shareOf(isApart).slots;
             self->advance(queue, end);
           });
         });
   });
 }
 
-void InboundRunner::start(const std::string& queue, const Row& row, Todo& todo) {
-  auto run = std::make_shared<InboxRun>(++lastRun_, queue, row);
+void InboundRunner::start(const std::string& queue, bool isApart, const Row& row, Todo& todo) {
+  auto run = std::make_shared<InboxRun>(++lastRun_, queue, isApart, row);
   active_.emplace(run->id, Active{run, false, false, std::nullopt, false});
   todo.emplace_back([self = shared_from_this(), run] {
     boost::asio::post(self->executor_, [self, run, handle = std::make_shared<DeferredFrame::Body>(self, run)] {
@@ -263,7 +272,7 @@ void InboundRunner::callHandler(DeferredFrame frame, const std::shared_ptr<Inbox
   } catch (...) {
     // Said above.
   }
-  complete(run, [what](InboundTransaction&) -> HandlerResult { throw std::runtime_error(what); });
+  complete(run, [what](InboundTransaction&) -> HandlerResult { throw std::runtime_error(what); }, {});
 }
 
 bool InboundRunner::progress(InboxRun& run) {
@@ -275,7 +284,7 @@ bool InboundRunner::progress(InboxRun& run) {
   return true;
 }
 
-bool InboundRunner::complete(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) {
+bool InboundRunner::complete(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done) {
   {
     const MutexLock lock(mutex_);
     if (closed_ || run->answered.exchange(true)) {
@@ -283,7 +292,7 @@ bool InboundRunner::complete(const std::shared_ptr<InboxRun>& run, DeferredEffec
     }
     ++jobs_;
   }
-  submitRun(run, std::move(effects));
+  submitRun(run, std::move(effects), std::move(done));
   return true;
 }
 
@@ -294,7 +303,7 @@ void InboundRunner::dropped(const std::shared_ptr<InboxRun>& run) {
     if (place == active_.end()) {
       return;
     }
-    --slots_;
+    --shareOf(run->isApart).slots;
     place->second.dropped = true;
     if (!closed_ && !run->answered.exchange(true)) {
       failLater(run, "the handler ended without an answer", todo);
@@ -307,20 +316,26 @@ void InboundRunner::dropped(const std::shared_ptr<InboxRun>& run) {
 void InboundRunner::failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo) {
   ++jobs_;
   todo.emplace_back([self = shared_from_this(), run, problem] {
-    self->submitRun(run, [run, problem](InboundTransaction&) {
-      if (!run->interrupted()) {
-        throw std::runtime_error(problem);
-      }
-      return HandlerResult::notNow();
-    });
+    self->submitRun(run,
+                    [run, problem](InboundTransaction&) {
+                      if (!run->interrupted()) {
+                        throw std::runtime_error(problem);
+                      }
+                      return HandlerResult::notNow();
+                    },
+                    {});
   });
 }
 
 // A run that was asked to stop by a shutdown is not at fault for what it left undone.
-void InboundRunner::submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) {
+void InboundRunner::submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done) {
   submit(run->row, run->isTraced ? noting(run, std::move(effects)) : std::move(effects),
-         {.mayDefer = false, .interrupted = run->interrupted()}, [self = shared_from_this(), run](const InboxEnd& end) {
+         {.mayDefer = false, .interrupted = run->interrupted()},
+         [self = shared_from_this(), run, done = std::move(done)](const InboxEnd& end) {
            self->traceEnd(*run, end);
+           if (done) {
+             done(end.kind != InboxEnd::Kind::lost && end.kind != InboxEnd::Kind::failed);
+           }
            self->act([&](Todo&) {
              self->mutex_.assertHeld();
              --self->jobs_;
@@ -389,11 +404,11 @@ void InboundRunner::advance(const std::string& queue, const InboxEnd& end) {
   const auto place = queues_.find(queue);
   switch (end.kind) {
     case InboxEnd::Kind::finished:
-      place->second.keys.pop_front();
-      if (place->second.keys.empty()) {
+      place->second.places.pop_front();
+      if (place->second.places.empty()) {
         queues_.erase(place);
       } else {
-        ready_.push_back(queue);
+        makeReady(queue);
       }
       return;
     case InboxEnd::Kind::retried: {
@@ -422,7 +437,7 @@ void InboundRunner::onWake() {
     armedFor_ = SteadyTime::max();
     const SteadyTime now = core_->clock().steadyNow();
     while (!parked_.empty() && parked_.begin()->first <= now) {
-      ready_.push_back(std::move(parked_.begin()->second));
+      makeReady(std::move(parked_.begin()->second));
       parked_.erase(parked_.begin());
     }
     expire(now, todo);

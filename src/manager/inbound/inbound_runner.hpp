@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
@@ -25,11 +26,13 @@ class InboundRunner;
 
 /// One run of a deferred handler: what its handle and the runner share.
 struct InboxRun {
-  InboxRun(std::uint64_t number, std::string itsQueue, std::shared_ptr<const store::InboxRow> itsRow)
-      : id(number), queue(std::move(itsQueue)), row(std::move(itsRow)) {}
+  InboxRun(std::uint64_t number, std::string itsQueue, bool isItsApart, std::shared_ptr<const store::InboxRow> itsRow)
+      : id(number), queue(std::move(itsQueue)), isApart(isItsApart), row(std::move(itsRow)) {}
 
   const std::uint64_t id;
   const std::string queue;
+  /// See `DeferredOptions::apart`.
+  const bool isApart;
   const std::shared_ptr<const store::InboxRow> row;
   /// Somebody has decided its end: the handler, its deadline, or the handle's death.
   std::atomic<bool> answered{false};
@@ -88,7 +91,7 @@ public:
   void close();
 
   // For a run's handle.
-  bool complete(const std::shared_ptr<InboxRun>& run, DeferredEffects effects);
+  bool complete(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done);
   bool progress(InboxRun& run);
   void dropped(const std::shared_ptr<InboxRun>& run);
 
@@ -101,8 +104,20 @@ private:
     bool shared = false;
     std::int64_t orders = 0;
   };
+  struct Place {
+    store::InboxKey key = 0;
+    bool isApart = false;
+  };
   struct Queue {
-    std::deque<store::InboxKey> keys;
+    std::deque<Place> places;
+  };
+  /// Frames that are apart, or the others.
+  struct Share {
+    std::size_t max = 0;
+    // Queues whose head may be claimed.
+    std::deque<std::string> ready = {};
+    // Claims, first looks and runs under way: at most `max`.
+    std::size_t slots = 0;
   };
   struct Active {
     std::shared_ptr<InboxRun> run;
@@ -116,7 +131,7 @@ private:
   };
   struct Claimed {
     std::string queue;
-    store::InboxKey key = 0;
+    Place place;
     store::InboxClaim reply;
   };
   /// What is to be done once the mutex is free.
@@ -128,18 +143,22 @@ private:
 
   void poll(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void polled(const std::error_code& error, Found found, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  [[nodiscard]] Share& shareOf(bool isApart) ACKBOX_REQUIRES(mutex_) { return shares_[isApart ? 1 : 0]; }
+  /// `queue` has a head.
+  void makeReady(std::string queue) ACKBOX_REQUIRES(mutex_);
   void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void taken(const std::string& queue, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void firstLook(const std::string& queue, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void start(const std::string& queue, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void taken(const std::string& queue, bool isApart, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void firstLook(const std::string& queue, bool isApart, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void start(const std::string& queue, bool isApart, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) ACKBOX_EXCLUDES(mutex_);
   /// The handler did not decide the run's end: charged with `problem`, unless it was interrupted.
   void failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void expire(SteadyTime now, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
               std::function<void(const InboxEnd&)> ended) ACKBOX_EXCLUDES(mutex_);
-  void submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) ACKBOX_EXCLUDES(mutex_);
+  void submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done)
+      ACKBOX_EXCLUDES(mutex_);
   /// The same effects, which note what they decide.
   [[nodiscard]] static DeferredEffects noting(const std::shared_ptr<InboxRun>& run, DeferredEffects effects);
   void traceEnd(const InboxRun& run, const InboxEnd& end) const noexcept;
@@ -169,13 +188,10 @@ private:
   Mutex mutex_;
   ConditionVariable changed_;
   std::unordered_map<std::string, Queue> queues_ ACKBOX_GUARDED_BY(mutex_);
-  // Queues whose head may be claimed.
-  std::deque<std::string> ready_ ACKBOX_GUARDED_BY(mutex_);
+  std::array<Share, 2> shares_ ACKBOX_GUARDED_BY(mutex_);
   std::multimap<SteadyTime, std::string> parked_ ACKBOX_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Active> active_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
-  // Claims, first looks and runs under way: at most `concurrency`.
-  std::size_t slots_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // The writer's jobs that will come back here.
   std::size_t jobs_ ACKBOX_GUARDED_BY(mutex_) = 0;
   store::InboxKey seen_ ACKBOX_GUARDED_BY(mutex_) = 0;

@@ -8,8 +8,10 @@
 
 #include "ackbox/inbox.hpp"
 #include "cli/inbox_view.hpp"
+#include "cli/json_line.hpp"
 #include "cli/peer_view.hpp"
 #include "cli/stats_view.hpp"
+#include "serve/api/figures.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
@@ -33,6 +35,16 @@ std::optional<InboxState> takeInboxState(Query& query) {
 }
 
 }  // namespace
+
+// The manager's own figures, which know the latencies of this process.
+std::string readFigures(Service& service) {
+  std::string peers = "[";
+  for (const cli::PeerFigures& peer : cli::readPeers(service.reader())) {
+    peers += (peers.size() == 1 ? "" : ",") + cli::peerLine(peer).text();
+  }
+  cli::JsonLine line = cli::statsLine(service.manager().getStats(), service.reader().processIds());
+  return line.raw("peers", peers + "]").text();
+}
 
 void showStats(Service& service, Request&& request, Respond respond) {
   request.query.finish();

@@ -9,20 +9,8 @@
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/answer.hpp"
-#include "serve/traces/span_counts.hpp"
 
 namespace ackbox::serve {
-namespace {
-
-void addSpans(protocol::Exposition& out, const SpanCounts& counts) {
-  using Type = protocol::Exposition::Type;
-  out.single("ackbox_exported_spans_total", Type::counter, "Spans of traces that the collector has taken.",
-             counts.exported.load());
-  out.single("ackbox_dropped_spans_total", Type::counter, "Spans of traces that were lost, as the collector was away.",
-             counts.dropped.load());
-}
-
-}  // namespace
 
 // Of the process alone: one that answers is not to be killed because its disk is full.
 void isAlive(Service& /*service*/, Request&& request, Respond respond) {
@@ -52,7 +40,7 @@ void showMetrics(Service& service, Request&& request, Respond respond) {
   service.workers().answer(
       [&service, format] {
         protocol::Exposition own(format);
-        addSpans(own, service.spanCounts());
+        service.ownFigures().write(own, service.reader().peerStats());
         return textAnswer(200, protocol::joinExpositions(prometheusText(service.manager(), format), own.take()),
                           format == MetricsFormat::openMetrics ? kOpenMetricsContentType : kPrometheusContentType);
       },

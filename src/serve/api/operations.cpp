@@ -7,10 +7,12 @@ namespace {
 
 constexpr std::size_t kMessagesBytesMax = std::size_t{8} * 1024 * 1024;
 constexpr std::size_t kFilterBytesMax = std::size_t{64} * 1024;
+constexpr std::size_t kSettlementsBytesMax = std::size_t{8} * 1024 * 1024;
 
 constexpr Roles kRead{Role::read};
 constexpr Roles kOperate{Role::operate};
 constexpr Roles kSend{Role::send};
+constexpr Roles kReceive{Role::receive};
 constexpr Roles kReadOrSend{Role::read, Role::send};
 constexpr Roles kOpen{};
 
@@ -22,6 +24,8 @@ constexpr std::array kOperations = std::to_array<Operation>({
     {"GET", "/v1/peers", kRead, 0, listPeers},
     {"GET", "/v1/sessions", kRead, 0, listSessions},
     {"GET", "/v1/inbox", kRead, 0, listInbox},
+    {"GET", "/v1/inbox/stream", kReceive, 0, nullptr, streamInbox},
+    {"POST", "/v1/inbox/settle", kReceive, kSettlementsBytesMax, settleInbox},
     {"GET", "/v1/dead-letters", kRead, 0, listDeadLetters},
     {"POST", "/v1/dead-letters:retry", kOperate, kFilterBytesMax, retryDeadLetters},
     {"POST", "/v1/dead-letters:discard", kOperate, kFilterBytesMax, discardDeadLetters},
@@ -31,6 +35,7 @@ constexpr std::array kOperations = std::to_array<Operation>({
     {"POST", "/v1/sessions/{peer}/{session}:pause", kOperate, 0, pauseSession},
     {"POST", "/v1/sessions/{peer}/{session}:resume", kOperate, 0, resumeSession},
     {"POST", "/v1/sessions/{peer}/{session}:unblock", kOperate, 0, unblockSession},
+    {"GET", "/v1/events", kRead, 0, nullptr, streamEvents},
     {"GET", "/healthz", kOpen, 0, isAlive},
     {"GET", "/readyz", kOpen, 0, isReady},
     {"GET", "/metrics", kRead, 0, showMetrics},

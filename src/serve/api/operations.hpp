@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "serve/http/operation.hpp"
@@ -24,6 +25,10 @@ void listPeers(Service& service, Request&& request, Respond respond);
 void listSessions(Service& service, Request&& request, Respond respond);
 void listInbox(Service& service, Request&& request, Respond respond);
 
+// inbox_stream.cpp
+void streamInbox(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer, Respond respond);
+void settleInbox(Service& service, Request&& request, Respond respond);
+
 // dead_letters.cpp
 void listDeadLetters(Service& service, Request&& request, Respond respond);
 void retryDeadLetters(Service& service, Request&& request, Respond respond);
@@ -36,6 +41,10 @@ void resumePeer(Service& service, Request&& request, Respond respond);
 void pauseSession(Service& service, Request&& request, Respond respond);
 void resumeSession(Service& service, Request&& request, Respond respond);
 void unblockSession(Service& service, Request&& request, Respond respond);
+
+// event_stream.cpp
+void streamEvents(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
+                  Respond respond);
 
 // health.cpp
 void isAlive(Service& service, Request&& request, Respond respond);

@@ -1,6 +1,12 @@
 #include "serve/api/service.hpp"
 
+#include <exception>
+#include <functional>
+#include <string>
 #include <utility>
+
+#include "serve/api/figures.hpp"
+#include "serve/events/event_streams.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -15,16 +21,29 @@ std::shared_ptr<Clock> clockOf(const OutboxOptions& options) {
 }  // namespace
 
 Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
-                 std::shared_ptr<const SpanCounts> spanCounts)
-    : spanCounts_(std::move(spanCounts)),
+                 std::shared_ptr<EventStreams> events, OwnFigures ownFigures)
+    : events_(std::move(events)),
       audit_(options.log, clockOf(options)),
       workers_(kWorkerThreads),
       waits_(std::make_shared<MessageWaits>(executor, clockOf(options))),
       bulkChanges_(std::make_shared<BulkChanges>(executor, clockOf(options))),
       manager_(std::move(manager)),
       changes_(manager_),
-      reader_(manager_) {
+      reader_(manager_),
+      ownFigures_(std::move(ownFigures)) {
   waits_->watch(manager_);
+  ownFigures_.watch(manager_);
+  events_->setFigures([this](std::function<void(std::string)> done) {
+    workers_.run([this, done = std::move(done)] {
+      std::string json;
+      try {
+        json = readFigures(*this);
+      } catch (const std::exception&) {
+        // A file that cannot be read shows no figures; other operations say what is wrong.
+      }
+      done(std::move(json));
+    });
+  });
 }
 
 Service::~Service() {
@@ -32,9 +51,11 @@ Service::~Service() {
 }
 
 void Service::drain() {
-  if (draining_.exchange(true)) {
+  beginDraining();
+  if (ended_.exchange(true)) {
     return;
   }
+  events_->close();
   waits_->close();
   bulkChanges_->close();
   workers_.join();

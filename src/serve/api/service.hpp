@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
@@ -11,10 +12,13 @@
 #include "serve/api/audit.hpp"
 #include "serve/api/bulk_changes.hpp"
 #include "serve/api/message_waits.hpp"
+#include "serve/api/own_figures.hpp"
 #include "serve/api/workers.hpp"
-#include "serve/traces/span_counts.hpp"
 
 namespace ackbox::serve {
+
+class EventStreams;
+class FrameStreams;
 
 /// What the operations work with: an open outbox, threads that may wait for its file, and what outlives a request.
 ///
@@ -23,15 +27,21 @@ class Service {
 public:
   /// `executor` runs one thing at a time: the connections', on which operations begin.
   Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
-          std::shared_ptr<const SpanCounts> spanCounts);
+          std::shared_ptr<EventStreams> events, OwnFigures ownFigures);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
   /// Ends what waits, and then the delivery (`OutboxManager::stop`). Idempotent.
   void drain();
-  /// From the beginning of `drain` on.
+  /// From now on it is not ready.
+  void beginDraining() noexcept { draining_ = true; }
   [[nodiscard]] bool isDraining() const noexcept { return draining_; }
+
+  /// To be called before requests come.
+  void setFrameStreams(std::shared_ptr<FrameStreams> streams) { frameStreams_ = std::move(streams); }
+  /// Null: no frames are for streams.
+  [[nodiscard]] const std::shared_ptr<FrameStreams>& frameStreams() const noexcept { return frameStreams_; }
 
   [[nodiscard]] OutboxManager& manager() noexcept { return manager_; }
   [[nodiscard]] OutboxOperator& changes() noexcept { return changes_; }
@@ -39,12 +49,15 @@ public:
   [[nodiscard]] Workers& workers() noexcept { return workers_; }
   [[nodiscard]] MessageWaits& waits() noexcept { return *waits_; }
   [[nodiscard]] BulkChanges& bulkChanges() noexcept { return *bulkChanges_; }
-  [[nodiscard]] const SpanCounts& spanCounts() const noexcept { return *spanCounts_; }
+  [[nodiscard]] EventStreams& events() noexcept { return *events_; }
+  [[nodiscard]] const OwnFigures& ownFigures() const noexcept { return ownFigures_; }
   [[nodiscard]] const Audit& audit() const noexcept { return audit_; }
 
 private:
   std::atomic<bool> draining_ = false;
-  const std::shared_ptr<const SpanCounts> spanCounts_;
+  std::atomic<bool> ended_ = false;
+  std::shared_ptr<FrameStreams> frameStreams_;
+  const std::shared_ptr<EventStreams> events_;
   const Audit audit_;
   // Before the manager, whose end calls what still waits for a commit.
   Workers workers_;
@@ -53,6 +66,7 @@ private:
   OutboxManager manager_;
   OutboxOperator changes_;
   OutboxReader reader_;
+  OwnFigures ownFigures_;
 };
 
 }  // namespace ackbox::serve

@@ -159,9 +159,6 @@ void readDeliver(Section& section, std::vector<DeliveryRule>& rules) {
     }
     rules.push_back(std::move(rule));
   });
-  if (rules.empty()) {
-    section.problem("deliver", "must name the applications that frames go to");
-  }
 }
 
 void readInbox(Section& root, std::optional<InboxConfig>& config) {
@@ -175,6 +172,10 @@ void readInbox(Section& root, std::optional<InboxConfig>& config) {
     section.count("concurrency", inbox.handler.deferred.concurrency, 1, 256);
     readSenders(section, inbox.handler.peers);
     readDeliver(section, inbox.deliver);
+    section.texts("pull", inbox.pull);
+    if (inbox.deliver.empty() && inbox.pull.empty()) {
+      section.problem("deliver", "must name the applications that frames go to, or pull the types that they ask for");
+    }
   });
 }
 

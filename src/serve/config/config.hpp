@@ -33,12 +33,15 @@ struct ApiConfig {
   bool openMetrics = false;
 };
 
-/// Where peers send to, and the applications that their frames go to.
+/// Where peers send to, and how their frames go to applications.
 struct InboxConfig {
   InboundServerOptions server = {};
   InboundOptions handler = {};
   /// Of several that fit a frame, the first.
   std::vector<DeliveryRule> deliver = {};
+  /// Types, or beginnings of types with `*` behind them, whose frames applications take from streams, where no entry of
+  /// `deliver` fits. Others stay with their sender: nobody here would ever look at them.
+  std::vector<std::string> pull = {};
 };
 
 /// Where spans of traces go.

@@ -109,7 +109,8 @@ Admission Gate::admit(const RequestHead& head) const {
   if (const std::shared_ptr<const Tokens> tokens = this->tokens()) {
     const std::string_view authorization = head.header("authorization");
     const bool isOne = head.count("authorization") == 1 && authorization.starts_with(kBearer);
-    std::optional<Caller> caller = isOne ? tokens->find(authorization.substr(kBearer.size())) : std::nullopt;
+    const Tokens::Digest digest = isOne ? Tokens::digestOf(authorization.substr(kBearer.size())) : Tokens::Digest{};
+    std::optional<Caller> caller = isOne ? tokens->find(digest) : std::nullopt;
     isAuthenticated = caller.has_value();
     if (!caller && (!isOpen(operation) || head.count("authorization") > 0)) {
       return unauthenticated();
@@ -117,6 +118,13 @@ Admission Gate::admit(const RequestHead& head) const {
     request.caller = std::move(caller).value_or(Caller{});
     if (!isOpen(operation) && !operation.roles.empty() && !request.caller.roles.hasOneOf(operation.roles)) {
       return refused(problemAnswer(403, "Forbidden", "The token does not have the role for this."), true);
+    }
+    if (operation.stream != nullptr) {
+      request.isStillAllowed = [this, &operation, digest] {
+        const std::shared_ptr<const Tokens> now = this->tokens();
+        const std::optional<Caller> found = now ? now->find(digest) : std::nullopt;
+        return found && found->roles.hasOneOf(operation.roles);
+      };
     }
   }
   if (isForeign(head, operation)) {
@@ -137,7 +145,12 @@ Admission Gate::admit(const RequestHead& head) const {
   request.contentType = head.header("content-type");
   request.accept = head.header("accept");
   request.idempotencyKey = head.header("idempotency-key");
+  request.lastEventId = head.header("last-event-id");
+  return operation.stream != nullptr ? admitStream(operation, std::move(request), isAuthenticated)
+                                     : admitRun(operation, std::move(request), isAuthenticated);
+}
 
+Admission Gate::admitRun(const Operation& operation, Request&& request, bool isAuthenticated) const {
   Admission admission;
   admission.bodyBytesMax = operation.bodyBytesMax;
   admission.handle = [&service = service_, &operation, request = std::move(request), isAuthenticated](
@@ -148,6 +161,22 @@ Admission Gate::admit(const RequestHead& head) const {
     };
     try {
       operation.run(service, std::move(request), finish);
+    } catch (...) {
+      finish(exceptionAnswer());
+    }
+  };
+  return admission;
+}
+
+Admission Gate::admitStream(const Operation& operation, Request&& request, bool isAuthenticated) const {
+  Admission admission;
+  admission.stream = [&service = service_, &operation, request = std::move(request), isAuthenticated](
+                         std::shared_ptr<transport::AnswerStream> answer, const Respond& respond) mutable {
+    const Respond finish = [respond, isAuthenticated](Response response) {
+      respond(finished(std::move(response), isAuthenticated));
+    };
+    try {
+      operation.stream(service, std::move(request), std::move(answer), finish);
     } catch (...) {
       finish(exceptionAnswer());
     }

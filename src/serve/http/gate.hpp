@@ -40,6 +40,10 @@ public:
   void setTokens(std::shared_ptr<const Tokens> tokens);
 
 private:
+  [[nodiscard]] transport::Admission admitRun(const Operation& operation, Request&& request,
+                                              bool isAuthenticated) const;
+  [[nodiscard]] transport::Admission admitStream(const Operation& operation, Request&& request,
+                                                 bool isAuthenticated) const;
   [[nodiscard]] bool isAllowedHost(const transport::RequestHead& head) const;
   [[nodiscard]] bool isOpen(const Operation& operation) const;
   [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;

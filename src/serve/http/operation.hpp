@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string_view>
 
 #include "serve/http/caller.hpp"
 #include "serve/http/request.hpp"
+#include "transport/answer_stream.hpp"
 
 namespace ackbox::serve {
 
@@ -22,6 +24,9 @@ struct Operation {
   /// Runs on the thread that reads and writes all connections: it must not wait. Calls `respond` once, now or later.
   /// What it throws is an answer, too.
   void (*run)(Service& service, Request&& request, Respond respond);
+  /// In place of `run`, for an answer that goes on: opens `answer`, or calls `respond`, before it returns.
+  void (*stream)(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
+                 Respond respond) = nullptr;
 };
 
 }  // namespace ackbox::serve

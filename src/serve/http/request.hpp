@@ -20,8 +20,13 @@ struct Request {
   std::string accept = {};
   /// The header `Idempotency-Key` as it came; empty: there was none.
   std::string idempotencyKey = {};
+  /// The header `Last-Event-ID`; empty: there was none.
+  std::string lastEventId = {};
   std::string body = {};
   Caller caller = {};
+  /// For an answer that goes on: whether its token still stands for a caller that may ask for it. Empty: there are no
+  /// tokens. Lifetime: the server's.
+  std::function<bool()> isStillAllowed = {};
 };
 
 using Response = InboundResponse;

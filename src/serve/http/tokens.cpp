@@ -97,8 +97,7 @@ Tokens Tokens::load(const std::filesystem::path& file) {
   return tokens;
 }
 
-std::optional<Caller> Tokens::find(std::string_view token) const {
-  const Digest digest = digestOf(token);
+std::optional<Caller> Tokens::find(const Digest& digest) const {
   const Entry* found = nullptr;
   for (const Entry& entry : entries_) {
     if (CRYPTO_memcmp(entry.digest.data(), digest.data(), digest.size()) == 0) {

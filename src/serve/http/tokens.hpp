@@ -21,16 +21,18 @@ public:
   /// line is malformed; the message names file and line, and shows no token.
   [[nodiscard]] static Tokens load(const std::filesystem::path& file);
 
+  /// A token's SHA-256.
+  using Digest = std::array<std::uint8_t, 32>;
+  [[nodiscard]] static Digest digestOf(std::string_view token);
+
   /// The caller that a token stands for. Takes as long for a wrong token as for any right one.
-  [[nodiscard]] std::optional<Caller> find(std::string_view token) const;
+  [[nodiscard]] std::optional<Caller> find(const Digest& digest) const;
 
 private:
-  using Digest = std::array<std::uint8_t, 32>;
   struct Entry {
     Digest digest;
     Caller caller;
   };
-  [[nodiscard]] static Digest digestOf(std::string_view token);
 
   std::vector<Entry> entries_;
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ackbox/secret.hpp"
+#include "serve/inbox/pattern.hpp"
 
 namespace ackbox::serve {
 
@@ -19,9 +20,7 @@ struct DeliveryRule {
   /// For one request, its answer included.
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
 
-  [[nodiscard]] bool fits(std::string_view type) const {
-    return types.ends_with('*') ? type.starts_with(std::string_view(types).substr(0, types.size() - 1)) : type == types;
-  }
+  [[nodiscard]] bool fits(std::string_view type) const { return fitsPattern(types, type); }
 };
 
 }  // namespace ackbox::serve

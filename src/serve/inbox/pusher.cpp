@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
-#include "protocol/json_writer.hpp"
 #include "protocol/key_cache.hpp"
+#include "serve/inbox/event_json.hpp"
 #include "serve/inbox/push_verdict.hpp"
 #include "transport/http_client.hpp"
 #include "transport/tls_context.hpp"
@@ -16,33 +16,6 @@
 
 namespace ackbox::serve {
 namespace {
-
-/// The frame with all that it came with, so that the application can recognise a repetition by source, origin, session
-/// and sequence.
-std::string eventOf(const InboundFrame& frame) {
-  std::string json;
-  protocol::ObjectWriter event(json);
-  event.text("specversion", "1.0");
-  event.text("id", frame.id);
-  event.text("source", frame.source);
-  event.text("type", frame.type);
-  if (frame.time) {
-    event.time("time", *frame.time);
-  }
-  event.text("datacontenttype", frame.dataContentType.empty() ? "application/json" : frame.dataContentType);
-  event.textIfAny("audience", frame.audience);
-  event.textIfAny("traceparent", frame.traceparent);
-  event.textIfAny("correlationid", frame.correlationId);
-  if (frame.sequence != 0) {
-    event.textIfAny("sessionid", frame.session);
-    event.textIfAny("sessionorigin", frame.origin);
-    event.counter("sessionseq", frame.sequence);
-    event.counter("sessionprev", frame.previousSequence);
-  }
-  event.raw("data", frame.data.empty() ? std::string_view("null") : std::string_view(frame.data));
-  event.close();
-  return json;
-}
 
 std::shared_ptr<const HttpSenderOptions> clientOptions(HttpSenderOptions&& options) {
   options.clock = options.clock ? options.clock : systemClock();
@@ -68,7 +41,7 @@ public:
       : pusher_(pusher),
         target_(std::move(target)),
         frame_(std::move(frame)),
-        body_(eventOf(frame_.frame())),
+        body_(eventJson(frame_.frame())),
         alarm_(pusher.clock_->makeAlarm(pusher.executor_)) {}
 
   void start() {

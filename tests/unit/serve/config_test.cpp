@@ -121,6 +121,15 @@ TEST_CASE("Beyond this machine it listens only with TLS and tokens") {
   }
 }
 
+TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
+  CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true}})") ==
+        Lines{"f:1: inbox.deliver: must name the applications that frames go to, or pull the types that they ask for"});
+  const Config config = read(R"({"inbox": {"pull": ["order.*", "job"]}})");
+  REQUIRE(config.inbox);
+  CHECK(config.inbox->pull == Lines{"order.*", "job"});
+  CHECK(problemsOf(R"({"inbox": {"deliver": [{"url": "http://127.0.0.1:1/"}]}})").empty());
+}
+
 TEST_CASE("Where it listens must be an address with a port, or a socket file") {
   for (const char* wrong : {"127.0.0.1", "127.0.0.1:", ":80", "127.0.0.1:70000", "127.0.0.1:8x"}) {
     CHECK_MESSAGE(!problemsOf("{}", {{"listen", wrong}}).empty(), wrong);

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -24,6 +25,7 @@ using testing::openApi;
 using testing::resolved;
 using testing::ServeStage;
 using testing::Settings;
+using testing::StreamReader;
 
 const std::string kJson = "Content-Type: application/json\r\n";
 const std::string kEvent = "Content-Type: application/cloudevents+json\r\n";
@@ -38,7 +40,7 @@ std::string lower(std::string text) {
 /// Asks a daemon by the document's names, and checks what comes back.
 class Driver {
 public:
-  explicit Driver(ServeStage& stage) : asker_(stage.asker()) {}
+  explicit Driver(ServeStage& stage) : stage_(stage), asker_(stage.asker()) {}
 
   /// `path` is as in the document; `target` what to ask.
   json drive(const std::string& method, const std::string& path, const std::string& target, int status,
@@ -62,9 +64,28 @@ public:
     return answer;
   }
 
+  /// The same of an answer that goes on.
+  StreamReader open(const std::string& path, const std::string& target, const std::string& type) {
+    StreamReader reader(stage_.server().port(), target);
+    CHECK(reader.status() == 200);
+    CHECK(reader.head().find("Content-Type: " + type + "\r\n") != std::string::npos);
+    driven_.insert("GET " + path + " 200");
+    CHECK(openApi().at("paths").at(path).at("get").at("responses").at("200").at("content").contains(type));
+    return reader;
+  }
+
+  /// Checks a value that comes by another way.
+  static void check(const std::string& schema, const json& value) {
+    INFO(value.dump());
+    for (const std::string& finding : checkSchema({{"$ref", "#/components/schemas/" + schema}}, value)) {
+      FAIL_CHECK(finding);
+    }
+  }
+
   [[nodiscard]] const std::set<std::string>& driven() const { return driven_; }
 
 private:
+  ServeStage& stage_;
   HttpAsker asker_;
   std::set<std::string> driven_;
 };
@@ -96,7 +117,8 @@ TEST_CASE("The document has the operations of the table, with their roles, and n
 }
 
 TEST_CASE("Every operation of the document answers as it says") {
-  ServeStage stage(Settings{{"outbox.frame_bytes_max", "1000"}});
+  ServeStage stage(Settings{{"outbox.frame_bytes_max", "1000"},
+                            {"inbox", R"({"listen":"127.0.0.1:0","allow_anonymous":true,"pull":["*"]})"}});
   Driver driver(stage);
   const std::string messages = "/v1/messages";
   const std::string one = "/v1/messages/{id}";
@@ -131,6 +153,36 @@ TEST_CASE("Every operation of the document answers as it says") {
   driver.drive("GET", "/v1/peers", "/v1/peers", 200);
   driver.drive("GET", "/v1/sessions", "/v1/sessions?all=true&limit=2", 200);
   driver.drive("GET", "/v1/inbox", "/v1/inbox?state=waiting", 200);
+
+  // Streams.
+  const std::string inbox = stage.server().inboxUrl();
+  HttpAsker sender(static_cast<std::uint16_t>(std::stoi(inbox.substr(inbox.rfind(':') + 1))));
+  const auto send = [&](const std::string& event) { CHECK(sender.ask("POST", "/inbox", event, kEvent).status == 202); };
+  StreamReader frames = driver.open("/v1/inbox/stream", "/v1/inbox/stream?window=2", "application/x-ndjson");
+  send(R"({"specversion":"1.0","id":"in-1","source":"/s","type":"t","data":{"a":1},"correlationid":"c"})");
+  const json frame = json::parse(frames.line());
+  driver.check("PulledFrame", frame);
+  const std::string settle = "/v1/inbox/settle";
+  const json settlements = {
+      {"settlements",
+       json::array({{{"receipt", frame.at("receipt")}, {"outcome", "ack"}, {"result", {{"b", 2}}}},
+                    {{"receipt", frame.at("receipt")}, {"outcome", "retry"}, {"reason", "r"}, {"after", "5s"}}})}};
+  driver.check("Settlements", settlements);
+  driver.drive("POST", settle, settle, 200, settlements.dump(), kJson);
+  driver.drive("POST", settle, settle, 422, "{}", kJson);
+  StreamReader events = driver.open("/v1/events", "/v1/events", "text/event-stream");
+  CHECK(events.line() == "event: figures");
+  const json figures = json::parse(events.line().substr(std::string("data: ").size()));
+  driver.check("Figures", figures);
+  json stats = figures;
+  stats.erase("peers");
+  driver.check("Stats", stats);
+  driver.drive("POST", "/v1/peers/{peer}:pause", "/v1/peers/away:pause", 200);
+  std::string record = events.line();
+  while (!record.starts_with("data: {\"at\":")) {
+    record = events.line();
+  }
+  driver.check("LogRecord", json::parse(record.substr(std::string("data: ").size())));
 
   // Dead letters.
   const std::string retry = "/v1/dead-letters:retry";

@@ -14,6 +14,9 @@
 namespace ackbox::testing {
 namespace {
 
+// A test may log much.
+constexpr std::size_t kLineBytesKept = 1'024;
+
 int connectToFile(const std::string& socketFile) {
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -66,6 +69,46 @@ HttpReply HttpAsker::ask(std::string_view method, const std::string& target, con
   return receive();
 }
 
+StreamReader::StreamReader(std::uint16_t port, const std::string& target, const std::string& headers)
+    : StreamReader(RawConnection(port), target, headers) {}
+
+StreamReader::StreamReader(RawConnection connection, const std::string& target, const std::string& headers)
+    : connection_(std::move(connection)) {
+  connection_.send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
+  head_ = connection_.receiveUntil("\r\n\r\n");
+  status_ = std::stoi(head_.substr(std::strlen("HTTP/1.1 "), 3));
+}
+
+std::string StreamReader::line() {
+  while (true) {
+    const std::size_t end = text_.find('\n');
+    if (end == std::string::npos) {
+      if (!receiveChunk()) {
+        throw std::runtime_error("the answer has ended");
+      }
+      continue;
+    }
+    std::string found = text_.substr(0, end);
+    text_.erase(0, end + 1);
+    if (!found.empty()) {
+      return found;
+    }
+  }
+}
+
+bool StreamReader::hasEnded() {
+  while (receiveChunk()) {
+  }
+  return connection_.receiveAll().empty();
+}
+
+bool StreamReader::receiveChunk() {
+  constexpr int kHexadecimal = 16;
+  const std::size_t size = std::stoul(connection_.receiveUntil("\r\n"), nullptr, kHexadecimal);
+  text_ += connection_.receiveExactly(size);
+  return connection_.receiveExactly(2) == "\r\n" && size > 0;
+}
+
 ServedPeer::ServedPeer()
     : manager_(OutboxManager::open(dir_.file("bob.db"), {.agent = "urn:agent:bob", .adoptPeers = true})),
       handler_(manager_, handle, anonymous()),
@@ -84,7 +127,7 @@ ServeStage::ServeStage(const Settings& settings) {
   }
   config.outbox.log = [this](const LogRecord& record) {
     const std::scoped_lock lock(logMutex_);
-    log_.push_back(toKeyValue(record));
+    log_.push_back(toKeyValue(record).substr(0, kLineBytesKept));
   };
   server_ = std::make_unique<serve::Server>(dir_.file("agent.db"), std::move(config));
 }

@@ -49,6 +49,34 @@ private:
   RawConnection connection_;
 };
 
+/// A connection whose answer goes on.
+class StreamReader {
+public:
+  /// Asks for `target`, and takes the head of the answer.
+  StreamReader(std::uint16_t port, const std::string& target, const std::string& headers = {});
+  /// The same on a connection that is there already.
+  StreamReader(RawConnection connection, const std::string& target, const std::string& headers = {});
+
+  [[nodiscard]] int status() const { return status_; }
+  [[nodiscard]] const std::string& head() const { return head_; }
+  /// The next line that is not empty. Throws where the answer ends.
+  std::string line();
+  /// Whether the answer has ended as it should, behind lines that are dropped.
+  bool hasEnded();
+  /// Ends the connection, as a process does that ends.
+  void close() { connection_.close(); }
+  [[nodiscard]] RawConnection& connection() { return connection_; }
+
+private:
+  /// Takes the next chunk; false: it was the last one.
+  bool receiveChunk();
+
+  RawConnection connection_;
+  int status_ = 0;
+  std::string head_;
+  std::string text_;
+};
+
 /// An agent that acknowledges what it gets with the result `{"ok":true}`, and rejects frames of type `bad`.
 class ServedPeer {
 public:
@@ -77,7 +105,7 @@ public:
   [[nodiscard]] std::string path(const std::string& name) const { return dir_.file(name).string(); }
   /// Ends it, as SIGTERM does.
   void end() { server_.reset(); }
-  /// The log so far, a record a line.
+  /// The log so far, a record a line, of which the beginning is kept.
   [[nodiscard]] std::vector<std::string> log() const;
 
 private:

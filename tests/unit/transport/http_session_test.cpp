@@ -59,6 +59,13 @@ public:
     context_.restart();
     context_.poll();
   }
+  /// The peer ends the connection, or its half of it.
+  void hangUp() {
+    REQUIRE(reading_);
+    complete(reading_, asio::error::eof, 0);
+    context_.restart();
+    context_.poll();
+  }
   [[nodiscard]] bool isReading() const { return reading_.has_value(); }
   [[nodiscard]] bool isWriting() const { return writing_.has_value(); }
 
@@ -180,6 +187,50 @@ struct Stage {
   int changed = 0;
   int overdrawn = 0;
 };
+
+/// A session whose requests get answers that go on.
+struct StreamStage : Stage {
+  StreamStage() {
+    options->sink.admit = [this](const RequestHead&) {
+      Admission admission;
+      admission.stream = [this](std::shared_ptr<AnswerStream> answering, const Admission::Respond& respond) {
+        producer = std::move(answering);
+        if (throwsWhenAsked) {
+          throw std::length_error("too long");
+        }
+        if (status != 200) {
+          InboundResponse refusal;
+          refusal.status = status;
+          respond(std::move(refusal));
+          return;
+        }
+        InboundResponse head;
+        head.authenticated = true;
+        AnswerWatcher watcher;
+        watcher.taken = [this] { ++taken; };
+        watcher.ended = [this](AnswerEnd end) { ends.push_back(end); };
+        producer->open(std::move(head), std::move(watcher));
+      };
+      return admission;
+    };
+  }
+
+  void open(const std::string& version = "1.1") {
+    begin();
+    stream->say("GET /events HTTP/" + version + "\r\nHost: here\r\n\r\n");
+  }
+  void send(const std::string& text) {
+    producer->send(text);
+    run();
+  }
+
+  std::shared_ptr<AnswerStream> producer;
+  int status = 200;
+  int taken = 0;
+  std::vector<AnswerEnd> ends;
+};
+
+using Ends = std::vector<AnswerEnd>;
 
 std::string request(const std::string& body = "{}", const std::string& headers = {}) {
   return "POST /inbox HTTP/1.1\r\nHost: here\r\n" + headers + "Content-Length: " + std::to_string(body.size()) +
@@ -420,6 +471,121 @@ TEST_CASE("What is empty takes no room among the pieces of one write") {
   context.poll();
   CHECK(stream->written == "body");
   CHECK(taken == 4);
+}
+
+TEST_CASE("An answer that goes on comes in chunks, of what was sent while the one before was taken") {
+  StreamStage stage;
+  stage.stream->takesAll = false;
+  stage.open();
+  CHECK(stage.stream->written.starts_with("HTTP/1.1 200 OK\r\n"));
+  CHECK(stage.stream->written.ends_with("Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"));
+  CHECK(stage.producer->unread() == stage.stream->written.size());
+  CHECK(stage.taken == 0);
+  stage.send("one");
+  stage.send("seventeen letters");
+  stage.stream->take(stage.stream->written.size());
+  CHECK(stage.stream->written == "14\r\noneseventeen letters\r\n");
+  CHECK(stage.taken == 0);
+  stage.stream->take(10);
+  CHECK(stage.stream->written == "enteen letters\r\n");
+  CHECK(stage.producer->unread() == 16);
+  stage.stream->take(16);
+  CHECK(stage.producer->unread() == 0);
+  CHECK(stage.taken == 1);
+  CHECK_FALSE(stage.stream->isWriting());
+  stage.producer->finish();
+  stage.producer->send("late");
+  CHECK(stage.stream->written == "0\r\n\r\n");
+  stage.stream->take(5);
+  CHECK_FALSE(stage.stream->isClosed);
+  stage.stream->hangUp();
+  CHECK(stage.hasClosed());
+  // Its producer ended it.
+  CHECK(stage.ends.empty());
+}
+
+TEST_CASE("An answer that goes on is without chunks for HTTP/1.0") {
+  StreamStage stage;
+  stage.open("1.0");
+  CHECK(stage.stream->written.find("Transfer-Encoding") == std::string::npos);
+  stage.send("one");
+  CHECK(stage.stream->written == "one");
+  stage.producer->finish();
+  stage.run();
+  CHECK(stage.stream->written == "one");
+}
+
+TEST_CASE("P11: an answer that goes on ends with its client, at once, and by no time while that takes it") {
+  StreamStage stage;
+  stage.open();
+  stage.wait(minutes(60));
+  CHECK(stage.ends.empty());
+  CHECK_FALSE(stage.session->isIdler());
+  stage.stream->hangUp();
+  CHECK(stage.ends == Ends{AnswerEnd::lost});
+  CHECK(stage.hasClosed());
+  stage.send("late");
+  CHECK(stage.producer->unread() == 0);
+}
+
+TEST_CASE(
+    "P11: a client that takes nothing of an answer that goes on is cut after a minute, or when it was asked for") {
+  StreamStage silent;
+  silent.stream->takesAll = false;
+  silent.open();
+  silent.wait(seconds(59));
+  silent.stream->take(1);
+  silent.wait(seconds(59));
+  CHECK(silent.ends.empty());
+  silent.wait(seconds(1));
+  CHECK(silent.ends == Ends{AnswerEnd::lost});
+  CHECK(silent.hasClosed());
+
+  StreamStage cut;
+  cut.stream->takesAll = false;
+  cut.open();
+  cut.producer->cut();
+  cut.run();
+  CHECK(cut.hasClosed());
+  CHECK(cut.ends.empty());
+}
+
+TEST_CASE("P11: what a client sends while its answer goes on is thrown away up to a bound") {
+  StreamStage stage;
+  stage.open();
+  stage.stream->say("\r\n");
+  stage.stream->say(std::string(4000, 'x'));
+  CHECK_FALSE(stage.stream->isClosed);
+  stage.stream->say(std::string(100, 'x'));
+  CHECK(stage.ends == Ends{AnswerEnd::lost});
+  CHECK(stage.hasClosed());
+}
+
+TEST_CASE("An answer that goes on ends with its last chunk when the server stops, behind what was sent before") {
+  StreamStage stage;
+  stage.stream->takesAll = false;
+  stage.open();
+  stage.send("one");
+  stage.session->stop();
+  stage.run();
+  CHECK(stage.ends == Ends{AnswerEnd::finished});
+  stage.stream->take(stage.stream->written.size());
+  CHECK(stage.stream->written == "3\r\none\r\n0\r\n\r\n");
+  stage.stream->take(stage.stream->written.size());
+  stage.wait(seconds(1));
+  CHECK(stage.hasClosed());
+}
+
+TEST_CASE("P11: a producer that refuses or throws is answered for as any handler") {
+  StreamStage refused;
+  refused.status = 503;
+  refused.open();
+  CHECK(refused.stream->written.starts_with("HTTP/1.1 503 "));
+  CHECK_FALSE(refused.stream->isClosed);
+  StreamStage broken;
+  broken.throwsWhenAsked = true;
+  broken.open();
+  CHECK(broken.stream->written.starts_with("HTTP/1.1 500 "));
 }
 
 }  // namespace

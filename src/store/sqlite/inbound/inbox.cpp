@@ -36,8 +36,8 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
                                     "session=?3 AND sequence=?4")),
       selectResult_(context.prepare("SELECT outcome,code,detail,result FROM #inbox_results WHERE frame_id=?4 AND "
                                     "source=?5 AND origin=?1 AND session=?2 AND sequence=?3")),
-      selectAfter_(
-          context.prepare("SELECT id,source,origin,session,sequence FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
+      selectAfter_(context.prepare(
+          "SELECT id,source,origin,session,sequence,type FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
           "SELECT owner_id,due_at_ms,id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,"
           "source,epoch,previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,"
@@ -156,9 +156,9 @@ std::vector<InboxPlace> Inbox::rowsAfter(InboxKey after, std::size_t limit) {
   Query query(selectAfter_, after, limit);
   while (query.next()) {
     // No name has control characters, so newlines keep them apart.
-    rows.push_back({query.integer(0), query.integer(4) != 0
-                                          ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3)
-                                          : query.text(0)});
+    rows.push_back({query.integer(0),
+                    query.integer(4) != 0 ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3) : query.text(0),
+                    query.text(5)});
   }
   return rows;
 }

@@ -1,0 +1,78 @@
+// Pull: `GET /v1/inbox/stream` gives frames to an application, `POST /v1/inbox/settle` takes what became of them.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/json_line.hpp"
+#include "protocol/wire.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/service.hpp"
+#include "serve/api/settlements.hpp"
+#include "serve/http/answer.hpp"
+#include "serve/inbox/frame_streams.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+constexpr std::uint64_t kWindowMost = 1'024;
+
+Response noStreams() {
+  return problemAnswer(404, "Not found", "This server gives no frames to streams: inbox.pull is not configured.");
+}
+
+StreamWish takeWish(Query& query) {
+  StreamWish wish;
+  wish.types = query.text("types").value_or(wish.types);
+  wish.sessions = query.text("sessions").value_or(wish.sessions);
+  wish.window = query.count("window", kWindowMost).value_or(wish.window);
+  if (wish.window == 0) {
+    throw InvalidRequest("window must be from 1 to 1024");
+  }
+  query.finish();
+  return wish;
+}
+
+}  // namespace
+
+void streamInbox(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
+                 Respond respond) {
+  const std::shared_ptr<FrameStreams>& streams = service.frameStreams();
+  StreamWish wish = takeWish(request.query);
+  wish.isStillAllowed = std::move(request.isStillAllowed);
+  if (!streams) {
+    respond(noStreams());
+    return;
+  }
+  Response head = textAnswer(200, {}, "application/x-ndjson");
+  head.authenticated = true;
+  addSecurityHeaders(head);
+  if (!streams->open(std::move(wish), std::move(answer), std::move(head))) {
+    respond(protocol::unavailable(false, "Too many streams are open, or the server is being stopped."));
+  }
+}
+
+void settleInbox(Service& service, Request&& request, Respond respond) {
+  request.query.finish();
+  const std::shared_ptr<FrameStreams>& streams = service.frameStreams();
+  if (!streams) {
+    respond(noStreams());
+    return;
+  }
+  std::vector<Settlement> settlements = readSettlements(request.body);
+  std::vector<std::string> receipts;
+  for (const Settlement& settlement : settlements) {
+    receipts.push_back(settlement.receipt);
+  }
+  streams->settle(std::move(settlements), [receipts = std::move(receipts),
+                                           respond = std::move(respond)](const std::vector<bool>& settled) {
+    std::string json = "{\"results\":[";
+    for (std::size_t index = 0; index < receipts.size(); ++index) {
+      json += (index == 0 ? "" : ",") +
+              cli::JsonLine().add("receipt", receipts[index]).add("status", settled[index] ? "settled" : "gone").text();
+    }
+    respond(jsonAnswer(200, json + "]}"));
+  });
+}
+
+}  // namespace ackbox::serve

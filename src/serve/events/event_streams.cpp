@@ -1,0 +1,189 @@
+#include "serve/events/event_streams.hpp"
+
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace ackbox::serve {
+namespace {
+
+constexpr std::size_t kStreamsMax = 32;
+// What a stream may not have taken of records: more than all that are kept, which come at once where they were missed.
+constexpr std::size_t kUnreadMax = std::size_t{1024} * 1024;
+constexpr std::chrono::seconds kTick{1};
+// A line that says nothing, so that a proxy between does not end a silent connection.
+constexpr std::chrono::seconds kSilenceMax{9};
+
+}  // namespace
+
+EventStreams::EventStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock)
+    : executor_(std::move(executor)),
+      clock_(std::move(clock)),
+      ring_(clock_->wallNow()),
+      alarm_(clock_->makeAlarm(executor_)) {}
+
+void EventStreams::setFigures(ReadFigures read) {
+  readFigures_ = std::move(read);
+}
+
+void EventStreams::log(const LogRecord& record) {
+  ring_.add(record);
+  // One turn sends all that have come by then.
+  if (open_ > 0 && !isSending_.exchange(true)) {
+    boost::asio::post(executor_, [self = shared_from_this()] {
+      self->isSending_ = false;
+      self->sendRecords();
+    });
+  }
+}
+
+bool EventStreams::open(EventsWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head) {
+  if (closed_ || streams_.size() >= kStreamsMax) {
+    return false;
+  }
+  const std::uint64_t number = ++lastStream_;
+  const std::uint64_t newest = ring_.newest();
+  const std::uint64_t wished = wish.lastEventId.value_or(newest);
+  // One that is above all is of a process whose calendar was ahead.
+  const std::uint64_t lastRecord = wished > newest ? 0 : wished;
+  streams_.emplace(number, Stream{std::move(wish), answer, lastRecord, 0, clock_->steadyNow()});
+  open_ = streams_.size();
+  transport::AnswerWatcher watcher;
+  watcher.ended = [weak = weak_from_this(), number](transport::AnswerEnd) {
+    if (const auto self = weak.lock()) {
+      self->streams_.erase(number);
+      self->open_ = self->streams_.size();
+    }
+  };
+  answer->open(std::move(head), std::move(watcher));
+  if (const auto opened = streams_.find(number); opened != streams_.end()) {
+    sendRecords(opened->second);
+    // At the beginning of all: older ones may be of long ago.
+    if (isTicking_ && figuresNumber_ > 0) {
+      sendFigures(opened->second);
+    } else {
+      read();
+    }
+    arm();
+  }
+  return true;
+}
+
+void EventStreams::send(Stream& stream, const std::string& text) {
+  stream.lastSentAt = clock_->steadyNow();
+  stream.answer->send(text);
+}
+
+void EventStreams::sendRecords() {
+  for (auto& [number, stream] : streams_) {
+    sendRecords(stream);
+  }
+  cutSlow();
+}
+
+void EventStreams::sendRecords(Stream& stream) {
+  std::string text;
+  for (const LogRing::Entry& entry : ring_.after(stream.lastRecord)) {
+    text += "id: " + std::to_string(entry.id) + "\nevent: log\ndata: " + entry.json + "\n\n";
+    stream.lastRecord = entry.id;
+  }
+  if (!text.empty()) {
+    send(stream, text);
+  }
+}
+
+void EventStreams::sendFigures(Stream& stream) {
+  if (stream.figures != figuresNumber_ && (stream.figures == 0 || stream.answer->unread() == 0)) {
+    stream.figures = figuresNumber_;
+    send(stream, "event: figures\ndata: " + figures_ + "\n\n");
+  }
+}
+
+void EventStreams::cutSlow() {
+  std::vector<std::shared_ptr<transport::AnswerStream>> slow;
+  for (auto each = streams_.begin(); each != streams_.end();) {
+    // Figures are not more than once in it, but may be long.
+    const bool isSlow = each->second.answer->unread() > kUnreadMax + figures_.size();
+    if (isSlow) {
+      slow.push_back(each->second.answer);
+    }
+    each = isSlow ? streams_.erase(each) : std::next(each);
+  }
+  open_ = streams_.size();
+  for (const auto& answer : slow) {
+    answer->cut();
+  }
+}
+
+void EventStreams::read() {
+  if (isReading_ || closed_ || !readFigures_) {
+    return;
+  }
+  isReading_ = true;
+  readFigures_([self = shared_from_this()](std::string json) {
+    boost::asio::post(self->executor_, [self, json = std::move(json)]() mutable { self->onFigures(std::move(json)); });
+  });
+}
+
+void EventStreams::onFigures(std::string json) {
+  isReading_ = false;
+  if (!json.empty() && json != figures_) {
+    figures_ = std::move(json);
+    ++figuresNumber_;
+  }
+  for (auto& [number, stream] : streams_) {
+    sendFigures(stream);
+  }
+}
+
+void EventStreams::arm() {
+  if (!isTicking_ && !closed_ && !streams_.empty()) {
+    isTicking_ = true;
+    alarm_->set(clock_->steadyNow() + kTick, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->isTicking_ = false;
+        self->onTick();
+        self->arm();
+      }
+    });
+  }
+}
+
+void EventStreams::onTick() {
+  const SteadyTime now = clock_->steadyNow();
+  for (auto& [number, stream] : streams_) {
+    if (now - stream.lastSentAt >= kSilenceMax && stream.answer->unread() == 0) {
+      send(stream, ":\n\n");
+    }
+  }
+  if (!streams_.empty()) {
+    read();
+  }
+}
+
+void EventStreams::endRevoked() {
+  boost::asio::post(executor_, [self = shared_from_this()] {
+    std::vector<std::shared_ptr<transport::AnswerStream>> revoked;
+    for (auto each = self->streams_.begin(); each != self->streams_.end();) {
+      const bool isRevoked = each->second.wish.isStillAllowed && !each->second.wish.isStillAllowed();
+      if (isRevoked) {
+        revoked.push_back(each->second.answer);
+      }
+      each = isRevoked ? self->streams_.erase(each) : std::next(each);
+    }
+    self->open_ = self->streams_.size();
+    for (const auto& answer : revoked) {
+      answer->finish();
+    }
+  });
+}
+
+void EventStreams::close() {
+  boost::asio::post(executor_, [self = shared_from_this()] {
+    self->closed_ = true;
+    self->alarm_->cancel();
+  });
+}
+
+}  // namespace ackbox::serve

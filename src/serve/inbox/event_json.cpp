@@ -1,0 +1,34 @@
+#include "serve/inbox/event_json.hpp"
+
+#include <string_view>
+
+#include "protocol/json_writer.hpp"
+
+namespace ackbox::serve {
+
+std::string eventJson(const InboundFrame& frame) {
+  std::string json;
+  protocol::ObjectWriter event(json);
+  event.text("specversion", "1.0");
+  event.text("id", frame.id);
+  event.text("source", frame.source);
+  event.text("type", frame.type);
+  if (frame.time) {
+    event.time("time", *frame.time);
+  }
+  event.text("datacontenttype", frame.dataContentType.empty() ? "application/json" : frame.dataContentType);
+  event.textIfAny("audience", frame.audience);
+  event.textIfAny("traceparent", frame.traceparent);
+  event.textIfAny("correlationid", frame.correlationId);
+  if (frame.sequence != 0) {
+    event.textIfAny("sessionid", frame.session);
+    event.textIfAny("sessionorigin", frame.origin);
+    event.counter("sessionseq", frame.sequence);
+    event.counter("sessionprev", frame.previousSequence);
+  }
+  event.raw("data", frame.data.empty() ? std::string_view("null") : std::string_view(frame.data));
+  event.close();
+  return json;
+}
+
+}  // namespace ackbox::serve

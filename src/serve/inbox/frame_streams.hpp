@@ -1,0 +1,141 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/deferred_frame.hpp"
+#include "ackbox/inbound_request.hpp"
+#include "ackbox/log.hpp"
+#include "ackbox/random.hpp"
+#include "transport/answer_stream.hpp"
+
+namespace ackbox::serve {
+
+/// Which frames a stream is for, and how many it may have.
+struct StreamWish {
+  /// See `fitsPattern`. A frame outside any session has an empty one.
+  std::string types = "*";
+  std::string sessions = "*";
+  /// Frames that were given to it and are not settled.
+  std::size_t window = 64;
+  /// See `Request::isStillAllowed`.
+  std::function<bool()> isStillAllowed = {};
+};
+
+/// What an application says of a frame that a stream gave it.
+struct Settlement {
+  std::string receipt = {};
+  /// The end of its run. Nothing: it was not worked on, and is given out again at once, uncharged.
+  std::optional<HandlerResult> result = {};
+};
+
+/// Gives deferred frames to the streams that applications hold open, one JSON line each. The open stream is the lease:
+/// when it ends, its unsettled frames are given to other streams at once. A frame that no stream is open for stays in
+/// hand, and nothing is charged to it.
+///
+/// A stream that ends by itself says nothing about its frames: an application that is deployed anew ends as one that
+/// dies of a frame does. So the first such end is charged to none; at a second, the frame that was the stream's oldest
+/// both times is charged a run and waits for its backoff. What the daemon ends, and what an application gives back,
+/// counts for nothing.
+///
+/// Thread-safety: as said below. What is not constant is owned by the executor.
+class FrameStreams : public std::enable_shared_from_this<FrameStreams> {
+public:
+  /// `executor` runs one thing at a time, the connections' work too. `types` are patterns.
+  FrameStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock,
+               const std::shared_ptr<Random>& random, std::vector<std::string> types, LogSink log);
+  ~FrameStreams();
+
+  // From any thread.
+
+  /// Whether frames of this type are for streams.
+  [[nodiscard]] bool takes(std::string_view type) const;
+  /// Gives it to a stream, now or later.
+  void add(DeferredFrame frame);
+  /// Gives out no more, and refuses further streams. Ready when no stream has an unsettled frame.
+  [[nodiscard]] std::future<void> drain();
+  /// Ends the streams that are not allowed any more.
+  void endRevoked();
+  /// Gives up what is left. Call it after the end of the `InboundHandler`, which then charges nothing for it.
+  void close();
+
+  // On the executor only.
+
+  /// Opens `answer`, unless there are too many streams, or none are opened any more: then false.
+  [[nodiscard]] bool open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
+  /// Calls `done` once, on any thread, with whether each frame was still its stream's and its end is durable.
+  void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done);
+
+private:
+  using Number = std::uint64_t;
+
+  struct Stream {
+    StreamWish wish;
+    std::shared_ptr<transport::AnswerStream> answer;
+    // Frames by their receipts, so that the oldest is the first.
+    std::map<Number, Number> unsettled;
+    SteadyTime lastSentAt;
+  };
+  struct Held {
+    DeferredFrame frame;
+    // 0: no stream has it.
+    Number stream = 0;
+    Number receipt = 0;
+    std::uint64_t given = 0;
+    // Streams that ended by themselves while it was their oldest.
+    unsigned ends = 0;
+  };
+
+  [[nodiscard]] std::string receiptText(Number receipt) const;
+  [[nodiscard]] std::optional<Number> receiptOf(std::string_view text) const;
+  [[nodiscard]] static bool hasRoom(const Stream& stream);
+  /// Gives the frame to the stream with the fewest unsettled ones of those that fit and have room, if any.
+  void offer(Number frame);
+  void give(Number frame, Number stream);
+  /// Gives the stream what waits for it.
+  void fill(Number stream);
+  void ended(Number stream, transport::AnswerEnd end);
+  /// Its stream has it no more.
+  void takeBack(Held& held, Number frame);
+  void forget(Number frame);
+  void onTick();
+  void arm();
+  void reportWaiting(const InboundFrame& frame);
+  void checkIdle();
+
+  const boost::asio::any_io_executor executor_;
+  const std::shared_ptr<Clock> clock_;
+  const std::vector<std::string> types_;
+  const LogSink log_;
+  // Distinguishes the receipts of this daemon from those of the one before it.
+  const std::uint64_t instance_;
+
+  // Owned by the executor. By number, which is their order of arrival; 0 is none.
+  const std::unique_ptr<Alarm> alarm_;
+  std::map<Number, Held> held_;
+  std::set<Number> waiting_;
+  std::map<Number, Stream> streams_;
+  std::unordered_map<Number, Number> byReceipt_;
+  Number lastNumber_ = 0;
+  SteadyTime progressAt_;
+  bool isTicking_ = false;
+  bool hasReported_ = false;
+  // While it drains.
+  std::optional<std::promise<void>> idle_;
+  bool draining_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace ackbox::serve

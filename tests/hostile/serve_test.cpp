@@ -1,0 +1,226 @@
+// Goal: what a daemon's HTTP surface is asked by those who may not, or mean harm, changes nothing, costs no more than
+// its limits, and keeps nobody else out. Method: a whole daemon with tokens; a reader with one asks on a connection of
+// its own while the attack is on. tests/HOSTILE.md is made of the names.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "hostile/crowd.hpp"
+#include "hostile/memory_meter.hpp"
+#include "unit/serve/serve_stage.hpp"
+
+namespace ackbox::testing {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMib = std::size_t{1024} * 1024;
+const std::string kReader = "Authorization: Bearer reader-0123456789abcdef0123\r\n";
+const std::string kOperator = "Authorization: Bearer operator-0123456789abcdef01\r\n";
+const std::string kSender = "Authorization: Bearer sender-0123456789abcdef0123\r\n";
+const std::string kJson = "Content-Type: application/json\r\n";
+const std::string kHost = "Host: localhost\r\n";
+
+/// A daemon with a dead letter, whose changes need a token.
+class Daemon {
+public:
+  Daemon() {
+    const std::string tokens = dir_.file("tokens").string();
+    writePrivateFile(tokens,
+                     "reader read reader-0123456789abcdef0123\noperator operate operator-0123456789abcdef01\n"
+                     "sender send sender-0123456789abcdef0123\n");
+    serve_ = std::make_unique<ServeStage>(Settings{{"tokens_file", tokens}});
+    const HttpReply reply =
+        serve_->asker().ask("POST", "/v1/messages", R"({"peer":"bob","type":"bad","id":"dead"})", kSender + kJson);
+    REQUIRE(reply.status == 201);
+    CHECK(state("dead?wait=20s") == "failed");
+  }
+
+  int ask(std::string_view method, const std::string& target, const std::string& headers = kReader,
+          const std::string& body = {}) {
+    return serve_->asker().ask(method, target, body, headers).status;
+  }
+  /// Whether somebody with a token is served, and nothing was changed.
+  bool isWell() {
+    const json peers = json::parse(serve_->asker().ask("GET", "/v1/peers", {}, kReader).body).at("peers");
+    const bool isPaused = std::ranges::any_of(peers, [](const json& peer) { return peer.at("state") == "paused"; });
+    return !isPaused && state("dead") == "failed";
+  }
+  [[nodiscard]] std::uint16_t port() const { return serve_->server().port(); }
+  RawConnection connect() { return RawConnection(port()); }
+
+private:
+  std::string state(const std::string& message) {
+    const HttpReply reply = serve_->asker().ask("GET", "/v1/messages/" + message, {}, kReader);
+    return json::parse(reply.body).at("state");
+  }
+
+  TempDir dir_;
+  std::unique_ptr<ServeStage> serve_;
+};
+
+std::string statusOf(const std::string& answer) {
+  return answer.substr(0, std::min<std::size_t>(answer.size(), 12));
+}
+
+}  // namespace
+
+TEST_CASE("hostile: a Host of another name, as of a page that gave its own name this address: 421, whatever is asked") {
+  Daemon daemon;
+  for (const char* host : {"evil.example", "evil.example:7070", "localhost.evil.example", "127.0.0.1.evil.example",
+                           "[::1].evil.example", "", "localhost@evil.example"}) {
+    const std::string headers = "Host: " + std::string(host) + "\r\n" + kReader + kOperator;
+    CHECK_MESSAGE(daemon.ask("GET", "/v1/stats", headers) == 421, host);
+    CHECK_MESSAGE(daemon.ask("POST", "/v1/peers/bob:pause", headers) == 421, host);
+    CHECK_MESSAGE(daemon.ask("GET", "/healthz", headers) == 421, host);
+  }
+  CHECK(daemon.isWell());
+}
+
+TEST_CASE("hostile: a change that a page of another origin asks for: 403 without x-ackbox, even with a token") {
+  Daemon daemon;
+  for (const char* origin : {"Origin: https://evil.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n",
+                             "Origin: http://localhost:7070\r\nx-ackbox: 0\r\n"}) {
+    CHECK_MESSAGE(daemon.ask("POST", "/v1/peers/bob:pause", kOperator + origin) == 403, origin);
+    CHECK_MESSAGE(daemon.ask("POST", "/v1/dead-letters:discard", kOperator + kJson + origin, "{\"all\":true}") == 403,
+                  origin);
+  }
+  // What a page may ask for without its user's consent does not carry a token either.
+  CHECK(daemon.ask("OPTIONS", "/v1/peers/bob:pause", "Origin: https://evil.example\r\n") == 405);
+  CHECK(daemon.isWell());
+}
+
+TEST_CASE("hostile: no token, a guess, one in the query, two, or one of another role: 401 or 403, the body unread") {
+  Daemon daemon;
+  const std::string pause = "/v1/peers/bob:pause";
+  CHECK(daemon.ask("POST", pause, "") == 401);
+  CHECK(daemon.ask("POST", pause, "Authorization: Bearer \r\n") == 401);
+  CHECK(daemon.ask("POST", pause, "Authorization: Bearer operator-0123456789abcdef0\r\n") == 401);
+  CHECK(daemon.ask("POST", pause, "Authorization: Bearer operator-0123456789abcdef012\r\n") == 401);
+  CHECK(daemon.ask("POST", pause, "Authorization: bearer operator-0123456789abcdef01\r\n") == 401);
+  CHECK(daemon.ask("POST", pause, kReader + kOperator) == 401);
+  CHECK(daemon.ask("POST", pause + "?access_token=operator-0123456789abcdef01", "") == 401);
+  CHECK(daemon.ask("POST", pause, kReader) == 403);
+  CHECK(daemon.ask("POST", pause, kSender) == 403);
+  CHECK(daemon.ask("GET", "/v1/events", kSender) == 403);
+  CHECK(daemon.ask("GET", "/v1/inbox/stream", kReader) == 403);
+  const MemoryMeter meter;
+  for (const std::string& token : {std::string(), kReader}) {
+    RawConnection mallory = daemon.connect();
+    mallory.send("POST /v1/messages HTTP/1.1\r\n" + kHost + token + kJson + "Content-Length: 8000000\r\n\r\n");
+    CHECK(statusOf(mallory.receiveMessage()) == (token.empty() ? "HTTP/1.1 401" : "HTTP/1.1 403"));
+  }
+  CHECK(meter.peakGrowth() < kMib);
+  CHECK(daemon.isWell());
+}
+
+TEST_CASE("hostile: a body beyond its operation's limit, announced or in chunks: 413, and no memory beyond it") {
+  Daemon daemon;
+  const MemoryMeter meter;
+  RawConnection announced = daemon.connect();
+  announced.send("POST /v1/messages HTTP/1.1\r\n" + kHost + kSender + kJson + "Content-Length: 10000000000\r\n\r\n");
+  CHECK(statusOf(announced.receiveMessage()) == "HTTP/1.1 413");
+  for (const std::string& target : {std::string("/v1/dead-letters:discard"), std::string("/v1/peers/bob:pause")}) {
+    RawConnection chunked = daemon.connect();
+    chunked.sendWhileTaken("POST " + target + " HTTP/1.1\r\n" + kHost + kOperator + kJson +
+                           "Transfer-Encoding: chunked\r\n\r\n");
+    for (int piece = 0; piece < 64; ++piece) {
+      chunked.sendWhileTaken("1000\r\n" + std::string(4096, ' ') + "\r\n");
+    }
+    CHECK(statusOf(chunked.receiveMessage()) == "HTTP/1.1 413");
+  }
+  CHECK(meter.peakGrowth() < kMib);
+  CHECK(daemon.isWell());
+}
+
+TEST_CASE("hostile: parameters that are unknown, given twice or broken: 422 or 400, and nothing is done") {
+  Daemon daemon;
+  const std::string discard = "/v1/dead-letters:discard";
+  const auto post = [&](const std::string& target, const std::string& body) {
+    return daemon.ask("POST", target, kOperator + kJson, body);
+  };
+  CHECK(post(discard + "?dryrun=true", "{\"all\":true}") == 422);
+  CHECK(post(discard + "?dry_run=yes", "{\"all\":true}") == 422);
+  CHECK(post(discard + "?dry_run=true&dry_run=false", "{\"all\":true}") == 400);
+  CHECK(post(discard + "?dry_run=true&dry%5frun=false", "{\"all\":true}") == 400);
+  CHECK(post(discard + "?dry_run=%zz", "{\"all\":true}") == 400);
+  CHECK(post(discard, "{\"pear\":\"bob\"}") == 422);
+  CHECK(post(discard, "{\"all\":true,\"all\":false") == 422);
+  CHECK(post(discard, std::string(60'000, '[')) == 422);
+  CHECK(daemon.ask("POST", "/v1/peers/bob:pause?force=true", kOperator) == 422);
+  CHECK(daemon.ask("GET", "/v1/messages?limit=1000000") == 422);
+  CHECK(daemon.ask("GET", "/v1/messages?limit=-1") == 422);
+  CHECK(daemon.ask("GET", "/v1/events?limit=1") == 422);
+  CHECK(daemon.isWell());
+}
+
+TEST_CASE("hostile: a path by another spelling, with dots, a NUL, a whole URL or a name's slash: 404") {
+  Daemon daemon;
+  for (const char* path : {"/v1/../v1/stats", "/v1/./stats", "//v1/stats", "/v1//stats", "/v1/stats/", "/v1/%73tats",
+                           "/v1/stats%00", "/v1%2fstats", "/V1/stats", "/v1/stats;x", "http://localhost/v1/stats",
+                           "/v1/messages/..%2f..%2fstats/x", "/v1/operations/0x1", "/v1/operations/-1"}) {
+    CHECK_MESSAGE(daemon.ask("GET", path, kReader + kHost) != 200, path);
+    CHECK_MESSAGE(daemon.ask("GET", path, kOperator + kHost) == 404, path);
+  }
+  for (const char* path : {"/v1/peers/bob%2f:pause", "/v1/peers/..%2fbob:pause", "/v1/peers/bob%0a:pause",
+                           "/v1/peers/bob:pause:pause", "/v1/peers/:pause", "/v1/peers/bob%00:pause"}) {
+    CHECK_MESSAGE(daemon.ask("POST", path, kOperator) == 404, path);
+  }
+  CHECK(daemon.isWell());
+}
+
+TEST_CASE(
+    "hostile: 10,000 connections that ask for nothing, where 1,024 may be: the oldest give way, others are served") {
+  Crowd crowd;
+  Daemon daemon;
+  crowd.connect(daemon.port(), 10'000);
+  CHECK(daemon.isWell());
+}
+
+TEST_CASE("hostile: slow headers on every place, without a token: the oldest give way, others are served") {
+  Crowd crowd;
+  Daemon daemon;
+  crowd.connect(daemon.port(), 4'096, "POST /v1/messages HTTP/1.1\r\nHost: local");
+  CHECK(daemon.isWell());
+  CHECK(statusOf(crowd.ask(daemon.port(), "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")) ==
+        "HTTP/1.1 200");
+}
+
+TEST_CASE("hostile: streams of events on every place: 32 are open, 503 beyond, and others are served") {
+  Crowd crowd;
+  Daemon daemon;
+  const std::string ask = "GET /v1/events HTTP/1.1\r\n" + kHost + kReader;
+  crowd.connect(daemon.port(), 500, ask + "\r\n");
+  CHECK(daemon.isWell());
+  CHECK(statusOf(crowd.ask(daemon.port(), ask + "Connection: close\r\n\r\n")) == "HTTP/1.1 503");
+}
+
+TEST_CASE("hostile: a reader of events that takes nothing, while records come: cut, and the others miss nothing") {
+  Daemon daemon;
+  StreamReader slow(RawConnection(daemon.port(), 4096), "/v1/events", kReader);
+  StreamReader quick(daemon.port(), "/v1/events", kReader);
+  CHECK(quick.status() == 200);
+  // Each record has the filter in it.
+  const std::string filter = "{\"error\":\"" + std::string(60'000, 'x') + "\"}";
+  constexpr int kRecords = 300;
+  const MemoryMeter meter;
+  int seen = 0;
+  HttpAsker asker(daemon.port());
+  for (int record = 0; record < kRecords; ++record) {
+    REQUIRE(asker.ask("POST", "/v1/dead-letters:retry", filter, kOperator + kJson).status == 200);
+    while (quick.line().find("\"operated\"") == std::string::npos) {
+    }
+    ++seen;
+  }
+  CHECK(seen == kRecords);
+  CHECK(meter.peakGrowth() < 8 * kMib);
+  CHECK_FALSE(slow.connection().receiveAll().ends_with("0\r\n\r\n"));
+  CHECK(daemon.isWell());
+}
+
+}  // namespace ackbox::testing

@@ -1,0 +1,440 @@
+// Goal: the open stream is the lease: frames come in their session's order, within the window, and are elsewhere as
+// soon as their stream ends; what is settled is durable; nothing is charged to a frame but what it may be to blame for.
+// Method: a sender, a daemon and applications, all over loopback.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <future>
+#include <list>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ackbox/http_sender.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
+#include "ackbox/random.hpp"
+#include "serve/health_check.hpp"
+#include "serve/inbox/frame_streams.hpp"
+#include "support/manual_clock.hpp"
+#include "unit/serve/serve_stage.hpp"
+#include "unit/serve/stream_client.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+using nlohmann::json;
+using testing::HttpAsker;
+using testing::HttpReply;
+using testing::ServeStage;
+using testing::Settings;
+using testing::StreamReader;
+
+const std::string kStream = "/v1/inbox/stream";
+
+Settings inboxOf(json inbox, Settings more = {}) {
+  inbox["listen"] = "127.0.0.1:0";
+  inbox["allow_anonymous"] = true;
+  more.emplace_back("inbox", inbox.dump());
+  return more;
+}
+
+/// A daemon whose inbox's frames are for streams, and a sender.
+class Stage {
+public:
+  explicit Stage(json inbox = {{"pull", json::array({"*"})}}, Settings more = {})
+      : serve_(inboxOf(std::move(inbox), std::move(more))),
+        sender_(OutboxManager::open(dir_.file("sender.db"), options())) {
+    sender_.setSender(std::make_shared<HttpSender>());
+    sender_.start();
+  }
+
+  std::string send(const std::string& session, const std::string& type = "order.placed", std::string data = "1") {
+    return sender_.enqueue({.peer = "serve", .session = session, .type = type, .data = std::move(data)}).messageId;
+  }
+  StreamReader open(const std::string& query = {}) {
+    return StreamReader(serve_.server().port(), kStream + (query.empty() ? "" : "?" + query));
+  }
+  HttpReply post(const std::string& body) {
+    return serve_.asker().ask("POST", "/v1/inbox/settle", body, "Content-Type: application/json\r\n");
+  }
+  /// The status of the one settlement.
+  std::string settle(const json& line, json settlement) {
+    settlement["receipt"] = line.at("receipt");
+    const json body = {{"settlements", json::array({settlement})}};
+    return json::parse(post(body.dump()).body).at("results").at(0).at("status");
+  }
+  std::string ack(const json& line) { return settle(line, {{"outcome", "ack"}}); }
+
+  /// The deferred frames that have not ended.
+  json inbox() { return json::parse(serve_.asker().ask("GET", "/v1/inbox").body).at("frames"); }
+  /// Asks until `fits`; an answer that never does is a test that hangs.
+  template <typename Fits>
+  json inboxOnce(const Fits& fits) {
+    while (true) {
+      json frames = inbox();
+      if (fits(frames)) {
+        return frames;
+      }
+    }
+  }
+  /// Until this many are waiting for a stream or for their settlement.
+  void awaitHeld(std::size_t count) {
+    inboxOnce([&](const json& frames) {
+      return std::ranges::count_if(frames, [](const json& frame) { return frame.at("state") == "running"; }) ==
+             static_cast<std::ptrdiff_t>(count);
+    });
+  }
+  bool hasLogged(const std::string& text) {
+    const std::vector<std::string> log = serve_.log();
+    return std::ranges::any_of(log, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  }
+  [[nodiscard]] OutboxManager& sender() { return sender_; }
+  [[nodiscard]] ServeStage& serve() { return serve_; }
+
+private:
+  OutboxOptions options() {
+    OutboxOptions options;
+    options.agent = "urn:agent:carol";
+    options.peers = {{.name = "serve", .url = serve_.server().inboxUrl()}};
+    // By which it learns of ends: the requests here are not signed.
+    options.ackTimeout = std::chrono::milliseconds(50);
+    options.log = [](const LogRecord&) {};
+    return options;
+  }
+
+  testing::TempDir dir_;
+  ServeStage serve_;
+  OutboxManager sender_;
+};
+
+json next(StreamReader& reader) {
+  return json::parse(reader.line());
+}
+
+std::string sessionOf(const json& line) {
+  return line.at("event").at("sessionid");
+}
+
+std::string sequenceOf(const json& line) {
+  return line.at("event").at("sessionseq");
+}
+
+}  // namespace
+
+TEST_CASE("A frame comes as one line with its receipt, and its settlement is durable when it is answered") {
+  Stage stage;
+  StreamReader stream = stage.open();
+  CHECK(stream.status() == 200);
+  CHECK(stream.head().find("Content-Type: application/x-ndjson\r\n") != std::string::npos);
+  const std::string id = stage.send("s-1", "order.placed", "{\"n\":\n 1.0}");
+  const json line = next(stream);
+  CHECK(line.at("run") == 1);
+  const json& event = line.at("event");
+  CHECK(event.at("id") == id);
+  CHECK(event.at("source") == "urn:agent:carol");
+  CHECK(event.at("type") == "order.placed");
+  CHECK(event.at("sessionid") == "s-1");
+  CHECK(event.at("sessionorigin") == stage.sender().origin());
+  CHECK(event.at("sessionseq") == "1");
+  CHECK(event.at("data").at("n") == 1.0);
+  CHECK(stage.settle(line, {{"outcome", "ack"}, {"result", {{"total", 42}}}}) == "settled");
+  CHECK(stage.inbox().empty());
+  while (stage.sender().getStats().acked == 0) {
+  }
+}
+
+TEST_CASE(
+    "A retry is charged a run and comes again, a reject is a dead letter at the sender, a release costs nothing") {
+  Stage stage;
+  StreamReader stream = stage.open();
+  const std::string id = stage.send("s-1");
+  const json first = next(stream);
+  CHECK(stage.settle(first, {{"outcome", "release"}}) == "settled");
+  const json second = next(stream);
+  CHECK(second.at("run") == 2);
+  CHECK(stage.inbox().at(0).at("retry_count") == 0);
+  CHECK(stage.settle(second, {{"outcome", "retry"}, {"reason", "locked"}, {"after", "1ms"}}) == "settled");
+  const json third = next(stream);
+  const json waiting = stage.inbox().at(0);
+  CHECK(waiting.at("retry_count") == 1);
+  CHECK(waiting.at("last_error") == "locked");
+  CHECK(stage.settle(third, {{"outcome", "reject"}, {"reason", "no such order"}}) == "settled");
+  CHECK(stage.inbox().empty());
+  while (stage.sender().getStats().failed == 0) {
+  }
+  CHECK(stage.sender().find(id).value().reason == "rejected");
+}
+
+TEST_CASE("A stream's frames are with another as soon as it ends, uncharged, and its receipts are gone") {
+  Stage stage;
+  StreamReader first = stage.open();
+  stage.send("s-1");
+  const json line = next(first);
+  StreamReader second = stage.open();
+  first.close();
+  const json again = next(second);
+  CHECK(again.at("event") == line.at("event"));
+  CHECK(again.at("run") == 2);
+  CHECK(stage.ack(line) == "gone");
+  CHECK(stage.inbox().at(0).at("retry_count") == 0);
+  CHECK(stage.ack(again) == "settled");
+  CHECK(stage.ack(again) == "gone");
+}
+
+TEST_CASE("A frame that was the oldest of two streams that ended is charged, and those behind it are not") {
+  Stage stage;
+  stage.send("s-1");
+  stage.send("s-2");
+  stage.awaitHeld(2);
+  for (int end = 0; end < 2; ++end) {
+    StreamReader stream = stage.open();
+    CHECK(sessionOf(next(stream)) == "s-1");
+    CHECK(sessionOf(next(stream)) == "s-2");
+    stream.close();
+  }
+  const json frames = stage.inboxOnce([](const json& all) { return all.at(0).at("retry_count") == 1; });
+  CHECK(frames.at(0).at("session") == "s-1");
+  CHECK(frames.at(0).at("last_error").get<std::string>().find("streams that had it ended") != std::string::npos);
+  CHECK(frames.at(1).at("retry_count") == 0);
+  StreamReader stream = stage.open();
+  CHECK(sessionOf(next(stream)) == "s-2");
+}
+
+TEST_CASE("Frames of a session come one after the other, those of others meanwhile") {
+  Stage stage;
+  StreamReader stream = stage.open();
+  stage.send("s-1");
+  stage.send("s-1");
+  stage.send("s-2");
+  const json first = next(stream);
+  CHECK(sessionOf(first) == "s-1");
+  const json other = next(stream);
+  CHECK(sessionOf(other) == "s-2");
+  CHECK(stage.ack(first) == "settled");
+  const json second = next(stream);
+  CHECK(sessionOf(second) == "s-1");
+  CHECK(sequenceOf(second) == "2");
+}
+
+TEST_CASE("A stream has no more unsettled frames than its window, and streams share what comes") {
+  Stage stage;
+  StreamReader narrow = stage.open("window=1");
+  stage.send("s-1");
+  const json first = next(narrow);
+  stage.send("s-2");
+  stage.awaitHeld(2);
+  StreamReader other = stage.open();
+  const json second = next(other);
+  CHECK(sessionOf(second) == "s-2");
+  stage.send("s-3");
+  const json third = next(other);
+  CHECK(stage.ack(first) == "settled");
+  stage.send("s-4");
+  CHECK(sessionOf(next(narrow)) == "s-4");
+  // A session belongs to no stream: its next frame goes where there is room.
+  stage.send("s-3");
+  CHECK(stage.ack(third) == "settled");
+  CHECK(sequenceOf(next(other)) == "2");
+}
+
+TEST_CASE("A stream gets the types and sessions that it asks for") {
+  Stage stage;
+  StreamReader orders = stage.open("types=order.*&sessions=a-*");
+  StreamReader exact = stage.open("types=job&sessions=b");
+  stage.send("b-1", "order.placed");
+  stage.send("a-1", "job");
+  stage.send("b", "job");
+  stage.send("a-2", "order.placed");
+  CHECK(sessionOf(next(exact)) == "b");
+  CHECK(sessionOf(next(orders)) == "a-2");
+  CHECK(stage.open("window=0").status() == 422);
+  CHECK(stage.open("window=1025").status() == 422);
+  CHECK(stage.open("session=a").status() == 422);
+}
+
+TEST_CASE("What cannot be a settlement is refused as a whole, and an unknown receipt is gone") {
+  Stage stage;
+  StreamReader stream = stage.open();
+  stage.send("s-1");
+  const json line = next(stream);
+  const std::string receipt = line.at("receipt");
+  const auto status = [&](const std::string& body) { return stage.post(body).status; };
+  const auto one = [&](const std::string& members) {
+    return status("{\"settlements\":[{\"receipt\":\"" + receipt + "\"" + members + "}]}");
+  };
+  CHECK(status("") == 422);
+  CHECK(status("[]") == 422);
+  CHECK(status("{\"settlements\":[]}") == 422);
+  CHECK(status("{\"settlements\":[7]}") == 422);
+  CHECK(status("{\"settlements\":[{\"outcome\":\"ack\"}]}") == 422);
+  CHECK(one("") == 422);
+  CHECK(one(",\"outcome\":\"nack\"") == 422);
+  CHECK(one(",\"outcome\":\"reject\"") == 422);
+  CHECK(one(",\"outcome\":\"ack\",\"reason\":\"r\"") == 422);
+  CHECK(one(",\"outcome\":\"ack\",\"result\":{\"a\"}") == 422);
+  CHECK(one(",\"outcome\":\"ack\",\"result\":\"" + std::string(70'000, 'x') + "\"") == 422);
+  CHECK(one(",\"outcome\":\"retry\",\"after\":\"soon\"") == 422);
+  CHECK(one(",\"outcome\":\"ack\",\"more\":1") == 422);
+  const json ack = {{"receipt", receipt}, {"outcome", "ack"}};
+  json settlements = json::array({{{"receipt", "nonsense"}, {"outcome", "ack"}},
+                                  {{"receipt", receipt + "0"}, {"outcome", "ack"}},
+                                  {{"receipt", "-"}, {"outcome", "release"}},
+                                  ack,
+                                  ack});
+  const HttpReply reply = stage.post(json{{"settlements", settlements}}.dump());
+  CHECK(reply.status == 200);
+  std::string statuses;
+  const json answer = json::parse(reply.body);
+  for (const json& result : answer.at("results")) {
+    statuses += result.at("status").get<std::string>() + " ";
+  }
+  CHECK(statuses == "gone gone gone settled gone ");
+}
+
+TEST_CASE("Without a stream frames wait uncharged, it is in the log once, and others are pushed meanwhile") {
+  const json hook = {{"types", "order.*"}, {"url", "http://127.0.0.1:1/hook"}};
+  Stage stage({{"deliver", json::array({hook})}, {"pull", json::array({"job.*"})}, {"concurrency", 1}});
+  stage.send("j-1", "job.a");
+  stage.send("j-2", "job.b");
+  stage.awaitHeld(2);
+  stage.send("o-1", "order.placed");
+  // It is being pushed, to nobody who answers.
+  while (!stage.hasLogged("warning application-away")) {
+  }
+  const std::vector<std::string> log = stage.serve().log();
+  CHECK(std::ranges::count_if(log, [](const std::string& line) { return line.find(" no-stream ") != line.npos; }) == 1);
+  for (const json& frame : stage.inbox()) {
+    CHECK(frame.at("retry_count") == 0);
+  }
+  const std::string unknown = stage.send("s-1", "invoice.sent");
+  StreamReader stream = stage.open();
+  CHECK(sessionOf(next(stream)) == "j-1");
+  CHECK(sessionOf(next(stream)) == "j-2");
+  while (stage.sender().find(unknown).value().retryCount == 0) {
+  }
+}
+
+TEST_CASE("The end of the daemon waits for what a stream's application works on, and then ends the stream") {
+  Stage stage;
+  StreamReader stream = stage.open();
+  stage.send("s-1");
+  stage.send("s-1");
+  const json line = next(stream);
+  stage.inboxOnce([](const json& all) { return all.size() == 2; });
+  const std::string url = stage.serve().server().url();
+  const std::string file = stage.serve().path("agent.db");
+  HttpAsker asker = stage.serve().asker();
+  std::future<void> ended = std::async(std::launch::async, [&] { stage.serve().end(); });
+  while (checkHealth(url).isReady) {
+  }
+  const json ack = {{"receipt", line.at("receipt")}, {"outcome", "ack"}};
+  const HttpReply reply = asker.ask("POST", "/v1/inbox/settle", json{{"settlements", json::array({ack})}}.dump());
+  CHECK(json::parse(reply.body).at("results").at(0).at("status") == "settled");
+  CHECK(stream.hasEnded());
+  ended.get();
+  const InboxPage page = OutboxReader::open(file).inbox({});
+  REQUIRE(page.frames.size() == 1);
+  CHECK(page.frames[0].retryCount == 0);
+}
+
+TEST_CASE("The end of the daemon charges nothing to what a stream has") {
+  Stage stage({{"pull", json::array({"*"})}}, Settings{{"outbox.stop_timeout", "50ms"}});
+  StreamReader stream = stage.open();
+  stage.send("s-1");
+  next(stream);
+  const std::string file = stage.serve().path("agent.db");
+  stage.serve().end();
+  CHECK(stream.hasEnded());
+  const InboxPage page = OutboxReader::open(file).inbox({});
+  REQUIRE(page.frames.size() == 1);
+  CHECK(page.frames[0].retryCount == 0);
+}
+
+TEST_CASE("hostile: an application that does not read its stream: no more than a bound, and others get the rest") {
+  Stage stage;
+  StreamReader silent(testing::RawConnection(stage.serve().server().port(), 4096), kStream + "?window=1024");
+  // More than the socket's buffers and the bound.
+  constexpr int kFrames = 60;
+  const std::string data = "\"" + std::string(200'000, 'x') + "\"";
+  for (int number = 0; number < kFrames; ++number) {
+    stage.send("s-" + std::to_string(number), "order.placed", data);
+  }
+  stage.awaitHeld(kFrames);
+  StreamReader reading = stage.open();
+  const json line = next(reading);
+  CHECK(stage.ack(line) == "settled");
+}
+
+TEST_CASE("hostile: a client that sends on and on while its stream is open: cut at a bound") {
+  Stage stage;
+  StreamReader stream = stage.open();
+  stream.connection().sendWhileTaken(std::string(100'000, '\n'));
+  CHECK_FALSE(stream.connection().receiveAll().ends_with("0\r\n\r\n"));
+}
+
+TEST_CASE("hostile: more streams of frames than 256: 503") {
+  Stage stage;
+  std::list<StreamReader> streams;
+  for (int number = 0; number < 256; ++number) {
+    streams.push_back(stage.open());
+    REQUIRE(streams.back().status() == 200);
+  }
+  const StreamReader refused = stage.open();
+  CHECK(refused.status() == 503);
+  CHECK(refused.head().find("Retry-After: ") != std::string::npos);
+}
+
+TEST_CASE("A stream ends when its token is revoked, and nothing is charged for it") {
+  const testing::TempDir dir;
+  const std::string tokens = dir.file("tokens").string();
+  const std::string kept = "kept-0123456789abcdef0123456";
+  const std::string lost = "lost-0123456789abcdef0123456";
+  testing::writePrivateFile(tokens, "a receive " + kept + "\nb receive,read " + lost + "\n");
+  Stage stage({{"pull", json::array({"*"})}}, Settings{{"tokens_file", tokens}});
+  const std::uint16_t port = stage.serve().server().port();
+  StreamReader revoked(port, kStream, "Authorization: Bearer " + lost + "\r\n");
+  stage.send("s-1");
+  CHECK(next(revoked).at("run") == 1);
+  StreamReader other(port, kStream, "Authorization: Bearer " + kept + "\r\n");
+  testing::writePrivateFile(tokens, "a receive " + kept + "\n");
+  stage.serve().server().reload();
+  CHECK(revoked.hasEnded());
+  CHECK(next(other).at("run") == 2);
+  CHECK(StreamReader(port, kStream).status() == 401);
+}
+
+TEST_CASE("Without inbox.pull there are no streams") {
+  ServeStage stage;
+  CHECK(StreamReader(stage.server().port(), kStream).status() == 404);
+  CHECK(stage.asker().ask("POST", "/v1/inbox/settle", "{}").status == 404);
+}
+
+TEST_CASE("A stream is never silent for 10 s, and a line that was not taken is not followed by another") {
+  boost::asio::io_context context;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  const auto streams = std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(),
+                                                      std::vector<std::string>{"*"}, LogSink());
+  const auto client = std::make_shared<testing::Client>();
+  CHECK(streams->open({}, client, {}));
+  const auto pass = [&](std::chrono::milliseconds time) {
+    clock->advance(time);
+    context.restart();
+    context.poll();
+  };
+  for (int second = 0; second < 10; ++second) {
+    pass(std::chrono::seconds(1));
+  }
+  CHECK(client->text == "\n\n");
+  client->waiting = 1;
+  pass(std::chrono::minutes(1));
+  CHECK(client->text == "\n\n");
+  client->watcher.ended(transport::AnswerEnd::lost);
+  streams->close();
+  pass(std::chrono::minutes(1));
+}
+
+}  // namespace ackbox::serve
