@@ -4,6 +4,7 @@
 
 #include "ackbox/version.hpp"
 #include "protocol/json_writer.hpp"
+#include "serve/traces/traceparent.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -11,10 +12,6 @@ namespace {
 using protocol::ObjectWriter;
 
 constexpr std::uint64_t kStatusError = 2;
-constexpr std::size_t kTraceIdAt = 3;
-constexpr std::size_t kTraceIdLength = 32;
-constexpr std::size_t kSpanIdAt = 36;
-constexpr std::size_t kSpanIdLength = 16;
 
 void appendAttribute(std::string& json, std::string_view name, std::string_view text) {
   ObjectWriter attribute(json);
@@ -58,8 +55,8 @@ void appendSpan(std::string& json, const RecordedSpan& span) {
   object.key("links");
   appendList(json, span.links, [&](const std::string& traceparent) {
     ObjectWriter link(json);
-    link.text("traceId", std::string_view(traceparent).substr(kTraceIdAt, kTraceIdLength));
-    link.text("spanId", std::string_view(traceparent).substr(kSpanIdAt, kSpanIdLength));
+    link.text("traceId", traceIdOf(traceparent));
+    link.text("spanId", spanIdOf(traceparent));
     link.close();
   });
   if (span.isFailed) {

@@ -5,23 +5,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "serve/traces/traceparent.hpp"
+
 namespace ackbox::serve {
 namespace {
 
 using Kind = RecordedSpan::Kind;
-
-constexpr std::size_t kTraceIdAt = 3;
-constexpr std::size_t kTraceIdLength = 32;
-constexpr std::size_t kSpanIdAt = 36;
-constexpr std::size_t kSpanIdLength = 16;
-constexpr std::size_t kFlagsAt = 53;
-constexpr std::size_t kTraceparentLength = 55;
-
-// The hooks are given valid ones only.
-bool isSampled(std::string_view traceparent) {
-  const char digit = traceparent.size() < kTraceparentLength ? '0' : traceparent[kFlagsAt + 1];
-  return digit >= 'a' ? (digit - 'a') % 2 == 1 : (digit - '0') % 2 == 1;
-}
 
 std::string traceparentOf(const RecordedSpan& span) {
   return "00-" + span.traceId + "-" + span.spanId + "-01";
@@ -57,7 +46,7 @@ std::string SpanRecorder::idOf(std::size_t words) {
     while (word == 0) {
       word = random_->next();
     }
-    std::array<char, kSpanIdLength + 1> digits{};
+    std::array<char, 17> digits{};
     std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(word));
     id += digits.data();
   }
@@ -71,9 +60,9 @@ std::shared_ptr<RecordedSpan> SpanRecorder::begin(Kind kind, std::string_view na
   auto span = std::make_shared<RecordedSpan>();
   span->kind = kind;
   span->name = name;
-  span->traceId = parent.empty() ? idOf(2) : std::string(parent.substr(kTraceIdAt, kTraceIdLength));
+  span->traceId = parent.empty() ? idOf(2) : std::string(traceIdOf(parent));
   span->spanId = idOf(1);
-  span->parentId = parent.empty() ? std::string() : std::string(parent.substr(kSpanIdAt, kSpanIdLength));
+  span->parentId = parent.empty() ? std::string() : std::string(spanIdOf(parent));
   span->beganAt = clock_->wallNow();
   span->attributes.emplace_back("messaging.system", "ackbox");
   return span;
