@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -7,14 +8,26 @@ namespace ackbox {
 
 class OutboxManager;
 
-/// The media type of `prometheusText`.
-inline constexpr std::string_view kPrometheusContentType = "text/plain; version=0.0.4; charset=utf-8";
+/// How figures are written.
+enum class MetricsFormat : std::uint8_t {
+  /// Prometheus' text format 0.0.4.
+  prometheus,
+  /// OpenMetrics 1.0.
+  openMetrics,
+};
 
-/// The outbox's figures in Prometheus' text format, for an agent's own metrics endpoint: gauges and totals of the file,
-/// for each peer where they are known for each, and how long ACKs took. Names begin with `ackbox_`, units are seconds
-/// and bytes. All series are there from the start. Labels are peers and states, never sessions, ids or texts of errors.
+/// The media types of `prometheusText`.
+inline constexpr std::string_view kPrometheusContentType = "text/plain; version=0.0.4; charset=utf-8";
+inline constexpr std::string_view kOpenMetricsContentType =
+    "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The outbox's figures in Prometheus' text format or as OpenMetrics, for an agent's own metrics endpoint: gauges and
+/// totals of the file, for each peer where they are known for each, and how long ACKs took. Names begin with `ackbox_`,
+/// units are seconds and bytes. All series are there from the start. Labels are peers and states, never sessions, ids
+/// or texts of errors.
 ///
 /// Costs O(peers), whatever the backlog. Throws `Error` as `OutboxReader` reads fail. Blocks as a read does.
-[[nodiscard]] std::string prometheusText(const OutboxManager& manager);
+[[nodiscard]] std::string prometheusText(const OutboxManager& manager,
+                                         MetricsFormat format = MetricsFormat::prometheus);
 
 }  // namespace ackbox

@@ -35,7 +35,7 @@ JsonLine inboxLine(const InboxInfo& frame) {
       .add("accepted_at_ms", instantIfAny(frame.acceptedAt))
       .add("started_at_ms", instantIfAny(frame.startedAt))
       .add("due_at_ms", instantIfAny(frame.dueAt))
-      .add("kept_until_ms", setInstant(frame.keptUntil))
+      .add("kept_until_ms", instantIfAny(frame.keptUntil))
       .add("failed_at_ms", frame.failedAt)
       .add("reason", frame.reason)
       .add("last_error", frame.lastError)

@@ -19,6 +19,7 @@
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/frame_streams.hpp"
 #include "serve/inbox/pusher.hpp"
+#include "serve/traces/traces.hpp"
 #include "transport/http_server.hpp"
 
 namespace ackbox::serve {
@@ -75,8 +76,10 @@ Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
   return config;
 }
 
-OutboxManager openOutbox(const std::filesystem::path& file, const Config& config) {
-  OutboxManager manager = OutboxManager::open(file, config.outbox);
+OutboxManager openOutbox(const std::filesystem::path& file, const Config& config, std::shared_ptr<TraceHooks> trace) {
+  OutboxOptions options = config.outbox;
+  options.trace = std::move(trace);
+  OutboxManager manager = OutboxManager::open(file, std::move(options));
   manager.setSender(std::make_shared<HttpSender>(config.sender));
   return manager;
 }
@@ -88,7 +91,9 @@ public:
   Body(const std::filesystem::path& file, Config config)
       : events_(std::make_shared<EventStreams>(thread_.executor(), systemClock())),
         config_(shownIn(events_, std::move(config))),
-        service_(thread_.executor(), openOutbox(file, config_), config_.outbox, events_),
+        traces_(Traces::open(thread_.executor(), config_)),
+        service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, events_,
+                 OwnFigures(config_, traces_.counts)),
         gate_(service_, operations(), accessRules(config_.api)) {
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
@@ -124,6 +129,7 @@ public:
       streams_->close();
     }
     service_.drain();
+    traces_.drain(config_.outbox.stopTimeout);
   }
 
   void reload() {
@@ -162,6 +168,7 @@ private:
       service_.setFrameStreams(streams_);
     }
     InboundOptions options = inbox.handler;
+    options.trace = traces_.hooks;
     runs_.emplace([](const std::string&) {});
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
     // Frames that wait for a stream must not keep others from being pushed.
@@ -191,6 +198,7 @@ private:
   OwnThread thread_{[](const std::string&) {}};
   const std::shared_ptr<EventStreams> events_;
   const Config config_;
+  const Traces traces_;
   Service service_;
   Gate gate_;
   std::shared_ptr<transport::HttpServer> http_;

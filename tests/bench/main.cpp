@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/backlog.hpp"
+#include "bench/daemon.hpp"
 #include "bench/floor_link.hpp"
 #include "bench/measured_disk.hpp"
 #include "bench/neighbour.hpp"
@@ -70,6 +71,9 @@ int playRole(const Arguments& arguments) {
   }
   if (arguments.role == "backlog") {
     return runBacklogReader(arguments.file);
+  }
+  if (arguments.role == "daemon") {
+    return runDaemon(arguments.file);
   }
   return runReceiver(arguments.file, arguments.role == "receiver" ? Durability::powerCut : Durability::processCrash,
                      arguments.link);
@@ -139,7 +143,7 @@ int main(int argc, char** argv) {
   app.add_flag("--smoke", arguments.smoke,
                "One run with next to no work: shows that all of it works, measures nothing");
   app.add_option("--role", arguments.role)
-      ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "relay", "neighbour", "backlog"}))
+      ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "relay", "neighbour", "backlog", "daemon"}))
       ->group("");
   app.add_option("--sync-delay-us", arguments.syncDelayMicroseconds)->group("");
   app.add_option("--file", arguments.file)->group("");

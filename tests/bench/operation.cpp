@@ -43,6 +43,14 @@ std::span<const Operation> operations() {
       Operation{"getStats", "the counters, large and small backlog as above", getStats},
       Operation{"explain", "why the last message waits, large and small backlog as above", explain},
       Operation{"memory", "the most memory of a process that knows the whole backlog, large and small", memory},
+      Operation{"serveEnqueue", "enqueues through the daemon's socket, one by one and in arrays; in process: by calls",
+                serveEnqueue},
+      Operation{"servePush", "frames that the daemon posts to an application; in process: a deferred handler",
+                servePush},
+      Operation{"serveMemory", "the most memory of a daemon with 1,000,000 rows, after each view; small: 1,000",
+                serveMemory},
+      Operation{"serveViews", "each view of the daemon with 1,000,000 messages and as many dead letters; small: 1,000",
+                serveViews},
   };
   return kOperations;
 }

@@ -40,5 +40,9 @@ struct Operation {
 [[nodiscard]] Measurement explain(const Settings& settings);
 [[nodiscard]] Measurement startUp(const Settings& settings);
 [[nodiscard]] Measurement memory(const Settings& settings);
+[[nodiscard]] Measurement serveEnqueue(const Settings& settings);
+[[nodiscard]] Measurement servePush(const Settings& settings);
+[[nodiscard]] Measurement serveMemory(const Settings& settings);
+[[nodiscard]] Measurement serveViews(const Settings& settings);
 
 }  // namespace ackbox::bench

@@ -1,8 +1,10 @@
 // For those that watch the process: `GET /healthz`, `/readyz`, `/metrics`.
 
+#include <string>
 #include <utility>
 
 #include "ackbox/metrics.hpp"
+#include "protocol/exposition.hpp"
 #include "protocol/wire.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
@@ -33,8 +35,15 @@ void isReady(Service& service, Request&& request, Respond respond) {
 
 void showMetrics(Service& service, Request&& request, Respond respond) {
   request.query.finish();
+  const bool isOpenMetrics = request.accept.find("application/openmetrics-text") != std::string::npos;
+  const MetricsFormat format = isOpenMetrics ? MetricsFormat::openMetrics : MetricsFormat::prometheus;
   service.workers().answer(
-      [&service] { return textAnswer(200, prometheusText(service.manager()), kPrometheusContentType); },
+      [&service, format] {
+        protocol::Exposition own(format);
+        service.ownFigures().write(own, service.reader().peerStats());
+        return textAnswer(200, protocol::joinExpositions(prometheusText(service.manager(), format), own.take()),
+                          format == MetricsFormat::openMetrics ? kOpenMetricsContentType : kPrometheusContentType);
+      },
       std::move(respond));
 }
 

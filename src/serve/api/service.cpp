@@ -21,7 +21,7 @@ std::shared_ptr<Clock> clockOf(const OutboxOptions& options) {
 }  // namespace
 
 Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
-                 std::shared_ptr<EventStreams> events)
+                 std::shared_ptr<EventStreams> events, OwnFigures ownFigures)
     : events_(std::move(events)),
       audit_(options.log, clockOf(options)),
       workers_(kWorkerThreads),
@@ -29,8 +29,10 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
       bulkChanges_(std::make_shared<BulkChanges>(executor, clockOf(options))),
       manager_(std::move(manager)),
       changes_(manager_),
-      reader_(manager_) {
+      reader_(manager_),
+      ownFigures_(std::move(ownFigures)) {
   waits_->watch(manager_);
+  ownFigures_.watch(manager_);
   events_->setFigures([this](std::function<void(std::string)> done) {
     workers_.run([this, done = std::move(done)] {
       std::string json;

@@ -12,6 +12,7 @@
 #include "serve/api/audit.hpp"
 #include "serve/api/bulk_changes.hpp"
 #include "serve/api/message_waits.hpp"
+#include "serve/api/own_figures.hpp"
 #include "serve/api/workers.hpp"
 
 namespace ackbox::serve {
@@ -26,7 +27,7 @@ class Service {
 public:
   /// `executor` runs one thing at a time: the connections', on which operations begin.
   Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
-          std::shared_ptr<EventStreams> events);
+          std::shared_ptr<EventStreams> events, OwnFigures ownFigures);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -49,6 +50,7 @@ public:
   [[nodiscard]] MessageWaits& waits() noexcept { return *waits_; }
   [[nodiscard]] BulkChanges& bulkChanges() noexcept { return *bulkChanges_; }
   [[nodiscard]] EventStreams& events() noexcept { return *events_; }
+  [[nodiscard]] const OwnFigures& ownFigures() const noexcept { return ownFigures_; }
   [[nodiscard]] const Audit& audit() const noexcept { return audit_; }
 
 private:
@@ -64,6 +66,7 @@ private:
   OutboxManager manager_;
   OutboxOperator changes_;
   OutboxReader reader_;
+  OwnFigures ownFigures_;
 };
 
 }  // namespace ackbox::serve

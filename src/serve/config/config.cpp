@@ -5,6 +5,7 @@
 
 #include "ackbox/error.hpp"
 #include "serve/config/section.hpp"
+#include "transport/url.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -199,6 +200,19 @@ void readLog(Section& root, Config& config) {
   });
 }
 
+void readTraces(Section& root, TracesConfig& traces) {
+  root.object("traces", [&](Section& section) {
+    section.text("url", traces.url);
+    section.text("service_name", traces.serviceName);
+    const transport::ParsedUrl parsed = transport::parseUrl(traces.url);
+    if (!parsed.url) {
+      section.problem("url", parsed.error);
+    } else if (!parsed.url->isEncrypted && !parsed.url->isLoopback()) {
+      section.problem("url", "must be https:// beyond this machine");
+    }
+  });
+}
+
 }  // namespace
 
 Config readConfig(std::string_view text, const std::vector<std::pair<std::string, std::string>>& overrides,
@@ -223,6 +237,7 @@ Config readConfig(std::string_view text, const std::vector<std::pair<std::string
     readPeers(section, config.outbox.peers);
     readSender(section, config.sender);
     readInbox(section, config.inbox);
+    readTraces(section, config.traces);
     readLog(section, config);
     // A file without peers receives, or was given its peers by another process.
     config.outbox.adoptPeers = config.outbox.peers.empty();

@@ -44,6 +44,14 @@ struct InboxConfig {
   std::vector<std::string> pull = {};
 };
 
+/// Where spans of traces go.
+struct TracesConfig {
+  /// Of a collector that takes OTLP in JSON over HTTP, such as `http://127.0.0.1:4318/v1/traces`. Empty: nowhere.
+  std::string url = {};
+  /// The resource attribute `service.name`. Empty: the agent's URI, or `ackbox` without one.
+  std::string serviceName = {};
+};
+
 /// All that a configuration file says. Names and defaults are those of the options that they set, but for
 /// `acked_retention`.
 struct Config {
@@ -52,6 +60,7 @@ struct Config {
   HttpSenderOptions sender = {};
   /// Nothing: no peer can send here.
   std::optional<InboxConfig> inbox = {};
+  TracesConfig traces = {};
   LogFormat logFormat = LogFormat::keyValue;
 };
 

@@ -143,6 +143,7 @@ Admission Gate::admit(const RequestHead& head) const {
   request.path = std::move(route.path);
   request.query = std::move(*query);
   request.contentType = head.header("content-type");
+  request.accept = head.header("accept");
   request.idempotencyKey = head.header("idempotency-key");
   request.lastEventId = head.header("last-event-id");
   return operation.stream != nullptr ? admitStream(operation, std::move(request), isAuthenticated)

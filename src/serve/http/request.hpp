@@ -16,6 +16,8 @@ struct Request {
   std::vector<std::string> path = {};
   Query query = {};
   std::string contentType = {};
+  /// The header `Accept`; empty: anything.
+  std::string accept = {};
   /// The header `Idempotency-Key` as it came; empty: there was none.
   std::string idempotencyKey = {};
   /// The header `Last-Event-ID`; empty: there was none.

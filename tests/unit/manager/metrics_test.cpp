@@ -34,7 +34,7 @@ TEST_CASE("Every line is of the format, each family is introduced once, and no s
   const std::string text = prometheusText(manager);
   const std::regex help("# HELP (ackbox_[a-z_]+) .+\\.?");
   const std::regex type("# TYPE (ackbox_[a-z_]+) (counter|gauge|summary)");
-  const std::regex sample(R"re((ackbox_[a-z_]+)(\{([a-z]+="([^"\\\n]|\\.)*",?)+\})? [-+0-9.e]+)re");
+  const std::regex sample(R"re((ackbox_[a-z_]+)(\{([a-z]+="([^"\\\n]|\\.)*",?)+\})? ([-+0-9.e]+|NaN))re");
   std::set<std::string> families;
   std::set<std::string> series;
   std::string family;
@@ -74,8 +74,24 @@ TEST_CASE("The figures are the outbox's, by peer") {
   CHECK(hasLine(text, R"(ackbox_messages{peer="the \"other\\one\"",state="failed"} 1)"));
   CHECK(hasLine(text, R"(ackbox_dead_letters_total{peer="the \"other\\one\""} 1)"));
   CHECK(hasLine(text, R"(ackbox_peer_up{peer="bob"} 0)"));
+  CHECK(hasLine(text, R"(ackbox_peer_state{peer="bob",state="paused"} 1)"));
+  CHECK(hasLine(text, R"(ackbox_peer_state{peer="bob",state="up"} 0)"));
+  CHECK(hasLine(text, "ackbox_max_pending_messages 1000000"));
+  CHECK(text.find("\nackbox_disk_available_bytes 0\n") == std::string::npos);
   CHECK(hasLine(text, "ackbox_owners 1"));
   CHECK(hasLine(text, "ackbox_store_info{origin=\"" + manager.origin() + "\"} 1"));
+}
+
+TEST_CASE("In OpenMetrics a family is named without the ending of its series, and the end is marked") {
+  const testing::TempDir dir;
+  const OutboxManager manager = open(dir);
+  const std::string text = prometheusText(manager, MetricsFormat::openMetrics);
+  CHECK(text.ends_with("\n# EOF\n"));
+  CHECK(hasLine(text, "# TYPE ackbox_retries counter"));
+  CHECK(hasLine(text, R"(ackbox_retries_total{peer="bob"} 0)"));
+  CHECK(hasLine(text, "# TYPE ackbox_store info"));
+  CHECK(hasLine(text, "ackbox_store_info{origin=\"" + manager.origin() + "\"} 1"));
+  CHECK(text.find("_total counter") == std::string::npos);
 }
 
 }  // namespace ackbox

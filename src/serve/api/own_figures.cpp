@@ -1,0 +1,87 @@
+#include "serve/api/own_figures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+#include <optional>
+
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/tls.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+using protocol::Exposition;
+
+constexpr std::string_view kOtherReason = "other";
+// As `FailedEvent::reason` names them. A peer's own codes could be any number.
+constexpr std::array<std::string_view, 8> kReasons = {"rejected", "retry-budget", "retry-policy",        "horizon",
+                                                      "expired",  "peer-killer",  "discarded-by-policy", kOtherReason};
+
+std::string_view knownReason(std::string_view reason) {
+  const auto found = std::ranges::find(kReasons, reason);
+  return found == kReasons.end() ? kOtherReason : *found;
+}
+
+double endOf(const std::filesystem::path& certificate) {
+  const std::optional<WallTime> end = certificateEnds(certificate);
+  return end ? std::chrono::duration<double>(end->time_since_epoch()).count()
+             : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+OwnFigures::OwnFigures(const Config& config, std::shared_ptr<const SpanCounts> spans) : spans_(std::move(spans)) {
+  const auto add = [this](const char* use, const std::filesystem::path& file) {
+    if (!file.empty()) {
+      certificates_.emplace_back(use, file);
+    }
+  };
+  add("listen", config.api.tls.certificateFile);
+  add("inbox", config.inbox ? config.inbox->server.tls.certificateFile : std::filesystem::path());
+  add("sender", config.sender.tls.certificateFile);
+}
+
+void OwnFigures::watch(OutboxManager& manager) {
+  subscription_ =
+      manager.onFailed([failures = failures_](const FailedEvent& event) { add(*failures, event.peer, event.reason); });
+}
+
+void OwnFigures::count(const std::string& peer, std::string_view reason) {
+  add(*failures_, peer, reason);
+}
+
+void OwnFigures::add(Failures& failures, const std::string& peer, std::string_view reason) {
+  const MutexLock lock(failures.mutex);
+  ++failures.counts[{peer, knownReason(reason)}];
+}
+
+void OwnFigures::writeFailures(Exposition& out, const std::vector<PeerStats>& peers) const {
+  out.family("ackbox_failed_messages_total", Exposition::Type::counter,
+             "Messages given up, by reason, since this process began.");
+  const MutexLock lock(failures_->mutex);
+  for (const PeerStats& peer : peers) {
+    for (const std::string_view reason : kReasons) {
+      failures_->counts.try_emplace({peer.peer, reason}, 0);
+    }
+  }
+  for (const auto& [series, count] : failures_->counts) {
+    out.sample(count, {{"peer", series.first}, {"reason", series.second}});
+  }
+}
+
+void OwnFigures::write(Exposition& out, const std::vector<PeerStats>& peers) const {
+  writeFailures(out, peers);
+  out.single("ackbox_exported_spans_total", Exposition::Type::counter, "Spans of traces that the collector has taken.",
+             spans_->exported.load());
+  out.single("ackbox_dropped_spans_total", Exposition::Type::counter,
+             "Spans of traces that were lost, as the collector was away.", spans_->dropped.load());
+  out.family("ackbox_certificate_end_timestamp_seconds", Exposition::Type::gauge,
+             "When a certificate, or one of its chain, ends; NaN: its file cannot be read.");
+  for (const auto& [use, file] : certificates_) {
+    out.sample(endOf(file), {{"use", use}});
+  }
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ackbox/events.hpp"
+#include "ackbox/stats.hpp"
+#include "base/mutex.hpp"
+#include "protocol/exposition.hpp"
+#include "serve/config/config.hpp"
+#include "serve/traces/span_counts.hpp"
+
+namespace ackbox {
+class OutboxManager;
+}
+
+namespace ackbox::serve {
+
+/// What `GET /metrics` has besides the outbox's own figures: dead letters by reason, which the file does not count, as
+/// this process has seen them since its start; spans; and when certificates end.
+///
+/// Thread-safety: `count` and `write` may be called from any thread.
+class OwnFigures {
+public:
+  OwnFigures(const Config& config, std::shared_ptr<const SpanCounts> spans);
+
+  /// Counts its dead letters from now on.
+  void watch(OutboxManager& manager);
+
+  /// A dead letter. What is none of the library's reasons is counted as `other`.
+  void count(const std::string& peer, std::string_view reason);
+
+  void write(protocol::Exposition& out, const std::vector<PeerStats>& peers) const;
+
+private:
+  struct Failures {
+    Mutex mutex;
+    std::map<std::pair<std::string, std::string_view>, std::uint64_t> counts ACKBOX_GUARDED_BY(mutex);
+  };
+
+  static void add(Failures& failures, const std::string& peer, std::string_view reason);
+  void writeFailures(protocol::Exposition& out, const std::vector<PeerStats>& peers) const;
+
+  // By their use: `listen`, `inbox`, `sender`.
+  std::vector<std::pair<std::string, std::filesystem::path>> certificates_;
+  std::shared_ptr<const SpanCounts> spans_;
+  std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
+  Subscription subscription_;
+};
+
+}  // namespace ackbox::serve

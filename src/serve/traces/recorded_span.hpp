@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+
+namespace ackbox::serve {
+
+/// A step of a message as OpenTelemetry describes it.
+struct RecordedSpan {
+  /// Numbers as in OTLP. Never renumber.
+  enum class Kind : std::uint8_t { client = 3, producer = 4, consumer = 5 };
+
+  Kind kind = Kind::producer;
+  std::string_view name = {};
+  /// 32 and 16 hexadecimal digits, as in a `traceparent`; an empty parent: it is the first of its trace.
+  std::string traceId = {};
+  std::string spanId = {};
+  std::string parentId = {};
+  WallTime beganAt{};
+  WallTime endedAt{};
+  std::vector<std::pair<std::string_view, std::string>> attributes = {};
+  /// Each is a valid `traceparent`.
+  std::vector<std::string> links = {};
+  /// Whether it failed, and what happened, for people.
+  bool isFailed = false;
+  std::string error = {};
+};
+
+}  // namespace ackbox::serve
