@@ -219,6 +219,7 @@ class ClientTest(unittest.TestCase):
         client.enqueue("bob", "t", idempotency_key="order-7")
         keys = [json.loads(request[3])["idempotency_key"] for request in server.requests]
         self.assertEqual(len(set(keys)), 3)
+        self.assertEqual({json.loads(request[3])["session"] for request in server.requests}, {""})
         self.assertEqual(keys[2], "order-7")
 
     def test_each_refusal_has_its_type_and_the_text_of_the_problem(self):

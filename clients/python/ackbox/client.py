@@ -91,13 +91,12 @@ class Client:
         """Stores a message; it is durable when this returns. Raises `ProblemError` if it was refused, and `Unreachable`
         if the daemon did not answer for `retry_for`; then it may be stored.
 
-        Without `idempotency_key` one is made, so that what is tried again is stored once. A caller that calls again,
+        Without `session` the message has no order. Without `idempotency_key` one is made, so that what is tried again is stored once. A caller that calls again,
         as after a crash, must bring its own. `options`: `not_before`, `expires_at`, `priority`, `supersede_key`,
         `correlation_id`, `traceparent`, `message_id`, as docs/serve.md has them.
         """
-        message = {"peer": peer, "type": type, "data": data, "idempotency_key": idempotency_key, **options}
-        if session:
-            message["session"] = session
+        message = {"peer": peer, "session": session, "type": type, "data": data, "idempotency_key": idempotency_key}
+        message.update(options)
         return _enqueued(json.loads(self._post_messages(_json(self._keyed(message))).body))
 
     def enqueue_many(self, messages: Iterable[Mapping[str, Any]]) -> List[Enqueued]:
@@ -148,7 +147,8 @@ class Client:
 
     @staticmethod
     def _keyed(message: Mapping[str, Any]) -> Dict[str, Any]:
-        keyed = dict(message)
+        # Without the name of a session, the daemon takes one: the session "default".
+        keyed = {"session": "", **message}
         # The daemon distinguishes null from absent.
         for name in [name for name, value in keyed.items() if value is None and name != "data"]:
             del keyed[name]

@@ -17,7 +17,8 @@ const names = {
     messageId: 'message_id',
 };
 function sent(message) {
-    const raw = { peer: message.peer, type: message.type, data: message.data ?? null };
+    // Without the name of a session, the daemon takes one: the session "default".
+    const raw = { peer: message.peer, session: '', type: message.type, data: message.data ?? null };
     for (const [name, wireName] of Object.entries(names)) {
         const value = message[name];
         if (value !== undefined) {

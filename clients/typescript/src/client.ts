@@ -21,6 +21,7 @@ export interface ClientOptions {
 
 /** As docs/serve.md has them. */
 export interface EnqueueOptions {
+  /** Default: none, and the message has no order. */
   session?: string;
   /** Default: one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must
    * bring its own. */
@@ -87,7 +88,8 @@ const names: Record<keyof EnqueueOptions, string> = {
 };
 
 function sent(message: Message): Record<string, Json> {
-  const raw: Record<string, Json> = { peer: message.peer, type: message.type, data: message.data ?? null };
+  // Without the name of a session, the daemon takes one: the session "default".
+  const raw: Record<string, Json> = { peer: message.peer, session: '', type: message.type, data: message.data ?? null };
   for (const [name, wireName] of Object.entries(names)) {
     const value = message[name as keyof EnqueueOptions];
     if (value !== undefined) {
