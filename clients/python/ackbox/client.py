@@ -91,9 +91,9 @@ class Client:
         """Stores a message; it is durable when this returns. Raises `ProblemError` if it was refused, and `Unreachable`
         if the daemon did not answer for `retry_for`; then it may be stored.
 
-        Without `session` the message has no order. Without `idempotency_key` one is made, so that what is tried again is stored once. A caller that calls again,
-        as after a crash, must bring its own. `options`: `not_before`, `expires_at`, `priority`, `supersede_key`,
-        `correlation_id`, `traceparent`, `message_id`, as docs/serve.md has them.
+        Without `session` the message has no order. Without `idempotency_key` one is made, so that what is tried again
+        is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
+        `expires_at`, `priority`, `supersede_key`, `correlation_id`, `traceparent`, `message_id`, as the daemon has them.
         """
         message = {"peer": peer, "session": session, "type": type, "data": data, "idempotency_key": idempotency_key}
         message.update(options)
@@ -106,8 +106,9 @@ class Client:
         return [_enqueued(raw) for raw in json.loads(self._post_messages(body).body)["results"]]
 
     def message(self, id: str, wait: Optional[float] = None) -> Dict[str, Any]:
-        """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`, `result` what the
-        peer answered) or given up (`failed`, `reason`), or after so many seconds. Raises `NotFound`."""
+        """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`) or given up
+        (`failed`, `reason`), or after so many seconds. `result` is what the peer answered, if that came during the
+        wait: it is not stored. Raises `NotFound`."""
         target = "/v1/messages/" + urllib.parse.quote(id, safe="")
         end = time.monotonic() + (wait or 0.0)
         while True:

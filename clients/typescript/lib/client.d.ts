@@ -77,8 +77,9 @@ export declare class Client {
      */
     enqueueMany(messages: Iterable<Message>): Promise<Enqueued[]>;
     /**
-     * Where a message stands. With `wait` in milliseconds, resolves when it is acknowledged (`state` is `acked`, `result`
-     * what the peer answered) or given up (`failed`, `reason`), or after that time. Throws `NotFound`.
+     * Where a message stands. With `wait` in milliseconds, resolves when it is acknowledged (`state` is `acked`) or given
+     * up (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the wait: it
+     * is not stored. Throws `NotFound`.
      */
     message(id: string, options?: {
         wait?: number;

@@ -146,8 +146,9 @@ export class Client {
   }
 
   /**
-   * Where a message stands. With `wait` in milliseconds, resolves when it is acknowledged (`state` is `acked`, `result`
-   * what the peer answered) or given up (`failed`, `reason`), or after that time. Throws `NotFound`.
+   * Where a message stands. With `wait` in milliseconds, resolves when it is acknowledged (`state` is `acked`) or given
+   * up (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the wait: it
+   * is not stored. Throws `NotFound`.
    */
   async message(id: string, options: { wait?: number } = {}): Promise<ShownMessage> {
     const target = `/v1/messages/${encodeURIComponent(id)}`;
