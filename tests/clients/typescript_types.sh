@@ -44,5 +44,5 @@ if node_modules/.bin/tsc "${options[@]}" wrong.ts >/dev/null; then
   echo "FAILED: a wrong program compiles" >&2
   exit 1
 fi
-cp "$source/examples/20_typescript_agent/main.ts" .
-node_modules/.bin/tsc "${options[@]}" main.ts
+cp "$source/examples/20_typescript_agent/main.mjs" .
+node_modules/.bin/tsc "${options[@]}" --allowJs --checkJs main.mjs
