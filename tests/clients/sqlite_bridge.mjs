@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 const child = `
 import json, sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+db.execute("PRAGMA journal_mode=WAL")
 db.execute("PRAGMA synchronous=FULL")
 for line in sys.stdin:
     sql, parameters = json.loads(line)

@@ -34,7 +34,7 @@ class Daemon:
 
     def __init__(self, program, folder, name, config):
         self._program = program
-        self._file = os.path.join(folder, name + ".db")
+        self.file = os.path.join(folder, name + ".db")
         self._log = open(os.path.join(folder, name + ".log"), "ab")
         self._config = os.path.join(folder, name + ".json")
         with open(self._config, "w") as file:
@@ -47,7 +47,7 @@ class Daemon:
         end = time.monotonic() + PATIENCE_SECONDS
         while True:
             self._process = subprocess.Popen(
-                [self._program, "serve", self._file, "--config", self._config],
+                [self._program, "serve", self.file, "--config", self._config],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log)
             line = self._process.stdout.readline()
             if line.startswith(b"listening on"):
@@ -111,4 +111,4 @@ def wait_until(condition, what):
     while not condition():
         if time.monotonic() > end:
             raise AssertionError("in vain: " + what)
-        time.sleep(0.02)
+        time.sleep(0.05)
