@@ -23,11 +23,12 @@ std::string contentsOf(const std::filesystem::path& file) {
 }
 
 /// What a document has to show of an example: each part between its marks, without the indentation of the mark.
-std::vector<std::string> quotesOf(const std::string& example, const std::string& mark) {
-  const std::string begin = "// [" + mark + "]\n";
+std::vector<std::string> quotesOf(const std::string& example, const std::string& mark,
+                                  const std::string& comment = "// ") {
+  const std::string begin = comment + "[" + mark + "]\n";
   std::vector<std::string> quotes;
   for (std::size_t start = example.find(begin); start != std::string::npos; start = example.find(begin, start + 1)) {
-    const std::size_t end = example.find("// [end " + mark + "]", start);
+    const std::size_t end = example.find(comment + "[end " + mark + "]", start);
     REQUIRE(end != std::string::npos);
     std::istringstream lines(example.substr(start + begin.size(), example.rfind('\n', end) + 1 - start - begin.size()));
     const std::string margin(start - (example.rfind('\n', start) + 1), ' ');
@@ -39,8 +40,8 @@ std::vector<std::string> quotesOf(const std::string& example, const std::string&
   return quotes;
 }
 
-bool shows(const std::string& document, const std::string& quote) {
-  return document.find("```cpp\n" + quote + "```\n") != std::string::npos;
+bool shows(const std::string& document, const std::string& quote, const std::string& language = "cpp") {
+  return document.find("```" + language + "\n" + quote + "```\n") != std::string::npos;
 }
 
 }  // namespace
@@ -65,6 +66,18 @@ TEST_CASE("the README points at each numbered example, and quotes letter by lett
   }
   CHECK(examples == 18);
   CHECK(quotes == 3);
+}
+
+TEST_CASE("the README points at the examples in other languages, and quotes what is marked in the first of them") {
+  const std::string readme = contentsOf("README.md");
+  for (const std::string& file : sourceFiles({"examples"}, {"main.py", "main.mjs"})) {
+    CHECK_MESSAGE(readme.find("(" + file + ")") != std::string::npos, file << " is not linked");
+  }
+  const auto quotes = quotesOf(contentsOf("examples/19_python_agent/main.py"), "quote", "# ");
+  CHECK(quotes.size() == 1);
+  for (const std::string& quote : quotes) {
+    CHECK_MESSAGE(shows(readme, quote, "python"), quote);
+  }
 }
 
 TEST_CASE("docs/testing.md quotes its example letter by letter") {

@@ -1,0 +1,184 @@
+"""What an application asks the daemon for."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+import time
+import urllib.parse
+import uuid
+import weakref
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
+
+from .connection import Answer, Connections
+from .errors import AckboxError, DiskFull, ProblemError, QueueFull, Unavailable, Unreachable, problem_error
+from .stream import Frame, Receiver, pause_seconds
+
+_WAIT_MOST_SECONDS = 30.0
+_GATEWAY_STATUSES = (502, 504)
+
+
+class Enqueued(NamedTuple):
+    """What became of a message. `status` is `stored` or `duplicate`; of one of many also why it was refused."""
+
+    status: str
+    id: str
+    # Its number in its session; 0: it is outside any.
+    sequence: int
+    detail: str
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.status in ("stored", "duplicate")
+
+
+def _enqueued(raw: Dict[str, Any]) -> Enqueued:
+    return Enqueued(raw["status"], raw.get("message_id", ""), raw.get("sequence", 0), raw.get("detail", ""))
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+class Client:
+    """A daemon at `url`: `unix:/run/agent/ackbox.sock`, `http://127.0.0.1:7070` or `https://…`.
+
+    `retry_for`: how many seconds an operation is tried again while the daemon is away, its file is busy, its queue or
+    its disk is full. `timeout`: of one request. `tls`: of https, default the system's authorities.
+
+    Thread-safe. A process that was forked needs a client of its own.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: Optional[str] = None,
+        *,
+        retry_for: float = 60.0,
+        timeout: float = 30.0,
+        tls: Optional[ssl.SSLContext] = None,
+    ) -> None:
+        self._connections = Connections(url, token, tls)
+        self._retry_for = retry_for
+        self._timeout = timeout
+        self._closed = threading.Event()
+        self._receivers: "weakref.WeakSet[Receiver]" = weakref.WeakSet()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends each `receive`, also one of another thread, and closes the connections."""
+        self._closed.set()
+        for receiver in list(self._receivers):
+            receiver.stop()
+        self._connections.close()
+
+    def enqueue(
+        self,
+        peer: str,
+        type: str,
+        data: Any = None,
+        *,
+        session: str = "",
+        idempotency_key: Optional[str] = None,
+        **options: Any,
+    ) -> Enqueued:
+        """Stores a message; it is durable when this returns. Raises `ProblemError` if it was refused, and `Unreachable`
+        if the daemon did not answer for `retry_for`; then it may be stored.
+
+        Without `session` the message has no order. Without `idempotency_key` one is made, so that what is tried again
+        is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
+        `expires_at`, `priority`, `supersede_key`, `correlation_id`, `traceparent`, `message_id`, as the daemon has them.
+        """
+        message = {"peer": peer, "session": session, "type": type, "data": data, "idempotency_key": idempotency_key}
+        message.update(options)
+        return _enqueued(json.loads(self._post_messages(_json(self._keyed(message))).body))
+
+    def enqueue_many(self, messages: Iterable[Mapping[str, Any]]) -> List[Enqueued]:
+        """Stores up to 10,000 messages (and 8 MiB) in one request: dictionaries with what `enqueue` takes. Returns what
+        became of each, in order; some may be refused while others are stored."""
+        body = _json([self._keyed(message) for message in messages])
+        return [_enqueued(raw) for raw in json.loads(self._post_messages(body).body)["results"]]
+
+    def message(self, id: str, wait: Optional[float] = None) -> Dict[str, Any]:
+        """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`) or given up
+        (`failed`, `reason`), or after so many seconds. `result` is what the peer answered, if that came during the
+        wait: it is not stored. Raises `NotFound`."""
+        target = "/v1/messages/" + urllib.parse.quote(id, safe="")
+        end = time.monotonic() + (wait or 0.0)
+        while True:
+            left = min(max(end - time.monotonic(), 0.0), _WAIT_MOST_SECONDS)
+            query = "" if wait is None else "?wait=%dms" % round(left * 1000)
+            shown: Dict[str, Any] = json.loads(self._ask("GET", target + query, None, self._timeout + left).body)
+            if shown["state"] in ("acked", "failed", "gone") or time.monotonic() >= end:
+                return shown
+
+    def stats(self) -> Dict[str, Any]:
+        """Gauges and totals."""
+        stats: Dict[str, Any] = json.loads(self._ask("GET", "/v1/stats", None, self._timeout).body)
+        return stats
+
+    def receive(
+        self,
+        types: Optional[str] = None,
+        sessions: Optional[str] = None,
+        window: int = 64,
+    ) -> Iterator[Frame]:
+        """Inbound frames, for ever: of the `types` and `sessions` that are named exactly or by a beginning with `*`.
+
+        At most `window` frames are held at a time; settle each. Those of a session come one after the other. While the
+        daemon is away, it is asked again. A loop that is left ends the stream, and what it has not settled is given
+        out again. Raises `ProblemError` if the daemon refuses, as for a token without the role `receive`.
+        """
+        query: Dict[str, Union[str, int]] = {"window": window}
+        if types is not None:
+            query["types"] = types
+        if sessions is not None:
+            query["sessions"] = sessions
+        receiver = Receiver(self._connections, "/v1/inbox/stream?" + urllib.parse.urlencode(query))
+        self._receivers.add(receiver)
+        if self._closed.is_set():
+            receiver.stop()
+        return receiver.frames()
+
+    @staticmethod
+    def _keyed(message: Mapping[str, Any]) -> Dict[str, Any]:
+        # Without the name of a session, the daemon takes one: the session "default".
+        keyed = {"session": "", **message}
+        # The daemon distinguishes null from absent.
+        for name in [name for name, value in keyed.items() if value is None and name != "data"]:
+            del keyed[name]
+        if "message_id" not in keyed and "id" not in keyed:
+            keyed.setdefault("idempotency_key", uuid.uuid4().hex)
+        return keyed
+
+    def _post_messages(self, body: bytes) -> Answer:
+        return self._ask("POST", "/v1/messages", body, self._timeout)
+
+    def _ask(self, method: str, target: str, body: Optional[bytes], timeout: float) -> Answer:
+        """The answer of a request that may be repeated: it is, while that may help."""
+        end = time.monotonic() + self._retry_for
+        failures = 0
+        while True:
+            if self._closed.is_set():
+                raise AckboxError("the client was closed")
+            try:
+                answer = self._connections.request(method, target, body, timeout)
+                if answer.status < 400:
+                    return answer
+                error: AckboxError = problem_error(answer.status, answer.body, answer.retry_after)
+            except Unreachable as unreachable:
+                error = unreachable
+            if isinstance(error, ProblemError) and error.status not in _GATEWAY_STATUSES:
+                if not isinstance(error, (QueueFull, Unavailable, DiskFull)):
+                    raise error
+            pause = max(pause_seconds(failures), getattr(error, "retry_after", None) or 0.0)
+            if time.monotonic() + pause > end:
+                raise error
+            failures += 1
+            self._closed.wait(pause)

@@ -1,0 +1,111 @@
+"""Connections to the daemon: one URL, several connections that are used again."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import threading
+import urllib.parse
+from typing import Dict, List, NamedTuple, Optional
+
+from .errors import Unreachable
+
+# What the socket and http.client raise when a connection cannot be made, or breaks.
+BROKEN = (OSError, http.client.HTTPException)
+
+
+class Answer(NamedTuple):
+    status: int
+    # The header, if the answer has it.
+    retry_after: Optional[str]
+    body: bytes
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.settimeout(self.timeout)
+            connection.connect(self._path)
+        except BaseException:
+            connection.close()
+            raise
+        self.sock = connection
+
+
+class Connections:
+    """Thread-safe: a request takes an idle connection or makes one."""
+
+    def __init__(self, url: str, token: Optional[str], tls: Optional[ssl.SSLContext]) -> None:
+        self._url = url
+        self._tls = tls
+        self._path = ""
+        self._prefix = ""
+        self._headers: Dict[str, str] = {"Authorization": "Bearer " + token} if token else {}
+        self._lock = threading.Lock()
+        self._idle: List[http.client.HTTPConnection] = []
+        if url.startswith("unix:"):
+            self._path = url[len("unix:") :]
+            if not self._path:
+                raise ValueError("the URL must be unix:/PATH, http://… or https://…")
+            return
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+            raise ValueError("the URL must be unix:/PATH, http://… or https://…, without a user")
+        self._parts = parts
+        self._prefix = parts.path.rstrip("/")
+
+    def open(self, timeout: float) -> http.client.HTTPConnection:
+        """A connection that is not made yet. Belongs to the caller."""
+        if self._path:
+            return _UnixConnection(self._path, timeout)
+        host = self._parts.hostname or ""
+        if self._parts.scheme == "https":
+            context = self._tls or ssl.create_default_context()
+            return http.client.HTTPSConnection(host, self._parts.port, timeout=timeout, context=context)
+        return http.client.HTTPConnection(host, self._parts.port, timeout=timeout)
+
+    def send(self, connection: http.client.HTTPConnection, method: str, target: str, body: Optional[bytes]) -> None:
+        headers = dict(self._headers)
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        connection.request(method, self._prefix + target, body=body, headers=headers)
+
+    def request(self, method: str, target: str, body: Optional[bytes], timeout: float) -> Answer:
+        """Asks once. On a connection that was idle, and that the daemon may have closed meanwhile, once more: the
+        request must be one that may be repeated. Raises `Unreachable`."""
+        while True:
+            with self._lock:
+                reused = self._idle.pop() if self._idle else None
+            connection = reused or self.open(timeout)
+            if reused is not None and reused.sock is not None:
+                reused.sock.settimeout(timeout)
+            try:
+                self.send(connection, method, target, body)
+                response = connection.getresponse()
+                answer = Answer(response.status, response.headers.get("Retry-After"), response.read())
+            except BROKEN as error:
+                connection.close()
+                if reused is not None and not isinstance(error, socket.timeout):
+                    continue
+                raise Unreachable("%s does not answer: %s" % (self._url, error or type(error).__name__)) from error
+            except BaseException:
+                connection.close()
+                raise
+            if response.will_close:
+                connection.close()
+            else:
+                with self._lock:
+                    self._idle.append(connection)
+            return answer
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()

@@ -1,0 +1,132 @@
+"""Effect once in the application's own database: the mark of a message commits together with its effect.
+
+A daemon may give a message more than once, as after a crash between the effect and its settlement. Within a session
+numbers only grow, so one row a session recognises repetitions for ever. A message outside any session is recognised by
+its source and id, by a row of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+import time
+from typing import Any, Callable, NamedTuple, Optional
+
+from .event import Event
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS ackbox_marks (source TEXT NOT NULL, origin TEXT NOT NULL, session TEXT NOT NULL, "
+    "sequence BIGINT NOT NULL, result TEXT, PRIMARY KEY (source, origin, session))",
+    "CREATE TABLE IF NOT EXISTS ackbox_mark_ids (source TEXT NOT NULL, id TEXT NOT NULL, applied_at_ms BIGINT NOT NULL, "
+    "result TEXT, PRIMARY KEY (source, id))",
+)
+
+_MARK_SEQUENCE = (
+    "INSERT INTO ackbox_marks (source, origin, session, sequence) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (source, origin, session) DO UPDATE SET sequence = excluded.sequence, result = NULL "
+    "WHERE excluded.sequence > ackbox_marks.sequence"
+)
+_KEEP_SEQUENCE_RESULT = "UPDATE ackbox_marks SET result = ? WHERE source = ? AND origin = ? AND session = ? AND sequence = ?"
+_SEQUENCE_RESULT = "SELECT result FROM ackbox_marks WHERE source = ? AND origin = ? AND session = ? AND sequence = ?"
+
+_MARK_ID = "INSERT INTO ackbox_mark_ids (source, id, applied_at_ms) VALUES (?, ?, ?) ON CONFLICT (source, id) DO NOTHING"
+_KEEP_ID_RESULT = "UPDATE ackbox_mark_ids SET result = ? WHERE source = ? AND id = ?"
+_ID_RESULT = "SELECT result FROM ackbox_mark_ids WHERE source = ? AND id = ?"
+
+
+class Applied(NamedTuple):
+    """What became of a message."""
+
+    # False: it had taken effect before, and nothing was called.
+    is_new: bool
+    # What the function returned; of a duplicate, what it returned then, where that is still known.
+    result: Any
+
+
+def _execute(db: Any, sql: str, parameters: "tuple[Any, ...]" = ()) -> Any:
+    """One statement on a cursor of its own, in the driver's way of writing parameters."""
+    cursor = db.cursor()
+    module = sys.modules.get(type(db).__module__.split(".")[0])
+    style = getattr(module, "paramstyle", "qmark")
+    if style in ("format", "pyformat"):
+        sql = sql.replace("?", "%s")
+    elif style != "qmark":
+        raise TypeError("this driver's paramstyle, %s, is not supported" % style)
+    if parameters:
+        cursor.execute(sql, parameters)
+    else:
+        cursor.execute(sql)
+    return cursor
+
+
+def _begin(db: Any) -> None:
+    """Opens a transaction where the driver does not by itself; there must be none."""
+    if isinstance(db, sqlite3.Connection):
+        if getattr(db, "autocommit", -1) is False:
+            return  # Python 3.12: one is always open.
+        if db.in_transaction:
+            raise ValueError("apply commits: the connection must not be in a transaction")
+        # The write lock is taken now: a transaction that reads first may fail later, when it wants to write.
+        db.execute("BEGIN IMMEDIATE")
+        return
+    if getattr(db, "autocommit", False) is True:
+        raise ValueError("apply needs a connection that is not in autocommit mode")
+    status = getattr(getattr(db, "info", None), "transaction_status", 0)
+    if int(status) != 0:
+        raise ValueError("apply commits: the connection must not be in a transaction")
+
+
+def create_marks(db: Any) -> None:
+    """Makes the tables of the marks, unless they exist. Commits. Call it once, when the application starts."""
+    for statement in _SCHEMA:
+        _execute(db, statement).close()
+    db.commit()
+
+
+def apply(db: Any, event: Event, fn: Callable[[Any, Event], Any]) -> Applied:
+    """Calls `fn(db, event)` and commits its writes with the mark of `event`; a duplicate calls nothing.
+
+    `db` is a DB-API connection of this thread: sqlite3, psycopg, or another driver and database with ON CONFLICT. It
+    must not be in a transaction. `fn` must neither commit nor roll back. What it raises is raised here, after a
+    rollback: then neither effect nor mark is there. What it returns must be JSON or None; pass it to `Frame.ack`.
+    """
+    in_session = event.sequence != 0
+    place = (event.source, event.origin, event.session) if in_session else (event.source, event.id)
+    key = place + (event.sequence,) if in_session else place
+    _begin(db)
+    try:
+        if in_session:
+            marked = _execute(db, _MARK_SEQUENCE, key)
+        else:
+            marked = _execute(db, _MARK_ID, key + (int(time.time() * 1000),))
+        is_new = marked.rowcount == 1
+        marked.close()
+        if is_new:
+            result = fn(db, event)
+            if result is not None:
+                text = json.dumps(result, separators=(",", ":"), ensure_ascii=False)
+                _execute(db, _KEEP_SEQUENCE_RESULT if in_session else _KEEP_ID_RESULT, (text,) + key).close()
+        else:
+            found = _execute(db, _SEQUENCE_RESULT if in_session else _ID_RESULT, key)
+            row = found.fetchone()
+            found.close()
+            result = json.loads(row[0]) if row is not None and row[0] is not None else None
+        db.commit()
+    except BaseException:
+        db.rollback()
+        raise
+    return Applied(is_new, result)
+
+
+def forget_ids(db: Any, older_than: float = 30 * 86400.0, now: Optional[float] = None) -> int:
+    """Deletes the marks of messages outside sessions that are older than so many seconds. Commits; returns how many.
+
+    It must be longer than a sender goes on trying, which is 7 days by default (`retry.horizon`).
+    """
+    limit = int(((time.time() if now is None else now) - older_than) * 1000)
+    cursor = _execute(db, "DELETE FROM ackbox_mark_ids WHERE applied_at_ms < ?", (limit,))
+    count = int(cursor.rowcount)
+    cursor.close()
+    db.commit()
+    return count

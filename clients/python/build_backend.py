@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Makes the wheel, from python3 alone: `python3 build_backend.py [FOLDER]`. It is also the backend that pip asks.
+
+Two builds of the same sources are the same, byte for byte.
+"""
+
+import base64
+import hashlib
+import os
+import re
+import sys
+import tarfile
+import zipfile
+
+ROOT = os.path.dirname(os.path.abspath(__file__))
+NAME = "ackbox"
+
+
+def version():
+    with open(os.path.join(ROOT, NAME, "__init__.py"), encoding="utf-8") as file:
+        return re.search(r'^__version__ = "([^"]+)"$', file.read(), re.MULTILINE).group(1)
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), "rb") as file:
+        return file.read()
+
+
+def metadata():
+    head = [
+        "Metadata-Version: 2.1",
+        "Name: " + NAME,
+        "Version: " + version(),
+        "Summary: Client of `ackbox serve`, a durable outbox: enqueue, receive, and effects that happen once",
+        "License: MIT",
+        "Requires-Python: >=3.9",
+        "Classifier: License :: OSI Approved :: MIT License",
+        "Classifier: Operating System :: POSIX :: Linux",
+        "Classifier: Programming Language :: Python :: 3",
+        "Classifier: Typing :: Typed",
+        "Description-Content-Type: text/markdown",
+    ]
+    return ("\n".join(head) + "\n\n").encode() + read("README.md")
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    stem = "%s-%s" % (NAME, version())
+    info = stem + ".dist-info"
+    files = [(NAME + "/" + name, read(NAME, name)) for name in sorted(os.listdir(os.path.join(ROOT, NAME)))
+             if name.endswith((".py", ".typed"))]
+    files.append((info + "/METADATA", metadata()))
+    files.append((info + "/WHEEL", b"Wheel-Version: 1.0\nGenerator: ackbox\nRoot-Is-Purelib: true\nTag: py3-none-any\n"))
+    record = ""
+    for name, content in files:
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        record += "%s,sha256=%s,%d\n" % (name, digest, len(content))
+    record += info + "/RECORD,,\n"
+    files.append((info + "/RECORD", record.encode()))
+    wheel = stem + "-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(wheel_directory, wheel), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+    return wheel
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    stem = "%s-%s" % (NAME, version())
+    with tarfile.open(os.path.join(sdist_directory, stem + ".tar.gz"), "w:gz") as archive:
+        for name in ("README.md", "pyproject.toml", "build_backend.py", NAME):
+            archive.add(os.path.join(ROOT, name), stem + "/" + name,
+                        filter=lambda entry: None if "__pycache__" in entry.name else entry)
+    return stem + ".tar.gz"
+
+
+if __name__ == "__main__":
+    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "dist")
+    os.makedirs(folder, exist_ok=True)
+    print(os.path.join(folder, build_wheel(folder)))

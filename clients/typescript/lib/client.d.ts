@@ -1,0 +1,95 @@
+import type { Json } from './event.js';
+import { type Frame } from './stream.js';
+export interface ClientOptions {
+    /** For a daemon with `tokens_file`. */
+    token?: string;
+    /** How many milliseconds an operation is tried again while the daemon is away, its file is busy, its queue or its
+     * disk is full. Default: 60,000. */
+    retryFor?: number;
+    /** Of one request, in milliseconds. Default: 30,000. */
+    timeout?: number;
+}
+/** As docs/serve.md has them. */
+export interface EnqueueOptions {
+    /** Default: none, and the message has no order. */
+    session?: string;
+    /** Default: one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must
+     * bring its own. */
+    idempotencyKey?: string;
+    /** Instants, in milliseconds since 1970. */
+    notBefore?: number;
+    expiresAt?: number;
+    /** 0 to 9. */
+    priority?: number;
+    supersedeKey?: string;
+    correlationId?: string;
+    traceparent?: string;
+    messageId?: string;
+}
+export interface Message extends EnqueueOptions {
+    peer: string;
+    type: string;
+    data?: Json;
+}
+/** What became of a message. */
+export interface Enqueued {
+    /** `stored` or `duplicate`; of one of many also why it was refused. */
+    readonly status: string;
+    readonly id: string;
+    /** Its number in its session; 0: it is outside any. */
+    readonly sequence: number;
+    readonly detail: string;
+    readonly isAccepted: boolean;
+}
+/** As `GET /v1/messages/{id}` answers. */
+export interface ShownMessage {
+    readonly message_id: string;
+    readonly state: 'pending' | 'sending' | 'sent' | 'acked' | 'failed' | 'gone';
+    readonly sentence?: string;
+    readonly reason?: string;
+    readonly last_error?: string;
+    readonly result?: Json;
+    readonly [name: string]: unknown;
+}
+export interface ReceiveOptions {
+    /** Exact, or a beginning with `*` behind it. Default: all. */
+    types?: string;
+    sessions?: string;
+    /** Frames that are held at a time. Default: 64. */
+    window?: number;
+    /** Ends the iteration. */
+    signal?: AbortSignal;
+}
+/** A daemon at `http://127.0.0.1:7070` or `https://…`. */
+export declare class Client {
+    #private;
+    constructor(url: string, options?: ClientOptions);
+    /** Ends each `receive`, and what waits to be tried again. */
+    close(): void;
+    /**
+     * Stores a message; it is durable when this resolves. Throws `ProblemError` if it was refused, and `Unreachable` if
+     * the daemon did not answer for `retryFor`; then it may be stored.
+     */
+    enqueue(peer: string, type: string, data?: Json, options?: EnqueueOptions): Promise<Enqueued>;
+    /**
+     * Stores up to 10,000 messages (and 8 MiB) in one request. Resolves to what became of each, in order; some may be
+     * refused while others are stored.
+     */
+    enqueueMany(messages: Iterable<Message>): Promise<Enqueued[]>;
+    /**
+     * Where a message stands. With `wait` in milliseconds, resolves when it is acknowledged (`state` is `acked`) or given
+     * up (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the wait: it
+     * is not stored. Throws `NotFound`.
+     */
+    message(id: string, options?: {
+        wait?: number;
+    }): Promise<ShownMessage>;
+    /** Gauges and totals. */
+    stats(): Promise<Record<string, Json>>;
+    /**
+     * Inbound frames, for ever. At most `window` are held at a time; settle each. Those of a session come one after the
+     * other. While the daemon is away, it is asked again. A loop that is left ends the stream, and what it has not
+     * settled is given out again. Throws `ProblemError` if the daemon refuses, as for a token without the role `receive`.
+     */
+    receive(options?: ReceiveOptions): AsyncGenerator<Frame, void, void>;
+}

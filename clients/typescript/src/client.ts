@@ -1,0 +1,236 @@
+// What an application asks the daemon for.
+
+import { randomUUID } from 'node:crypto';
+import { AckboxError, DiskFull, ProblemError, problemError, QueueFull, Unavailable, Unreachable } from './errors.js';
+import type { Json } from './event.js';
+import { Daemon } from './http.js';
+import { type Frame, frames } from './stream.js';
+import { pauseAfter, wait } from './wait.js';
+
+const waitMost = 30_000;
+
+export interface ClientOptions {
+  /** For a daemon with `tokens_file`. */
+  token?: string;
+  /** How many milliseconds an operation is tried again while the daemon is away, its file is busy, its queue or its
+   * disk is full. Default: 60,000. */
+  retryFor?: number;
+  /** Of one request, in milliseconds. Default: 30,000. */
+  timeout?: number;
+}
+
+/** As docs/serve.md has them. */
+export interface EnqueueOptions {
+  /** Default: none, and the message has no order. */
+  session?: string;
+  /** Default: one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must
+   * bring its own. */
+  idempotencyKey?: string;
+  /** Instants, in milliseconds since 1970. */
+  notBefore?: number;
+  expiresAt?: number;
+  /** 0 to 9. */
+  priority?: number;
+  supersedeKey?: string;
+  correlationId?: string;
+  traceparent?: string;
+  messageId?: string;
+}
+
+export interface Message extends EnqueueOptions {
+  peer: string;
+  type: string;
+  data?: Json;
+}
+
+/** What became of a message. */
+export interface Enqueued {
+  /** `stored` or `duplicate`; of one of many also why it was refused. */
+  readonly status: string;
+  readonly id: string;
+  /** Its number in its session; 0: it is outside any. */
+  readonly sequence: number;
+  readonly detail: string;
+  readonly isAccepted: boolean;
+}
+
+/** As `GET /v1/messages/{id}` answers. */
+export interface ShownMessage {
+  readonly message_id: string;
+  readonly state: 'pending' | 'sending' | 'sent' | 'acked' | 'failed' | 'gone';
+  readonly sentence?: string;
+  readonly reason?: string;
+  readonly last_error?: string;
+  readonly result?: Json;
+  readonly [name: string]: unknown;
+}
+
+export interface ReceiveOptions {
+  /** Exact, or a beginning with `*` behind it. Default: all. */
+  types?: string;
+  sessions?: string;
+  /** Frames that are held at a time. Default: 64. */
+  window?: number;
+  /** Ends the iteration. */
+  signal?: AbortSignal;
+}
+
+const names: Record<keyof EnqueueOptions, string> = {
+  session: 'session',
+  idempotencyKey: 'idempotency_key',
+  notBefore: 'not_before_ms',
+  expiresAt: 'expires_at_ms',
+  priority: 'priority',
+  supersedeKey: 'supersede_key',
+  correlationId: 'correlation_id',
+  traceparent: 'traceparent',
+  messageId: 'message_id',
+};
+
+function sent(message: Message): Record<string, Json> {
+  // Without the name of a session, the daemon takes one: the session "default".
+  const raw: Record<string, Json> = { peer: message.peer, session: '', type: message.type, data: message.data ?? null };
+  for (const [name, wireName] of Object.entries(names)) {
+    const value = message[name as keyof EnqueueOptions];
+    if (value !== undefined) {
+      raw[wireName] = value;
+    }
+  }
+  if (message.messageId === undefined) {
+    raw['idempotency_key'] ??= randomUUID();
+  }
+  return raw;
+}
+
+function enqueued(raw: { status: string; message_id?: string; sequence?: number; detail?: string }): Enqueued {
+  const isAccepted = raw.status === 'stored' || raw.status === 'duplicate';
+  const { status, message_id: id = '', sequence = 0, detail = '' } = raw;
+  return { status, id, sequence, detail, isAccepted };
+}
+
+/** A daemon at `http://127.0.0.1:7070` or `https://…`. */
+export class Client {
+  readonly #daemon: Daemon;
+  readonly #retryFor: number;
+  readonly #timeout: number;
+  readonly #closed = new AbortController();
+
+  constructor(url: string, options: ClientOptions = {}) {
+    this.#daemon = new Daemon(url, options.token);
+    this.#retryFor = options.retryFor ?? 60_000;
+    this.#timeout = options.timeout ?? 30_000;
+  }
+
+  /** Ends each `receive`, and what waits to be tried again. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  /**
+   * Stores a message; it is durable when this resolves. Throws `ProblemError` if it was refused, and `Unreachable` if
+   * the daemon did not answer for `retryFor`; then it may be stored.
+   */
+  async enqueue(peer: string, type: string, data: Json = null, options: EnqueueOptions = {}): Promise<Enqueued> {
+    const body = JSON.stringify(sent({ ...options, peer, type, data }));
+    return enqueued(JSON.parse(await this.#ask('POST', '/v1/messages', body)) as { status: string });
+  }
+
+  /**
+   * Stores up to 10,000 messages (and 8 MiB) in one request. Resolves to what became of each, in order; some may be
+   * refused while others are stored.
+   */
+  async enqueueMany(messages: Iterable<Message>): Promise<Enqueued[]> {
+    const body = JSON.stringify(Array.from(messages, sent));
+    const answer = JSON.parse(await this.#ask('POST', '/v1/messages', body)) as { results: { status: string }[] };
+    return answer.results.map(enqueued);
+  }
+
+  /**
+   * Where a message stands. With `wait` in milliseconds, resolves when it is acknowledged (`state` is `acked`) or given
+   * up (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the wait: it
+   * is not stored. Throws `NotFound`.
+   */
+  async message(id: string, options: { wait?: number } = {}): Promise<ShownMessage> {
+    const target = `/v1/messages/${encodeURIComponent(id)}`;
+    const end = Date.now() + (options.wait ?? 0);
+    for (;;) {
+      const left = Math.min(Math.max(end - Date.now(), 0), waitMost);
+      const query = options.wait === undefined ? '' : `?wait=${Math.round(left)}ms`;
+      const answer = await this.#ask('GET', target + query, undefined, this.#timeout + left);
+      const shown = JSON.parse(answer) as ShownMessage;
+      if (['acked', 'failed', 'gone'].includes(shown.state) || Date.now() >= end) {
+        return shown;
+      }
+    }
+  }
+
+  /** Gauges and totals. */
+  async stats(): Promise<Record<string, Json>> {
+    return JSON.parse(await this.#ask('GET', '/v1/stats')) as Record<string, Json>;
+  }
+
+  /**
+   * Inbound frames, for ever. At most `window` are held at a time; settle each. Those of a session come one after the
+   * other. While the daemon is away, it is asked again. A loop that is left ends the stream, and what it has not
+   * settled is given out again. Throws `ProblemError` if the daemon refuses, as for a token without the role `receive`.
+   */
+  async *receive(options: ReceiveOptions = {}): AsyncGenerator<Frame, void, void> {
+    const query = new URLSearchParams({ window: String(options.window ?? 64) });
+    if (options.types !== undefined) {
+      query.set('types', options.types);
+    }
+    if (options.sessions !== undefined) {
+      query.set('sessions', options.sessions);
+    }
+    const stop = new AbortController();
+    const end = (): void => stop.abort();
+    const signals = [this.#closed.signal, ...(options.signal ? [options.signal] : [])];
+    for (const signal of signals) {
+      signal.addEventListener('abort', end);
+      if (signal.aborted) {
+        end();
+      }
+    }
+    try {
+      yield* frames(this.#daemon, `/v1/inbox/stream?${query}`, stop.signal);
+    } finally {
+      for (const signal of signals) {
+        signal.removeEventListener('abort', end);
+      }
+    }
+  }
+
+  /** The answer of a request that may be repeated: it is, while that may help. */
+  async #ask(method: string, target: string, body?: string, timeout: number = this.#timeout): Promise<string> {
+    const end = Date.now() + this.#retryFor;
+    for (let failures = 0; ; ++failures) {
+      if (this.#closed.signal.aborted) {
+        throw new AckboxError('the client was closed');
+      }
+      let error: AckboxError;
+      try {
+        const answer = await this.#daemon.ask(method, target, body, timeout);
+        if (answer.status < 400) {
+          return answer.body;
+        }
+        error = problemError(answer.status, answer.body, answer.retryAfter);
+      } catch (failure) {
+        if (!(failure instanceof Unreachable)) {
+          throw failure;
+        }
+        error = failure;
+      }
+      const isPassing =
+        error instanceof Unreachable ||
+        error instanceof QueueFull ||
+        error instanceof Unavailable ||
+        error instanceof DiskFull ||
+        (error instanceof ProblemError && [502, 504].includes(error.status));
+      const pause = Math.max(pauseAfter(failures), error instanceof ProblemError ? (error.retryAfter ?? 0) : 0);
+      if (!isPassing || Date.now() + pause > end) {
+        throw error;
+      }
+      await wait(pause, this.#closed.signal);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// An inbound message, as the daemon posts it or gives it to a stream: a CloudEvent.
+
+/** What JSON.parse gives. */
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+/** The members that an application works with; `raw` has all of them. */
+export class Event {
+  readonly raw: Readonly<Record<string, Json>>;
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  /** Numbers above 2^53 lose digits, as in every JSON.parse: send them as text. */
+  readonly data: Json;
+  /** Empty, as `origin`: the message is outside any session. */
+  readonly session: string;
+  readonly origin: string;
+  /** 0: outside any session. */
+  readonly sequence: bigint;
+  readonly correlationId: string | undefined;
+  readonly traceparent: string | undefined;
+
+  constructor(raw: Record<string, Json>) {
+    const text = (name: string): string | undefined => (typeof raw[name] === 'string' ? raw[name] : undefined);
+    this.raw = raw;
+    this.id = text('id') ?? '';
+    this.source = text('source') ?? '';
+    this.type = text('type') ?? '';
+    this.data = raw['data'] ?? null;
+    this.session = text('sessionid') ?? '';
+    this.origin = text('sessionorigin') ?? '';
+    // Counters are text in JSON, as some parsers, this one too, have no integers of 64 bits.
+    const sequence = raw['sessionseq'];
+    this.sequence = typeof sequence === 'string' || typeof sequence === 'number' ? BigInt(sequence) : 0n;
+    this.correlationId = text('correlationid');
+    this.traceparent = text('traceparent');
+  }
+}

@@ -1,0 +1,37 @@
+"""The Python application of kill_test.py: each frame's effect is a row, which no constraint keeps from being there twice.
+
+    kill_application.py URL DATABASE [careless]
+"""
+
+import sqlite3
+import sys
+
+import ackbox
+
+
+def effect(db, event):
+    db.execute("INSERT INTO effects(session, n) VALUES (?, ?)", (event.session, event.data["n"]))
+    return {"n": event.data["n"]}
+
+
+def main(url, file, careless=""):
+    db = sqlite3.connect(file, timeout=30)
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("PRAGMA synchronous=FULL")
+    db.execute("CREATE TABLE IF NOT EXISTS effects(session TEXT NOT NULL, n INTEGER NOT NULL)")
+    db.commit()
+    ackbox.create_marks(db)
+    for frame in ackbox.Client(url).receive(window=16):
+        if frame.data["n"] % 40 == 7 and frame.run == 1:
+            frame.retry("not at the first time", after=0.01)
+            continue
+        if careless:
+            # What kill_test.py must find: nothing recognises a repetition.
+            result = effect(db, frame)
+            db.commit()
+            frame.ack(result)
+            continue
+        frame.ack(ackbox.apply(db, frame, effect).result)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,307 @@
+"""Goal: the Python client alone: marks, signatures, and what it does with each answer.
+
+Method: sqlite3 in memory; a scripted HTTP server in a thread, whose answers the test writes.
+"""
+
+import base64
+import hashlib
+import hmac
+import http.server
+import json
+import sqlite3
+import threading
+import unittest
+
+import ackbox
+
+
+def session_event(sequence, origin="o1", data=None):
+    return ackbox.Event({"id": "m%d" % sequence, "source": "urn:agent:alice", "type": "t", "sessionid": "s",
+                         "sessionorigin": origin, "sessionseq": str(sequence), "data": data})
+
+
+def lone_event(id):
+    return ackbox.Event({"id": id, "source": "urn:agent:alice", "type": "t"})
+
+
+class MarksTest(unittest.TestCase):
+    def setUp(self):
+        self.db = sqlite3.connect(":memory:")
+        self.db.execute("CREATE TABLE effects(id TEXT)")
+        ackbox.create_marks(self.db)
+
+    def tearDown(self):
+        self.db.close()
+
+    def effect(self, db, event):
+        db.execute("INSERT INTO effects VALUES (?)", (event.id,))
+        return {"done": event.id}
+
+    def effects(self):
+        return [row[0] for row in self.db.execute("SELECT id FROM effects ORDER BY rowid")]
+
+    def test_a_repetition_in_a_session_changes_nothing_and_has_the_same_result(self):
+        first = ackbox.apply(self.db, session_event(1), self.effect)
+        again = ackbox.apply(self.db, session_event(1), self.effect)
+        self.assertEqual(first, (True, {"done": "m1"}))
+        self.assertEqual(again, (False, {"done": "m1"}))
+        self.assertEqual(self.effects(), ["m1"])
+
+    def test_an_older_number_is_a_duplicate_and_its_result_is_not_known_any_more(self):
+        for sequence in (1, 2, 5):
+            self.assertTrue(ackbox.apply(self.db, session_event(sequence), self.effect).is_new)
+        self.assertEqual(ackbox.apply(self.db, session_event(2), self.effect), (False, None))
+        self.assertEqual(self.effects(), ["m1", "m2", "m5"])
+        self.assertEqual(self.db.execute("SELECT count(*) FROM ackbox_marks").fetchone()[0], 1)
+
+    def test_a_result_of_the_message_before_is_not_given_for_a_later_one_without(self):
+        ackbox.apply(self.db, session_event(1), self.effect)
+        ackbox.apply(self.db, session_event(2), lambda db, event: None)
+        self.assertEqual(ackbox.apply(self.db, session_event(2), self.effect), (False, None))
+
+    def test_a_sender_with_another_store_begins_anew(self):
+        ackbox.apply(self.db, session_event(7), self.effect)
+        self.assertTrue(ackbox.apply(self.db, session_event(1, origin="o2"), self.effect).is_new)
+
+    def test_a_message_outside_sessions_is_recognised_by_its_id(self):
+        self.assertTrue(ackbox.apply(self.db, lone_event("a"), self.effect).is_new)
+        self.assertTrue(ackbox.apply(self.db, lone_event("b"), self.effect).is_new)
+        self.assertEqual(ackbox.apply(self.db, lone_event("a"), self.effect), (False, {"done": "a"}))
+        self.assertEqual(ackbox.forget_ids(self.db, older_than=3600), 0)
+        self.assertEqual(ackbox.forget_ids(self.db, older_than=-3600), 2)
+
+    def test_what_the_effect_raises_undoes_effect_and_mark(self):
+        def fails(db, event):
+            self.effect(db, event)
+            raise KeyError("no such item")
+
+        for event in (session_event(1), lone_event("a")):
+            with self.assertRaises(KeyError):
+                ackbox.apply(self.db, event, fails)
+            self.assertEqual(self.effects(), [])
+            self.assertTrue(ackbox.apply(self.db, event, self.effect).is_new)
+            self.db.execute("DELETE FROM effects")
+            self.db.commit()
+
+    def test_a_connection_in_a_transaction_is_refused_and_stays_in_it(self):
+        self.db.execute("INSERT INTO effects VALUES ('mine')")
+        with self.assertRaises(ValueError):
+            ackbox.apply(self.db, session_event(1), self.effect)
+        self.assertTrue(self.db.in_transaction)
+        self.db.rollback()
+
+    def test_every_isolation_level_of_sqlite3_will_do(self):
+        for level in (None, "", "DEFERRED", "EXCLUSIVE"):
+            self.db.isolation_level = level
+            self.assertTrue(ackbox.apply(self.db, lone_event("level %s" % level), self.effect).is_new)
+            self.assertFalse(self.db.in_transaction)
+
+    def test_a_driver_with_format_parameters_in_autocommit_is_refused(self):
+        class Other:
+            autocommit = True
+
+        with self.assertRaises(ValueError):
+            ackbox.apply(Other(), session_event(1), self.effect)
+
+
+KEY = base64.b64encode(b"k" * 32).decode()
+
+
+class WebhookTest(unittest.TestCase):
+    body = b'{"specversion":"1.0","id":"m1","source":"urn:agent:alice","type":"t","data":{"n":1}}'
+
+    def headers(self, id="m1", timestamp="1000", body=None, key=b"k" * 32, extra=""):
+        content = id.encode() + b"." + timestamp.encode() + b"." + (self.body if body is None else body)
+        signature = base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
+        return {"Webhook-Id": id, "webhook-timestamp": timestamp, "webhook-signature": extra + "v1," + signature}
+
+    def test_a_signed_request_is_an_event(self):
+        event = ackbox.verify_webhook("whsec_" + KEY, self.headers(), self.body, now=1299)
+        self.assertEqual((event.id, event.data, event.sequence), ("m1", {"n": 1}, 0))
+
+    def test_any_of_several_signatures_and_secrets(self):
+        secrets = ["whsec_" + base64.b64encode(b"n" * 32).decode(), "whsec_" + KEY]
+        headers = self.headers(extra="v1a,xyz v1,bm90IHRoaXM= ")
+        self.assertEqual(ackbox.verify_webhook(secrets, headers, self.body, now=1000).id, "m1")
+
+    def test_what_is_refused(self):
+        good = self.headers()
+        cases = {
+            "another body": (good, self.body.replace(b"1}", b"2}"), 1000),
+            "too old": (good, self.body, 1301),
+            "of the future": (good, self.body, 699),
+            "another key": (self.headers(key=b"x" * 32), self.body, 1000),
+            "another id": ({**good, "Webhook-Id": "m2"}, self.body, 1000),
+            "no headers": ({}, self.body, 1000),
+            "a timestamp that is no number": ({**good, "webhook-timestamp": "1e3"}, self.body, 1000),
+            "another version": ({**good, "webhook-signature": good["webhook-signature"].replace("v1", "v2")}, self.body, 1000),
+            "no event": (self.headers(body=b"[]"), b"[]", 1000),
+        }
+        for name, (headers, body, now) in cases.items():
+            with self.subTest(name), self.assertRaises(ackbox.SignatureInvalid):
+                ackbox.verify_webhook("whsec_" + KEY, headers, body, now=now)
+        for secret in ("", "whsec_", "whsec_#"):
+            with self.assertRaises(ValueError):
+                ackbox.verify_webhook(secret, good, self.body, now=1000)
+
+
+class Script(http.server.ThreadingHTTPServer):
+    """Answers in order: (status, headers, body), or None to close the connection without one. Keeps the requests."""
+
+    daemon_threads = True
+
+    def __init__(self, answers):
+        self.answers = list(answers)
+        self.requests = []
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        self.url = "http://127.0.0.1:%d" % self.server_address[1]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.requests.append((self.command, self.path, dict(self.headers), body))
+        if not self.server.answers:
+            self.close_connection = True
+            return
+        answer = self.server.answers.pop(0)
+        if answer is None:
+            self.close_connection = True
+            return
+        status, headers, content = answer
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = answer
+
+    def log_message(self, *_):
+        pass
+
+
+def problem(status, title, detail="", **headers):
+    return status, headers, json.dumps({"type": "about:blank", "title": title, "detail": detail}).encode()
+
+
+STORED = (201, {}, b'{"status":"stored","message_id":"m1","sequence":3}')
+
+
+class ClientTest(unittest.TestCase):
+    def serve(self, *answers, **options):
+        server = Script(answers)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        client = ackbox.Client(server.url, **options)
+        self.addCleanup(client.close)
+        return server, client
+
+    def test_an_enqueue_is_tried_again_with_the_same_key_after_a_lost_answer(self):
+        server, client = self.serve(None, problem(503, "Busy"), problem(507, "Full"), STORED, token="t" * 24)
+        self.assertEqual(client.enqueue("bob", "t", {"ä": 1}, session="s"), ("stored", "m1", 3, ""))
+        bodies = {body for _, _, _, body in server.requests}
+        self.assertEqual(len(server.requests), 4)
+        self.assertEqual(len(bodies), 1)
+        message = json.loads(bodies.pop())
+        self.assertGreaterEqual(len(message.pop("idempotency_key")), 32)
+        self.assertEqual(message, {"peer": "bob", "type": "t", "data": {"ä": 1}, "session": "s"})
+        self.assertEqual(server.requests[0][2]["Authorization"], "Bearer " + "t" * 24)
+
+    def test_two_enqueues_have_two_keys_and_a_given_one_is_kept(self):
+        server, client = self.serve(STORED, STORED, STORED)
+        client.enqueue("bob", "t")
+        client.enqueue("bob", "t")
+        client.enqueue("bob", "t", idempotency_key="order-7")
+        keys = [json.loads(request[3])["idempotency_key"] for request in server.requests]
+        self.assertEqual(len(set(keys)), 3)
+        self.assertEqual({json.loads(request[3])["session"] for request in server.requests}, {""})
+        self.assertEqual(keys[2], "order-7")
+
+    def test_each_refusal_has_its_type_and_the_text_of_the_problem(self):
+        types = {401: ackbox.Unauthenticated, 403: ackbox.Forbidden, 404: ackbox.NotFound, 409: ackbox.Conflict,
+                 413: ackbox.TooLarge, 422: ackbox.Invalid, 400: ackbox.ProblemError}
+        for status, expected in types.items():
+            server, client = self.serve(problem(status, "Refused", "because"))
+            with self.subTest(status), self.assertRaises(expected) as raised:
+                client.enqueue("bob", "t")
+            self.assertEqual(str(raised.exception), "%d Refused: because" % status)
+            self.assertEqual(len(server.requests), 1)
+
+    def test_what_does_not_pass_in_time_is_raised(self):
+        _, client = self.serve(problem(429, "Queue full", **{"Retry-After": "9"}), retry_for=1.0)
+        with self.assertRaises(ackbox.QueueFull) as raised:
+            client.enqueue("bob", "t")
+        self.assertEqual(raised.exception.retry_after, 9.0)
+        with self.assertRaises(ackbox.Unreachable):
+            ackbox.Client("unix:/nowhere/s.sock", retry_for=0).stats()
+
+    def test_a_page_of_a_proxy_is_no_problem_document(self):
+        _, client = self.serve((418, {}, b"<html>teapot"))
+        with self.assertRaises(ackbox.ProblemError) as raised:
+            client.stats()
+        self.assertEqual(str(raised.exception), "418 <html>teapot")
+
+    def test_many_are_answered_one_by_one(self):
+        server, client = self.serve(
+            (207, {}, b'{"results":[{"status":"stored","message_id":"a","sequence":1},{"status":"queueFull","detail":"full"}]}'))
+        results = client.enqueue_many([{"peer": "bob", "type": "t"}, {"peer": "bob", "type": "u", "data": None}])
+        self.assertEqual([result.is_accepted for result in results], [True, False])
+        self.assertEqual(results[1].detail, "full")
+        self.assertTrue(all("idempotency_key" in message for message in json.loads(server.requests[0][3])))
+
+    def test_a_stream_that_ends_is_opened_again_and_half_a_line_is_no_frame(self):
+        line = json.dumps({"receipt": "r1", "run": 2, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve(
+            (200, {}, b"\n" + line + line[:20]), problem(503, "Too many streams"),
+            (200, {}, line), (200, {}, b'{"results":[{"receipt":"r1","status":"gone"}]}'))
+        frames = client.receive(types="order.*", sessions="s", window=5)
+        first = next(frames)
+        self.assertEqual((first.sequence, first.run, first.session), (4, 2, "s"))
+        second = next(frames)
+        self.assertFalse(second.retry("later", after=1.5))
+        frames.close()
+        self.assertEqual([request[1] for request in server.requests],
+                         ["/v1/inbox/stream?window=5&types=order.%2A&sessions=s"] * 3 + ["/v1/inbox/settle"])
+        self.assertEqual(json.loads(server.requests[3][3]), {"settlements": [
+            {"receipt": "r1", "outcome": "retry", "reason": "later", "after": "1500ms"}]})
+
+    def test_a_refused_stream_is_raised(self):
+        _, client = self.serve(problem(403, "Forbidden", "the role receive is needed"))
+        with self.assertRaises(ackbox.Forbidden):
+            next(client.receive())
+
+    def test_a_frame_whose_settlement_does_not_arrive_ends_its_stream(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve((200, {}, line), None, None, None, None, (200, {}, line))
+        frames = client.receive()
+        self.assertFalse(next(frames).ack({"a": 1}))
+        next(frames)
+        self.assertEqual([request[0] for request in server.requests], ["GET", "POST", "POST", "POST", "POST", "GET"])
+        frames.close()
+
+    def test_close_ends_a_receiver_of_another_thread(self):
+        server, client = self.serve()
+        ended = threading.Event()
+
+        def receive():
+            for _ in client.receive():
+                pass
+            ended.set()
+
+        threading.Thread(target=receive, daemon=True).start()
+        client.close()
+        self.assertTrue(ended.wait(20))
+
+    def test_urls_that_are_none(self):
+        for url in ("unix:", "ftp://a", "localhost:7070", "http://user:password@localhost", ""):
+            with self.subTest(url), self.assertRaises(ValueError):
+                ackbox.Client(url)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,239 @@
+// Goal: the TypeScript client alone, as its package has it: marks, signatures, and what it does with each answer.
+// Method: node's test runner; a scripted HTTP server; a database in memory that speaks the statements of the marks.
+
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import * as ackbox from 'ackbox';
+import { SqliteBridge } from './sqlite_bridge.mjs';
+
+const sessionEvent = (sequence, origin = 'o1') =>
+  new ackbox.Event({ id: `m${sequence}`, source: 'urn:agent:alice', type: 't', sessionid: 's', sessionorigin: origin, sessionseq: String(sequence) });
+const loneEvent = (id) => new ackbox.Event({ id, source: 'urn:agent:alice', type: 't' });
+
+const effect = async (transaction, event) => {
+  await transaction.run('INSERT INTO effects(id) VALUES (?)', [event.id]);
+  return { done: event.id };
+};
+
+async function withDatabase(work) {
+  const database = new SqliteBridge(':memory:');
+  try {
+    await database.transaction((transaction) => transaction.run('CREATE TABLE effects(id TEXT)', []));
+    await ackbox.createMarks(database);
+    const effects = () =>
+      database.transaction(async (transaction) => (await transaction.get('SELECT group_concat(id) AS ids FROM effects', []))?.ids);
+    await work(database, effects);
+  } finally {
+    await database.close();
+  }
+}
+
+test('a repetition changes nothing and has the same result, in a session and outside', () =>
+  withDatabase(async (database, effects) => {
+    for (const event of [sessionEvent(1), loneEvent('a')]) {
+      assert.deepEqual(await ackbox.apply(database, event, effect), { isNew: true, result: { done: event.id } });
+      assert.deepEqual(await ackbox.apply(database, event, effect), { isNew: false, result: { done: event.id } });
+    }
+    assert.equal(await effects(), 'm1,a');
+    assert.equal(await ackbox.forgetIds(database, 3_600_000), 0);
+    assert.equal(await ackbox.forgetIds(database, -3_600_000), 1);
+  }));
+
+test('an older number is a duplicate, and a sender with another store begins anew', () =>
+  withDatabase(async (database, effects) => {
+    await ackbox.apply(database, sessionEvent(1), effect);
+    await ackbox.apply(database, sessionEvent(5), () => undefined);
+    assert.deepEqual(await ackbox.apply(database, sessionEvent(5), effect), { isNew: false, result: undefined });
+    assert.deepEqual(await ackbox.apply(database, sessionEvent(2), effect), { isNew: false, result: undefined });
+    assert.equal((await ackbox.apply(database, sessionEvent(1, 'o2'), effect)).isNew, true);
+    assert.equal(await effects(), 'm1,m1');
+  }));
+
+test('what the effect throws undoes effect and mark', () =>
+  withDatabase(async (database, effects) => {
+    for (const event of [sessionEvent(1), loneEvent('a')]) {
+      const fails = async (transaction) => {
+        await effect(transaction, event);
+        throw new RangeError('no such item');
+      };
+      await assert.rejects(ackbox.apply(database, event, fails), RangeError);
+      assert.equal(await effects(), null);
+    }
+    assert.equal((await ackbox.apply(database, sessionEvent(1), effect)).isNew, true);
+  }));
+
+test('parameters are written as the driver wants them', async () => {
+  const statements = [];
+  const transaction = { run: (sql) => (statements.push(sql), 1), get: () => undefined };
+  const database = { parameters: '$1', transaction: (work) => work(transaction) };
+  await ackbox.apply(database, sessionEvent(1), () => 'result');
+  assert.match(statements[0], /VALUES \(\$1, \$2, \$3, \$4\)/);
+  assert.match(statements[1], /SET result = \$1 WHERE source = \$2 AND origin = \$3 AND session = \$4 AND sequence = \$5/);
+});
+
+test('a sequence keeps its 64 bits', () => {
+  assert.equal(sessionEvent('9223372036854775807').sequence, 9223372036854775807n);
+});
+
+const key = Buffer.alloc(32, 'k');
+const body = '{"specversion":"1.0","id":"m1","source":"urn:agent:alice","type":"t","data":{"n":1}}';
+const signed = ({ id = 'm1', timestamp = '1000', content = body, secret = key } = {}) => ({
+  'Webhook-Id': id,
+  'webhook-timestamp': timestamp,
+  'webhook-signature': `v1a,xyz v1,bm8= v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${content}`).digest('base64')}`,
+});
+const secret = `whsec_${key.toString('base64')}`;
+
+test('a signed request is an event, with headers of node and of fetch', () => {
+  const other = `whsec_${Buffer.alloc(32, 'n').toString('base64')}`;
+  for (const headers of [signed(), new Headers(signed())]) {
+    const event = ackbox.verifyWebhook([other, secret], headers, Buffer.from(body), { now: 1_299_000 });
+    assert.deepEqual([event.id, event.data, event.sequence], ['m1', { n: 1 }, 0n]);
+  }
+});
+
+test('what is refused', () => {
+  const good = signed();
+  const cases = {
+    'another body': [good, body.replace('1}', '2}'), 1000],
+    'too old': [good, body, 1301],
+    'of the future': [good, body, 699],
+    'another key': [signed({ secret: Buffer.alloc(32, 'x') }), body, 1000],
+    'another id': [{ ...good, 'Webhook-Id': 'm2' }, body, 1000],
+    'no headers': [{}, body, 1000],
+    'a timestamp that is no number': [{ ...good, 'webhook-timestamp': '1e3' }, body, 1000],
+    'another version': [{ ...good, 'webhook-signature': good['webhook-signature'].replaceAll('v1,', 'v2,') }, body, 1000],
+    'no event': [signed({ content: '[]' }), '[]', 1000],
+  };
+  for (const [name, [headers, content, now]] of Object.entries(cases)) {
+    assert.throws(() => ackbox.verifyWebhook(secret, headers, content, { now: now * 1000 }), ackbox.SignatureInvalid, name);
+  }
+  for (const wrong of ['', 'whsec_', 'whsec_#']) {
+    assert.throws(() => ackbox.verifyWebhook(wrong, good, body, { now: 1_000_000 }), TypeError);
+  }
+});
+
+/** Answers in order: [status, headers, body], or null to close the connection without one. Keeps the requests. */
+async function withScript(answers, options, work) {
+  const requests = [];
+  const server = createServer((request, response) => {
+    const chunks = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      requests.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() });
+      const answer = answers.shift();
+      if (!answer) {
+        request.socket.destroy();
+        return;
+      }
+      response.writeHead(answer[0], answer[1]);
+      response.end(answer[2]);
+    });
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const client = new ackbox.Client(`http://127.0.0.1:${server.address().port}/`, options);
+  try {
+    await work(client, requests);
+  } finally {
+    client.close();
+    server.close();
+    server.closeAllConnections?.();
+  }
+}
+const problem = (status, title, detail = '', headers = {}) => [status, headers, JSON.stringify({ title, detail })];
+const stored = () => [201, {}, '{"status":"stored","message_id":"m1","sequence":3}'];
+
+test('an enqueue is tried again with the same key after a lost answer', () =>
+  withScript([null, problem(503, 'Busy'), problem(507, 'Full'), stored()], { token: 't'.repeat(24) }, async (client, requests) => {
+    const result = await client.enqueue('bob', 't', { ä: 1 }, { session: 's', notBefore: 5 });
+    assert.deepEqual(result, { status: 'stored', id: 'm1', sequence: 3, detail: '', isAccepted: true });
+    assert.equal(requests.length, 4);
+    assert.equal(new Set(requests.map((request) => request.body)).size, 1);
+    const { idempotency_key: made, ...message } = JSON.parse(requests[0].body);
+    assert.ok(made.length >= 32);
+    assert.deepEqual(message, { peer: 'bob', type: 't', data: { ä: 1 }, session: 's', not_before_ms: 5 });
+    assert.equal(requests[0].headers.authorization, `Bearer ${'t'.repeat(24)}`);
+  }));
+
+test('each refusal has its type and the text of the problem', async () => {
+  const types = {
+    400: 'ProblemError', 401: 'Unauthenticated', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 413: 'TooLarge', 422: 'Invalid',
+  };
+  for (const [status, type] of Object.entries(types)) {
+    await withScript([problem(Number(status), 'Refused', 'because')], {}, async (client, requests) => {
+      await assert.rejects(client.enqueue('bob', 't'), (error) =>
+        error instanceof ackbox[type] && error.name === type && error.message === `${status} Refused: because`);
+      assert.equal(requests.length, 1);
+    });
+  }
+});
+
+test('what does not pass in time is thrown', async () => {
+  await withScript([problem(429, 'Queue full', '', { 'retry-after': '9' })], { retryFor: 1000 }, (client) =>
+    assert.rejects(client.enqueue('bob', 't'), (error) => error instanceof ackbox.QueueFull && error.retryAfter === 9000));
+  await assert.rejects(new ackbox.Client('http://127.0.0.1:1', { retryFor: 0 }).stats(), ackbox.Unreachable);
+});
+
+test('many are answered one by one', () =>
+  withScript([[207, {}, '{"results":[{"status":"stored","message_id":"a","sequence":1},{"status":"queueFull","detail":"full"}]}']], {},
+    async (client, requests) => {
+      const results = await client.enqueueMany([{ peer: 'bob', type: 't' }, { peer: 'bob', type: 'u' }]);
+      assert.deepEqual(results.map((result) => result.isAccepted), [true, false]);
+      const sent = JSON.parse(requests[0].body);
+      assert.equal(new Set(sent.map((message) => message.idempotency_key)).size, 2);
+      assert.deepEqual(sent.map((message) => message.session), ['', '']);
+    }));
+
+const line = `${JSON.stringify({ receipt: 'r1', run: 2, event: sessionEvent(4).raw })}\n`;
+
+test('a stream that ends is opened again, and half a line is no frame', () =>
+  withScript(
+    [[200, {}, `\n${line}${line.slice(0, 20)}`], problem(503, 'Too many streams'), [200, {}, line], [200, {}, '{"results":[{"receipt":"r1","status":"gone"}]}']],
+    {},
+    async (client, requests) => {
+      const received = client.receive({ types: 'order.*', sessions: 's', window: 5 });
+      const first = (await received.next()).value;
+      assert.deepEqual([first.sequence, first.run, first.session], [4n, 2, 's']);
+      const second = (await received.next()).value;
+      assert.equal(await second.retry('later', 1500), false);
+      await received.return();
+      assert.deepEqual(requests.map((request) => request.url), [
+        ...Array(3).fill('/v1/inbox/stream?window=5&types=order.*&sessions=s'), '/v1/inbox/settle']);
+      assert.deepEqual(JSON.parse(requests[3].body), {
+        settlements: [{ receipt: 'r1', outcome: 'retry', reason: 'later', after: '1500ms' }] });
+    }));
+
+test('a refused stream is thrown', () =>
+  withScript([problem(403, 'Forbidden', 'the role receive is needed')], {}, (client) =>
+    assert.rejects(client.receive().next(), ackbox.Forbidden)));
+
+test('a frame whose settlement does not arrive ends its stream', () =>
+  withScript([[200, {}, line], null, null, null, null, [200, {}, line]], {}, async (client, requests) => {
+    const received = client.receive();
+    assert.equal(await (await received.next()).value.ack({ a: 1 }), false);
+    await received.next();
+    await received.return();
+    assert.deepEqual(requests.map((request) => request.method), ['GET', 'POST', 'POST', 'POST', 'POST', 'GET']);
+  }));
+
+test('close and an aborted signal end a receiver', async () => {
+  await withScript([], {}, async (client) => {
+    const next = client.receive().next();
+    client.close();
+    assert.equal((await next).done, true);
+  });
+  await withScript([], {}, async (client) => {
+    const stop = new AbortController();
+    const next = client.receive({ signal: stop.signal }).next();
+    stop.abort();
+    assert.equal((await next).done, true);
+  });
+});
+
+test('URLs that are none', () => {
+  for (const url of ['unix:/run/s.sock', 'ftp://a', 'nothing', 'http://user:password@localhost']) {
+    assert.throws(() => new ackbox.Client(url), TypeError);
+  }
+});
