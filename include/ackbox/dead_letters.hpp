@@ -18,6 +18,8 @@ struct DeadLetterFilter {
   /// The peer's name.
   std::optional<std::string> peer = {};
   std::optional<std::string> session = {};
+  /// The frame's type.
+  std::optional<std::string> type = {};
   /// Exactly this reason, such as `retry-budget`.
   std::optional<std::string> reason = {};
   /// The last error has this text in it, in these letters.

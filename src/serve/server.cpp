@@ -5,8 +5,10 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_handler.hpp"
@@ -19,6 +21,7 @@
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/frame_streams.hpp"
 #include "serve/inbox/pusher.hpp"
+#include "serve/page/routes.hpp"
 #include "serve/traces/traces.hpp"
 #include "transport/http_server.hpp"
 
@@ -44,6 +47,7 @@ AccessRules accessRules(const ApiConfig& api) {
   rules.tokens = loadTokens(api);
   rules.openHealth = api.openHealth;
   rules.openMetrics = api.openMetrics;
+  rules.isTls = !api.tls.certificateFile.empty();
   return rules;
 }
 
@@ -57,9 +61,19 @@ InboundServerOptions listenOptions(const ApiConfig& api) {
   return options;
 }
 
+/// The operations of the API, and the page's routes.
+std::span<const Operation> surface() {
+  static const std::vector<Operation> all = [] {
+    std::vector<Operation> made(operations().begin(), operations().end());
+    made.insert(made.end(), page::routes().begin(), page::routes().end());
+    return made;
+  }();
+  return all;
+}
+
 std::size_t bodyBytesMax() {
   std::size_t most = 0;
-  for (const Operation& operation : operations()) {
+  for (const Operation& operation : surface()) {
     most = std::max(most, operation.bodyBytesMax);
   }
   return most;
@@ -94,7 +108,7 @@ public:
         traces_(Traces::open(thread_.executor(), config_)),
         service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, events_,
                  OwnFigures(config_, traces_.counts)),
-        gate_(service_, operations(), accessRules(config_.api)) {
+        gate_(service_, surface(), accessRules(config_.api)) {
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
     sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };

@@ -90,6 +90,8 @@ Choice readChoice(const std::string& body) {
       choice.filter.peer = textMember(name, value);
     } else if (name == "session") {
       choice.filter.session = textMember(name, value);
+    } else if (name == "type") {
+      choice.filter.type = textMember(name, value);
     } else if (name == "reason") {
       choice.filter.reason = textMember(name, value);
     } else if (name == "error") {
@@ -210,6 +212,7 @@ void listDeadLetters(Service& service, Request&& request, Respond respond) {
   DeadLetterFilter filter;
   filter.peer = request.query.text("peer");
   filter.session = request.query.text("session");
+  filter.type = request.query.text("type");
   filter.reason = request.query.text("reason");
   filter.error = request.query.text("error");
   filter.olderThan = request.query.duration("older_than").value_or(filter.olderThan);

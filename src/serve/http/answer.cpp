@@ -1,5 +1,6 @@
 #include "serve/http/answer.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -76,9 +77,12 @@ void addSecurityHeaders(Response& response) {
   const auto add = [&](const char* name, std::string_view value) { response.headers.emplace_back(name, value); };
   add("Content-Security-Policy", kContentSecurityPolicy);
   add("X-Content-Type-Options", "nosniff");
-  add("Referrer-Policy", "no-referrer");
+  // Forms of the page itself name their origin.
+  add("Referrer-Policy", "same-origin");
   add("Cross-Origin-Resource-Policy", "same-origin");
-  add("Cache-Control", "no-store");
+  if (std::ranges::none_of(response.headers, [](const auto& header) { return header.first == "Cache-Control"; })) {
+    add("Cache-Control", "no-store");
+  }
 }
 
 }  // namespace ackbox::serve

@@ -9,6 +9,7 @@
 #include "serve/http/answer.hpp"
 #include "serve/http/query.hpp"
 #include "serve/http/router.hpp"
+#include "serve/page/html.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -62,16 +63,45 @@ Admission noRoute(const Route& route) {
   return refused(std::move(response));
 }
 
+/// Leads to the login, which stands beside the views of the first level.
+Admission askToLogIn(std::string_view target) {
+  target.remove_prefix(1);
+  const std::string_view path = target.substr(0, target.find('?'));
+  Response response = textAnswer(303, {});
+  response.headers.emplace_back(
+      "Location",
+      (path.find('/') == std::string_view::npos ? "login?next=" : "../login?next=") + page::urlEncoded(target));
+  return refused(std::move(response));
+}
+
+/// A form of the page itself sent this: it cannot set a header, and the browser says from where it comes.
+bool isOwnForm(const RequestHead& head) {
+  if (head.count("sec-fetch-site") > 0) {
+    return head.header("sec-fetch-site") == "same-origin";
+  }
+  const std::string_view origin = head.header("origin");
+  const std::size_t scheme = origin.find("//");
+  return head.count("origin") == 0 ||
+         (scheme != std::string_view::npos && origin.substr(scheme + 2) == head.header("host"));
+}
+
 /// A page of another origin made this request, or may have.
-bool isForeign(const RequestHead& head, const Operation& operation) {
-  const bool isOfBrowser = head.count("origin") > 0 || head.count("sec-fetch-site") > 0;
+bool isForeign(const RequestHead& head, const Operation& operation, bool isByCookie) {
+  if (operation.isPage) {
+    return operation.method != "GET" && !isOwnForm(head);
+  }
+  const bool isOfBrowser = isByCookie || head.count("origin") > 0 || head.count("sec-fetch-site") > 0;
   return isOfBrowser && operation.method != "GET" && head.header(kOwnHeader) != "1";
 }
 
 }  // namespace
 
 Gate::Gate(Service& service, std::span<const Operation> operations, AccessRules rules)
-    : service_(service), operations_(operations), rules_(std::move(rules)), tokens_(rules_.tokens) {}
+    : service_(service),
+      operations_(operations),
+      rules_(std::move(rules)),
+      logins_(std::make_unique<Logins>(systemClock(), rules_.isTls)),
+      tokens_(rules_.tokens) {}
 
 void Gate::setTokens(std::shared_ptr<const Tokens> tokens) {
   const MutexLock lock(mutex_);
@@ -89,7 +119,8 @@ bool Gate::isAllowedHost(const RequestHead& head) const {
 }
 
 bool Gate::isOpen(const Operation& operation) const {
-  return operation.path == kMetricsPath ? rules_.openMetrics : operation.roles.empty() && rules_.openHealth;
+  return operation.path == kMetricsPath ? rules_.openMetrics
+                                        : operation.roles.empty() && (operation.isPage || rules_.openHealth);
 }
 
 Admission Gate::admit(const RequestHead& head) const {
@@ -106,12 +137,23 @@ Admission Gate::admit(const RequestHead& head) const {
   Request request;
   request.caller = Caller{"local", kAllRoles};
   bool isAuthenticated = true;
+  bool isByCookie = false;
   if (const std::shared_ptr<const Tokens> tokens = this->tokens()) {
     const std::string_view authorization = head.header("authorization");
     const bool isOne = head.count("authorization") == 1 && authorization.starts_with(kBearer);
-    const Tokens::Digest digest = isOne ? Tokens::digestOf(authorization.substr(kBearer.size())) : Tokens::Digest{};
-    std::optional<Caller> caller = isOne ? tokens->find(digest) : std::nullopt;
+    isByCookie = head.count("authorization") == 0 && head.count("cookie") > 0;
+    const std::optional<Tokens::Digest> shown =
+        isByCookie ? logins_->find(head.header("cookie"))
+        : isOne    ? std::optional(Tokens::digestOf(authorization.substr(kBearer.size())))
+                   : std::nullopt;
+    const Tokens::Digest digest = shown.value_or(Tokens::Digest{});
+    std::optional<Caller> caller = shown ? tokens->find(digest) : std::nullopt;
     isAuthenticated = caller.has_value();
+    request.logins = logins_.get();
+    request.tokens = tokens;
+    if (!caller && operation.isPage && !isOpen(operation)) {
+      return askToLogIn(target);
+    }
     if (!caller && (!isOpen(operation) || head.count("authorization") > 0)) {
       return unauthenticated();
     }
@@ -127,7 +169,7 @@ Admission Gate::admit(const RequestHead& head) const {
       };
     }
   }
-  if (isForeign(head, operation)) {
+  if (isForeign(head, operation, isByCookie)) {
     return refused(problemAnswer(403, "Forbidden", "Requests of a browser that change something need x-ackbox: 1."),
                    isAuthenticated);
   }
@@ -146,6 +188,8 @@ Admission Gate::admit(const RequestHead& head) const {
   request.accept = head.header("accept");
   request.idempotencyKey = head.header("idempotency-key");
   request.lastEventId = head.header("last-event-id");
+  request.ifNoneMatch = head.header("if-none-match");
+  request.cookie = head.header("cookie");
   return operation.stream != nullptr ? admitStream(operation, std::move(request), isAuthenticated)
                                      : admitRun(operation, std::move(request), isAuthenticated);
 }

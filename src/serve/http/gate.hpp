@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "serve/http/logins.hpp"
 #include "serve/http/operation.hpp"
 #include "serve/http/tokens.hpp"
 #include "transport/request_sink.hpp"
@@ -23,6 +24,8 @@ struct AccessRules {
   bool openHealth = true;
   /// Whether `/metrics` needs none.
   bool openMetrics = false;
+  /// Browsers reach it over TLS alone.
+  bool isTls = false;
 };
 
 /// Decides by a request's head which operation it is for and whether its caller may ask for it, before a byte of its
@@ -51,6 +54,8 @@ private:
   Service& service_;
   const std::span<const Operation> operations_;
   const AccessRules rules_;
+  // Changed by requests that are admitted, and synchronises itself.
+  const std::unique_ptr<Logins> logins_;
   mutable Mutex mutex_;
   std::shared_ptr<const Tokens> tokens_ ACKBOX_GUARDED_BY(mutex_);
 };

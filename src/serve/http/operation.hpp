@@ -27,6 +27,8 @@ struct Operation {
   /// In place of `run`, for an answer that goes on: opens `answer`, or calls `respond`, before it returns.
   void (*stream)(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
                  Respond respond) = nullptr;
+  /// For people with a browser: who is not logged in is led to the login.
+  bool isPage = false;
 };
 
 }  // namespace ackbox::serve

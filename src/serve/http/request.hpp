@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "serve/http/query.hpp"
 
 namespace ackbox::serve {
+
+class Logins;
+class Tokens;
 
 /// A request that was admitted: its operation is known, and its caller may ask for it.
 struct Request {
@@ -22,8 +26,14 @@ struct Request {
   std::string idempotencyKey = {};
   /// The header `Last-Event-ID`; empty: there was none.
   std::string lastEventId = {};
+  /// The headers `If-None-Match` and `Cookie`; empty: there were none.
+  std::string ifNoneMatch = {};
+  std::string cookie = {};
   std::string body = {};
   Caller caller = {};
+  /// Null: there are no tokens, and so no login. Lifetime: the server's.
+  Logins* logins = nullptr;
+  std::shared_ptr<const Tokens> tokens = {};
   /// For an answer that goes on: whether its token still stands for a caller that may ask for it. Empty: there are no
   /// tokens. Lifetime: the server's.
   std::function<bool()> isStillAllowed = {};

@@ -36,7 +36,7 @@ bool matchSegment(std::string_view pattern, std::string_view segment, std::vecto
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
   std::vector<std::string> values;
   if (path.ends_with('/')) {
-    return std::nullopt;
+    return path == pattern ? std::optional(std::move(values)) : std::nullopt;
   }
   while (!pattern.empty() || !path.empty()) {
     const bool isEnd = pattern.empty() || path.empty();

@@ -304,6 +304,9 @@ TEST_CASE("P9: a page of dead letters looks no further than it must, and pages f
   filter.session = "t";
   CHECK(reader.deadLetters(filter, 10, 0).messages.size() == 1);
   filter = {};
+  filter.type = "none";
+  CHECK(reader.deadLetters(filter, 10, 0).messages.empty());
+  filter = {};
   filter.reason = "expired";
   CHECK(reader.deadLetters(filter, 10, 0).messages.empty());
   filter = {};

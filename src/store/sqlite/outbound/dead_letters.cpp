@@ -72,7 +72,7 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
   {
     const DeadLetterFilter& filter = slice.filter;
     Query query(choose_, slice.after, report.next.until, looks, filter.peer, filter.session, filter.reason,
-                failedBefore(filter, context_.clock.wallNow()), filter.retriesBelow, filter.error);
+                failedBefore(filter, context_.clock.wallNow()), filter.retriesBelow, filter.error, filter.type);
     for (; query.next(); ++looked) {
       report.next.after = query.integer(0);
       if (query.integer(5) != 0) {
@@ -120,7 +120,8 @@ std::string deadLetterSelect(std::string_view columns) {
   // Without the hint and the order of the joins, the planner may walk the whole table by its key.
   return "SELECT " + std::string(columns) +
          ",(?4 IS NULL OR p.name=?4) AND (?5 IS NULL OR s.name=?5) AND (?6 IS NULL OR o.reason=?6) AND "
-         "o.due_at_ms<=?7 AND (?8=0 OR o.retry_count<?8) AND (?9 IS NULL OR instr(o.last_error,?9)>0) FROM #outbox AS "
+         "o.due_at_ms<=?7 AND (?8=0 OR o.retry_count<?8) AND (?9 IS NULL OR instr(o.last_error,?9)>0) AND "
+         "(?10 IS NULL OR o.type=?10) FROM #outbox AS "
          "o INDEXED BY #outbox_failed CROSS JOIN "
          "#sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.state=4 AND o.id>?1 AND "
          "o.id<=?2 ORDER BY o.id LIMIT ?3";

@@ -48,7 +48,7 @@ private:
 
 /// SELECT of `columns` from `o` (#outbox), `s` (#sessions) and `p` (#peers), and last whether the filter chooses the
 /// row. Looks at dead letters only, in key order. Parameters: above which key, up to which, how many to look at; then
-/// the filter's peer, session and reason, `failedBefore`, its retries and its error.
+/// the filter's peer, session and reason, `failedBefore`, its retries, its error and its type.
 [[nodiscard]] std::string deadLetterSelect(std::string_view columns);
 
 /// The instant at which a row must have failed to be chosen; the far future when any will do.

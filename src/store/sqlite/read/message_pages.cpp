@@ -126,7 +126,8 @@ MessagePages::MessagePages(sqlite3* connection, const OutboxOptions& options)
 
 Query MessagePages::query(Statement& statement, const DeadLetterFilter& filter, std::int64_t after) {
   return Query(statement, after, std::numeric_limits<std::int64_t>::max(), kPageLooks, filter.peer, filter.session,
-               filter.reason, failedBefore(filter, options_.clock->wallNow()), filter.retriesBelow, filter.error);
+               filter.reason, failedBefore(filter, options_.clock->wallNow()), filter.retriesBelow, filter.error,
+               filter.type);
 }
 
 DeadLetterPage MessagePages::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) {

@@ -1,0 +1,72 @@
+#include "serve/page/assets.hpp"
+
+#include <openssl/sha.h>
+
+#include <array>
+#include <initializer_list>
+
+// The build compresses each file and names its folder; GCC 12 has no #embed. A section of constants, aligned to
+// nothing.
+#define ACKBOX_EMBED(symbol, file)                                                                          \
+  __asm__(".pushsection .rodata\n.global " #symbol "\n" #symbol ":\n.incbin \"" ACKBOX_PAGE_ASSETS "/" file \
+          "\"\n"                                                                                            \
+          ".global " #symbol "_end\n" #symbol "_end:\n.byte 0\n.popsection\n")
+
+ACKBOX_EMBED(ackbox_page_css, "page.css.gz");
+ACKBOX_EMBED(ackbox_page_js, "page.js.gz");
+ACKBOX_EMBED(ackbox_page_icon, "icon.svg.gz");
+
+extern "C" {
+extern const char ackbox_page_css[];
+extern const char ackbox_page_css_end[];
+extern const char ackbox_page_js[];
+extern const char ackbox_page_js_end[];
+extern const char ackbox_page_icon[];
+extern const char ackbox_page_icon_end[];
+}
+
+namespace ackbox::serve::page {
+namespace {
+
+constexpr std::size_t kHashBytes = 8;
+
+Asset made(const char* first, const char* last, std::string_view contentType, std::string_view ending) {
+  const std::string_view bytes(first, static_cast<std::size_t>(last - first));
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): OpenSSL's bytes are unsigned.
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string name = "page.";
+  for (std::size_t at = 0; at < kHashBytes; ++at) {
+    name += {kHex[digest.at(at) >> 4U], kHex[digest.at(at) & 15U]};
+  }
+  return {bytes, contentType, name.append(ending)};
+}
+
+}  // namespace
+
+const Asset& styleSheet() {
+  static const Asset asset = made(&ackbox_page_css[0], &ackbox_page_css_end[0], "text/css; charset=utf-8", ".css");
+  return asset;
+}
+
+const Asset& script() {
+  static const Asset asset = made(&ackbox_page_js[0], &ackbox_page_js_end[0], "text/javascript; charset=utf-8", ".js");
+  return asset;
+}
+
+const Asset& icon() {
+  static const Asset asset = made(&ackbox_page_icon[0], &ackbox_page_icon_end[0], "image/svg+xml", ".svg");
+  return asset;
+}
+
+const Asset* findAsset(std::string_view name) {
+  for (const Asset* asset : {&styleSheet(), &script(), &icon()}) {
+    if (asset->name == name) {
+      return asset;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace ackbox::serve::page

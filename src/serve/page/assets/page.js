@@ -1,0 +1,297 @@
+// Live figures and actions on top of what the server rendered. Whatever is shown is text, or HTML of the server itself.
+
+const html = document.documentElement;
+const root = html.dataset.root;
+const pollEvery = 2000;
+const refreshEvery = 3000;
+const points = 120;
+
+html.classList.remove('no-script');
+
+const all = (selector, where = document) => [...where.querySelectorAll(selector)];
+const grouped = (number) => Number(number).toLocaleString('en-US');
+
+function element(name, text, className) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function duration(ms) {
+  for (const [length, unit] of [[864e5, 'd'], [36e5, 'h'], [6e4, 'm'], [1e3, 's']]) {
+    if (ms >= length) return `${Math.floor(ms / length)} ${unit}`;
+  }
+  return `${Math.max(0, Math.floor(ms))} ms`;
+}
+
+function toast(text, isBad) {
+  const shown = element('div', text, isBad ? 'toast bad' : 'toast');
+  document.getElementById('toasts')?.append(shown);
+  setTimeout(() => shown.remove(), isBad ? 9000 : 5000);
+}
+
+// Times.
+
+function showTimes() {
+  const now = Date.now();
+  for (const time of all('time[data-at]')) {
+    const at = Number(time.dataset.at);
+    time.textContent = at > now ? `in ${duration(at - now)}` : `${duration(Math.max(now - at, 1000))} ago`;
+  }
+  const oldest = document.querySelector('[data-oldest]');
+  if (oldest) oldest.textContent = oldest.dataset.oldest ? duration(now - Number(oldest.dataset.oldest)) : 'nothing waits';
+}
+
+// Views that follow what happens: the server renders them again, and their parts are put in place.
+
+let refreshedAt = Date.now();
+let refreshTimer = 0;
+
+function keyOf(node) {
+  const data = node.dataset;
+  return [node.tagName, data.post, data.bulk, data.filter, node.getAttribute('href')].join(' ');
+}
+
+async function refresh() {
+  refreshTimer = 0;
+  refreshedAt = Date.now();
+  const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+  if (answer.redirected) return location.reload();
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  if (document.querySelector('dialog[open]')) return;
+  for (const part of all('[data-live]')) {
+    const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
+    if (!next || next.innerHTML === part.innerHTML) continue;
+    const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : null;
+    const taken = document.adoptNode(next);
+    part.replaceWith(taken);
+    if (focused) all('button, a', taken).find((node) => keyOf(node) === focused)?.focus();
+  }
+  showTimes();
+}
+
+function refreshSoon(wait = refreshEvery - (Date.now() - refreshedAt)) {
+  if (document.querySelector('[data-live]') && !refreshTimer) {
+    refreshTimer = setTimeout(() => refresh().catch(() => {}), Math.max(0, wait));
+  }
+}
+
+// Figures.
+
+const totals = ['enqueued_total', 'acked_total', 'retries_total'];
+let last = null;
+let lastText = '';
+let history = [];
+try {
+  history = JSON.parse(sessionStorage.getItem('ackbox') ?? '[]').filter((point) => Date.now() - point.at < 120000);
+} catch { /* nothing is kept */ }
+
+function path(key, most) {
+  const now = Date.now();
+  return history
+    .map((point, at) => `${at ? 'L' : 'M'}${(600 - ((now - point.at) / 120000) * 600).toFixed(1)} ${(86 - (point[key] / most) * 80).toFixed(1)}`)
+    .join('');
+}
+
+function drawSparkline() {
+  const svg = document.getElementById('sparkline');
+  if (!svg || history.length < 2) return;
+  const most = Math.max(1, ...history.flatMap((point) => [point.acked_total, point.enqueued_total]));
+  const [area, second, line] = svg.querySelectorAll('path');
+  const acked = path('acked_total', most);
+  line.setAttribute('d', acked);
+  second.setAttribute('d', path('enqueued_total', most));
+  const ends = acked.match(/[\d.-]+/g);
+  area.setAttribute('d', `${acked}L${ends.at(-2)} 88L${ends[0]} 88Z`);
+  document.getElementById('scale').textContent = `the last two minutes; the top is ${grouped(Math.ceil(most))} / s`;
+}
+
+function showRates(stats) {
+  const now = Date.now();
+  if (last && now - last.at >= 500) {
+    const rates = { at: now };
+    for (const total of totals) rates[total] = Math.max(0, ((stats[total] - last[total]) * 1000) / (now - last.at));
+    history = [...history, rates].slice(-points);
+    for (const node of all('[data-rate]')) {
+      const rate = rates[node.dataset.rate];
+      node.textContent = rate >= 10 || rate === 0 ? grouped(Math.round(rate)) : rate.toFixed(1);
+    }
+    try {
+      sessionStorage.setItem('ackbox', JSON.stringify(history));
+    } catch { /* it is not kept */ }
+  }
+  if (!last || now - last.at >= 500) last = { at: now, ...Object.fromEntries(totals.map((total) => [total, stats[total]])) };
+  drawSparkline();
+}
+
+function show(stats) {
+  for (const node of all('[data-figure]')) node.textContent = grouped(stats[node.dataset.figure] ?? 0);
+  const oldest = document.querySelector('[data-oldest]');
+  if (oldest) oldest.dataset.oldest = stats.oldest_pending_at_ms ?? '';
+  showRates(stats);
+  showTimes();
+  const text = JSON.stringify([stats.pending, stats.sending, stats.sent, stats.failed, stats.inbox, stats.acked_total, stats.peers]);
+  if (lastText && text !== lastText) refreshSoon();
+  lastText = text;
+}
+
+function showLive(state, text) {
+  const live = document.getElementById('live');
+  if (!live || live.textContent === text) return;
+  live.dataset.on = state;
+  live.textContent = text;
+}
+
+// One stream a window, and none for windows that nobody sees: browsers have few connections a server.
+let stream = null;
+let poll = 0;
+
+function startPolling() {
+  stop();
+  const look = async () => {
+    try {
+      const answer = await fetch(`${root}v1/stats`);
+      if (answer.status === 401) return location.reload();
+      show(await answer.json());
+      showLive('yes', 'live');
+    } catch {
+      showLive('lost', 'no answer');
+    }
+  };
+  poll = setInterval(look, pollEvery);
+  look();
+}
+
+function stop() {
+  stream?.close();
+  stream = null;
+  clearInterval(poll);
+}
+
+function start() {
+  stop();
+  stream = new EventSource(`${root}v1/events`);
+  stream.addEventListener('figures', (event) => {
+    show(JSON.parse(event.data));
+    showLive('yes', 'live');
+  });
+  stream.addEventListener('error', () => {
+    if (stream?.readyState === EventSource.CLOSED) startPolling();
+    else showLive('lost', 'no answer');
+  });
+}
+
+// Actions.
+
+async function post(target, body) {
+  const answer = await fetch(`${root}v1/${target}`, {
+    method: 'POST',
+    headers: { 'x-ackbox': '1', ...(body && { 'content-type': 'application/json' }) },
+    body,
+  });
+  if (answer.status === 401) location.reload();
+  const made = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(made.detail || made.title || `The server answered ${answer.status}.`);
+  return { status: answer.status, ...made };
+}
+
+async function act(button) {
+  button.disabled = true;
+  try {
+    const { changed } = await post(button.dataset.post);
+    toast(changed ? `${button.textContent}: done.` : `${button.textContent}: nothing had to be changed.`);
+    await refresh();
+  } catch (error) {
+    toast(error.message, true);
+  }
+  button.disabled = false;
+}
+
+function ask(title, parts, label, className) {
+  return new Promise((resolve) => {
+    const dialog = element('dialog');
+    const heading = element('h2', title);
+    heading.id = 'asked';
+    dialog.setAttribute('aria-labelledby', 'asked');
+    const cancel = element('button', 'Cancel');
+    const agree = element('button', label, className);
+    const buttons = element('div', undefined, 'buttons');
+    buttons.append(cancel, agree);
+    dialog.append(heading, ...parts, buttons);
+    cancel.addEventListener('click', () => dialog.close(''));
+    agree.addEventListener('click', () => dialog.close('yes'));
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(dialog.returnValue === 'yes');
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+    cancel.focus();
+  });
+}
+
+async function ended(operation) {
+  let now = operation;
+  while (now.state === 'running') {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    now = await (await fetch(`${root}v1/operations/${operation.id}`)).json();
+  }
+  if (now.state === 'failed') throw new Error(now.error);
+  return now;
+}
+
+async function bulk(button) {
+  const { bulk: verb, filter, subject } = button.dataset;
+  try {
+    const preview = await post(`dead-letters:${verb}?dry_run=true`, filter);
+    if (preview.count === 0) {
+      toast('There are none any more.');
+      return refresh();
+    }
+    const count = preview.is_complete ? grouped(preview.count) : `more than ${grouped(preview.count)}`;
+    const list = element('ul');
+    for (const message of preview.sample) {
+      const item = element('li', message.message_id, 'id');
+      list.append(item);
+      if (message.last_error) item.append(element('span', ` ${message.last_error}`, 'error'));
+    }
+    const fate = verb === 'retry'
+      ? 'They are put back at the end of their sessions and sent again. What a peer may have worked on without an answer can take effect twice.'
+      : 'They are deleted for good.';
+    const name = verb === 'retry' ? 'Retry' : 'Discard';
+    const isAgreed = await ask(`${name} ${count}?`,
+      [element('p', `${count} ${subject}. ${fate}`), element('p', preview.count > preview.sample.length ? 'The first of them:' : 'These:'), list],
+      `${name} ${count}`, verb === 'retry' ? 'primary' : 'danger');
+    if (!isAgreed) return button.focus();
+    toast(`${name}: ${count} …`);
+    const { changed } = await ended(await post(`dead-letters:${verb}`, filter));
+    toast(`${grouped(changed)} ${verb === 'retry' ? 'put back' : 'discarded'}.`);
+    await refresh();
+  } catch (error) {
+    toast(error.message, true);
+  }
+}
+
+document.addEventListener('click', (event) => {
+  const button = event.target.closest?.('button');
+  if (!button) return;
+  if (button.dataset.post) act(button);
+  if (button.dataset.bulk) bulk(button);
+  if (button.dataset.copy) {
+    const text = document.getElementById(button.dataset.copy).textContent;
+    navigator.clipboard.writeText(text).then(() => toast('Copied.'), () => toast('The browser does not allow it.', true));
+  }
+});
+
+for (const curl of all('#curl')) {
+  curl.textContent = curl.textContent.replace('$ACKBOX_URL', new URL(root, location.href).href.replace(/\/$/, ''));
+}
+if (document.querySelector('.bar')) {
+  setInterval(showTimes, 1000);
+  document.addEventListener('visibilitychange', () => (document.hidden ? stop() : start()));
+  addEventListener('pagehide', stop);
+  addEventListener('pageshow', (event) => event.persisted && start());
+  start();
+}

@@ -1,0 +1,85 @@
+#include "serve/page/html.hpp"
+
+#include "ackbox/visible.hpp"
+
+namespace ackbox::serve::page {
+namespace {
+
+// What `visible` escapes, and a person may see as it is.
+bool isLayout(char letter) {
+  return letter == '\n' || letter == '\t';
+}
+
+void appendEscaped(std::string& html, std::string_view text) {
+  for (const char letter : text) {
+    switch (letter) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      case '\'':
+        html += "&#39;";
+        break;
+      default:
+        html += letter;
+    }
+  }
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string html;
+  html.reserve(text.size() + text.size() / 8);
+  while (!text.empty()) {
+    std::size_t length = 0;
+    while (length < text.size() && !isLayout(text[length])) {
+      ++length;
+    }
+    appendEscaped(html, visible(text.substr(0, length)));
+    if (length < text.size()) {
+      html += text[length++];
+    }
+    text.remove_prefix(length);
+  }
+  return html;
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+Html& Html::number(std::uint64_t number) {
+  html_ += grouped(number);
+  return *this;
+}
+
+std::string urlEncoded(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  constexpr std::string_view kUnreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
+  std::string url;
+  for (const char letter : text) {
+    if (kUnreserved.find(letter) != std::string_view::npos) {
+      url += letter;
+    } else {
+      const auto byte = static_cast<unsigned char>(letter);
+      url += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+    }
+  }
+  return url;
+}
+
+}  // namespace ackbox::serve::page

@@ -1,0 +1,79 @@
+#include <array>
+
+#include "cli/message_view.hpp"
+#include "serve/page/views.hpp"
+
+namespace ackbox::serve::page {
+namespace {
+
+std::string addressOf(const MessageList& list) {
+  std::string address = "messages?";
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) {
+      address.append(name).append("=").append(urlEncoded(value)).append("&");
+    }
+  };
+  add("state", list.state);
+  add("peer", list.peer);
+  add("session", list.session);
+  return address + "after=";
+}
+
+Html option(std::string_view value, std::string_view name, const std::string& chosen) {
+  Html html;
+  html.raw("<option value=\"").text(value).raw("\"");
+  if (value == chosen) {
+    html.raw(" selected");
+  }
+  return html.raw(">").text(name).raw("</option>");
+}
+
+Html filters(const View& view, const MessageList& list) {
+  Html html;
+  html.raw("<form class=\"filters\" method=\"get\" action=\"").text(view.root).raw("messages\">\n");
+  html.raw("<label>State <select name=\"state\">").add(option("", "any", list.state));
+  for (const std::string_view state : {"pending", "sending", "sent", "acked", "failed"}) {
+    html.add(option(state, state, list.state));
+  }
+  html.raw("</select></label>\n<label>Peer <select name=\"peer\">").add(option("", "any", list.peer));
+  for (const std::string& peer : list.peers) {
+    html.add(option(peer, peer, list.peer));
+  }
+  html.raw("</select></label>\n<label>Session <input name=\"session\" value=\"").text(list.session);
+  return html.raw(
+      "\" placeholder=\"any\" autocomplete=\"off\"></label>\n<button type=\"submit\">Show</button></form>\n");
+}
+
+std::string whyOf(const MessageInfo& message) {
+  return message.reason + (message.reason.empty() || message.lastError.empty() ? "" : ": ") + message.lastError;
+}
+
+}  // namespace
+
+Html messagesView(const View& view, const MessageList& list) {
+  Html html;
+  html.raw("<h1>Messages</h1>\n").add(filters(view, list)).raw("<div data-live=\"list\">\n");
+  if (list.page.messages.empty()) {
+    html.raw("<p class=\"empty\">")
+        .text(list.page.next == 0 ? "No message fits." : "None of those that were looked at fits; there are more.")
+        .raw("</p>\n");
+  } else {
+    CardTable table("Messages, oldest first",
+                    {"Message", "State", "Peer", "Session", "#Sequence", "Type", "Enqueued", "#Retries", "Why"});
+    for (const MessageInfo& message : list.page.messages) {
+      table.cell(messageLink(view, message.messageId))
+          .cell(badge(cli::stateName(message.state)))
+          .text(message.peer)
+          .text(message.session)
+          .cell(message.sequence == 0 ? Html().raw("–") : Html().number(message.sequence))
+          .text(message.type)
+          .cell(ago(view.now, message.enqueuedAt))
+          .number(message.retryCount)
+          .cell(Html().raw("<span class=\"error\">").text(whyOf(message)).raw("</span>"));
+    }
+    html.add(table.html());
+  }
+  return html.add(pager(view, addressOf(list), list.page.next, list.isFirst)).raw("</div>\n");
+}
+
+}  // namespace ackbox::serve::page

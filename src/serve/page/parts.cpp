@@ -1,0 +1,175 @@
+#include "serve/page/parts.hpp"
+
+#include <array>
+
+#include "ackbox/version.hpp"
+#include "cli/text.hpp"
+#include "serve/page/assets.hpp"
+
+namespace ackbox::serve::page {
+namespace {
+
+struct Entry {
+  std::string_view path;
+  std::string_view name;
+};
+constexpr auto kEntries = std::to_array<Entry>({{"", "Overview"},
+                                                {"peers", "Peers"},
+                                                {"dead-letters", "Dead letters"},
+                                                {"messages", "Messages"},
+                                                {"sessions", "Sessions"},
+                                                {"inbox", "Inbox"},
+                                                {"doctor", "Doctor"}});
+
+Html head(const View& view, std::string_view title) {
+  const auto asset = [&](const Asset& of) { return std::string(view.root) + "assets/" + of.name; };
+  Html html;
+  html.raw("<!doctype html>\n<html lang=\"en\" class=\"no-script\" data-root=\"").text(view.root).raw("\">\n<head>\n");
+  html.raw("<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+  html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n<title>").text(title).raw(" · ackbox</title>\n");
+  html.raw("<link rel=\"icon\" href=\"").text(asset(icon())).raw("\">\n<link rel=\"stylesheet\" href=\"");
+  html.text(asset(styleSheet())).raw("\">\n<script type=\"module\" src=\"").text(asset(script())).raw("\"></script>\n");
+  return html.raw("</head>\n");
+}
+
+Html navigation(const View& view, std::string_view current) {
+  Html html;
+  html.raw("<nav aria-label=\"Views\"><ul>");
+  for (const Entry& entry : kEntries) {
+    html.raw("<li><a href=\"").text(view.root).text(entry.path).raw("\"");
+    if (entry.path == current) {
+      html.raw(" aria-current=\"page\"");
+    }
+    html.raw(">").text(entry.name).raw("</a></li>");
+  }
+  return html.raw("</ul></nav>");
+}
+
+}  // namespace
+
+std::string document(const View& view, std::string_view title, std::string_view current, const Html& content) {
+  Html html = head(view, title);
+  html.raw(
+          "<body>\n<a class=\"skip\" href=\"#main\">Skip to content</a>\n<header class=\"bar\"><a class=\"brand\" "
+          "href=\"")
+      .text(view.root)
+      .raw("\">ackbox</a>")
+      .add(navigation(view, current));
+  html.raw("<span class=\"live\" id=\"live\" role=\"status\"></span>");
+  if (view.hasLogin) {
+    html.raw("<form class=\"logout\" method=\"post\" action=\"").text(view.root).raw("logout\">");
+    html.raw("<button type=\"submit\">Log out</button></form>");
+  }
+  html.raw("</header>\n<main id=\"main\" tabindex=\"-1\">\n").add(content);
+  html.raw("</main>\n<footer>ackbox ").text(kVersion).raw(" · as of ").add(ago(view.now, view.now));
+  html.raw("</footer>\n<div id=\"toasts\" role=\"status\" aria-live=\"polite\"></div>\n</body>\n</html>\n");
+  return html.str();
+}
+
+std::string bareDocument(const View& view, std::string_view title, const Html& content) {
+  Html html = head(view, title);
+  html.raw("<body class=\"bare\">\n<main id=\"main\">\n").add(content).raw("</main>\n</body>\n</html>\n");
+  return html.str();
+}
+
+Html ago(WallTime now, std::optional<WallTime> instant) {
+  Html html;
+  if (!instant || *instant == WallTime{}) {
+    return html.raw("<span class=\"none\">–</span>");
+  }
+  const auto stamp = std::chrono::duration_cast<std::chrono::milliseconds>(instant->time_since_epoch()).count();
+  html.raw("<time data-at=\"").text(std::to_string(stamp)).raw("\" title=\"").text(cli::instantText(*instant));
+  return html.raw("\">").text(cli::agoText(now, *instant)).raw("</time>");
+}
+
+Html badge(std::string_view state) {
+  Html html;
+  return html.raw("<span class=\"badge\" data-state=\"").text(state).raw("\">").text(state).raw("</span>");
+}
+
+Html link(const View& view, const std::string& target, std::string_view text) {
+  Html html;
+  return html.raw("<a href=\"").text(view.root).text(target).raw("\">").text(text).raw("</a>");
+}
+
+Html messageLink(const View& view, std::string_view messageId) {
+  Html html;
+  html.raw("<a class=\"id\" href=\"").text(view.root).raw("messages/").text(urlEncoded(messageId)).raw("\">");
+  return html.text(messageId).raw("</a>");
+}
+
+Html action(const View& view, std::string_view label, const std::string& target) {
+  Html html;
+  if (!view.mayOperate()) {
+    return html;
+  }
+  html.raw("<button type=\"button\" class=\"act\" data-post=\"").text(target).raw("\">").text(label);
+  return html.raw("</button>");
+}
+
+Html bulkAction(const View& view, std::string_view verb, std::string_view subject, const std::string& filter) {
+  Html html;
+  if (!view.mayOperate()) {
+    return html;
+  }
+  html.raw("<button type=\"button\" class=\"act\" data-bulk=\"").text(verb).raw("\" data-subject=\"").text(subject);
+  html.raw("\" data-filter=\"").text(filter).raw("\">").text(verb == "retry" ? "Retry" : "Discard");
+  return html.raw("…</button>");
+}
+
+Html pager(const View& view, std::string target, std::int64_t next, bool isFirst) {
+  Html html;
+  if (next == 0 && isFirst) {
+    return html;
+  }
+  html.raw("<nav class=\"pager\" aria-label=\"Pages\">");
+  if (!isFirst) {
+    html.add(link(view, target.substr(0, target.find_last_of("?&")), "From the beginning"));
+  }
+  if (next != 0) {
+    html.add(link(view, target + std::to_string(next), "Next page"));
+  }
+  return html.raw("</nav>\n");
+}
+
+CardTable::CardTable(std::string_view caption, std::vector<std::string_view> heads)
+    : caption_(caption), heads_(std::move(heads)) {}
+
+CardTable& CardTable::cell(const Html& content) {
+  const std::size_t column = cells_++ % heads_.size();
+  std::string_view name = heads_[column];
+  if (column == 0) {
+    rows_.raw("<tr role=\"row\">");
+  }
+  const bool isNumber = name.starts_with('#');
+  name.remove_prefix(isNumber ? 1 : 0);
+  rows_.raw("<td role=\"cell\" data-label=\"").text(name).raw("\"");
+  if (isNumber) {
+    rows_.raw(" class=\"number\"");
+  }
+  rows_.raw(">").add(content).raw("</td>");
+  if (column + 1 == heads_.size()) {
+    rows_.raw("</tr>\n");
+  }
+  return *this;
+}
+
+Html CardTable::html() const {
+  Html html;
+  html.raw("<table role=\"table\"><caption>")
+      .text(caption_)
+      .raw("</caption><thead role=\"rowgroup\"><tr role=\"row\">");
+  for (std::string_view name : heads_) {
+    const bool isNumber = name.starts_with('#');
+    name.remove_prefix(isNumber ? 1 : 0);
+    html.raw("<th role=\"columnheader\" scope=\"col\"");
+    if (isNumber) {
+      html.raw(" class=\"number\"");
+    }
+    html.raw(">").text(name).raw("</th>");
+  }
+  html.raw("</tr></thead><tbody role=\"rowgroup\">\n").add(rows_);
+  return html.raw("</tbody></table>\n");
+}
+
+}  // namespace ackbox::serve::page

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "serve/http/caller.hpp"
+#include "serve/page/html.hpp"
+
+namespace ackbox::serve::page {
+
+/// What all views need to know of the request.
+struct View {
+  /// `./`, or `../` in a view one level below: all links begin with it, so that they work behind a prefix.
+  std::string_view root = "./";
+  WallTime now = {};
+  Roles roles = {};
+  /// Whether there is something to log out of.
+  bool hasLogin = false;
+
+  [[nodiscard]] bool mayOperate() const noexcept { return roles.has(Role::operate); }
+};
+
+/// A whole document. `current` is the path of the view in the navigation, such as `peers`.
+[[nodiscard]] std::string document(const View& view, std::string_view title, std::string_view current,
+                                   const Html& content);
+
+/// A document for somebody who is not logged in.
+[[nodiscard]] std::string bareDocument(const View& view, std::string_view title, const Html& content);
+
+/// `3 m ago`, with the instant beside it.
+[[nodiscard]] Html ago(WallTime now, std::optional<WallTime> instant);
+
+/// A state as a word with a colour.
+[[nodiscard]] Html badge(std::string_view state);
+
+[[nodiscard]] Html link(const View& view, const std::string& target, std::string_view text);
+
+/// A message's id as a link to it.
+[[nodiscard]] Html messageLink(const View& view, std::string_view messageId);
+
+/// A button that posts to `/v1/…`; only for those that may, and with a script.
+[[nodiscard]] Html action(const View& view, std::string_view label, const std::string& target);
+
+/// A button that shows what a change of dead letters would be for, and then makes it. `filter` is JSON.
+[[nodiscard]] Html bulkAction(const View& view, std::string_view verb, std::string_view subject,
+                              const std::string& filter);
+
+/// The way to the next page; `target` ends with `after=`. 0: this was the last.
+[[nodiscard]] Html pager(const View& view, std::string target, std::int64_t next, bool isFirst);
+
+/// A table that becomes a list of cards where the window is narrow.
+class CardTable {
+public:
+  /// A head that begins with `#` is a column of numbers.
+  CardTable(std::string_view caption, std::vector<std::string_view> heads);
+
+  CardTable& cell(const Html& content);
+  CardTable& text(std::string_view text) { return cell(Html().text(text)); }
+  CardTable& number(std::uint64_t number) { return cell(Html().number(number)); }
+
+  [[nodiscard]] bool empty() const noexcept { return cells_ == 0; }
+  [[nodiscard]] Html html() const;
+
+private:
+  const std::string caption_;
+  const std::vector<std::string_view> heads_;
+  std::size_t cells_ = 0;
+  Html rows_;
+};
+
+}  // namespace ackbox::serve::page

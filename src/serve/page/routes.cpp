@@ -1,0 +1,268 @@
+#include "serve/page/routes.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/inbox_view.hpp"
+#include "cli/message_view.hpp"
+#include "serve/api/service.hpp"
+#include "serve/http/answer.hpp"
+#include "serve/http/logins.hpp"
+#include "serve/page/assets.hpp"
+#include "serve/page/views.hpp"
+
+namespace ackbox::serve::page {
+namespace {
+
+constexpr std::size_t kRowsShown = 50;
+constexpr std::size_t kDeadLettersLooked = 10'000;
+constexpr std::size_t kSideRows = 20;
+constexpr std::size_t kLoginBytesMax = 4096;
+constexpr std::string_view kHtml = "text/html; charset=utf-8";
+
+/// Keeps what a view is made with while it waits for the file.
+struct Asked {
+  View view;
+  std::string_view title;
+  std::string_view current;
+};
+
+Asked asked(const Request& request, std::string_view title, std::string_view current, std::string_view root = "./") {
+  View view;
+  view.root = root;
+  view.roles = request.caller.roles;
+  view.hasLogin = request.logins != nullptr;
+  return {view, title, current};
+}
+
+/// Answers with what `work` makes of the file; nothing: 404.
+void show(Service& service, Asked made, Respond&& respond, std::function<std::optional<Html>(const View&)> work) {
+  service.workers().answer(
+      [made, work = std::move(work)]() mutable {
+        made.view.now = systemClock()->wallNow();
+        const std::optional<Html> content = work(made.view);
+        return textAnswer(content ? 200 : 404,
+                          document(made.view, made.title, made.current,
+                                   content.value_or(noticeView("Not found",
+                                                               "No message has this id. An acknowledged "
+                                                               "message is gone after acked_retention."))),
+                          kHtml);
+      },
+      std::move(respond));
+}
+
+std::int64_t takeAfter(Query& query) {
+  return static_cast<std::int64_t>(
+      query.count("after", static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())).value_or(0));
+}
+
+/// Of a form: empty is not chosen.
+std::optional<std::string> chosen(Query& query, std::string_view name) {
+  std::optional<std::string> value = query.text(name);
+  return value && value->empty() ? std::nullopt : value;
+}
+
+void showOverview(Service& service, Request&& request, Respond respond) {
+  request.query.finish();
+  show(service, asked(request, "Overview", ""), std::move(respond), [&service](const View& view) {
+    return std::optional(overviewView(view, {service.manager().getStats(), cli::readPeers(service.reader()),
+                                             service.reader().blockedSessions(kSideRows).size()}));
+  });
+}
+
+void showPeers(Service& service, Request&& request, Respond respond) {
+  request.query.finish();
+  show(service, asked(request, "Peers", "peers"), std::move(respond),
+       [&service](const View& view) { return std::optional(peersView(view, cli::readPeers(service.reader()))); });
+}
+
+void showDeadLetters(Service& service, Request&& request, Respond respond) {
+  request.query.finish();
+  show(service, asked(request, "Dead letters", "dead-letters"), std::move(respond), [&service](const View& view) {
+    const DeadLetterPage page = service.reader().deadLetters({}, kDeadLettersLooked);
+    return std::optional(deadLettersView(
+        view, {groupsOf(page.messages), page.messages.size(), page.next != 0, service.manager().getStats().failed}));
+  });
+}
+
+MessageState stateOf(const std::string& name) {
+  for (const MessageState state :
+       {MessageState::pending, MessageState::sending, MessageState::sent, MessageState::acked, MessageState::failed}) {
+    if (cli::stateName(state) == name) {
+      return state;
+    }
+  }
+  throw InvalidRequest("state must be pending, sending, sent, acked or failed");
+}
+
+void showMessages(Service& service, Request&& request, Respond respond) {
+  MessageFilter filter;
+  MessageList list;
+  if (const std::optional<std::string> state = chosen(request.query, "state")) {
+    filter.state = stateOf(*state);
+    list.state = *state;
+  }
+  filter.peer = chosen(request.query, "peer");
+  filter.session = chosen(request.query, "session");
+  const std::int64_t after = takeAfter(request.query);
+  request.query.finish();
+  list.peer = filter.peer.value_or("");
+  list.session = filter.session.value_or("");
+  list.isFirst = after == 0;
+  show(service, asked(request, "Messages", "messages"), std::move(respond),
+       [&service, filter = std::move(filter), list = std::move(list), after](const View& view) mutable {
+         list.page = service.reader().messages(filter, kRowsShown, after);
+         for (const PeerStatus& peer : service.reader().peers()) {
+           list.peers.push_back(peer.name);
+         }
+         return std::optional(messagesView(view, list));
+       });
+}
+
+void showMessage(Service& service, Request&& request, Respond respond) {
+  request.query.finish();
+  show(service, asked(request, "Message", "messages", "../"), std::move(respond),
+       [&service, id = std::move(request.path.front())](const View& view) -> std::optional<Html> {
+         const std::optional<Explanation> found = service.reader().explain(id);
+         return found ? std::optional(messageView(view, *found, service.reader().frame(id))) : std::nullopt;
+       });
+}
+
+void showSessions(Service& service, Request&& request, Respond respond) {
+  SessionFilter filter;
+  filter.occupied = true;
+  filter.peer = chosen(request.query, "peer");
+  const std::int64_t after = takeAfter(request.query);
+  request.query.finish();
+  show(service, asked(request, "Sessions", "sessions"), std::move(respond),
+       [&service, filter = std::move(filter), after](const View& view) {
+         return std::optional(
+             sessionsView(view, {service.reader().sessions(filter, kRowsShown, after),
+                                 service.reader().blockedSessions(kRowsShown), filter.peer.value_or(""), after == 0}));
+       });
+}
+
+void showInbox(Service& service, Request&& request, Respond respond) {
+  const std::int64_t after = takeAfter(request.query);
+  request.query.finish();
+  show(service, asked(request, "Inbox", "inbox"), std::move(respond), [&service, after](const View& view) {
+    return std::optional(
+        inboxView(view, {service.reader().inbox({}, kRowsShown, after), service.reader().inboundSenders(kSideRows),
+                         service.manager().getStats().inbox, after == 0}));
+  });
+}
+
+void showDoctor(Service& service, Request&& request, Respond respond) {
+  request.query.finish();
+  show(service, asked(request, "Doctor", "doctor"), std::move(respond), [&service](const View& view) {
+    return std::optional(
+        doctorView(view, {service.manager().getStats(), service.reader().fileInfo(), service.reader().processIds()}));
+  });
+}
+
+void sendAsset(Service& /*service*/, Request&& request, Respond respond) {
+  const Asset* const asset = findAsset(request.path.front());
+  if (asset == nullptr) {
+    respond(problemAnswer(404, "Not found", "There is no file of this name; it is another release's."));
+    return;
+  }
+  const std::string tag = '"' + asset->name + '"';
+  Response response = request.ifNoneMatch == tag ? textAnswer(304, {}, asset->contentType)
+                                                 : textAnswer(200, std::string(asset->bytes), asset->contentType);
+  if (response.status == 200) {
+    response.headers.emplace_back("Content-Encoding", "gzip");
+  }
+  response.headers.emplace_back("ETag", tag);
+  response.headers.emplace_back("Cache-Control", "public, max-age=31536000, immutable");
+  respond(std::move(response));
+}
+
+Response seeOther(const std::string& location) {
+  Response response = textAnswer(303, {});
+  response.headers.emplace_back("Location", location);
+  return response;
+}
+
+/// Only to a view of this server: a relative address without a scheme, a host or a way out.
+std::string safeNext(const std::string& next) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~%=&?/.";
+  const bool isSafe = next.size() <= 1000 && next.find_first_not_of(kAllowed) == std::string::npos &&
+                      !next.starts_with('/') && next.find("//") == std::string::npos &&
+                      next.find("..") == std::string::npos;
+  return isSafe ? "./" + next : "./";
+}
+
+void showLogin(Service& /*service*/, Request&& request, Respond respond) {
+  const std::string next = request.query.text("next").value_or("");
+  request.query.finish();
+  respond(request.logins == nullptr ? seeOther("./")
+                                    : textAnswer(200, bareDocument({}, "Log in", loginView({}, next, {})), kHtml));
+}
+
+void logIn(Service& service, Request&& request, Respond respond) {
+  request.query.finish();
+  std::optional<Query> form = Query::parse(request.body);
+  const std::string token = form ? form->text("token").value_or("") : "";
+  const std::string next = form ? form->text("next").value_or("") : "";
+  if (request.logins == nullptr) {
+    respond(seeOther("./"));
+    return;
+  }
+  const Tokens::Digest digest = Tokens::digestOf(token);
+  const std::optional<Caller> caller = request.tokens->find(digest);
+  if (!caller || !caller->roles.has(Role::read)) {
+    const std::string_view problem =
+        caller ? "This token does not have the role read, which the page needs." : "No caller has this token.";
+    respond(textAnswer(403, bareDocument({}, "Log in", loginView({}, next, problem)), kHtml));
+    return;
+  }
+  Response response = seeOther(safeNext(next));
+  response.headers.emplace_back("Set-Cookie", request.logins->begin(digest));
+  service.audit().record(*caller, "login", "page", 0);
+  respond(std::move(response));
+}
+
+void logOut(Service& /*service*/, Request&& request, Respond respond) {
+  request.query.finish();
+  Response response = seeOther("login");
+  if (request.logins != nullptr) {
+    response.headers.emplace_back("Set-Cookie", request.logins->end(request.cookie));
+  }
+  respond(std::move(response));
+}
+
+constexpr Roles kReader{Role::read};
+constexpr Roles kAnybody{};
+
+constexpr Operation viewOf(std::string_view path, void (*run)(Service&, Request&&, Respond)) {
+  return {"GET", path, kReader, 0, run, nullptr, true};
+}
+
+constexpr std::array kRoutes = std::to_array<Operation>({
+    viewOf("/", showOverview),
+    viewOf("/peers", showPeers),
+    viewOf("/dead-letters", showDeadLetters),
+    viewOf("/messages", showMessages),
+    viewOf("/messages/{id}", showMessage),
+    viewOf("/sessions", showSessions),
+    viewOf("/inbox", showInbox),
+    viewOf("/doctor", showDoctor),
+    {"GET", "/assets/{name}", kAnybody, 0, sendAsset, nullptr, true},
+    {"GET", "/login", kAnybody, 0, showLogin, nullptr, true},
+    {"POST", "/login", kAnybody, kLoginBytesMax, logIn, nullptr, true},
+    {"POST", "/logout", kAnybody, kLoginBytesMax, logOut, nullptr, true},
+});
+
+}  // namespace
+
+std::span<const Operation> routes() {
+  return kRoutes;
+}
+
+}  // namespace ackbox::serve::page

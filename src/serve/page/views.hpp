@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ackbox/dead_letters.hpp"
+#include "ackbox/diagnosis.hpp"
+#include "ackbox/file_info.hpp"
+#include "ackbox/frame.hpp"
+#include "ackbox/inbox.hpp"
+#include "ackbox/message_page.hpp"
+#include "ackbox/peer_status.hpp"
+#include "ackbox/stats.hpp"
+#include "cli/peer_view.hpp"
+#include "serve/page/parts.hpp"
+
+namespace ackbox::serve::page {
+
+// The views: what was read, as HTML. None of them reads anything itself.
+
+struct Overview {
+  Stats stats = {};
+  std::vector<cli::PeerFigures> peers = {};
+  std::size_t blockedSessions = 0;
+};
+[[nodiscard]] Html overviewView(const View& view, const Overview& overview);
+
+[[nodiscard]] Html peersView(const View& view, const std::vector<cli::PeerFigures>& peers);
+
+/// Dead letters that have the same reason, peer and type.
+struct DeadLetterGroup {
+  std::string reason = {};
+  std::string peer = {};
+  std::string type = {};
+  std::uint64_t count = 0;
+  WallTime oldestAt = {};
+  WallTime newestAt = {};
+  /// Of one of them.
+  std::string lastError = {};
+  std::string messageId = {};
+};
+
+/// The largest first.
+[[nodiscard]] std::vector<DeadLetterGroup> groupsOf(const std::vector<MessageInfo>& deadLetters);
+
+struct DeadLetterOverview {
+  std::vector<DeadLetterGroup> groups = {};
+  /// How many were looked at, and whether there are more.
+  std::uint64_t looked = 0;
+  bool isCut = false;
+  /// All that there are.
+  std::uint64_t failed = 0;
+};
+[[nodiscard]] Html deadLettersView(const View& view, const DeadLetterOverview& overview);
+
+struct MessageList {
+  MessagePage page = {};
+  /// As in the address.
+  std::string state = {};
+  std::string peer = {};
+  std::string session = {};
+  bool isFirst = true;
+  std::vector<std::string> peers = {};
+};
+[[nodiscard]] Html messagesView(const View& view, const MessageList& list);
+
+/// `frame` absent: the message went while it was looked at.
+[[nodiscard]] Html messageView(const View& view, const Explanation& explanation, const std::optional<Frame>& frame);
+
+struct SessionList {
+  SessionPage page = {};
+  std::vector<BlockedSession> blocked = {};
+  std::string peer = {};
+  bool isFirst = true;
+};
+[[nodiscard]] Html sessionsView(const View& view, const SessionList& list);
+
+struct InboxList {
+  InboxPage page = {};
+  std::vector<InboundSenderStats> senders = {};
+  std::uint64_t waiting = 0;
+  bool isFirst = true;
+};
+[[nodiscard]] Html inboxView(const View& view, const InboxList& list);
+
+struct Checkup {
+  Stats stats = {};
+  FileInfo file = {};
+  std::vector<std::int64_t> processIds = {};
+};
+[[nodiscard]] Html doctorView(const View& view, const Checkup& checkup);
+
+/// `next`: the view to go to. `problem` empty: nothing was tried yet.
+[[nodiscard]] Html loginView(const View& view, const std::string& next, std::string_view problem);
+
+/// What is shown in place of a view, such as for an unknown message.
+[[nodiscard]] Html noticeView(std::string_view title, std::string_view text);
+
+}  // namespace ackbox::serve::page
