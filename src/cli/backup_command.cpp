@@ -11,6 +11,9 @@ namespace {
 
 /// Why nothing may take the name `to`; empty: nothing is against it.
 std::string obstacle(const std::filesystem::path& to, const Arguments& arguments) {
+  if (const std::string why = whyNotRegular(to); !why.empty()) {
+    return why + ": choose another name, or delete what is there";
+  }
   const FileUsers users = usersOf(to, sidecarOf(to, arguments.prefix));
   if (users.any()) {
     return to.string() + ": is open in " + users.text() + "; choose another name";

@@ -99,6 +99,11 @@ private:
     } else if (found.st_nlink > 1) {
       add("file", Weight::problem, text_ + " has " + std::to_string(found.st_nlink) + " names (hard links)",
           "delete the others: a process that opens it by another name does not see this one's log");
+    } else if (!interruptedRestoreOf(file_).empty()) {
+      add("file", Weight::warning,
+          text_ + " leads to " + interruptedRestoreOf(file_).string() +
+              ": a restore was interrupted, and the file from before is in use",
+          "restore again: ackbox restore BACKUP " + text_);
     } else if (isLink) {
       add("file", Weight::ok, text_ + " leads to " + fs::weakly_canonical(file_).string());
     } else {

@@ -4,11 +4,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "ackbox/error.hpp"
+#include "cli/file_users.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -16,7 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // What SQLite would apply to whatever file has the name.
-constexpr const char* kLogs[] = {"-wal", "-journal"};
+constexpr std::array kLogs = {"-wal", "-journal"};
+constexpr std::array kWithCompanions = {"", "-wal", "-journal", "-shm", "-ackbox-owners"};
+constexpr std::string_view kPartial = ".partial-";
+constexpr std::string_view kBefore = ".before-restore-";
 
 [[noreturn]] void failOn(const fs::path& path, int error) {
   const bool isFull = error == ENOSPC || error == EDQUOT;
@@ -33,6 +42,143 @@ void renameFile(const fs::path& from, const fs::path& to) {
   }
 }
 
+// Of a file system that does not know this flag of renameat2.
+bool isUnknown(int error) {
+  return error == EINVAL || error == ENOSYS || error == ENOTSUP;
+}
+
+/// Renames, and replaces nothing. Returns false where `to` is there.
+bool renameToFree(const fs::path& from, const fs::path& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+    return true;
+  }
+  if (isUnknown(errno)) {
+    // Not every file system can do it in one call, and not every one has links.
+    if (link(from.c_str(), to.c_str()) == 0) {
+      if (unlink(from.c_str()) != 0) {
+        failOn(from, errno);
+      }
+      return true;
+    }
+    if (errno != EEXIST && !isThere(to)) {
+      renameFile(from, to);
+      return true;
+    }
+    errno = EEXIST;
+  }
+  if (errno != EEXIST) {
+    failOn(to, errno);
+  }
+  return false;
+}
+
+bool isFree(const fs::path& name) {
+  return std::none_of(kWithCompanions.begin(), kWithCompanions.end(),
+                      [&](const char* end) { return isThere(name.string() + end); });
+}
+
+bool isSame(const fs::path& one, const fs::path& other) {
+  struct stat first {};
+  struct stat second {};
+  return lstat(one.c_str(), &first) == 0 && lstat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+bool linksTo(const fs::path& link, const fs::path& target) {
+  std::error_code none;
+  return fs::read_symlink(link, none) == target.filename();
+}
+
+/// Moves what there is of `file` and of what is beside it to `base` or, where that is taken, to another free name.
+fs::path moveAway(const fs::path& file, const fs::path& base) {
+  fs::path aside = freeNameFor(base);
+  while (isThere(file) && !renameToFree(file, aside)) {
+    aside = freeNameFor(base);
+  }
+  for (const char* end : kCompanions) {
+    const std::string companion = file.string() + end;
+    if (isThere(companion) && !renameToFree(companion, aside.string() + end)) {
+      failOn(aside.string() + end, EEXIST);
+    }
+  }
+  syncFolderOf(file);
+  return aside;
+}
+
+/// Makes `file` a link to `aside`, which becomes the file, in one step and with its logs. Returns the name; empty: the
+/// file system cannot do it, and nothing was changed.
+fs::path leadTo(const fs::path& file, const fs::path& base) {
+  fs::path aside = freeNameFor(base);
+  // It leads to itself. Nobody else can take the name from here on.
+  while (symlink(aside.filename().c_str(), aside.c_str()) != 0) {
+    if (errno != EEXIST) {
+      return {};
+    }
+    aside = freeNameFor(base);
+  }
+  std::vector<std::string> made = {aside.string()};
+  int error = 0;
+  for (const char* end : kLogs) {
+    const std::string log = file.string() + end;
+    if (error == 0 && isThere(log)) {
+      error = link(log.c_str(), (aside.string() + end).c_str()) == 0 ? 0 : errno;
+      if (error == 0) {
+        made.push_back(aside.string() + end);
+      }
+    }
+  }
+  if (error == 0 && renameat2(AT_FDCWD, file.c_str(), AT_FDCWD, aside.c_str(), RENAME_EXCHANGE) == 0) {
+    syncFolderOf(file);
+    return aside;
+  }
+  for (const std::string& name : made) {
+    unlink(name.c_str());
+  }
+  return {};
+}
+
+bool isDead(std::string_view digits) {
+  pid_t process = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), process);
+  return failure == std::errc() && process > 0 && kill(process, 0) != 0 && errno == ESRCH;
+}
+
+/// `<place>.partial-<process id>` of processes that have ended without deleting it.
+std::vector<fs::path> leftBeside(const fs::path& place) {
+  const std::string start = place.filename().string().append(kPartial);
+  std::vector<fs::path> left;
+  std::error_code hidden;
+  for (fs::directory_iterator at(fs::absolute(place).parent_path(), hidden), end; !hidden && at != end;
+       at.increment(hidden)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(start)) {
+      continue;
+    }
+    const std::string digits = name.substr(start.size(), name.find('-', start.size()) - start.size());
+    // A process of another container has a number that says nothing here, but its locks do.
+    const fs::path path = place.string().append(kPartial).append(digits);
+    if (isDead(digits) && !usersOf(path, path.string() + "-ackbox-owners").any()) {
+      left.push_back(path);
+    }
+  }
+  return left;
+}
+
+void removeAll(const fs::path& partial) noexcept {
+  for (const char* end : kWithCompanions) {
+    std::error_code ignored;
+    fs::remove(partial.string() + end, ignored);
+  }
+}
+
+std::string kindOf(mode_t mode) {
+  return S_ISDIR(mode)    ? "a folder"
+         : S_ISFIFO(mode) ? "a FIFO"
+         : S_ISSOCK(mode) ? "a socket"
+         : S_ISLNK(mode)  ? "a link that leads nowhere"
+                          : "a device";
+}
+
 }  // namespace
 
 bool isThere(const fs::path& file) {
@@ -41,7 +187,10 @@ bool isThere(const fs::path& file) {
 }
 
 PartialFile::PartialFile(const fs::path& place)
-    : place_(place), path_(place.string() + ".partial-" + std::to_string(getpid())) {
+    : place_(place), path_(place.string().append(kPartial) + std::to_string(getpid())) {
+  for (const fs::path& left : leftBeside(place)) {
+    removeAll(left);
+  }
   remove();
 }
 
@@ -50,23 +199,131 @@ PartialFile::~PartialFile() {
 }
 
 void PartialFile::remove() noexcept {
-  for (const char* end : {"", "-wal", "-shm", "-ackbox-owners"}) {
-    std::error_code ignored;
-    fs::remove(path_.string() + end, ignored);
-  }
+  removeAll(path_);
 }
 
 void PartialFile::place(bool overwrite) {
   if (overwrite) {
     renameFile(path_, place_);
-  } else if (link(path_.c_str(), place_.c_str()) != 0) {
-    // Not every file system has links.
-    if (errno == EEXIST || isThere(place_)) {
-      throw Error(Errc::cannotOpen, place_.string() + " is there");
-    }
-    renameFile(path_, place_);
+  } else if (!renameToFree(path_, place_)) {
+    throw Error(Errc::cannotOpen, place_.string() + " is there");
   }
   syncFolderOf(place_);
+}
+
+// At each instant, the file from before or the new one has the name, whole. SQLite looks for the logs of a file by the
+// name that links lead to, and a log beside a file that is not its own would be applied to it, the rollback journal
+// and the write-ahead log alike: nothing in either names its file. So:
+//
+// 1. The logs get second names beside `aside`, which is a link that leads to itself until now: no file has them.
+// 2. The file and this link change places. From here on the name leads to the file from before, which has its logs
+//    beside it; the logs under their first names are nobody's.
+// 3. These are deleted.
+// 4. The link is changed for the new file, which finds no log.
+//
+// A process that is killed in between leaves an outbox that can be opened. A restore that begins after that goes on
+// with 3. Where the file system knows no links or no exchange, the file is moved away, then its logs, and then the new
+// one gets the name: in between no file has it, and `howToPutBack` says what to do.
+fs::path PartialFile::placeKeeping(const fs::path& base) {
+  fs::path aside = interruptedRestoreOf(place_);
+  if (aside.empty() && isThere(place_)) {
+    aside = leadTo(place_, base);
+  }
+  if (aside.empty()) {
+    const bool isAny = isThere(place_) || std::any_of(kCompanions.begin(), kCompanions.end(), [this](const char* end) {
+                         return isThere(place_.string() + end);
+                       });
+    aside = isAny ? moveAway(place_, base) : fs::path();
+    place(false);
+    return aside;
+  }
+  for (const char* end : kLogs) {
+    const std::string log = place_.string() + end;
+    if (isSame(log, aside.string() + end)) {
+      if (unlink(log.c_str()) != 0) {
+        failOn(log, errno);
+      }
+    } else if (isThere(log) && !renameToFree(log, freeNameFor(base).string() + end)) {
+      failOn(log, EEXIST);
+    }
+  }
+  // It is made anew from the log.
+  if (const std::string index = place_.string() + "-shm"; unlink(index.c_str()) != 0 && errno != ENOENT) {
+    failOn(index, errno);
+  }
+  syncFolderOf(place_);
+  if (renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, place_.c_str(), RENAME_EXCHANGE) != 0) {
+    failOn(place_, errno);
+  }
+  if (!linksTo(path_, aside)) {
+    // Another process came in between: what it placed stays.
+    (void)renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, place_.c_str(), RENAME_EXCHANGE);
+    throw Error(Errc::cannotOpen, place_.string() + " was replaced meanwhile; nothing was changed");
+  }
+  unlink(path_.c_str());
+  syncFolderOf(place_);
+  return aside;
+}
+
+std::string whyNotRegular(const fs::path& path) {
+  struct stat found {};
+  // A link is what it leads to.
+  if (stat(path.c_str(), &found) != 0 && lstat(path.c_str(), &found) != 0) {
+    return {};
+  }
+  return S_ISREG(found.st_mode) ? std::string() : path.string() + " is no regular file, but " + kindOf(found.st_mode);
+}
+
+std::string whyNotRegularBeside(const fs::path& file) {
+  std::error_code absent;
+  const fs::path real = fs::weakly_canonical(file, absent);
+  for (const char* end : kCompanions) {
+    if (const std::string why = whyNotRegular((absent ? file : real).string() + end); !why.empty()) {
+      return why + ": delete it, or move it away";
+    }
+  }
+  return {};
+}
+
+fs::path freeNameFor(const fs::path& base) {
+  fs::path name = base;
+  for (int number = 2; !isFree(name); ++number) {
+    name = base.string() + "-" + std::to_string(number);
+  }
+  return name;
+}
+
+fs::path interruptedRestoreOf(const fs::path& file) {
+  std::error_code none;
+  const fs::path target = fs::read_symlink(file, none);
+  const bool isOurs =
+      !none && target == target.filename() && target.string().starts_with(file.filename().string().append(kBefore));
+  return isOurs ? file.parent_path() / target : fs::path();
+}
+
+std::string howToPutBack(const fs::path& file) {
+  const std::string start = file.filename().string().append(kBefore);
+  fs::path newest;
+  std::error_code hidden;
+  for (fs::directory_iterator at(fs::absolute(file).parent_path(), hidden), end; !hidden && at != end;
+       at.increment(hidden)) {
+    const std::string name = at->path().filename().string();
+    const bool isBeside = std::any_of(kWithCompanions.begin() + 1, kWithCompanions.end(),
+                                      [&](const char* companion) { return name.ends_with(companion); });
+    if (name.starts_with(start) && !isBeside && at->is_regular_file(hidden) && name > newest.filename().string()) {
+      newest = file.parent_path() / name;
+    }
+  }
+  if (newest.empty()) {
+    return {};
+  }
+  std::string commands;
+  for (const char* end : {"-wal", "-journal", ""}) {
+    if (const std::string kept = newest.string() + end; isThere(kept)) {
+      commands += (commands.empty() ? "mv -n " : " && mv -n ") + kept + " " + file.string() + end;
+    }
+  }
+  return commands;
 }
 
 void syncFolderOf(const fs::path& file) {
@@ -80,37 +337,6 @@ void syncFolderOf(const fs::path& file) {
   if (!isSynced) {
     failOn(folder, error);
   }
-}
-
-void moveAside(const fs::path& file, const fs::path& aside) {
-  // A log gets its second name first. Without it, the file would be one from before its last commits; and SQLite
-  // deletes a log that it finds beside a new file.
-  for (const char* end : kLogs) {
-    const std::string log = file.string() + end;
-    if (isThere(log) && link(log.c_str(), (aside.string() + end).c_str()) != 0 && errno != EPERM && errno != ENOTSUP) {
-      failOn(aside.string() + end, errno);
-    }
-  }
-  if (isThere(file)) {
-    renameFile(file, aside);
-  }
-  for (const char* end : kLogs) {
-    const std::string log = file.string() + end;
-    if (!isThere(log)) {
-      continue;
-    }
-    if (!isThere(aside.string() + end)) {
-      renameFile(log, aside.string() + end);
-    } else if (unlink(log.c_str()) != 0) {
-      failOn(log, errno);
-    }
-  }
-  // It is made anew from the log.
-  const std::string index = file.string() + "-shm";
-  if (unlink(index.c_str()) != 0 && errno != ENOENT) {
-    failOn(index, errno);
-  }
-  syncFolderOf(file);
 }
 
 bool makeLike(const fs::path& file, const fs::path& model) {

@@ -1,14 +1,18 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
 
 namespace ackbox::cli {
 
-/// A copy of an outbox that is being made beside the place where it shall be, and is deleted unless `place` was called.
+/// What stands beside `file` under names of its own: SQLite's logs and the log's index.
+inline constexpr std::array<const char*, 3> kCompanions = {"-wal", "-journal", "-shm"};
+
+/// A copy of an outbox that is being made beside the place where it shall be, and is deleted unless it was placed.
 class PartialFile {
 public:
-  /// `<place>.partial-<process id>`; what a killed process of this id left there is deleted.
+  /// `<place>.partial-<process id>`; what killed processes left under such names is deleted.
   explicit PartialFile(const std::filesystem::path& place);
   ~PartialFile();
   PartialFile(const PartialFile&) = delete;
@@ -18,6 +22,11 @@ public:
   /// Gives it the name, in one step, and syncs the folder. Without `overwrite`, a file of that name is kept. Throws
   /// `Error`.
   void place(bool overwrite);
+
+  /// Gives it the name of `place`, after what is there, or what is left of that, has got the name `aside` or, if
+  /// something has this name, one that begins with it. Returns the name; empty: nothing was there. Throws `Error`; then
+  /// nothing was changed, or the file from before is still at `place` or `aside`.
+  [[nodiscard]] std::filesystem::path placeKeeping(const std::filesystem::path& aside);
 
 private:
   void remove() noexcept;
@@ -29,12 +38,24 @@ private:
 /// Whether anything has this name, also a link that leads nowhere.
 [[nodiscard]] bool isThere(const std::filesystem::path& file);
 
+/// What is wrong with `path`, which has to be a regular file if anything has the name; empty: nothing.
+[[nodiscard]] std::string whyNotRegular(const std::filesystem::path& path);
+
+/// The same for the files beside `file`, of which SQLite would open them.
+[[nodiscard]] std::string whyNotRegularBeside(const std::filesystem::path& file);
+
+/// The name where `placeKeeping` keeps a file: `base`, or one that begins with it, which nothing has.
+[[nodiscard]] std::filesystem::path freeNameFor(const std::filesystem::path& base);
+
+/// Where a restore that was interrupted has put the file from before, which `file` leads to since; empty: none was.
+[[nodiscard]] std::filesystem::path interruptedRestoreOf(const std::filesystem::path& file);
+
+/// The same where nothing has the name `file`: the commands that put the newest file back which a restore kept; empty:
+/// it kept none.
+[[nodiscard]] std::string howToPutBack(const std::filesystem::path& file);
+
 /// Syncs the folder that `file` is in. Throws `Error`.
 void syncFolderOf(const std::filesystem::path& file);
-
-/// Moves `file` and its log to `aside`, so that a crash in between loses neither, and no log is left beside a file that
-/// takes its place. Throws `Error`.
-void moveAside(const std::filesystem::path& file, const std::filesystem::path& aside);
 
 /// Gives `file` the permissions and, where this process may, the owner of `model`. Returns whether the owner is right.
 [[nodiscard]] bool makeLike(const std::filesystem::path& file, const std::filesystem::path& model);

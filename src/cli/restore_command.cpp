@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -7,6 +8,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/file_steps.hpp"
 #include "cli/file_users.hpp"
+#include "cli/instant.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/text.hpp"
@@ -20,14 +22,55 @@ namespace fs = std::filesystem;
 struct Plan {
   fs::path backup;
   fs::path file;
-  /// Where the file goes that is there now; empty: none is.
+  /// How the name begins that the file gets which is there now.
+  fs::path base;
+  /// Where that goes, or what is left of it; empty: nothing is.
   fs::path aside;
+  bool hasFile = false;
   bool isSender = false;
   bool isReceiver = false;
   bool makesNewStore = false;
   bool isSameFile = false;
   Stats stats;
+  /// What is known of how new the file is that is there now.
+  std::string comparison;
 };
+
+/// What `named` leads to: a link stays, and what it leads to is replaced. That of a restore that was interrupted is
+/// replaced itself.
+fs::path placeOf(const fs::path& named) {
+  constexpr int kLinksMax = 40;
+  fs::path place = fs::absolute(named);
+  std::error_code none;
+  for (int count = 0; count < kLinksMax && interruptedRestoreOf(place).empty(); ++count) {
+    const fs::path target = fs::read_symlink(place, none);
+    if (none) {
+      break;
+    }
+    place = place.parent_path() / target;
+  }
+  const fs::path folder = fs::weakly_canonical(place.parent_path(), none);
+  return none ? place : folder / place.filename();
+}
+
+/// What of it is the newer one, and how to go on with it, as far as that is known.
+std::string compare(const Console& console, const Arguments& arguments, const Plan& plan, const FileInfo& backup) {
+  const std::string aside = plan.aside.string();
+  FileInfo info;
+  try {
+    info = openToRead(console.world(), arguments, plan.file).fileInfo();
+  } catch (const Error& error) {
+    return aside + " cannot be read (" + error.what() +
+           "), so whether it is newer is not known; sqlite3 ... .recover may save what is in it";
+  }
+  const auto text = [](const std::optional<WallTime>& at) { return at ? instantText(*at) : std::string("never"); };
+  const std::string both = " last changed: " + text(info.newestAt) + "; the backup: " + text(backup.newestAt);
+  if (info.newestAt <= backup.newestAt) {
+    return aside + both + ": it is not newer";
+  }
+  return aside + both + ": it is newer. If ackbox verify " + aside + " finds nothing, go on with it: ackbox restore " +
+         aside + " " + plan.file.string() + (plan.stats.enqueued != 0 ? " --identity keep" : "");
+}
 
 std::string stampOf(WallTime instant) {
   const auto day = std::chrono::floor<std::chrono::days>(instant);
@@ -45,15 +88,18 @@ Plan planOf(const Console& console, const Arguments& arguments, const OutboxRead
   Plan plan;
   std::error_code absent;
   plan.backup = arguments.file;
-  // A link stays, and what it leads to is replaced.
-  plan.file = fs::weakly_canonical(arguments.to, absent);
+  plan.file = placeOf(arguments.to);
   plan.isSameFile = fs::equivalent(plan.backup, plan.file, absent);
   plan.stats = backup.getStats();
   plan.isSender = plan.stats.enqueued != 0;
   plan.isReceiver = plan.stats.received + plan.stats.deferred != 0;
   plan.makesNewStore = arguments.identity == "new";
-  if (isThere(plan.file) || isThere(plan.file.string() + "-wal")) {
-    plan.aside = plan.file.string() + ".before-restore-" + stampOf(console.now());
+  plan.hasFile = isThere(plan.file);
+  plan.base = plan.file.string() + ".before-restore-" + stampOf(console.now());
+  plan.aside = interruptedRestoreOf(plan.file);
+  const auto isLeft = [&](const char* end) { return isThere(plan.file.string() + end); };
+  if (plan.aside.empty() && (plan.hasFile || std::any_of(kCompanions.begin(), kCompanions.end(), isLeft))) {
+    plan.aside = freeNameFor(plan.base);
   }
   return plan;
 }
@@ -73,8 +119,15 @@ std::string choiceText(const Plan& plan) {
 
 /// Why it is not done; empty: nothing is against it.
 std::string obstacle(const Plan& plan, const Arguments& arguments) {
+  if (const std::string why = whyNotRegular(arguments.to); !why.empty()) {
+    return why + ": name the outbox's file, or delete what is there";
+  }
+  if (const std::string why = whyNotRegularBeside(plan.file); !why.empty()) {
+    return why;
+  }
   for (const fs::path& file : {plan.file, plan.backup}) {
-    const FileUsers users = usersOf(file, sidecarOf(file, arguments.prefix));
+    std::error_code absent;
+    const FileUsers users = usersOf(fs::weakly_canonical(file, absent), sidecarOf(file, arguments.prefix));
     if (users.any()) {
       return file.string() + " is open in " + users.text() + ": stop it first";
     }
@@ -95,7 +148,9 @@ std::vector<std::string> stepsOf(const Plan& plan) {
                     std::to_string(plan.stats.ackedRetained) + " retained left out");
   }
   if (!plan.aside.empty()) {
-    steps.push_back("keep the file that is there, with its log, as " + plan.aside.string());
+    steps.push_back((plan.hasFile ? "keep the file that is there, with its log, as "
+                                  : "keep the logs that are there without a file beside the name ") +
+                    plan.aside.string());
   }
   steps.push_back("put the copy in the place of " + plan.file.string());
   return steps;
@@ -104,8 +159,8 @@ std::vector<std::string> stepsOf(const Plan& plan) {
 /// What is left to do for people.
 std::vector<std::string> adviceOf(const Plan& plan) {
   std::vector<std::string> advice;
-  if (!plan.aside.empty() && !plan.isSameFile) {
-    advice.push_back("if " + plan.aside.string() + " can be read (ackbox verify), it is the newer one: go on with it");
+  if (!plan.comparison.empty()) {
+    advice.push_back(plan.comparison);
   }
   if (plan.isSender && !plan.makesNewStore) {
     const std::string file = plan.file.string();
@@ -158,14 +213,18 @@ void print(Console& console, const Plan& plan, const std::string& origin, bool i
 
 int restore(Console& console, const Arguments& arguments) {
   Plan plan;
-  std::string origin;
+  FileInfo info;
   {
     const OutboxReader backup = openToRead(console.world(), arguments);
     plan = planOf(console, arguments, backup);
-    origin = backup.fileInfo().origin;
+    info = backup.fileInfo();
   }
+  std::string origin = info.origin;
   if (const std::string problem = obstacle(plan, arguments); !problem.empty()) {
     return console.failOver(kNothing, problem);
+  }
+  if (plan.hasFile && !plan.isSameFile) {
+    plan.comparison = compare(console, arguments, plan, info);
   }
   if (arguments.dryRun) {
     print(console, plan, origin, true);
@@ -196,10 +255,11 @@ int restore(Console& console, const Arguments& arguments) {
   if (const std::string problem = obstacle(plan, arguments); !problem.empty()) {
     return console.failOver(kNothing, problem);
   }
-  if (!plan.aside.empty()) {
-    moveAside(plan.file, plan.aside);
+  const fs::path aside = partial.placeKeeping(plan.base);
+  if (aside != plan.aside && !plan.aside.empty() && !plan.comparison.empty()) {
+    plan.comparison = "ackbox verify " + aside.string() + " checks what was kept";
   }
-  partial.place(false);
+  plan.aside = aside;
   print(console, plan, origin, false);
   if (!isOwned) {
     console.remark("note: " + plan.file.string() + " belongs to this user, and did not before: chown it for the agent");

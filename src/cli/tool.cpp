@@ -15,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/completion.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/file_steps.hpp"
 #include "cli/grammar.hpp"
 #include "cli/man_page.hpp"
 #include "cli/monitoring.hpp"
@@ -123,7 +124,11 @@ std::string fileProblem(const std::filesystem::path& file) {
   std::error_code failure;
   const std::filesystem::file_status status = std::filesystem::status(file, failure);
   if (status.type() == std::filesystem::file_type::not_found) {
-    return "there is no such file";
+    const std::string commands = howToPutBack(file);
+    return commands.empty() ? "there is no such file"
+                            : "there is no such file, but one that ackbox restore has moved; if that was interrupted, "
+                              "put it back: " +
+                                  commands;
   }
   if (failure) {
     return failure.message();

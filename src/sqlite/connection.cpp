@@ -60,9 +60,26 @@ void distrust(sqlite3* connection, const std::filesystem::path& file, bool isTru
   limitWork(connection, workOn((bytes == std::uintmax_t(-1) ? 0 : bytes) + (log == std::uintmax_t(-1) ? 0 : log)));
 }
 
+// SQLite opens whatever has a log's name, and would wait for ever for a writer of a FIFO.
+void requireRegular(const std::filesystem::path& file) {
+  std::error_code absent;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(file, absent);
+  for (const char* end : {"", "-wal", "-journal", "-shm"}) {
+    const std::string path = (absent ? file : real).string() + end;
+    struct stat found {};
+    if (stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
+      throw Error(Errc::cannotOpen, path + " is no regular file" +
+                                        (*end == '\0' ? "" : ", and SQLite would open it: delete it, or move it away"));
+    }
+  }
+}
+
 }  // namespace
 
 SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOptions& options, int flags) {
+  if (options.vfs.empty()) {
+    requireRegular(file);
+  }
   if ((flags & SQLITE_OPEN_CREATE) != 0 && options.vfs.empty()) {
     makeFile(file, options.fileMode);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/home_process.hpp"
 #include "base/options.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
@@ -222,11 +223,13 @@ RepairReport OutboxOperator::repair() {
 }
 
 RepairReport OutboxOperator::previewRepair(const std::filesystem::path& file, OutboxOptions options) {
-  return store::sqlite::previewRepair(named(file), optionsOfExisting(std::move(options)));
+  const OpenFile openFile(named(file));
+  return store::sqlite::previewRepair(file, optionsOfExisting(std::move(options)));
 }
 
 NewStoreReport OutboxOperator::makeNewStore(const std::filesystem::path& file, OutboxOptions options) {
-  return store::sqlite::makeNewStore(named(file), optionsOfExisting(std::move(options)));
+  const OpenFile openFile(named(file));
+  return store::sqlite::makeNewStore(file, optionsOfExisting(std::move(options)));
 }
 
 ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional<std::string_view> origin) {

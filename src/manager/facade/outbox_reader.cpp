@@ -34,7 +34,8 @@ struct OutboxReader::Body {
 
 struct OutboxReader::Body::OfFile final : Body {
   OfFile(const std::filesystem::path& givenFile, const OutboxOptions& givenOptions)
-      : file(std::filesystem::absolute(givenFile)), options(givenOptions) {
+      : file(std::filesystem::absolute(named(givenFile))), options(givenOptions) {
+    store::sqlite::requireOutbox(givenFile, options);
     open();
   }
 
@@ -122,7 +123,6 @@ OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions
   options = validated(std::move(options));
   // Which peers this program was given says nothing here.
   options.adoptPeers = true;
-  store::sqlite::requireOutbox(named(file), options);
   return OutboxReader(std::make_unique<Body::OfFile>(file, options));
 }
 

@@ -5,6 +5,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -158,6 +159,126 @@ TEST_CASE("a restore of what only receives asks nothing, and one that breaks inv
   CHECK(refused.code == 4);
   CHECK(refused.err.find("nothing was changed") != std::string::npos);
   CHECK_FALSE(fs::exists(stage.path("third.db")));
+}
+
+TEST_CASE("two restores within one second keep both files that were there") {
+  const ToolStage stage;
+  stage.run({"backup", stage.file(), stage.path("backup.db")});
+  {
+    OutboxManager agent = stage.agent();
+    enqueue(agent, "newer");
+  }
+  const ToolResult first = stage.run({"restore", stage.path("backup.db"), stage.file(), "--identity", "keep"});
+  CHECK(first.code == 0);
+  CHECK(stage.run({"restore", stage.file(), stage.file(), "--identity", "new"}).code == 0);
+  const std::string kept = stage.path("agent.db.before-restore-20231114T221632Z");
+  CHECK(OutboxReader::open(kept).find("newer"));
+  CHECK_FALSE(OutboxReader::open(kept + "-2").find("newer"));
+  CHECK(first.out.find("it is newer") != std::string::npos);
+  CHECK(first.out.find("ackbox restore agent.db.before-restore-20231114T221632Z agent.db --identity keep") !=
+        std::string::npos);
+}
+
+TEST_CASE("a restore refuses a place that is no regular file, or that has one beside it") {
+  const ToolStage stage;
+  const std::string backup = stage.path("backup.db");
+  stage.run({"backup", stage.file(), backup});
+  const auto refusal = [&](const std::string& to) {
+    const ToolResult result = stage.run({"restore", backup, to, "--identity", "keep"});
+    CHECK(result.code == 1);
+    return result.err;
+  };
+  const std::string to = stage.path("to.db");
+  fs::create_directory(to);
+  CHECK(refusal(to).find("a folder: name the outbox's file") != std::string::npos);
+  CHECK(fs::is_directory(to));
+  fs::remove(to);
+  REQUIRE(mkfifo(to.c_str(), 0600) == 0);
+  CHECK(refusal(to).find("a FIFO") != std::string::npos);
+  fs::remove(to);
+  fs::create_symlink("nowhere", to);
+  CHECK(refusal(to).find("a link that leads nowhere") != std::string::npos);
+  fs::remove(to);
+  REQUIRE(mkfifo((to + "-journal").c_str(), 0600) == 0);
+  CHECK(refusal(to).find("to.db-journal is no regular file") != std::string::npos);
+  CHECK_FALSE(fs::exists(to));
+}
+
+TEST_CASE("a restore leaves no log of another file beside the one that it puts there") {
+  const ToolStage stage;
+  stage.run({"backup", stage.file(), stage.path("backup.db")});
+  const std::string to = stage.path("to.db");
+  for (const char* end : {"-wal", "-journal", "-shm"}) {
+    write(to + end, end);
+  }
+  const ToolResult result = stage.run({"restore", stage.path("backup.db"), to, "--identity", "keep"});
+  CHECK(result.code == 0);
+  for (const char* end : {"-wal", "-journal", "-shm"}) {
+    CHECK_FALSE(fs::exists(to + end));
+    CHECK(read(to + ".before-restore-20231114T221632Z" + end) == end);
+  }
+}
+
+TEST_CASE("a restore that was interrupted leaves an outbox, and the next one ends it") {
+  const ToolStage stage;
+  stage.run({"backup", stage.file(), stage.path("backup.db")});
+  {
+    OutboxManager agent = stage.agent();
+    enqueue(agent, "newer");
+  }
+  const std::string kept = stage.file() + ".before-restore-20200101T000000Z";
+  SUBCASE("after the file and the link have changed places") {
+    fs::rename(stage.file(), kept);
+    fs::create_symlink(fs::path(kept).filename(), stage.file());
+    write(stage.file() + "-journal", "nobody's");
+    CHECK(OutboxReader::open(stage.file()).find("newer"));
+    CHECK(stage.run({"doctor", stage.file()}).out.find("a restore was interrupted") != std::string::npos);
+    CHECK(stage.run({"restore", stage.path("backup.db"), stage.file(), "--identity", "keep"}).code == 0);
+    CHECK(fs::is_regular_file(fs::symlink_status(stage.file())));
+    CHECK(read(stage.file() + ".before-restore-20231114T221632Z-journal") == "nobody's");
+  }
+  SUBCASE("where the file system has no links, after the file was moved") {
+    fs::rename(stage.file(), kept);
+    write(kept + "-wal", "");
+    const ToolResult told = stage.run({"stats", stage.file()});
+    CHECK(told.code == 3);
+    const std::string name = "agent.db.before-restore-20200101T000000Z";
+    CHECK(told.err.find("mv -n " + name + "-wal agent.db-wal && mv -n " + name + " agent.db") != std::string::npos);
+    CHECK_FALSE(fs::exists(stage.file() + "-wal"));
+  }
+  CHECK(OutboxReader::open(kept).find("newer"));
+}
+
+TEST_CASE("what a killed backup or restore left is deleted by the next one to the same place") {
+  const ToolStage stage;
+  const pid_t ended = fork();
+  if (ended == 0) {
+    _exit(0);
+  }
+  waitpid(ended, nullptr, 0);
+  const std::string left = stage.path("copy.db.partial-" + std::to_string(ended));
+  const std::string running = stage.path("copy.db.partial-" + std::to_string(getppid()));
+  for (const std::string& name : {left, left + "-wal", left + "-ackbox-owners", running}) {
+    write(name, "");
+  }
+  CHECK(stage.run({"backup", stage.file(), stage.path("copy.db")}).code == 0);
+  CHECK_FALSE(fs::exists(left));
+  CHECK_FALSE(fs::exists(left + "-wal"));
+  CHECK_FALSE(fs::exists(left + "-ackbox-owners"));
+  CHECK(fs::exists(running));
+}
+
+TEST_CASE("no command waits for a FIFO that has the name of a log") {
+  const ToolStage stage;
+  for (const char* end : {"-wal", "-journal", "-shm"}) {
+    const std::string fifo = stage.file() + end;
+    fs::remove(fifo);
+    REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+    CHECK(stage.run({"check", stage.file()}).out.find(std::string(end) + " is no regular file") != std::string::npos);
+    CHECK(stage.run({"doctor", stage.file()}).out.find(std::string(end) + " is no regular file") != std::string::npos);
+    CHECK(stage.run({"discard", stage.file(), "x"}).code == 3);
+    fs::remove(fifo);
+  }
 }
 
 TEST_CASE("check: one line and an exit status that monitoring reads") {
