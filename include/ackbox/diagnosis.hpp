@@ -121,6 +121,12 @@ struct VerifyReport {
   bool hasCheckpointDefect = false;
   /// How it differs from what the batched log rests on, see `Stats::logNotBatched`; empty: it does not.
   std::string logNotBatched = {};
+  /// How much was looked at: rows of the outbox, sessions with their queues of unordered messages, peers, and pages of
+  /// the file.
+  std::uint64_t messages = 0;
+  std::uint64_t sessions = 0;
+  std::uint64_t peers = 0;
+  std::uint64_t pages = 0;
 
   [[nodiscard]] bool clean() const noexcept { return findings.empty(); }
 };

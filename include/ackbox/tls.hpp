@@ -8,11 +8,15 @@
 
 namespace ackbox {
 
+/// How long before its end a certificate is warned of. Those that renew themselves do it in their last third, which is
+/// 30 days of 90: what is left then is a renewal that failed.
+inline constexpr std::chrono::hours kCertificateNotice{21 * 24};
+
 /// When the first of the certificates in a PEM file ends: of a certificate with its chain, when it can be used no more.
 /// Empty: the file cannot be read, or holds no certificate that can.
 ///
 /// A manager looks at its sender's and its server's certificates when these are made, and writes into the log
-/// (`certificate-ends`) which of them ends within 14 days or has ended.
+/// (`certificate-ends`) which of them ends within `kCertificateNotice` or has ended.
 [[nodiscard]] std::optional<WallTime> certificateEnds(const std::filesystem::path& file);
 
 /// How a client speaks TLS (1.2 or later; below 1.3 with forward secrecy and authenticated encryption only). The

@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 // A clock that an NTP client has just set back is no finding.
 constexpr std::chrono::minutes kClockTolerance{5};
-// Certificates that renew themselves do it in their last third, which is 30 days of 90.
-constexpr std::chrono::hours kCertificateNotice{24 * 21};
 constexpr std::uint64_t kScarceDiskBytes = 200ULL << 20;
 constexpr std::uint64_t kLongLogBytes = 256ULL << 20;
 
@@ -68,6 +66,7 @@ public:
     if (reader_) {
       lookAtProcesses();
       lookAtTables();
+      lookAtPeers();
       lookAtSqlite();
       lookAtClock();
     }
@@ -255,6 +254,23 @@ private:
     if (stats_.recounts != 0) {
       add("tables", Weight::note, "the gauges were counted anew " + countText(stats_.recounts, "time"),
           "no program may change rows by SQL; ackbox verify " + text_ + " checks them");
+    }
+  }
+
+  void lookAtPeers() {
+    const std::vector<PeerStatus> peers = reader_->peers();
+    bool isAny = false;
+    for (const PeerStatus& peer : peers) {
+      if (peer.state == PeerState::held || peer.state == PeerState::disabled) {
+        isAny = true;
+        add("peers", Weight::warning,
+            peer.name + " is " + std::string(toString(peer.state)) +
+                (peer.lastError.empty() ? std::string() : ": " + peer.lastError),
+            "it waits for a person: end the cause, then ackbox resume " + text_ + " " + peer.name);
+      }
+    }
+    if (!isAny) {
+      add("peers", Weight::ok, countText(peers.size(), "peer") + ", none held or disabled");
     }
   }
 

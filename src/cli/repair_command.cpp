@@ -24,16 +24,25 @@ std::vector<std::string> findingsOf(const Console& console, const Arguments& arg
 
 int preview(Console& console, const Arguments& arguments) {
   const RepairReport report = previewRepair(console.world(), arguments);
+  // As verify, which finds the same.
+  const int code = report.mended == 0 ? kDone : kProblems;
   if (console.json()) {
-    console.line(JsonLine().add("done", false).add("mended", report.mended).raw("findings", jsonList(report.findings)));
-    return kDone;
+    console.line(JsonLine()
+                     .add("done", false)
+                     .add("mended", 0)
+                     .add("would_mend", report.mended)
+                     .raw("findings", jsonList(report.findings)));
+    return code;
+  }
+  if (report.mended != 0) {
+    console.say("repair would report:");
   }
   for (const std::string& finding : report.findings) {
-    console.say(finding);
+    console.say("  " + finding);
   }
   console.say(report.mended == 0 ? "nothing would be mended"
                                  : std::to_string(report.mended) + " would be mended; nothing was changed");
-  return kDone;
+  return code;
 }
 
 }  // namespace

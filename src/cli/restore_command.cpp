@@ -61,7 +61,7 @@ std::string compare(const Console& console, const Arguments& arguments, const Pl
     info = openToRead(console.world(), arguments, plan.file).fileInfo();
   } catch (const Error& error) {
     return aside + " cannot be read (" + error.what() +
-           "), so whether it is newer is not known; sqlite3 ... .recover may save what is in it";
+           "), so whether it is newer is not known; sqlite3 FILE .recover may yield what is in it";
   }
   const auto text = [](const std::optional<WallTime>& at) { return at ? instantText(*at) : std::string("never"); };
   const std::string both = " last changed: " + text(info.newestAt) + "; the backup: " + text(backup.newestAt);

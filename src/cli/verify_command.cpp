@@ -3,6 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
+#include "cli/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -31,13 +32,19 @@ int verify(Console& console, const Arguments& arguments) {
   if (console.json()) {
     JsonLine line;
     line.add("clean", report.clean())
+        .add("messages", report.messages)
+        .add("sessions", report.sessions)
+        .add("peers", report.peers)
+        .add("pages", report.pages)
         .raw("findings", "[" + findings + "]")
         .add("sqlite_version", report.sqliteVersion)
         .add("has_checkpoint_defect", report.hasCheckpointDefect)
         .add("log_not_batched", report.logNotBatched);
     console.line(line);
   } else if (report.clean()) {
-    console.say("every invariant holds");
+    console.say("every invariant holds: " + countText(report.messages, "message") + ", " +
+                countText(report.sessions, "session") + ", " + countText(report.peers, "peer") + ", " +
+                countText(report.pages, "page"));
   } else {
     console.table(table);
   }

@@ -226,6 +226,8 @@ TEST_CASE("P1: a child cannot open a file that its parent has open, by whatever 
       say(codeOf([&] { (void)OutboxManager::open(file); }));
       say(codeOf([&] { (void)OutboxManager::open(link); }));
       say(codeOf([&] { (void)OutboxReader::open(file); }));
+      say(codeOf([&] { (void)OutboxOperator::previewRepair(link); }));
+      say(codeOf([&] { (void)OutboxOperator::makeNewStore(link); }));
       OutboxManager other = OutboxManager::open(directory.file("other.db"));
       say(other.enqueue(testFrame("s")).isNew() ? "other" : "no other");
     });

@@ -525,7 +525,7 @@ TEST_CASE("A certificate's end is the first of its chain's, and a file without o
   CHECK_FALSE(certificateEnds(world.dir.file("")));
 }
 
-TEST_CASE("A certificate of the server or the sender that ends within 14 days, or has ended, is in the log by name") {
+TEST_CASE("A certificate of the server or the sender that ends within 21 days, or has ended, is in the log by name") {
   constexpr long kDay = 24 * 3600;
   testing::TempDir dir;
   const TestAuthority authority(dir.file(""), "authority");
@@ -535,8 +535,8 @@ TEST_CASE("A certificate of the server or the sender that ends within 14 days, o
     facts.validUntil = validUntil;
     return authority.issue(name, facts);
   };
-  const CertificateFiles fresh = issued("fresh", 15 * kDay);
-  const CertificateFiles soon = issued("soon", 13 * kDay);
+  const CertificateFiles fresh = issued("fresh", 22 * kDay);
+  const CertificateFiles soon = issued("soon", 20 * kDay);
   const CertificateFiles ended = issued("ended", -kDay);
   std::vector<std::string> lines;
   OutboxOptions options;

@@ -26,9 +26,6 @@
 namespace ackbox::manager {
 namespace {
 
-// Before a certificate's end: long enough for a person to have it renewed.
-constexpr std::chrono::hours kCertificateNotice{14 * 24};
-
 OutboxOptions completed(OutboxOptions options) {
   options = validated(std::move(options));
   if (options.peers.empty() && !options.adoptPeers) {

@@ -333,6 +333,7 @@ TEST_CASE("doctor: what it looked at, and what to do") {
     const OutboxManager agent = stage.agent();
     stage.play({"doctor", "@", "--certificate", "@/certificate.pem"});
   }
+  execute(stage, "UPDATE ackbox_peers SET down=1,hold=2,last_error='HTTP 410' WHERE name='carol'");
   stage.setDisk({100ULL << 20, 0x6969});
   chmod(stage.file().c_str(), 0644);
   stage.clock().step(-std::chrono::hours(1));

@@ -279,6 +279,20 @@ TEST_CASE("a file from before the first release is refused with a clear message,
   }
 }
 
+TEST_CASE("a file of a newer version is said to be newer, also where it does not say which release made it") {
+  StoreWorld world;
+  world.open();
+  const char* statements = "";
+  SUBCASE("the name is empty") {
+    statements = "UPDATE ackbox_schema SET version=99, written_by=''";
+  }
+  SUBCASE("there is none") {
+    statements = "UPDATE ackbox_schema SET version=99; ALTER TABLE ackbox_schema DROP COLUMN written_by";
+  }
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec(statements);
+  CHECK(errorOfOpening(world) == Errc::schemaTooNew);
+}
+
 TEST_CASE("P3: a backup written over a file that is in use is told to whoever has it open, until it is opened again") {
   StoreWorld world;
   auto store = world.open();

@@ -279,3 +279,30 @@ TEST_CASE("P10: repair mends each row that a foreign statement made impossible, 
     CHECK(statsOf(world).failed == 1);
   }
 }
+
+TEST_CASE("P5: repair puts a message back whose claim has no owner, as the end of the owner would") {
+  StoreWorld world;
+  auto store = world.open();
+  enqueueOne(*store, frameOf("s"));
+  store.reset();
+  change(world, "INSERT INTO ackbox_claims SELECT id>>6,4711,1<<(id&63) FROM ackbox_outbox");
+  store = world.open();
+  CHECK(repair(*store).mended != 0);
+  store.reset();
+  SQLite::Database file(world.file.string(), SQLite::OPEN_READONLY);
+  CHECK(file.execAndGet("SELECT attempt FROM ackbox_outbox").getInt() == 1);
+  CHECK(file.execAndGet("SELECT head_id=(SELECT id FROM ackbox_outbox) FROM ackbox_session_states").getInt() == 1);
+}
+
+TEST_CASE("repair does not say that it has mended a session whose lane is none") {
+  StoreWorld world;
+  auto store = world.open();
+  enqueueOne(*store, frameOf("s"));
+  store.reset();
+  change(world, "UPDATE ackbox_sessions SET lane=5000000000000");
+  store = world.open();
+  for (const std::string& finding : repair(*store).findings) {
+    CHECK(finding.find("sessions") == std::string::npos);
+  }
+  CHECK_FALSE(store::sqlite::verify(world.file, world.options).clean());
+}

@@ -1,5 +1,6 @@
 #include "store/sqlite/read/verify.hpp"
 
+#include "sqlite/connection.hpp"
 #include "sqlite/snapshot.hpp"
 #include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
@@ -65,6 +66,7 @@ constexpr Invariant kInvariants[] = {
     {"outbox", "it was never tried, but is due at another instant than it was enqueued for",
      "SELECT id FROM #outbox WHERE state=0 AND attempt=0 AND due_at_ms<>coalesce(not_before_ms,0)"},
     {"sessions", "its priority is none", "SELECT id FROM #sessions WHERE priority NOT BETWEEN 0 AND 9"},
+    {"sessions", "its lane is none", "SELECT id FROM #sessions WHERE lane NOT BETWEEN 0 AND 10"},
     {"sessions", "it is a queue of unordered messages, but has a backoff, a name or a sequence",
      "SELECT id FROM #sessions JOIN #session_states ON session_id=id WHERE lane<>0 AND (lane<>priority+1 OR "
      "due_at_ms<>0 OR name<>'' OR last_sequence<>0 OR previous_sequence<>0)"},
@@ -126,6 +128,15 @@ constexpr Invariant kInvariants[] = {
      "#outbox AS o WHERE o.id=s.blocked_by AND o.session_id=s.id AND o.state=4)"},
     {"sessions", "it is blocked or not, but does not say since when",
      "SELECT id FROM #sessions WHERE (blocked_by<>0)<>(blocked_at_ms<>0)"},
+    {"peers", "its name is empty or too long",
+     "SELECT id FROM #peers WHERE length(CAST(name AS BLOB)) NOT BETWEEN 1 AND 256"},
+    {"peers", "no agent could have as many requests under way to it",
+     "SELECT id FROM #peers WHERE max_requests NOT BETWEEN 1 AND 64"},
+    // Each is a byte of the owners file, and the next one needs a number, too.
+    {"owners", "its number is none, or leaves none for the next",
+     "SELECT id FROM #owners WHERE id NOT BETWEEN 1 AND 1<<62"},
+    {"counters", "last_key is no key, or leaves none for the next",
+     "SELECT id FROM #counters WHERE last_key NOT BETWEEN 0 AND 1<<62"},
     {"peers", "it is held though it is not down", "SELECT id FROM #peers WHERE hold<>0 AND down=0"},
     {"peers", "its hold is none that there is", "SELECT id FROM #peers WHERE hold NOT BETWEEN 0 AND 2"},
     // A crash of this process between two commits leaves both sides as they were; only a foreign hand parts them.
@@ -236,6 +247,13 @@ VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& opti
   report.hasCheckpointDefect = hasCheckpointDefect();
   report.logNotBatched = knownLogDifference();
   const Snapshot snapshot(connection);
+  const auto count = [&](const char* sql) {
+    return static_cast<std::uint64_t>(std::stoll(scalar(connection, expand(sql, options.tablePrefix))));
+  };
+  report.pages = count("PRAGMA page_count");
+  report.messages = count("SELECT count(*) FROM #outbox");
+  report.sessions = count("SELECT count(*) FROM #sessions");
+  report.peers = count("SELECT count(*) FROM #peers");
   checkFile(connection, report);
   for (const Invariant& invariant : kInvariants) {
     checkInvariant(connection, options.tablePrefix, invariant, report);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sqlite/statement.hpp"
+#include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/sender_shares.hpp"
 
 namespace ackbox::store::sqlite {
@@ -74,6 +75,10 @@ struct Mend {
   const char* sql;
 };
 
+// As when the owner's claims are put back, see Owners: a late settle is refused, and its sessions go on from their
+// heads.
+constexpr const char* kOrphans = " WHERE c.owner_id NOT IN (SELECT id FROM #owners)";
+
 constexpr Mend kMends[] = {
     {"claims", "its owner was not registered; what it claimed goes again",
      "DELETE FROM #claims WHERE owner_id NOT IN (SELECT id FROM #owners) RETURNING block"},
@@ -87,8 +92,8 @@ constexpr Mend kMends[] = {
     {"session_states", "its session was missing; deleted",
      "DELETE FROM #session_states WHERE session_id NOT IN (SELECT id FROM #sessions) RETURNING session_id"},
     {"sessions", "its priority was none; the default",
-     "UPDATE #sessions SET priority=CASE lane WHEN 0 THEN 4 ELSE lane-1 END WHERE priority NOT BETWEEN 0 AND 9 OR "
-     "lane<>0 AND priority<>lane-1 RETURNING id"},
+     "UPDATE #sessions SET priority=CASE lane WHEN 0 THEN 4 ELSE lane-1 END WHERE lane BETWEEN 0 AND 10 "
+     "AND (priority NOT BETWEEN 0 AND 9 OR lane<>0 AND priority<>lane-1) RETURNING id"},
     {"sessions", "it was blocked or not, and did not say since when",
      "UPDATE #sessions SET blocked_at_ms=CASE blocked_by WHEN 0 THEN 0 ELSE (SELECT max(1,o.due_at_ms) FROM #outbox AS "
      "o WHERE o.id=#sessions.blocked_by) END WHERE (blocked_by<>0)<>(blocked_at_ms<>0) RETURNING id"},
@@ -128,6 +133,7 @@ public:
   }
 
   void mendRows() {
+    putBackOrphans();
     bool isAny = false;
     for (const Mend& mend : kMends) {
       Statement statement = prepare(mend.sql);
@@ -179,6 +185,13 @@ public:
   }
 
 private:
+  void putBackOrphans() const {
+    const std::string rows = std::string(kClaimedRows).append(kOrphans);
+    run("UPDATE #session_states SET head_id=r.head FROM (SELECT o.session_id AS session,min(o.id) AS head FROM " +
+        rows + " AND o.sequence<>0 GROUP BY o.session_id) AS r WHERE r.session=#session_states.session_id");
+    run("UPDATE #outbox SET attempt=attempt+1 WHERE id IN (SELECT o.id FROM " + rows + ")");
+  }
+
   [[nodiscard]] Statement prepare(std::string_view sql) const { return {connection_, sql, prefix_}; }
   void run(std::string_view sql) const { execute(connection_, expand(sql, prefix_)); }
 

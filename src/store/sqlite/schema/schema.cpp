@@ -14,6 +14,8 @@ namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::int64_t kSchemaVersion = 1;
+// Builds from before the first release counted as far, and did not say which build they were.
+constexpr std::int64_t kUnreleasedVersionMax = 3;
 
 /// `#` is the table prefix. A released schema never changes: a new version is reached by statements of its own.
 constexpr const char* kTablesSql = R"sql(
@@ -405,12 +407,13 @@ void requireVersion(sqlite3* connection, std::string_view prefix, bool createSch
   const std::int64_t version = schemaVersion(connection, prefix);
   if (version > kSchemaVersion) {
     const std::string writer = writerOf(connection, prefix);
-    if (writer.empty()) {
+    if (version <= kUnreleasedVersionMax && writer.empty()) {
       throw Error(Errc::schemaTooOld, "the tables have the layout of version " + std::to_string(version));
     }
-    throw Error(Errc::schemaTooNew, "its tables have version " + std::to_string(version) + ", made by ackbox " +
-                                        writer + "; this is ackbox " + std::string(kVersion) +
-                                        ", which knows version " + std::to_string(kSchemaVersion));
+    throw Error(Errc::schemaTooNew, "its tables have version " + std::to_string(version) + ", made by " +
+                                        (writer.empty() ? "a newer ackbox that is not named" : "ackbox " + writer) +
+                                        "; this is ackbox " + std::string(kVersion) + ", which knows version " +
+                                        std::to_string(kSchemaVersion));
   }
   if (version == 0 && !createSchema) {
     throw Error(Errc::schemaMissing, "no tables with the prefix '" + std::string(prefix) + "'");
