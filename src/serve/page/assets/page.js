@@ -82,6 +82,7 @@ function refreshSoon(wait = refreshEvery - (Date.now() - refreshedAt)) {
 
 const totals = ['enqueued_total', 'acked_total', 'retries_total'];
 let last = null;
+let lastStats = null;
 let lastText = '';
 let history = [];
 try {
@@ -130,6 +131,7 @@ function show(stats) {
   for (const node of all('[data-figure]')) node.textContent = grouped(stats[node.dataset.figure] ?? 0);
   const oldest = document.querySelector('[data-oldest]');
   if (oldest) oldest.dataset.oldest = stats.oldest_pending_at_ms ?? '';
+  lastStats = stats;
   showRates(stats);
   showTimes();
   const text = JSON.stringify([stats.pending, stats.sending, stats.sent, stats.failed, stats.inbox, stats.acked_total, stats.peers]);
@@ -289,7 +291,11 @@ for (const curl of all('#curl')) {
   curl.textContent = curl.textContent.replace('$ACKBOX_URL', new URL(root, location.href).href.replace(/\/$/, ''));
 }
 if (document.querySelector('.bar')) {
-  setInterval(showTimes, 1000);
+  setInterval(() => {
+    showTimes();
+    // Nothing is sent while nothing changes.
+    if (lastStats && last && Date.now() - last.at >= 1500 && !document.hidden) showRates(lastStats);
+  }, 1000);
   document.addEventListener('visibilitychange', () => (document.hidden ? stop() : start()));
   addEventListener('pagehide', stop);
   addEventListener('pageshow', (event) => event.persisted && start());
