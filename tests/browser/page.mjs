@@ -17,7 +17,7 @@ const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] }
 async function open(options) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  page.on('console', (message) => message.type() === 'error' && check(false, `console: ${message.text()}`));
+  page.on('console', (message) => message.type() === 'error' && check(false, `console: ${message.text()} ${message.location().url}`));
   page.on('pageerror', (error) => check(false, `script: ${error.message}`));
   page.on('dialog', (dialog) => {
     check(false, `a text of an attacker ran: ${dialog.message()}`);
@@ -86,8 +86,8 @@ check((await page.textContent('pre.data')).includes('<img src=x'), 'a payload is
 check((await page.textContent('#curl')).startsWith(`curl "${url}v1/messages"`), 'the command names this server');
 await page.getByRole('button', { name: 'Discard…' }).click();
 await page.getByRole('button', { name: 'Discard 1', exact: true }).click();
-await page.waitForFunction(async (target) => (await (await fetch(target)).json()).failed === 15, `${url}v1/stats`);
-check(true, 'a dead letter is discarded');
+await page.waitForURL(`${url}dead-letters`);
+check((await api(page, 'GET', 'v1/stats')).body.failed === 15, 'a dead letter is discarded');
 
 // Without a script the views are there, and nothing that needs one.
 const plain = await open({ javaScriptEnabled: false });

@@ -55,6 +55,7 @@ cat >serve.json <<CONFIG
  "peers": [{"name": "bob", "url": "http://127.0.0.1:$(cat peer.out)/", "profile": "webhook"},
            {"name": "away", "url": "http://127.0.0.1:1/"}]}
 CONFIG
+touch serve.out
 "$ackbox" serve outbox.db --config serve.json >serve.out 2>serve.log &
 processes+=($!)
 until grep -q '^listening on ' serve.out; do

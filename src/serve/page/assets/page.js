@@ -47,6 +47,8 @@ function showTimes() {
 
 let refreshedAt = Date.now();
 let refreshTimer = 0;
+// What is shown goes away: it is not asked for any more.
+let isLeaving = false;
 
 function keyOf(node) {
   const data = node.dataset;
@@ -56,6 +58,7 @@ function keyOf(node) {
 async function refresh() {
   refreshTimer = 0;
   refreshedAt = Date.now();
+  if (isLeaving) return;
   const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
   if (answer.redirected) return location.reload();
   if (!answer.ok) return;
@@ -268,10 +271,13 @@ async function bulk(button) {
       `${name} ${count}`, verb === 'retry' ? 'primary' : 'danger');
     if (!isAgreed) return button.focus();
     toast(`${name}: ${count} …`);
+    isLeaving = verb === 'discard' && button.closest('[data-live="message"]') !== null;
     const { changed } = await ended(await post(`dead-letters:${verb}`, filter));
     toast(`${grouped(changed)} ${verb === 'retry' ? 'put back' : 'discarded'}.`);
+    if (isLeaving) location.assign(`${root}dead-letters`);
     await refresh();
   } catch (error) {
+    isLeaving = false;
     toast(error.message, true);
   }
 }
