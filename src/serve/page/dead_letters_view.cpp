@@ -56,7 +56,7 @@ Html deadLettersView(const View& view, const DeadLetterOverview& overview) {
   }
   html.raw(".</p>\n");
   CardTable table("Groups of dead letters",
-                  {"Reason", "Peer", "Type", "#Count", "Oldest", "Newest", "Last error", "Actions"});
+                  {"Reason", "Peer", "Type", "#Count", "Oldest", "Newest", "Last error", "Actions"}, true);
   for (std::size_t at = 0; at < std::min(kGroupsShown, overview.groups.size()); ++at) {
     const DeadLetterGroup& group = overview.groups[at];
     Html actions = bulkAction(view, "retry", subjectOf(group), filterOf(group));

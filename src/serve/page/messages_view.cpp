@@ -59,7 +59,7 @@ Html messagesView(const View& view, const MessageList& list) {
         .raw("</p>\n");
   } else {
     CardTable table("Messages, oldest first",
-                    {"Message", "State", "Peer", "Session", "#Sequence", "Type", "Enqueued", "#Retries", "Why"});
+                    {"Message", "State", "Peer", "Session", "#Sequence", "Type", "Enqueued", "#Retries", "Why"}, true);
     for (const MessageInfo& message : list.page.messages) {
       table.cell(messageLink(view, message.messageId))
           .cell(badge(cli::stateName(message.state)))

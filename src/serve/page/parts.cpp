@@ -132,8 +132,8 @@ Html pager(const View& view, std::string target, std::int64_t next, bool isFirst
   return html.raw("</nav>\n");
 }
 
-CardTable::CardTable(std::string_view caption, std::vector<std::string_view> heads)
-    : caption_(caption), heads_(std::move(heads)) {}
+CardTable::CardTable(std::string_view caption, std::vector<std::string_view> heads, bool isQuiet)
+    : caption_(caption), heads_(std::move(heads)), isQuiet_(isQuiet) {}
 
 CardTable& CardTable::cell(const Html& content) {
   const std::size_t column = cells_++ % heads_.size();
@@ -147,7 +147,7 @@ CardTable& CardTable::cell(const Html& content) {
   if (isNumber) {
     rows_.raw(" class=\"number\"");
   }
-  rows_.raw(">").add(content).raw("</td>");
+  rows_.raw("><div>").add(content).raw("</div></td>");
   if (column + 1 == heads_.size()) {
     rows_.raw("</tr>\n");
   }
@@ -156,7 +156,9 @@ CardTable& CardTable::cell(const Html& content) {
 
 Html CardTable::html() const {
   Html html;
-  html.raw("<table role=\"table\"><caption>")
+  html.raw("<div class=\"scroll\"><table role=\"table\"><caption class=\"")
+      .text(isQuiet_ ? "quiet" : "")
+      .raw("\">")
       .text(caption_)
       .raw("</caption><thead role=\"rowgroup\"><tr role=\"row\">");
   for (std::string_view name : heads_) {
@@ -169,7 +171,7 @@ Html CardTable::html() const {
     html.raw(">").text(name).raw("</th>");
   }
   html.raw("</tr></thead><tbody role=\"rowgroup\">\n").add(rows_);
-  return html.raw("</tbody></table>\n");
+  return html.raw("</tbody></table></div>\n");
 }
 
 }  // namespace ackbox::serve::page

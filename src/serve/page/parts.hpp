@@ -55,8 +55,9 @@ struct View {
 /// A table that becomes a list of cards where the window is narrow.
 class CardTable {
 public:
-  /// A head that begins with `#` is a column of numbers.
-  CardTable(std::string_view caption, std::vector<std::string_view> heads);
+  /// A head that begins with `#` is a column of numbers. `isQuiet`: the caption is for screen readers, because the
+  /// heading above says the same.
+  CardTable(std::string_view caption, std::vector<std::string_view> heads, bool isQuiet = false);
 
   CardTable& cell(const Html& content);
   CardTable& text(std::string_view text) { return cell(Html().text(text)); }
@@ -68,6 +69,7 @@ public:
 private:
   const std::string caption_;
   const std::vector<std::string_view> heads_;
+  const bool isQuiet_;
   std::size_t cells_ = 0;
   Html rows_;
 };

@@ -27,7 +27,8 @@ Html peersView(const View& view, const std::vector<cli::PeerFigures>& peers) {
   if (peers.empty()) {
     return html.raw("<p class=\"empty\">No peer is configured, and the file knows none.</p></div>\n");
   }
-  CardTable table("Peers", {"Peer", "State", "Since", "Next probe", "#Pending", "#Dead", "Last error", "Actions"});
+  CardTable table("Peers", {"Peer", "State", "Since", "Next probe", "#Pending", "#Dead", "Last error", "Actions"},
+                  true);
   for (const cli::PeerFigures& peer : peers) {
     const bool isProbed = peer.circuit.state == PeerState::down || peer.circuit.state == PeerState::held;
     Html dead;

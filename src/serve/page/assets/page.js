@@ -47,6 +47,8 @@ function showTimes() {
 
 let refreshedAt = Date.now();
 let refreshTimer = 0;
+// What is shown goes away: it is not asked for any more.
+let isLeaving = false;
 
 function keyOf(node) {
   const data = node.dataset;
@@ -56,6 +58,7 @@ function keyOf(node) {
 async function refresh() {
   refreshTimer = 0;
   refreshedAt = Date.now();
+  if (isLeaving) return;
   const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
   if (answer.redirected) return location.reload();
   if (!answer.ok) return;
@@ -82,6 +85,7 @@ function refreshSoon(wait = refreshEvery - (Date.now() - refreshedAt)) {
 
 const totals = ['enqueued_total', 'acked_total', 'retries_total'];
 let last = null;
+let lastStats = null;
 let lastText = '';
 let history = [];
 try {
@@ -130,6 +134,7 @@ function show(stats) {
   for (const node of all('[data-figure]')) node.textContent = grouped(stats[node.dataset.figure] ?? 0);
   const oldest = document.querySelector('[data-oldest]');
   if (oldest) oldest.dataset.oldest = stats.oldest_pending_at_ms ?? '';
+  lastStats = stats;
   showRates(stats);
   showTimes();
   const text = JSON.stringify([stats.pending, stats.sending, stats.sent, stats.failed, stats.inbox, stats.acked_total, stats.peers]);
@@ -266,10 +271,13 @@ async function bulk(button) {
       `${name} ${count}`, verb === 'retry' ? 'primary' : 'danger');
     if (!isAgreed) return button.focus();
     toast(`${name}: ${count} …`);
+    isLeaving = verb === 'discard' && button.closest('[data-live="message"]') !== null;
     const { changed } = await ended(await post(`dead-letters:${verb}`, filter));
     toast(`${grouped(changed)} ${verb === 'retry' ? 'put back' : 'discarded'}.`);
+    if (isLeaving) location.assign(`${root}dead-letters`);
     await refresh();
   } catch (error) {
+    isLeaving = false;
     toast(error.message, true);
   }
 }
@@ -289,7 +297,11 @@ for (const curl of all('#curl')) {
   curl.textContent = curl.textContent.replace('$ACKBOX_URL', new URL(root, location.href).href.replace(/\/$/, ''));
 }
 if (document.querySelector('.bar')) {
-  setInterval(showTimes, 1000);
+  setInterval(() => {
+    showTimes();
+    // Nothing is sent while nothing changes.
+    if (lastStats && last && Date.now() - last.at >= 1500 && !document.hidden) showRates(lastStats);
+  }, 1000);
   document.addEventListener('visibilitychange', () => (document.hidden ? stop() : start()));
   addEventListener('pagehide', stop);
   addEventListener('pageshow', (event) => event.persisted && start());

@@ -1,0 +1,124 @@
+// Drives the page in a browser: finds dead letters by their reason, looks at the preview, retries them and sees them
+// leave; opens every view with texts of an attacker in every field. Any error on the console, any refusal by the content
+// security policy, and any window that needs to be scrolled sideways is a failure.
+//
+//   node page.mjs CHROMIUM URL FOLDER|- [TOKEN]
+import { chromium } from 'playwright-core';
+
+const [, , executablePath, url, folder, token] = process.argv;
+let problems = 0;
+const check = (isRight, text) => {
+  console.log(`${isRight ? 'ok' : 'FAILED'}: ${text}`);
+  if (!isRight) problems += 1;
+};
+
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+
+async function open(options) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.on('console', (message) => message.type() === 'error' && check(false, `console: ${message.text()} ${message.location().url}`));
+  page.on('pageerror', (error) => check(false, `script: ${error.message}`));
+  page.on('dialog', (dialog) => {
+    check(false, `a text of an attacker ran: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  await page.goto(url);
+  if (token) {
+    await page.fill('input[name=token]', token);
+    await page.press('input[name=token]', 'Enter');
+    await page.waitForSelector('.bar');
+  }
+  return page;
+}
+
+const api = (page, method, path, body) => page.evaluate(async ([verb, target, json]) => {
+  const answer = await fetch(target, {
+    method: verb, body: json && JSON.stringify(json), headers: { 'x-ackbox': '1', 'content-type': 'application/json' },
+  });
+  return { status: answer.status, body: await answer.json() };
+}, [method, path, body]);
+
+const attack = '"><img src=x onerror=alert(1)><script>alert(2)</script>\'';
+const views = ['', 'peers', 'dead-letters', 'messages', 'sessions', 'inbox', 'doctor'];
+
+const page = await open({ viewport: { width: 1440, height: 900 } });
+check((await page.textContent('h1')) === 'Oldest message waits', 'the overview opens');
+for (let at = 0; at < 30; at += 1) {
+  await api(page, 'POST', 'v1/messages', { peer: 'bob', session: `orders-${at % 3}`, type: at % 2 ? 'bad' : 'order.placed', data: { at, attack } });
+}
+await api(page, 'POST', 'v1/messages', { peer: 'bob', session: attack, type: 'bad', id: 'attack-1', data: attack });
+await page.waitForSelector('a.figure:has-text("Dead") .value:text-is("16")', { timeout: 15000 });
+check(true, 'the figures follow without a reload');
+await page.waitForSelector('[data-rate=acked_total]:not(:text-is("–"))', { timeout: 8000 });
+check(true, 'the rates are shown');
+
+// Dead letters: find, preview, retry, watch them leave.
+await page.goto(`${url}dead-letters`);
+const row = page.locator('tbody tr', { hasText: 'rejected' }).filter({ hasText: 'bad' });
+check((await row.count()) === 1, 'dead letters are found by their reason');
+await row.getByRole('button', { name: 'Retry…' }).click();
+await page.waitForSelector('dialog[open]');
+check((await page.textContent('dialog h2')) === 'Retry 16?', 'the preview counts them');
+check((await page.locator('dialog li').count()) === 10, 'the preview shows the first of them');
+await page.keyboard.press('Escape');
+await page.waitForSelector('dialog', { state: 'detached' });
+check((await api(page, 'GET', 'v1/stats')).body.failed === 16, 'a preview changes nothing');
+await api(page, 'POST', 'v1/peers/bob:pause');
+await row.getByRole('button', { name: 'Retry…' }).click();
+await page.getByRole('button', { name: 'Retry 16', exact: true }).click();
+await page.waitForSelector('.empty:has-text("no dead letters")', { timeout: 15000 });
+check((await api(page, 'GET', 'v1/stats')).body.failed === 0, 'retried dead letters leave');
+
+// Peers: the keyboard alone.
+await page.goto(`${url}peers`);
+await page.locator('button', { hasText: 'Resume' }).first().focus();
+await page.keyboard.press('Enter');
+await page.waitForSelector('tr:has-text("bob") .badge[data-state=up]', { timeout: 15000 });
+check(true, 'a peer is resumed with the keyboard');
+await page.goto(url);
+await page.waitForSelector('a.figure:has-text("Dead") .value:text-is("16")', { timeout: 15000 });
+
+// A message, and one dead letter discarded.
+await page.goto(`${url}messages/attack-1`);
+await page.click('summary:has-text("Payload")');
+check((await page.textContent('pre.data')).includes('<img src=x'), 'a payload is a text');
+check((await page.textContent('#curl')).startsWith(`curl "${url}v1/messages"`), 'the command names this server');
+await page.getByRole('button', { name: 'Discard…' }).click();
+await page.getByRole('button', { name: 'Discard 1', exact: true }).click();
+await page.waitForURL(`${url}dead-letters`);
+check((await api(page, 'GET', 'v1/stats')).body.failed === 15, 'a dead letter is discarded');
+
+// Without a script the views are there, and nothing that needs one.
+const plain = await open({ javaScriptEnabled: false });
+for (const view of views) {
+  await plain.goto(url + view);
+  check((await plain.locator('h1').count()) === 1, `without a script: /${view}`);
+  check((await plain.locator('.act:visible').count()) === 0, `without a script no buttons: /${view}`);
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const width of [360, 820, 1440]) {
+    const look = await open({ colorScheme, viewport: { width, height: width < 400 ? 760 : 820 } });
+    for (const view of [...views, 'messages?state=failed']) {
+      await look.goto(url + view);
+      const over = await look.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (over > 0) check(false, `/${view} is ${over} px too wide at ${width}`);
+      if (folder !== '-' && (view === '' || view === 'dead-letters')) {
+        await look.waitForTimeout(view === '' ? 6000 : 300);
+        await look.screenshot({ path: `${folder}/${view || 'overview'}-${width}-${colorScheme}.png` });
+      }
+    }
+    await look.context().close();
+  }
+}
+if (token) {
+  await page.goto(url);
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await page.waitForSelector('.login');
+  await page.goto(url);
+  check((await page.locator('.login').count()) === 1, 'after the logout the views are closed');
+}
+await browser.close();
+console.log(problems === 0 ? 'all is well' : `${problems} problems`);
+process.exit(problems === 0 ? 0 : 1);

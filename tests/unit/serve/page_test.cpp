@@ -1,0 +1,288 @@
+// Goal: the page shows what is in the file and can do nothing with it: all texts are escaped, the assets are small and
+// kept by browsers, the login gives a cookie that no script reads and that no other page can use.
+// Method: the views alone with texts of an attacker in each field, and a whole daemon over loopback.
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "serve/page/assets.hpp"
+#include "serve/page/health_sentence.hpp"
+#include "serve/page/routes.hpp"
+#include "serve/page/views.hpp"
+#include "support/temp_dir.hpp"
+#include "unit/serve/serve_stage.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+using testing::HttpReply;
+using testing::ServeStage;
+using testing::Settings;
+using testing::TempDir;
+using testing::writePrivateFile;
+
+const std::string kReader = "reader-0123456789abcdef0123";
+const std::string kSender = "sender-0123456789abcdef0123";
+const std::string kOperator = "operator-0123456789abcdef01";
+const std::string kOwnForm = "Sec-Fetch-Site: same-origin\r\n";
+
+const std::vector<std::string>& attacks() {
+  static const std::vector<std::string> all = {"<script>attack(1)</script>",
+                                               "\"><img src=x onerror=attack(2)>",
+                                               "' onfocus='attack(3)' autofocus='",
+                                               "</title><svg onload=attack(4)>",
+                                               "javascript:attack(5)",
+                                               "&lt;script&gt;attack(6)",
+                                               "</pre></details><b>attack(7)",
+                                               "<!--<attack(8)",
+                                               "\xff<attack(9)>\x01",
+                                               "\u202e<attack(10)>"};
+  return all;
+}
+
+/// Nothing of `attack` has become markup: what is left of it is text.
+void checkHarmless(const page::Html& html, const std::string& attack) {
+  INFO(attack);
+  for (const char* markup :
+       {"<script", "<img", "<svg onload", "<b>attack", "<attack", "<!--", "' onfocus", "\"><img"}) {
+    CHECK(html.str().find(markup) == std::string::npos);
+  }
+  CHECK(html.str().find("href=\"javascript:") == std::string::npos);
+  CHECK(html.str().find('\x01') == std::string::npos);
+  CHECK(html.str().find("\u202e") == std::string::npos);
+}
+
+page::View operatorView() {
+  page::View view;
+  view.now = WallTime(std::chrono::hours(24 * 365 * 50));
+  view.roles = kAllRoles;
+  view.hasLogin = true;
+  return view;
+}
+
+MessageInfo messageOf(const std::string& text) {
+  MessageInfo message;
+  message.messageId = message.peer = message.session = message.type = message.reason = message.lastError = text;
+  message.sequence = 1;
+  message.state = MessageState::failed;
+  message.attempts = {{.count = 1, .took = {}, .outcome = text, .error = text}};
+  return message;
+}
+
+/// What `Set-Cookie` sets, for `Cookie`.
+std::string cookieOf(const HttpReply& reply) {
+  const std::string set = reply.header("Set-Cookie");
+  return "Cookie: theme=dark; " + set.substr(0, set.find(';')) + "\r\n";
+}
+
+struct GuardedPage {
+  static std::string written(const std::string& file) {
+    writePrivateFile(file, "ada read " + kReader + "\nbatch send " + kSender + "\nops read,operate " + kOperator);
+    return file;
+  }
+
+  TempDir dir;
+  std::string tokens = written(dir.file("tokens").string());
+  ServeStage stage{Settings{{"tokens_file", tokens}}};
+
+  HttpReply ask(const char* method, const std::string& target, const std::string& headers = {},
+                const std::string& body = {}) {
+    return stage.asker().ask(method, target, body, headers);
+  }
+  HttpReply logIn(const std::string& token, const std::string& next = {}) {
+    return ask("POST", "/login", kOwnForm, "token=" + token + "&next=" + next);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A text of an attacker is a text in every field of every view") {
+  const page::View view = operatorView();
+  for (const std::string& attack : attacks()) {
+    const MessageInfo message = messageOf(attack);
+    cli::PeerFigures peer;
+    peer.figures.peer = peer.figures.lastError = attack;
+    peer.circuit.state = PeerState::down;
+    checkHarmless(page::peersView(view, {peer}), attack);
+    page::Overview overview;
+    overview.peers = {peer};
+    checkHarmless(page::overviewView(view, overview), attack);
+    checkHarmless(page::deadLettersView(view, {page::groupsOf({message}), 1, false, 1}), attack);
+    page::MessageList list;
+    list.page = {{message}, 7};
+    list.state = list.peer = list.session = attack;
+    list.peers = {attack};
+    checkHarmless(page::messagesView(view, list), attack);
+    Explanation explanation;
+    explanation.message = message;
+    explanation.sentence = attack;
+    explanation.reasons = {{.hindrance = BlockReason::deadLetter, .sequence = 1, .detail = attack}};
+    Frame frame;
+    frame.data = attack;
+    checkHarmless(page::messageView(view, explanation, frame), attack);
+    page::SessionList sessions;
+    sessions.peer = attack;
+    sessions.page.sessions = {{.peer = attack, .session = attack, .dueAt = {}}};
+    sessions.page.next = 3;
+    sessions.blocked = {
+        {.peer = attack, .session = attack, .messageId = attack, .reason = attack, .lastError = attack}};
+    checkHarmless(page::sessionsView(view, sessions), attack);
+    page::InboxList inbox;
+    InboxInfo inbound;
+    inbound.messageId = inbound.source = inbound.session = inbound.type = inbound.lastError = attack;
+    inbox.page.frames = {inbound};
+    inbox.senders = {{.source = attack}};
+    checkHarmless(page::inboxView(view, inbox), attack);
+    page::Checkup checkup;
+    checkup.file.writtenBy = checkup.file.origin = checkup.file.sqliteVersion = checkup.file.logNotBatched = attack;
+    checkHarmless(page::doctorView(view, checkup), attack);
+    checkHarmless(page::loginView(view, attack, attack), attack);
+    checkHarmless(page::noticeView(attack, attack), attack);
+  }
+}
+
+TEST_CASE("Actions are shown to those that may take them, and line breaks of a payload stay") {
+  page::View view = operatorView();
+  cli::PeerFigures peer;
+  peer.figures.peer = "a/b c";
+  CHECK(page::peersView(view, {peer}).str().find("data-post=\"peers/a%2Fb%20c:pause\"") != std::string::npos);
+  view.roles = Roles{Role::read};
+  CHECK(page::peersView(view, {peer}).str().find("<button") == std::string::npos);
+  CHECK(page::escaped("a\n\tb\r") == "a\n\tb\\x0d");
+  CHECK(page::grouped(0) == "0");
+  CHECK(page::grouped(999) == "999");
+  CHECK(page::grouped(1234567) == "1,234,567");
+}
+
+TEST_CASE("Dead letters with the same reason, peer and type are one group, the largest first") {
+  MessageInfo one = messageOf("a");
+  MessageInfo other = messageOf("b");
+  one.dueAt = WallTime(std::chrono::seconds(1));
+  other.dueAt = WallTime(std::chrono::seconds(2));
+  MessageInfo later = other;
+  later.dueAt = WallTime(std::chrono::seconds(3));
+  later.lastError = "newest";
+  const std::vector<page::DeadLetterGroup> groups = page::groupsOf({one, later, other});
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].type == "b");
+  CHECK(groups[0].count == 2);
+  CHECK(groups[0].oldestAt == other.dueAt);
+  CHECK(groups[0].lastError == "newest");
+}
+
+TEST_CASE("The sentence of health says what matters most") {
+  const WallTime now(std::chrono::hours(100));
+  Stats stats;
+  CHECK(page::healthOf(stats, {}, 0, now).level == "ok");
+  stats.enqueued = stats.failed = 40'000;
+  CHECK(page::healthOf(stats, {}, 0, now).text == "40,000 dead letters wait for a decision: retry or discard.");
+  CHECK(page::healthOf(stats, {}, 2, now).text ==
+        "2 sessions are stopped by a dead letter; there are 40,000 dead letters.");
+  cli::PeerFigures peer;
+  peer.figures.peer = "bob";
+  peer.figures.pending = 1;
+  peer.circuit.state = PeerState::down;
+  peer.circuit.since = now - std::chrono::hours(49);
+  CHECK(page::healthOf(stats, {peer}, 2, now).text ==
+        "Peer bob has been down for 2 d, and 1 message waits for it; there are 40,000 dead letters.");
+  CHECK(page::healthOf(stats, {peer, peer}, 0, now).text ==
+        "2 of 2 peers take no messages; there are 40,000 dead letters.");
+}
+
+TEST_CASE("What belongs to the page takes at most 60 kB, has an address by its content, and is kept") {
+  CHECK(page::styleSheet().bytes.size() + page::script().bytes.size() + page::icon().bytes.size() <= 60'000);
+  ServeStage stage;
+  for (const page::Asset* asset : {&page::styleSheet(), &page::script(), &page::icon()}) {
+    const HttpReply reply = stage.asker().ask("GET", "/assets/" + asset->name);
+    CHECK(reply.status == 200);
+    CHECK(reply.body.size() == asset->bytes.size());
+    CHECK(reply.header("Content-Encoding") == "gzip");
+    CHECK(reply.header("Cache-Control") == "public, max-age=31536000, immutable");
+    const std::string tag = "If-None-Match: " + reply.header("ETag") + "\r\n";
+    CHECK(stage.asker().ask("GET", "/assets/" + asset->name, {}, tag).status == 304);
+  }
+  CHECK(stage.asker().ask("GET", "/assets/page.0000000000000000.css").status == 404);
+}
+
+TEST_CASE("Every view answers with a document, what is read of it from the page itself alone, and only with it") {
+  ServeStage stage;
+  const std::string json = "Content-Type: application/json\r\n";
+  const std::string message = R"({"peer":"bob","type":"bad","session":"s","id":"bad-1","data":{"a":"<b>"}})";
+  REQUIRE(stage.asker().ask("POST", "/v1/messages", message, json).status == 201);
+  REQUIRE(stage.asker().ask("GET", "/v1/messages/bad-1?wait=10s").status == 200);
+  for (const char* target : {"/", "/peers", "/dead-letters", "/messages", "/messages?state=failed&peer=bob&session=",
+                             "/messages/bad-1", "/sessions", "/inbox", "/doctor"}) {
+    INFO(target);
+    const HttpReply reply = stage.asker().ask("GET", target);
+    CHECK(reply.status == 200);
+    CHECK(reply.header("Content-Type") == "text/html; charset=utf-8");
+    CHECK(reply.header("Cache-Control") == "no-store");
+    CHECK(reply.header("Content-Security-Policy") ==
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+          "frame-ancestors 'none'; base-uri 'none'; form-action 'self'");
+    CHECK(reply.body.find("style=\"") == std::string::npos);
+    CHECK(reply.body.find("=\"/") == std::string::npos);
+    CHECK(reply.body.find("Log out") == std::string::npos);
+  }
+  CHECK(stage.asker().ask("GET", "/dead-letters").body.find("{&quot;reason&quot;:&quot;rejected&quot;") !=
+        std::string::npos);
+  CHECK(stage.asker().ask("GET", "/messages/none").status == 404);
+  CHECK(stage.asker().ask("GET", "/messages?stat=failed").status == 422);
+  CHECK(stage.asker().ask("GET", "/login").header("Location") == "./");
+}
+
+TEST_CASE(
+    "A token is exchanged for a cookie that is not the token, and ends with it, with the logout, or by revocation") {
+  GuardedPage guarded;
+  const HttpReply led = guarded.ask("GET", "/messages/a%2Fb?x=1");
+  CHECK(led.status == 303);
+  CHECK(led.header("Location") == "../login?next=messages%2Fa%252Fb%3Fx%3D1");
+  CHECK(guarded.ask("GET", "/login?next=peers").body.find("value=\"peers\"") != std::string::npos);
+  CHECK(guarded.ask("GET", "/assets/" + page::styleSheet().name).status == 200);
+  CHECK(guarded.logIn("guess-0123456789abcdef0123").status == 403);
+  CHECK(guarded.logIn(kSender).status == 403);
+
+  const HttpReply entered = guarded.logIn(kReader, "messages%3Fstate%3Dfailed");
+  CHECK(entered.status == 303);
+  CHECK(entered.header("Location") == "./messages?state=failed");
+  const std::string set = entered.header("Set-Cookie");
+  CHECK(set.ends_with("; Max-Age=43200; HttpOnly; SameSite=Strict"));
+  CHECK(set.find(kReader) == std::string::npos);
+  const std::string cookie = cookieOf(entered);
+  CHECK(guarded.ask("GET", "/", cookie).status == 200);
+  CHECK(guarded.ask("GET", "/v1/stats", cookie).status == 200);
+  CHECK(guarded.ask("POST", "/v1/peers/bob:pause", cookie + "x-ackbox: 1\r\n").status == 403);
+  CHECK(guarded.ask("GET", "/v1/stats", "Cookie: ackbox=" + std::string(64, 'a') + "\r\n").status == 401);
+
+  const std::string other = cookieOf(guarded.logIn(kOperator));
+  CHECK(guarded.ask("POST", "/v1/peers/bob:pause", other).status == 403);
+  CHECK(guarded.ask("POST", "/v1/peers/bob:pause", other + "x-ackbox: 1\r\n").status == 200);
+  CHECK(guarded.ask("POST", "/logout", other + kOwnForm).status == 303);
+  CHECK(guarded.ask("GET", "/v1/stats", other).status == 401);
+
+  writePrivateFile(guarded.tokens, "ops read,operate " + kOperator + "\n");
+  guarded.stage.server().reload();
+  CHECK(guarded.ask("GET", "/v1/stats", cookie).status == 401);
+  CHECK(guarded.ask("GET", "/", cookie).header("Location") == "login?next=");
+}
+
+TEST_CASE("A login leads only to views, and no page of another origin can log anybody in or out") {
+  GuardedPage guarded;
+  for (const char* next :
+       {"%2F%2Fevil.example", "https%3A%2F%2Fevil.example", "a%2F%2Fb", "..%2F..%2Fx", "%0Aa", "%2F%5Cevil"}) {
+    CHECK(guarded.logIn(kReader, next).header("Location") == "./");
+  }
+  const auto status = [&](const std::string& headers) {
+    return guarded.ask("POST", "/login", headers, "token=" + kReader).status;
+  };
+  CHECK(status("Sec-Fetch-Site: cross-site\r\n") == 403);
+  CHECK(status("Sec-Fetch-Site: same-site\r\nOrigin: http://localhost\r\n") == 403);
+  CHECK(status("Origin: http://evil.example\r\n") == 403);
+  CHECK(status("Origin: null\r\n") == 403);
+  CHECK(status("Origin: \r\n") == 403);
+  CHECK(status("Origin: http://localhost\r\n") == 303);
+}
+
+}  // namespace ackbox::serve
