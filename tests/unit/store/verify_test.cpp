@@ -126,6 +126,8 @@ constexpr Break kBreaks[] = {
     {"peers", "no agent could have as many requests under way to it", 1, "UPDATE ackbox_peers SET max_requests=0"},
     {"owners", "its number is none, or leaves none for the next", 9'223'372'036'854'775'807,
      "INSERT INTO ackbox_owners VALUES(9223372036854775807,0,0,0)"},
+    {"owners", "its number is none, or leaves none for the next", 9'223'372'036'854'775'807,
+     "UPDATE sqlite_sequence SET seq=9223372036854775807 WHERE name='ackbox_owners'"},
     {"counters", "last_key is no key, or leaves none for the next", 1, "UPDATE ackbox_counters SET last_key=-1"},
     {"peers", "it is held though it is not down", 1, "UPDATE ackbox_peers SET hold=1"},
     {"peers", "its hold is none that there is", 1, "UPDATE ackbox_peers SET hold=7, down=1"},

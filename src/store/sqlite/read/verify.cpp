@@ -134,7 +134,9 @@ constexpr Invariant kInvariants[] = {
      "SELECT id FROM #peers WHERE max_requests NOT BETWEEN 1 AND 64"},
     // Each is a byte of the owners file, and the next one needs a number, too.
     {"owners", "its number is none, or leaves none for the next",
-     "SELECT id FROM #owners WHERE id NOT BETWEEN 1 AND 1<<62"},
+     "SELECT id FROM #owners WHERE id NOT BETWEEN 1 AND 1<<62 UNION SELECT seq FROM sqlite_sequence WHERE "
+     "name='#owners' "
+     "AND seq NOT BETWEEN 0 AND 1<<62"},
     {"counters", "last_key is no key, or leaves none for the next",
      "SELECT id FROM #counters WHERE last_key NOT BETWEEN 0 AND 1<<62"},
     {"peers", "it is held though it is not down", "SELECT id FROM #peers WHERE hold<>0 AND down=0"},
