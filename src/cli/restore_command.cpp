@@ -119,10 +119,10 @@ std::string choiceText(const Plan& plan) {
 
 /// Why it is not done; empty: nothing is against it.
 std::string obstacle(const Plan& plan, const Arguments& arguments) {
-  if (const std::string why = whyNotRegular(arguments.to); !why.empty()) {
+  if (std::string why = whyNotRegular(arguments.to); !why.empty()) {
     return why + ": name the outbox's file, or delete what is there";
   }
-  if (const std::string why = whyNotRegularBeside(plan.file); !why.empty()) {
+  if (std::string why = whyNotRegularBeside(plan.file); !why.empty()) {
     return why;
   }
   for (const fs::path& file : {plan.file, plan.backup}) {

@@ -130,7 +130,7 @@ void addFile(Exposition& out, const Stats& stats, const manager::Core& core, std
   out.family("ackbox_build_info", Type::info, "1; the version of the library.");
   out.sample(std::uint64_t{1}, {{"version", kVersion}});
   out.family("ackbox_store_info", Type::info, "1; the identity of the file.");
-  const std::string origin = core.origin();
+  const std::string& origin = core.origin();
   out.sample(std::uint64_t{1}, {{"origin", origin}});
 }
 

@@ -183,7 +183,7 @@ Response answerOf(const BulkChange& change) {
   return response;
 }
 
-void changeDeadLetters(Service& service, Request&& request, Respond respond, const ChangeKind& kind) {
+void changeDeadLetters(Service& service, Request&& request, Respond&& respond, const ChangeKind& kind) {
   const bool isPreview = request.query.flag("dry_run");
   const std::chrono::milliseconds patience = request.query.duration("wait").value_or(kPatience);
   request.query.finish();
@@ -208,7 +208,7 @@ void changeDeadLetters(Service& service, Request&& request, Respond respond, con
 
 }  // namespace
 
-void listDeadLetters(Service& service, Request&& request, Respond respond) {
+void listDeadLetters(Service& service, Request&& request, Respond&& respond) {
   DeadLetterFilter filter;
   filter.peer = request.query.text("peer");
   filter.session = request.query.text("session");
@@ -230,15 +230,15 @@ void listDeadLetters(Service& service, Request&& request, Respond respond) {
       std::move(respond));
 }
 
-void retryDeadLetters(Service& service, Request&& request, Respond respond) {
+void retryDeadLetters(Service& service, Request&& request, Respond&& respond) {
   changeDeadLetters(service, std::move(request), std::move(respond), kRetry);
 }
 
-void discardDeadLetters(Service& service, Request&& request, Respond respond) {
+void discardDeadLetters(Service& service, Request&& request, Respond&& respond) {
   changeDeadLetters(service, std::move(request), std::move(respond), kDiscard);
 }
 
-void showBulkChange(Service& service, Request&& request, Respond respond) {
+void showBulkChange(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   const std::string& text = request.path.front();
   const bool isNumber = !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;

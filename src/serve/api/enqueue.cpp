@@ -193,7 +193,7 @@ private:
 
 }  // namespace
 
-void enqueue(Service& service, Request&& request, Respond respond) {
+void enqueue(Service& service, Request&& request, Respond&& respond) {
   std::make_shared<Enqueueing>(service, readPostedFrames(request), std::move(respond))->start();
 }
 

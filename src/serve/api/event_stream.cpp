@@ -25,7 +25,7 @@ std::optional<std::uint64_t> eventIdOf(std::string_view text) {
 }  // namespace
 
 void streamEvents(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
-                  Respond respond) {
+                  Respond&& respond) {
   request.query.finish();
   EventsWish wish;
   wish.lastEventId = eventIdOf(request.lastEventId);

@@ -46,7 +46,7 @@ std::string readFigures(Service& service) {
   return line.raw("peers", peers + "]").text();
 }
 
-void showStats(Service& service, Request&& request, Respond respond) {
+void showStats(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
       [&service] {
@@ -56,7 +56,7 @@ void showStats(Service& service, Request&& request, Respond respond) {
       std::move(respond));
 }
 
-void listPeers(Service& service, Request&& request, Respond respond) {
+void listPeers(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
       [&service] {
@@ -69,7 +69,7 @@ void listPeers(Service& service, Request&& request, Respond respond) {
       std::move(respond));
 }
 
-void listSessions(Service& service, Request&& request, Respond respond) {
+void listSessions(Service& service, Request&& request, Respond&& respond) {
   SessionFilter filter;
   filter.peer = request.query.text("peer");
   filter.occupied = !request.query.flag("all");
@@ -87,7 +87,7 @@ void listSessions(Service& service, Request&& request, Respond respond) {
       std::move(respond));
 }
 
-void listInbox(Service& service, Request&& request, Respond respond) {
+void listInbox(Service& service, Request&& request, Respond&& respond) {
   InboxFilter filter;
   filter.state = takeInboxState(request.query);
   filter.source = request.query.text("source");

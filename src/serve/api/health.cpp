@@ -13,12 +13,12 @@
 namespace ackbox::serve {
 
 // Of the process alone: one that answers is not to be killed because its disk is full.
-void isAlive(Service& /*service*/, Request&& request, Respond respond) {
+void isAlive(Service& /*service*/, Request&& request, Respond&& respond) {
   request.query.finish();
   std::move(respond)(textAnswer(200, "ok\n"));
 }
 
-void isReady(Service& service, Request&& request, Respond respond) {
+void isReady(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   if (service.isDraining()) {
     respond(protocol::unavailable(false, "The server is being stopped."));
@@ -33,7 +33,7 @@ void isReady(Service& service, Request&& request, Respond respond) {
       std::move(respond));
 }
 
-void showMetrics(Service& service, Request&& request, Respond respond) {
+void showMetrics(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   const bool isOpenMetrics = request.accept.find("application/openmetrics-text") != std::string::npos;
   const MetricsFormat format = isOpenMetrics ? MetricsFormat::openMetrics : MetricsFormat::prometheus;

@@ -30,27 +30,27 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-void pausePeer(Service& service, Request&& request, Respond respond) {
+void pausePeer(Service& service, Request&& request, Respond&& respond) {
   hold(service, std::move(request), std::move(respond), "peers:pause",
        [](OutboxOperator& changes, const Names& names) { return changes.pause(names[0]); });
 }
 
-void resumePeer(Service& service, Request&& request, Respond respond) {
+void resumePeer(Service& service, Request&& request, Respond&& respond) {
   hold(service, std::move(request), std::move(respond), "peers:resume",
        [](OutboxOperator& changes, const Names& names) { return changes.resume(names[0]); });
 }
 
-void pauseSession(Service& service, Request&& request, Respond respond) {
+void pauseSession(Service& service, Request&& request, Respond&& respond) {
   hold(service, std::move(request), std::move(respond), "sessions:pause",
        [](OutboxOperator& changes, const Names& names) { return changes.pause(names[0], names[1]); });
 }
 
-void resumeSession(Service& service, Request&& request, Respond respond) {
+void resumeSession(Service& service, Request&& request, Respond&& respond) {
   hold(service, std::move(request), std::move(respond), "sessions:resume",
        [](OutboxOperator& changes, const Names& names) { return changes.resume(names[0], names[1]); });
 }
 
-void unblockSession(Service& service, Request&& request, Respond respond) {
+void unblockSession(Service& service, Request&& request, Respond&& respond) {
   hold(service, std::move(request), std::move(respond), "sessions:unblock",
        [](OutboxOperator& changes, const Names& names) { return changes.unblock(names[0], names[1]); });
 }

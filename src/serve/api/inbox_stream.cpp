@@ -36,7 +36,7 @@ StreamWish takeWish(Query& query) {
 }  // namespace
 
 void streamInbox(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
-                 Respond respond) {
+                 Respond&& respond) {
   const std::shared_ptr<FrameStreams>& streams = service.frameStreams();
   StreamWish wish = takeWish(request.query);
   wish.isStillAllowed = std::move(request.isStillAllowed);
@@ -49,7 +49,7 @@ void streamInbox(Service& service, Request&& request, std::shared_ptr<transport:
   }
 }
 
-void settleInbox(Service& service, Request&& request, Respond respond) {
+void settleInbox(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   const std::shared_ptr<FrameStreams>& streams = service.frameStreams();
   if (!streams) {
@@ -58,6 +58,7 @@ void settleInbox(Service& service, Request&& request, Respond respond) {
   }
   std::vector<Settlement> settlements = readSettlements(request.body);
   std::vector<std::string> receipts;
+  receipts.reserve(settlements.size());
   for (const Settlement& settlement : settlements) {
     receipts.push_back(settlement.receipt);
   }

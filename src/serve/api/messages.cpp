@@ -130,7 +130,7 @@ private:
 
 }  // namespace
 
-void listMessages(Service& service, Request&& request, Respond respond) {
+void listMessages(Service& service, Request&& request, Respond&& respond) {
   MessageFilter filter;
   filter.state = takeState(request.query);
   filter.peer = request.query.text("peer");
@@ -149,7 +149,7 @@ void listMessages(Service& service, Request&& request, Respond respond) {
       std::move(respond));
 }
 
-void showMessage(Service& service, Request&& request, Respond respond) {
+void showMessage(Service& service, Request&& request, Respond&& respond) {
   const std::optional<std::chrono::milliseconds> wait = request.query.duration("wait");
   const bool withData = request.query.flag("data");
   request.query.finish();

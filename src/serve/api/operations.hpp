@@ -13,42 +13,43 @@ namespace ackbox::serve {
 // What answers, by file. See `Operation::run`.
 
 // enqueue.cpp
-void enqueue(Service& service, Request&& request, Respond respond);
+void enqueue(Service& service, Request&& request, Respond&& respond);
 
 // messages.cpp
-void listMessages(Service& service, Request&& request, Respond respond);
-void showMessage(Service& service, Request&& request, Respond respond);
+void listMessages(Service& service, Request&& request, Respond&& respond);
+void showMessage(Service& service, Request&& request, Respond&& respond);
 
 // figures.cpp
-void showStats(Service& service, Request&& request, Respond respond);
-void listPeers(Service& service, Request&& request, Respond respond);
-void listSessions(Service& service, Request&& request, Respond respond);
-void listInbox(Service& service, Request&& request, Respond respond);
+void showStats(Service& service, Request&& request, Respond&& respond);
+void listPeers(Service& service, Request&& request, Respond&& respond);
+void listSessions(Service& service, Request&& request, Respond&& respond);
+void listInbox(Service& service, Request&& request, Respond&& respond);
 
 // inbox_stream.cpp
-void streamInbox(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer, Respond respond);
-void settleInbox(Service& service, Request&& request, Respond respond);
+void streamInbox(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
+                 Respond&& respond);
+void settleInbox(Service& service, Request&& request, Respond&& respond);
 
 // dead_letters.cpp
-void listDeadLetters(Service& service, Request&& request, Respond respond);
-void retryDeadLetters(Service& service, Request&& request, Respond respond);
-void discardDeadLetters(Service& service, Request&& request, Respond respond);
-void showBulkChange(Service& service, Request&& request, Respond respond);
+void listDeadLetters(Service& service, Request&& request, Respond&& respond);
+void retryDeadLetters(Service& service, Request&& request, Respond&& respond);
+void discardDeadLetters(Service& service, Request&& request, Respond&& respond);
+void showBulkChange(Service& service, Request&& request, Respond&& respond);
 
 // holds.cpp
-void pausePeer(Service& service, Request&& request, Respond respond);
-void resumePeer(Service& service, Request&& request, Respond respond);
-void pauseSession(Service& service, Request&& request, Respond respond);
-void resumeSession(Service& service, Request&& request, Respond respond);
-void unblockSession(Service& service, Request&& request, Respond respond);
+void pausePeer(Service& service, Request&& request, Respond&& respond);
+void resumePeer(Service& service, Request&& request, Respond&& respond);
+void pauseSession(Service& service, Request&& request, Respond&& respond);
+void resumeSession(Service& service, Request&& request, Respond&& respond);
+void unblockSession(Service& service, Request&& request, Respond&& respond);
 
 // event_stream.cpp
 void streamEvents(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
-                  Respond respond);
+                  Respond&& respond);
 
 // health.cpp
-void isAlive(Service& service, Request&& request, Respond respond);
-void isReady(Service& service, Request&& request, Respond respond);
-void showMetrics(Service& service, Request&& request, Respond respond);
+void isAlive(Service& service, Request&& request, Respond&& respond);
+void isReady(Service& service, Request&& request, Respond&& respond);
+void showMetrics(Service& service, Request&& request, Respond&& respond);
 
 }  // namespace ackbox::serve

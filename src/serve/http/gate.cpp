@@ -204,7 +204,7 @@ Admission Gate::admitRun(const Operation& operation, Request&& request, bool isA
       respond(finished(std::move(response), isAuthenticated));
     };
     try {
-      operation.run(service, std::move(request), finish);
+      operation.run(service, std::move(request), Respond(finish));
     } catch (...) {
       finish(exceptionAnswer());
     }
@@ -220,7 +220,7 @@ Admission Gate::admitStream(const Operation& operation, Request&& request, bool 
       respond(finished(std::move(response), isAuthenticated));
     };
     try {
-      operation.stream(service, std::move(request), std::move(answer), finish);
+      operation.stream(service, std::move(request), std::move(answer), Respond(finish));
     } catch (...) {
       finish(exceptionAnswer());
     }

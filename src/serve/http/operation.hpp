@@ -23,10 +23,10 @@ struct Operation {
   std::size_t bodyBytesMax;
   /// Runs on the thread that reads and writes all connections: it must not wait. Calls `respond` once, now or later.
   /// What it throws is an answer, too.
-  void (*run)(Service& service, Request&& request, Respond respond);
+  void (*run)(Service& service, Request&& request, Respond&& respond);
   /// In place of `run`, for an answer that goes on: opens `answer`, or calls `respond`, before it returns.
   void (*stream)(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
-                 Respond respond) = nullptr;
+                 Respond&& respond) = nullptr;
   /// For people with a browser: who is not logged in is led to the login.
   bool isPage = false;
 };

@@ -68,7 +68,7 @@ std::optional<std::string> chosen(Query& query, std::string_view name) {
   return value && value->empty() ? std::nullopt : value;
 }
 
-void showOverview(Service& service, Request&& request, Respond respond) {
+void showOverview(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Overview", ""), std::move(respond), [&service](const View& view) {
     return std::optional(overviewView(view, {service.manager().getStats(), cli::readPeers(service.reader()),
@@ -76,13 +76,13 @@ void showOverview(Service& service, Request&& request, Respond respond) {
   });
 }
 
-void showPeers(Service& service, Request&& request, Respond respond) {
+void showPeers(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Peers", "peers"), std::move(respond),
        [&service](const View& view) { return std::optional(peersView(view, cli::readPeers(service.reader()))); });
 }
 
-void showDeadLetters(Service& service, Request&& request, Respond respond) {
+void showDeadLetters(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Dead letters", "dead-letters"), std::move(respond), [&service](const View& view) {
     const DeadLetterPage page = service.reader().deadLetters({}, kDeadLettersLooked);
@@ -101,7 +101,7 @@ MessageState stateOf(const std::string& name) {
   throw InvalidRequest("state must be pending, sending, sent, acked or failed");
 }
 
-void showMessages(Service& service, Request&& request, Respond respond) {
+void showMessages(Service& service, Request&& request, Respond&& respond) {
   MessageFilter filter;
   MessageList list;
   if (const std::optional<std::string> state = chosen(request.query, "state")) {
@@ -125,7 +125,7 @@ void showMessages(Service& service, Request&& request, Respond respond) {
        });
 }
 
-void showMessage(Service& service, Request&& request, Respond respond) {
+void showMessage(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Message", "messages", "../"), std::move(respond),
        [&service, id = std::move(request.path.front())](const View& view) -> std::optional<Html> {
@@ -134,7 +134,7 @@ void showMessage(Service& service, Request&& request, Respond respond) {
        });
 }
 
-void showSessions(Service& service, Request&& request, Respond respond) {
+void showSessions(Service& service, Request&& request, Respond&& respond) {
   SessionFilter filter;
   filter.occupied = true;
   filter.peer = chosen(request.query, "peer");
@@ -148,7 +148,7 @@ void showSessions(Service& service, Request&& request, Respond respond) {
        });
 }
 
-void showInbox(Service& service, Request&& request, Respond respond) {
+void showInbox(Service& service, Request&& request, Respond&& respond) {
   const std::int64_t after = takeAfter(request.query);
   request.query.finish();
   show(service, asked(request, "Inbox", "inbox"), std::move(respond), [&service, after](const View& view) {
@@ -158,7 +158,7 @@ void showInbox(Service& service, Request&& request, Respond respond) {
   });
 }
 
-void showDoctor(Service& service, Request&& request, Respond respond) {
+void showDoctor(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Doctor", "doctor"), std::move(respond), [&service](const View& view) {
     return std::optional(
@@ -166,7 +166,7 @@ void showDoctor(Service& service, Request&& request, Respond respond) {
   });
 }
 
-void sendAsset(Service& /*service*/, Request&& request, Respond respond) {
+void sendAsset(Service& /*service*/, Request&& request, Respond&& respond) {
   const Asset* const asset = findAsset(request.path.front());
   if (asset == nullptr) {
     respond(problemAnswer(404, "Not found", "There is no file of this name; it is another release's."));
@@ -198,14 +198,14 @@ std::string safeNext(const std::string& next) {
   return isSafe ? "./" + next : "./";
 }
 
-void showLogin(Service& /*service*/, Request&& request, Respond respond) {
+void showLogin(Service& /*service*/, Request&& request, Respond&& respond) {
   const std::string next = request.query.text("next").value_or("");
   request.query.finish();
   respond(request.logins == nullptr ? seeOther("./")
                                     : textAnswer(200, bareDocument({}, "Log in", loginView({}, next, {})), kHtml));
 }
 
-void logIn(Service& service, Request&& request, Respond respond) {
+void logIn(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   std::optional<Query> form = Query::parse(request.body);
   const std::string token = form ? form->text("token").value_or("") : "";
@@ -228,7 +228,7 @@ void logIn(Service& service, Request&& request, Respond respond) {
   respond(std::move(response));
 }
 
-void logOut(Service& /*service*/, Request&& request, Respond respond) {
+void logOut(Service& /*service*/, Request&& request, Respond&& respond) {
   request.query.finish();
   Response response = seeOther("login");
   if (request.logins != nullptr) {
@@ -240,7 +240,7 @@ void logOut(Service& /*service*/, Request&& request, Respond respond) {
 constexpr Roles kReader{Role::read};
 constexpr Roles kAnybody{};
 
-constexpr Operation viewOf(std::string_view path, void (*run)(Service&, Request&&, Respond)) {
+constexpr Operation viewOf(std::string_view path, void (*run)(Service&, Request&&, Respond&&)) {
   return {"GET", path, kReader, 0, run, nullptr, true};
 }
 
