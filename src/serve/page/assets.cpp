@@ -10,19 +10,19 @@
 #define ACKBOX_EMBED(symbol, file)                                                                          \
   __asm__(".pushsection .rodata\n.global " #symbol "\n" #symbol ":\n.incbin \"" ACKBOX_PAGE_ASSETS "/" file \
           "\"\n"                                                                                            \
-          ".global " #symbol "_end\n" #symbol "_end:\n.byte 0\n.popsection\n")
+          ".global " #symbol "End\n" #symbol "End:\n.byte 0\n.popsection\n")
 
-ACKBOX_EMBED(ackbox_page_css, "page.css.gz");
-ACKBOX_EMBED(ackbox_page_js, "page.js.gz");
-ACKBOX_EMBED(ackbox_page_icon, "icon.svg.gz");
+ACKBOX_EMBED(ackboxPageCss, "page.css.gz");
+ACKBOX_EMBED(ackboxPageJs, "page.js.gz");
+ACKBOX_EMBED(ackboxPageIcon, "icon.svg.gz");
 
 extern "C" {
-extern const char ackbox_page_css[];
-extern const char ackbox_page_css_end[];
-extern const char ackbox_page_js[];
-extern const char ackbox_page_js_end[];
-extern const char ackbox_page_icon[];
-extern const char ackbox_page_icon_end[];
+extern const char ackboxPageCss[];
+extern const char ackboxPageCssEnd[];
+extern const char ackboxPageJs[];
+extern const char ackboxPageJsEnd[];
+extern const char ackboxPageIcon[];
+extern const char ackboxPageIconEnd[];
 }
 
 namespace ackbox::serve::page {
@@ -46,17 +46,17 @@ Asset made(const char* first, const char* last, std::string_view contentType, st
 }  // namespace
 
 const Asset& styleSheet() {
-  static const Asset asset = made(&ackbox_page_css[0], &ackbox_page_css_end[0], "text/css; charset=utf-8", ".css");
+  static const Asset asset = made(&ackboxPageCss[0], &ackboxPageCssEnd[0], "text/css; charset=utf-8", ".css");
   return asset;
 }
 
 const Asset& script() {
-  static const Asset asset = made(&ackbox_page_js[0], &ackbox_page_js_end[0], "text/javascript; charset=utf-8", ".js");
+  static const Asset asset = made(&ackboxPageJs[0], &ackboxPageJsEnd[0], "text/javascript; charset=utf-8", ".js");
   return asset;
 }
 
 const Asset& icon() {
-  static const Asset asset = made(&ackbox_page_icon[0], &ackbox_page_icon_end[0], "image/svg+xml", ".svg");
+  static const Asset asset = made(&ackboxPageIcon[0], &ackboxPageIconEnd[0], "image/svg+xml", ".svg");
   return asset;
 }
 

@@ -117,7 +117,7 @@ Html bulkAction(const View& view, std::string_view verb, std::string_view subjec
   return html.raw("…</button>");
 }
 
-Html pager(const View& view, std::string target, std::int64_t next, bool isFirst) {
+Html pager(const View& view, const std::string& target, std::int64_t next, bool isFirst) {
   Html html;
   if (next == 0 && isFirst) {
     return html;

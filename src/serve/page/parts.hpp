@@ -50,7 +50,7 @@ struct View {
                               const std::string& filter);
 
 /// The way to the next page; `target` ends with `after=`. 0: this was the last.
-[[nodiscard]] Html pager(const View& view, std::string target, std::int64_t next, bool isFirst);
+[[nodiscard]] Html pager(const View& view, const std::string& target, std::int64_t next, bool isFirst);
 
 /// A table that becomes a list of cards where the window is narrow.
 class CardTable {
