@@ -140,7 +140,8 @@ fs::path leadTo(const fs::path& file, const fs::path& base) {
 bool isDead(std::string_view digits) {
   pid_t process = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), process);
-  return failure == std::errc() && process > 0 && kill(process, 0) != 0 && errno == ESRCH;
+  return failure == std::errc() && end == digits.data() + digits.size() && process > 0 && kill(process, 0) != 0 &&
+         errno == ESRCH;
 }
 
 /// `<place>.partial-<process id>` of processes that have ended without deleting it.

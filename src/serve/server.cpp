@@ -1,6 +1,7 @@
 #include "serve/server.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <future>
@@ -128,6 +129,9 @@ public:
   }
 
   void stop() {
+    if (std::exchange(isStopped_, true)) {
+      return;
+    }
     service_.beginDraining();
     if (inboxServer_) {
       inboxServer_->stop();
@@ -147,14 +151,15 @@ public:
   }
 
   void reload() {
-    gate_.setTokens(loadTokens(config_.api));
-    events_->endRevoked();
-    if (streams_) {
-      streams_->endRevoked();
-    }
+    std::shared_ptr<const Tokens> tokens = loadTokens(config_.api);
     http_->reloadCertificates();
     if (inboxServer_) {
       inboxServer_->reloadCertificates();
+    }
+    gate_.setTokens(std::move(tokens));
+    events_->endRevoked();
+    if (streams_) {
+      streams_->endRevoked();
     }
   }
 
@@ -208,8 +213,20 @@ private:
     inboxUrl_ = inboxServer_->url();
   }
 
-  // What is thrown on it has ended its connection already.
-  OwnThread thread_{[](const std::string&) {}};
+  /// What a post or a timer threw; what a request threw is its answer.
+  void reportThrown(const std::string& what) const {
+    const std::array<LogField, 1> fields = {LogField{"cause", what}};
+    LogRecord record;
+    record.level = LogLevel::error;
+    record.at = systemClock()->wallNow();
+    record.event = "daemon-failed";
+    record.text = "a step of the daemon failed, and was left";
+    record.fields = fields;
+    config_.outbox.log(record);
+  }
+
+  bool isStopped_ = false;
+  OwnThread thread_{[this](const std::string& what) { reportThrown(what); }};
   const std::shared_ptr<EventStreams> events_;
   const Config config_;
   const Traces traces_;

@@ -102,7 +102,10 @@ export async function* frames(daemon, target, signal) {
                     }
                     if (line.trim()) {
                         const given = JSON.parse(line);
+                        // Nothing is read while the caller works on it.
+                        clearTimeout(silence);
                         yield new Frame(given.event, given.receipt, given.run, (one) => settle(daemon, one, lease));
+                        isAlive();
                     }
                 }
             }

@@ -115,7 +115,10 @@ export async function* frames(daemon: Daemon, target: string, signal: AbortSigna
           }
           if (line.trim()) {
             const given = JSON.parse(line) as { event: Record<string, Json>; receipt: string; run: number };
+            // Nothing is read while the caller works on it.
+            clearTimeout(silence);
             yield new Frame(given.event, given.receipt, given.run, (one) => settle(daemon, one, lease));
+            isAlive();
           }
         }
       }

@@ -95,7 +95,8 @@ FrameResult toFrameResult(HandlerResult answer, const InboundOptions& options) {
   result.outcome = answer.outcome;
   result.code = std::move(answer.code);
   result.detail = std::move(answer.detail);
-  if (protocol::isReceiversOwn(result.code)) {
+  const bool isRefusal = answer.outcome == Outcome::nack || answer.outcome == Outcome::term;
+  if (isRefusal && protocol::isReceiversOwn(result.code)) {
     // The sender would hold its peer, or look for a restored file, for what one handler thinks of one frame.
     result.detail = result.detail.empty() ? result.code : result.code + ": " + result.detail;
     result.code = answer.outcome == Outcome::term ? "rejected" : "not-now";

@@ -1,18 +1,28 @@
 #include "serve/api/bulk_changes.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 namespace ackbox::serve {
 namespace {
 
 constexpr std::size_t kRemembered = 100;
+constexpr std::ptrdiff_t kRunningMost = 16;
 
 }  // namespace
 
 BulkChanges::BulkChanges(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock)
     : executor_(std::move(executor)), clock_(std::move(clock)) {}
+
+bool BulkChanges::hasRoom() const {
+  const MutexLock lock(mutex_);
+  return std::ranges::count_if(changes_, [](const auto& change) {
+           return change.second.state == BulkChange::State::running;
+         }) < kRunningMost;
+}
 
 void BulkChanges::begin(std::string what, Change change, std::chrono::milliseconds patience, Done done) {
   std::uint64_t id = 0;
@@ -44,6 +54,12 @@ void BulkChanges::run(std::uint64_t id, const Change& change) {
   std::uint64_t changed = 0;
   std::string error;
   try {
+    {
+      const MutexLock lock(mutex_);
+      if (isClosing_) {
+        throw std::runtime_error("the daemon is being stopped");
+      }
+    }
     changed = change();
   } catch (const std::exception& exception) {
     state = BulkChange::State::failed;
@@ -86,6 +102,10 @@ std::optional<BulkChange> BulkChanges::find(std::uint64_t id) const {
 }
 
 void BulkChanges::close() {
+  {
+    const MutexLock lock(mutex_);
+    isClosing_ = true;
+  }
   worker_.join();
 }
 

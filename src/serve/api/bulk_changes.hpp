@@ -41,13 +41,16 @@ public:
 
   BulkChanges(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock);
 
+  /// Whether another one may be begun: few have not ended yet.
+  [[nodiscard]] bool hasRoom() const;
+
   /// Calls `done` once, on any thread: when the change has ended, or after `patience`.
   void begin(std::string what, Change change, std::chrono::milliseconds patience, Done done);
 
   /// Nothing: there was none with this id, or it is forgotten.
   [[nodiscard]] std::optional<BulkChange> find(std::uint64_t id) const;
 
-  /// Returns when those that were begun have ended.
+  /// Returns when the one that is being made has ended; those behind it fail.
   void close();
 
 private:
@@ -61,6 +64,7 @@ private:
   // Of those whose requests wait.
   std::map<std::uint64_t, Done> waiting_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastId_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  bool isClosing_ ACKBOX_GUARDED_BY(mutex_) = false;
   // Owned by the executor.
   std::map<std::uint64_t, std::unique_ptr<Alarm>> alarms_;
   // One at a time: each takes the write lock slice by slice.

@@ -13,6 +13,7 @@
 #include "cli/duration.hpp"
 #include "cli/json_line.hpp"
 #include "cli/message_view.hpp"
+#include "protocol/wire.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
@@ -99,7 +100,10 @@ Choice readChoice(const std::string& body) {
     } else if (name == "older_than") {
       choice.filter.olderThan = ageOf(value);
     } else if (name == "all") {
-      isAll = value == nlohmann::json(true);
+      if (!value.is_boolean()) {
+        throw InvalidRequest("all must be true or false");
+      }
+      isAll = value.get<bool>();
       --restrictions;
     } else {
       throw InvalidRequest("there is no member '" + name + "'; see openapi.json");
@@ -141,15 +145,14 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
       200, cli::JsonLine().add("count", count).add("is_complete", after == 0).raw("sample", "[" + sample + "]").text());
 }
 
-std::uint64_t makeChange(OutboxOperator& changes, const ChangeKind& kind, const Choice& choice) {
+/// Adds to `changed` what is done, also before a throw; of a filter's slices before one, the count is not known.
+void makeChange(OutboxOperator& changes, const ChangeKind& kind, const Choice& choice, std::uint64_t& changed) {
   if (choice.ids.empty()) {
-    return (changes.*kind.all)(choice.filter);
+    changed = (changes.*kind.all)(choice.filter);
   }
-  std::uint64_t changed = 0;
   for (const std::string& id : choice.ids) {
     changed += (changes.*kind.one)(id).done() ? 1U : 0U;
   }
-  return changed;
 }
 
 std::string_view stateName(BulkChange::State state) {
@@ -196,10 +199,20 @@ void changeDeadLetters(Service& service, Request&& request, Respond&& respond, c
                              std::move(respond));
     return;
   }
+  if (!service.bulkChanges().hasRoom()) {
+    respond(protocol::unavailable(false, "Too many changes have not ended yet."));
+    return;
+  }
   service.bulkChanges().begin(
       std::string(kind.name),
       [&service, &kind, choice = std::move(choice), caller = std::move(request.caller)] {
-        const std::uint64_t changed = makeChange(service.changes(), kind, choice);
+        std::uint64_t changed = 0;
+        try {
+          makeChange(service.changes(), kind, choice, changed);
+        } catch (...) {
+          service.audit().record(caller, kind.name, choice.text, changed);
+          throw;
+        }
         service.audit().record(caller, kind.name, choice.text, changed);
         return changed;
       },

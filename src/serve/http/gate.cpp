@@ -74,8 +74,8 @@ Admission askToLogIn(std::string_view target) {
   return refused(std::move(response));
 }
 
-/// A form of the page itself sent this: it cannot set a header, and the browser says from where it comes.
-bool isOwnForm(const RequestHead& head) {
+/// Not a page of another origin sent this, as far as the browser says: a form, or a stream, cannot set a header.
+bool isOfThisOrigin(const RequestHead& head) {
   if (head.count("sec-fetch-site") > 0) {
     return head.header("sec-fetch-site") == "same-origin";
   }
@@ -88,10 +88,22 @@ bool isOwnForm(const RequestHead& head) {
 /// A page of another origin made this request, or may have.
 bool isForeign(const RequestHead& head, const Operation& operation, bool isByCookie) {
   if (operation.isPage) {
-    return operation.method != "GET" && !isOwnForm(head);
+    return operation.method != "GET" && !isOfThisOrigin(head);
+  }
+  // What a stream gives out is in nobody's hands when a foreign page, which cannot read it, lets go of it.
+  if (operation.stream != nullptr && !isOfThisOrigin(head)) {
+    return true;
   }
   const bool isOfBrowser = isByCookie || head.count("origin") > 0 || head.count("sec-fetch-site") > 0;
   return isOfBrowser && operation.method != "GET" && head.header(kOwnHeader) != "1";
+}
+
+/// Names as `isAllowedHost` looks them up.
+AccessRules withPlainHosts(AccessRules rules) {
+  for (std::string& host : rules.hosts) {
+    host = lowered(withoutPort(host));
+  }
+  return rules;
 }
 
 }  // namespace
@@ -99,7 +111,7 @@ bool isForeign(const RequestHead& head, const Operation& operation, bool isByCoo
 Gate::Gate(Service& service, std::span<const Operation> operations, AccessRules rules)
     : service_(service),
       operations_(operations),
-      rules_(std::move(rules)),
+      rules_(withPlainHosts(std::move(rules))),
       logins_(std::make_unique<Logins>(systemClock(), rules_.isTls)),
       tokens_(rules_.tokens) {}
 
@@ -170,8 +182,10 @@ Admission Gate::admit(const RequestHead& head) const {
     }
   }
   if (isForeign(head, operation, isByCookie)) {
-    return refused(problemAnswer(403, "Forbidden", "Requests of a browser that change something need x-ackbox: 1."),
-                   isAuthenticated);
+    return refused(
+        problemAnswer(403, "Forbidden",
+                      "Requests of a browser that change something need x-ackbox: 1, and streams the same origin."),
+        isAuthenticated);
   }
   std::optional<Query> query =
       Query::parse(path.size() < target.size() ? target.substr(path.size() + 1) : std::string_view());

@@ -22,6 +22,9 @@ std::shared_ptr<const HttpSenderOptions> clientOptions(HttpSenderOptions&& optio
   return std::make_shared<const HttpSenderOptions>(std::move(options));
 }
 
+// Before secrets that cannot sign are looked at again.
+constexpr std::chrono::seconds kUnsignedPause{30};
+
 }  // namespace
 
 /// A rule, ready to be used.
@@ -60,8 +63,12 @@ public:
     post.headers.emplace_back("Content-Type", "application/cloudevents+json");
     post.headers.emplace_back("webhook-id", frame_.frame().id);
     if (target_->keys) {
-      const protocol::SignatureHeaders signature =
-          target_->keys->current()->sign(frame_.frame().id, body_, pusher_.clock_->wallNow());
+      const auto keys = target_->keys->current();
+      if (!keys->canSign()) {
+        waitFor(kUnsignedPause, "none of the secrets can sign");
+        return;
+      }
+      const protocol::SignatureHeaders signature = keys->sign(frame_.frame().id, body_, pusher_.clock_->wallNow());
       post.headers.emplace_back("webhook-timestamp", signature.timestamp);
       post.headers.emplace_back("webhook-signature", signature.signature);
     }
@@ -89,22 +96,26 @@ private:
       return;
     }
     pusher_.requestEnded();
-    if (failures_++ == 0) {
-      report(answer);
-    }
-    alarm_->set(pusher_.clock_->steadyNow() + verdict.pause, [weak = weak_from_this()] {
+    waitFor(verdict.pause,
+            answer.end == transport::HttpEnd::answered ? "answers " + std::to_string(answer.status) : answer.error);
+  }
+
+  void waitFor(std::chrono::milliseconds pause, const std::string& cause) {
+    // Before the report, which may throw.
+    alarm_->set(pusher_.clock_->steadyNow() + pause, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
         self->start();
       }
     });
+    if (failures_++ == 0) {
+      report(cause);
+    }
   }
 
-  void report(const transport::HttpAnswer& answer) const {
+  void report(const std::string& cause) const {
     if (!pusher_.log_) {
       return;
     }
-    const std::string cause =
-        answer.end == transport::HttpEnd::answered ? "answers " + std::to_string(answer.status) : answer.error;
     const std::array<LogField, 3> fields = {LogField{"url", target_->rule.url}, LogField{"type", frame_.frame().type},
                                             LogField{"cause", cause}};
     LogRecord record;

@@ -165,6 +165,10 @@ TEST_CASE("A page of another origin changes nothing: it cannot set x-ackbox") {
   const HttpReply reply = stage.asker().ask("GET", "/v1/stats", {}, "Origin: http://evil.example\r\n");
   CHECK(reply.header("Access-Control-Allow-Origin").empty());
   CHECK(stage.asker().ask("OPTIONS", "/v1/peers/bob:pause").status == 405);
+  for (const char* stream : {"/v1/inbox/stream", "/v1/events"}) {
+    CHECK(stage.asker().ask("GET", stream, {}, "Sec-Fetch-Site: cross-site\r\n").status == 403);
+    CHECK(stage.asker().ask("GET", stream, {}, "Origin: http://evil.example\r\n").status == 403);
+  }
 }
 
 TEST_CASE("Each answer keeps a browser from doing anything with it") {
