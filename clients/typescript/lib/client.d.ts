@@ -78,8 +78,8 @@ export declare class Client {
     enqueueMany(messages: Iterable<Message>): Promise<Enqueued[]>;
     /**
      * Where a message stands. With `wait` in milliseconds, resolves when it is acknowledged (`state` is `acked`) or given
-     * up (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the wait: it
-     * is not stored. Throws `NotFound`.
+     * up (`failed`, `reason`), or after that time. `result` is what the peer answered, among the last answers: it
+     * is not in the file. Throws `NotFound`.
      */
     message(id: string, options?: {
         wait?: number;

@@ -69,8 +69,8 @@ export class Client {
     }
     /**
      * Where a message stands. With `wait` in milliseconds, resolves when it is acknowledged (`state` is `acked`) or given
-     * up (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the wait: it
-     * is not stored. Throws `NotFound`.
+     * up (`failed`, `reason`), or after that time. `result` is what the peer answered, among the last answers: it
+     * is not in the file. Throws `NotFound`.
      */
     async message(id, options = {}) {
         const target = `/v1/messages/${encodeURIComponent(id)}`;

@@ -7,6 +7,12 @@
 #include "ackbox/outbox_manager.hpp"
 
 namespace ackbox::serve {
+namespace {
+
+constexpr std::size_t kResultsMost = 4'096;
+constexpr std::size_t kResultBytesMost = std::size_t{4} * 1024 * 1024;
+
+}  // namespace
 
 MessageWaits::MessageWaits(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t waitsMax)
     : executor_(std::move(executor)), clock_(std::move(clock)), waitsMax_(waitsMax) {}
@@ -19,8 +25,12 @@ void MessageWaits::watch(OutboxManager& manager) {
       }
     });
   };
-  subscriptions_.push_back(
-      manager.onAcked([post](const AckedEvent& event) { post(event.messageId, MessageEnd{.result = event.result}); }));
+  subscriptions_.push_back(manager.onAcked([post, weak = weak_from_this()](const AckedEvent& event) {
+    if (const auto self = weak.lock(); self && !event.result.empty()) {
+      self->remember(event.messageId, event.result);
+    }
+    post(event.messageId, MessageEnd{.result = event.result});
+  }));
   subscriptions_.push_back(manager.onFailed([post](const FailedEvent& event) {
     post(event.messageId, MessageEnd{.isFailed = true, .reason = event.reason, .error = event.error});
   }));
@@ -52,6 +62,27 @@ void MessageWaits::cancel(std::uint64_t number) {
       self->finish(number, std::nullopt);
     }
   });
+}
+
+void MessageWaits::remember(const std::string& messageId, const std::string& result) {
+  const MutexLock lock(mutex_);
+  if (!results_.emplace(messageId, result).second) {
+    return;
+  }
+  remembered_.push_back(messageId);
+  resultBytes_ += result.size();
+  while (remembered_.size() > kResultsMost || (resultBytes_ > kResultBytesMost && remembered_.size() > 1)) {
+    const auto oldest = results_.find(remembered_.front());
+    resultBytes_ -= oldest->second.size();
+    results_.erase(oldest);
+    remembered_.pop_front();
+  }
+}
+
+std::optional<std::string> MessageWaits::resultOf(const std::string& messageId) const {
+  const MutexLock lock(mutex_);
+  const auto found = results_.find(messageId);
+  return found == results_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void MessageWaits::close() {

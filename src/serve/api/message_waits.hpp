@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "ackbox/clock.hpp"
 #include "ackbox/events.hpp"
+#include "base/mutex.hpp"
 
 namespace ackbox {
 class OutboxManager;
@@ -51,6 +53,10 @@ public:
   /// `done` is not called, if it was not yet.
   void cancel(std::uint64_t number);
 
+  /// What the peer answered to a message that ended while this process delivered it, among the last 4,096 answers and
+  /// 4 MiB of them; nothing: it answered nothing, or that is forgotten.
+  [[nodiscard]] std::optional<std::string> resultOf(const std::string& messageId) const;
+
   /// Ends all that wait, and those that come later, at once. Returns when those have ended that waited. Not to be
   /// called on the executor.
   void close();
@@ -62,6 +68,7 @@ private:
     std::unique_ptr<Alarm> alarm;
   };
 
+  void remember(const std::string& messageId, const std::string& result);
   void ended(const std::string& messageId, const MessageEnd& end);
   void finish(std::uint64_t number, const std::optional<MessageEnd>& end);
 
@@ -74,6 +81,11 @@ private:
   std::map<std::uint64_t, Wait> waits_;
   std::multimap<std::string, std::uint64_t, std::less<>> byMessage_;
   bool closed_ = false;
+  mutable Mutex mutex_;
+  std::map<std::string, std::string, std::less<>> results_ ACKBOX_GUARDED_BY(mutex_);
+  // The oldest first.
+  std::deque<std::string> remembered_ ACKBOX_GUARDED_BY(mutex_);
+  std::size_t resultBytes_ ACKBOX_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ackbox::serve

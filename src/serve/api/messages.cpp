@@ -43,13 +43,16 @@ bool isSettled(const Explanation& explanation) {
 }
 
 /// A message with the reasons for which it is not moving.
-cli::JsonLine lineOf(const OutboxReader& reader, const Explanation& explanation, bool withData) {
+cli::JsonLine lineOf(Service& service, const Explanation& explanation, bool withData) {
   cli::JsonLine line = cli::messageLine(explanation.message);
   line.add("sentence", explanation.sentence).raw("reasons", cli::reasonsText(explanation.reasons));
   if (withData) {
-    if (const std::optional<Frame> frame = reader.frame(explanation.message.messageId)) {
+    if (const std::optional<Frame> frame = service.reader().frame(explanation.message.messageId)) {
       cli::addFrame(line, *frame);
     }
+  }
+  if (const std::optional<std::string> result = service.waits().resultOf(explanation.message.messageId)) {
+    line.raw("result", *result);
   }
   return line;
 }
@@ -87,7 +90,7 @@ private:
       return noMessage();
     }
     if (isSettled(*found)) {
-      return jsonAnswer(200, lineOf(service_.reader(), *found, withData_).text());
+      return jsonAnswer(200, lineOf(service_, *found, withData_).text());
     }
     Response response;
     response.status = kStillWaits;
@@ -110,13 +113,13 @@ private:
     const std::optional<Explanation> found = service_.reader().explain(messageId_);
     cli::JsonLine line;
     if (found) {
-      line = lineOf(service_.reader(), *found, withData_);
+      line = lineOf(service_, *found, withData_);
     } else {
       // An acknowledged message that is not kept, or one that another process settled or took away.
       line.add("message_id", messageId_).add("state", end && !end->isFailed ? "acked" : "gone");
-    }
-    if (end && !end->result.empty()) {
-      line.raw("result", end->result);
+      if (end && !end->result.empty()) {
+        line.raw("result", end->result);
+      }
     }
     return jsonAnswer(200, line.text());
   }
@@ -168,7 +171,7 @@ void showMessage(Service& service, Request&& request, Respond&& respond) {
   service.workers().answer(
       [&service, messageId = std::move(messageId), withData] {
         const std::optional<Explanation> found = service.reader().explain(messageId);
-        return found ? jsonAnswer(200, lineOf(service.reader(), *found, withData).text()) : noMessage();
+        return found ? jsonAnswer(200, lineOf(service, *found, withData).text()) : noMessage();
       },
       std::move(respond));
 }

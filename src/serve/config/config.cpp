@@ -170,6 +170,7 @@ void readInbox(Section& root, std::optional<InboxConfig>& config) {
     section.flag("allow_plain_http", inbox.server.allowPlainHttp);
     section.flag("allow_anonymous", inbox.handler.allowAnonymous);
     section.count("concurrency", inbox.handler.deferred.concurrency, 1, 256);
+    readRetry(section, inbox.handler.deferred.retry);
     readSenders(section, inbox.handler.peers);
     readDeliver(section, inbox.deliver);
     section.texts("pull", inbox.pull);

@@ -124,9 +124,10 @@ TEST_CASE("Beyond this machine it listens only with TLS and tokens") {
 TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
   CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true}})") ==
         Lines{"f:1: inbox.deliver: must name the applications that frames go to, or pull the types that they ask for"});
-  const Config config = read(R"({"inbox": {"pull": ["order.*", "job"]}})");
+  const Config config = read(R"({"inbox": {"pull": ["order.*", "job"], "retry": {"max_retries": 40}}})");
   REQUIRE(config.inbox);
   CHECK(config.inbox->pull == Lines{"order.*", "job"});
+  CHECK(config.inbox->handler.deferred.retry.maxRetries == 40);
   CHECK(problemsOf(R"({"inbox": {"deliver": [{"url": "http://127.0.0.1:1/"}]}})").empty());
 }
 

@@ -136,6 +136,10 @@ TEST_CASE("A wait ends with the acknowledgement, and has what the peer answered"
   const json shown = bodyOf(waiting.receive());
   CHECK(shown.at("state") == "acked");
   CHECK(shown.value("result", json::object()) == json{{"ok", true}});
+  // One that asks after the end gets it, too.
+  for (const char* query : {"?wait=30s", ""}) {
+    CHECK(bodyOf(asker.ask("GET", stored.header("Location") + query)).value("result", json()) == json{{"ok", true}});
+  }
 }
 
 TEST_CASE("A wait for what does not end is answered with where it stands, and one for a dead letter with its reason") {
