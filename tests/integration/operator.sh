@@ -10,7 +10,7 @@ directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 cd "$directory"
 steady() {
-  sed -E '/^note: .*SQLite /d; s/[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+( UTC|Z)/INSTANT/g; s/\bnow\b|\b[0-9]+ m?s ago\b/AGO/g; s/\b[0-9]+ m?s\b/DURATION/g; s/ +/ /g'
+  sed -E '/^note: .*SQLite /d; s/[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+( UTC|Z)/INSTANT/g; s/\bnow\b|\b[0-9]+ m?s ago\b/AGO/g; s/\b[0-9]+ m?s\b/DURATION/g; s/[0-9]+ pages/PAGES/; s/ +/ /g'
 }
 output=$(PATH=$tool:$PATH timeout 240 "$example/operator.sh" "$program" 2>&1)
 if ! diff <(steady <"$example/output.txt") <(steady <<<"$output") >&2; then
