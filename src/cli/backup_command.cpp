@@ -14,6 +14,9 @@ std::string obstacle(const std::filesystem::path& to, const Arguments& arguments
   if (const std::string why = whyNotRegular(to); !why.empty()) {
     return why + ": choose another name, or delete what is there";
   }
+  if (const std::string why = whyCompanion(to); !why.empty()) {
+    return why + ": choose another name";
+  }
   const FileUsers users = usersOf(to, sidecarOf(to, arguments.prefix));
   if (users.any()) {
     return to.string() + ": is open in " + users.text() + "; choose another name";

@@ -275,6 +275,16 @@ std::string whyNotRegular(const fs::path& path) {
   return S_ISREG(found.st_mode) ? std::string() : path.string() + " is no regular file, but " + kindOf(found.st_mode);
 }
 
+std::string whyCompanion(const fs::path& path) {
+  const std::string name = path.string();
+  for (const std::string_view end : kWithCompanions) {
+    if (!end.empty() && name.ends_with(end) && isThere(name.substr(0, name.size() - end.size()))) {
+      return name + " belongs to " + name.substr(0, name.size() - end.size());
+    }
+  }
+  return {};
+}
+
 std::string whyNotRegularBeside(const fs::path& file) {
   std::error_code absent;
   const fs::path real = fs::weakly_canonical(file, absent);

@@ -41,7 +41,10 @@ private:
 /// What is wrong with `path`, which has to be a regular file if anything has the name; empty: nothing.
 [[nodiscard]] std::string whyNotRegular(const std::filesystem::path& path);
 
-/// The same for the files beside `file`, of which SQLite would open them.
+/// Why `path` cannot be replaced: it is the log, its index or the owners file of another one; empty: it is none.
+[[nodiscard]] std::string whyCompanion(const std::filesystem::path& path);
+
+/// The same as `whyNotRegular` for the files beside `file`, of which SQLite would open them.
 [[nodiscard]] std::string whyNotRegularBeside(const std::filesystem::path& file);
 
 /// The name where `placeKeeping` keeps a file: `base`, or one that begins with it, which nothing has.

@@ -122,6 +122,9 @@ std::string obstacle(const Plan& plan, const Arguments& arguments) {
   if (std::string why = whyNotRegular(arguments.to); !why.empty()) {
     return why + ": name the outbox's file, or delete what is there";
   }
+  if (std::string why = whyCompanion(arguments.to); !why.empty()) {
+    return why + ": name the outbox's file";
+  }
   if (std::string why = whyNotRegularBeside(plan.file); !why.empty()) {
     return why;
   }

@@ -204,6 +204,20 @@ TEST_CASE("a restore refuses a place that is no regular file, or that has one be
   CHECK_FALSE(fs::exists(to));
 }
 
+TEST_CASE("neither a backup nor a restore takes the name of a file's log") {
+  const ToolStage stage;
+  stage.run({"backup", stage.file(), stage.path("backup.db")});
+  const OutboxManager agent = stage.agent();
+  for (const char* end : {"-wal", "-journal", "-shm", "-ackbox-owners"}) {
+    const std::string log = stage.file() + end;
+    for (const ToolResult& result : {stage.run({"backup", stage.path("backup.db"), log, "--overwrite"}),
+                                     stage.run({"restore", stage.path("backup.db"), log, "--identity", "keep"})}) {
+      CHECK(result.code != 0);
+      CHECK_MESSAGE(result.err.find("belongs to") != std::string::npos, result.err);
+    }
+  }
+}
+
 TEST_CASE("a restore leaves no log of another file beside the one that it puts there") {
   const ToolStage stage;
   stage.run({"backup", stage.file(), stage.path("backup.db")});

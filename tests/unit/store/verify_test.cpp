@@ -225,3 +225,14 @@ TEST_CASE("P10: an index that lacks its rows is SQLite's own finding") {
   REQUIRE_FALSE(report.clean());
   CHECK(report.findings[0].table.empty());
 }
+
+TEST_CASE("P10: an index with as many rows as its table, but others, is found, too") {
+  File file;
+  file.breakWith(
+      "PRAGMA writable_schema=ON; CREATE INDEX other_a ON ackbox_peers(url); "
+      "UPDATE sqlite_master SET rootpage=(SELECT sum(rootpage) FROM sqlite_master WHERE name IN ('other_a', "
+      "'sqlite_autoindex_ackbox_peers_1'))-rootpage WHERE name IN ('other_a', 'sqlite_autoindex_ackbox_peers_1')");
+  const VerifyReport report = file.verify();
+  REQUIRE_FALSE(report.clean());
+  CHECK(report.findings[0].table.empty());
+}

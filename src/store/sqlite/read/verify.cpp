@@ -205,7 +205,7 @@ void checkInvariant(sqlite3* connection, const std::string& prefix, const Invari
 }
 
 void checkFile(sqlite3* connection, VerifyReport& report) {
-  Statement statement(connection, "PRAGMA quick_check(100)", {});
+  Statement statement(connection, "PRAGMA integrity_check(100)", {});
   Query query(statement);
   while (query.next()) {
     if (query.view(0) != "ok") {
