@@ -9,8 +9,8 @@
 namespace ackbox::serve {
 namespace {
 
-constexpr std::size_t kResultsMost = 4'096;
-constexpr std::size_t kResultBytesMost = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t kRememberedResultsMost = 4'096;
+constexpr std::size_t kRememberedBytesMost = std::size_t{4} * 1024 * 1024;
 
 }  // namespace
 
@@ -71,7 +71,8 @@ void MessageWaits::remember(const std::string& messageId, const std::string& res
   }
   remembered_.push_back(messageId);
   resultBytes_ += result.size();
-  while (remembered_.size() > kResultsMost || (resultBytes_ > kResultBytesMost && remembered_.size() > 1)) {
+  while (remembered_.size() > kRememberedResultsMost ||
+         (resultBytes_ > kRememberedBytesMost && remembered_.size() > 1)) {
     const auto oldest = results_.find(remembered_.front());
     resultBytes_ -= oldest->second.size();
     results_.erase(oldest);
