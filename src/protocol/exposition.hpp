@@ -13,7 +13,7 @@ namespace ackbox::protocol {
 /// Writes metric families one after the other, as Prometheus or OpenMetrics have them.
 class Exposition {
 public:
-  /// `info`: one series of the value 1, whose labels say something; its name ends with `_info`.
+  /// `info`: one series of the value 1 with labels that say something; its name ends with `_info`.
   enum class Type : std::uint8_t { counter, gauge, summary, info };
   using Label = std::pair<std::string_view, std::string_view>;
   using Labels = std::vector<Label>;

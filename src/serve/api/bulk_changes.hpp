@@ -61,7 +61,7 @@ private:
   const std::shared_ptr<Clock> clock_;
   mutable Mutex mutex_;
   std::map<std::uint64_t, BulkChange> changes_ ACKBOX_GUARDED_BY(mutex_);
-  // Of those whose requests wait.
+  // Of changes with a request that waits.
   std::map<std::uint64_t, Done> waiting_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastId_ ACKBOX_GUARDED_BY(mutex_) = 0;
   bool isClosing_ ACKBOX_GUARDED_BY(mutex_) = false;

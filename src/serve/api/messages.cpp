@@ -1,6 +1,5 @@
 // `GET /v1/messages`, and `GET /v1/messages/{id}`, which waits for the end of the message if it is asked to.
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -22,21 +21,6 @@ namespace {
 
 // Below what a connection gives a request's handling.
 constexpr std::chrono::seconds kWaitMost{30};
-
-std::optional<MessageState> takeState(Query& query) {
-  const std::optional<std::string> name = query.text("state");
-  if (!name) {
-    return std::nullopt;
-  }
-  constexpr std::array kStates = {MessageState::pending, MessageState::sending, MessageState::sent, MessageState::acked,
-                                  MessageState::failed};
-  for (const MessageState state : kStates) {
-    if (cli::stateName(state) == *name) {
-      return state;
-    }
-  }
-  throw InvalidRequest("state must be pending, sending, sent, acked or failed");
-}
 
 bool isSettled(const Explanation& explanation) {
   return explanation.message.state == MessageState::acked || explanation.message.state == MessageState::failed;
@@ -135,7 +119,9 @@ private:
 
 void listMessages(Service& service, Request&& request, Respond&& respond) {
   MessageFilter filter;
-  filter.state = takeState(request.query);
+  if (const std::optional<std::string> state = request.query.text("state")) {
+    filter.state = messageStateOf(*state);
+  }
   filter.peer = request.query.text("peer");
   filter.session = request.query.text("session");
   const PageWish wish = takePage(request.query);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cli/message_view.hpp"
 #include "serve/http/answer.hpp"
 
 namespace ackbox::serve {
@@ -21,6 +22,16 @@ PageWish takePage(Query& query) {
   const std::uint64_t most = std::numeric_limits<std::int64_t>::max();
   wish.after = static_cast<std::int64_t>(query.count("after", most).value_or(0));
   return wish;
+}
+
+MessageState messageStateOf(std::string_view name) {
+  for (const MessageState state :
+       {MessageState::pending, MessageState::sending, MessageState::sent, MessageState::acked, MessageState::failed}) {
+    if (cli::stateName(state) == name) {
+      return state;
+    }
+  }
+  throw InvalidRequest("state must be pending, sending, sent, acked or failed");
 }
 
 Response pageAnswer(std::string_view name, const std::vector<std::string>& items, std::int64_t next) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/message.hpp"
 #include "serve/http/query.hpp"
 #include "serve/http/request.hpp"
 
@@ -18,6 +19,9 @@ struct PageWish {
 
 /// The parameters `limit` (1 to 1,000) and `after`. Throws `InvalidRequest`.
 [[nodiscard]] PageWish takePage(Query& query);
+
+/// The state of a message by its name. Throws `InvalidRequest`.
+[[nodiscard]] MessageState messageStateOf(std::string_view name);
 
 /// `{"name":[…],"next":7}`; `next` is null on the last page.
 [[nodiscard]] Response pageAnswer(std::string_view name, const std::vector<std::string>& items, std::int64_t next);

@@ -59,7 +59,7 @@ private:
   std::shared_ptr<FrameStreams> frameStreams_;
   const std::shared_ptr<EventStreams> events_;
   const Audit audit_;
-  // Before the manager, whose end calls what still waits for a commit.
+  // Before the manager: its end calls what still waits for a commit.
   Workers workers_;
   const std::shared_ptr<MessageWaits> waits_;
   const std::shared_ptr<BulkChanges> bulkChanges_;

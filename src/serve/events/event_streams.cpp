@@ -45,7 +45,7 @@ bool EventStreams::open(EventsWish wish, std::shared_ptr<transport::AnswerStream
   const std::uint64_t number = ++lastStream_;
   const std::uint64_t newest = ring_.newest();
   const std::uint64_t wished = wish.lastEventId.value_or(newest);
-  // One that is above all is of a process whose calendar was ahead.
+  // One that is above all is of a process with a calendar that was ahead.
   const std::uint64_t lastRecord = wished > newest ? 0 : wished;
   streams_.emplace(number, Stream{std::move(wish), answer, lastRecord, 0, clock_->steadyNow()});
   open_ = streams_.size();

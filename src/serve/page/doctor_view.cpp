@@ -64,7 +64,7 @@ Html doctorView(const View& view, const Checkup& checkup) {
                file.sqliteVersion +
                    (file.logNotBatched.empty() ? "; the log is written in batches" : "; " + file.logNotBatched));
   if (file.hasCheckpointDefect) {
-    findings.add("SQLite", "note", "older than 3.51.3, whose automatic checkpoints may damage a file",
+    findings.add("SQLite", "note", "older than 3.51.3: its automatic checkpoints may damage a file",
                  "ackbox makes none; other programs on this file say PRAGMA wal_autocheckpoint=0.");
   }
   if (file.newestAt && *file.newestAt > view.now + kClockTolerance) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/inbox_view.hpp"
-#include "cli/message_view.hpp"
+#include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/answer.hpp"
 #include "serve/http/logins.hpp"
@@ -91,21 +91,11 @@ void showDeadLetters(Service& service, Request&& request, Respond&& respond) {
   });
 }
 
-MessageState stateOf(const std::string& name) {
-  for (const MessageState state :
-       {MessageState::pending, MessageState::sending, MessageState::sent, MessageState::acked, MessageState::failed}) {
-    if (cli::stateName(state) == name) {
-      return state;
-    }
-  }
-  throw InvalidRequest("state must be pending, sending, sent, acked or failed");
-}
-
 void showMessages(Service& service, Request&& request, Respond&& respond) {
   MessageFilter filter;
   MessageList list;
   if (const std::optional<std::string> state = chosen(request.query, "state")) {
-    filter.state = stateOf(*state);
+    filter.state = messageStateOf(*state);
     list.state = *state;
   }
   filter.peer = chosen(request.query, "peer");
