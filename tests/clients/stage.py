@@ -71,22 +71,24 @@ class Daemon:
 
 
 class Pair:
-    """alice and bob, keys shared. `inbox` of each: what is merged into its section."""
+    """alice and bob, keys shared. `inbox` of each: what is merged into its section. `partner`: (name, port of its inbox) of
+    an agent that each of the two has as its peer, instead of the other one."""
 
-    def __init__(self, program, folder, alice_unix=False, inbox=None):
+    def __init__(self, program, folder, alice_unix=False, inbox=None, partner=None):
         ports = [free_port(), free_port()]
+        self.inboxes = ["http://127.0.0.1:%d/inbox" % port for port in ports]
         self.key = os.path.join(folder, "key")
         write_key(self.key)
         self.daemons = []
         names = ["alice", "bob"]
         for index, name in enumerate(names):
-            other = names[1 - index]
+            other, other_port = partner or (names[1 - index], ports[1 - index])
             listen = "unix:" + os.path.join(folder, name + ".sock") if alice_unix and index == 0 else (
                 "127.0.0.1:%d" % free_port())
             config = {
                 "listen": listen,
                 "agent": "urn:agent:" + name,
-                "peers": [{"name": other, "url": "http://127.0.0.1:%d/inbox" % ports[1 - index],
+                "peers": [{"name": other, "url": "http://127.0.0.1:%d/inbox" % other_port,
                            "agent": "urn:agent:" + other, "secrets_file": self.key}],
                 "inbox": {"listen": "127.0.0.1:%d" % ports[index], "path": "/inbox",
                           "peers": [{"agents": ["urn:agent:" + other], "secrets_file": self.key}],
