@@ -23,21 +23,26 @@ namespace ackbox {
 
 class TraceHooks;
 
+/// Types of deferred frames with places of their own. Whatever holds up these frames, such as an application that is
+/// away, holds up no others, except those behind them in their sessions.
+struct DeferredLane {
+  /// Each a type, or the beginning of types with `*` behind it. At least one.
+  std::vector<std::string> types = {};
+  /// Frames of the lane worked on at once, each of another session. 1 to 4,096. Default 4.
+  std::uint32_t concurrency = 4;
+};
+
 /// How deferred frames are worked on.
 struct DeferredOptions {
   /// Empty (default): this process works on none; a handler that answers `defer` is taken to have said `notNow`, so
   /// that after its retries the sender gives the message up with reason `retry-budget`.
   DeferredHandler handler = {};
-  /// Frames worked on at once, each of another session. 1 to 256. Default 4.
+  /// Frames worked on at once, each of another session, of the types that are in no lane. 1 to 256. Default 4.
   std::uint32_t concurrency = 4;
-  /// Whether frames of a type are worked on apart from the others: up to `apartMax` of them at once, which count for
-  /// nothing in `concurrency`. For frames that are kept in hand until somebody asks for them, so that the others need
-  /// not wait for that. Called when a frame is found in the inbox, on the store's thread: it must not block, nor throw.
-  /// Empty (default): none is.
-  std::function<bool(std::string_view type)> apart = {};
-  /// Frames that are apart worked on at once, each of another session. 1 to 4,096. Default 1,024. Use it with an
-  /// `executor`: threads of the handler's own are as many as `concurrency` says.
-  std::uint32_t apartMax = 1'024;
+  /// A frame counts in the first lane that has its type, and for nothing in `concurrency` nor in other lanes. Without
+  /// an `executor`, `concurrency` and those of the lanes are together at most 256, as each place is a thread then.
+  /// Default: none.
+  std::vector<DeferredLane> lanes = {};
   /// How long a run may go on without `DeferredFrame::progress`. A run beyond it has failed and is made again, even if
   /// the old one still has not returned; that one commits nothing any more. At least 1 ms. Default 5 minutes.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
@@ -51,8 +56,8 @@ struct DeferredOptions {
   /// Their bytes of data; the same holds for it. At least 1. Default 1 GiB: the longest frames would fill that with
   /// 4,096.
   std::uint64_t bytesMax = 1ULL << 30;
-  /// Where runs begin, and timers run. Null (default): threads of the handler's own, `concurrency` and one more. One of
-  /// yours must be run by your program; its context must live until the `InboundHandler` has gone.
+  /// Where runs begin, and timers run. Null (default): threads of the handler's own, one for each place and one
+  /// more. One of yours must be run by your program; its context must live until the `InboundHandler` has gone.
   std::shared_ptr<const boost::asio::any_io_executor> executor = {};
 };
 

@@ -33,6 +33,8 @@ namespace {
 constexpr std::chrono::seconds kHandlingTimeout{60};
 // The sender keeps such frames; an application for them may be configured by then.
 constexpr std::chrono::minutes kUnknownTypePause{1};
+// Kept in hand for streams.
+constexpr std::uint32_t kPulledFramesMax = 1'024;
 constexpr const char* kLoopbackHosts[] = {"localhost", "127.0.0.1", "[::1]"};
 
 std::shared_ptr<const Tokens> loadTokens(const ApiConfig& api) {
@@ -190,10 +192,14 @@ private:
     options.trace = traces_.hooks;
     runs_.emplace([](const std::string&) {});
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
-    // Frames that wait for a stream must not keep others from being pushed.
-    options.deferred.apart = [pusher = pusher_, streams = streams_](std::string_view type) {
-      return !pusher->takes(type) && streams->takes(type);
-    };
+    // Frames of an application that is away must not keep others from theirs. A type belongs to its first lane here as
+    // it does below.
+    for (const DeliveryRule& rule : inbox.deliver) {
+      options.deferred.lanes.push_back({{rule.types}, options.deferred.concurrency});
+    }
+    if (!inbox.pull.empty()) {
+      options.deferred.lanes.push_back({inbox.pull, kPulledFramesMax});
+    }
     options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {
       if (!pusher->takes(frame.frame().type) && streams->takes(frame.frame().type)) {
         streams->add(std::move(frame));

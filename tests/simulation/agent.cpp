@@ -150,7 +150,8 @@ void Agent::say(const std::string& name, std::uint32_t attempt) {
   Frame frame;
   frame.peer = entry.to;
   frame.session = entry.session;
-  frame.type = "sim.said";
+  // By the name, so that what is said again is the same; of both types in each session.
+  frame.type = name.back() % 2 == 0 ? "sim.said" : "sim.slow";
   frame.data = "{\"name\":\"" + name + "\"}";
   frame.id = name;
   if (attempt > 0) {

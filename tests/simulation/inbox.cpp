@@ -4,11 +4,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
+#include "ackbox/error.hpp"
+#include "ackbox/inbox.hpp"
+#include "ackbox/outbox_reader.hpp"
+
 namespace ackbox::simulation {
 namespace {
+
+constexpr const char* kLaneType = "sim.slow";
+// Longer than nothing, as others must get on meanwhile; shorter than a handler's deadline.
+constexpr std::chrono::milliseconds kStallGlance{100};
 
 std::string agentOfUri(const std::string& uri) {
   return uri.substr(std::string("urn:sim:").size());
@@ -49,6 +58,7 @@ InboundOptions Inbox::options() {
   if (handling.deferred > 0) {
     options.deferred.handler = [this](DeferredFrame frame) { think(std::move(frame)); };
     options.deferred.concurrency = handling.concurrency;
+    options.deferred.lanes = {{{kLaneType}, handling.concurrency}};
     options.deferred.timeout = handling.thinkTimeout;
     options.deferred.retry = common_.swarm.outbox.retry;
     options.deferred.executor = std::make_shared<boost::asio::any_io_executor>(process_.executor());
@@ -97,7 +107,7 @@ HandlerResult Inbox::work(const InboundFrame& frame, InboundTransaction& transac
   Random& random = process_.random();
   const bool faulty = !common_.healed;
   Entry& entry = common_.ledger.entries[nameOf(frame.id)];
-  const bool replies = frame.type == "sim.said" && drawChance(random, handling.replies);
+  const bool replies = frame.id.starts_with('m') && drawChance(random, handling.replies);
   const std::string replyId = replies ? "re-" + nameOf(frame.id) + "-" + std::to_string(frame.sequence) : "";
   write(transaction.database(), frame.id, frame.origin, frame.session, frame.sequence, replyId);
   if (replies && !reply(frame, transaction, replyId)) {
@@ -165,16 +175,21 @@ void Inbox::think(DeferredFrame frame) {
   thinkOn(thought);
 }
 
-void Inbox::thinkOn(std::uint64_t thought) {
+void Inbox::thinkOn(std::uint64_t thought, std::chrono::nanoseconds least) {
   const Handling& handling = common_.swarm.handling;
   // In the end everybody answers in time.
   const std::chrono::nanoseconds longest =
       common_.healed ? std::min(handling.thinkMax, handling.thinkTimeout / 2) : handling.thinkMax;
   const auto most = static_cast<std::uint64_t>(longest.count());
-  const std::chrono::nanoseconds wait(drawBelow(process_.random(), most));
+  const std::chrono::nanoseconds wait = least + std::chrono::nanoseconds(drawBelow(process_.random(), most));
   thoughts_.at(thought).alarm->set(process_.clock().steadyNow() + wait, [this, thought] {
     mayDie();
     Random& random = process_.random();
+    if (thoughts_.at(thought).frame.frame().type == kLaneType && othersMayRun()) {
+      (void)thoughts_.at(thought).frame.progress();
+      thinkOn(thought, kStallGlance);
+      return;
+    }
     if (!common_.healed && drawChance(random, common_.swarm.handling.thinksOn)) {
       // Some say so, some do not and are overtaken by their deadline.
       if (drawChance(random, 0.5)) {
@@ -188,6 +203,23 @@ void Inbox::thinkOn(std::uint64_t thought) {
     (void)DeferredFrame(frame).commit(
         [this, read = frame.frame()](InboundTransaction& transaction) { return work(read, transaction); });
   });
+}
+
+// For these the lane stalls: were they to wait for it, the world would never come to rest.
+bool Inbox::othersMayRun() {
+  std::set<std::string> sessions;
+  try {
+    for (const InboxInfo& frame : OutboxReader(manager_).inbox({}, 1'000).frames) {
+      const bool isHead =
+          frame.session.empty() || sessions.insert(frame.source + ' ' + frame.origin + ' ' + frame.session).second;
+      if (isHead && frame.type != kLaneType && frame.state != InboxState::backoff) {
+        return true;
+      }
+    }
+  } catch (const Error&) {
+    // Its disk fails for a while.
+  }
+  return false;
 }
 
 void Inbox::writeLate(SQLite::Database& database) {

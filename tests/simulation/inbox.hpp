@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,7 +16,8 @@
 namespace ackbox::simulation {
 
 /// The receiving half of an agent: handlers that write into a table of effects, reply, refuse, throw, kill their
-/// process, and think for a while before they do any of it.
+/// process, and think for a while before they do any of it: about half of the frames in a lane, which stalls as long as
+/// other frames may run.
 class Inbox {
 public:
   /// `listens`: false for a second process on the same file, which only works on what the first has deferred.
@@ -39,7 +41,10 @@ private:
   [[nodiscard]] bool reply(const InboundFrame& frame, InboundTransaction& transaction, const std::string& id);
   void sayAside(const std::string& to);
   void think(DeferredFrame frame);
-  void thinkOn(std::uint64_t thought);
+  /// For `least` and a while more.
+  void thinkOn(std::uint64_t thought, std::chrono::nanoseconds least = {});
+  /// Whether a frame of no lane is the first of its session and has nothing to wait for.
+  [[nodiscard]] bool othersMayRun();
   void mayDie();
   void writeLate(SQLite::Database& database);
 

@@ -48,7 +48,15 @@ void validateInbound(const InboundOptions& options) {
           "peers: nobody may send to it; list who may, or set allowAnonymous");
   const DeferredOptions& deferred = options.deferred;
   require(deferred.concurrency >= 1 && deferred.concurrency <= 256, "deferred.concurrency: 1 to 256");
-  require(deferred.apartMax >= 1 && deferred.apartMax <= 4'096, "deferred.apartMax: 1 to 4,096");
+  std::uint64_t places = deferred.concurrency;
+  for (const DeferredLane& lane : deferred.lanes) {
+    require(!lane.types.empty(), "deferred.lanes: at least one type in each");
+    require(lane.concurrency >= 1 && lane.concurrency <= 4'096, "deferred.lanes: concurrency 1 to 4,096");
+    places += lane.concurrency;
+  }
+  require(deferred.executor || places <= 256,
+          "deferred.lanes: without an executor, at most 256 places with those of deferred.concurrency, as each is a "
+          "thread");
   require(deferred.timeout.count() >= 1, "deferred.timeout: at least 1 ms");
   require(!deferred.retry.delays.empty(), "deferred.retry.delays: at least one delay");
   require(deferred.framesMax >= 1, "deferred.framesMax: at least 1");

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/pattern.hpp"
 #include "delivery/due.hpp"
 #include "manager/facade/jobs.hpp"
 
@@ -14,13 +15,18 @@ namespace {
 
 // Rows read at a time, so that a large inbox does not hold the writer up.
 constexpr std::size_t kRowsPerPoll = 1'000;
+constexpr std::size_t kRowsPerClaim = 64;
 
 // How long a queue holds still after the store refused a transaction.
 constexpr std::chrono::milliseconds kStoreRetryPause{250};
 
 std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& options) {
   // One more than handlers can occupy, for the timers.
-  return options.executor ? nullptr : std::make_unique<boost::asio::thread_pool>(options.concurrency + 1);
+  std::size_t threads = options.concurrency + 1;
+  for (const DeferredLane& lane : options.lanes) {
+    threads += lane.concurrency;
+  }
+  return options.executor ? nullptr : std::make_unique<boost::asio::thread_pool>(threads);
 }
 
 // The longest that a failed run can have to wait: by its policy, or by its handler.
@@ -45,8 +51,10 @@ InboundRunner::InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, I
       executor_(pool_ ? boost::asio::any_io_executor(pool_->get_executor()) : *options_.deferred.executor),
       strand_(boost::asio::make_strand(executor_)),
       alarm_(core_->clock().makeAlarm(strand_)) {
-  shares_[0].max = options_.deferred.concurrency;
-  shares_[1].max = options_.deferred.apartMax;
+  for (const DeferredLane& lane : options_.deferred.lanes) {
+    lanes_.push_back({.max = lane.concurrency});
+  }
+  lanes_.push_back({.max = options_.deferred.concurrency});
 }
 
 InboundRunner::~InboundRunner() = default;
@@ -124,7 +132,7 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   for (store::InboxPlace& row : found.rows) {
     seen_ = row.key;
     Queue& queue = queues_[row.queue];
-    queue.places.push_back({row.key, options_.deferred.apart && options_.deferred.apart(row.type)});
+    queue.places.push_back({row.key, laneOf(row.type)});
     if (queue.places.size() == 1) {
       makeReady(std::move(row.queue));
     }
@@ -138,17 +146,34 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
 }
 
 void InboundRunner::makeReady(std::string queue) {
-  const bool isApart = queues_.at(queue).places.front().isApart;
-  shareOf(isApart).ready.push_back(std::move(queue));
+  const std::size_t lane = queues_.at(queue).places.front().lane;
+  lanes_[lane].ready.push_back(std::move(queue));
 }
 
+std::size_t InboundRunner::laneOf(std::string_view type) const {
+  const std::vector<DeferredLane>& lanes = options_.deferred.lanes;
+  const auto found = std::ranges::find_if(lanes, [type](const DeferredLane& lane) {
+    return std::ranges::any_of(lane.types, [type](const std::string& each) { return fitsPattern(each, type); });
+  });
+  return static_cast<std::size_t>(found - lanes.begin());
+}
+
+// One of each lane in turn, so that none waits for a lane that always has more.
 void InboundRunner::claim(Todo& todo) {
+  if (claimUnderWay_) {
+    return;
+  }
   std::vector<Claimed> wanted;
-  for (Share& share : shares_) {
-    while (!claimUnderWay_ && share.slots < share.max && !share.ready.empty()) {
-      wanted.push_back({share.ready.front(), queues_.at(share.ready.front()).places.front(), {}});
-      share.ready.pop_front();
-      ++share.slots;
+  std::size_t idle = 0;
+  while (idle < lanes_.size() && wanted.size() < kRowsPerClaim) {
+    ++idle;
+    Lane& lane = lanes_[nextLane_];
+    nextLane_ = (nextLane_ + 1) % lanes_.size();
+    if (lane.slots < lane.max && !lane.ready.empty()) {
+      wanted.push_back({lane.ready.front(), queues_.at(lane.ready.front()).places.front(), {}});
+      lane.ready.pop_front();
+      ++lane.slots;
+      idle = 0;
     }
   }
   if (wanted.empty()) {
@@ -181,10 +206,10 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
   claimUnderWay_ = false;
   for (Claimed& one : claims) {
     if (!error && one.reply.kind == Kind::taken) {
-      taken(one.queue, one.place.isApart, std::move(one.reply.row), todo);
+      taken(one.queue, one.place.lane, std::move(one.reply.row), todo);
       continue;
     }
-    --shareOf(one.place.isApart).slots;
+    --lanes_[one.place.lane].slots;
     if (error) {
       park(one.queue, kStoreRetryPause);
     } else if (one.reply.kind == Kind::gone) {
@@ -197,11 +222,11 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
   }
 }
 
-void InboundRunner::taken(const std::string& queue, bool isApart, store::InboxRow row, Todo& todo) {
+void InboundRunner::taken(const std::string& queue, std::size_t lane, store::InboxRow row, Todo& todo) {
   const auto shared = std::make_shared<const store::InboxRow>(std::move(row));
   if (closing_) {
     // It stays this store's in the file until that is closed, or the next handler of this process claims it.
-    --shareOf(isApart).slots;
+    --lanes_[lane].slots;
     todo.emplace_back([self = shared_from_this(), key = shared->key] {
       commitDetached(
           self->core_->writer(), false,
@@ -212,39 +237,39 @@ void InboundRunner::taken(const std::string& queue, bool isApart, store::InboxRo
           [](const std::error_code&, int) {});
     });
   } else if (shared->deferred) {
-    start(queue, isApart, shared, todo);
+    start(queue, lane, shared, todo);
   } else {
-    firstLook(queue, isApart, shared, todo);
+    firstLook(queue, lane, shared, todo);
   }
 }
 
 // A frame that waited behind a deferred one: its handler may take it at once, as it would have on arrival.
-void InboundRunner::firstLook(const std::string& queue, bool isApart, const Row& row, Todo& todo) {
+void InboundRunner::firstLook(const std::string& queue, std::size_t lane, const Row& row, Todo& todo) {
   ++jobs_;
-  todo.emplace_back([self = shared_from_this(), queue, isApart, row] {
+  todo.emplace_back([self = shared_from_this(), queue, lane, row] {
     self->submit(
         row,
         [self, row](InboundTransaction& transaction) {
           return self->tracer_.aroundHandling(row->frame, [&] { return self->handler_(row->frame, transaction); });
         },
         {.mayDefer = true, .interrupted = false},
-        [self, queue, isApart, row](const InboxEnd& end) {
+        [self, queue, lane, row](const InboxEnd& end) {
           self->act([&](Todo& later) {
             self->mutex_.assertHeld();
             --self->jobs_;
             if (end.kind == InboxEnd::Kind::deferred && !self->closing_) {
-              self->start(queue, isApart, row, later);
+              self->start(queue, lane, row, later);
               return;
             }
-            --self->shareOf(isApart).slots;
+            --self->lanes_[lane].slots;
             self->advance(queue, end);
           });
         });
   });
 }
 
-void InboundRunner::start(const std::string& queue, bool isApart, const Row& row, Todo& todo) {
-  auto run = std::make_shared<InboxRun>(++lastRun_, queue, isApart, row);
+void InboundRunner::start(const std::string& queue, std::size_t lane, const Row& row, Todo& todo) {
+  auto run = std::make_shared<InboxRun>(++lastRun_, queue, lane, row);
   active_.emplace(run->id, Active{run, false, false, std::nullopt, false});
   todo.emplace_back([self = shared_from_this(), run] {
     boost::asio::post(self->executor_, [self, run, handle = std::make_shared<DeferredFrame::Body>(self, run)] {
@@ -303,7 +328,7 @@ void InboundRunner::dropped(const std::shared_ptr<InboxRun>& run) {
     if (place == active_.end()) {
       return;
     }
-    --shareOf(run->isApart).slots;
+    --lanes_[run->lane].slots;
     place->second.dropped = true;
     if (!closed_ && !run->answered.exchange(true)) {
       failLater(run, "the handler ended without an answer", todo);

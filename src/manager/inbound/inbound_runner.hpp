@@ -1,10 +1,10 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -26,13 +27,14 @@ class InboundRunner;
 
 /// One run of a deferred handler: what its handle and the runner share.
 struct InboxRun {
-  InboxRun(std::uint64_t number, std::string itsQueue, bool isItsApart, std::shared_ptr<const store::InboxRow> itsRow)
-      : id(number), queue(std::move(itsQueue)), isApart(isItsApart), row(std::move(itsRow)) {}
+  InboxRun(std::uint64_t number, std::string itsQueue, std::size_t itsLane,
+           std::shared_ptr<const store::InboxRow> itsRow)
+      : id(number), queue(std::move(itsQueue)), lane(itsLane), row(std::move(itsRow)) {}
 
   const std::uint64_t id;
   const std::string queue;
-  /// See `DeferredOptions::apart`.
-  const bool isApart;
+  /// Its index, see `InboundRunner::laneOf`.
+  const std::size_t lane;
   const std::shared_ptr<const store::InboxRow> row;
   /// Somebody has decided its end: the handler, its deadline, or the handle's death.
   std::atomic<bool> answered{false};
@@ -106,13 +108,12 @@ private:
   };
   struct Place {
     store::InboxKey key = 0;
-    bool isApart = false;
+    std::size_t lane = 0;
   };
   struct Queue {
     std::deque<Place> places;
   };
-  /// Frames that are apart, or the others.
-  struct Share {
+  struct Lane {
     std::size_t max = 0;
     // Queues whose head may be claimed.
     std::deque<std::string> ready = {};
@@ -143,14 +144,15 @@ private:
 
   void poll(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void polled(const std::error_code& error, Found found, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  [[nodiscard]] Share& shareOf(bool isApart) ACKBOX_REQUIRES(mutex_) { return shares_[isApart ? 1 : 0]; }
+  /// Of a frame's type: an index into `lanes_`.
+  [[nodiscard]] std::size_t laneOf(std::string_view type) const;
   /// `queue` has a head.
   void makeReady(std::string queue) ACKBOX_REQUIRES(mutex_);
   void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void taken(const std::string& queue, bool isApart, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void firstLook(const std::string& queue, bool isApart, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void start(const std::string& queue, bool isApart, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void taken(const std::string& queue, std::size_t lane, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void firstLook(const std::string& queue, std::size_t lane, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void start(const std::string& queue, std::size_t lane, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) ACKBOX_EXCLUDES(mutex_);
   /// The handler did not decide the run's end: charged with `problem`, unless it was interrupted.
   void failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo) ACKBOX_REQUIRES(mutex_);
@@ -188,7 +190,10 @@ private:
   Mutex mutex_;
   ConditionVariable changed_;
   std::unordered_map<std::string, Queue> queues_ ACKBOX_GUARDED_BY(mutex_);
-  std::array<Share, 2> shares_ ACKBOX_GUARDED_BY(mutex_);
+  // Those of the options, and behind them that of all other types.
+  std::vector<Lane> lanes_ ACKBOX_GUARDED_BY(mutex_);
+  // Whose turn it is to claim.
+  std::size_t nextLane_ ACKBOX_GUARDED_BY(mutex_) = 0;
   std::multimap<SteadyTime, std::string> parked_ ACKBOX_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Active> active_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;

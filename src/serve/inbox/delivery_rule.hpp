@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "ackbox/secret.hpp"
-#include "serve/inbox/pattern.hpp"
+#include "base/pattern.hpp"
 
 namespace ackbox::serve {
 

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <utility>
 
+#include "base/pattern.hpp"
 #include "protocol/json_writer.hpp"
 #include "serve/inbox/event_json.hpp"
-#include "serve/inbox/pattern.hpp"
 
 namespace ackbox::serve {
 namespace {

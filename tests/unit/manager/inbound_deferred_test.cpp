@@ -12,10 +12,13 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <condition_variable>
+#include <deque>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -25,9 +28,11 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "protocol/wire.hpp"
@@ -266,7 +271,7 @@ TEST_CASE("sessions are worked on side by side, up to the concurrency given") {
   CHECK(bob.effects().size() == 3);
 }
 
-TEST_CASE("frames that are apart are kept in hand up to a number of their own, and hold up no others") {
+TEST_CASE("the frames of a lane are kept in hand up to a number of their own, and hold up no others") {
   std::mutex mutex;
   std::vector<DeferredFrame> kept;
   Receiver bob([&](DeferredFrame frame) {
@@ -282,8 +287,7 @@ TEST_CASE("frames that are apart are kept in hand up to a number of their own, a
     return kept.size();
   };
   bob.inbound.deferred.concurrency = 1;
-  bob.inbound.deferred.apart = [](std::string_view type) { return type == "slow-kept"; };
-  bob.inbound.deferred.apartMax = 2;
+  bob.inbound.deferred.lanes = {{{"slow-kept"}, 2}};
   bob.open();
   bob.post({outbound("k", 1, "slow-kept"), outbound("l", 1, "slow-kept"), outbound("m", 1, "slow-kept"),
             outbound("a", 1), outbound("b", 1), outbound("k", 2)});
@@ -292,7 +296,7 @@ TEST_CASE("frames that are apart are kept in hand up to a number of their own, a
   CHECK(countKept() == 2);
   CHECK(bob.manager->getStats().inbox == 4);
 
-  // Behind it in its session comes one that is not apart.
+  // Behind it in its session comes one that is in no lane.
   std::promise<bool> ended;
   CHECK(kept.at(0).finish(HandlerResult::ack(), [&](bool isCommitted) { ended.set_value(isCommitted); }));
   CHECK(ended.get_future().get());
@@ -308,6 +312,74 @@ TEST_CASE("frames that are apart are kept in hand up to a number of their own, a
   }
   kept.clear();
   bob.untilEmpty();
+}
+
+TEST_CASE("a lane whose handlers block holds up no others, and the first lane that has a type has its frames") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    if (frame.frame().type.starts_with("slow-a")) {
+      gate.pass();
+    }
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.inbound.deferred.concurrency = 1;
+  bob.inbound.deferred.lanes = {{{"slow-a*"}, 2}, {{"slow-b", "slow-ab"}, 1}};
+  bob.open();
+  bob.post({outbound("a", 1, "slow-ab"), outbound("b", 1, "slow-ab"), outbound("c", 1, "slow-ac"),
+            outbound("d", 1, "slow-b"), outbound("e", 1)});
+  gate.await(2);
+  bob.until([&] { return bob.effects().size() == 2; });
+  bob.roundTrips();
+  CHECK(gate.most() == 2);
+  gate.open();
+  bob.untilEmpty();
+  CHECK(bob.effects().size() == 5);
+}
+
+TEST_CASE("lanes that cannot be are refused") {
+  Receiver bob;
+  const auto refuses = [&](const std::vector<DeferredLane>& lanes, const char* text) {
+    bob.inbound.deferred.lanes = lanes;
+    CHECK_THROWS_WITH_AS(bob.open(), doctest::Contains(text), Error);
+  };
+  refuses({{{}, 1}}, "deferred.lanes: at least one type in each");
+  refuses({{{"slow"}, 0}}, "deferred.lanes: concurrency 1 to 4,096");
+  refuses({{{"slow"}, 4'097}}, "deferred.lanes: concurrency 1 to 4,096");
+  refuses({{{"slow"}, 253}}, "deferred.lanes: without an executor, at most 256");
+}
+
+TEST_CASE("P11: a commit claims 64 frames at most, a lane after the other, so that others come between") {
+  Receiver bob;
+  boost::asio::io_context never;
+  bob.inbound.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(never.get_executor());
+  bob.inbound.deferred.lanes = {{{"slow"}, 4'096}, {{"slow-b"}, 4'096}};
+  bob.open();
+  std::vector<OutboundFrame> frames;
+  for (int index = 0; index < 256; ++index) {
+    frames.push_back(outbound("s" + std::to_string(index), 1, index < 200 ? "slow" : "slow-b"));
+  }
+  bob.post(frames);
+  bob.handler.reset();
+  bob.manager.reset();
+  std::deque<std::function<void()>> commits;
+  bob.options.storeExecutor = [&](std::function<void()> commit) { commits.push_back(std::move(commit)); };
+  bob.manager.emplace(OutboxManager::open(bob.dir.file("bob.db"), bob.options));
+  bob.open();
+  std::vector<std::string> claimed;
+  while (!commits.empty()) {
+    std::exchange(commits.front(), {})();
+    commits.pop_front();
+    const auto count = [&](const std::string& type) {
+      return bob.reader->execAndGet("SELECT COUNT(*) FROM ackbox_inbox WHERE owner_id<>0 AND type='" + type + "'")
+          .getString();
+    };
+    claimed.push_back(count("slow") + " " + count("slow-b"));
+  }
+  const auto repeated = std::ranges::unique(claimed);
+  claimed.erase(repeated.begin(), repeated.end());
+  CHECK(claimed == std::vector<std::string>{"0 0", "32 32", "72 56", "136 56", "200 56"});
+  bob.handler.reset();
+  bob.manager.reset();
 }
 
 TEST_CASE("a run that throws, says notNow or vanishes is made again with backoff, and told; then it is given up") {

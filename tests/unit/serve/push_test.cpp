@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -119,23 +120,22 @@ const std::string kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// A daemon whose inbox's frames of the types `order.*` go to an application, and a sender.
 class Stage {
 public:
-  explicit Stage(const std::string& applicationUrl)
+  /// `rules`: entries of `deliver` before the one for `order.*`.
+  explicit Stage(const std::string& applicationUrl, json rules = json::array())
       : secrets_(dir_.file("secrets").string()),
-        serve_((
-            testing::writePrivateFile(secrets_, kSecret + "\n"),
-            Settings{{"inbox",
-                      json{{"listen", "127.0.0.1:0"},
-                           {"allow_anonymous", true},
-                           {"deliver",
-                            json::array({{{"types", "order.*"}, {"url", applicationUrl}, {"secrets_file", secrets_}}})}}
-                          .dump()}})),
+        serve_(
+            (testing::writePrivateFile(secrets_, kSecret + "\n"),
+             rules.push_back({{"types", "order.*"}, {"url", applicationUrl}, {"secrets_file", secrets_}}),
+             Settings{
+                 {"inbox",
+                  json{{"listen", "127.0.0.1:0"}, {"allow_anonymous", true}, {"deliver", std::move(rules)}}.dump()}})),
         sender_(OutboxManager::open(dir_.file("sender.db"), options())) {
     sender_.setSender(std::make_shared<HttpSender>());
     sender_.start();
   }
 
-  std::string send(const std::string& type) {
-    return sender_.enqueue({.peer = "serve", .session = "s-1", .type = type, .data = "{\"n\": 1.0}"}).messageId;
+  std::string send(const std::string& type, const std::string& session = "s-1") {
+    return sender_.enqueue({.peer = "serve", .session = session, .type = type, .data = "{\"n\": 1.0}"}).messageId;
   }
   /// The deferred frames that have not ended.
   json inbox() { return json::parse(serve_.asker().ask("GET", "/v1/inbox").body).at("frames"); }
@@ -275,6 +275,24 @@ TEST_CASE("While the application is away nothing is charged, and its frame is ta
   Application application(port.number());
   application.take();
   stage.inboxOnce(isEmpty);
+}
+
+TEST_CASE("An application that is away holds up no frames of another, however many wait for it") {
+  const testing::ReservedPort port;
+  const std::string away = "http://127.0.0.1:" + std::to_string(port.number()) + "/hook";
+  Application application;
+  Stage stage(application.url(), json::array({{{"types", "job.*"}, {"url", away}}}));
+  for (int session = 0; session < 9; ++session) {
+    stage.send("job.wanted", "j-" + std::to_string(session));
+  }
+  // As many as there are places.
+  stage.inboxOnce([](const json& all) {
+    return all.size() == 9 &&
+           std::ranges::count(all, json("running"), [](const json& one) { return one.at("state"); }) == 4;
+  });
+  stage.send("order.placed");
+  CHECK(json::parse(application.take().body).at("type") == "order.placed");
+  stage.inboxOnce([](const json& all) { return all.size() == 9; });
 }
 
 TEST_CASE("A frame that no application takes stays with its sender") {
