@@ -1,12 +1,14 @@
 // An agent of the crash test, started over and over on the same file:
 //
-//   crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--own-threads] [--defect mark-before-effect]
+//   crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--own-threads] [--defer]
+//     [--defect mark-before-effect]
 //
 // KEYS is a folder with authority.pem, NAME.pem, NAME.key and secret: TLS both ways, each side known to the other by
 // its certificate, and every request and answer signed. --feed: keeps enqueueing numbered frames, each in one
 // transaction with the number reached. --reply: answers every tenth frame of a session. --own-threads: delivery and the
 // server run on threads of their own, as the library has it by default, and frames are fed one at a time, so that each
-// step, and each frame's effect, commits on the thread that it came to. Prints "ready" once it serves; SIGTERM ends it.
+// step, and each frame's effect, commits on the thread that it came to. --defer: takes every third frame of a session
+// into effect later, half of them in a lane of their own. Prints "ready" once it serves; SIGTERM ends it.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -23,9 +25,11 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ackbox/async.hpp"
+#include "ackbox/deferred_frame.hpp"
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
@@ -49,6 +53,7 @@ struct Settings {
   bool feeds = false;
   bool replies = false;
   bool ownThreads = false;
+  bool defers = false;
   bool defect = false;
 };
 
@@ -56,7 +61,7 @@ Settings parse(const std::vector<std::string>& words) {
   if (words.size() < 6) {
     throw std::runtime_error(
         "usage: crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--own-threads] "
-        "[--defect D]");
+        "[--defer] [--defect D]");
   }
   Settings settings{words[0], words[1], words[2], static_cast<std::uint16_t>(std::stoi(words[3])), words[4], words[5]};
   for (std::size_t index = 6; index < words.size(); ++index) {
@@ -66,6 +71,8 @@ Settings parse(const std::vector<std::string>& words) {
       settings.replies = true;
     } else if (words[index] == "--own-threads") {
       settings.ownThreads = true;
+    } else if (words[index] == "--defer") {
+      settings.defers = true;
     } else if (words[index] == "--defect" && index + 1 < words.size() && words[index + 1] == "mark-before-effect") {
       settings.defect = true;
       ++index;
@@ -110,10 +117,23 @@ ackbox::InboundServerOptions serverOptions(const Settings& settings) {
   return options;
 }
 
-ackbox::InboundOptions inboundOptions(const Settings& settings) {
+ackbox::FrameHandler deferring(ackbox::FrameHandler handler) {
+  return [handler = std::move(handler)](const ackbox::InboundFrame& frame, ackbox::InboundTransaction& transaction) {
+    return frame.sequence % 3 == 0 ? ackbox::HandlerResult::defer() : handler(frame, transaction);
+  };
+}
+
+ackbox::InboundOptions inboundOptions(const Settings& settings, const ackbox::FrameHandler& handler) {
   ackbox::InboundOptions options;
   options.peers = {
       {.agents = {"urn:agent:" + settings.peer}, .secrets = ackbox::SecretSource::file(settings.keys / "secret")}};
+  if (settings.defers) {
+    options.deferred.lanes = {{{"com.example.fed.*"}, 2}};
+    options.deferred.handler = [handler](ackbox::DeferredFrame frame) {
+      frame.commit(
+          [handler, frame](ackbox::InboundTransaction& transaction) { return handler(frame.frame(), transaction); });
+    };
+  }
   return options;
 }
 
@@ -161,7 +181,7 @@ private:
       ackbox::Frame frame;
       frame.peer = peer_;
       frame.session = entry.session;
-      frame.type = "com.example.fed";
+      frame.type = reached % 2 == 0 ? "com.example.fed" : "com.example.fed.later";
       frame.data = entry.data;
       if (!writer_.enqueue(frame).isNew()) {
         throw std::runtime_error("a fresh frame was refused");
@@ -193,8 +213,9 @@ void run(const Settings& settings) {
   if (settings.defect) {
     late.emplace(settings.database);
   }
-  ackbox::InboundHandler handler(manager, late ? late->handler(replyTo) : main_job::effectsHandler(replyTo),
-                                 inboundOptions(settings));
+  const ackbox::FrameHandler effects = late ? late->handler(replyTo) : main_job::effectsHandler(replyTo);
+  ackbox::InboundHandler handler(manager, settings.defers ? deferring(effects) : effects,
+                                 inboundOptions(settings, effects));
   ackbox::InboundServer server = settings.ownThreads
                                      ? ackbox::InboundServer(handler, serverOptions(settings))
                                      : ackbox::InboundServer(context.get_executor(), handler, serverOptions(settings));

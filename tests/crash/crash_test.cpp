@@ -32,16 +32,20 @@ std::string told(std::uint64_t seed, const crash::Outcome& outcome) {
          std::to_string(outcome.frames.receiver.duplicates + outcome.replies.receiver.duplicates);
 }
 
-void checkFlow(const main_job::Flow& flow) {
+void checkEffects(const main_job::Flow& flow) {
   CHECK(flow.comparison.putIn > 0);
   CHECK(flow.comparison.lost == 0);
   CHECK(flow.comparison.repeated == 0);
   CHECK(flow.comparison.reordered == 0);
   CHECK(flow.comparison.unexpected == 0);
   CHECK(flow.sender.failed == 0);
+  CHECK(flow.receiver.received == flow.comparison.effects);
+}
+
+void checkFlow(const main_job::Flow& flow) {
+  checkEffects(flow);
   CHECK(flow.sender.enqueued == flow.comparison.putIn);
   CHECK(flow.sender.acked == flow.comparison.putIn);
-  CHECK(flow.receiver.received == flow.comparison.effects);
   CHECK(flow.balances());
 }
 
@@ -75,6 +79,17 @@ TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 98765
 TEST_CASE(
     "P2 P3 P4 P5 P6: 40 kills of agents on threads of their own, fed one frame at a time, lose nothing (seed 7)") {
   killAndCompare(7, 40, 5 * kLongest, {"--own-threads"});
+}
+
+// Their outboxes count ACK events, too.
+TEST_CASE("P2 P3 P4 P5 P6: 40 kills of agents that defer frames, half of them to a lane, lose nothing (seed 11)") {
+  crash::CrashWorld world(11, {}, {"--defer"});
+  world.killAbout(scaled(40));
+  const crash::Outcome outcome = world.settle();
+  MESSAGE(told(11, outcome));
+  CHECK(outcome.frames.receiver.deferred > 0);
+  checkEffects(outcome.frames);
+  checkEffects(outcome.replies);
 }
 
 TEST_CASE("P5: the oracle finds the frames that are lost when the mark is committed before the effect") {
