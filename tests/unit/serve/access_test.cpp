@@ -131,10 +131,22 @@ TEST_CASE("A file of tokens that others can read, or with a malformed line, is r
     CHECK_MESSAGE(problem.find("tokens:2: ") != std::string::npos, wrong);
     CHECK(problem.find(kReader) == std::string::npos);
   }
+  const std::string twice = problemOf("ada read " + kReader + "\n# more\nbob send " + kReader + "\n");
+  CHECK(twice.find("tokens:3: line 1 has the same token; give each caller its own") != std::string::npos);
+  CHECK(twice.find(kReader) == std::string::npos);
   writePrivateFile(file, "ada read " + kReader);
   REQUIRE(::chmod(file.c_str(), 0640) == 0);
   CHECK_THROWS_AS(static_cast<void>(Tokens::load(file)), Error);
-  CHECK_THROWS_AS(static_cast<void>(Tokens::load(dir.file("none"))), Error);
+  for (const std::filesystem::path& wrong : {dir.file("none"), std::filesystem::path("/dev/zero"), dir.file("")}) {
+    CHECK_THROWS_AS(static_cast<void>(Tokens::load(wrong)), Error);
+  }
+  const std::filesystem::path pipe = dir.file("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_AS(static_cast<void>(Tokens::load(pipe)), Error);
+  std::vector<std::string> all;
+  writePrivateFile(file, "a king " + kReader + "\nb read short\n");
+  static_cast<void>(Tokens::read(file, all));
+  CHECK(all.size() == 2);
 }
 
 TEST_CASE("Another host is refused, because a page may have given its own name this machine's address") {
