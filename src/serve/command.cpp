@@ -116,11 +116,7 @@ int runServe(Console& console, const Arguments& arguments) {
     if (number != SIGHUP) {
       return false;
     }
-    try {
-      server.reload();
-    } catch (const Error& error) {
-      console.remark("not reloaded: " + std::string(error.what()));
-    }
+    server.reload();
     return true;
   });
   context.run();

@@ -1,7 +1,6 @@
 #include "serve/server.hpp"
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <future>
@@ -11,12 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "ackbox/error.hpp"
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
+#include "base/nested_error.hpp"
 #include "base/own_thread.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
+#include "serve/config/file_stamps.hpp"
 #include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
 #include "serve/http/tokens.hpp"
@@ -80,9 +82,14 @@ std::size_t bodyBytesMax() {
   return most;
 }
 
-/// The same, with its log shown to those who look at the events.
+/// The same, with its log shown to those who look at the events, and nothing below its level, also of what is not the
+/// library's own.
 Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
-  config.outbox.log = [events, sink = std::move(config.outbox.log)](const LogRecord& record) {
+  config.outbox.log = [events, level = config.outbox.logLevel,
+                       sink = std::move(config.outbox.log)](const LogRecord& record) {
+    if (record.level < level) {
+      return;
+    }
     if (sink) {
       sink(record);
     }
@@ -106,6 +113,7 @@ public:
   Body(const std::filesystem::path& file, Config config)
       : events_(std::make_shared<EventStreams>(thread_.executor(), systemClock())),
         config_(shownIn(events_, std::move(config))),
+        stamps_(FileStamps::of(config_)),
         traces_(Traces::open(thread_.executor(), config_)),
         service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, events_,
                  OwnFigures(config_, traces_.counts)),
@@ -151,16 +159,32 @@ public:
   }
 
   void reload() {
-    std::shared_ptr<const Tokens> tokens = loadTokens(config_.api);
-    http_->reloadCertificates();
-    if (inboxServer_) {
-      inboxServer_->reloadCertificates();
+    std::shared_ptr<const Tokens> tokens;
+    FileStamps now;
+    try {
+      // All are looked at before one is used.
+      tokens = loadTokens(config_.api);
+      now = FileStamps::of(config_);
+      http_->reloadCertificates();
+      if (inboxServer_) {
+        inboxServer_->reloadCertificates();
+      }
+    } catch (const Error& error) {
+      report(LogLevel::warning, "reload-refused",
+             "tokens, certificates and secrets stay as they were: mend the cause, and send SIGHUP again",
+             {"cause", circumstancesOf(error)});
+      return;
     }
+    const std::string changed = now.differencesFrom(stamps_);
+    stamps_ = std::move(now);
     gate_.setTokens(std::move(tokens));
     events_->endRevoked();
     if (streams_) {
       streams_->endRevoked();
     }
+    report(LogLevel::info, "configuration-reloaded",
+           "tokens, certificates and secrets were read again; other changes count from the next start",
+           {"changed", changed});
   }
 
   [[nodiscard]] const transport::HttpServer& http() const noexcept { return *http_; }
@@ -215,13 +239,16 @@ private:
 
   /// What a post or a timer threw; what a request threw is its answer.
   void reportThrown(const std::string& what) const {
-    const std::array<LogField, 1> fields = {LogField{"cause", what}};
+    report(LogLevel::error, "daemon-failed", "a step of the daemon failed, and was left", {"cause", what});
+  }
+
+  void report(LogLevel level, std::string_view event, std::string_view text, LogField field) const {
     LogRecord record;
-    record.level = LogLevel::error;
+    record.level = level;
     record.at = systemClock()->wallNow();
-    record.event = "daemon-failed";
-    record.text = "a step of the daemon failed, and was left";
-    record.fields = fields;
+    record.event = event;
+    record.text = text;
+    record.fields = {&field, 1};
     config_.outbox.log(record);
   }
 
@@ -229,6 +256,8 @@ private:
   OwnThread thread_{[this](const std::string& what) { reportThrown(what); }};
   const std::shared_ptr<EventStreams> events_;
   const Config config_;
+  // Of what is used. Owned by the thread that reloads.
+  FileStamps stamps_;
   const Traces traces_;
   Service service_;
   Gate gate_;

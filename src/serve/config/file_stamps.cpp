@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "ackbox/error.hpp"
+#include "base/nested_error.hpp"
 #include "protocol/signature.hpp"
 #include "serve/config/regular_file.hpp"
 #include "transport/tls_context.hpp"
@@ -57,6 +59,17 @@ void addSecrets(std::string& stamp, const SecretSource& source) {
   add(stamp, {});
 }
 
+template <typename Entries>
+void addSecrets(std::string& stamp, const std::string& list, const Entries& entries) {
+  for (std::size_t index = 0; index < entries.size(); ++index) {
+    try {
+      addSecrets(stamp, entries[index].secrets);
+    } catch (const Error& error) {
+      throw nested(list + "[" + std::to_string(index) + "]: ", error);
+    }
+  }
+}
+
 }  // namespace
 
 FileStamps FileStamps::of(const Config& config) {
@@ -64,17 +77,11 @@ FileStamps FileStamps::of(const Config& config) {
   addFiles(stamps.tokens, {config.api.tokensFile});
   addTls(stamps.certificates, config.api.tls);
   addTls(stamps.certificates, config.sender.tls);
-  for (const PeerOptions& peer : config.outbox.peers) {
-    addSecrets(stamps.secrets, peer.secrets);
-  }
+  addSecrets(stamps.secrets, "peers", config.outbox.peers);
   if (config.inbox) {
     addTls(stamps.certificates, config.inbox->server.tls);
-    for (const InboundPeer& peer : config.inbox->handler.peers) {
-      addSecrets(stamps.secrets, peer.secrets);
-    }
-    for (const DeliveryRule& rule : config.inbox->deliver) {
-      addSecrets(stamps.secrets, rule.secrets);
-    }
+    addSecrets(stamps.secrets, "inbox.peers", config.inbox->handler.peers);
+    addSecrets(stamps.secrets, "inbox.deliver", config.inbox->deliver);
   }
   return stamps;
 }

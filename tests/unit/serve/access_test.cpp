@@ -108,8 +108,44 @@ TEST_CASE("Tokens are taken from their file again, and a file that is not as it 
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(kReader)).status == 401);
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(next)).status == 200);
   writePrivateFile(guarded.tokens, "ada all " + kReader + "\n");
-  CHECK_THROWS_AS(stage.server().reload(), Error);
+  stage.server().reload();
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(next)).status == 200);
+  writePrivateFile(guarded.tokens, "ada read " + next + "\n");
+  stage.server().reload();
+  const std::vector<std::string> log = stage.log();
+  const auto count = [&](const std::string& text) {
+    return std::ranges::count_if(log, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  CHECK(count(" info configuration-reloaded changed=tokens ") == 1);
+  CHECK(count(" info configuration-reloaded changed=nothing ") == 1);
+  CHECK(count(" warning reload-refused cause=\"" + guarded.tokens + ":1: a role is ") == 1);
+  CHECK(count(next) == 0);
+}
+
+TEST_CASE("A reload looks at secrets, and says that they changed or cannot be used") {
+  const TempDir dir;
+  const std::string secrets = dir.file("secrets").string();
+  writePrivateFile(secrets, "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n");
+  ServeStage stage(Settings{{"peers", R"([{"name":"bob","url":"http://127.0.0.1:1/","secrets_file":")" + secrets + R"("}])"}});
+  writePrivateFile(secrets, "whsec_YWJjZGVmMDEyMzQ1Njc4OTAxMjM0NTY3ODlhYmNkZWY=\n");
+  stage.server().reload();
+  writePrivateFile(secrets, "whsec_short\n");
+  stage.server().reload();
+  const std::vector<std::string> log = stage.log();
+  const auto has = [&](const std::string& text) {
+    return std::ranges::any_of(log, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  CHECK(has(" configuration-reloaded changed=secrets "));
+  CHECK(has(" reload-refused cause=\"peers[0]: "));
+  CHECK_FALSE(has("whsec_"));
+}
+
+TEST_CASE("The daemon's own records obey log.level") {
+  ServeStage stage(Settings{{"log.level", "warning"}});
+  CHECK(stage.asker().ask("POST", "/v1/peers/bob:pause").status == 200);
+  stage.server().reload();
+  stage.end();
+  CHECK(stage.log().empty());
 }
 
 TEST_CASE("A file of tokens that others can read, or with a malformed line, is refused without showing a token") {
