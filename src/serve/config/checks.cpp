@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <cctype>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -107,26 +108,6 @@ std::string fieldOf(std::size_t place, std::string_view field) {
   return "peers[" + std::to_string(place) + "]." + std::string(field);
 }
 
-bool isFineAlone(const HttpSenderOptions& sender, const PeerOptions& peer) {
-  return refusalOf([&] { HttpSender(sender).usePeers({&peer, 1}); }).empty();
-}
-
-/// Reports peers that lead to one receiver. `rest` are those of `peers` that are right by themselves.
-void checkApart(Section& root, const HttpSenderOptions& sender, const std::vector<PeerOptions>& peers,
-                std::vector<PeerOptions>&& rest) {
-  while (true) {
-    const std::string refusal = refusalOf([&] { HttpSender(sender).usePeers(rest); });
-    const auto wrong = std::ranges::find_if(
-        rest, [&](const PeerOptions& peer) { return refusal.starts_with("peers['" + peer.name + "'].url: "); });
-    if (wrong == rest.end()) {
-      return;
-    }
-    const auto place = std::ranges::find(peers, wrong->name, &PeerOptions::name) - peers.begin();
-    root.problem(fieldOf(static_cast<std::size_t>(place), "url"), refusal.substr(refusal.find(": ") + 2));
-    rest.erase(wrong);
-  }
-}
-
 /// RFC 3986: a scheme, and something behind its colon.
 bool isUri(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -206,9 +187,8 @@ bool checkTls(Section& section, const TlsClientOptions& tls) {
     section.problem("certificate_file", "certificate_file and key_file must both be set, or neither");
     return false;
   }
-  const std::array<NamedFile, 3> files = {{{"authority_file", &tls.authorityFile},
-                                           {"certificate_file", &tls.certificateFile},
-                                           {"key_file", &tls.keyFile}}};
+  const std::array<NamedFile, 3> files = {
+      {{"authority_file", &tls.authorityFile}, {"certificate_file", &tls.certificateFile}, {"key_file", &tls.keyFile}}};
   return checkPem(section, tls, files);
 }
 
@@ -227,8 +207,9 @@ bool checkSecrets(Section& section, std::string_view field, const std::filesyste
 void checkHosts(Section& section, std::string_view field, const std::vector<std::string>& hosts) {
   for (const std::string& host : hosts) {
     if (!hostNameOf(host)) {
-      section.problem(field, "'" + host + "' is no host; write it as browsers send it, such as outbox.example or "
-                                          "10.0.0.7, without a scheme or a path");
+      section.problem(field, "'" + host +
+                                 "' is no host; write it as browsers send it, such as outbox.example or "
+                                 "10.0.0.7, without a scheme or a path");
     }
   }
 }
@@ -241,22 +222,49 @@ void checkTokens(Section& section, std::string_view field, const std::filesystem
   }
 }
 
-void checkPeer(Section& section, const HttpSenderOptions& sender, const PeerOptions& peer,
-               std::string_view secretsField) {
+bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std::string_view secretsField) {
   const std::string owner = "peers['" + peer.name + "'].";
-  HttpSender probe(sender);
   PeerOptions plain = peer;
   plain.secrets = {};
-  report(section, without(refusalOf([&] { probe.usePeers({&plain, 1}); }), owner), "url");
+  bool isSound = report(section, without(refusalOf([&] { probe.usePeers({&plain, 1}); }), owner), "url");
   PeerOptions nowhere = peer;
   nowhere.url = {};
   const std::string refusal = refusalOf([&] { probe.usePeers({&nowhere, 1}); });
   if (!refusal.empty()) {
     section.problem(secretsField, inConfigNames(without(refusal, owner)).what);
+    isSound = false;
   }
   OutboxOptions outbox;
   outbox.peers = {peer};
-  report(section, without(refusalOf([&] { validate(outbox); }), "peers[0]."), "name");
+  return report(section, without(refusalOf([&] { validate(outbox); }), "peers[0]."), "name") && isSound;
+}
+
+void checkPeers(Section& root, HttpSender& probe, const std::vector<PeerOptions>& peers,
+                const std::vector<bool>& sound) {
+  std::vector<PeerOptions> rest;
+  std::map<std::string_view, std::size_t> places;
+  for (std::size_t place = 0; place < peers.size(); ++place) {
+    const PeerOptions& peer = peers[place];
+    if (!sound.at(place)) {
+      continue;
+    }
+    if (places.try_emplace(peer.name, place).second) {
+      rest.push_back(peer);
+    } else {
+      root.problem(fieldOf(place, "name"), "'" + peer.name + "' is used twice; give each peer its own");
+    }
+  }
+  // One that leads where another does hides those behind it.
+  while (true) {
+    const std::string refusal = refusalOf([&] { probe.usePeers(rest); });
+    const auto wrong = std::ranges::find_if(
+        rest, [&](const PeerOptions& peer) { return refusal.starts_with("peers['" + peer.name + "'].url: "); });
+    if (wrong == rest.end()) {
+      return;
+    }
+    root.problem(fieldOf(places.at(wrong->name), "url"), refusal.substr(refusal.find(": ") + 2));
+    rest.erase(wrong);
+  }
 }
 
 void checkDelivery(Section& section, const HttpSenderOptions& sender, const DeliveryRule& rule,
@@ -302,32 +310,30 @@ void checkInbox(Section& section, const InboundServerOptions& server, const Inbo
   }
 }
 
-void checkOutbox(Section& root, const HttpSenderOptions& sender, const OutboxOptions& outbox) {
+void checkOutbox(Section& root, const OutboxOptions& outbox) {
   if (!isUri(outbox.agent)) {
     root.problem("agent", "'" + outbox.agent + "' is no URI; write one, such as urn:agent:alice");
   }
+  // Each by itself, so that one hides no other.
   const auto part = [&](const auto& set) {
     OutboxOptions one;
     set(one);
     const std::string refusal = refusalOf([&] { validate(one); });
-    return refusal.empty() || report(root, refusal.starts_with("peers") ? refusal : "outbox." + refusal, "outbox");
+    report(root, refusal.empty() ? refusal : "outbox." + refusal, "outbox");
   };
   part([&](OutboxOptions& one) { one.tablePrefix = outbox.tablePrefix; });
   part([&](OutboxOptions& one) {
     one.ackedRetention = outbox.ackedRetention;
     one.peerReset = outbox.peerReset;
   });
-  std::vector<PeerOptions> named;
-  for (std::size_t place = 0; place < outbox.peers.size(); ++place) {
-    const PeerOptions& peer = outbox.peers[place];
-    const bool isTwice = std::ranges::any_of(named, [&](const PeerOptions& one) { return one.name == peer.name; });
-    if (isTwice && !peer.name.empty()) {
-      root.problem(fieldOf(place, "name"), "'" + peer.name + "' is used twice; give each peer its own");
-    } else if (isFineAlone(sender, peer)) {
-      named.push_back(peer);
-    }
-  }
-  checkApart(root, sender, outbox.peers, std::move(named));
+  part([&](OutboxOptions& one) {
+    const OutboxOptions usual;
+    one = outbox;
+    one.agent = usual.agent;
+    one.peers = usual.peers;
+    one.tablePrefix = usual.tablePrefix;
+    one.peerReset = usual.peerReset;
+  });
 }
 
 }  // namespace ackbox::serve

@@ -39,9 +39,11 @@ bool checkSecrets(Section& section, std::string_view field, const std::filesyste
 void checkHosts(Section& section, std::string_view field, const std::vector<std::string>& hosts);
 void checkTokens(Section& section, std::string_view field, const std::filesystem::path& file);
 
-/// The section of one peer. `secretsField`: as for `checkSecrets`.
-void checkPeer(Section& section, const HttpSenderOptions& sender, const PeerOptions& peer,
-               std::string_view secretsField);
+/// The section of one peer. `probe` is a sender that is used for nothing else. `secretsField`: as for `checkSecrets`.
+bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std::string_view secretsField);
+/// The section of everything. Peers among themselves; `sound` says which of them are right by themselves.
+void checkPeers(Section& root, HttpSender& probe, const std::vector<PeerOptions>& peers,
+                const std::vector<bool>& sound);
 /// The section of one entry of `deliver`.
 void checkDelivery(Section& section, const HttpSenderOptions& sender, const DeliveryRule& rule,
                    std::string_view secretsField);
@@ -49,6 +51,6 @@ void checkDelivery(Section& section, const HttpSenderOptions& sender, const Deli
 void checkInbox(Section& section, const InboundServerOptions& server, const InboundOptions& handler,
                 std::string_view agent, const std::vector<std::string>& secretsFields);
 /// The section of everything.
-void checkOutbox(Section& root, const HttpSenderOptions& sender, const OutboxOptions& outbox);
+void checkOutbox(Section& root, const OutboxOptions& outbox);
 
 }  // namespace ackbox::serve

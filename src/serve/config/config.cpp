@@ -143,6 +143,8 @@ std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) 
 }
 
 void readPeers(Section& root, const HttpSenderOptions& sender, std::vector<PeerOptions>& peers) {
+  HttpSender probe(sender);
+  std::vector<bool> sound;
   root.objects("peers", [&](Section& section) {
     PeerOptions peer;
     section.text("name", peer.name);
@@ -156,9 +158,10 @@ void readPeers(Section& root, const HttpSenderOptions& sender, std::vector<PeerO
     if (peer.url.empty()) {
       section.problem("url", "must be set");
     }
-    checkPeer(section, sender, peer, secretsField);
+    sound.push_back(checkPeer(section, probe, peer, secretsField));
     peers.push_back(std::move(peer));
   });
+  checkPeers(root, probe, peers, sound);
 }
 
 /// Returns the field of each one's secrets.
@@ -278,7 +281,7 @@ Config readConfig(std::string_view text, const std::vector<ConfigOverride>& over
     readOutbox(section, config.outbox);
     readSender(section, config.sender);
     readPeers(section, config.sender, config.outbox.peers);
-    checkOutbox(section, config.sender, config.outbox);
+    checkOutbox(section, config.outbox);
     readInbox(section, config.sender, config.outbox.agent, config.inbox);
     readTraces(section, config.traces);
     readLog(section, config);
@@ -286,9 +289,8 @@ Config readConfig(std::string_view text, const std::vector<ConfigOverride>& over
     config.outbox.adoptPeers = config.outbox.peers.empty();
   }
   // As the file has them, and then the command line.
-  std::ranges::stable_sort(problems, {}, [](const ConfigProblem& problem) {
-    return std::pair(!problem.option.empty(), problem.line);
-  });
+  std::ranges::stable_sort(
+      problems, {}, [](const ConfigProblem& problem) { return std::pair(!problem.option.empty(), problem.line); });
   return config;
 }
 

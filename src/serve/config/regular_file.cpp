@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 namespace ackbox::serve {
@@ -34,10 +36,13 @@ std::string readAll(const OpenFile& file, std::size_t bytesMax, RegularFile& rea
     return S_ISDIR(found.st_mode) ? "is a folder; name a file in it" : "is no regular file, but a pipe or a device";
   }
   read.mode = found.st_mode;
-  // One byte more than it may have says that it has more, whatever its size was before.
-  read.text.resize(bytesMax + 1);
+  // One byte more than it has, or may have, says that it grows, or has more.
+  read.text.resize(std::min(static_cast<std::size_t>(found.st_size), bytesMax) + 1);
   std::size_t size = 0;
-  while (size < read.text.size()) {
+  while (size <= bytesMax) {
+    if (size == read.text.size()) {
+      read.text.resize(std::min(2 * size, bytesMax + 1));
+    }
     const ssize_t got = ::read(file.descriptor, read.text.data() + size, read.text.size() - size);
     if (got < 0 && errno == EINTR) {
       continue;
@@ -58,6 +63,10 @@ std::string readAll(const OpenFile& file, std::size_t bytesMax, RegularFile& rea
 }
 
 }  // namespace
+
+RegularFile::~RegularFile() {
+  explicit_bzero(text.data(), text.size());
+}
 
 RegularFile readRegularFile(const std::filesystem::path& path, std::size_t bytesMax) {
   const OpenFile file(path);

@@ -8,8 +8,15 @@
 
 namespace ackbox::serve {
 
-/// What a file that a person wrote says.
+/// What a file that a person wrote says. It may be secret, and is overwritten at the end.
 struct RegularFile {
+  RegularFile() = default;
+  RegularFile(const RegularFile&) = delete;
+  RegularFile& operator=(const RegularFile&) = delete;
+  RegularFile(RegularFile&&) = default;
+  RegularFile& operator=(RegularFile&&) = default;
+  ~RegularFile();
+
   std::string text = {};
   mode_t mode = 0;
   /// Why it was not read, with its name; empty: it was.

@@ -189,11 +189,13 @@ TEST_CASE("The files that a configuration names are read, and what is wrong with
   const Files files;
   CHECK(problemsOf("{\"tokens_file\": " + inQuotes(files.tokens) + "," + files.tls + "}").empty());
   const std::vector<std::string> fields = {
-      "{\n\"tokens_file\": $}", "{\"tls\": {\"key_file\": \"k\",\n\"certificate_file\": $}}",
+      "{\n\"tokens_file\": $}",
+      "{\"tls\": {\"key_file\": \"k\",\n\"certificate_file\": $}}",
       "{\"sender\": {\n\"authority_file\": $}}",
       "{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": $}]}",
       "{\"inbox\": {\"pull\": [\"*\"], \"peers\": [{\"agents\": [\"urn:b\"],\n\"secrets_file\": $}]}}",
-      "{\"inbox\": {\"allow_anonymous\": true, \"deliver\": [{\"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": $}]}}"};
+      "{\"inbox\": {\"allow_anonymous\": true, \"deliver\": [{\"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": "
+      "$}]}}"};
   for (const std::string& field : fields) {
     for (const std::string& file :
          {files.missing, files.nonsense, files.pipe, std::string("/dev/zero"), files.dir.file("").string()}) {
@@ -208,7 +210,8 @@ TEST_CASE("A certificate and a key that do not belong together, or are none, are
   const Files files;
   const auto tls = [&](const std::filesystem::path& certificate, const std::filesystem::path& key,
                        const std::string& more = {}) {
-    return "{\"tls\": {\"certificate_file\": " + inQuotes(certificate) + ",\n\"key_file\": " + inQuotes(key) + more + "}}";
+    return "{\"tls\": {\"certificate_file\": " + inQuotes(certificate) + ",\n\"key_file\": " + inQuotes(key) + more +
+           "}}";
   };
   CHECK(has(problemsOf(tls(files.server.certificate, files.other.key)), "f:2: tls.key_file: key_file does not belong"));
   CHECK(has(problemsOf(tls(files.nonsense, files.server.key)), "f:1: tls.certificate_file: '" + files.nonsense));
@@ -219,8 +222,8 @@ TEST_CASE("A certificate and a key that do not belong together, or are none, are
 TEST_CASE("Secrets that cannot do what they are for are a problem of the field that they come from") {
   const Files files;
   const auto peer = [&](const std::string& file, const std::string& more = {}) {
-    return "{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": " + inQuotes(file) + more +
-           "}]}";
+    return "{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": " + inQuotes(file) +
+           more + "}]}";
   };
   CHECK(problemsOf(peer(files.secrets)).empty());
   CHECK(has(problemsOf(peer(files.publics, ", \"profile\": \"webhook\"")), "f:2: peers[0].secrets_file: ", "can sign"));
@@ -253,8 +256,9 @@ TEST_CASE("Addresses that the start would refuse are refused, in the configurati
   CHECK(problemOf(inbox("")) == problemOf("{\"inbox\": {\"pull\": [\"*\"]}}"));
   CHECK(problemOf(inbox("")).find("inbox.peers: nobody may send to it; list who may, or set allow_anonymous") !=
         std::string::npos);
-  const Lines peers = problemsOf(inbox("\"peers\": [{\"agents\": []},\n{\"agents\": [\"urn:b\"], \"by_certificate\": "
-                                       "true, \"may_send\": false, \"may_ack\": false},\n{\"agents\": [\"urn:c\"]}]"));
+  const Lines peers =
+      problemsOf(inbox("\"peers\": [{\"agents\": []},\n{\"agents\": [\"urn:b\"], \"by_certificate\": "
+                       "true, \"may_send\": false, \"may_ack\": false},\n{\"agents\": [\"urn:c\"]}]"));
   CHECK(peers.size() == 3);
   CHECK(has(peers, "f:2: inbox.peers[0].agents: at least one"));
   CHECK(has(peers, "f:3: inbox.peers[1].may_send: this peer may do nothing; set may_send, may_ack or both"));
