@@ -125,8 +125,17 @@ int runServe(Console& console, const Arguments& arguments) {
 }
 
 int runHealth(Console& console, const Arguments& arguments) {
-  const HealthCheckResult result = checkHealth(arguments.url);
-  if (!result.isReady) {
+  using State = HealthCheckResult::State;
+  const HealthCheckResult result = checkHealth(arguments.url, arguments.timeout);
+  if (result.state == State::wrongUrl) {
+    return console.fail(cli::kUsage, "--url: " + result.text);
+  }
+  const bool isReady = result.state == State::ready;
+  if (console.json()) {
+    console.line(cli::JsonLine().add("url", arguments.url).add("ready", isReady).add("text", result.text));
+    return isReady ? cli::kDone : cli::kNothing;
+  }
+  if (!isReady) {
     return console.fail(cli::kNothing, arguments.url + ": " + result.text);
   }
   console.say(result.text);
