@@ -21,6 +21,7 @@
 #include "serve/config/file_stamps.hpp"
 #include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
+#include "serve/http/logins.hpp"
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/frame_streams.hpp"
 #include "serve/inbox/pusher.hpp"
@@ -35,6 +36,7 @@ namespace {
 constexpr std::chrono::seconds kHandlingTimeout{60};
 // The sender keeps such frames; an application for them may be configured by then.
 constexpr std::chrono::minutes kUnknownTypePause{1};
+constexpr std::size_t kCookieNameBytes = 4;
 constexpr const char* kLoopbackHosts[] = {"localhost", "127.0.0.1", "[::1]"};
 
 std::shared_ptr<const Tokens> loadTokens(const ApiConfig& api) {
@@ -50,8 +52,19 @@ AccessRules accessRules(const ApiConfig& api) {
   rules.tokens = loadTokens(api);
   rules.openHealth = api.openHealth;
   rules.openMetrics = api.openMetrics;
-  rules.isTls = !api.tls.certificateFile.empty();
   return rules;
+}
+
+/// The same after a restart, and another one for each daemon of a host.
+std::string cookieName(const Config& config) {
+  const Tokens::Digest digest =
+      Tokens::digestOf(config.outbox.agent + '\n' + config.api.address + '\n' + std::to_string(config.api.port));
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string name = "ackbox_";
+  for (const std::uint8_t byte : std::span(digest).first(kCookieNameBytes)) {
+    name += {kHex[byte >> 4U], kHex[byte & 15U]};
+  }
+  return name;
 }
 
 InboundServerOptions listenOptions(const ApiConfig& api) {
@@ -117,7 +130,9 @@ public:
         traces_(Traces::open(thread_.executor(), config_)),
         service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, events_,
                  OwnFigures(config_, traces_.counts)),
-        gate_(service_, surface(), accessRules(config_.api)) {
+        logins_(thread_.executor(), systemClock(), cookieName(config_), !config_.api.tls.certificateFile.empty()),
+        gate_(service_, logins_, surface(), accessRules(config_.api)) {
+    logins_.setEnded([this] { endRevoked(); });
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
     sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
@@ -178,10 +193,7 @@ public:
     const std::string changed = now.differencesFrom(stamps_);
     stamps_ = std::move(now);
     gate_.setTokens(std::move(tokens));
-    events_->endRevoked();
-    if (streams_) {
-      streams_->endRevoked();
-    }
+    endRevoked();
     report(LogLevel::info, "configuration-reloaded",
            "tokens, certificates and secrets were read again; other changes count from the next start",
            {"changed", changed});
@@ -191,6 +203,13 @@ public:
   [[nodiscard]] std::string inboxUrl() const { return inboxUrl_; }
 
 private:
+  void endRevoked() {
+    events_->endRevoked();
+    if (streams_) {
+      streams_->endRevoked();
+    }
+  }
+
   // Both at once: their applications have one time together.
   void drainFrames() {
     if (!pusher_) {
@@ -260,9 +279,11 @@ private:
   FileStamps stamps_;
   const Traces traces_;
   Service service_;
+  Logins logins_;
   Gate gate_;
   std::shared_ptr<transport::HttpServer> http_;
-  // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, which read the file.
+  // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, so that thousands of them need
+  // no threads of their own.
   std::optional<OwnThread> runs_;
   std::shared_ptr<Pusher> pusher_;
   std::shared_ptr<FrameStreams> streams_;

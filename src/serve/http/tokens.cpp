@@ -48,6 +48,16 @@ std::string_view toString(Role role) noexcept {
   return {};
 }
 
+std::string Roles::names(std::string_view between) const {
+  std::string made;
+  for (const Role role : {Role::read, Role::operate, Role::send, Role::receive}) {
+    if (has(role)) {
+      made.append(made.empty() ? "" : between).append(toString(role));
+    }
+  }
+  return made;
+}
+
 std::optional<Role> parseRole(std::string_view name) noexcept {
   for (const Role role : {Role::read, Role::operate, Role::send, Role::receive}) {
     if (toString(role) == name) {

@@ -126,7 +126,8 @@ TEST_CASE("A reload looks at secrets, and says that they changed or cannot be us
   const TempDir dir;
   const std::string secrets = dir.file("secrets").string();
   writePrivateFile(secrets, "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n");
-  ServeStage stage(Settings{{"peers", R"([{"name":"bob","url":"http://127.0.0.1:1/","secrets_file":")" + secrets + R"("}])"}});
+  ServeStage stage(
+      Settings{{"peers", R"([{"name":"bob","url":"http://127.0.0.1:1/","secrets_file":")" + secrets + R"("}])"}});
   writePrivateFile(secrets, "whsec_YWJjZGVmMDEyMzQ1Njc4OTAxMjM0NTY3ODlhYmNkZWY=\n");
   stage.server().reload();
   writePrivateFile(secrets, "whsec_short\n");
@@ -198,6 +199,40 @@ TEST_CASE("Another host is refused, because a page may have given its own name t
   CHECK(status("evil.example") == 421);
   CHECK(status("localhost.evil.example") == 421);
   CHECK(status("") == 421);
+  for (const char* host : {"127.0.0.1:99@evil", "localhost:80:80", "localhost:", "localhost:x", "[::1]x:80"}) {
+    CHECK_MESSAGE(status(host) == 421, host);
+  }
+}
+
+TEST_CASE("A target may be a whole URL, whose host counts instead of the header's") {
+  ServeStage stage;
+  const auto status = [&](const std::string& target, const std::string& headers = {}) {
+    return stage.asker().ask("GET", target, {}, headers).status;
+  };
+  CHECK(status("http://localhost/v1/stats") == 200);
+  CHECK(status("HTTP://LOCALHOST:7070/v1/messages?limit=1") == 200);
+  CHECK(status("https://127.0.0.1/v1/stats", "Host: evil.example\r\n") == 200);
+  CHECK(status("http://localhost") == 200);
+  CHECK(status("http://localhost?x=1") == 422);
+  CHECK(status("http://evil.example/v1/stats") == 421);
+  CHECK(status("http://localhost@evil.example/v1/stats") == 421);
+  CHECK(status("http:///v1/stats") == 421);
+  CHECK(status("ftp://localhost/v1/stats") == 404);
+}
+
+TEST_CASE("Who lacks a role is told which, and which its token has") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  const auto detail = [&](const char* method, const char* target, const std::string& token) {
+    return stage.asker().ask(method, target, {}, bearer(token)).body;
+  };
+  CHECK(
+      detail("POST", "/v1/peers/bob:pause", kReader).find("needs the role operate, and the token of 'ada' has read.") !=
+      std::string::npos);
+  CHECK(detail("GET", "/v1/inbox/stream", kOperator)
+            .find("the role receive, and the token of 'ops' has read and operate.") != std::string::npos);
+  CHECK(stage.asker().ask("GET", "/openapi.json").status == 200);
+  CHECK(stage.asker().ask("GET", "/nowhere").body.find("GET /openapi.json") != std::string::npos);
 }
 
 TEST_CASE("A page of another origin changes nothing: it cannot set x-ackbox") {
