@@ -39,8 +39,8 @@ struct InboxConfig {
   InboundOptions handler = {};
   /// Of several that fit a frame, the first.
   std::vector<DeliveryRule> deliver = {};
-  /// Types, or beginnings of types with `*` behind them, whose frames applications take from streams, where no entry of
-  /// `deliver` fits. Others stay with their sender: nobody here would ever look at them.
+  /// Types, or beginnings of types with `*` behind them. Applications take frames of these from streams, where no entry
+  /// of `deliver` fits. Others stay with their sender: nobody here would ever look at them.
   std::vector<std::string> pull = {};
 };
 

@@ -80,8 +80,7 @@ void Section::duration(std::string_view name, std::chrono::milliseconds& value, 
   if (!parsed) {
     problem(name, kWanted);
   } else if (*parsed < least || *parsed > most) {
-    problem(name,
-            "must be from " + std::to_string(least.count()) + " ms to " + std::to_string(most.count()) + " ms");
+    problem(name, "must be from " + std::to_string(least.count()) + " ms to " + std::to_string(most.count()) + " ms");
   } else {
     value = *parsed;
   }
