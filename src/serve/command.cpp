@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
-#include "base/nested_error.hpp"
 #include "cli/arguments.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
@@ -101,8 +100,7 @@ int runServe(Console& console, const Arguments& arguments) {
       return console.fail(cli::kCannot, error.what());
     }
     if (error.code() == Errc::invalidOption) {
-      const NamedRefusal named = inConfigNames(circumstancesOf(error));
-      return console.fail(cli::kCannot, (named.field.empty() ? "" : named.field + ": ") + named.what);
+      return console.fail(cli::kCannot, inConfigWords(error));
     }
     throw;
   }

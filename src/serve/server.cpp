@@ -14,10 +14,10 @@
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
-#include "base/nested_error.hpp"
 #include "base/own_thread.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
+#include "serve/config/checks.hpp"
 #include "serve/config/file_stamps.hpp"
 #include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
@@ -187,7 +187,7 @@ public:
     } catch (const Error& error) {
       report(LogLevel::warning, "reload-refused",
              "tokens, certificates and secrets stay as they were: mend the cause, and send SIGHUP again",
-             {"cause", circumstancesOf(error)});
+             {"cause", inConfigWords(error)});
       return;
     }
     const std::string changed = now.differencesFrom(stamps_);

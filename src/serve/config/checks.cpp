@@ -134,6 +134,14 @@ NamedRefusal inConfigNames(std::string_view refusal) {
   std::string made;
   bool isQuoted = false;
   for (std::size_t at = 0; at < text.size();) {
+    const std::size_t blank = std::min(text.find(' ', at), text.size());
+    const bool isPath = !isQuoted && text[at] != '\'' && (at == 0 || text[at - 1] == ' ') &&
+                        std::string_view(text).substr(at, blank - at).find('/') != std::string_view::npos;
+    if (isPath) {
+      made.append(text, at, blank - at);
+      at = blank;
+      continue;
+    }
     std::size_t end = at;
     while (!isQuoted && end < text.size() && isLetter(text[end])) {
       ++end;
@@ -146,9 +154,11 @@ NamedRefusal inConfigNames(std::string_view refusal) {
   made = withoutAll(std::move(made), "tls.");
   const std::size_t end = std::min(made.find_first_of(": "), made.size());
   NamedRefusal named{made.substr(0, end), made};
-  // A sentence that does not begin with a field has a word there.
-  const bool isField = end < made.size() && (made[end] == ':' || made.substr(0, end).find('_') != std::string::npos ||
-                                             named.field == "path" || named.field == "address");
+  // A sentence that does not begin with a field has a word there, or a path.
+  const bool isName = std::ranges::all_of(
+      named.field, [](char letter) { return isLetter(letter) || letter == '.' || letter == '[' || letter == ']'; });
+  const bool isField = isName && (made.compare(end, 2, ": ") == 0 || named.field.find('_') != std::string::npos ||
+                                  named.field == "path" || named.field == "address");
   if (!isField) {
     return {{}, std::move(made)};
   }
@@ -159,6 +169,11 @@ NamedRefusal inConfigNames(std::string_view refusal) {
   }
   named.field = named.field == "address" ? "listen" : named.field;
   return named;
+}
+
+std::string inConfigWords(const Error& error) {
+  const NamedRefusal named = inConfigNames(circumstancesOf(error));
+  return (named.field.empty() ? std::string() : named.field + ": ") + named.what;
 }
 
 bool checkListen(Section& section, const std::string& address, std::uint16_t port) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/error.hpp"
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_options.hpp"
 #include "ackbox/inbound_server.hpp"
@@ -25,8 +26,10 @@ struct NamedRefusal {
   std::string what = {};
 };
 
-/// `refusal` is such as `tls.keyFile '/x': no such file`. Texts in quotes stay as they are.
+/// `refusal` is such as `tls.keyFile '/x': no such file`. Texts in quotes, and paths, stay as they are.
 [[nodiscard]] NamedRefusal inConfigNames(std::string_view refusal);
+/// The same in one text.
+[[nodiscard]] std::string inConfigWords(const Error& error);
 
 // Those that return something return whether they found nothing.
 

@@ -280,6 +280,7 @@ TEST_CASE("What the library refuses is said in the names of the configuration") 
   CHECK(said("tls.keyFile '/a/keyFile': gone") == "key_file|'/a/keyFile': gone");
   CHECK(said("address: no allowPlainHttp") == "listen|no allow_plain_http");
   CHECK(said("the KiB of SQLite's file") == "|the KiB of SQLite's file");
+  CHECK(said("/etc/myTokens:3: a line of maySend") == "|/etc/myTokens:3: a line of may_send");
 }
 
 TEST_CASE("A file of people's is read only if it is one, and up to a limit") {
