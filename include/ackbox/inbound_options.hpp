@@ -216,4 +216,8 @@ struct InboundOptions {
   std::shared_ptr<TraceHooks> trace = {};
 };
 
+/// Throws `Error` as an `InboundHandler` with these options does, of an agent with this URI, but for the handler
+/// itself. Loads the secrets.
+void validate(const InboundOptions& options, std::string_view agent);
+
 }  // namespace ackbox

@@ -81,6 +81,7 @@ struct Arguments {
 
   // health
   std::string url = "http://127.0.0.1:7070";
+  std::chrono::milliseconds timeout = std::chrono::seconds(3);
 
   // completion
   std::string shell;

@@ -16,7 +16,8 @@ constexpr const char* kFooter = R"(Exit status:
   3  the file, or the input, cannot be opened, read or written
   4  verify, repair, backup, restore or doctor found problems; notes and warnings of doctor are none
   5  enqueue: some frames were refused, the others are stored
-check ends with 0 ok, 1 warning, 2 critical, 3 unknown, as monitoring systems have it.
+check ends with 0 ok, 1 warning, 2 critical, 3 unknown, as monitoring systems have it; health with 0 ready, 1 not ready
+or no answer, 2 the URL is wrong.
 
 With --json, standard output is one JSON object a line: keys in snake_case, instants as milliseconds since 1970 (_at_ms),
 null where there is none; errors go to standard error as {"error":…,"exit_code":…}. Colours are used on a terminal unless
@@ -306,9 +307,11 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
       ->type_name("FIELD=VALUE")
       ->allow_extra_args(false);
   serve.add_flag("--check-config", arguments.checkConfig, "Only say what is wrong with the configuration");
-  CLI::App& health = *app.add_subcommand("health", "Ask a running serve whether it is ready, for containers' checks");
+  CLI::App& health = *app.add_subcommand(
+      "health", "Ask a running serve whether it is ready: ends with 0 if it is, with 1 if not or without an answer");
   health.add_option("--url", arguments.url, "http://address:port or unix:PATH (default http://127.0.0.1:7070)")
       ->type_name("URL");
+  addDuration(health, "--timeout", arguments.timeout, "For the whole answer, the connection included (default 3s)");
 }
 
 }  // namespace

@@ -3,9 +3,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
-#include <fstream>
 #include <functional>
-#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,9 @@
 #include "cli/arguments.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "serve/config/checks.hpp"
 #include "serve/config/config.hpp"
+#include "serve/config/regular_file.hpp"
 #include "serve/health_check.hpp"
 #include "serve/server.hpp"
 
@@ -24,37 +25,38 @@ namespace {
 using cli::Arguments;
 using cli::Console;
 
+constexpr std::size_t kConfigBytesMax = std::size_t{1024} * 1024;
+
 /// What the command line says of fields.
-std::vector<std::pair<std::string, std::string>> overridesOf(const Arguments& arguments,
-                                                             std::vector<ConfigProblem>& problems) {
-  std::vector<std::pair<std::string, std::string>> overrides;
+std::vector<ConfigOverride> overridesOf(const Arguments& arguments, std::vector<ConfigProblem>& problems) {
+  std::vector<ConfigOverride> overrides;
   for (const std::string& setting : arguments.settings) {
     const std::size_t equals = setting.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      problems.push_back({0, setting, "--set wants FIELD=VALUE"});
+      problems.push_back({0, setting, "must be FIELD=VALUE, such as outbox.max_pending=5000", "--set"});
     } else {
-      overrides.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+      overrides.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
     }
   }
   if (arguments.listen) {
-    overrides.emplace_back("listen", *arguments.listen);
+    overrides.push_back({"listen", *arguments.listen, "--listen"});
   }
   return overrides;
 }
 
 Config readArguments(const Arguments& arguments, std::vector<ConfigProblem>& problems) {
-  std::string text;
+  RegularFile file;
   if (!arguments.config.empty()) {
-    std::ifstream in(arguments.config, std::ios::binary);
-    text.assign(std::istreambuf_iterator<char>(in), {});
-    if (!in) {
-      problems.push_back({0, {}, "cannot be read"});
-    } else if (text.empty()) {
-      problems.push_back({0, {}, "is empty"});
+    file = readRegularFile(arguments.config, kConfigBytesMax);
+    if (!file.problem.empty()) {
+      // It has the file's name already.
+      problems.push_back({0, {}, file.problem.substr(arguments.config.string().size() + 2)});
+    } else if (file.text.empty()) {
+      problems.push_back({0, {}, "is empty; {} is a configuration that sets nothing"});
     }
   }
-  const auto overrides = overridesOf(arguments, problems);
-  return problems.empty() ? readConfig(text, overrides, problems) : Config();
+  const std::vector<ConfigOverride> overrides = overridesOf(arguments, problems);
+  return problems.empty() ? readConfig(file.text, overrides, problems) : Config();
 }
 
 int reportProblems(Console& console, const Arguments& arguments, const std::vector<ConfigProblem>& problems) {
@@ -89,7 +91,20 @@ int runServe(Console& console, const Arguments& arguments) {
   boost::asio::io_context context;
   // Before the server has threads, so that no signal is lost.
   boost::asio::signal_set signals(context, SIGTERM, SIGINT, SIGHUP);
-  Server server(arguments.file, std::move(config));
+  std::optional<Server> started;
+  try {
+    started.emplace(arguments.file, std::move(config));
+  } catch (const Error& error) {
+    // The tool puts the file's name before all others, but these have nothing to do with it.
+    if (error.code() == Errc::cannotListen) {
+      return console.fail(cli::kCannot, error.what());
+    }
+    if (error.code() == Errc::invalidOption) {
+      return console.fail(cli::kCannot, inConfigWords(error));
+    }
+    throw;
+  }
+  Server& server = *started;
   console.say("listening on " + server.url());
   if (const std::string inbox = server.inboxUrl(); !inbox.empty()) {
     console.say("inbox at " + inbox);
@@ -99,11 +114,7 @@ int runServe(Console& console, const Arguments& arguments) {
     if (number != SIGHUP) {
       return false;
     }
-    try {
-      server.reload();
-    } catch (const Error& error) {
-      console.remark("not reloaded: " + std::string(error.what()));
-    }
+    server.reload();
     return true;
   });
   context.run();
@@ -112,8 +123,17 @@ int runServe(Console& console, const Arguments& arguments) {
 }
 
 int runHealth(Console& console, const Arguments& arguments) {
-  const HealthCheckResult result = checkHealth(arguments.url);
-  if (!result.isReady) {
+  using State = HealthCheckResult::State;
+  const HealthCheckResult result = checkHealth(arguments.url, arguments.timeout);
+  if (result.state == State::wrongUrl) {
+    return console.fail(cli::kUsage, "--url: " + result.text);
+  }
+  const bool isReady = result.state == State::ready;
+  if (console.json()) {
+    console.line(cli::JsonLine().add("url", arguments.url).add("ready", isReady).add("text", result.text));
+    return isReady ? cli::kDone : cli::kNothing;
+  }
+  if (!isReady) {
     return console.fail(cli::kNothing, arguments.url + ": " + result.text);
   }
   console.say(result.text);

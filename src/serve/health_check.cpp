@@ -1,15 +1,14 @@
 #include "serve/health_check.hpp"
 
-#include <sys/socket.h>
-#include <sys/time.h>
-
-#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -23,70 +22,111 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr std::string_view kUnixPrefix = "unix:";
+// What the kernel's address of a socket file has room for, without the zero at its end.
+constexpr std::size_t kPathBytesMax = 107;
 constexpr std::size_t kAnswerBytesMax = 4096;
+constexpr std::string_view kRequest = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-transport::Socket connectTo(asio::io_context& context, const std::string& url, error_code& error) {
-  if (url.starts_with(kUnixPrefix)) {
-    asio::local::stream_protocol::socket socket(context);
-    socket.connect(asio::local::stream_protocol::endpoint(url.substr(kUnixPrefix.size())), error);
-    return socket;
+/// One question, as far as it has come. The first failure, or the answer's first line, ends it.
+class Question {
+public:
+  explicit Question(asio::io_context& context) : resolver_(context), tcp_(context), socket_(context) {}
+
+  void ask(const transport::Url& url) {
+    resolver_.async_resolve(url.host, std::to_string(url.port), [this](const error_code& error, const auto& found) {
+      isResolved_ = true;
+      if (!failed(error)) {
+        asio::async_connect(tcp_, found, [this](const error_code& failure, const auto&) {
+          if (!failed(failure)) {
+            socket_ = transport::Socket(std::move(tcp_));
+            send();
+          }
+        });
+      }
+    });
   }
-  const transport::Url parsed = transport::parseUrl(url).url.value();
-  asio::ip::tcp::socket socket(context);
-  asio::ip::tcp::resolver resolver(context);
-  const auto found = resolver.resolve(parsed.host, std::to_string(parsed.port), error);
-  if (!error) {
-    asio::connect(socket, found, error);
+
+  void ask(const std::string& path) {
+    isResolved_ = true;
+    socket_.async_connect(asio::local::stream_protocol::endpoint(path), [this](const error_code& error) {
+      if (!failed(error)) {
+        send();
+      }
+    });
   }
-  return socket;
-}
 
-// A socket's own timeout: nothing else is to be done meanwhile.
-void limitWaits(transport::Socket& socket, std::chrono::seconds timeout) {
-  const timeval limit{.tv_sec = timeout.count(), .tv_usec = 0};
-  ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-}
+  /// Whether no thread looks for its host any more.
+  [[nodiscard]] bool isResolved() const { return isResolved_; }
+  /// Nothing: it has not ended.
+  [[nodiscard]] const std::optional<HealthCheckResult>& result() const { return result_; }
 
-std::string readAnswer(transport::Socket& socket) {
-  std::string answer;
-  std::array<char, 1024> piece{};
-  while (answer.size() < kAnswerBytesMax) {
-    // The socket's own call: Asio's would wait for ever behind a timeout.
-    const ssize_t size = ::recv(socket.native_handle(), piece.data(), piece.size(), 0);
-    if (size <= 0) {
-      break;
+private:
+  bool failed(const error_code& error) {
+    if (error) {
+      result_ = HealthCheckResult{HealthCheckResult::State::notReady, error.message()};
     }
-    answer.append(piece.data(), static_cast<std::size_t>(size));
+    return static_cast<bool>(error);
   }
-  return answer;
-}
+
+  void send() {
+    asio::async_write(socket_, asio::buffer(kRequest), [this](const error_code& error, std::size_t) {
+      if (!failed(error)) {
+        receive();
+      }
+    });
+  }
+
+  void receive() {
+    asio::async_read_until(socket_, asio::dynamic_buffer(answer_, kAnswerBytesMax), "\r\n",
+                           [this](const error_code& error, std::size_t size) {
+                             if (!failed(error)) {
+                               judge(std::string_view(answer_).substr(0, size - 2));
+                             }
+                           });
+  }
+
+  void judge(std::string_view line) {
+    constexpr std::string_view kVersion = "HTTP/1.1 ";
+    const bool isHttp = line.starts_with(kVersion);
+    const std::string_view status = isHttp ? line.substr(kVersion.size()) : "with something else than HTTP";
+    const bool isReady = isHttp && status.starts_with("200");
+    result_ = HealthCheckResult{isReady ? HealthCheckResult::State::ready : HealthCheckResult::State::notReady,
+                                isReady ? "ready" : "answers " + std::string(status)};
+  }
+
+  asio::ip::tcp::resolver resolver_;
+  asio::ip::tcp::socket tcp_;
+  transport::Socket socket_;
+  std::string answer_;
+  bool isResolved_ = false;
+  std::optional<HealthCheckResult> result_;
+};
 
 }  // namespace
 
-HealthCheckResult checkHealth(const std::string& url, std::chrono::seconds timeout) {
-  if (!url.starts_with(kUnixPrefix)) {
-    const transport::ParsedUrl parsed = transport::parseUrl(url);
-    if (!parsed.url || parsed.url->isEncrypted) {
-      return {false, parsed.url ? "only http:// and unix: can be asked" : parsed.error};
-    }
+HealthCheckResult checkHealth(const std::string& url, std::chrono::milliseconds timeout) {
+  const bool isUnix = url.starts_with(kUnixPrefix);
+  const transport::ParsedUrl parsed = isUnix ? transport::ParsedUrl() : transport::parseUrl(url);
+  if (!isUnix && (!parsed.url || parsed.url->isEncrypted)) {
+    return {HealthCheckResult::State::wrongUrl, parsed.url ? "only http:// and unix: can be asked" : parsed.error};
   }
-  asio::io_context context;
-  error_code error;
-  transport::Socket socket = connectTo(context, url, error);
-  if (error) {
-    return {false, error.message()};
+  const std::string path = isUnix ? url.substr(kUnixPrefix.size()) : std::string();
+  if (isUnix && (path.empty() || path.size() > kPathBytesMax)) {
+    return {HealthCheckResult::State::wrongUrl, "the path behind unix: must have 1 to 107 bytes"};
   }
-  limitWaits(socket, timeout);
-  constexpr std::string_view kRequest = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-  asio::write(socket, asio::buffer(kRequest), error);
-  const std::string answer = error ? std::string() : readAnswer(socket);
-  const std::string line = answer.substr(0, answer.find("\r\n"));
-  if (!line.starts_with("HTTP/1.1 ")) {
-    return {false, "no answer within " + std::to_string(timeout.count()) + " s"};
+  auto context = std::make_unique<asio::io_context>();
+  auto question = std::make_unique<Question>(*context);
+  isUnix ? question->ask(path) : question->ask(*parsed.url);
+  context->run_for(timeout);
+  if (question->result()) {
+    return *question->result();
   }
-  const bool isReady = line.starts_with("HTTP/1.1 200");
-  return {isReady, isReady ? "ready" : "answers " + line.substr(std::string_view("HTTP/1.1 ").size())};
+  if (!question->isResolved()) {
+    // Their end would wait for the system's look for the host, which has its own, longer time. The program ends now.
+    static_cast<void>(question.release());
+    static_cast<void>(context.release());
+  }
+  return {HealthCheckResult::State::notReady, "no answer within " + std::to_string(timeout.count()) + " ms"};
 }
 
 }  // namespace ackbox::serve

@@ -1,7 +1,6 @@
 #include "serve/server.hpp"
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <future>
@@ -11,14 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include "ackbox/error.hpp"
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
 #include "base/own_thread.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
+#include "serve/config/checks.hpp"
+#include "serve/config/file_stamps.hpp"
 #include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
+#include "serve/http/logins.hpp"
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/frame_streams.hpp"
 #include "serve/inbox/pusher.hpp"
@@ -35,6 +38,7 @@ constexpr std::chrono::seconds kHandlingTimeout{60};
 constexpr std::chrono::minutes kUnknownTypePause{1};
 // Kept in hand for streams.
 constexpr std::uint32_t kPulledFramesMax = 1'024;
+constexpr std::size_t kCookieNameBytes = 4;
 constexpr const char* kLoopbackHosts[] = {"localhost", "127.0.0.1", "[::1]"};
 
 std::shared_ptr<const Tokens> loadTokens(const ApiConfig& api) {
@@ -50,8 +54,19 @@ AccessRules accessRules(const ApiConfig& api) {
   rules.tokens = loadTokens(api);
   rules.openHealth = api.openHealth;
   rules.openMetrics = api.openMetrics;
-  rules.isTls = !api.tls.certificateFile.empty();
   return rules;
+}
+
+/// The same after a restart, and another one for each daemon of a host.
+std::string cookieName(const Config& config) {
+  const Tokens::Digest digest =
+      Tokens::digestOf(config.outbox.agent + '\n' + config.api.address + '\n' + std::to_string(config.api.port));
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string name = "ackbox_";
+  for (const std::uint8_t byte : std::span(digest).first(kCookieNameBytes)) {
+    name += {kHex[byte >> 4U], kHex[byte & 15U]};
+  }
+  return name;
 }
 
 InboundServerOptions listenOptions(const ApiConfig& api) {
@@ -82,9 +97,14 @@ std::size_t bodyBytesMax() {
   return most;
 }
 
-/// The same, with its log shown to those who look at the events.
+/// The same, with its log shown to those who look at the events, and nothing below its level, also of what is not the
+/// library's own.
 Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
-  config.outbox.log = [events, sink = std::move(config.outbox.log)](const LogRecord& record) {
+  config.outbox.log = [events, level = config.outbox.logLevel,
+                       sink = std::move(config.outbox.log)](const LogRecord& record) {
+    if (record.level < level) {
+      return;
+    }
     if (sink) {
       sink(record);
     }
@@ -108,10 +128,13 @@ public:
   Body(const std::filesystem::path& file, Config config)
       : events_(std::make_shared<EventStreams>(thread_.executor(), systemClock())),
         config_(shownIn(events_, std::move(config))),
+        stamps_(FileStamps::of(config_)),
         traces_(Traces::open(thread_.executor(), config_)),
         service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, events_,
                  OwnFigures(config_, traces_.counts)),
-        gate_(service_, surface(), accessRules(config_.api)) {
+        logins_(thread_.executor(), systemClock(), cookieName(config_), !config_.api.tls.certificateFile.empty()),
+        gate_(service_, logins_, surface(), accessRules(config_.api)) {
+    logins_.setEnded([this] { endRevoked(); });
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
     sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
@@ -153,22 +176,42 @@ public:
   }
 
   void reload() {
-    std::shared_ptr<const Tokens> tokens = loadTokens(config_.api);
-    http_->reloadCertificates();
-    if (inboxServer_) {
-      inboxServer_->reloadCertificates();
+    std::shared_ptr<const Tokens> tokens;
+    FileStamps now;
+    try {
+      // All are looked at before one is used.
+      tokens = loadTokens(config_.api);
+      now = FileStamps::of(config_);
+      http_->reloadCertificates();
+      if (inboxServer_) {
+        inboxServer_->reloadCertificates();
+      }
+    } catch (const Error& error) {
+      report(LogLevel::warning, "reload-refused",
+             "tokens, certificates and secrets stay as they were: mend the cause, and send SIGHUP again",
+             {"cause", inConfigWords(error)});
+      return;
     }
+    const std::string changed = now.differencesFrom(stamps_);
+    stamps_ = std::move(now);
     gate_.setTokens(std::move(tokens));
-    events_->endRevoked();
-    if (streams_) {
-      streams_->endRevoked();
-    }
+    endRevoked();
+    report(LogLevel::info, "configuration-reloaded",
+           "tokens, certificates and secrets were read again; other changes count from the next start",
+           {"changed", changed});
   }
 
   [[nodiscard]] const transport::HttpServer& http() const noexcept { return *http_; }
   [[nodiscard]] std::string inboxUrl() const { return inboxUrl_; }
 
 private:
+  void endRevoked() {
+    events_->endRevoked();
+    if (streams_) {
+      streams_->endRevoked();
+    }
+  }
+
   // Both at once: their applications have one time together.
   void drainFrames() {
     if (!pusher_) {
@@ -221,13 +264,16 @@ private:
 
   /// What a post or a timer threw; what a request threw is its answer.
   void reportThrown(const std::string& what) const {
-    const std::array<LogField, 1> fields = {LogField{"cause", what}};
+    report(LogLevel::error, "daemon-failed", "a step of the daemon failed, and was left", {"cause", what});
+  }
+
+  void report(LogLevel level, std::string_view event, std::string_view text, LogField field) const {
     LogRecord record;
-    record.level = LogLevel::error;
+    record.level = level;
     record.at = systemClock()->wallNow();
-    record.event = "daemon-failed";
-    record.text = "a step of the daemon failed, and was left";
-    record.fields = fields;
+    record.event = event;
+    record.text = text;
+    record.fields = {&field, 1};
     config_.outbox.log(record);
   }
 
@@ -235,11 +281,15 @@ private:
   OwnThread thread_{[this](const std::string& what) { reportThrown(what); }};
   const std::shared_ptr<EventStreams> events_;
   const Config config_;
+  // Of what is used. Owned by the thread that reloads.
+  FileStamps stamps_;
   const Traces traces_;
   Service service_;
+  Logins logins_;
   Gate gate_;
   std::shared_ptr<transport::HttpServer> http_;
-  // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, which read the file.
+  // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, so that thousands of them need
+  // no threads of their own.
   std::optional<OwnThread> runs_;
   std::shared_ptr<Pusher> pusher_;
   std::shared_ptr<FrameStreams> streams_;

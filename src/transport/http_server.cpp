@@ -33,21 +33,7 @@ void require(bool holds, const char* sentence) {
 
 std::shared_ptr<const HttpSessionOptions> sessionOptions(const InboundServerOptions& options, RequestSink&& sink,
                                                          std::shared_ptr<Clock>&& clock) {
-  const std::chrono::milliseconds zero(0);
-  require(!options.path.empty() && options.path.front() == '/', "path must begin with '/'");
-  require(options.compatibilityPath.empty() ||
-              (options.compatibilityPath.front() == '/' && options.compatibilityPath != options.path),
-          "compatibilityPath must begin with '/' and be another than path, or be empty");
-  require(options.connectionsMax > 0, "connectionsMax must be above 0");
-  require(options.headerBytesMax >= kHeaderBytesLeast && options.headerBytesMax <= kHeaderBytesMost,
-          "headerBytesMax must be from 1 KiB to 16 KiB");
-  require(options.requestBytesMax / 2 >= sink.bodyBytesMax,
-          "requestBytesMax must be at least twice InboundOptions::bodyBytesMax");
-  require(options.handshakeTimeout > zero, "handshakeTimeout must be above 0");
-  require(options.requestTimeout > zero, "requestTimeout must be above 0");
-  require(options.writeTimeout > zero, "writeTimeout must be above 0");
-  require(options.idleTimeout > zero, "idleTimeout must be above 0");
-  require(options.connectionAge > zero, "connectionAge must be above 0");
+  validate(options, sink.bodyBytesMax);
   HttpSessionOptions made;
   made.path = options.path;
   made.compatibilityPath = options.compatibilityPath;
@@ -66,17 +52,36 @@ std::shared_ptr<const HttpSessionOptions> sessionOptions(const InboundServerOpti
 }
 
 std::unique_ptr<TlsContext> makeTls(const TlsServerOptions& options, const std::shared_ptr<Clock>& clock) {
-  if (options.certificateFile.empty()) {
-    require(options.keyFile.empty() && options.clientAuthorityFile.empty() && options.crlFile.empty(),
-            "tls.certificateFile must be set where keyFile, clientAuthorityFile or crlFile is");
-    return nullptr;
-  }
-  require(options.crlFile.empty() || !options.clientAuthorityFile.empty(),
-          "tls.clientAuthorityFile must be set where crlFile is");
-  return std::make_unique<TlsContext>(options, clock);
+  return options.certificateFile.empty() ? nullptr : std::make_unique<TlsContext>(options, clock);
 }
 
 }  // namespace
+
+void validate(const InboundServerOptions& options, std::size_t bodyBytesMax) {
+  const std::chrono::milliseconds zero(0);
+  require(!options.path.empty() && options.path.front() == '/', "path must begin with '/'");
+  require(options.compatibilityPath.empty() ||
+              (options.compatibilityPath.front() == '/' && options.compatibilityPath != options.path),
+          "compatibilityPath must begin with '/' and be another than path, or be empty");
+  require(options.connectionsMax > 0, "connectionsMax must be above 0");
+  require(options.headerBytesMax >= kHeaderBytesLeast && options.headerBytesMax <= kHeaderBytesMost,
+          "headerBytesMax must be from 1 KiB to 16 KiB");
+  require(options.requestBytesMax / 2 >= bodyBytesMax,
+          "requestBytesMax must be at least twice InboundOptions::bodyBytesMax");
+  require(options.handshakeTimeout > zero, "handshakeTimeout must be above 0");
+  require(options.requestTimeout > zero, "requestTimeout must be above 0");
+  require(options.writeTimeout > zero, "writeTimeout must be above 0");
+  require(options.idleTimeout > zero, "idleTimeout must be above 0");
+  require(options.connectionAge > zero, "connectionAge must be above 0");
+  const TlsServerOptions& tls = options.tls;
+  const bool isTls = !tls.certificateFile.empty();
+  require(isTls || (tls.keyFile.empty() && tls.clientAuthorityFile.empty() && tls.crlFile.empty()),
+          "tls.certificateFile must be set where keyFile, clientAuthorityFile or crlFile is");
+  require(tls.crlFile.empty() || !tls.clientAuthorityFile.empty(),
+          "tls.clientAuthorityFile must be set where crlFile is");
+  require(isTls || options.allowPlainHttp || ListenAddress(options.address, options.port).isLocal(),
+          "address: plain HTTP beyond loopback must be asked for with allowPlainHttp, or tls be set");
+}
 
 HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServerOptions& options, RequestSink sink,
                        std::shared_ptr<Clock> clock, Threads threads)
@@ -88,8 +93,6 @@ HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServe
       address_(options.address, options.port),
       acceptor_(makeStrand()),
       alarm_(sessionOptions_->clock->makeAlarm(acceptor_.get_executor())) {
-  require(tls_ || options.allowPlainHttp || address_.isLocal(),
-          "address: plain HTTP beyond loopback must be asked for with allowPlainHttp, or tls be set");
   address_.listen(acceptor_);
   unshared_.hold([descriptor = acceptor_.native_handle()] { return descriptor; });
 }

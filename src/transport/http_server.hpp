@@ -26,6 +26,10 @@ struct HttpSessionWatcher;
 /// How many threads run an executor at once. With one, nothing on it needs a strand.
 enum class Threads : std::uint8_t { one, any };
 
+/// Throws `Error` with `invalidOption` as an `HttpServer` does, for requests of `bodyBytesMax`, but reads no
+/// certificates, and binds nothing.
+void validate(const InboundServerOptions& options, std::size_t bodyBytesMax);
+
 /// Listens, accepts up to a limit of connections, and keeps account of their sessions. At the limit the oldest
 /// connection that has never proved an identity is closed for a new one, so that idle ones do not use up all places.
 /// The same is done when descriptors run out before that; when memory does, the one with the largest request is closed.

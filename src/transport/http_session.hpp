@@ -28,7 +28,8 @@ struct HttpSessionTotals {
 
 /// What the sessions of one server share.
 struct HttpSessionOptions {
-  /// The path of the inbox, and that of frames in AGENIUM's form; empty: none. No other is served.
+  /// The path of the inbox, and that of frames in AGENIUM's form; empty: none. No other is served, unless the sink
+  /// admits requests by their heads: then it alone says which.
   std::string path;
   std::string compatibilityPath;
   std::size_t headerBytesMax = 0;

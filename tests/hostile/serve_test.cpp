@@ -73,7 +73,7 @@ std::string statusOf(const std::string& answer) {
 TEST_CASE("hostile: a Host of another name, as of a page that gave its own name this address: 421, whatever is asked") {
   Daemon daemon;
   for (const char* host : {"evil.example", "evil.example:7070", "localhost.evil.example", "127.0.0.1.evil.example",
-                           "[::1].evil.example", "", "localhost@evil.example"}) {
+                           "[::1].evil.example", "", "localhost@evil.example", "127.0.0.1:99@evil.example"}) {
     const std::string headers = "Host: " + std::string(host) + "\r\n" + kReader + kOperator;
     CHECK_MESSAGE(daemon.ask("GET", "/v1/stats", headers) == 421, host);
     CHECK_MESSAGE(daemon.ask("POST", "/v1/peers/bob:pause", headers) == 421, host);
@@ -159,10 +159,32 @@ TEST_CASE("hostile: parameters that are unknown, given twice or broken: 422 or 4
   CHECK(daemon.isWell());
 }
 
-TEST_CASE("hostile: a path by another spelling, with dots, a NUL, a whole URL or a name's slash: 404") {
+TEST_CASE("hostile: a whole URL as the target, with another host than the header's: judged by the URL's, as Host is") {
+  Daemon daemon;
+  for (const char* host : {"evil.example", "localhost@evil.example", "localhost:80@evil.example", ""}) {
+    CHECK_MESSAGE(daemon.ask("GET", "http://" + std::string(host) + "/v1/stats", kReader + kHost) == 421, host);
+  }
+  CHECK(daemon.ask("GET", "http://localhost/v1/stats", kReader + "Host: evil.example\r\n") == 200);
+  CHECK(daemon.ask("GET", "http://localhost/v1/stats", kHost) == 401);
+  CHECK(daemon.isWell());
+}
+
+TEST_CASE("hostile: logins with wrong tokens, one after the other: 403 and then 429, and a right one is let in") {
+  Daemon daemon;
+  const std::string form = "Content-Type: application/x-www-form-urlencoded\r\n";
+  int status = 403;
+  while (status == 403) {
+    status = daemon.ask("POST", "/login", form, "token=guess-0123456789abcdef0123");
+  }
+  CHECK(status == 429);
+  CHECK(daemon.ask("POST", "/login", form, "token=reader-0123456789abcdef0123") == 303);
+  CHECK(daemon.isWell());
+}
+
+TEST_CASE("hostile: a path by another spelling, with dots, a NUL or a name's slash: 404") {
   Daemon daemon;
   for (const char* path : {"/v1/../v1/stats", "/v1/./stats", "//v1/stats", "/v1//stats", "/v1/stats/", "/v1/%73tats",
-                           "/v1/stats%00", "/v1%2fstats", "/V1/stats", "/v1/stats;x", "http://localhost/v1/stats",
+                           "/v1/stats%00", "/v1%2fstats", "/V1/stats", "/v1/stats;x", "http://localhost/V1/stats",
                            "/v1/messages/..%2f..%2fstats/x", "/v1/operations/0x1", "/v1/operations/-1"}) {
     CHECK_MESSAGE(daemon.ask("GET", path, kReader + kHost) != 200, path);
     CHECK_MESSAGE(daemon.ask("GET", path, kOperator + kHost) == 404, path);

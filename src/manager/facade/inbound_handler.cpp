@@ -341,6 +341,11 @@ private:
   bool isClosed_ ACKBOX_GUARDED_BY(mutex_) = false;
 };
 
+void validate(const InboundOptions& options, std::string_view agent) {
+  validateInbound(options);
+  const manager::PeerRegistry registry(options, agent, systemClock());
+}
+
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
   validateInbound(options);
   require(static_cast<bool>(handler), "handler: not empty");

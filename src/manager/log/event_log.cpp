@@ -99,7 +99,16 @@ EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
   }
 }
 
+bool EventLog::wasPaused(const PeerEvent& event) {
+  const MutexLock lock(mutex_);
+  if (event.state == PeerState::paused) {
+    return !paused_.insert(event.peer).second;
+  }
+  return paused_.erase(event.peer) > 0;
+}
+
 void EventLog::peerChanged(const PeerEvent& event) {
+  const bool isResumed = wasPaused(event) && event.state == PeerState::up;
   const std::string text = sentenceOf(event);
   const std::string since = at(event.since);
   const std::string next = at(event.nextProbeAt);
@@ -113,7 +122,9 @@ void EventLog::peerChanged(const PeerEvent& event) {
       break;
     case PeerState::up:
     case PeerState::paused:
-      log_.write(LogLevel::info, nameOf(event.state), text, {{"peer", event.peer}});
+      log_.write(LogLevel::info, isResumed ? "peer-resumed" : nameOf(event.state),
+                 isResumed ? "peer '" + event.peer + "' is sent to again, as was ordered by hand" : text,
+                 {{"peer", event.peer}});
       break;
   }
 }

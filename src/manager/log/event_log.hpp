@@ -1,8 +1,11 @@
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "ackbox/events.hpp"
+#include "base/mutex.hpp"
 #include "manager/log/log.hpp"
 #include "manager/run/subscribers.hpp"
 
@@ -17,10 +20,15 @@ public:
 
 private:
   void peerChanged(const PeerEvent& event);
+  /// Whether it was paused until this event.
+  bool wasPaused(const PeerEvent& event) ACKBOX_EXCLUDES(mutex_);
   void peerWentBack(const PeerResetEvent& event);
   void healthChanged(const HealthEvent& event);
 
   Log& log_;
+  Mutex mutex_;
+  // Let go on by hand, they are `up` as far as is known, but nobody has answered.
+  std::set<std::string> paused_ ACKBOX_GUARDED_BY(mutex_);
   std::vector<Subscription> subscriptions_;
 };
 

@@ -6,19 +6,32 @@
 namespace ackbox::serve {
 
 void Audit::record(const Caller& caller, std::string_view what, std::string_view target, std::uint64_t changed) const {
-  if (!sink_) {
-    return;
-  }
   const std::string count = std::to_string(changed);
   const std::array<LogField, 4> fields = {LogField{"caller", caller.name}, LogField{"operation", what},
                                           LogField{"target", target}, LogField{"changed", count}};
   LogRecord record;
-  record.at = clock_->wallNow();
   record.event = "operated";
   record.text = "a change was made by hand";
   record.fields = fields;
+  write(record);
+}
+
+void Audit::loginRefused(const Caller& caller, std::string_view cause) const {
+  const std::array<LogField, 2> fields = {LogField{"caller", caller.name}, LogField{"cause", cause}};
+  LogRecord record;
+  record.level = LogLevel::warning;
+  record.event = "login-refused";
+  record.text = "a browser was not let in";
+  record.fields = fields;
+  write(record);
+}
+
+void Audit::write(LogRecord& record) const {
+  record.at = clock_->wallNow();
   try {
-    sink_(record);
+    if (sink_) {
+      sink_(record);
+    }
   } catch (...) {
     // As with the library's own records: a sink that throws loses them.
     return;

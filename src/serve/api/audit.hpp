@@ -10,7 +10,8 @@
 
 namespace ackbox::serve {
 
-/// Logs each change that was made by hand: which caller, what, chosen by what, how many. Shows no token.
+/// Logs each change that was made by hand: which caller, what, chosen by what, how many; and who logs in. Shows no
+/// token.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Audit {
@@ -20,7 +21,12 @@ public:
   /// `what` is the operation, such as `dead-letters:retry`; `target` a name, an id or a filter in JSON.
   void record(const Caller& caller, std::string_view what, std::string_view target, std::uint64_t changed) const;
 
+  /// A login that failed. `caller` is empty where the token is nobody's.
+  void loginRefused(const Caller& caller, std::string_view cause) const;
+
 private:
+  void write(LogRecord& record) const;
+
   const LogSink sink_;
   const std::shared_ptr<Clock> clock_;
 };

@@ -75,6 +75,14 @@ std::chrono::milliseconds ageOf(const nlohmann::json& value) {
   return *parsed;
 }
 
+/// A filter's type is one type: a pattern, as elsewhere, would choose nothing and say nothing.
+std::string oneType(std::string type) {
+  if (type.ends_with('*')) {
+    throw InvalidRequest("type must be one type, without a '*' at its end: dead letters are not chosen by patterns");
+  }
+  return type;
+}
+
 Choice readChoice(const std::string& body) {
   const nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
   if (!document.is_object()) {
@@ -92,7 +100,7 @@ Choice readChoice(const std::string& body) {
     } else if (name == "session") {
       choice.filter.session = textMember(name, value);
     } else if (name == "type") {
-      choice.filter.type = textMember(name, value);
+      choice.filter.type = oneType(textMember(name, value));
     } else if (name == "reason") {
       choice.filter.reason = textMember(name, value);
     } else if (name == "error") {
@@ -225,7 +233,9 @@ void listDeadLetters(Service& service, Request&& request, Respond&& respond) {
   DeadLetterFilter filter;
   filter.peer = request.query.text("peer");
   filter.session = request.query.text("session");
-  filter.type = request.query.text("type");
+  if (std::optional<std::string> type = request.query.text("type")) {
+    filter.type = oneType(std::move(*type));
+  }
   filter.reason = request.query.text("reason");
   filter.error = request.query.text("error");
   filter.olderThan = request.query.duration("older_than").value_or(filter.olderThan);

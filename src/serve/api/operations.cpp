@@ -14,7 +14,7 @@ constexpr Roles kOperate{Role::operate};
 constexpr Roles kSend{Role::send};
 constexpr Roles kReceive{Role::receive};
 constexpr Roles kReadOrSend{Role::read, Role::send};
-constexpr Roles kOpen{};
+constexpr Roles kAny{};
 
 constexpr std::array kOperations = std::to_array<Operation>({
     {"POST", "/v1/messages", kSend, kMessagesBytesMax, enqueue},
@@ -36,9 +36,10 @@ constexpr std::array kOperations = std::to_array<Operation>({
     {"POST", "/v1/sessions/{peer}/{session}:resume", kOperate, 0, resumeSession},
     {"POST", "/v1/sessions/{peer}/{session}:unblock", kOperate, 0, unblockSession},
     {"GET", "/v1/events", kRead, 0, nullptr, streamEvents},
-    {"GET", "/healthz", kOpen, 0, isAlive},
-    {"GET", "/readyz", kOpen, 0, isReady},
-    {"GET", "/metrics", kRead, 0, showMetrics},
+    {"GET", "/openapi.json", kAny, 0, showDescription, nullptr, false, Opening::always},
+    {"GET", "/healthz", kAny, 0, isAlive, nullptr, false, Opening::health},
+    {"GET", "/readyz", kAny, 0, isReady, nullptr, false, Opening::health},
+    {"GET", "/metrics", kRead, 0, showMetrics, nullptr, false, Opening::metrics},
 });
 
 }  // namespace

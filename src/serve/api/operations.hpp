@@ -47,6 +47,9 @@ void unblockSession(Service& service, Request&& request, Respond&& respond);
 void streamEvents(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
                   Respond&& respond);
 
+// description.cpp
+void showDescription(Service& service, Request&& request, Respond&& respond);
+
 // health.cpp
 void isAlive(Service& service, Request&& request, Respond&& respond);
 void isReady(Service& service, Request&& request, Respond&& respond);

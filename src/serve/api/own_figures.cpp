@@ -48,10 +48,6 @@ void OwnFigures::watch(OutboxManager& manager) {
       manager.onFailed([failures = failures_](const FailedEvent& event) { add(*failures, event.peer, event.reason); });
 }
 
-void OwnFigures::count(const std::string& peer, std::string_view reason) {
-  add(*failures_, peer, reason);
-}
-
 void OwnFigures::add(Failures& failures, const std::string& peer, std::string_view reason) {
   const MutexLock lock(failures.mutex);
   ++failures.counts[{peer, knownReason(reason)}];

@@ -25,16 +25,13 @@ namespace ackbox::serve {
 /// What `GET /metrics` has besides the outbox's own figures: dead letters by reason, which the file does not count, as
 /// this process has seen them since its start; spans; and when certificates end.
 ///
-/// Thread-safety: `count` and `write` may be called from any thread.
+/// Thread-safety: `write` may be called from any thread.
 class OwnFigures {
 public:
   OwnFigures(const Config& config, std::shared_ptr<const SpanCounts> spans);
 
-  /// Counts its dead letters from now on.
+  /// Counts its dead letters from now on. A reason that is none of the library's is counted as `other`.
   void watch(OutboxManager& manager);
-
-  /// A dead letter. What is none of the library's reasons is counted as `other`.
-  void count(const std::string& peer, std::string_view reason);
 
   void write(protocol::Exposition& out, const std::vector<PeerStats>& peers) const;
 

@@ -23,8 +23,8 @@ struct PostedFrames {
 };
 
 /// Reads a body by its media type: `application/json`, one object in the form of `ackbox enqueue` or an array of them;
-/// `application/cloudevents+json` or `application/cloudevents-batch+json`, whose extension attributes are those of the
-/// wire, with `peer`, `session`, `priority`, `supersedekey`, `idempotencykey` and `notbefore`. The parameters `peer`,
+/// `application/cloudevents+json` or `application/cloudevents-batch+json`, with the extension attributes of the wire
+/// and `peer`, `session`, `priority`, `supersedekey`, `idempotencykey` and `notbefore`. The parameters `peer`,
 /// `session` and `type` stand for what a frame does not say. Data is kept byte for byte.
 /// Throws `InvalidRequest` where the body has no frames at all.
 [[nodiscard]] PostedFrames readPostedFrames(Request& request);

@@ -1,41 +1,55 @@
 #include "serve/config/config.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <optional>
 
 #include "ackbox/error.hpp"
+#include "serve/config/checks.hpp"
 #include "serve/config/section.hpp"
+#include "transport/listener.hpp"
 #include "transport/url.hpp"
 
 namespace ackbox::serve {
 namespace {
 
 constexpr std::uint64_t kFrameBytesMost = std::uint64_t{64} * 1024 * 1024;
+constexpr std::chrono::milliseconds kShortest{1};
+// SQLite takes it as an `int`.
+constexpr std::chrono::milliseconds kBusyTimeoutMost{std::numeric_limits<int>::max()};
+// A run that makes no progress within `DeferredOptions::timeout` is ended.
+constexpr std::chrono::minutes kDeliveryMost{4};
 
-/// `unix:PATH`, `127.0.0.1:7070` or `[::1]:7070`; absent: as it is.
+/// `unix:PATH`, `127.0.0.1:7070` or `[::1]:7070`; absent, or wrong: as it is.
 void readListen(Section& section, std::string& address, std::uint16_t& port) {
   std::string text;
   section.text("listen", text);
-  if (text.empty() || text.starts_with("unix:")) {
-    address = text.empty() ? address : text;
-    port = text.empty() ? port : std::uint16_t{0};
+  if (text.empty()) {
     return;
   }
-  const std::size_t colon = text.rfind(':');
-  const char* const last = text.data() + text.size();
-  const char* const first = colon == std::string::npos ? last : text.data() + colon + 1;
-  const auto [end, error] = std::from_chars(first, last, port);
-  address = text.substr(0, colon);
-  if (address.starts_with('[') && address.ends_with(']')) {
-    address = address.substr(1, address.size() - 2);
+  std::string host = text;
+  std::uint16_t number = 0;
+  if (!text.starts_with("unix:")) {
+    const std::size_t colon = text.rfind(':');
+    const char* const last = text.data() + text.size();
+    const char* const first = colon == std::string::npos ? last : text.data() + colon + 1;
+    const auto [end, error] = std::from_chars(first, last, number);
+    host = text.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) {
+      host = host.substr(1, host.size() - 2);
+    }
+    if (first == last || error != std::errc() || end != last || host.empty()) {
+      section.problem("listen", "must be unix:PATH, or a numeric address and a port, such as 127.0.0.1:7070");
+      return;
+    }
   }
-  if (first == last || error != std::errc() || end != last || address.empty()) {
-    section.problem("listen", "must be unix:PATH, or a numeric address and a port, such as 127.0.0.1:7070");
+  if (checkListen(section, host, number)) {
+    address = std::move(host);
+    port = number;
   }
-}
-
-bool isLoopback(const std::string& address) {
-  return address.starts_with("127.") || address == "::1";
 }
 
 void readTls(Section& section, TlsServerOptions& tls) {
@@ -46,6 +60,10 @@ void readTls(Section& section, TlsServerOptions& tls) {
     inner.path("crl_file", tls.crlFile);
     if (tls.certificateFile.empty() || tls.keyFile.empty()) {
       inner.problem("certificate_file", "certificate_file and key_file must both be set");
+    } else if (!tls.crlFile.empty() && tls.clientAuthorityFile.empty()) {
+      inner.problem("crl_file", "needs client_authority_file, whose certificates it is of");
+    } else {
+      checkTls(inner, tls);
     }
   });
 }
@@ -57,7 +75,11 @@ void readApi(Section& root, ApiConfig& api) {
   root.texts("allowed_hosts", api.allowedHosts);
   root.flag("open_health", api.openHealth);
   root.flag("open_metrics", api.openMetrics);
-  const bool isOfThisMachine = api.address.starts_with("unix:") || isLoopback(api.address);
+  checkHosts(root, "allowed_hosts", api.allowedHosts);
+  if (!api.tokensFile.empty()) {
+    checkTokens(root, "tokens_file", api.tokensFile);
+  }
+  const bool isOfThisMachine = transport::ListenAddress(api.address, api.port).isLocal();
   if (!isOfThisMachine && (api.tls.certificateFile.empty() || api.tokensFile.empty())) {
     root.problem("listen",
                  "beyond this machine the server listens only with TLS (tls.certificate_file, tls.key_file) and tokens "
@@ -76,15 +98,15 @@ void readOutbox(Section& root, OutboxOptions& outbox) {
   root.text("agent", outbox.agent);
   root.object("outbox", [&](Section& section) {
     section.text("table_prefix", outbox.tablePrefix);
-    section.duration("busy_timeout", outbox.busyTimeout);
+    section.duration("busy_timeout", outbox.busyTimeout, std::chrono::milliseconds(0), kBusyTimeoutMost);
     section.count("max_pending", outbox.maxPending);
     section.count("max_pending_bytes", outbox.maxPendingBytes);
     section.count("frame_bytes_max", outbox.frameBytesMax, 1, kFrameBytesMost);
     section.duration("idempotency_retention", outbox.idempotencyRetention);
     section.count("batch_frames", outbox.batchFrames, 1, 256);
     section.count("batch_bytes", outbox.batchBytes, 1);
-    section.duration("request_timeout", outbox.requestTimeout);
-    section.duration("ack_timeout", outbox.ackTimeout);
+    section.duration("request_timeout", outbox.requestTimeout, kShortest);
+    section.duration("ack_timeout", outbox.ackTimeout, kShortest);
     section.duration("acked_retention", outbox.ackedRetention);
     section.duration("stop_timeout", outbox.stopTimeout);
     section.choice<GapPolicy>("gap", outbox.gap, {{"skip", GapPolicy::skip}, {"block", GapPolicy::block}});
@@ -94,25 +116,35 @@ void readOutbox(Section& root, OutboxOptions& outbox) {
   });
 }
 
-void readSecrets(Section& section, SecretSource& secrets) {
+/// Returns the field that they come from, or that they would come from; nothing: something is wrong with them.
+std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) {
   std::filesystem::path file;
   std::string variable;
   section.path("secrets_file", file);
   section.text("secrets_environment", variable);
   if (!file.empty() && !variable.empty()) {
     section.problem("secrets_file", "and secrets_environment cannot both be set");
-  } else if (!file.empty()) {
-    secrets = SecretSource::file(file);
-  } else if (!variable.empty()) {
-    try {
-      secrets = SecretSource::environment(variable);
-    } catch (const Error& error) {
-      section.problem("secrets_environment", error.what());
-    }
+    return std::nullopt;
   }
+  const std::string field = variable.empty() ? "secrets_file" : "secrets_environment";
+  if (!variable.empty() && std::getenv(variable.c_str()) == nullptr) {
+    section.problem(field, "the environment has no variable '" + variable + "'; set it, or name a secrets_file");
+    return std::nullopt;
+  }
+  if (file.empty() && variable.empty()) {
+    return field;
+  }
+  SecretSource source = variable.empty() ? SecretSource::file(file) : SecretSource::environment(variable);
+  if (!checkSecrets(section, field, file, source)) {
+    return std::nullopt;
+  }
+  secrets = std::move(source);
+  return field;
 }
 
-void readPeers(Section& root, std::vector<PeerOptions>& peers) {
+void readPeers(Section& root, const HttpSenderOptions& sender, std::vector<PeerOptions>& peers) {
+  HttpSender probe(sender);
+  std::vector<bool> sound;
   root.objects("peers", [&](Section& section) {
     PeerOptions peer;
     section.text("name", peer.name);
@@ -122,15 +154,19 @@ void readPeers(Section& root, std::vector<PeerOptions>& peers) {
     section.flag("allow_plain_http", peer.allowPlainHttp);
     section.choice<PeerProfile>("profile", peer.profile,
                                 {{"native", PeerProfile::native}, {"webhook", PeerProfile::webhook}});
-    readSecrets(section, peer.secrets);
+    const std::string secretsField = readSecrets(section, peer.secrets).value_or("secrets_file");
     if (peer.url.empty()) {
       section.problem("url", "must be set");
     }
+    sound.push_back(checkPeer(section, probe, peer, secretsField));
     peers.push_back(std::move(peer));
   });
+  checkPeers(root, probe, peers, sound);
 }
 
-void readSenders(Section& section, std::vector<InboundPeer>& peers) {
+/// Returns the field of each one's secrets.
+std::vector<std::string> readSenders(Section& section, std::vector<InboundPeer>& peers) {
+  std::vector<std::string> secretsFields;
   section.objects("peers", [&](Section& inner) {
     InboundPeer peer;
     inner.texts("agents", peer.agents);
@@ -138,30 +174,33 @@ void readSenders(Section& section, std::vector<InboundPeer>& peers) {
     inner.flag("may_send", peer.maySend);
     inner.flag("may_ack", peer.mayAck);
     inner.texts("sessions", peer.sessions);
-    readSecrets(inner, peer.secrets);
+    const std::optional<std::string> field = readSecrets(inner, peer.secrets);
+    // What is wrong with its secrets was said, and is not to be said again as a want of them.
+    peer.byCertificate = peer.byCertificate || !field;
+    secretsFields.push_back(field.value_or("secrets_file"));
     peers.push_back(std::move(peer));
   });
+  return secretsFields;
 }
 
-void readDeliver(Section& section, std::vector<DeliveryRule>& rules) {
+void readDeliver(Section& section, const HttpSenderOptions& sender, std::vector<DeliveryRule>& rules) {
   section.objects("deliver", [&](Section& inner) {
     DeliveryRule rule;
     inner.text("types", rule.types);
     inner.text("url", rule.url);
-    inner.duration("timeout", rule.timeout);
-    readSecrets(inner, rule.secrets);
+    inner.duration("timeout", rule.timeout, kShortest, kDeliveryMost);
+    const std::string secretsField = readSecrets(inner, rule.secrets).value_or("secrets_file");
     if (rule.url.empty()) {
       inner.problem("url", "must be set");
-    }
-    // A run that makes no progress within DeferredOptions::timeout is ended.
-    if (rule.timeout < std::chrono::milliseconds(1) || rule.timeout > std::chrono::minutes(4)) {
-      inner.problem("timeout", "must be from 1ms to 4m");
+    } else {
+      checkDelivery(inner, sender, rule, secretsField);
     }
     rules.push_back(std::move(rule));
   });
 }
 
-void readInbox(Section& root, std::optional<InboxConfig>& config) {
+void readInbox(Section& root, const HttpSenderOptions& sender, const std::string& agent,
+               std::optional<InboxConfig>& config) {
   root.object("inbox", [&](Section& section) {
     InboxConfig& inbox = config.emplace();
     readListen(section, inbox.server.address, inbox.server.port);
@@ -171,12 +210,13 @@ void readInbox(Section& root, std::optional<InboxConfig>& config) {
     section.flag("allow_anonymous", inbox.handler.allowAnonymous);
     section.count("concurrency", inbox.handler.deferred.concurrency, 1, 256);
     readRetry(section, inbox.handler.deferred.retry);
-    readSenders(section, inbox.handler.peers);
-    readDeliver(section, inbox.deliver);
+    const std::vector<std::string> secretsFields = readSenders(section, inbox.handler.peers);
+    readDeliver(section, sender, inbox.deliver);
     section.texts("pull", inbox.pull);
     if (inbox.deliver.empty() && inbox.pull.empty()) {
       section.problem("deliver", "must name the applications that frames go to, or pull the types that they ask for");
     }
+    checkInbox(section, inbox.server, inbox.handler, agent, secretsFields);
   });
 }
 
@@ -186,6 +226,10 @@ void readSender(Section& root, HttpSenderOptions& sender) {
     section.path("certificate_file", sender.tls.certificateFile);
     section.path("key_file", sender.tls.keyFile);
     section.count("connections_max", sender.connectionsMax, 1, 65'536);
+    if (!checkTls(section, sender.tls)) {
+      // Those that use them would only be refused for the same.
+      sender.tls = {};
+    }
   });
 }
 
@@ -216,7 +260,7 @@ void readTraces(Section& root, TracesConfig& traces) {
 
 }  // namespace
 
-Config readConfig(std::string_view text, const std::vector<std::pair<std::string, std::string>>& overrides,
+Config readConfig(std::string_view text, const std::vector<ConfigOverride>& overrides,
                   std::vector<ConfigProblem>& problems) {
   Config config;
   // So that a script that enqueued a message can ask for its state a little later.
@@ -225,40 +269,39 @@ Config readConfig(std::string_view text, const std::vector<std::pair<std::string
   if (!text.empty()) {
     root = parseConfig(text, problems);
   }
-  for (const auto& [field, value] : overrides) {
-    overrideField(root, field, value, problems);
-  }
   if (!problems.empty()) {
     return config;
+  }
+  for (const ConfigOverride& override : overrides) {
+    overrideField(root, override, problems);
   }
   {
     Section section(root, {}, problems);
     readApi(section, config.api);
     readOutbox(section, config.outbox);
-    readPeers(section, config.outbox.peers);
     readSender(section, config.sender);
-    readInbox(section, config.inbox);
+    readPeers(section, config.sender, config.outbox.peers);
+    checkOutbox(section, config.outbox);
+    readInbox(section, config.sender, config.outbox.agent, config.inbox);
     readTraces(section, config.traces);
     readLog(section, config);
     // A file without peers receives, or was given its peers by another process.
     config.outbox.adoptPeers = config.outbox.peers.empty();
   }
-  if (problems.empty()) {
-    try {
-      validate(config.outbox);
-    } catch (const Error& error) {
-      problems.push_back({0, "outbox", error.what()});
-    }
-  }
+  // As the file has them, and then the command line.
+  std::ranges::stable_sort(
+      problems, {}, [](const ConfigProblem& problem) { return std::pair(!problem.option.empty(), problem.line); });
   return config;
 }
 
 std::string describe(const ConfigProblem& problem, const std::filesystem::path& file) {
-  std::string text = file.empty() ? "command line" : file.string();
-  if (problem.line > 0) {
+  std::string text = !problem.option.empty() ? problem.option : file.empty() ? "command line" : file.string();
+  if (problem.option.empty() && problem.line > 0) {
     text += ":" + std::to_string(problem.line);
   }
-  return text + ": " + (problem.field.empty() ? std::string() : problem.field + ": ") + problem.what;
+  // `--listen` says its field by itself.
+  const bool isSaid = problem.field.empty() || text == "--" + problem.field;
+  return text + ": " + (isSaid ? std::string() : problem.field + ": ") + problem.what;
 }
 
 }  // namespace ackbox::serve

@@ -39,8 +39,8 @@ struct InboxConfig {
   InboundOptions handler = {};
   /// Of several that fit a frame, the first.
   std::vector<DeliveryRule> deliver = {};
-  /// Types, or beginnings of types with `*` behind them, whose frames applications take from streams, where no entry of
-  /// `deliver` fits. Others stay with their sender: nobody here would ever look at them.
+  /// Types, or beginnings of types with `*` behind them. Applications take frames of these from streams, where no entry
+  /// of `deliver` fits. Others stay with their sender: nobody here would ever look at them.
   std::vector<std::string> pull = {};
 };
 
@@ -64,13 +64,13 @@ struct Config {
   LogFormat logFormat = LogFormat::keyValue;
 };
 
-/// Reads the text of a configuration file, empty for none, and then what the command line says besides. Adds what is
-/// wrong to `problems`; what it returns is of use only if there are none.
-[[nodiscard]] Config readConfig(std::string_view text,
-                                const std::vector<std::pair<std::string, std::string>>& overrides,
+/// Reads the text of a configuration file, empty for none, and then what the command line says besides; and the files
+/// that these name, as the start will. Adds all that is wrong to `problems`, in the order of the lines; what it returns
+/// is of use only if there is nothing. Makes and binds nothing.
+[[nodiscard]] Config readConfig(std::string_view text, const std::vector<ConfigOverride>& overrides,
                                 std::vector<ConfigProblem>& problems);
 
-/// `serve.json:12: peers[0].url: must be …`, as compilers print it. `file` empty: from the command line.
+/// `serve.json:12: peers[0].url: must be …`, as compilers print it, or `--set: …`.
 [[nodiscard]] std::string describe(const ConfigProblem& problem, const std::filesystem::path& file);
 
 }  // namespace ackbox::serve

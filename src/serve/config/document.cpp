@@ -1,6 +1,7 @@
 #include "serve/config/document.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,17 @@ namespace ackbox::serve {
 namespace {
 
 constexpr std::size_t kDepthMax = 16;
+
+/// All of it came with this option.
+void markOption(ConfigNode& node, const std::string& option) {
+  node.option = option;
+  for (ConfigNode& item : node.items) {
+    markOption(item, option);
+  }
+  for (auto& [name, value] : node.members) {
+    markOption(value, option);
+  }
+}
 
 /// How far a text was read.
 struct ReadLines {
@@ -137,6 +149,29 @@ const ConfigNode* ConfigNode::find(std::string_view name) const {
   return found == members.end() ? nullptr : &found->second;
 }
 
+const ConfigNode& ConfigNode::nearest(std::string_view path) const {
+  const ConfigNode* node = this;
+  while (!path.empty()) {
+    const std::string_view step = path.substr(0, path.find('.'));
+    path.remove_prefix(std::min(step.size() + 1, path.size()));
+    const std::size_t bracket = std::min(step.find('['), step.size());
+    const ConfigNode* const member = node->find(step.substr(0, bracket));
+    if (member == nullptr) {
+      return *node;
+    }
+    node = member;
+    std::size_t index = 0;
+    if (bracket < step.size()) {
+      const auto [end, error] = std::from_chars(step.data() + bracket + 1, step.data() + step.size(), index);
+      if (error != std::errc() || index >= node->items.size()) {
+        return *node;
+      }
+      node = &node->items[index];
+    }
+  }
+  return *node;
+}
+
 ConfigNode parseConfig(std::string_view text, std::vector<ConfigProblem>& problems) {
   ConfigNode root;
   ReadLines read;
@@ -150,29 +185,30 @@ ConfigNode parseConfig(std::string_view text, std::vector<ConfigProblem>& proble
   return root;
 }
 
-void overrideField(ConfigNode& root, std::string_view field, std::string_view value,
-                   std::vector<ConfigProblem>& problems) {
+void overrideField(ConfigNode& root, const ConfigOverride& override, std::vector<ConfigProblem>& problems) {
   ConfigNode* node = &root;
-  for (std::string_view rest = field; !rest.empty();) {
+  for (std::string_view rest = override.field; !rest.empty();) {
     const std::string_view name = rest.substr(0, rest.find('.'));
     rest.remove_prefix(std::min(name.size() + 1, rest.size()));
     if (node->kind != ConfigNode::Kind::object && node->kind != ConfigNode::Kind::null) {
-      problems.push_back({0, std::string(field), "cannot be set: what it is in is no object"});
+      problems.push_back({0, override.field, "cannot be set: what it is in is no object", override.option});
       return;
     }
     node->kind = ConfigNode::Kind::object;
     const auto found = std::ranges::find_if(node->members, [&](const auto& member) { return member.first == name; });
-    node = found == node->members.end() ? &node->members.emplace_back(std::string(name), ConfigNode{}).second
-                                        : &found->second;
+    node = found == node->members.end()
+               ? &node->members.emplace_back(std::string(name), ConfigNode{.option = override.option}).second
+               : &found->second;
   }
   std::vector<ConfigProblem> notJson;
   ConfigNode parsed;
   const ReadLines nowhere{.line = 0};
   TreeBuilder builder(parsed, nowhere, notJson);
-  const bool isJson = nlohmann::json::sax_parse(value.begin(), value.end(), &builder);
+  const bool isJson = nlohmann::json::sax_parse(override.value, &builder);
   if (!isJson) {
-    parsed = ConfigNode{.kind = ConfigNode::Kind::text, .text = std::string(value)};
+    parsed = ConfigNode{.kind = ConfigNode::Kind::text, .text = override.value};
   }
+  markOption(parsed, override.option);
   *node = std::move(parsed);
 }
 

@@ -12,7 +12,7 @@ Section::Section(const ConfigNode& node, std::string path, std::vector<ConfigPro
 Section::~Section() {
   for (const auto& [name, value] : node_.members) {
     if (!taken_.contains(name)) {
-      problems_.push_back({value.line, pathOf(name), "there is no such field"});
+      problems_.push_back({value.line, pathOf(name), "there is no such field", value.option});
     }
   }
 }
@@ -22,8 +22,8 @@ std::string Section::pathOf(std::string_view name) const {
 }
 
 void Section::problem(std::string_view name, std::string what) {
-  const ConfigNode* const node = node_.find(name);
-  problems_.push_back({node == nullptr ? node_.line : node->line, pathOf(name), std::move(what)});
+  const ConfigNode& node = node_.nearest(name);
+  problems_.push_back({node.line, pathOf(name), std::move(what), node.option});
 }
 
 const ConfigNode* Section::take(std::string_view name, ConfigNode::Kind kind, std::string_view otherwise) {
@@ -69,16 +69,20 @@ void Section::flag(std::string_view name, bool& value) {
   }
 }
 
-void Section::duration(std::string_view name, std::chrono::milliseconds& value) {
-  const ConfigNode* const node =
-      take(name, ConfigNode::Kind::text, "must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\"");
+void Section::duration(std::string_view name, std::chrono::milliseconds& value, std::chrono::milliseconds least,
+                       std::chrono::milliseconds most) {
+  constexpr const char* kWanted = "must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\"";
+  const ConfigNode* const node = take(name, ConfigNode::Kind::text, kWanted);
   if (node == nullptr) {
     return;
   }
-  if (const auto parsed = cli::parseDuration(node->text)) {
-    value = *parsed;
+  const auto parsed = cli::parseDuration(node->text);
+  if (!parsed) {
+    problem(name, kWanted);
+  } else if (*parsed < least || *parsed > most) {
+    problem(name, "must be from " + std::to_string(least.count()) + " ms to " + std::to_string(most.count()) + " ms");
   } else {
-    problem(name, "must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\"");
+    value = *parsed;
   }
 }
 

@@ -18,6 +18,9 @@ namespace ackbox::serve {
 /// as it is otherwise; its end reports the fields that none has taken, so that a misspelt one is not lost.
 class Section {
 public:
+  /// Far below where an instant in nanoseconds overflows 64 bits, as `validate` wants it.
+  static constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365 * 100);
+
   Section(const ConfigNode& node, std::string path, std::vector<ConfigProblem>& problems);
   ~Section();
   Section(Section&&) = delete;
@@ -27,7 +30,9 @@ public:
   void path(std::string_view name, std::filesystem::path& value);
   void texts(std::string_view name, std::vector<std::string>& value);
   void flag(std::string_view name, bool& value);
-  void duration(std::string_view name, std::chrono::milliseconds& value);
+  void duration(std::string_view name, std::chrono::milliseconds& value,
+                std::chrono::milliseconds least = std::chrono::milliseconds(0),
+                std::chrono::milliseconds most = kLongest);
   template <typename Integer>
   void count(std::string_view name, Integer& value, std::uint64_t least = 0,
              std::uint64_t most = std::numeric_limits<Integer>::max()) {
@@ -71,7 +76,7 @@ public:
     for (std::size_t index = 0; list != nullptr && index < list->items.size(); ++index) {
       const std::string item = pathOf(name) + "[" + std::to_string(index) + "]";
       if (list->items[index].kind != ConfigNode::Kind::object) {
-        problems_.push_back({list->items[index].line, item, "must be an object"});
+        problems_.push_back({list->items[index].line, item, "must be an object", list->items[index].option});
         continue;
       }
       Section inner(list->items[index], item, problems_);
@@ -79,9 +84,8 @@ public:
     }
   }
 
-  /// Reports something about a field of this section.
+  /// Reports something about a field of this section, or of what is in it, such as `peers[0].url`.
   void problem(std::string_view name, std::string what);
-  [[nodiscard]] bool has(std::string_view name) const { return node_.find(name) != nullptr; }
 
 private:
   [[nodiscard]] std::string pathOf(std::string_view name) const;

@@ -39,6 +39,8 @@ public:
   /// Whether one of `wanted` is among them.
   [[nodiscard]] constexpr bool hasOneOf(Roles wanted) const noexcept { return (bits_ & wanted.bits_) != 0; }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
+  /// Their names, joined by `between`.
+  [[nodiscard]] std::string names(std::string_view between) const;
 
 private:
   static constexpr std::uint32_t bitOf(Role role) noexcept { return 1U << static_cast<std::uint8_t>(role); }

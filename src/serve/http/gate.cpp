@@ -1,12 +1,12 @@
 #include "serve/http/gate.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "serve/http/answer.hpp"
+#include "serve/http/host.hpp"
 #include "serve/http/query.hpp"
 #include "serve/http/router.hpp"
 #include "serve/page/html.hpp"
@@ -20,19 +20,28 @@ using transport::RequestHead;
 constexpr std::string_view kBearer = "Bearer ";
 // A page of another origin cannot set it without being asked for permission, which nobody here gives.
 constexpr std::string_view kOwnHeader = "x-ackbox";
-constexpr std::string_view kMetricsPath = "/metrics";
 
-std::string lowered(std::string_view text) {
-  std::string made(text);
-  std::ranges::transform(made, made.begin(),
-                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return made;
-}
+/// What a request asks for: where, path and query.
+struct Address {
+  std::string_view host;
+  std::string_view target;
+};
 
-/// `host` without its port; brackets of an IPv6 address stay.
-std::string_view withoutPort(std::string_view host) {
-  const std::size_t colon = host.rfind(':');
-  return colon == std::string_view::npos || host.ends_with(']') ? host : host.substr(0, colon);
+/// A target may be a whole URL, whose host counts instead of the header's (RFC 9112, 3.2.2).
+Address addressOf(const RequestHead& head) {
+  const std::string_view target = head.target();
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    const bool isUrl = target.size() >= scheme.size() &&
+                       std::ranges::equal(target.substr(0, scheme.size()), scheme, [](char given, char expected) {
+                         return given == expected || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == expected);
+                       });
+    if (isUrl) {
+      const std::string_view rest = target.substr(scheme.size());
+      const std::size_t end = rest.find_first_of("/?");
+      return {rest.substr(0, end), end == std::string_view::npos ? "/" : rest.substr(end)};
+    }
+  }
+  return {head.header("host"), target};
 }
 
 /// What goes out for all operations alike.
@@ -56,11 +65,18 @@ Admission unauthenticated() {
 
 Admission noRoute(const Route& route) {
   if (route.allowed.empty()) {
-    return refused(problemAnswer(404, "Not found", "There is no operation of this path; see openapi.json."));
+    return refused(problemAnswer(404, "Not found", "There is no operation of this path; GET /openapi.json has all."));
   }
   Response response = problemAnswer(405, "Method not allowed", "This path has other methods.");
   response.headers.emplace_back("Allow", route.allowed);
   return refused(std::move(response));
+}
+
+Admission withoutRole(const Operation& operation, const Caller& caller) {
+  return refused(problemAnswer(403, "Forbidden",
+                               "This needs the role " + operation.roles.names(" or ") + ", and the token of '" +
+                                   caller.name + "' has " + caller.roles.names(" and ") + "."),
+                 true);
 }
 
 /// Leads to the login, which stands beside the views of the first level.
@@ -75,23 +91,22 @@ Admission askToLogIn(std::string_view target) {
 }
 
 /// Not a page of another origin sent this, as far as the browser says: a form, or a stream, cannot set a header.
-bool isOfThisOrigin(const RequestHead& head) {
+bool isOfThisOrigin(const RequestHead& head, std::string_view host) {
   if (head.count("sec-fetch-site") > 0) {
     return head.header("sec-fetch-site") == "same-origin";
   }
   const std::string_view origin = head.header("origin");
   const std::size_t scheme = origin.find("//");
-  return head.count("origin") == 0 ||
-         (scheme != std::string_view::npos && origin.substr(scheme + 2) == head.header("host"));
+  return head.count("origin") == 0 || (scheme != std::string_view::npos && origin.substr(scheme + 2) == host);
 }
 
 /// A page of another origin made this request, or may have.
-bool isForeign(const RequestHead& head, const Operation& operation, bool isByCookie) {
+bool isForeign(const RequestHead& head, std::string_view host, const Operation& operation, bool isByCookie) {
   if (operation.isPage) {
-    return operation.method != "GET" && !isOfThisOrigin(head);
+    return operation.method != "GET" && !isOfThisOrigin(head, host);
   }
   // What a stream gives out is in nobody's hands when a foreign page, which cannot read it, lets go of it.
-  if (operation.stream != nullptr && !isOfThisOrigin(head)) {
+  if (operation.stream != nullptr && !isOfThisOrigin(head, host)) {
     return true;
   }
   const bool isOfBrowser = isByCookie || head.count("origin") > 0 || head.count("sec-fetch-site") > 0;
@@ -101,18 +116,18 @@ bool isForeign(const RequestHead& head, const Operation& operation, bool isByCoo
 /// Names as `isAllowedHost` looks them up.
 AccessRules withPlainHosts(AccessRules rules) {
   for (std::string& host : rules.hosts) {
-    host = lowered(withoutPort(host));
+    host = hostNameOf(host).value_or(std::string());
   }
   return rules;
 }
 
 }  // namespace
 
-Gate::Gate(Service& service, std::span<const Operation> operations, AccessRules rules)
+Gate::Gate(Service& service, Logins& logins, std::span<const Operation> operations, AccessRules rules)
     : service_(service),
+      logins_(logins),
       operations_(operations),
       rules_(withPlainHosts(std::move(rules))),
-      logins_(std::make_unique<Logins>(systemClock(), rules_.isTls)),
       tokens_(rules_.tokens) {}
 
 void Gate::setTokens(std::shared_ptr<const Tokens> tokens) {
@@ -125,21 +140,30 @@ std::shared_ptr<const Tokens> Gate::tokens() const {
   return tokens_;
 }
 
-bool Gate::isAllowedHost(const RequestHead& head) const {
-  return rules_.hosts.empty() ||
-         std::ranges::find(rules_.hosts, lowered(withoutPort(head.header("host")))) != rules_.hosts.end();
+bool Gate::isAllowedHost(std::string_view host) const {
+  const std::optional<std::string> name = hostNameOf(host);
+  return rules_.hosts.empty() || (name && std::ranges::find(rules_.hosts, *name) != rules_.hosts.end());
 }
 
 bool Gate::isOpen(const Operation& operation) const {
-  return operation.path == kMetricsPath ? rules_.openMetrics
-                                        : operation.roles.empty() && (operation.isPage || rules_.openHealth);
+  switch (operation.opening) {
+    case Opening::never:
+      return false;
+    case Opening::always:
+      return true;
+    case Opening::health:
+      return rules_.openHealth;
+    case Opening::metrics:
+      return rules_.openMetrics;
+  }
+  return false;
 }
 
 Admission Gate::admit(const RequestHead& head) const {
-  if (!isAllowedHost(head)) {
+  const auto [host, target] = addressOf(head);
+  if (!isAllowedHost(host)) {
     return refused(problemAnswer(421, "Misdirected request", "This server has another name; see allowed_hosts."));
   }
-  const std::string_view target = head.target();
   const std::string_view path = target.substr(0, target.find('?'));
   Route route = findRoute(operations_, head.method(), path);
   if (route.operation == nullptr) {
@@ -154,14 +178,15 @@ Admission Gate::admit(const RequestHead& head) const {
     const std::string_view authorization = head.header("authorization");
     const bool isOne = head.count("authorization") == 1 && authorization.starts_with(kBearer);
     isByCookie = head.count("authorization") == 0 && head.count("cookie") > 0;
+    const std::optional<Logins::Key> login = isByCookie ? logins_.keyOf(head.header("cookie")) : std::nullopt;
     const std::optional<Tokens::Digest> shown =
-        isByCookie ? logins_->find(head.header("cookie"))
-        : isOne    ? std::optional(Tokens::digestOf(authorization.substr(kBearer.size())))
-                   : std::nullopt;
+        login   ? logins_.find(*login)
+        : isOne ? std::optional(Tokens::digestOf(authorization.substr(kBearer.size())))
+                : std::nullopt;
     const Tokens::Digest digest = shown.value_or(Tokens::Digest{});
     std::optional<Caller> caller = shown ? tokens->find(digest) : std::nullopt;
     isAuthenticated = caller.has_value();
-    request.logins = logins_.get();
+    request.logins = &logins_;
     request.tokens = tokens;
     if (!caller && operation.isPage && !isOpen(operation)) {
       return askToLogIn(target);
@@ -171,17 +196,17 @@ Admission Gate::admit(const RequestHead& head) const {
     }
     request.caller = std::move(caller).value_or(Caller{});
     if (!isOpen(operation) && !operation.roles.empty() && !request.caller.roles.hasOneOf(operation.roles)) {
-      return refused(problemAnswer(403, "Forbidden", "The token does not have the role for this."), true);
+      return withoutRole(operation, request.caller);
     }
     if (operation.stream != nullptr) {
-      request.isStillAllowed = [this, &operation, digest] {
+      request.isStillAllowed = [this, &operation, digest, login] {
         const std::shared_ptr<const Tokens> now = this->tokens();
         const std::optional<Caller> found = now ? now->find(digest) : std::nullopt;
-        return found && found->roles.hasOneOf(operation.roles);
+        return found && found->roles.hasOneOf(operation.roles) && (!login || logins_.find(*login));
       };
     }
   }
-  if (isForeign(head, operation, isByCookie)) {
+  if (isForeign(head, host, operation, isByCookie)) {
     return refused(
         problemAnswer(403, "Forbidden",
                       "Requests of a browser that change something need x-ackbox: 1, and streams the same origin."),

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -20,12 +21,9 @@ struct AccessRules {
   std::vector<std::string> hosts = {};
   /// Null: every process that can connect may ask for everything.
   std::shared_ptr<const Tokens> tokens = {};
-  /// Operations without roles need no token; off: they need any.
+  /// Whether operations that are open with it need no token; likewise.
   bool openHealth = true;
-  /// Whether `/metrics` needs none.
   bool openMetrics = false;
-  /// Browsers reach it over TLS alone.
-  bool isTls = false;
 };
 
 /// Decides by a request's head which operation it is for and whether its caller may ask for it, before a byte of its
@@ -34,8 +32,8 @@ struct AccessRules {
 /// Thread-safety: all members may be called from any thread.
 class Gate {
 public:
-  /// Lifetime: `service` and `operations` must outlive the requests that are admitted.
-  Gate(Service& service, std::span<const Operation> operations, AccessRules rules);
+  /// Lifetime: `service`, `logins` and `operations` must outlive the requests that are admitted.
+  Gate(Service& service, Logins& logins, std::span<const Operation> operations, AccessRules rules);
 
   [[nodiscard]] transport::Admission admit(const transport::RequestHead& head) const;
 
@@ -47,15 +45,14 @@ private:
                                               bool isAuthenticated) const;
   [[nodiscard]] transport::Admission admitStream(const Operation& operation, Request&& request,
                                                  bool isAuthenticated) const;
-  [[nodiscard]] bool isAllowedHost(const transport::RequestHead& head) const;
+  [[nodiscard]] bool isAllowedHost(std::string_view host) const;
   [[nodiscard]] bool isOpen(const Operation& operation) const;
   [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
 
   Service& service_;
+  Logins& logins_;
   const std::span<const Operation> operations_;
   const AccessRules rules_;
-  // Changed by requests that are admitted, and synchronises itself.
-  const std::unique_ptr<Logins> logins_;
   mutable Mutex mutex_;
   std::shared_ptr<const Tokens> tokens_ ACKBOX_GUARDED_BY(mutex_);
 };

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kLoginsMost = 1'000;
 constexpr std::chrono::hours kLoginTime{12};
 constexpr std::size_t kCookieBytes = 32;
-constexpr std::string_view kCookieName = "ackbox";
+constexpr std::chrono::seconds kFailurePause{1};
+constexpr int kFailuresAtOnce = 10;
 
 std::string randomValue() {
   std::array<unsigned char, kCookieBytes> bytes{};
@@ -29,14 +30,14 @@ std::string randomValue() {
   return value;
 }
 
-/// The value of our cookie; empty: there is none.
-std::string_view valueIn(std::string_view cookies) {
+/// The value of the cookie of this name; empty: there is none.
+std::string_view valueIn(std::string_view cookies, std::string_view name) {
   while (!cookies.empty()) {
     std::string_view one = cookies.substr(0, cookies.find(';'));
     cookies.remove_prefix(std::min(one.size() + 1, cookies.size()));
     one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
-    if (one.starts_with(kCookieName) && one.substr(kCookieName.size()).starts_with('=')) {
-      return one.substr(kCookieName.size() + 1);
+    if (one.starts_with(name) && one.substr(name.size()).starts_with('=')) {
+      return one.substr(name.size() + 1);
     }
   }
   return {};
@@ -44,43 +45,97 @@ std::string_view valueIn(std::string_view cookies) {
 
 }  // namespace
 
-Logins::Logins(std::shared_ptr<Clock> clock, bool isSecure) : clock_(std::move(clock)), isSecure_(isSecure) {}
+Logins::Logins(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock, std::string cookieName,
+               bool isSecure)
+    : clock_(std::move(clock)),
+      cookieName_(std::move(cookieName)),
+      isSecure_(isSecure),
+      alarm_(clock_->makeAlarm(executor)),
+      failuresUntil_(clock_->steadyNow()) {}
+
+Logins::~Logins() = default;
+
+void Logins::setEnded(std::function<void()> ended) {
+  ended_ = std::move(ended);
+}
 
 std::string Logins::begin(const Tokens::Digest& token) {
   const std::string value = randomValue();
-  const SteadyTime now = clock_->steadyNow();
-  const MutexLock lock(mutex_);
-  std::erase_if(logins_, [&](const auto& login) { return login.second.endsAt <= now; });
-  if (logins_.size() >= kLoginsMost) {
-    logins_.erase(std::ranges::min_element(
-        logins_, [](const auto& left, const auto& right) { return left.second.endsAt < right.second.endsAt; }));
+  bool isOneEnded = false;
+  {
+    const MutexLock lock(mutex_);
+    isOneEnded = logins_.size() >= kLoginsMost;
+    if (isOneEnded) {
+      logins_.erase(std::ranges::min_element(
+          logins_, [](const auto& left, const auto& right) { return left.second.endsAt < right.second.endsAt; }));
+    }
+    logins_[Tokens::digestOf(value)] = {token, clock_->steadyNow() + kLoginTime};
   }
-  logins_[Tokens::digestOf(value)] = {token, now + kLoginTime};
+  arm();
+  if (isOneEnded && ended_) {
+    ended_();
+  }
   return cookie(value, kLoginTime);
 }
 
-std::optional<Tokens::Digest> Logins::find(std::string_view cookies) const {
-  const std::string_view value = valueIn(cookies);
-  if (value.empty()) {
-    return std::nullopt;
-  }
-  const Tokens::Digest digest = Tokens::digestOf(value);
+std::optional<Logins::Key> Logins::keyOf(std::string_view cookies) const {
+  const std::string_view value = valueIn(cookies, cookieName_);
+  return value.empty() ? std::nullopt : std::optional(Tokens::digestOf(value));
+}
+
+std::optional<Tokens::Digest> Logins::find(const Key& cookie) const {
   const MutexLock lock(mutex_);
-  const auto found = logins_.find(digest);
+  const auto found = logins_.find(cookie);
   return found == logins_.end() || found->second.endsAt <= clock_->steadyNow() ? std::nullopt
                                                                                : std::optional(found->second.token);
 }
 
 std::string Logins::end(std::string_view cookies) {
-  const Tokens::Digest digest = Tokens::digestOf(valueIn(cookies));
-  const MutexLock lock(mutex_);
-  logins_.erase(digest);
+  bool isOneEnded = false;
+  if (const std::optional<Key> key = keyOf(cookies)) {
+    const MutexLock lock(mutex_);
+    isOneEnded = logins_.erase(*key) > 0;
+  }
+  if (isOneEnded && ended_) {
+    ended_();
+  }
   return cookie({}, std::chrono::seconds(0));
+}
+
+bool Logins::mayFail() {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = clock_->steadyNow();
+  const SteadyTime until = std::max(failuresUntil_, now) + kFailurePause;
+  if (until > now + kFailuresAtOnce * kFailurePause) {
+    return false;
+  }
+  failuresUntil_ = until;
+  return true;
+}
+
+void Logins::arm() {
+  const MutexLock lock(mutex_);
+  const auto first = std::ranges::min_element(
+      logins_, [](const auto& left, const auto& right) { return left.second.endsAt < right.second.endsAt; });
+  if (first != logins_.end()) {
+    alarm_->set(first->second.endsAt, [this] { onEnd(); });
+  }
+}
+
+void Logins::onEnd() {
+  {
+    const MutexLock lock(mutex_);
+    std::erase_if(logins_, [now = clock_->steadyNow()](const auto& login) { return login.second.endsAt <= now; });
+  }
+  arm();
+  if (ended_) {
+    ended_();
+  }
 }
 
 // Without a path: it is that of the login's folder, which is right behind a prefix, too.
 std::string Logins::cookie(std::string_view value, std::chrono::seconds age) const {
-  return std::string(kCookieName) + "=" + std::string(value) + "; Max-Age=" + std::to_string(age.count()) +
+  return cookieName_ + "=" + std::string(value) + "; Max-Age=" + std::to_string(age.count()) +
          "; HttpOnly; SameSite=Strict" + (isSecure_ ? "; Secure" : "");
 }
 

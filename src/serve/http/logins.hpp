@@ -1,6 +1,8 @@
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,21 +19,36 @@ namespace ackbox::serve {
 /// of the token its digest is kept, which is looked up among the tokens at each request, so that a token that is
 /// revoked ends its logins.
 ///
-/// Thread-safety: all members may be called from any thread.
+/// Thread-safety: `keyOf`, `find` and `mayFail` may be called from any thread, the others on the executor only.
 class Logins {
 public:
-  /// `isSecure`: browsers send the cookie over TLS alone.
-  Logins(std::shared_ptr<Clock> clock, bool isSecure);
+  /// What a cookie is known by: its digest, so that how long a look takes says nothing of it.
+  using Key = Tokens::Digest;
+
+  /// `executor` runs one thing at a time. `cookieName`: browsers send a cookie to all ports of a host, so that each
+  /// daemon needs a name of its own. `isSecure`: browsers send it over TLS alone.
+  Logins(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock, std::string cookieName,
+         bool isSecure);
+  ~Logins();
+
+  /// To be called before there are logins: `ended` is called on the executor when some have ended.
+  void setEnded(std::function<void()> ended);
 
   /// Returns the value of `Set-Cookie`. Of more than 1,000 logins the oldest ends. Throws `Error` where the machine has
   /// no randomness.
   [[nodiscard]] std::string begin(const Tokens::Digest& token);
 
-  /// The digest of the token that the cookies of a request were exchanged for. `cookies`: the header `Cookie`.
-  [[nodiscard]] std::optional<Tokens::Digest> find(std::string_view cookies) const;
+  /// Of our cookie among those of a request's header `Cookie`; nothing: it is not there.
+  [[nodiscard]] std::optional<Key> keyOf(std::string_view cookies) const;
+  /// The digest of the token that the cookie was exchanged for; nothing: there is no such login, or it has ended.
+  [[nodiscard]] std::optional<Tokens::Digest> find(const Key& cookie) const;
 
-  /// Returns the value of `Set-Cookie` that takes the cookie away.
+  /// Returns the value of `Set-Cookie` that takes the cookie away. `cookies`: the header `Cookie`.
   [[nodiscard]] std::string end(std::string_view cookies);
+
+  /// To be asked at each login that failed: whether that may be logged and answered as such. Of ten at once and then
+  /// one a second it may.
+  [[nodiscard]] bool mayFail();
 
 private:
   struct Login {
@@ -39,12 +56,20 @@ private:
     SteadyTime endsAt;
   };
   [[nodiscard]] std::string cookie(std::string_view value, std::chrono::seconds age) const;
+  void arm() ACKBOX_EXCLUDES(mutex_);
+  void onEnd();
 
   const std::shared_ptr<Clock> clock_;
+  const std::string cookieName_;
   const bool isSecure_;
+  // Owned by the executor.
+  std::unique_ptr<Alarm> alarm_;
+  std::function<void()> ended_;
+
   mutable Mutex mutex_;
-  // By the digest of the cookie, so that how long a look takes says nothing of it.
-  std::map<Tokens::Digest, Login> logins_ ACKBOX_GUARDED_BY(mutex_);
+  std::map<Key, Login> logins_ ACKBOX_GUARDED_BY(mutex_);
+  // Until when the failures so far would take, if one a second was allowed.
+  SteadyTime failuresUntil_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 }  // namespace ackbox::serve

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -12,12 +13,21 @@ namespace ackbox::serve {
 
 class Service;
 
+/// Where there are tokens: whether an operation can do without one.
+enum class Opening : std::uint8_t {
+  never,
+  always,
+  /// As `AccessRules::openHealth` and `openMetrics` say.
+  health,
+  metrics,
+};
+
 /// A row of the table of operations: what is asked for, who may ask, and what answers.
 struct Operation {
   std::string_view method;
   /// Parts in braces match one segment of a path, up to its verb: `/v1/peers/{peer}:pause`.
   std::string_view path;
-  /// A caller needs one of these. Empty: nobody needs a token.
+  /// A caller needs one of these, unless it is open. Empty: any token will do.
   Roles roles;
   /// Bytes of a body; 0: there is none.
   std::size_t bodyBytesMax;
@@ -29,6 +39,7 @@ struct Operation {
                  Respond&& respond) = nullptr;
   /// For people with a browser: who is not logged in is led to the login.
   bool isPage = false;
+  Opening opening = Opening::never;
 };
 
 }  // namespace ackbox::serve

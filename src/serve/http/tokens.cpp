@@ -2,14 +2,13 @@
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
-#include <sys/stat.h>
 
-#include <algorithm>
-#include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
 #include "ackbox/error.hpp"
+#include "serve/config/regular_file.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -19,17 +18,14 @@ constexpr std::size_t kTokenBytesMost = 512;
 constexpr std::size_t kFileBytesMax = std::size_t{64} * 1024;
 constexpr mode_t kOthers = 0077;
 
-[[noreturn]] void refuse(const std::filesystem::path& file, std::size_t line, const std::string& what) {
-  throw Error(Errc::invalidOption, file.string() + ":" + std::to_string(line) + ": " + what);
-}
-
-Roles parseRoles(const std::string& text, const std::filesystem::path& file, std::size_t line) {
+/// Nothing: one of them is no role.
+std::optional<Roles> parseRoles(const std::string& text) {
   Roles roles;
   std::istringstream names(text);
   for (std::string name; std::getline(names, name, ',');) {
     const std::optional<Role> role = parseRole(name);
     if (!role) {
-      refuse(file, line, "a role is read, operate, send or receive; several are joined by commas");
+      return std::nullopt;
     }
     roles.add(*role);
   }
@@ -52,6 +48,16 @@ std::string_view toString(Role role) noexcept {
   return {};
 }
 
+std::string Roles::names(std::string_view between) const {
+  std::string made;
+  for (const Role role : {Role::read, Role::operate, Role::send, Role::receive}) {
+    if (has(role)) {
+      made.append(made.empty() ? "" : between).append(toString(role));
+    }
+  }
+  return made;
+}
+
 std::optional<Role> parseRole(std::string_view name) noexcept {
   for (const Role role : {Role::read, Role::operate, Role::send, Role::receive}) {
     if (toString(role) == name) {
@@ -61,19 +67,18 @@ std::optional<Role> parseRole(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-Tokens Tokens::load(const std::filesystem::path& file) {
-  struct stat found {};
-  std::ifstream in(file, std::ios::binary);
-  if (!in || ::stat(file.c_str(), &found) != 0) {
-    throw Error(Errc::secretsUnreadable, file.string() + ": cannot be read");
-  }
-  if ((found.st_mode & kOthers) != 0) {
-    throw Error(Errc::invalidOption, file.string() + ": others can read the tokens; chmod 600 it");
-  }
-  if (static_cast<std::size_t>(found.st_size) > kFileBytesMax) {
-    throw Error(Errc::invalidOption, file.string() + ": is larger than 64 KiB");
-  }
+Tokens Tokens::read(const std::filesystem::path& file, std::vector<std::string>& problems) {
   Tokens tokens;
+  const RegularFile read = readRegularFile(file, kFileBytesMax);
+  if (!read.problem.empty()) {
+    problems.push_back(read.problem);
+    return tokens;
+  }
+  if ((read.mode & kOthers) != 0) {
+    problems.push_back(file.string() + ": others can read the tokens; chmod 600 it");
+  }
+  std::map<Digest, std::size_t> lines;
+  std::istringstream in(read.text);
   std::size_t number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
@@ -86,13 +91,35 @@ Tokens Tokens::load(const std::filesystem::path& file) {
     if (name.empty() || name.front() == '#') {
       continue;
     }
+    const Digest digest = digestOf(token);
+    const auto [first, isNew] = lines.try_emplace(digest, number);
+    const std::optional<Roles> parsed = parseRoles(roles);
+    std::string_view problem;
     if (token.empty() || words >> more) {
-      refuse(file, number, "a line is NAME ROLE[,ROLE...] TOKEN");
+      problem = "a line is NAME ROLE[,ROLE...] TOKEN";
+    } else if (token.size() < kTokenBytesLeast || token.size() > kTokenBytesMost) {
+      problem = "a token has 24 to 512 characters, such as of: openssl rand -base64 32";
+    } else if (!parsed) {
+      problem = "a role is read, operate, send or receive; several are joined by commas";
+    } else if (!isNew) {
+      problem = "has the same token; give each caller its own";
+    } else {
+      tokens.entries_.push_back({digest, Caller{name, *parsed}});
+      continue;
     }
-    if (token.size() < kTokenBytesLeast || token.size() > kTokenBytesMost) {
-      refuse(file, number, "a token has 24 to 512 characters, such as of: openssl rand -base64 32");
-    }
-    tokens.entries_.push_back({digestOf(token), Caller{name, parseRoles(roles, file, number)}});
+    const bool isTwice = problem.starts_with("has the same");
+    problems.push_back(file.string() + ":" + std::to_string(number) + ": " +
+                       (isTwice ? "line " + std::to_string(first->second) + " " : std::string()) +
+                       std::string(problem));
+  }
+  return tokens;
+}
+
+Tokens Tokens::load(const std::filesystem::path& file) {
+  std::vector<std::string> problems;
+  Tokens tokens = read(file, problems);
+  if (!problems.empty()) {
+    throw Error(Errc::invalidOption, problems.front());
   }
   return tokens;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,8 +18,11 @@ namespace ackbox::serve {
 /// Thread-safety: as a constant.
 class Tokens {
 public:
-  /// Throws `Error`: `secretsUnreadable` where the file cannot be read, `invalidOption` where others may read it or a
-  /// line is malformed; the message names file and line, and shows no token.
+  /// Adds what is wrong with the file, which may be that it cannot be read, that others can read it, that a line is
+  /// malformed or that two have the same token: each with file and line, and no token is shown. What it returns is of
+  /// use only if there is nothing.
+  [[nodiscard]] static Tokens read(const std::filesystem::path& file, std::vector<std::string>& problems);
+  /// Throws `Error` with `invalidOption` and the first of these.
   [[nodiscard]] static Tokens load(const std::filesystem::path& file);
 
   /// A token's SHA-256.

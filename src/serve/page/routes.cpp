@@ -207,9 +207,18 @@ void logIn(Service& service, Request&& request, Respond&& respond) {
   const Tokens::Digest digest = Tokens::digestOf(token);
   const std::optional<Caller> caller = request.tokens->find(digest);
   if (!caller || !caller->roles.has(Role::read)) {
-    const std::string_view problem =
-        caller ? "This token does not have the role read, which the page needs." : "No caller has this token.";
-    respond(textAnswer(403, bareDocument({}, "Log in", loginView({}, next, problem)), kHtml));
+    // A right token is let in whatever others have tried: nobody can keep people out by wrong ones.
+    const bool isRare = request.logins->mayFail();
+    const std::string_view problem = !isRare  ? "Too many logins have failed; try again in a second."
+                                     : caller ? "This token does not have the role read, which the page needs."
+                                              : "No caller has this token.";
+    Response refusal = textAnswer(isRare ? 403 : 429, bareDocument({}, "Log in", loginView({}, next, problem)), kHtml);
+    if (isRare) {
+      service.audit().loginRefused(caller.value_or(Caller()), problem);
+    } else {
+      refusal.headers.emplace_back("Retry-After", "1");
+    }
+    respond(std::move(refusal));
     return;
   }
   Response response = seeOther(safeNext(next));
@@ -218,11 +227,14 @@ void logIn(Service& service, Request&& request, Respond&& respond) {
   respond(std::move(response));
 }
 
-void logOut(Service& /*service*/, Request&& request, Respond&& respond) {
+void logOut(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   Response response = seeOther("login");
   if (request.logins != nullptr) {
     response.headers.emplace_back("Set-Cookie", request.logins->end(request.cookie));
+    if (!request.caller.name.empty()) {
+      service.audit().record(request.caller, "logout", "page", 0);
+    }
   }
   respond(std::move(response));
 }
@@ -243,10 +255,10 @@ constexpr std::array kRoutes = std::to_array<Operation>({
     viewOf("/sessions", showSessions),
     viewOf("/inbox", showInbox),
     viewOf("/doctor", showDoctor),
-    {"GET", "/assets/{name}", kAnybody, 0, sendAsset, nullptr, true},
-    {"GET", "/login", kAnybody, 0, showLogin, nullptr, true},
-    {"POST", "/login", kAnybody, kLoginBytesMax, logIn, nullptr, true},
-    {"POST", "/logout", kAnybody, kLoginBytesMax, logOut, nullptr, true},
+    {"GET", "/assets/{name}", kAnybody, 0, sendAsset, nullptr, true, Opening::always},
+    {"GET", "/login", kAnybody, 0, showLogin, nullptr, true, Opening::always},
+    {"POST", "/login", kAnybody, kLoginBytesMax, logIn, nullptr, true, Opening::always},
+    {"POST", "/logout", kAnybody, kLoginBytesMax, logOut, nullptr, true, Opening::always},
 });
 
 }  // namespace

@@ -211,6 +211,24 @@ TEST_CASE("a peer that cannot be reached is told to the program and the log once
   CHECK(kept.of("peer-up").size() == 1);
 }
 
+TEST_CASE("a peer that is paused and let go on by hand is not said to answer") {
+  const TempDir dir;
+  Kept kept;
+  OutboxOptions options;
+  options.log = kept.sink();
+  options.clock = std::make_shared<ManualClock>();
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+  manager.setSender(ScriptedSender::always(Outcome::ack));
+  OutboxOperator operate(manager);
+  operate.pause("default");
+  manager.drainOnce();
+  operate.resume("default");
+  manager.drainOnce();
+  CHECK(kept.of("peer-paused").size() == 1);
+  CHECK(kept.of("peer-resumed").size() == 1);
+  CHECK(kept.of("peer-up").empty());
+}
+
 TEST_CASE("a message that is tried again or given up is in the log with its id and cause, and never its data") {
   const TempDir dir;
   Kept kept;

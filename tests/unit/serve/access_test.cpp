@@ -108,8 +108,45 @@ TEST_CASE("Tokens are taken from their file again, and a file that is not as it 
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(kReader)).status == 401);
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(next)).status == 200);
   writePrivateFile(guarded.tokens, "ada all " + kReader + "\n");
-  CHECK_THROWS_AS(stage.server().reload(), Error);
+  stage.server().reload();
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(next)).status == 200);
+  writePrivateFile(guarded.tokens, "ada read " + next + "\n");
+  stage.server().reload();
+  const std::vector<std::string> log = stage.log();
+  const auto count = [&](const std::string& text) {
+    return std::ranges::count_if(log, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  CHECK(count(" info configuration-reloaded changed=tokens ") == 1);
+  CHECK(count(" info configuration-reloaded changed=nothing ") == 1);
+  CHECK(count(" warning reload-refused cause=\"" + guarded.tokens + ":1: a role is ") == 1);
+  CHECK(count(next) == 0);
+}
+
+TEST_CASE("A reload looks at secrets, and says that they changed or cannot be used") {
+  const TempDir dir;
+  const std::string secrets = dir.file("secrets").string();
+  writePrivateFile(secrets, "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n");
+  ServeStage stage(
+      Settings{{"peers", R"([{"name":"bob","url":"http://127.0.0.1:1/","secrets_file":")" + secrets + R"("}])"}});
+  writePrivateFile(secrets, "whsec_YWJjZGVmMDEyMzQ1Njc4OTAxMjM0NTY3ODlhYmNkZWY=\n");
+  stage.server().reload();
+  writePrivateFile(secrets, "whsec_short\n");
+  stage.server().reload();
+  const std::vector<std::string> log = stage.log();
+  const auto has = [&](const std::string& text) {
+    return std::ranges::any_of(log, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  };
+  CHECK(has(" configuration-reloaded changed=secrets "));
+  CHECK(has(" reload-refused cause=\"peers[0]: "));
+  CHECK_FALSE(has("whsec_"));
+}
+
+TEST_CASE("The daemon's own records obey log.level") {
+  ServeStage stage(Settings{{"log.level", "warning"}});
+  CHECK(stage.asker().ask("POST", "/v1/peers/bob:pause").status == 200);
+  stage.server().reload();
+  stage.end();
+  CHECK(stage.log().empty());
 }
 
 TEST_CASE("A file of tokens that others can read, or with a malformed line, is refused without showing a token") {
@@ -131,10 +168,22 @@ TEST_CASE("A file of tokens that others can read, or with a malformed line, is r
     CHECK_MESSAGE(problem.find("tokens:2: ") != std::string::npos, wrong);
     CHECK(problem.find(kReader) == std::string::npos);
   }
+  const std::string twice = problemOf("ada read " + kReader + "\n# more\nbob send " + kReader + "\n");
+  CHECK(twice.find("tokens:3: line 1 has the same token; give each caller its own") != std::string::npos);
+  CHECK(twice.find(kReader) == std::string::npos);
   writePrivateFile(file, "ada read " + kReader);
   REQUIRE(::chmod(file.c_str(), 0640) == 0);
   CHECK_THROWS_AS(static_cast<void>(Tokens::load(file)), Error);
-  CHECK_THROWS_AS(static_cast<void>(Tokens::load(dir.file("none"))), Error);
+  for (const std::filesystem::path& wrong : {dir.file("none"), std::filesystem::path("/dev/zero"), dir.file("")}) {
+    CHECK_THROWS_AS(static_cast<void>(Tokens::load(wrong)), Error);
+  }
+  const std::filesystem::path pipe = dir.file("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_AS(static_cast<void>(Tokens::load(pipe)), Error);
+  std::vector<std::string> all;
+  writePrivateFile(file, "a king " + kReader + "\nb read short\n");
+  static_cast<void>(Tokens::read(file, all));
+  CHECK(all.size() == 2);
 }
 
 TEST_CASE("Another host is refused, because a page may have given its own name this machine's address") {
@@ -150,6 +199,40 @@ TEST_CASE("Another host is refused, because a page may have given its own name t
   CHECK(status("evil.example") == 421);
   CHECK(status("localhost.evil.example") == 421);
   CHECK(status("") == 421);
+  for (const char* host : {"127.0.0.1:99@evil", "localhost:80:80", "localhost:", "localhost:x", "[::1]x:80"}) {
+    CHECK_MESSAGE(status(host) == 421, host);
+  }
+}
+
+TEST_CASE("A target may be a whole URL, whose host counts instead of the header's") {
+  ServeStage stage;
+  const auto status = [&](const std::string& target, const std::string& headers = {}) {
+    return stage.asker().ask("GET", target, {}, headers).status;
+  };
+  CHECK(status("http://localhost/v1/stats") == 200);
+  CHECK(status("HTTP://LOCALHOST:7070/v1/messages?limit=1") == 200);
+  CHECK(status("https://127.0.0.1/v1/stats", "Host: evil.example\r\n") == 200);
+  CHECK(status("http://localhost") == 200);
+  CHECK(status("http://localhost?x=1") == 422);
+  CHECK(status("http://evil.example/v1/stats") == 421);
+  CHECK(status("http://localhost@evil.example/v1/stats") == 421);
+  CHECK(status("http:///v1/stats") == 421);
+  CHECK(status("ftp://localhost/v1/stats") == 404);
+}
+
+TEST_CASE("Who lacks a role is told which, and which its token has") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  const auto detail = [&](const char* method, const char* target, const std::string& token) {
+    return stage.asker().ask(method, target, {}, bearer(token)).body;
+  };
+  CHECK(
+      detail("POST", "/v1/peers/bob:pause", kReader).find("needs the role operate, and the token of 'ada' has read.") !=
+      std::string::npos);
+  CHECK(detail("GET", "/v1/inbox/stream", kOperator)
+            .find("the role receive, and the token of 'ops' has read and operate.") != std::string::npos);
+  CHECK(stage.asker().ask("GET", "/openapi.json").status == 200);
+  CHECK(stage.asker().ask("GET", "/nowhere").body.find("GET /openapi.json") != std::string::npos);
 }
 
 TEST_CASE("A page of another origin changes nothing: it cannot set x-ackbox") {

@@ -1,18 +1,29 @@
-// Goal: a mistake in a configuration is named with its line and field, and nothing unsafe begins to listen.
-// Method: texts in, problems out.
+// Goal: a mistake in a configuration is named with its line and field, before anything is made, and nothing unsafe
+// begins to listen. Method: texts and the files that they name in, problems out.
 
 #include "serve/config/config.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "integration/test_certificates.hpp"
+#include "serve/config/checks.hpp"
+#include "serve/config/regular_file.hpp"
+#include "serve/http/host.hpp"
+#include "support/temp_dir.hpp"
+#include "unit/serve/serve_stage.hpp"
+
 namespace ackbox::serve {
 namespace {
 
-using Overrides = std::vector<std::pair<std::string, std::string>>;
+using Overrides = std::vector<ConfigOverride>;
 
 /// The problems of a text, as they are printed.
 std::vector<std::string> problemsOf(const std::string& text, const Overrides& overrides = {}) {
@@ -35,6 +46,55 @@ Config read(const std::string& text, const Overrides& overrides = {}) {
 }
 
 using Lines = std::vector<std::string>;
+using testing::TempDir;
+using testing::TestAuthority;
+using testing::writePrivateFile;
+
+const std::string kToken = "0123456789abcdef01234567";
+const std::string kSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+// Verifies, and signs nothing.
+const std::string kPublic = "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+
+std::string inQuotes(const std::filesystem::path& path) {
+  return "\"" + path.string() + "\"";
+}
+
+/// A folder with what a configuration may name.
+struct Files {
+  Files() {
+    writePrivateFile(tokens, "ops read " + kToken + "\n");
+    writePrivateFile(secrets, kSecret + "\n");
+    writePrivateFile(publics, kPublic + "\n");
+    writePrivateFile(nonsense, "nonsense\n");
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  }
+
+  TempDir dir;
+  std::string tokens = dir.file("tokens").string();
+  std::string secrets = dir.file("secrets").string();
+  std::string publics = dir.file("publics").string();
+  std::string nonsense = dir.file("nonsense").string();
+  std::string pipe = dir.file("pipe").string();
+  std::string missing = dir.file("missing").string();
+  TestAuthority authority{dir.file("").string(), "authority"};
+  testing::CertificateFiles server = authority.issue("server");
+  testing::CertificateFiles other = authority.issue("other");
+  std::string tls = R"("tls": {"certificate_file": )" + inQuotes(server.certificate) + R"(, "key_file": )" +
+                    inQuotes(server.key) + "}";
+};
+
+bool has(const Lines& lines, const std::string& beginning, const std::string& part = {}) {
+  return std::ranges::any_of(lines, [&](const std::string& line) {
+    return line.starts_with(beginning) && line.find(part) != std::string::npos;
+  });
+}
+
+/// The only problem of a text with one.
+std::string problemOf(const std::string& text, const Overrides& overrides = {}) {
+  const Lines problems = problemsOf(text, overrides);
+  REQUIRE_MESSAGE(problems.size() == 1, text);
+  return problems[0];
+}
 
 }  // namespace
 
@@ -81,8 +141,9 @@ TEST_CASE("The command line counts before the file, for any field") {
 TEST_CASE("All problems are named at once, each with its line and field") {
   CHECK(problemsOf(
             "{\n \"outbox\": {\n  \"max_pendin\": 1,\n  \"ack_timeout\": 5\n },\n \"peers\": [{\n  \"url\": 3}]}") ==
-        Lines{"f:4: outbox.ack_timeout: must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\"",
-              "f:3: outbox.max_pendin: there is no such field", "f:7: peers[0].url: must be a string",
+        Lines{"f:3: outbox.max_pendin: there is no such field",
+              "f:4: outbox.ack_timeout: must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\"",
+              "f:6: peers[0].name: has 0 bytes, allowed: 1 to 256 bytes", "f:7: peers[0].url: must be a string",
               "f:7: peers[0].url: must be set"});
   CHECK(problemsOf("{\"outbox\": {\"batch_frames\": 0}}") ==
         Lines{"f:1: outbox.batch_frames: must be a whole number from 1 to 256"});
@@ -101,9 +162,145 @@ TEST_CASE("A text that is no JSON is a problem with a line") {
 }
 
 TEST_CASE("What only the library knows to be wrong is a problem, too") {
-  const Lines problems = problemsOf("{\"outbox\": {\"peer_reset\": \"resend\", \"acked_retention\": \"0s\"}}");
-  REQUIRE(problems.size() == 1);
-  CHECK(problems[0].find("ackedRetention") != std::string::npos);
+  CHECK(problemOf("{\"outbox\": {\n\"peer_reset\": \"resend\", \"acked_retention\": \"0s\"}}") ==
+        "f:2: outbox.peer_reset: is resend while acked_retention is 0, so no acknowledged message is kept to be sent, "
+        "allowed: proceed, or resend with an acked_retention above 0");
+  CHECK(problemOf("{\"outbox\": {\n\"table_prefix\": \"a-b\"}}").starts_with("f:2: outbox.table_prefix: "));
+  CHECK(problemOf("{\"outbox\": {\"ack_timeout\": \"0s\"}}").starts_with("f:1: outbox.ack_timeout: must be from 1 ms"));
+}
+
+TEST_CASE("The agent must be a URI") {
+  for (const char* wrong : {"alice", "urn:", ":alice", "1:a", "urn:agent alice", "urn:<a>", "\xc3\xa4:b"}) {
+    CHECK_MESSAGE(problemOf("{\"agent\":\n\"" + std::string(wrong) + "\"}").starts_with("f:2: agent: '"), wrong);
+  }
+  CHECK(problemsOf("{\"agent\": \"https://alice.example/a?b#c\"}").empty());
+}
+
+TEST_CASE("A mistake of the command line is not said to be the file's") {
+  CHECK(problemOf("{}", {{"outbox.max_pendin", "1"}}) == "--set: outbox.max_pendin: there is no such field");
+  CHECK(problemOf("{}", {{"peers", R"([{"name": "a"}])"}}) == "--set: peers[0].url: must be set");
+  CHECK(problemOf("{\"log\": {}}", {{"log.level", "loud"}}).starts_with("--set: log.level: must be one of"));
+  CHECK(problemOf("{}", {{"listen", "here", "--listen"}}).starts_with("--listen: must be unix:PATH"));
+  CHECK(problemsOf("{\"outbox\": {\"x\": 1}}", {{"y", "1"}}) ==
+        Lines{"f:1: outbox.x: there is no such field", "--set: y: there is no such field"});
+}
+
+TEST_CASE("The files that a configuration names are read, and what is wrong with them has the field's line") {
+  const Files files;
+  CHECK(problemsOf("{\"tokens_file\": " + inQuotes(files.tokens) + "," + files.tls + "}").empty());
+  const std::vector<std::string> fields = {
+      "{\n\"tokens_file\": $}",
+      "{\"tls\": {\"key_file\": \"k\",\n\"certificate_file\": $}}",
+      "{\"sender\": {\n\"authority_file\": $}}",
+      "{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": $}]}",
+      "{\"inbox\": {\"pull\": [\"*\"], \"peers\": [{\"agents\": [\"urn:b\"],\n\"secrets_file\": $}]}}",
+      "{\"inbox\": {\"allow_anonymous\": true, \"deliver\": [{\"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": "
+      "$}]}}"};
+  for (const std::string& field : fields) {
+    for (const std::string& file :
+         {files.missing, files.nonsense, files.pipe, std::string("/dev/zero"), files.dir.file("").string()}) {
+      std::string text = field;
+      text.replace(text.find('$'), 1, inQuotes(file));
+      CHECK_MESSAGE(has(problemsOf(text), "f:2: ", file), text);
+    }
+  }
+}
+
+TEST_CASE("A certificate and a key that do not belong together, or are none, are problems of their fields") {
+  const Files files;
+  const auto tls = [&](const std::filesystem::path& certificate, const std::filesystem::path& key,
+                       const std::string& more = {}) {
+    return "{\"tls\": {\"certificate_file\": " + inQuotes(certificate) + ",\n\"key_file\": " + inQuotes(key) + more +
+           "}}";
+  };
+  CHECK(has(problemsOf(tls(files.server.certificate, files.other.key)), "f:2: tls.key_file: key_file does not belong"));
+  CHECK(has(problemsOf(tls(files.nonsense, files.server.key)), "f:1: tls.certificate_file: '" + files.nonsense));
+  CHECK(has(problemsOf(tls(files.server.certificate, files.server.key, ",\n\"crl_file\": \"x\"")),
+            "f:3: tls.crl_file: needs client_authority_file"));
+}
+
+TEST_CASE("Secrets that cannot do what they are for are a problem of the field that they come from") {
+  const Files files;
+  const auto peer = [&](const std::string& file, const std::string& more = {}) {
+    return "{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": " + inQuotes(file) +
+           more + "}]}";
+  };
+  CHECK(problemsOf(peer(files.secrets)).empty());
+  CHECK(has(problemsOf(peer(files.publics, ", \"profile\": \"webhook\"")), "f:2: peers[0].secrets_file: ", "can sign"));
+  CHECK(has(problemsOf("{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n"
+                       "\"secrets_environment\": \"ACKBOX_NO_SUCH_VARIABLE\"}]}"),
+            "f:2: peers[0].secrets_environment: the environment has no variable"));
+  CHECK(has(problemsOf("{\"inbox\": {\"allow_anonymous\": true, \"deliver\": [{\"url\": \"http://127.0.0.1:1/\",\n"
+                       "\"secrets_file\": " +
+                       inQuotes(files.publics) + "}]}}"),
+            "f:2: inbox.deliver[0].secrets_file: ", "can sign"));
+}
+
+TEST_CASE("Addresses that the start would refuse are refused, in the configuration's names") {
+  const auto peer = [](const std::string& url) {
+    return "{\"peers\": [{\"name\": \"bob\",\n\"url\": \"" + url + "\"}]}";
+  };
+  CHECK(problemOf(peer("ftp://x")).starts_with("f:2: peers[0].url: URL 'ftp://x': it does not begin"));
+  CHECK(problemOf(peer("http://bob.example/")) ==
+        "f:2: peers[0].url: http:// to another machine must be asked for with allow_plain_http");
+  CHECK(problemOf("{\"peers\": [{\"name\": \"a\", \"url\": \"http://127.0.0.1:1/\"},\n{\"name\": \"b\", \"url\": "
+                  "\"http://127.0.0.1:1/\"}]}")
+            .starts_with("f:2: peers[1].url: peers 'a' and 'b' lead to the same URL"));
+  CHECK(problemOf("{\"peers\": [{\"name\": \"a\", \"url\": \"http://127.0.0.1:1/\"},\n{\"name\": \"a\", \"url\": "
+                  "\"http://127.0.0.1:2/\"}]}")
+            .starts_with("f:2: peers[1].name: 'a' is used twice"));
+  const auto inbox = [](const std::string& more) { return "{\"inbox\": {\"pull\": [\"*\"],\n" + more + "}}"; };
+  CHECK(problemOf(inbox(R"("allow_anonymous": true, "path": "inbox")")) == "f:2: inbox.path: path must begin with '/'");
+  CHECK(problemOf(inbox(R"("allow_anonymous": true, "listen": "0.0.0.0:1")"))
+            .starts_with("f:2: inbox.listen: plain HTTP beyond loopback must be asked for with allow_plain_http"));
+  CHECK(problemOf(inbox("")) == problemOf("{\"inbox\": {\"pull\": [\"*\"]}}"));
+  CHECK(problemOf(inbox("")).find("inbox.peers: nobody may send to it; list who may, or set allow_anonymous") !=
+        std::string::npos);
+  const Lines peers =
+      problemsOf(inbox("\"peers\": [{\"agents\": []},\n{\"agents\": [\"urn:b\"], \"by_certificate\": "
+                       "true, \"may_send\": false, \"may_ack\": false},\n{\"agents\": [\"urn:c\"]}]"));
+  CHECK(peers.size() == 3);
+  CHECK(has(peers, "f:2: inbox.peers[0].agents: at least one"));
+  CHECK(has(peers, "f:3: inbox.peers[1].may_send: this peer may do nothing; set may_send, may_ack or both"));
+  CHECK(has(peers, "f:4: inbox.peers[2].secrets_file: there is no way to know this peer", "by_certificate"));
+  CHECK(has(problemsOf(inbox(R"("allow_anonymous": true, "deliver": [{"url": "http://far.example/"}])")),
+            "f:2: inbox.deliver[0].url: beyond this machine it must be https://"));
+  for (const char* host : {"http://x", "a b", "x/", "127.0.0.1:99@evil", "*", ""}) {
+    CHECK_MESSAGE(
+        problemOf(R"({"allowed_hosts": [")" + std::string(host) + R"("]})").starts_with("f:1: allowed_hosts: '"), host);
+  }
+}
+
+TEST_CASE("What the library refuses is said in the names of the configuration") {
+  const auto said = [](const char* refusal) {
+    const NamedRefusal named = inConfigNames(refusal);
+    return named.field + "|" + named.what;
+  };
+  CHECK(said("InboundOptions::peers[1].maySend: set maySend") == "peers[1].may_send|set may_send");
+  CHECK(said("tls.keyFile '/a/keyFile': gone") == "key_file|'/a/keyFile': gone");
+  CHECK(said("address: no allowPlainHttp") == "listen|no allow_plain_http");
+  CHECK(said("the KiB of SQLite's file") == "|the KiB of SQLite's file");
+  CHECK(said("/etc/myTokens:3: a line of maySend") == "|/etc/myTokens:3: a line of may_send");
+}
+
+TEST_CASE("A file of people's is read only if it is one, and up to a limit") {
+  const Files files;
+  CHECK(readRegularFile(files.nonsense, 9).text == "nonsense\n");
+  CHECK(readRegularFile(files.nonsense, 8).problem.find("is larger than") != std::string::npos);
+  CHECK(readRegularFile(files.pipe, 9).problem == files.pipe + ": is no regular file, but a pipe or a device");
+  CHECK(readRegularFile("/dev/zero", 9).problem == "/dev/zero: is no regular file, but a pipe or a device");
+  CHECK(readRegularFile(files.dir.file(""), 9).problem.find("is a folder") != std::string::npos);
+  CHECK(readRegularFile(files.missing, 9).problem == files.missing + ": cannot be read: No such file or directory");
+}
+
+TEST_CASE("A host is a name or an address, perhaps with a port, and nothing else") {
+  CHECK(hostNameOf("LocalHost:80") == "localhost");
+  CHECK(hostNameOf("[::1]:65535") == "[::1]");
+  CHECK(hostNameOf("127.0.0.1") == "127.0.0.1");
+  for (const char* wrong : {"", ":80", "127.0.0.1:99@evil", "a:65536", "a:", "a:+1", "a:1:2", "[::1", "[]", "[::1]x",
+                            "a@b", "a/b", "a b", "a,b", "[::1]:80:1"}) {
+    CHECK_MESSAGE(!hostNameOf(wrong), wrong);
+  }
 }
 
 TEST_CASE("Beyond this machine it listens only with TLS and tokens") {
@@ -111,11 +308,13 @@ TEST_CASE("Beyond this machine it listens only with TLS and tokens") {
       "f:1: listen: beyond this machine the server listens only with TLS (tls.certificate_file, tls.key_file) and "
       "tokens "
       "(tokens_file)";
-  const std::string tls = R"("tls": {"certificate_file": "c", "key_file": "k"})";
+  const Files files;
+  const std::string& tls = files.tls;
+  const std::string tokens = R"("tokens_file": )" + inQuotes(files.tokens);
   CHECK(problemsOf(R"({"listen": "0.0.0.0:1"})") == Lines{refusal});
-  CHECK(problemsOf(R"({"listen": "10.0.0.1:1", "tokens_file": "t"})") == Lines{refusal});
+  CHECK(problemsOf(R"({"listen": "10.0.0.1:1", )" + tokens + "}") == Lines{refusal});
   CHECK(problemsOf(R"({"listen": "[::]:1", )" + tls + "}") == Lines{refusal});
-  CHECK(problemsOf(R"({"listen": "0.0.0.0:1", "tokens_file": "t", )" + tls + "}").empty());
+  CHECK(problemsOf(R"({"listen": "0.0.0.0:1", )" + tokens + ", " + tls + "}").empty());
   for (const char* local : {"127.0.0.1:1", "[::1]:1", "unix:/x"}) {
     CHECK(problemsOf("{}", {{"listen", local}}).empty());
   }
@@ -124,17 +323,24 @@ TEST_CASE("Beyond this machine it listens only with TLS and tokens") {
 TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
   CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true}})") ==
         Lines{"f:1: inbox.deliver: must name the applications that frames go to, or pull the types that they ask for"});
-  const Config config = read(R"({"inbox": {"pull": ["order.*", "job"], "retry": {"max_retries": 40}}})");
+  const Config config =
+      read(R"({"inbox": {"allow_anonymous": true, "pull": ["order.*", "job"], "retry": {"max_retries": 40}}})");
   REQUIRE(config.inbox);
   CHECK(config.inbox->pull == Lines{"order.*", "job"});
   CHECK(config.inbox->handler.deferred.retry.maxRetries == 40);
-  CHECK(problemsOf(R"({"inbox": {"deliver": [{"url": "http://127.0.0.1:1/"}]}})").empty());
+  CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true, "deliver": [{"url": "http://127.0.0.1:1/"}]}})").empty());
 }
 
 TEST_CASE("Where it listens must be an address with a port, or a socket file") {
   for (const char* wrong : {"127.0.0.1", "127.0.0.1:", ":80", "127.0.0.1:70000", "127.0.0.1:8x"}) {
     CHECK_MESSAGE(!problemsOf("{}", {{"listen", wrong}}).empty(), wrong);
   }
+  CHECK(problemOf("{\n\"listen\": \"localhost:7070\"}") ==
+        "f:2: listen: 'localhost' is no numeric address; write unix:PATH, or an address and a port, such as "
+        "127.0.0.1:7070");
+  CHECK(problemOf("{\"listen\": \"127.evil:7070\"}").find("is no numeric address") != std::string::npos);
+  CHECK(problemOf("{\"listen\": \"unix:" + std::string(108, 'x') + "\"}").find("1 to 107 bytes") != std::string::npos);
+  CHECK(problemOf("{\"listen\": \"unix:\"}").find("1 to 107 bytes") != std::string::npos);
 }
 
 }  // namespace ackbox::serve

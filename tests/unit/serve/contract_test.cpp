@@ -196,6 +196,8 @@ TEST_CASE("Every operation of the document answers as it says") {
   const json change = driver.drive("POST", discard, discard, 200, R"({"ids":["bad-1","none"]})", kJson);
   CHECK(change.at("changed") == 1);
   driver.drive("POST", discard, discard, 422, R"({})", kJson);
+  driver.drive("POST", discard, discard, 422, R"({"type":"order.*"})", kJson);
+  driver.drive("GET", "/v1/dead-letters", "/v1/dead-letters?type=order.*", 422);
   driver.drive("POST", discard, discard + "?wait=31s", 422, R"({"all":true})", kJson);
   {
     // While another process writes.
@@ -222,6 +224,7 @@ TEST_CASE("Every operation of the document answers as it says") {
   CHECK(driver.drive("POST", unblock, "/v1/sessions/bob/s:unblock", 200).at("changed") == false);
 
   // Health.
+  CHECK(driver.drive("GET", "/openapi.json", "/openapi.json", 200) == openApi());
   driver.drive("GET", "/healthz", "/healthz", 200);
   driver.drive("GET", "/readyz", "/readyz", 200);
   driver.drive("GET", "/metrics", "/metrics", 200);

@@ -14,8 +14,11 @@
 #include <string>
 #include <string_view>
 
+#include "ackbox/outbox_manager.hpp"
 #include "protocol/exposition.hpp"
 #include "serve/api/own_figures.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
 #include "unit/serve/serve_stage.hpp"
 
 namespace ackbox::serve {
@@ -23,7 +26,9 @@ namespace {
 
 using nlohmann::json;
 using testing::HttpReply;
+using testing::ScriptedSender;
 using testing::ServeStage;
+using testing::TempDir;
 
 std::string readFile(const std::string& name) {
   std::ifstream in(std::string(MONITORING_FOLDER) + "/" + name);
@@ -115,11 +120,20 @@ TEST_CASE("Dead letters are counted by reason, and reasons of peers and programs
   // The event is in another thread than the commit.
   while (!hasLine(R"(ackbox_failed_messages_total{peer="bob",reason="rejected"} 1)")) {
   }
+  const TempDir dir;
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), {.adoptPeers = true});
+  manager.setSender(std::make_shared<ScriptedSender>(
+      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::term, "a-code-of-the-peer"); }));
   OwnFigures figures(Config(), std::make_shared<SpanCounts>());
-  figures.count("bob", "a-code-of-the-peer");
+  figures.watch(manager);
+  Frame frame;
+  frame.peer = "default";
+  frame.type = "t";
+  manager.enqueue(frame);
+  manager.drainOnce();
   protocol::Exposition out(MetricsFormat::prometheus);
   figures.write(out, {});
-  CHECK(out.take().find(R"(ackbox_failed_messages_total{peer="bob",reason="other"} 1)") != std::string::npos);
+  CHECK(out.take().find(R"(ackbox_failed_messages_total{peer="default",reason="other"} 1)") != std::string::npos);
 }
 
 }  // namespace ackbox::serve

@@ -254,7 +254,9 @@ TEST_CASE(
   CHECK(guarded.ask("GET", "/", cookie).status == 200);
   CHECK(guarded.ask("GET", "/v1/stats", cookie).status == 200);
   CHECK(guarded.ask("POST", "/v1/peers/bob:pause", cookie + "x-ackbox: 1\r\n").status == 403);
-  CHECK(guarded.ask("GET", "/v1/stats", "Cookie: ackbox=" + std::string(64, 'a') + "\r\n").status == 401);
+  CHECK(
+      guarded.ask("GET", "/v1/stats", cookie.substr(0, cookie.rfind('=') + 1) + std::string(64, 'a') + "\r\n").status ==
+      401);
 
   const std::string other = cookieOf(guarded.logIn(kOperator));
   CHECK(guarded.ask("POST", "/v1/peers/bob:pause", other).status == 403);

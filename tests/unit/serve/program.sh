@@ -21,7 +21,22 @@ printf '{\n  "listen": "unix:%s/s.sock",\n  "tokens_file": "%s/tokens",\n  "outb
   >"$folder/serve.json"
 message=$("$program" serve "$folder/a.db" --config "$folder/serve.json" --check-config 2>&1)
 expect "exit code of a wrong configuration" $? 2
-expect "a wrong field" "$message" "ackbox: $folder/serve.json:4: outbx: there is no such field"
+expect "a file that is not there, and a wrong field" "$message" \
+  "ackbox: $folder/serve.json:3: tokens_file: $folder/tokens: cannot be read: No such file or directory
+ackbox: $folder/serve.json:4: outbx: there is no such field"
+message=$("$program" serve "$folder/a.db" --config "$folder/serve.json" 2>&1)
+expect "exit code of a start with it" $? 2
+[[ $message == *":4: outbx: "* ]] || expect "what the start says" "$message" "…:4: outbx: …"
+mkfifo "$folder/pipe"
+for wrong in "$folder/pipe" /dev/zero "$folder"; do
+  message=$("$program" serve "$folder/a.db" --config "$wrong" --check-config 2>&1)
+  expect "exit code of $wrong as a configuration" $? 2
+  [[ $message == "ackbox: $wrong: is "* ]] || expect "$wrong as a configuration" "$message" "ackbox: $wrong: is …"
+done
+message=$("$program" serve "$folder/a.db" --set outbox.max_pendin=1 --check-config 2>&1)
+expect "a mistake of the command line" "$message" "ackbox: --set: outbox.max_pendin: there is no such field"
+# Readable only by its owner from its first byte on.
+(umask 077 && printf 'ops operate,read 0123456789abcdef01234567\n' >"$folder/tokens")
 sed -i 's/"outbx"/"outbox"/' "$folder/serve.json"
 expect "a right one" "$("$program" serve "$folder/a.db" --config "$folder/serve.json" --check-config)" \
   "the configuration is valid"
@@ -32,9 +47,13 @@ expect "exit code of an unsafe address" $? 2
 
 "$program" health --url "unix:$folder/s.sock" >/dev/null 2>&1
 expect "exit code of health without a server" $? 1
+message=$("$program" --json health --url "unix:$folder/s.sock" --timeout 5s)
+expect "exit code of it in JSON" $? 1
+expect "health without a server in JSON" "$message" \
+  "{\"url\":\"unix:$folder/s.sock\",\"ready\":false,\"text\":\"No such file or directory\"}"
+"$program" health --url 127.0.0.1:7070 >/dev/null 2>&1
+expect "exit code of health with a wrong URL" $? 2
 
-# Readable only by its owner from its first byte on.
-(umask 077 && printf 'ops operate,read 0123456789abcdef01234567\n' >"$folder/tokens")
 mkfifo "$folder/out"
 "$program" serve "$folder/a.db" --config "$folder/serve.json" >"$folder/out" 2>"$folder/log" &
 server=$!
@@ -42,12 +61,19 @@ server=$!
 read -r line <"$folder/out"
 expect "where it listens" "$line" "listening on unix:$folder/s.sock"
 expect "health" "$("$program" health --url "unix:$folder/s.sock")" "ready"
+expect "health in JSON" "$("$program" health --json --url "unix:$folder/s.sock")" \
+  "{\"url\":\"unix:$folder/s.sock\",\"ready\":true,\"text\":\"ready\"}"
+message=$("$program" serve "$folder/b.db" --listen "unix:$folder/s.sock" 2>&1 >/dev/null)
+expect "exit code where the address is taken" $? 3
+[[ $message == *"ackbox: unix:$folder/s.sock: "* ]] ||
+  expect "an address that is taken" "$message" "…ackbox: unix:$folder/s.sock: …"
 
 kill -HUP "$server"
 expect "health after SIGHUP" "$("$program" health --url "unix:$folder/s.sock")" "ready"
 kill -TERM "$server"
 wait "$server"
 expect "exit code after SIGTERM" $? 0
+grep -q ' info configuration-reloaded changed=nothing ' "$folder/log" || expect "the log" "$(cat "$folder/log")" "… reloaded …"
 [[ -e $folder/s.sock ]] && expect "the socket file" "left" "removed"
 grep -q ' info stopped ' "$folder/log" || expect "the log" "$(cat "$folder/log")" "… info stopped …"
 grep -q 0123456789abcdef01234567 "$folder/log" && expect "the log" "has a token" "has none"

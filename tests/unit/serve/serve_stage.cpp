@@ -123,7 +123,7 @@ ServeStage::ServeStage(const Settings& settings) {
   std::vector<serve::ConfigProblem> problems;
   serve::Config config = serve::readConfig({}, all, problems);
   for (const serve::ConfigProblem& problem : problems) {
-    throw std::runtime_error(serve::describe(problem, {}));
+    throw Error(Errc::invalidOption, serve::describe(problem, {}));
   }
   config.outbox.log = [this](const LogRecord& record) {
     const std::scoped_lock lock(logMutex_);

@@ -92,7 +92,7 @@ private:
 };
 
 /// Fields of a configuration, as of `--set`.
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using Settings = std::vector<serve::ConfigOverride>;
 
 /// A daemon with its file in a folder of its own, and the peers `bob`, who answers, and `away`, who does not.
 class ServeStage {

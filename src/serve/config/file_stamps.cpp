@@ -1,0 +1,102 @@
+#include "serve/config/file_stamps.hpp"
+
+#include <openssl/sha.h>
+
+#include <array>
+#include <filesystem>
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "base/nested_error.hpp"
+#include "protocol/signature.hpp"
+#include "serve/config/regular_file.hpp"
+#include "transport/tls_context.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+constexpr std::size_t kStampedBytesMax = std::size_t{16} * 1024 * 1024;
+
+void add(std::string& stamp, std::string_view text) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  stamp.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+}
+
+void addFiles(std::string& stamp, std::initializer_list<std::filesystem::path> files) {
+  for (const std::filesystem::path& file : files) {
+    const RegularFile read = file.empty() ? RegularFile() : readRegularFile(file, kStampedBytesMax);
+    if (!read.problem.empty()) {
+      throw Error(Errc::invalidOption, read.problem);
+    }
+    add(stamp, read.text);
+  }
+}
+
+void addTls(std::string& stamp, const TlsServerOptions& tls) {
+  addFiles(stamp, {tls.certificateFile, tls.keyFile, tls.clientAuthorityFile, tls.crlFile});
+  if (!tls.certificateFile.empty()) {
+    const transport::TlsContext sound(tls);
+  }
+}
+
+void addTls(std::string& stamp, const TlsClientOptions& tls) {
+  addFiles(stamp, {tls.authorityFile, tls.certificateFile, tls.keyFile});
+  if (!tls.authorityFile.empty() || !tls.certificateFile.empty()) {
+    const transport::TlsContext sound(tls);
+  }
+}
+
+void addSecrets(std::string& stamp, const SecretSource& source) {
+  const std::vector<Secret> secrets = source.load();
+  const protocol::KeyRing sound(secrets);
+  for (const Secret& secret : secrets) {
+    add(stamp, secret.reveal());
+  }
+  // Where the next one's begin.
+  add(stamp, {});
+}
+
+template <typename Entries>
+void addSecrets(std::string& stamp, const std::string& list, const Entries& entries) {
+  for (std::size_t index = 0; index < entries.size(); ++index) {
+    try {
+      addSecrets(stamp, entries[index].secrets);
+    } catch (const Error& error) {
+      throw nested(list + "[" + std::to_string(index) + "]: ", error);
+    }
+  }
+}
+
+}  // namespace
+
+FileStamps FileStamps::of(const Config& config) {
+  FileStamps stamps;
+  addFiles(stamps.tokens, {config.api.tokensFile});
+  addTls(stamps.certificates, config.api.tls);
+  addTls(stamps.certificates, config.sender.tls);
+  addSecrets(stamps.secrets, "peers", config.outbox.peers);
+  if (config.inbox) {
+    addTls(stamps.certificates, config.inbox->server.tls);
+    addSecrets(stamps.secrets, "inbox.peers", config.inbox->handler.peers);
+    addSecrets(stamps.secrets, "inbox.deliver", config.inbox->deliver);
+  }
+  return stamps;
+}
+
+std::string FileStamps::differencesFrom(const FileStamps& other) const {
+  std::string names;
+  const auto compare = [&](const std::string& one, const std::string& two, const char* name) {
+    if (one != two) {
+      names += (names.empty() ? "" : ",") + std::string(name);
+    }
+  };
+  compare(tokens, other.tokens, "tokens");
+  compare(certificates, other.certificates, "certificates");
+  compare(secrets, other.secrets, "secrets");
+  return names.empty() ? "nothing" : names;
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,81 @@
+#include "serve/config/regular_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace ackbox::serve {
+namespace {
+
+struct OpenFile {
+  explicit OpenFile(const std::filesystem::path& path)
+      // The open of a pipe would wait for somebody who writes to it.
+      : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+  OpenFile(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (descriptor >= 0) {
+      ::close(descriptor);
+    }
+  }
+
+  const int descriptor;
+};
+
+/// Why it cannot be read; empty: it was.
+std::string readAll(const OpenFile& file, std::size_t bytesMax, RegularFile& read) {
+  struct stat found {};
+  if (file.descriptor < 0 || ::fstat(file.descriptor, &found) != 0) {
+    return "cannot be read: " + std::generic_category().message(errno);
+  }
+  if (!S_ISREG(found.st_mode)) {
+    return S_ISDIR(found.st_mode) ? "is a folder; name a file in it" : "is no regular file, but a pipe or a device";
+  }
+  read.mode = found.st_mode;
+  // One byte more than it has, or may have, says that it grows, or has more.
+  read.text.resize(std::min(static_cast<std::size_t>(found.st_size), bytesMax) + 1);
+  std::size_t size = 0;
+  while (size <= bytesMax) {
+    if (size == read.text.size()) {
+      read.text.resize(std::min(2 * size, bytesMax + 1));
+    }
+    const ssize_t got = ::read(file.descriptor, read.text.data() + size, read.text.size() - size);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return "cannot be read: " + std::generic_category().message(errno);
+    }
+    if (got == 0) {
+      break;
+    }
+    size += static_cast<std::size_t>(got);
+  }
+  if (size > bytesMax) {
+    return "is larger than " + std::to_string(bytesMax / 1024) + " KiB";
+  }
+  read.text.resize(size);
+  return {};
+}
+
+}  // namespace
+
+RegularFile::~RegularFile() {
+  explicit_bzero(text.data(), text.size());
+}
+
+RegularFile readRegularFile(const std::filesystem::path& path, std::size_t bytesMax) {
+  const OpenFile file(path);
+  RegularFile read;
+  if (const std::string problem = readAll(file, bytesMax, read); !problem.empty()) {
+    read.text.clear();
+    read.problem = path.string() + ": " + problem;
+  }
+  return read;
+}
+
+}  // namespace ackbox::serve
