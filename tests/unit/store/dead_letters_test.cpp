@@ -317,3 +317,20 @@ TEST_CASE("P9: a page of dead letters looks no further than it must, and pages f
   CHECK(reader.deadLetters(filter, 10, 0).messages.size() == 3);
   CHECK_THROWS_AS(static_cast<void>(reader.deadLetters({}, 0, 0)), Error);
 }
+
+TEST_CASE("P9: the newest dead letters come first where they are asked for, and a page says how many it looked at") {
+  Failed failed({{"a", "s"}, {"b", "t"}, {"c", "s"}});
+  const store::sqlite::SqliteReader reader = failed.reader();
+  const std::vector<MessageInfo> newest = reader.newestDeadLetters(2);
+  REQUIRE(newest.size() == 2);
+  CHECK(newest[0].messageId == "c");
+  CHECK(newest[0].reason == "rejected");
+  CHECK(newest[1].messageId == "b");
+  CHECK(reader.newestDeadLetters(10).size() == 3);
+  CHECK_THROWS_AS(static_cast<void>(reader.newestDeadLetters(0)), Error);
+
+  DeadLetterFilter filter;
+  filter.session = "t";
+  CHECK(reader.deadLetters(filter, 10, 0).looked == 3);
+  CHECK(reader.deadLetters(filter, 1, 0).looked == 2);
+}
