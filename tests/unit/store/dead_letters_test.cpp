@@ -334,3 +334,25 @@ TEST_CASE("P9: the newest dead letters come first where they are asked for, and 
   CHECK(reader.deadLetters(filter, 10, 0).looked == 3);
   CHECK(reader.deadLetters(filter, 1, 0).looked == 2);
 }
+
+TEST_CASE("P9: messages that wait are listed without a look at the dead letters in front of them") {
+  constexpr std::size_t kDead = store::sqlite::kPageLooks + 1;
+  StoreWorld world;
+  const auto store = world.open();
+  inTransaction(*store, [&] {
+    for (std::size_t row = 0; row < kDead; ++row) {
+      REQUIRE(store->outbox().enqueue(frameOf("s")).isNew());
+    }
+    REQUIRE(store->outbox().enqueue(frameOf("s", "{}", "waits")).isNew());
+  });
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE ackbox_outbox SET state=4 WHERE message_id IS NULL");
+  const store::sqlite::SqliteReader reader(world.file, world.options);
+  MessageFilter filter;
+  filter.state = MessageState::pending;
+  const MessagePage page = reader.messages(filter, 10, 0);
+  REQUIRE(page.messages.size() == 1);
+  CHECK(page.messages.front().messageId == "waits");
+  CHECK(page.next == 0);
+  CHECK(reader.messages(filter, 10, page.messages.front().row).messages.empty());
+}

@@ -172,6 +172,7 @@ struct SqliteReader::Body {
   std::uint64_t sending() ACKBOX_REQUIRES(mutex);
   std::unordered_map<delivery::PeerKey, std::uint64_t> sendingToPeers() ACKBOX_REQUIRES(mutex);
   std::optional<WallTime> readOldest() ACKBOX_REQUIRES(mutex);
+  std::int64_t passedFor(const MessageFilter& filter) ACKBOX_REQUIRES(mutex);
   void readSizes(Stats& stats) ACKBOX_REQUIRES(mutex);
   std::optional<MessageInfo> readMessage(std::string_view messageId) ACKBOX_REQUIRES(mutex);
 
@@ -238,6 +239,17 @@ std::optional<WallTime> SqliteReader::Body::readOldest() {
   }
   oldestKey = query.integer(0);
   return query.instant(1);
+}
+
+// The key up to which no row is in the state of `filter`: a million dead letters in front of the oldest message that
+// waits are not looked at page by page.
+std::int64_t SqliteReader::Body::passedFor(const MessageFilter& filter) {
+  if (filter.state != MessageState::pending && filter.state != MessageState::sent) {
+    return 0;
+  }
+  counters.forget();
+  const Stats stats = toStats(counters.values(), 0);
+  return stats.pending + stats.sent != 0 && readOldest() ? oldestKey - 1 : 0;
 }
 
 std::optional<MessageInfo> SqliteReader::Body::readMessage(std::string_view messageId) {
@@ -405,7 +417,8 @@ StoredPage SqliteReader::storedDeadLetters(const DeadLetterFilter& filter, std::
 
 MessagePage SqliteReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
   const MutexLock lock(body_->mutex);
-  return body_->messagePages.messages(filter, limit, after);
+  const Snapshot snapshot(body_->database.getHandle());
+  return body_->messagePages.messages(filter, limit, std::max(after, body_->passedFor(filter)));
 }
 
 StoredPage SqliteReader::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
