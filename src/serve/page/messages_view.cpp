@@ -81,6 +81,9 @@ Html messagesView(const View& view, const MessageList& list) {
           .cell(errorText(whyOf(message)));
     }
     html.add(table.html());
+    if (list.isShort) {
+      html.raw("<p>A page looks at 10,000 messages. More that fit may be on the next one.</p>\n");
+    }
   }
   return html.add(pager(view, addressOf(list), list.page.next, list.isFirst)).raw("</div>\n");
 }

@@ -110,6 +110,7 @@ void showMessages(Service& service, Request&& request, Respond&& respond) {
   show(service, asked(request, "Messages", "messages"), std::move(respond),
        [&service, filter = std::move(filter), list = std::move(list), after](const View& view) mutable {
          list.page = service.reader().messages(filter, kRowsShown, after);
+         list.isShort = list.page.next != 0 && list.page.messages.size() < kRowsShown;
          for (const PeerStatus& peer : service.reader().peers()) {
            list.peers.push_back(peer.name);
          }

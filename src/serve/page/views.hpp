@@ -66,6 +66,8 @@ struct MessageList {
   std::string session = {};
   bool isFirst = true;
   std::vector<std::string> peers = {};
+  /// It ends before it is full, because a page looks at so many messages only.
+  bool isShort = false;
 };
 [[nodiscard]] Html messagesView(const View& view, const MessageList& list);
 
