@@ -50,6 +50,8 @@ struct DeadLetterPage {
   /// Pass as `after` for the next page; 0: there is none. A page may hold fewer than `limit`, even none, and still be
   /// followed by another: each looks at a bounded number of dead letters.
   std::int64_t next = 0;
+  /// How many dead letters were looked at, whether `filter` chose them or not.
+  std::size_t looked = 0;
 };
 
 }  // namespace ackbox

@@ -98,6 +98,9 @@ public:
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit = 100,
                                            std::int64_t after = 0) const;
 
+  /// Up to `limit` dead letters, newest enqueue first; O(limit).
+  [[nodiscard]] std::vector<MessageInfo> newestDeadLetters(std::size_t limit = 100) const;
+
   /// Writes the messages that `filter` chooses, oldest enqueue first: calls `sink` with a line of JSON for each, its
   /// line break included, in the form of proto/export.md. No snapshot is held meanwhile: a message that is retired
   /// before its turn is left out. Costs by the size of the backlog. Returns how many were written. Throws what `sink`

@@ -163,6 +163,10 @@ struct SessionStats {
   bool inFlight = false;
   /// Its head is not tried before; nothing: it waits for no time.
   std::optional<WallTime> dueAt = {};
+  /// When it was paused; nothing: it is not.
+  std::optional<WallTime> pausedAt = {};
+  /// When a dead letter stopped it (`GapPolicy::block`); nothing: none has.
+  std::optional<WallTime> blockedAt = {};
 };
 
 /// What one sender makes this file keep, as `InboundLimits` limits it.

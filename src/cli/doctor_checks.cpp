@@ -21,10 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A clock that an NTP client has just set back is no finding.
-constexpr std::chrono::minutes kClockTolerance{5};
 constexpr std::uint64_t kScarceDiskBytes = 200ULL << 20;
-constexpr std::uint64_t kLongLogBytes = 256ULL << 20;
 
 struct NetworkDisk {
   std::uint64_t kind;
@@ -65,10 +62,9 @@ public:
     lookAtOwnersFile();
     if (reader_) {
       lookAtProcesses();
-      lookAtTables();
-      lookAtPeers();
-      lookAtSqlite();
-      lookAtClock();
+      for (Symptom& symptom : symptomsOf({info_, stats_, reader_->peers(), world_.clock->wallNow()}, text_)) {
+        symptoms_.push_back(std::move(symptom));
+      }
     }
     for (const fs::path& certificate : arguments_.certificates) {
       lookAtCertificate(certificate);
@@ -198,17 +194,13 @@ private:
           "leave it; the next opening undoes that transaction");
     }
     const auto bytes = log ? static_cast<std::uint64_t>(log->st_size) : 0;
-    if (bytes == 0) {
-      add("log", Weight::ok, "empty");
-    } else if (bytes > kLongLogBytes) {
-      add("log", Weight::warning, bytesText(bytes),
-          "end the reader that keeps it from being folded in, such as a long SELECT of another program");
-    } else if (!users_.any()) {
-      add("log", Weight::note, bytesText(bytes) + ", left by a process that was killed, or had no room to fold it in",
-          "never delete it: it holds commits; the next start folds it in");
-    } else {
-      add("log", Weight::ok, bytesText(bytes));
+    Symptom symptom = logSymptom(bytes);
+    if (symptom.weight == Weight::ok && bytes != 0 && !users_.any()) {
+      symptom.weight = Weight::note;
+      symptom.text += ", left by a process that was killed, or had no room to fold it in";
+      symptom.advice = "never delete it: it holds commits; the next start folds it in";
     }
+    symptoms_.push_back(std::move(symptom));
   }
 
   void lookAtOwnersFile() {
@@ -247,57 +239,6 @@ private:
     }
   }
 
-  void lookAtTables() {
-    add("tables", Weight::ok,
-        "version " + std::to_string(info_.schemaVersion) + ", made by ackbox " + info_.writtenBy + ", opened " +
-            countText(info_.epoch, "time"));
-    if (stats_.recounts != 0) {
-      add("tables", Weight::note, "the gauges were counted anew " + countText(stats_.recounts, "time"),
-          "no program may change rows by SQL; ackbox verify " + text_ + " checks them");
-    }
-  }
-
-  void lookAtPeers() {
-    const std::vector<PeerStatus> peers = reader_->peers();
-    bool isAny = false;
-    for (const PeerStatus& peer : peers) {
-      if (peer.state == PeerState::held || peer.state == PeerState::disabled) {
-        isAny = true;
-        add("peers", Weight::warning,
-            peer.name + " is " + std::string(toString(peer.state)) +
-                (peer.lastError.empty() ? std::string() : ": " + peer.lastError),
-            "it waits for a person: end the cause, then ackbox resume " + text_ + " " + peer.name);
-      }
-    }
-    if (!isAny) {
-      add("peers", Weight::ok, countText(peers.size(), "peer") + ", none held or disabled");
-    }
-  }
-
-  void lookAtSqlite() {
-    if (!info_.logNotBatched.empty()) {
-      add("sqlite", Weight::note, info_.sqliteVersion + " writes the log by itself: " + info_.logNotBatched,
-          "nothing has to be done: commits take longer (docs/batched_log.md)");
-    } else {
-      add("sqlite", Weight::ok, info_.sqliteVersion + "; the log is written in batches, and their checks hold");
-    }
-    if (info_.hasCheckpointDefect) {
-      add("sqlite", Weight::note,
-          info_.sqliteVersion + " is older than 3.51.3: its automatic checkpoints may damage a file",
-          "ackbox makes none; other programs on this file say PRAGMA wal_autocheckpoint=0");
-    }
-  }
-
-  void lookAtClock() {
-    const WallTime now = world_.clock->wallNow();
-    if (info_.newestAt && *info_.newestAt > now + kClockTolerance) {
-      add("clock", Weight::problem, "the file knows an instant that comes " + agoText(now, *info_.newestAt),
-          "set the clock (chronyc tracking, timedatectl): signatures are refused at 5 minutes' difference");
-    } else {
-      add("clock", Weight::ok, instantText(now));
-    }
-  }
-
   void lookAtCertificate(const fs::path& path) {
     const std::optional<WallTime> ends = certificateEnds(path);
     if (!ends) {
@@ -330,20 +271,6 @@ private:
 };
 
 }  // namespace
-
-std::string_view nameOf(Weight weight) noexcept {
-  switch (weight) {
-    case Weight::ok:
-      return "ok";
-    case Weight::note:
-      return "note";
-    case Weight::warning:
-      return "warning";
-    case Weight::problem:
-      break;
-  }
-  return "problem";
-}
 
 std::vector<Symptom> examine(const World& world, const Arguments& arguments) {
   return Examination(world, arguments).run();

@@ -123,7 +123,9 @@ JsonLine sessionLine(const SessionStats& session) {
       .add("last_sequence", session.lastSequence)
       .add("accepted_sequence", session.acceptedSequence)
       .add("in_flight", session.inFlight)
-      .add("due_at_ms", session.dueAt);
+      .add("due_at_ms", session.dueAt)
+      .add("paused_at_ms", session.pausedAt)
+      .add("blocked_at_ms", session.blockedAt);
   return line;
 }
 
@@ -138,9 +140,11 @@ Table sessionTable(const std::vector<SessionStats>& sessions, WallTime now) {
   for (const SessionStats& session : sessions) {
     table.add({session.peer, session.session, std::to_string(session.live), std::to_string(session.failed),
                std::to_string(session.lastSequence), std::to_string(session.acceptedSequence),
-               session.inFlight ? "in flight"
-               : session.dueAt  ? agoText(now, *session.dueAt)
-                                : "-"});
+               session.pausedAt    ? "paused"
+               : session.blockedAt ? "blocked"
+               : session.inFlight  ? "in flight"
+               : session.dueAt     ? agoText(now, *session.dueAt)
+                                   : "-"});
   }
   return table;
 }

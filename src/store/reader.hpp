@@ -69,6 +69,7 @@ public:
                                              std::int64_t after) const = 0;
   [[nodiscard]] virtual DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit,
                                                    std::int64_t after) const = 0;
+  [[nodiscard]] virtual std::vector<MessageInfo> newestDeadLetters(std::size_t limit) const = 0;
   [[nodiscard]] virtual std::vector<KeyedStatus> peers() const = 0;
   [[nodiscard]] virtual std::vector<BlockedSession> blockedSessions(std::size_t limit) const = 0;
   [[nodiscard]] virtual StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,

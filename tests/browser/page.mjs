@@ -1,6 +1,7 @@
 // Drives the page in a browser: finds dead letters by their reason, looks at the preview, retries them and sees them
-// leave; opens every view with texts of an attacker in every field. Any error on the console, any refusal by the content
-// security policy, and any window that needs to be scrolled sideways is a failure.
+// leave; pauses and resumes peers and sessions; reads one message; loses the server and finds it again; opens every view
+// with texts of an attacker in every field. Any error on the console, any refusal by the content security policy, and any
+// window that needs to be scrolled sideways is a failure.
 //
 //   node page.mjs CHROMIUM URL FOLDER|- [TOKEN]
 import { chromium } from 'playwright-core';
@@ -14,10 +15,11 @@ const check = (isRight, text) => {
 
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 
-async function open(options) {
+// `isLossy`: its server is made to fail, which the browser writes to the console.
+async function open(options, isLossy = false) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  page.on('console', (message) => message.type() === 'error' && check(false, `console: ${message.text()} ${message.location().url}`));
+  page.on('console', (message) => message.type() === 'error' && !isLossy && check(false, `console: ${message.text()} ${message.location().url}`));
   page.on('pageerror', (error) => check(false, `script: ${error.message}`));
   page.on('dialog', (dialog) => {
     check(false, `a text of an attacker ran: ${dialog.message()}`);
@@ -79,8 +81,31 @@ check(true, 'a peer is resumed with the keyboard');
 await page.goto(url);
 await page.waitForSelector('a.figure:has-text("Dead") .value:text-is("16")', { timeout: 15000 });
 
+// A peer and a session are paused and resumed; each has the button for what can be done in its state.
+async function pauseAndResume(what, row, states) {
+  await row.getByRole('button', { name: 'Pause' }).click();
+  await row.locator('.badge[data-state=paused]').waitFor();
+  check((await row.getByRole('button', { name: 'Pause' }).count()) === 0, `${what} that is paused is not paused again`);
+  await row.getByRole('button', { name: 'Resume' }).click();
+  await row.locator(states).first().waitFor();
+  check((await row.getByRole('button', { name: 'Resume' }).count()) === 0, `${what} is paused and resumed`);
+}
+await page.goto(`${url}peers`);
+await pauseAndResume('a peer', page.locator('tbody tr', { hasText: 'bob' }), '.badge[data-state=up]');
+for (let at = 0; at < 24; at += 1) {
+  await api(page, 'POST', 'v1/messages', { peer: 'away', session: `parcel-${at % 4}`, type: 'order.placed', data: { at } });
+}
+await page.goto(`${url}sessions`);
+await pauseAndResume('a session', page.locator('tbody tr', { hasText: 'parcel-1' }),
+  '.badge[data-state=waiting], .badge[data-state=backoff], .badge[data-state="in flight"]');
+
 // A message, and one dead letter discarded.
 await page.goto(`${url}messages/attack-1`);
+check((await page.textContent('h1')) === 'attack-1', 'the view of a message has its id');
+check((await page.textContent('.title .badge')) === 'failed', 'and its state');
+check((await page.textContent('.chain')).includes('dead letter'), 'and why it stands there');
+check((await page.locator('.facts dd time').first().getAttribute('title')).endsWith(' UTC'), 'and instants in full');
+check((await page.locator('table:has-text("Attempts") tbody tr').count()) === 1, 'and its attempts');
 await page.click('summary:has-text("Payload")');
 check((await page.textContent('pre.data')).includes('<img src=x'), 'a payload is a text');
 check((await page.textContent('#curl')).startsWith(`curl "${url}v1/messages"`), 'the command names this server');
@@ -97,16 +122,38 @@ for (const view of views) {
   check((await plain.locator('.act:visible').count()) === 0, `without a script no buttons: /${view}`);
 }
 
+// A server that fails is said, with what to do; what comes back goes on by itself.
+const lossy = await open({}, true);
+let failure = { status: 503, json: { detail: 'Too many requests wait for the file.' } };
+await lossy.route('**/v1/{events,stats}', (route) => (failure ? route.fulfill(failure) : route.continue()));
+await lossy.goto(url);
+await lossy.waitForSelector('#lost:has-text("Too many requests wait for the file.")');
+check(true, 'a server that is busy is said');
+failure = { status: 401, json: {} };
+await lossy.waitForSelector('#lost:has-text("the login has ended") a[href="./login?next="]');
+check(true, 'a login that has ended is said, with the way to the login');
+failure = null;
+await lossy.waitForSelector('#live:has-text("live")');
+check(await lossy.locator('#lost').isHidden(), 'what comes back is shown again');
+await lossy.context().close();
+
+const screenshots = ['overview-360', 'overview-1440', 'dead-letters-820', 'message-820'];
 for (const colorScheme of ['light', 'dark']) {
   for (const width of [360, 820, 1440]) {
     const look = await open({ colorScheme, viewport: { width, height: width < 400 ? 760 : 820 } });
-    for (const view of [...views, 'messages?state=failed']) {
+    const { messages } = (await api(look, 'GET', 'v1/messages?state=failed&limit=1')).body;
+    for (const view of [...views, 'messages?state=failed', `messages/${messages[0].message_id}`]) {
       await look.goto(url + view);
       const over = await look.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (over > 0) check(false, `/${view} is ${over} px too wide at ${width}`);
-      if (folder !== '-' && (view === '' || view === 'dead-letters')) {
-        await look.waitForTimeout(view === '' ? 6000 : 300);
-        await look.screenshot({ path: `${folder}/${view || 'overview'}-${width}-${colorScheme}.png` });
+      const name = `${view.startsWith('messages/') ? 'message' : view || 'overview'}-${width}`;
+      if (folder !== '-' && screenshots.includes(name)) {
+        for (let at = 0; view === '' && at < 30; at += 1) {
+          const burst = Array.from({ length: 20 + 15 * Math.round(Math.sin(at / 4)) }, () => ({ peer: 'bob', type: 'order.placed', data: {} }));
+          await api(look, 'POST', 'v1/messages', burst);
+          await look.waitForTimeout(500);
+        }
+        await look.screenshot({ path: `${folder}/${name}-${colorScheme}.png` });
       }
     }
     await look.context().close();

@@ -191,6 +191,10 @@ DeadLetterPage OutboxReader::deadLetters(const DeadLetterFilter& filter, std::si
   return here().reader()->deadLetters(filter, limit, after);
 }
 
+std::vector<MessageInfo> OutboxReader::newestDeadLetters(std::size_t limit) const {
+  return here().reader()->newestDeadLetters(limit);
+}
+
 std::vector<BlockedSession> OutboxReader::blockedSessions(std::size_t limit) const {
   return here().reader()->blockedSessions(limit);
 }

@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::size_t kIdsMost = 1'000;
 constexpr std::size_t kCountPage = 1'000;
-// A preview that counts further would keep a thread for seconds.
-constexpr std::uint64_t kCountMost = 100'000;
+// A preview that looks further would keep a thread, and other readers, for seconds.
+constexpr std::size_t kLooksMost = 50'000;
 constexpr std::size_t kSample = 10;
 // Most changes end within it, and then one request is enough.
 constexpr std::chrono::seconds kPatience{5};
@@ -134,6 +134,7 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
     }
   };
   std::int64_t after = 0;
+  std::size_t looked = 0;
   for (const std::string& id : choice.ids) {
     const std::optional<MessageInfo> message = reader.find(id);
     if (message && message->state == MessageState::failed) {
@@ -147,7 +148,8 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
         add(message);
       }
       after = page.next;
-    } while (after != 0 && count < kCountMost);
+      looked += page.looked;
+    } while (after != 0 && looked < kLooksMost);
   }
   return jsonAnswer(
       200, cli::JsonLine().add("count", count).add("is_complete", after == 0).raw("sample", "[" + sample + "]").text());

@@ -15,7 +15,7 @@ std::string filterOf(const DeadLetterGroup& group) {
 }
 
 std::string subjectOf(const DeadLetterGroup& group) {
-  return "dead letters of type " + group.type + " to " + group.peer + ", reason " + group.reason;
+  return "of type " + group.type + " to " + group.peer + ", reason " + group.reason;
 }
 
 }  // namespace
@@ -44,35 +44,37 @@ std::vector<DeadLetterGroup> groupsOf(const std::vector<MessageInfo>& deadLetter
 }
 
 Html deadLettersView(const View& view, const DeadLetterOverview& overview) {
+  const bool isCut = overview.looked < overview.failed;
   Html html;
   html.raw("<h1>Dead letters</h1>\n<div data-live=\"list\">\n");
   if (overview.failed == 0 && overview.groups.empty()) {
-    return html.raw("<p class=\"empty\">There are no dead letters.</p></div>\n");
+    return html
+        .add(emptyNote("There are no dead letters.",
+                       "A message that is given up comes here, with the reason, until you retry or discard it."))
+        .raw("</div>\n");
   }
-  html.raw("<p class=\"lead\">").number(overview.failed).text(overview.failed == 1 ? " dead letter" : " dead letters");
-  html.raw(", grouped by reason, peer and type");
-  if (overview.isCut) {
-    html.raw("; the groups count the oldest ").number(overview.looked).raw(", and an action takes all of its group");
+  html.raw("<p class=\"lead\"><strong>").number(overview.failed);
+  html.text(overview.failed == 1 ? " dead letter" : " dead letters")
+      .raw("</strong>, grouped by reason, peer and type.");
+  if (isCut) {
+    html.raw(" The groups are of the newest ").number(overview.looked);
+    html.raw("; Retry and Discard take all of a group, also those behind.");
   }
-  html.raw(".</p>\n");
-  CardTable table("Groups of dead letters",
-                  {"Reason", "Peer", "Type", "#Count", "Oldest", "Newest", "Last error", "Actions"}, true);
+  html.raw("</p>\n");
+  CardTable table("Groups of dead letters", {"Reason", "Peer and type", "#Count", "Failed", "Last error", "Actions"},
+                  true);
   for (std::size_t at = 0; at < std::min(kGroupsShown, overview.groups.size()); ++at) {
     const DeadLetterGroup& group = overview.groups[at];
     Html actions = bulkAction(view, "retry", subjectOf(group), filterOf(group));
     actions.add(bulkAction(view, "discard", subjectOf(group), filterOf(group)));
-    Html error;
-    error.raw("<span class=\"error\">")
-        .text(group.lastError)
-        .raw("</span> ")
-        .add(link(view, "messages/" + urlEncoded(group.messageId), "example"));
+    const Html oldest =
+        group.oldestAt == group.newestAt ? Html() : Html().raw("first ").add(ago(view.now, group.oldestAt));
+    const Html newest = link(view, "messages/" + urlEncoded(group.messageId), "the newest of them");
     table.cell(Html().raw("<strong>").text(group.reason).raw("</strong>"))
-        .text(group.peer)
-        .text(group.type)
-        .number(group.count)
-        .cell(ago(view.now, group.oldestAt))
-        .cell(ago(view.now, group.newestAt))
-        .cell(error)
+        .cell(breakable(group.peer).add(beneath(breakable(group.type))))
+        .cell(Html().number(group.count).raw(isCut ? Markup("+") : Markup("")))
+        .cell(ago(view.now, group.newestAt).add(beneath(oldest)))
+        .cell(errorText(group.lastError).add(beneath(newest)))
         .cell(actions);
   }
   html.add(table.html());

@@ -1,6 +1,7 @@
 #include "serve/page/health_sentence.hpp"
 
 #include <chrono>
+#include <cstddef>
 
 #include "cli/text.hpp"
 #include "serve/page/html.hpp"
@@ -24,34 +25,71 @@ std::string deadText(std::uint64_t failed) {
   return failed == 0 ? "." : "; there are " + counted(failed, "dead letter") + ".";
 }
 
+std::string waitText(std::uint64_t pending, std::string_view whom) {
+  const std::string count = pending == 0 ? "nothing" : counted(pending, "message");
+  return count + (pending > 1 ? " wait for " : " waits for ") + std::string(whom);
+}
+
+bool isAway(const cli::PeerFigures& peer) {
+  const PeerState state = peer.circuit.state;
+  return state == PeerState::down || state == PeerState::held || state == PeerState::disabled;
+}
+
+HealthSentence sentenceOfAway(const std::vector<const cli::PeerFigures*>& away, std::size_t peers, std::uint64_t failed,
+                              WallTime now) {
+  std::uint64_t waiting = 0;
+  for (const cli::PeerFigures* peer : away) {
+    waiting += peer->figures.pending;
+  }
+  const cli::PeerFigures& first = *away.front();
+  const std::string text =
+      away.size() == 1 ? "Peer " + first.figures.peer + " has been " + std::string(toString(first.circuit.state)) +
+                             duration(first.circuit.since, now) + ", and " + waitText(waiting, "it")
+                       : grouped(away.size()) + " of " + counted(peers, "peer") + " take no messages, and " +
+                             waitText(waiting, "them");
+  return {waiting == 0 && failed == 0 ? "warning" : "problem", text + deadText(failed), "peers"};
+}
+
+HealthSentence sentenceOfBlocked(BoundedCount blocked, std::uint64_t failed) {
+  return {"problem",
+          (blocked.isCut ? "At least " : "") + counted(blocked.count, "session") +
+              (blocked.count == 1 ? " is" : " are") + " stopped by a dead letter" + deadText(failed),
+          "sessions"};
+}
+
+HealthSentence sentenceOfMoving(const Stats& stats) {
+  const std::uint64_t live = stats.pending + stats.sending + stats.sent;
+  if (stats.enqueued == 0) {
+    return {"ok", "All is well: nothing has been enqueued yet.", {}};
+  }
+  return {"ok",
+          live == 0
+              ? "All is well: everything was delivered."
+              : "All is well: " + counted(live, "message") + (live == 1 ? " is on its way." : " are on their way."),
+          {}};
+}
+
 }  // namespace
 
-HealthSentence healthOf(const Stats& stats, const std::vector<cli::PeerFigures>& peers, std::size_t blockedSessions,
+HealthSentence healthOf(const Stats& stats, const std::vector<cli::PeerFigures>& peers, BoundedCount blockedSessions,
                         WallTime now) {
   std::vector<const cli::PeerFigures*> away;
   std::size_t paused = 0;
+  std::uint64_t waiting = 0;
   for (const cli::PeerFigures& peer : peers) {
-    const PeerState state = peer.circuit.state;
-    if (state == PeerState::down || state == PeerState::held || state == PeerState::disabled) {
+    if (isAway(peer)) {
       away.push_back(&peer);
     }
-    paused += state == PeerState::paused ? 1 : 0;
+    if (peer.circuit.state == PeerState::paused) {
+      ++paused;
+      waiting += peer.figures.pending;
+    }
   }
   if (!away.empty()) {
-    const cli::PeerFigures& first = *away.front();
-    const std::string waiting = counted(first.figures.pending, "message");
-    const std::string text =
-        away.size() == 1 ? "Peer " + first.figures.peer + " has been " + std::string(toString(first.circuit.state)) +
-                               duration(first.circuit.since, now) + ", and " + waiting +
-                               (first.figures.pending == 1 ? " waits for it" : " wait for it")
-                         : std::to_string(away.size()) + " of " + counted(peers.size(), "peer") + " take no messages";
-    return {"problem", text + deadText(stats.failed), "peers"};
+    return sentenceOfAway(away, peers.size(), stats.failed, now);
   }
-  if (blockedSessions != 0) {
-    return {"problem",
-            counted(blockedSessions, "session") + (blockedSessions == 1 ? " is" : " are") +
-                " stopped by a dead letter" + deadText(stats.failed),
-            "sessions"};
+  if (blockedSessions.count != 0) {
+    return sentenceOfBlocked(blockedSessions, stats.failed);
   }
   if (stats.failed != 0) {
     return {"warning",
@@ -60,19 +98,18 @@ HealthSentence healthOf(const Stats& stats, const std::vector<cli::PeerFigures>&
             "dead-letters"};
   }
   if (paused != 0) {
-    return {"warning", counted(paused, "peer") + (paused == 1 ? " is" : " are") + " paused by hand.", "peers"};
+    return {"warning",
+            counted(paused, "peer") + (paused == 1 ? " is" : " are") + " paused by hand, and " +
+                waitText(waiting, paused == 1 ? "it" : "them") + ".",
+            "peers"};
   }
   if (stats.oldestPendingAge && *stats.oldestPendingAge > kLongWait) {
-    return {"warning", "The oldest message has waited for " + cli::durationText(*stats.oldestPendingAge) + ".",
-            "messages"};
+    return {"warning",
+            "The oldest of " + counted(stats.pending + stats.sending + stats.sent, "message") + " has waited for " +
+                cli::durationText(*stats.oldestPendingAge) + ", and every peer is up.",
+            "messages?state=pending"};
   }
-  if (stats.enqueued == 0) {
-    return {"ok", "All is well: nothing has been enqueued yet.", {}};
-  }
-  return {"ok",
-          stats.pending + stats.sending + stats.sent == 0 ? "All is well: everything was delivered."
-                                                          : "All is well: messages are on their way.",
-          {}};
+  return sentenceOfMoving(stats);
 }
 
 }  // namespace ackbox::serve::page

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,16 @@ struct HealthSentence {
   std::string_view view = {};
 };
 
-/// What matters most comes first: a peer that takes nothing, then dead letters, then what waits.
+/// A count that ends where looking further would take long.
+struct BoundedCount {
+  std::uint64_t count = 0;
+  /// There may be more.
+  bool isCut = false;
+};
+
+/// What matters most comes first: messages for a peer that takes none, then sessions that stand still, dead letters,
+/// what is held by hand, and what waits for long.
 [[nodiscard]] HealthSentence healthOf(const Stats& stats, const std::vector<cli::PeerFigures>& peers,
-                                      std::size_t blockedSessions, WallTime now);
+                                      BoundedCount blockedSessions, WallTime now);
 
 }  // namespace ackbox::serve::page

@@ -9,21 +9,30 @@ Html inboxView(const View& view, const InboxList& list) {
   Html html;
   html.raw("<h1>Inbox</h1>\n<div data-live=\"list\">\n");
   if (list.page.frames.empty()) {
-    html.raw("<p class=\"empty\">No inbound frame waits for its handler.</p>\n");
+    html.add(emptyNote("No inbound frame waits.",
+                       "With <code>inbox</code> in the daemon's configuration, what peers send is shown here until an "
+                       "application has taken it."));
   } else {
-    html.raw("<p class=\"lead\">").number(list.waiting).raw(" inbound frames wait for their handlers.</p>\n");
-    CardTable table("Inbound frames, in the order of their acceptance",
-                    {"Frame", "State", "Sender", "Session", "#Sequence", "Type", "Accepted", "#Runs", "Last error"});
+    html.raw("<p class=\"lead\"><strong>").number(list.waiting).text(list.waiting == 1 ? " frame" : " frames");
+    html.raw("</strong> accepted and not done, in the order of their acceptance.</p>\n");
+    CardTable table("Inbound frames", {"Frame", "State", "Sender and session", "Accepted", "#Runs", "Last error"},
+                    true);
     for (const InboxInfo& frame : list.page.frames) {
-      table.cell(Html().raw("<span class=\"id\">").text(frame.messageId).raw("</span>"))
+      Html session;
+      if (frame.sequence != 0) {
+        session.add(breakable(frame.session)).raw(" · ").number(frame.sequence);
+      }
+      table
+          .cell(Html()
+                    .raw("<span class=\"id\">")
+                    .text(frame.messageId)
+                    .raw("</span>")
+                    .add(beneath(breakable(frame.type))))
           .cell(badge(cli::inboxStateName(frame.state)))
-          .text(frame.source)
-          .text(frame.session)
-          .cell(frame.sequence == 0 ? Html().raw("–") : Html().number(frame.sequence))
-          .text(frame.type)
+          .cell(breakable(frame.source).add(beneath(session)))
           .cell(ago(view.now, frame.acceptedAt))
           .number(frame.startCount)
-          .cell(Html().raw("<span class=\"error\">").text(frame.lastError).raw("</span>"));
+          .cell(errorText(frame.lastError));
     }
     html.add(table.html());
   }

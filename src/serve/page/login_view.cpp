@@ -5,7 +5,10 @@ namespace ackbox::serve::page {
 Html loginView(const View& view, const std::string& next, std::string_view problem) {
   Html html;
   html.raw("<form class=\"login\" method=\"post\" action=\"").text(view.root).raw("login\">\n<h1>ackbox</h1>\n");
-  html.raw("<p>Log in with a token of this server's <code>tokens_file</code>.</p>\n");
+  html.raw(
+      "<p>Log in with a token that has the role <code>read</code>. It is in this server's <code>tokens_file</code>, "
+      "and "
+      "stands for you for twelve hours.</p>\n");
   if (!problem.empty()) {
     html.raw("<p class=\"problem\" role=\"alert\">").text(problem).raw("</p>\n");
   }
@@ -16,9 +19,10 @@ Html loginView(const View& view, const std::string& next, std::string_view probl
   return html.raw("<button type=\"submit\">Log in</button>\n</form>\n");
 }
 
-Html noticeView(std::string_view title, std::string_view text) {
+Html noticeView(const View& view, std::string_view title, std::string_view text) {
   Html html;
-  return html.raw("<h1>").text(title).raw("</h1>\n<p class=\"lead\">").text(text).raw("</p>\n");
+  html.raw("<h1>").text(title).raw("</h1>\n<p class=\"lead\">").text(text).raw("</p>\n<p>");
+  return html.add(link(view, "", "Back to the overview")).raw("</p>\n");
 }
 
 }  // namespace ackbox::serve::page

@@ -10,37 +10,41 @@ namespace {
 
 constexpr std::size_t kDataShown = std::size_t{64} * 1024;
 
-/// For a shell, in single quotes.
-std::string quotedForShell(const std::string& text) {
-  std::string quoted = "'";
-  for (const char letter : text) {
-    quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  }
-  return quoted + "'";
-}
-
-/// Enqueues the same once more; the script puts the address in front.
-std::string curlOf(const MessageInfo& message, const Frame& frame, bool hasLogin) {
+/// The same once more.
+std::string lineOf(const MessageInfo& message, const Frame& frame) {
   cli::JsonLine line;
   line.add("peer", message.peer).add("session", message.session).add("type", message.type);
-  line.raw("data", frame.data.empty() ? "null" : cli::oneLine(frame.data));
-  return std::string("curl \"$ACKBOX_URL/v1/messages\" -H 'Content-Type: application/json'") +
-         (hasLogin ? " -H \"Authorization: Bearer $ACKBOX_TOKEN\"" : "") + " -d " + quotedForShell(line.text());
+  return line.raw("data", frame.data.empty() ? "null" : cli::oneLine(frame.data)).text();
 }
 
-Html facts(const View& view, const MessageInfo& message) {
+/// `peer not configured` for `peerNotConfigured`.
+std::string inWords(std::string_view name) {
+  std::string words;
+  for (const char letter : name) {
+    const bool isCapital = letter >= 'A' && letter <= 'Z';
+    words += isCapital ? std::string{' ', static_cast<char>(letter - 'A' + 'a')} : std::string(1, letter);
+  }
+  return words;
+}
+
+Html facts(const View& view, const MessageInfo& message, const std::optional<Frame>& frame) {
   Html html;
   const auto fact = [&](Markup name, const Html& value) {
     html.raw("<dt>").raw(name).raw("</dt><dd>").add(value).raw("</dd>\n");
+  };
+  const auto idIfAny = [&](Markup name, const std::string& id) {
+    if (!id.empty()) {
+      fact(name, Html().raw("<span class=\"id\">").text(id).raw("</span>"));
+    }
   };
   html.raw("<dl class=\"facts\">\n");
   fact("Peer", link(view, "messages?peer=" + urlEncoded(message.peer), message.peer));
   if (message.sequence == 0) {
     fact("Session", Html().raw("none: unordered"));
   } else {
-    Html session = link(view, "messages?peer=" + urlEncoded(message.peer) + "&session=" + urlEncoded(message.session),
-                        message.session);
-    fact("Session", session.raw(", number ").number(message.sequence));
+    fact("Session", link(view, "messages?peer=" + urlEncoded(message.peer) + "&session=" + urlEncoded(message.session),
+                         message.session));
+    fact("Sequence", Html().number(message.sequence));
   }
   fact("Type", Html().text(message.type));
   fact("Enqueued", ago(view.now, message.enqueuedAt));
@@ -52,7 +56,15 @@ Html facts(const View& view, const MessageInfo& message) {
   }
   fact("Charged attempts", Html().number(message.retryCount));
   if (!message.lastError.empty()) {
-    fact("Last error", Html().raw("<span class=\"error\">").text(message.lastError).raw("</span>"));
+    fact("Last error", errorText(message.lastError));
+  }
+  if (frame) {
+    fact("Priority", Html().number(frame->priority));
+    if (frame->expiresAt) {
+      fact("Expires", ago(view.now, frame->expiresAt));
+    }
+    idIfAny("Correlation", frame->correlationId);
+    idIfAny("Trace", frame->traceparent);
   }
   return html.raw("</dl>\n");
 }
@@ -64,18 +76,18 @@ Html reasons(const View& view, const Explanation& explanation) {
   }
   html.raw("<ol class=\"chain\">\n");
   for (const Reason& reason : explanation.reasons) {
-    html.raw("<li><span class=\"badge\">").text(toString(reason.hindrance)).raw("</span>");
+    html.raw("<li><span class=\"badge\">").text(inWords(toString(reason.hindrance))).raw("</span>");
     if (reason.sequence != 0) {
       html.raw(" sequence ").number(reason.sequence);
     }
     if (reason.since != WallTime{}) {
-      html.raw(" since ").add(ago(view.now, reason.since));
+      html.raw(" · since ").add(ago(view.now, reason.since));
     }
     if (reason.until != WallTime{}) {
-      html.text(reason.until > view.now ? " until " : " at ").add(ago(view.now, reason.until));
+      html.raw(" · ").add(ago(view.now, reason.until));
     }
     if (!reason.detail.empty()) {
-      html.raw(" <span class=\"error\">").text(reason.detail).raw("</span>");
+      html.raw(" ").add(errorText(reason.detail));
     }
     html.raw("</li>\n");
   }
@@ -83,15 +95,15 @@ Html reasons(const View& view, const Explanation& explanation) {
 }
 
 Html attempts(const View& view, const std::vector<AttemptInfo>& attempts) {
-  CardTable table("Attempts, newest first", {"Last", "First", "#Times", "#Took", "#Status", "Outcome", "Error"});
+  CardTable table("Attempts, newest first", {"Outcome", "Last", "First", "#Times", "#Took", "#Status", "Error"});
   for (const AttemptInfo& attempt : attempts) {
-    table.cell(ago(view.now, attempt.lastAt))
+    table.text(attempt.outcome)
+        .cell(ago(view.now, attempt.lastAt))
         .cell(ago(view.now, attempt.firstAt))
         .number(attempt.count)
         .text(attempt.took ? std::to_string(attempt.took->count()) + " ms" : "–")
         .text(attempt.status == 0 ? "–" : std::to_string(attempt.status))
-        .text(attempt.outcome)
-        .cell(Html().raw("<span class=\"error\">").text(attempt.error).raw("</span>"));
+        .cell(errorText(attempt.error));
   }
   return table.empty() ? Html() : table.html();
 }
@@ -108,9 +120,8 @@ Html payload(const View& view, const MessageInfo& message, const Frame& frame) {
   }
   html.raw("</details>\n");
   if (data.size() <= kDataShown) {
-    html.raw("<details><summary>Enqueue it once more, with curl</summary>\n<pre class=\"data\" id=\"curl\">");
-    html.text(curlOf(message, frame, view.hasLogin)).raw("</pre>\n");
-    html.raw("<button type=\"button\" class=\"act script\" data-copy=\"curl\">Copy</button></details>\n");
+    html.raw("<details><summary>Enqueue it once more, with curl</summary>\n");
+    html.add(enqueueCommand(view, lineOf(message, frame))).raw("</details>\n");
   }
   return html;
 }
@@ -124,11 +135,14 @@ Html messageView(const View& view, const Explanation& explanation, const std::op
   html.add(badge(cli::stateName(message.state))).raw("<span class=\"actions\">");
   if (message.state == MessageState::failed) {
     const std::string filter = "{\"ids\":[" + cli::jsonText(message.messageId) + "]}";
-    html.add(bulkAction(view, "retry", "this dead letter", filter));
-    html.add(bulkAction(view, "discard", "this dead letter", filter));
+    html.add(bulkAction(view, "retry", "with this id", filter));
+    html.add(bulkAction(view, "discard", "with this id", filter));
   }
   html.raw("</span></header>\n<p class=\"lead\">").text(explanation.sentence).raw("</p>\n");
-  html.add(reasons(view, explanation)).add(facts(view, message)).add(attempts(view, message.attempts)).raw("</div>\n");
+  html.add(reasons(view, explanation))
+      .add(facts(view, message, frame))
+      .add(attempts(view, message.attempts))
+      .raw("</div>\n");
   return frame ? html.add(payload(view, message, *frame)) : html;
 }
 

@@ -44,6 +44,10 @@ Html filters(const View& view, const MessageList& list) {
       "\" placeholder=\"any\" autocomplete=\"off\"></label>\n<button type=\"submit\">Show</button></form>\n");
 }
 
+bool isFiltered(const MessageList& list) {
+  return !list.state.empty() || !list.peer.empty() || !list.session.empty();
+}
+
 std::string whyOf(const MessageInfo& message) {
   return message.reason + (message.reason.empty() || message.lastError.empty() ? "" : ": ") + message.lastError;
 }
@@ -54,24 +58,32 @@ Html messagesView(const View& view, const MessageList& list) {
   Html html;
   html.raw("<h1>Messages</h1>\n").add(filters(view, list)).raw("<div data-live=\"list\">\n");
   if (list.page.messages.empty()) {
-    html.raw("<p class=\"empty\">")
-        .text(list.page.next == 0 ? "No message fits." : "None of those that were looked at fits; there are more.")
-        .raw("</p>\n");
+    html.add(list.page.next != 0
+                 ? emptyNote("None of these fits.", "A page looks at 10,000 messages: go on to the next.")
+             : !list.isFirst    ? emptyNote("No further message fits.", "The list ends here.")
+             : isFiltered(list) ? emptyNote("No message fits.", "Choose another state, peer or session.")
+                                : emptyNote("The outbox is empty.",
+                                            "Messages that were acknowledged are kept for "
+                                            "<code>acked_retention</code>."));
   } else {
-    CardTable table("Messages, oldest first",
-                    {"Message", "State", "Peer", "Session", "#Sequence", "Type", "Enqueued", "#Retries", "Why"}, true);
+    CardTable table("Messages, oldest first", {"Message", "State", "Peer and session", "Enqueued", "#Retries", "Why"},
+                    true);
     for (const MessageInfo& message : list.page.messages) {
-      table.cell(messageLink(view, message.messageId))
+      Html session;
+      if (message.sequence != 0) {
+        session.add(breakable(message.session)).raw(" · ").number(message.sequence);
+      }
+      table.cell(messageLink(view, message.messageId).add(beneath(breakable(message.type))))
           .cell(badge(cli::stateName(message.state)))
-          .text(message.peer)
-          .text(message.session)
-          .cell(message.sequence == 0 ? Html().raw("–") : Html().number(message.sequence))
-          .text(message.type)
+          .cell(breakable(message.peer).add(beneath(session)))
           .cell(ago(view.now, message.enqueuedAt))
           .number(message.retryCount)
-          .cell(Html().raw("<span class=\"error\">").text(whyOf(message)).raw("</span>"));
+          .cell(errorText(whyOf(message)));
     }
     html.add(table.html());
+    if (list.isShort) {
+      html.raw("<p>A page looks at 10,000 messages. More that fit may be on the next one.</p>\n");
+    }
   }
   return html.add(pager(view, addressOf(list), list.page.next, list.isFirst)).raw("</div>\n");
 }

@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "cli/json_line.hpp"
 #include "cli/text.hpp"
 #include "serve/page/health_sentence.hpp"
 #include "serve/page/views.hpp"
@@ -8,7 +13,8 @@ namespace {
 /// A figure that the script keeps up to date: `name` is its member in `/v1/stats`.
 Html figure(const View& view, Markup label, Markup name, std::uint64_t count, const std::string& target) {
   Html html;
-  html.raw("<a class=\"figure\" href=\"").text(view.root).text(target).raw("\"><span class=\"label\">").raw(label);
+  html.raw("<a class=\"figure\"").raw(count == 0 ? Markup(" data-zero") : Markup("")).raw(" href=\"").text(view.root);
+  html.text(target).raw("\"><span class=\"label\">").raw(label);
   html.raw("</span><span class=\"value\" data-figure=\"").raw(name).raw("\">").number(count);
   return html.raw("</span></a>\n");
 }
@@ -22,13 +28,56 @@ Html rate(Markup label, Markup name, std::uint64_t total) {
 
 Html oldest(const View& view, const Stats& stats) {
   Html html;
-  html.raw("<section class=\"hero\"><h1>Oldest message waits</h1><p class=\"big\" data-oldest=\"");
+  html.raw("<section class=\"hero\"><h1>Oldest message waits</h1><p class=\"big\"><time data-oldest=\"");
   if (!stats.oldestPendingAt) {
-    return html.raw("\">nothing waits</p></section>\n");
+    return html.raw("\">nothing</time></p></section>\n");
   }
   const auto at = std::chrono::duration_cast<std::chrono::milliseconds>(stats.oldestPendingAt->time_since_epoch());
-  html.text(std::to_string(at.count())).raw("\">").text(cli::durationText(view.now - *stats.oldestPendingAt));
-  return html.raw("</p></section>\n");
+  html.text(std::to_string(at.count())).raw("\" title=\"since ").text(cli::instantText(*stats.oldestPendingAt));
+  html.raw("\">").text(cli::durationText(view.now - *stats.oldestPendingAt));
+  return html.raw("</time></p></section>\n");
+}
+
+/// What to do with an outbox that was never used.
+Html firstSteps(const View& view, const std::vector<cli::PeerFigures>& peers) {
+  Html html;
+  if (peers.empty()) {
+    html.raw(
+        "<section class=\"start\"><h2>Name a peer</h2>\n<p>This outbox knows nobody to send to. Put this into the ");
+    html.raw("daemon's configuration, and start it again:</p>\n");
+    html.add(command("snippet", R"("peers": [{"name": "bob", "url": "https://bob.example/inbox"}])"));
+    return html.raw("</section>\n");
+  }
+  html.raw("<section class=\"start\"><h2>Send the first message</h2>\n");
+  html.add(enqueueCommand(view, cli::JsonLine()
+                                    .add("peer", peers.front().figures.peer)
+                                    .add("session", "first")
+                                    .add("type", "hello")
+                                    .raw("data", "{}")
+                                    .text()));
+  return html.raw("</section>\n");
+}
+
+Html peersTable(const View& view, std::vector<cli::PeerFigures> peers) {
+  constexpr std::size_t kShown = 12;
+  if (peers.empty()) {
+    return {};
+  }
+  const std::size_t all = peers.size();
+  sortByNeed(peers);
+  peers.resize(std::min(all, kShown));
+  CardTable table("Peers", {"Peer", "State", "Since", "#Pending", "#Dead", "#Acknowledged"});
+  for (const cli::PeerFigures& peer : peers) {
+    table.cell(link(view, "messages?peer=" + urlEncoded(peer.figures.peer), peer.figures.peer))
+        .cell(badge(toString(peer.circuit.state)))
+        .cell(ago(view.now, peer.circuit.since))
+        .number(peer.figures.pending)
+        .number(peer.figures.failed)
+        .number(peer.figures.acked);
+  }
+  Html html = table.html();
+  return all <= kShown ? html
+                       : html.raw("<p>").add(link(view, "peers", "All " + grouped(all) + " peers")).raw("</p>\n");
 }
 
 }  // namespace
@@ -43,34 +92,27 @@ Html overviewView(const View& view, const Overview& overview) {
   } else {
     html.add(link(view, std::string(health.view), health.text));
   }
-  html.raw("</p></div>\n").add(oldest(view, stats)).raw("<section class=\"figures\" aria-label=\"Figures\">\n");
+  html.raw("</p>\n");
+  if (stats.enqueued == 0 && stats.received == 0 && stats.deferred == 0) {
+    html.add(firstSteps(view, overview.peers));
+  }
+  html.raw("</div>\n").add(oldest(view, stats)).raw("<section class=\"figures\" aria-label=\"Figures\">\n");
   html.add(figure(view, "Pending", "pending", stats.pending, "messages?state=pending"))
       .add(figure(view, "In flight", "sending", stats.sending, "messages?state=sending"))
-      .add(figure(view, "Deferred", "sent", stats.sent, "messages?state=sent"))
-      .add(figure(view, "Dead", "failed", stats.failed, "dead-letters"));
+      .add(figure(view, "Deferred by peers", "sent", stats.sent, "messages?state=sent"))
+      .add(figure(view, "Dead letters", "failed", stats.failed, "dead-letters"));
   html.raw("</section>\n<section class=\"flow\" aria-label=\"Rates\"><div class=\"rates\">\n")
       .add(rate("Enqueued", "enqueued_total", stats.enqueued))
       .add(rate("Acknowledged", "acked_total", stats.acked))
       .add(rate("Retried", "retries_total", stats.totalRetries));
   html.raw(
       "</div><svg id=\"sparkline\" class=\"script\" viewBox=\"0 0 600 90\" preserveAspectRatio=\"none\" "
-      "role=\"img\" aria-label=\"Messages acknowledged a second, over the last two minutes\"><path class=\"area\"/>"
-      "<path class=\"line second\"/><path class=\"line\"/></svg><p class=\"legend script\"><span class=\"key "
+      "role=\"img\" aria-label=\"Messages acknowledged a second, over the last two minutes\"><path class=\"base\" "
+      "d=\"M0 88H600\"/><path class=\"area\"/><path class=\"line second\"/><path class=\"line\"/></svg>"
+      "<p class=\"legend script\"><span class=\"key "
       "acked\">acknowledged</span><span class=\"key enqueued\">enqueued</span><span class=\"scale\" "
       "id=\"scale\">the last two minutes</span></p></section>\n<div data-live=\"peers\">");
-  if (!overview.peers.empty()) {
-    CardTable table("Peers", {"Peer", "State", "Since", "#Pending", "#Dead", "#Acknowledged"});
-    for (const cli::PeerFigures& peer : overview.peers) {
-      table.cell(link(view, "messages?peer=" + urlEncoded(peer.figures.peer), peer.figures.peer))
-          .cell(badge(toString(peer.circuit.state)))
-          .cell(ago(view.now, peer.circuit.since))
-          .number(peer.figures.pending)
-          .number(peer.figures.failed)
-          .number(peer.figures.acked);
-    }
-    html.add(table.html());
-  }
-  return html.raw("</div>\n");
+  return html.add(peersTable(view, overview.peers)).raw("</div>\n");
 }
 
 }  // namespace ackbox::serve::page

@@ -1,5 +1,6 @@
 #include "serve/page/parts.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "ackbox/version.hpp"
@@ -45,6 +46,15 @@ Html navigation(const View& view, std::string_view current) {
   return html.raw("</ul></nav>");
 }
 
+/// As one word, in single quotes.
+std::string quotedForShell(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) {
+    quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  }
+  return quoted + "'";
+}
+
 }  // namespace
 
 std::string document(const View& view, std::string_view title, std::string_view current, const Html& content) {
@@ -55,13 +65,15 @@ std::string document(const View& view, std::string_view title, std::string_view 
       .text(view.root)
       .raw("\">ackbox</a>")
       .add(navigation(view, current));
-  html.raw("<span class=\"live\" id=\"live\" role=\"status\"></span>");
+  html.raw("<span class=\"live\" id=\"live\"></span>");
   if (view.hasLogin) {
     html.raw("<form class=\"logout\" method=\"post\" action=\"").text(view.root).raw("logout\">");
     html.raw("<button type=\"submit\">Log out</button></form>");
   }
-  html.raw("</header>\n<main id=\"main\" tabindex=\"-1\">\n").add(content);
-  html.raw("</main>\n<footer>ackbox ").text(kVersion).raw(" · as of ").add(ago(view.now, view.now));
+  html.raw("</header>\n<p class=\"lost script\" id=\"lost\" role=\"alert\" hidden></p>\n");
+  html.raw("<main id=\"main\" tabindex=\"-1\">\n").add(content);
+  html.raw("</main>\n<footer>ackbox ").text(kVersion).raw(" · read at <time data-live=\"read\">");
+  html.text(cli::instantText(view.now)).raw("</time>");
   html.raw("</footer>\n<div id=\"toasts\" role=\"status\" aria-live=\"polite\"></div>\n</body>\n</html>\n");
   return html.str();
 }
@@ -87,14 +99,60 @@ Html badge(std::string_view state) {
   return html.raw("<span class=\"badge\" data-state=\"").text(state).raw("\">").text(state).raw("</span>");
 }
 
+Html emptyNote(Markup what, Markup meaning) {
+  Html html;
+  return html.raw("<p class=\"empty\"><strong>").raw(what).raw("</strong>").raw(meaning).raw("</p>\n");
+}
+
+Html errorText(std::string_view text) {
+  Html html;
+  return text.empty() ? html : html.raw("<span class=\"error\">").text(text).raw("</span>");
+}
+
+Html command(Markup id, std::string_view text) {
+  Html html;
+  html.raw("<pre class=\"data command\" id=\"").raw(id).raw("\">").text(text).raw("</pre>\n<button type=\"button\" ");
+  return html.raw("class=\"act script\" data-copy=\"").raw(id).raw("\">Copy</button>");
+}
+
+Html enqueueCommand(const View& view, std::string_view json) {
+  return command("curl", std::string("curl \"$ACKBOX_URL/v1/messages\" -H 'Content-Type: application/json'") +
+                             (view.hasLogin ? " -H \"Authorization: Bearer $ACKBOX_TOKEN\"" : "") + " -d " +
+                             quotedForShell(json));
+}
+
+Html breakable(std::string_view text) {
+  constexpr std::size_t kShort = 24;
+  constexpr std::string_view kMarks = "./:_-?&=@";
+  Html html;
+  if (text.size() <= kShort) {
+    return html.text(text);
+  }
+  html.raw("<span class=\"long\">");
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find_first_of(kMarks), text.size() - 1) + 1;
+    html.text(text.substr(0, length)).raw("<wbr>");
+    text.remove_prefix(length);
+  }
+  return html.raw("</span>");
+}
+
+Html beneath(const Html& content) {
+  Html html;
+  return content.str().empty() ? html : html.raw("<span class=\"also\">").add(content).raw("</span>");
+}
+
 Html link(const View& view, const std::string& target, std::string_view text) {
   Html html;
-  return html.raw("<a href=\"").text(view.root).text(target).raw("\">").text(text).raw("</a>");
+  return html.raw("<a href=\"").text(view.root).text(target).raw("\">").add(breakable(text)).raw("</a>");
 }
 
 Html messageLink(const View& view, std::string_view messageId) {
+  // Of ids that ackbox makes.
+  constexpr std::size_t kMadeLength = 36;
   Html html;
-  html.raw("<a class=\"id\" href=\"").text(view.root).raw("messages/").text(urlEncoded(messageId)).raw("\">");
+  html.raw("<a class=\"id").raw(messageId.size() <= kMadeLength ? Markup(" made") : Markup("")).raw("\" href=\"");
+  html.text(view.root).raw("messages/").text(urlEncoded(messageId)).raw("\">");
   return html.text(messageId).raw("</a>");
 }
 

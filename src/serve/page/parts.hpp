@@ -37,6 +37,26 @@ struct View {
 /// A state as a word with a colour.
 [[nodiscard]] Html badge(std::string_view state);
 
+/// What stands where there is nothing to list, and what it means or what to do.
+[[nodiscard]] Html emptyNote(Markup what, Markup meaning);
+
+/// What went wrong, for people; nothing when it is empty.
+[[nodiscard]] Html errorText(std::string_view text);
+
+/// A text to be copied into a terminal or a file. `id` is its own in the document; the script puts this server's
+/// address in place of `$ACKBOX_URL`.
+[[nodiscard]] Html command(Markup id, std::string_view text);
+
+/// A command that enqueues `json`.
+[[nodiscard]] Html enqueueCommand(const View& view, std::string_view json);
+
+/// A text that may be of any length. Where a table is narrow, a long one is broken: behind a mark between its words if
+/// there is one, and a short one is not.
+[[nodiscard]] Html breakable(std::string_view text);
+
+/// What matters less, on a line of its own in a cell; nothing when it is empty.
+[[nodiscard]] Html beneath(const Html& content);
+
 [[nodiscard]] Html link(const View& view, const std::string& target, std::string_view text);
 
 /// A message's id as a link to it.
@@ -60,7 +80,7 @@ public:
   CardTable(std::string_view caption, std::vector<std::string_view> heads, bool isQuiet = false);
 
   CardTable& cell(const Html& content);
-  CardTable& text(std::string_view text) { return cell(Html().text(text)); }
+  CardTable& text(std::string_view text) { return cell(breakable(text)); }
   CardTable& number(std::uint64_t number) { return cell(Html().number(number)); }
 
   [[nodiscard]] bool empty() const noexcept { return cells_ == 0; }

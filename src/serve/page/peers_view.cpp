@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -19,18 +21,40 @@ Html actionsFor(const View& view, const cli::PeerFigures& peer) {
   return html.add(action(view, "Pause", target + ":pause"));
 }
 
+/// Since when it is so, and when it is asked again.
+Html circuitInstants(const View& view, const PeerStatus& peer) {
+  Html html;
+  if (peer.since != WallTime{}) {
+    html.add(beneath(Html().raw("since ").add(ago(view.now, peer.since))));
+  }
+  if ((peer.state == PeerState::down || peer.state == PeerState::held) && peer.nextProbeAt > view.now) {
+    html.add(beneath(Html().raw("asked again ").add(ago(view.now, peer.nextProbeAt))));
+  }
+  return html;
+}
+
 }  // namespace
 
-Html peersView(const View& view, const std::vector<cli::PeerFigures>& peers) {
+void sortByNeed(std::vector<cli::PeerFigures>& peers) {
+  std::ranges::stable_sort(peers, [](const cli::PeerFigures& left, const cli::PeerFigures& right) {
+    return std::pair(left.circuit.state == PeerState::up, left.figures.peer) <
+           std::pair(right.circuit.state == PeerState::up, right.figures.peer);
+  });
+}
+
+Html peersView(const View& view, std::vector<cli::PeerFigures> peers) {
   Html html;
   html.raw("<h1>Peers</h1>\n<div data-live=\"list\">\n");
   if (peers.empty()) {
-    return html.raw("<p class=\"empty\">No peer is configured, and the file knows none.</p></div>\n");
+    return html
+        .add(emptyNote("There are no peers.",
+                       "Name them as <code>peers</code> in the daemon's configuration: a name and a "
+                       "URL for each."))
+        .raw("</div>\n");
   }
-  CardTable table("Peers", {"Peer", "State", "Since", "Next probe", "#Pending", "#Dead", "Last error", "Actions"},
-                  true);
+  sortByNeed(peers);
+  CardTable table("Peers", {"Peer", "State", "#Pending", "#Dead", "Last error", "Actions"}, true);
   for (const cli::PeerFigures& peer : peers) {
-    const bool isProbed = peer.circuit.state == PeerState::down || peer.circuit.state == PeerState::held;
     Html dead;
     if (peer.figures.failed == 0) {
       dead.raw("0");
@@ -38,12 +62,10 @@ Html peersView(const View& view, const std::vector<cli::PeerFigures>& peers) {
       dead.add(link(view, "messages?state=failed&peer=" + urlEncoded(peer.figures.peer), grouped(peer.figures.failed)));
     }
     table.cell(link(view, "messages?peer=" + urlEncoded(peer.figures.peer), peer.figures.peer))
-        .cell(badge(toString(peer.circuit.state)))
-        .cell(ago(view.now, peer.circuit.since))
-        .cell(ago(view.now, isProbed ? std::optional(peer.circuit.nextProbeAt) : std::nullopt))
+        .cell(badge(toString(peer.circuit.state)).add(circuitInstants(view, peer.circuit)))
         .number(peer.figures.pending)
         .cell(dead)
-        .cell(Html().raw("<span class=\"error\">").text(peer.figures.lastError).raw("</span>"))
+        .cell(errorText(peer.figures.lastError))
         .cell(actionsFor(view, peer));
   }
   return html.add(table.html()).raw("</div>\n");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,7 +22,8 @@ namespace ackbox::serve::page {
 namespace {
 
 constexpr std::size_t kRowsShown = 50;
-constexpr std::size_t kDeadLettersLooked = 10'000;
+constexpr std::size_t kDeadLettersLooked = 5'000;
+constexpr std::size_t kBlockedCounted = 1'000;
 constexpr std::size_t kSideRows = 20;
 constexpr std::size_t kLoginBytesMax = 4096;
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
@@ -48,8 +50,8 @@ void show(Service& service, Asked made, Respond&& respond, std::function<std::op
         made.view.now = systemClock()->wallNow();
         const std::optional<Html> content = work(made.view);
         return textAnswer(content ? 200 : 404,
-                          document(made.view, made.title, made.current,
-                                   content.value_or(noticeView("Not found",
+                          document(made.view, content ? made.title : "Not found", made.current,
+                                   content.value_or(noticeView(made.view, "Not found",
                                                                "No message has this id. An acknowledged "
                                                                "message is gone after acked_retention."))),
                           kHtml);
@@ -71,8 +73,9 @@ std::optional<std::string> chosen(Query& query, std::string_view name) {
 void showOverview(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Overview", ""), std::move(respond), [&service](const View& view) {
-    return std::optional(overviewView(view, {service.manager().getStats(), cli::readPeers(service.reader()),
-                                             service.reader().blockedSessions(kSideRows).size()}));
+    const std::size_t blocked = service.reader().blockedSessions(kBlockedCounted).size();
+    return std::optional(overviewView(
+        view, {service.manager().getStats(), cli::readPeers(service.reader()), {blocked, blocked == kBlockedCounted}}));
   });
 }
 
@@ -85,9 +88,8 @@ void showPeers(Service& service, Request&& request, Respond&& respond) {
 void showDeadLetters(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Dead letters", "dead-letters"), std::move(respond), [&service](const View& view) {
-    const DeadLetterPage page = service.reader().deadLetters({}, kDeadLettersLooked);
-    return std::optional(deadLettersView(
-        view, {groupsOf(page.messages), page.messages.size(), page.next != 0, service.manager().getStats().failed}));
+    const std::vector<MessageInfo> newest = service.reader().newestDeadLetters(kDeadLettersLooked);
+    return std::optional(deadLettersView(view, {groupsOf(newest), newest.size(), service.manager().getStats().failed}));
   });
 }
 
@@ -108,6 +110,7 @@ void showMessages(Service& service, Request&& request, Respond&& respond) {
   show(service, asked(request, "Messages", "messages"), std::move(respond),
        [&service, filter = std::move(filter), list = std::move(list), after](const View& view) mutable {
          list.page = service.reader().messages(filter, kRowsShown, after);
+         list.isShort = list.page.next != 0 && list.page.messages.size() < kRowsShown;
          for (const PeerStatus& peer : service.reader().peers()) {
            list.peers.push_back(peer.name);
          }
@@ -132,9 +135,9 @@ void showSessions(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Sessions", "sessions"), std::move(respond),
        [&service, filter = std::move(filter), after](const View& view) {
-         return std::optional(
-             sessionsView(view, {service.reader().sessions(filter, kRowsShown, after),
-                                 service.reader().blockedSessions(kRowsShown), filter.peer.value_or(""), after == 0}));
+         const std::vector<BlockedSession> blocked = service.reader().blockedSessions(kRowsShown);
+         return std::optional(sessionsView(view, {service.reader().sessions(filter, kRowsShown, after), blocked,
+                                                  blocked.size() == kRowsShown, filter.peer.value_or(""), after == 0}));
        });
 }
 
@@ -151,8 +154,9 @@ void showInbox(Service& service, Request&& request, Respond&& respond) {
 void showDoctor(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Doctor", "doctor"), std::move(respond), [&service](const View& view) {
-    return std::optional(
-        doctorView(view, {service.manager().getStats(), service.reader().fileInfo(), service.reader().processIds()}));
+    return std::optional(doctorView(
+        view, {{service.reader().fileInfo(), service.manager().getStats(), service.reader().peers(), view.now},
+               service.reader().processIds()}));
   });
 }
 
@@ -242,19 +246,47 @@ void logOut(Service& service, Request&& request, Respond&& respond) {
 constexpr Roles kReader{Role::read};
 constexpr Roles kAnybody{};
 
-constexpr Operation viewOf(std::string_view path, void (*run)(Service&, Request&&, Respond&&)) {
-  return {"GET", path, kReader, 0, run, nullptr, true};
+/// A problem as a document: a person asked.
+Response noticeOf(const Asked& made, Response problem) {
+  const nlohmann::json said = nlohmann::json::parse(problem.body, nullptr, false);
+  const auto member = [&](const char* name) {
+    return said.is_object() ? said.value(name, std::string()) : std::string();
+  };
+  Asked now = made;
+  now.view.now = systemClock()->wallNow();
+  problem.body = document(now.view, now.title, now.current, noticeView(now.view, member("title"), member("detail")));
+  problem.contentType = kHtml;
+  return problem;
+}
+
+/// `Run`, with its problems as documents.
+template <void (*Run)(Service&, Request&&, Respond&&)>
+void runView(Service& service, Request&& request, Respond&& respond) {
+  const Respond inHtml = [made = asked(request, "Not shown", "none", request.path.empty() ? "./" : "../"),
+                          respond = std::move(respond)](Response response) {
+    respond(response.contentType == kHtml ? std::move(response) : noticeOf(made, std::move(response)));
+  };
+  try {
+    Run(service, std::move(request), Respond(inHtml));
+  } catch (...) {
+    inHtml(exceptionAnswer());
+  }
+}
+
+template <void (*Run)(Service&, Request&&, Respond&&)>
+constexpr Operation viewOf(std::string_view path) {
+  return {"GET", path, kReader, 0, runView<Run>, nullptr, true};
 }
 
 constexpr std::array kRoutes = std::to_array<Operation>({
-    viewOf("/", showOverview),
-    viewOf("/peers", showPeers),
-    viewOf("/dead-letters", showDeadLetters),
-    viewOf("/messages", showMessages),
-    viewOf("/messages/{id}", showMessage),
-    viewOf("/sessions", showSessions),
-    viewOf("/inbox", showInbox),
-    viewOf("/doctor", showDoctor),
+    viewOf<showOverview>("/"),
+    viewOf<showPeers>("/peers"),
+    viewOf<showDeadLetters>("/dead-letters"),
+    viewOf<showMessages>("/messages"),
+    viewOf<showMessage>("/messages/{id}"),
+    viewOf<showSessions>("/sessions"),
+    viewOf<showInbox>("/inbox"),
+    viewOf<showDoctor>("/doctor"),
     {"GET", "/assets/{name}", kAnybody, 0, sendAsset, nullptr, true, Opening::always},
     {"GET", "/login", kAnybody, 0, showLogin, nullptr, true, Opening::always},
     {"POST", "/login", kAnybody, kLoginBytesMax, logIn, nullptr, true, Opening::always},

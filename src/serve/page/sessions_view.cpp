@@ -11,19 +11,47 @@ Html sessionLink(const View& view, const std::string& peer, const std::string& s
   return link(view, "messages?peer=" + urlEncoded(peer) + "&session=" + urlEncoded(session), session);
 }
 
-Html blockedTable(const View& view, const std::vector<BlockedSession>& sessions) {
-  CardTable table("Stopped by a dead letter",
-                  {"Peer", "Session", "Since", "#Waiting", "Dead letter", "Why", "Actions"});
+Html blockedTable(const View& view, const std::vector<BlockedSession>& sessions, bool isCut) {
+  CardTable table(isCut ? "Stopped by a dead letter, those of the oldest ones" : "Stopped by a dead letter",
+                  {"Session and peer", "Since", "#Waiting", "Dead letter", "Actions"});
   for (const BlockedSession& session : sessions) {
-    table.text(session.peer)
-        .cell(sessionLink(view, session.peer, session.session))
+    const std::string why = session.reason + (session.lastError.empty() ? "" : ": " + session.lastError);
+    table.cell(sessionLink(view, session.peer, session.session).add(beneath(breakable(session.peer))))
         .cell(ago(view.now, session.since))
         .number(session.waiting)
-        .cell(messageLink(view, session.messageId))
-        .cell(Html().raw("<span class=\"error\">").text(session.reason).raw(" ").text(session.lastError).raw("</span>"))
+        .cell(messageLink(view, session.messageId).add(beneath(errorText(why))))
         .cell(action(view, "Unblock", targetOf(session.peer, session.session) + ":unblock"));
   }
   return table.html();
+}
+
+std::string_view stateOf(const View& view, const SessionStats& session) {
+  return session.pausedAt                             ? "paused"
+         : session.blockedAt                          ? "blocked"
+         : session.inFlight                           ? "in flight"
+         : session.live == 0                          ? "idle"
+         : session.dueAt && *session.dueAt > view.now ? "backoff"
+                                                      : "waiting";
+}
+
+/// What can be done in its state.
+Html sessionActions(const View& view, const SessionStats& session) {
+  const std::string target = targetOf(session.peer, session.session);
+  Html html;
+  if (session.blockedAt) {
+    html.add(action(view, "Unblock", target + ":unblock"));
+  }
+  return html.add(session.pausedAt ? action(view, "Resume", target + ":resume")
+                                   : action(view, "Pause", target + ":pause"));
+}
+
+/// Since when it is held, or when it goes on.
+Html instantsOf(const View& view, const SessionStats& session) {
+  if (const std::optional<WallTime> held = session.pausedAt ? session.pausedAt : session.blockedAt) {
+    return Html().raw("since ").add(ago(view.now, held));
+  }
+  return session.dueAt && *session.dueAt > view.now ? Html().raw("tried again ").add(ago(view.now, session.dueAt))
+                                                    : Html();
 }
 
 }  // namespace
@@ -32,24 +60,25 @@ Html sessionsView(const View& view, const SessionList& list) {
   Html html;
   html.raw("<h1>Sessions</h1>\n<div data-live=\"list\">\n");
   if (!list.blocked.empty()) {
-    html.add(blockedTable(view, list.blocked));
+    html.add(blockedTable(view, list.blocked, list.isBlockedCut));
   }
   if (list.page.sessions.empty()) {
-    html.raw("<p class=\"empty\">No session has messages that wait, or dead letters.</p>\n");
+    html.add(list.page.next != 0
+                 ? emptyNote("None of these has messages.", "A page looks at 10,000 sessions: go on to the next.")
+                 : emptyNote("Nothing waits in any session.",
+                             "A session is shown while it has messages that wait, or dead "
+                             "letters."));
   } else {
     CardTable table("With messages that wait, or dead letters",
-                    {"Peer", "Session", "#Waiting", "#Dead", "#Newest", "#Accepted", "Next attempt", "Actions"});
+                    {"Session and peer", "State", "#Waiting", "#Dead", "#Newest", "#Accepted", "Actions"});
     for (const SessionStats& session : list.page.sessions) {
-      const std::string target = targetOf(session.peer, session.session);
-      Html actions = action(view, "Pause", target + ":pause");
-      table.text(session.peer)
-          .cell(sessionLink(view, session.peer, session.session))
+      table.cell(sessionLink(view, session.peer, session.session).add(beneath(breakable(session.peer))))
+          .cell(badge(stateOf(view, session)).add(beneath(instantsOf(view, session))))
           .number(session.live)
           .number(session.failed)
           .number(session.lastSequence)
           .number(session.acceptedSequence)
-          .cell(session.inFlight ? Html().raw("in flight") : ago(view.now, session.dueAt))
-          .cell(actions.add(action(view, "Resume", target + ":resume")));
+          .cell(sessionActions(view, session));
     }
     html.add(table.html());
   }

@@ -7,13 +7,14 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
-#include "ackbox/file_info.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/inbox.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/stats.hpp"
 #include "cli/peer_view.hpp"
+#include "cli/symptoms.hpp"
+#include "serve/page/health_sentence.hpp"
 #include "serve/page/parts.hpp"
 
 namespace ackbox::serve::page {
@@ -23,11 +24,14 @@ namespace ackbox::serve::page {
 struct Overview {
   Stats stats = {};
   std::vector<cli::PeerFigures> peers = {};
-  std::size_t blockedSessions = 0;
+  BoundedCount blockedSessions = {};
 };
 [[nodiscard]] Html overviewView(const View& view, const Overview& overview);
 
-[[nodiscard]] Html peersView(const View& view, const std::vector<cli::PeerFigures>& peers);
+/// Those that are not up come first, then by name.
+void sortByNeed(std::vector<cli::PeerFigures>& peers);
+
+[[nodiscard]] Html peersView(const View& view, std::vector<cli::PeerFigures> peers);
 
 /// Dead letters that have the same reason, peer and type.
 struct DeadLetterGroup {
@@ -47,9 +51,8 @@ struct DeadLetterGroup {
 
 struct DeadLetterOverview {
   std::vector<DeadLetterGroup> groups = {};
-  /// How many were looked at, and whether there are more.
+  /// How many, the newest, are in the groups.
   std::uint64_t looked = 0;
-  bool isCut = false;
   /// All that there are.
   std::uint64_t failed = 0;
 };
@@ -63,6 +66,8 @@ struct MessageList {
   std::string session = {};
   bool isFirst = true;
   std::vector<std::string> peers = {};
+  /// It ends before it is full, because a page looks at so many messages only.
+  bool isShort = false;
 };
 [[nodiscard]] Html messagesView(const View& view, const MessageList& list);
 
@@ -71,7 +76,9 @@ struct MessageList {
 
 struct SessionList {
   SessionPage page = {};
+  /// At most so many as a page shows.
   std::vector<BlockedSession> blocked = {};
+  bool isBlockedCut = false;
   std::string peer = {};
   bool isFirst = true;
 };
@@ -86,8 +93,7 @@ struct InboxList {
 [[nodiscard]] Html inboxView(const View& view, const InboxList& list);
 
 struct Checkup {
-  Stats stats = {};
-  FileInfo file = {};
+  cli::Contents contents = {};
   std::vector<std::int64_t> processIds = {};
 };
 [[nodiscard]] Html doctorView(const View& view, const Checkup& checkup);
@@ -96,6 +102,6 @@ struct Checkup {
 [[nodiscard]] Html loginView(const View& view, const std::string& next, std::string_view problem);
 
 /// What is shown in place of a view, such as for an unknown message.
-[[nodiscard]] Html noticeView(std::string_view title, std::string_view text);
+[[nodiscard]] Html noticeView(const View& view, std::string_view title, std::string_view text);
 
 }  // namespace ackbox::serve::page

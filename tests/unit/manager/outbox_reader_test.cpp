@@ -314,7 +314,13 @@ TEST_CASE("P10: circuits, pauses and blocked sessions are seen from outside as t
   CHECK(blocked[0].messageId == "a");
   CHECK(blocked[0].reason == "no");
   CHECK(blocked[0].waiting == 1);
+  CHECK(reader.sessionStats("carol", "strict")->blockedAt == blocked[0].since);
+  CHECK_FALSE(reader.sessionStats("carol", "strict")->pausedAt);
+  CHECK(OutboxOperator(agent).pause("carol", "strict"));
+  CHECK(reader.sessions().sessions.front().pausedAt == files.clock->wallNow());
+  CHECK(OutboxOperator(agent).resume("carol", "strict"));
   CHECK(OutboxOperator(agent).unblock("carol", "strict"));
+  CHECK_FALSE(reader.sessionStats("carol", "strict")->blockedAt);
   CHECK(reader.blockedSessions().empty());
   CHECK_THROWS_AS(static_cast<void>(reader.blockedSessions(0)), Error);
 }

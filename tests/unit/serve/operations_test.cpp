@@ -2,6 +2,7 @@
 // for byte, waits that end at the right moment, limits, the end of the server. Method: a whole daemon with a peer that
 // answers and one that does not, over loopback.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
 #include <future>
@@ -195,6 +196,31 @@ TEST_CASE("A bulk change says before what it would change, and takes a filter or
   const json left = bodyOf(asker.ask("GET", "/v1/dead-letters"));
   REQUIRE(left.at("messages").size() == 1);
   CHECK(left.at("messages")[0].at("message_id") == "d-3");
+}
+
+TEST_CASE("A preview counts among so many dead letters, and says that there may be more") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  REQUIRE(enqueue(asker, R"({"peer":"bob","type":"bad","id":"d-1"})").status == 201);
+  REQUIRE(bodyOf(asker.ask("GET", "/v1/messages/d-1?wait=20s")).at("state") == "failed");
+  SQLite::Database database(stage.path("agent.db"), SQLite::OPEN_READWRITE);
+  database.setBusyTimeout(10'000);
+  database.exec(
+      "INSERT INTO ackbox_outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,id_rest,type,"
+      "reason,last_error,data) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<50000) SELECT "
+      "session_id,0,4,attempt,retry_count,created_at_ms,due_at_ms,i,type,'expired',last_error,data FROM n CROSS JOIN "
+      "ackbox_outbox WHERE state=4");
+  const auto preview = [&](const char* reason) {
+    return bodyOf(
+        asker.ask("POST", "/v1/dead-letters:discard?dry_run=true", R"({"reason":")" + std::string(reason) + "\"}"));
+  };
+  CHECK(preview("expired").at("count") == 49'999);
+  CHECK(preview("expired").at("is_complete") == false);
+  CHECK(preview("none").at("count") == 0);
+  CHECK(preview("none").at("is_complete") == false);
+  database.exec("DELETE FROM ackbox_outbox WHERE reason='expired' AND id_rest=1");
+  CHECK(preview("expired").at("count") == 49'999);
+  CHECK(preview("expired").at("is_complete") == true);
 }
 
 TEST_CASE("Lists come in pages") {

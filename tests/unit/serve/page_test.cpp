@@ -109,7 +109,7 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
     page::Overview overview;
     overview.peers = {peer};
     checkHarmless(page::overviewView(view, overview), attack);
-    checkHarmless(page::deadLettersView(view, {page::groupsOf({message}), 1, false, 1}), attack);
+    checkHarmless(page::deadLettersView(view, {page::groupsOf({message}), 1, 1}), attack);
     page::MessageList list;
     list.page = {{message}, 7};
     list.state = list.peer = list.session = attack;
@@ -136,10 +136,12 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
     inbox.senders = {{.source = attack}};
     checkHarmless(page::inboxView(view, inbox), attack);
     page::Checkup checkup;
-    checkup.file.writtenBy = checkup.file.origin = checkup.file.sqliteVersion = checkup.file.logNotBatched = attack;
+    FileInfo& info = checkup.contents.info;
+    info.writtenBy = info.origin = info.sqliteVersion = info.logNotBatched = attack;
+    checkup.contents.peers = {{.name = attack, .state = PeerState::held, .lastError = attack}};
     checkHarmless(page::doctorView(view, checkup), attack);
     checkHarmless(page::loginView(view, attack, attack), attack);
-    checkHarmless(page::noticeView(attack, attack), attack);
+    checkHarmless(page::noticeView(view, attack, attack), attack);
   }
 }
 
@@ -175,20 +177,59 @@ TEST_CASE("Dead letters with the same reason, peer and type are one group, the l
 TEST_CASE("The sentence of health says what matters most") {
   const WallTime now(std::chrono::hours(100));
   Stats stats;
-  CHECK(page::healthOf(stats, {}, 0, now).level == "ok");
-  stats.enqueued = stats.failed = 40'000;
-  CHECK(page::healthOf(stats, {}, 0, now).text == "40,000 dead letters wait for a decision: retry or discard.");
-  CHECK(page::healthOf(stats, {}, 2, now).text ==
-        "2 sessions are stopped by a dead letter; there are 40,000 dead letters.");
+  const auto textOf = [&](const std::vector<cli::PeerFigures>& peers, page::BoundedCount blocked = {}) {
+    return page::healthOf(stats, peers, blocked, now).text;
+  };
+  CHECK(page::healthOf(stats, {}, {}, now).level == "ok");
+  stats.enqueued = 1;
+  CHECK(textOf({}) == "All is well: everything was delivered.");
+  stats.pending = 1'000;
+  CHECK(textOf({}) == "All is well: 1,000 messages are on their way.");
+  stats.oldestPendingAge = std::chrono::minutes(16);
+  CHECK(textOf({}) == "The oldest of 1,000 messages has waited for 16 m, and every peer is up.");
   cli::PeerFigures peer;
   peer.figures.peer = "bob";
+  peer.figures.pending = 1'000;
+  peer.circuit.state = PeerState::paused;
+  CHECK(textOf({peer}) == "1 peer is paused by hand, and 1,000 messages wait for it.");
+  stats.failed = 40'000;
+  CHECK(textOf({peer}) == "40,000 dead letters wait for a decision: retry or discard.");
+  CHECK(textOf({}, {2}) == "2 sessions are stopped by a dead letter; there are 40,000 dead letters.");
+  CHECK(textOf({}, {1'000, true}) ==
+        "At least 1,000 sessions are stopped by a dead letter; there are 40,000 dead letters.");
   peer.figures.pending = 1;
   peer.circuit.state = PeerState::down;
   peer.circuit.since = now - std::chrono::hours(49);
-  CHECK(page::healthOf(stats, {peer}, 2, now).text ==
+  CHECK(textOf({peer}, {2}) ==
         "Peer bob has been down for 2 d, and 1 message waits for it; there are 40,000 dead letters.");
-  CHECK(page::healthOf(stats, {peer, peer}, 0, now).text ==
-        "2 of 2 peers take no messages; there are 40,000 dead letters.");
+  CHECK(textOf({peer, peer}) ==
+        "2 of 2 peers take no messages, and 2 messages wait for them; there are 40,000 dead letters.");
+  stats.failed = 0;
+  peer.figures.pending = 0;
+  CHECK(page::healthOf(stats, {peer}, {}, now).level == "warning");
+  CHECK(textOf({peer}) == "Peer bob has been down for 2 d, and nothing waits for it.");
+}
+
+TEST_CASE("The groups of dead letters say of how many they are, and each button is one for the state of its session") {
+  const page::View view = operatorView();
+  const auto shown = [&](std::uint64_t failed) {
+    return page::deadLettersView(view, {page::groupsOf({messageOf("a")}), 1, failed}).str();
+  };
+  CHECK(shown(1).find("of the newest") == std::string::npos);
+  CHECK(shown(40'000).find("<strong>40,000 dead letters</strong>") != std::string::npos);
+  CHECK(shown(40'000).find("The groups are of the newest 1;") != std::string::npos);
+  page::SessionList list;
+  list.page.sessions = {{.peer = "bob", .session = "s", .live = 1, .dueAt = {}}};
+  SessionStats& session = list.page.sessions.front();
+  const auto has = [&](const char* verb) {
+    return page::sessionsView(view, list).str().find("sessions/bob/s:" + std::string(verb) + "\"") != std::string::npos;
+  };
+  CHECK((has("pause") && !has("resume") && !has("unblock")));
+  session.blockedAt = view.now;
+  CHECK((has("pause") && !has("resume") && has("unblock")));
+  session.blockedAt.reset();
+  session.pausedAt = view.now;
+  CHECK((!has("pause") && has("resume") && !has("unblock")));
 }
 
 TEST_CASE("What belongs to the page takes at most 60 kB, has an address by its content, and is kept") {
@@ -229,7 +270,10 @@ TEST_CASE("Every view answers with a document, what is read of it from the page 
   CHECK(stage.asker().ask("GET", "/dead-letters").body.find("{&quot;reason&quot;:&quot;rejected&quot;") !=
         std::string::npos);
   CHECK(stage.asker().ask("GET", "/messages/none").status == 404);
-  CHECK(stage.asker().ask("GET", "/messages?stat=failed").status == 422);
+  const HttpReply wrong = stage.asker().ask("GET", "/messages?stat=failed");
+  CHECK(wrong.status == 422);
+  CHECK(wrong.header("Content-Type") == "text/html; charset=utf-8");
+  CHECK(wrong.body.find("<h1>Invalid request</h1>") != std::string::npos);
   CHECK(stage.asker().ask("GET", "/login").header("Location") == "./");
 }
 

@@ -317,3 +317,42 @@ TEST_CASE("P9: a page of dead letters looks no further than it must, and pages f
   CHECK(reader.deadLetters(filter, 10, 0).messages.size() == 3);
   CHECK_THROWS_AS(static_cast<void>(reader.deadLetters({}, 0, 0)), Error);
 }
+
+TEST_CASE("P9: the newest dead letters come first where they are asked for, and a page says how many it looked at") {
+  Failed failed({{"a", "s"}, {"b", "t"}, {"c", "s"}});
+  const store::sqlite::SqliteReader reader = failed.reader();
+  const std::vector<MessageInfo> newest = reader.newestDeadLetters(2);
+  REQUIRE(newest.size() == 2);
+  CHECK(newest[0].messageId == "c");
+  CHECK(newest[0].reason == "rejected");
+  CHECK(newest[1].messageId == "b");
+  CHECK(reader.newestDeadLetters(10).size() == 3);
+  CHECK_THROWS_AS(static_cast<void>(reader.newestDeadLetters(0)), Error);
+
+  DeadLetterFilter filter;
+  filter.session = "t";
+  CHECK(reader.deadLetters(filter, 10, 0).looked == 3);
+  CHECK(reader.deadLetters(filter, 1, 0).looked == 2);
+}
+
+TEST_CASE("P9: messages that wait are listed without a look at the dead letters in front of them") {
+  constexpr std::size_t kDead = store::sqlite::kPageLooks + 1;
+  StoreWorld world;
+  const auto store = world.open();
+  inTransaction(*store, [&] {
+    for (std::size_t row = 0; row < kDead; ++row) {
+      REQUIRE(store->outbox().enqueue(frameOf("s")).isNew());
+    }
+    REQUIRE(store->outbox().enqueue(frameOf("s", "{}", "waits")).isNew());
+  });
+  SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE ackbox_outbox SET state=4 WHERE message_id IS NULL");
+  const store::sqlite::SqliteReader reader(world.file, world.options);
+  MessageFilter filter;
+  filter.state = MessageState::pending;
+  const MessagePage page = reader.messages(filter, 10, 0);
+  REQUIRE(page.messages.size() == 1);
+  CHECK(page.messages.front().messageId == "waits");
+  CHECK(page.next == 0);
+  CHECK(reader.messages(filter, 10, page.messages.front().row).messages.empty());
+}

@@ -5,6 +5,8 @@ const root = html.dataset.root;
 const pollEvery = 2000;
 const refreshEvery = 3000;
 const points = 120;
+// For how long a stream may be gone before it is said.
+const patience = 5000;
 
 html.classList.remove('no-script');
 
@@ -25,6 +27,8 @@ function duration(ms) {
   return `${Math.max(0, Math.floor(ms))} ms`;
 }
 
+const utc = (at) => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
 function toast(text, isBad) {
   const shown = element('div', text, isBad ? 'toast bad' : 'toast');
   document.getElementById('toasts')?.append(shown);
@@ -40,7 +44,17 @@ function showTimes() {
     time.textContent = at > now ? `in ${duration(at - now)}` : `${duration(Math.max(now - at, 1000))} ago`;
   }
   const oldest = document.querySelector('[data-oldest]');
-  if (oldest) oldest.textContent = oldest.dataset.oldest ? duration(now - Number(oldest.dataset.oldest)) : 'nothing waits';
+  if (!oldest) return;
+  const since = Number(oldest.dataset.oldest);
+  oldest.textContent = since ? duration(now - since) : 'nothing';
+  oldest.title = since ? `since ${utc(since)}` : '';
+}
+
+// Only the browser knows by which address this server is reached.
+function showAddress() {
+  for (const curl of all('#curl')) {
+    curl.textContent = curl.textContent.replace('$ACKBOX_URL', new URL(root, location.href).href.replace(/\/$/, ''));
+  }
 }
 
 // Views that follow what happens: the server renders them again, and their parts are put in place.
@@ -60,7 +74,8 @@ async function refresh() {
   refreshedAt = Date.now();
   if (isLeaving) return;
   const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
-  if (answer.redirected) return location.reload();
+  // To the login.
+  if (answer.redirected) return showLost(401);
   if (!answer.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   if (document.querySelector('dialog[open]')) return;
@@ -73,6 +88,7 @@ async function refresh() {
     if (focused) all('button, a', taken).find((node) => keyOf(node) === focused)?.focus();
   }
   showTimes();
+  showAddress();
 }
 
 function refreshSoon(wait = refreshEvery - (Date.now() - refreshedAt)) {
@@ -103,7 +119,7 @@ function drawSparkline() {
   const svg = document.getElementById('sparkline');
   if (!svg || history.length < 2) return;
   const most = Math.max(1, ...history.flatMap((point) => [point.acked_total, point.enqueued_total]));
-  const [area, second, line] = svg.querySelectorAll('path');
+  const [area, second, line] = svg.querySelectorAll('.area, .line');
   const acked = path('acked_total', most);
   line.setAttribute('d', acked);
   second.setAttribute('d', path('enqueued_total', most));
@@ -131,7 +147,10 @@ function showRates(stats) {
 }
 
 function show(stats) {
-  for (const node of all('[data-figure]')) node.textContent = grouped(stats[node.dataset.figure] ?? 0);
+  for (const node of all('[data-figure]')) {
+    node.textContent = grouped(stats[node.dataset.figure] ?? 0);
+    node.closest('.figure')?.toggleAttribute('data-zero', !stats[node.dataset.figure]);
+  }
   const oldest = document.querySelector('[data-oldest]');
   if (oldest) oldest.dataset.oldest = stats.oldest_pending_at_ms ?? '';
   lastStats = stats;
@@ -142,6 +161,11 @@ function show(stats) {
   lastText = text;
 }
 
+// Whether what is shown is so now, and what to do where it is not.
+
+let heardAt = Date.now();
+let silence = 0;
+
 function showLive(state, text) {
   const live = document.getElementById('live');
   if (!live || live.textContent === text) return;
@@ -149,20 +173,64 @@ function showLive(state, text) {
   live.textContent = text;
 }
 
+function showConnected() {
+  heardAt = Date.now();
+  clearTimeout(silence);
+  silence = 0;
+  showLive('yes', 'live');
+  html.classList.remove('stale');
+  const note = document.getElementById('lost');
+  if (note) note.hidden = true;
+}
+
+function loginAddress() {
+  const base = new URL(root, location.href).pathname;
+  return `${root}login?next=${encodeURIComponent(location.pathname.slice(base.length) + location.search)}`;
+}
+
+// `status` 0: there was no answer.
+function showLost(status, detail = '') {
+  showLive('lost', 'not connected');
+  html.classList.add('stale');
+  const note = document.getElementById('lost');
+  if (!note) return;
+  const why = {
+    0: 'the server does not answer. See whether ackbox serve runs; the page goes on by itself when it does.',
+    401: 'the login has ended.',
+    403: 'this login may not read.',
+    503: `the server is busy, or is being stopped. ${detail} It is asked again every two seconds.`,
+  }[status] ?? `the server answered ${status}. ${detail}`;
+  const text = `Not connected: ${why} What is shown was read at ${utc(heardAt)}.`;
+  if (!note.hidden && note.dataset.text === text) return;
+  note.dataset.text = text;
+  note.textContent = `${text} `;
+  if (status === 401 || status === 403) {
+    const link = element('a', 'Log in again');
+    link.href = loginAddress();
+    note.append(link);
+  }
+  note.hidden = false;
+}
+
 // One stream a window, and none for windows that nobody sees: browsers have few connections a server.
 let stream = null;
 let poll = 0;
+let looks = 0;
 
 function startPolling() {
   stop();
   const look = async () => {
     try {
       const answer = await fetch(`${root}v1/stats`);
-      if (answer.status === 401) return location.reload();
-      show(await answer.json());
-      showLive('yes', 'live');
+      const said = await answer.json().catch(() => ({}));
+      if (!answer.ok) return showLost(answer.status, said.detail);
+      show(said);
+      showConnected();
+      looks += 1;
+      // The stream may be had again.
+      if (looks % 30 === 0) start();
     } catch {
-      showLive('lost', 'no answer');
+      showLost(0);
     }
   };
   poll = setInterval(look, pollEvery);
@@ -173,6 +241,8 @@ function stop() {
   stream?.close();
   stream = null;
   clearInterval(poll);
+  clearTimeout(silence);
+  silence = 0;
 }
 
 function start() {
@@ -180,11 +250,13 @@ function start() {
   stream = new EventSource(`${root}v1/events`);
   stream.addEventListener('figures', (event) => {
     show(JSON.parse(event.data));
-    showLive('yes', 'live');
+    showConnected();
   });
   stream.addEventListener('error', () => {
-    if (stream?.readyState === EventSource.CLOSED) startPolling();
-    else showLive('lost', 'no answer');
+    if (stream?.readyState === EventSource.CLOSED) return startPolling();
+    // The browser tries again by itself, and mostly with success.
+    showLive('lost', 'connecting …');
+    silence ||= setTimeout(() => showLost(0), patience);
   });
 }
 
@@ -196,7 +268,7 @@ async function post(target, body) {
     headers: { 'x-ackbox': '1', ...(body && { 'content-type': 'application/json' }) },
     body,
   });
-  if (answer.status === 401) location.reload();
+  if (answer.status === 401) showLost(401);
   const made = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(made.detail || made.title || `The server answered ${answer.status}.`);
   return { status: answer.status, ...made };
@@ -247,28 +319,35 @@ async function ended(operation) {
   return now;
 }
 
+function fateOf(verb, isOne) {
+  if (verb !== 'retry') return isOne ? 'It is deleted for good.' : 'They are deleted for good.';
+  return `${isOne ? 'It is put back at the end of its session' : 'They are put back at the end of their sessions'} and sent again. What a peer may have worked on without an answer can take effect twice.`;
+}
+
 async function bulk(button) {
   const { bulk: verb, filter, subject } = button.dataset;
   try {
     const preview = await post(`dead-letters:${verb}?dry_run=true`, filter);
-    if (preview.count === 0) {
+    const isAll = preview.is_complete;
+    if (isAll && preview.count === 0) {
       toast('There are none any more.');
       return refresh();
     }
-    const count = preview.is_complete ? grouped(preview.count) : `more than ${grouped(preview.count)}`;
+    const count = isAll ? grouped(preview.count) : `at least ${grouped(preview.count)}`;
+    const isOne = isAll && preview.count === 1;
     const list = element('ul');
     for (const message of preview.sample) {
       const item = element('li', message.message_id, 'id');
       list.append(item);
       if (message.last_error) item.append(element('span', ` ${message.last_error}`, 'error'));
     }
-    const fate = verb === 'retry'
-      ? 'They are put back at the end of their sessions and sent again. What a peer may have worked on without an answer can take effect twice.'
-      : 'They are deleted for good.';
     const name = verb === 'retry' ? 'Retry' : 'Discard';
-    const isAgreed = await ask(`${name} ${count}?`,
-      [element('p', `${count} ${subject}. ${fate}`), element('p', preview.count > preview.sample.length ? 'The first of them:' : 'These:'), list],
-      `${name} ${count}`, verb === 'retry' ? 'primary' : 'danger');
+    const parts = [
+      element('p', `${isOne ? 'One dead letter' : `${count[0].toUpperCase()}${count.slice(1)} dead letters`} ${subject}.`),
+      element('p', fateOf(verb, isOne)),
+    ];
+    if (preview.sample.length > 0) parts.push(element('p', preview.count > preview.sample.length ? 'The first of them:' : isOne ? 'It is:' : 'They are:'), list);
+    const isAgreed = await ask(`${name} ${count}?`, parts, isAll ? `${name} ${count}` : `${name} all`, verb === 'retry' ? 'primary' : 'danger');
     if (!isAgreed) return button.focus();
     toast(`${name}: ${count} …`);
     isLeaving = verb === 'discard' && button.closest('[data-live="message"]') !== null;
@@ -293,9 +372,7 @@ document.addEventListener('click', (event) => {
   }
 });
 
-for (const curl of all('#curl')) {
-  curl.textContent = curl.textContent.replace('$ACKBOX_URL', new URL(root, location.href).href.replace(/\/$/, ''));
-}
+showAddress();
 if (document.querySelector('.bar')) {
   setInterval(() => {
     showTimes();

@@ -75,6 +75,9 @@ Page readPage(Query& query, std::size_t limit, int chosenColumn, const Make& mak
       break;
     }
   }
+  if constexpr (requires { page.looked; }) {
+    page.looked = looked;
+  }
   return page;
 }
 
@@ -116,6 +119,12 @@ MessageInfo infoOf(const Query& query) {
 MessagePages::MessagePages(sqlite3* connection, const OutboxOptions& options)
     : options_(options),
       deadLetters_(connection, deadLetterSelect(infoColumns()), options.tablePrefix),
+      newestDeadLetters_(connection,
+                         "SELECT " + infoColumns() +
+                             " FROM #outbox AS o INDEXED BY #outbox_failed CROSS JOIN #sessions AS s ON "
+                             "s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.state=4 ORDER BY o.id "
+                             "DESC LIMIT ?1",
+                         options.tablePrefix),
       storedDeadLetters_(connection, deadLetterSelect(stored()), options.tablePrefix),
       messages_(connection, messageSelect(infoColumns(), kAllRows), options.tablePrefix),
       failedMessages_(connection,
@@ -134,6 +143,15 @@ DeadLetterPage MessagePages::deadLetters(const DeadLetterFilter& filter, std::si
   requirePageLimit(limit);
   Query found = query(deadLetters_, filter, after);
   return readPage<DeadLetterPage>(found, limit, kListedChosenColumn, infoOf);
+}
+
+std::vector<MessageInfo> MessagePages::newestDeadLetters(std::size_t limit) {
+  requirePageLimit(limit);
+  std::vector<MessageInfo> messages;
+  for (Query found(newestDeadLetters_, limit); found.next();) {
+    messages.push_back(infoOf(found));
+  }
+  return messages;
 }
 
 StoredPage MessagePages::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) {

@@ -29,6 +29,7 @@ public:
   MessagePages(sqlite3* connection, const OutboxOptions& options);
 
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after);
+  [[nodiscard]] std::vector<MessageInfo> newestDeadLetters(std::size_t limit);
   [[nodiscard]] StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after);
   [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit, std::int64_t after);
   [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after);
@@ -38,6 +39,7 @@ private:
 
   const OutboxOptions options_;
   Statement deadLetters_;
+  Statement newestDeadLetters_;
   Statement storedDeadLetters_;
   Statement messages_;
   Statement failedMessages_;

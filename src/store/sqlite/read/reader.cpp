@@ -27,6 +27,10 @@ namespace ackbox::store::sqlite {
 
 namespace {
 
+// Behind the columns of `sessionStatsOf`.
+constexpr int kSessionKeyColumn = 10;
+constexpr int kSessionChosenColumn = 11;
+
 std::string selectSession() {
   return std::string("SELECT p.name,s.name,")
       .append(kSessionLive)
@@ -34,7 +38,7 @@ std::string selectSession() {
       .append(kSessionLastSequence)
       .append(",m.previous_sequence,")
       .append(kSessionOwner)
-      .append(",m.due_at_ms,s.id,(?1 IS NULL OR p.name=?1)");
+      .append(",m.due_at_ms,s.paused_at_ms,s.blocked_at_ms,s.id,(?1 IS NULL OR p.name=?1)");
 }
 
 // `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
@@ -67,6 +71,11 @@ PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters&
   return stats;
 }
 
+// 0 is written for none.
+std::optional<WallTime> instantOrNothing(const Query& query, int column) {
+  return query.integer(column) == 0 ? std::nullopt : std::optional(query.instant(column));
+}
+
 SessionStats sessionStatsOf(const Query& query) {
   SessionStats stats;
   stats.peer = query.text(0);
@@ -76,9 +85,9 @@ SessionStats sessionStatsOf(const Query& query) {
   stats.lastSequence = query.as<std::uint64_t>(4);
   stats.acceptedSequence = query.as<std::uint64_t>(5);
   stats.inFlight = query.integer(6) != 0 && stats.live != 0;
-  if (query.integer(7) != 0) {
-    stats.dueAt = query.instant(7);
-  }
+  stats.dueAt = instantOrNothing(query, 7);
+  stats.pausedAt = instantOrNothing(query, 8);
+  stats.blockedAt = instantOrNothing(query, 9);
   return stats;
 }
 
@@ -163,6 +172,7 @@ struct SqliteReader::Body {
   std::uint64_t sending() ACKBOX_REQUIRES(mutex);
   std::unordered_map<delivery::PeerKey, std::uint64_t> sendingToPeers() ACKBOX_REQUIRES(mutex);
   std::optional<WallTime> readOldest() ACKBOX_REQUIRES(mutex);
+  std::int64_t passedFor(const MessageFilter& filter) ACKBOX_REQUIRES(mutex);
   void readSizes(Stats& stats) ACKBOX_REQUIRES(mutex);
   std::optional<MessageInfo> readMessage(std::string_view messageId) ACKBOX_REQUIRES(mutex);
 
@@ -229,6 +239,17 @@ std::optional<WallTime> SqliteReader::Body::readOldest() {
   }
   oldestKey = query.integer(0);
   return query.instant(1);
+}
+
+// The key up to which no row is in the state of `filter`: a million dead letters in front of the oldest message that
+// waits are not looked at page by page.
+std::int64_t SqliteReader::Body::passedFor(const MessageFilter& filter) {
+  if (filter.state != MessageState::pending && filter.state != MessageState::sent) {
+    return 0;
+  }
+  counters.forget();
+  const Stats stats = toStats(counters.values(), 0);
+  return stats.pending + stats.sent != 0 && readOldest() ? oldestKey - 1 : 0;
 }
 
 std::optional<MessageInfo> SqliteReader::Body::readMessage(std::string_view messageId) {
@@ -300,11 +321,11 @@ SessionPage SqliteReader::sessions(const SessionFilter& filter, std::size_t limi
   std::size_t looked = 0;
   for (Query query(body_->sessions, filter.peer, filter.occupied, after, kPageLooks); query.next();) {
     ++looked;
-    if (query.integer(9) != 0) {
+    if (query.integer(kSessionChosenColumn) != 0) {
       page.sessions.push_back(sessionStatsOf(query));
     }
     if (page.sessions.size() == limit || looked == kPageLooks) {
-      page.next = query.integer(8);
+      page.next = query.integer(kSessionKeyColumn);
       break;
     }
   }
@@ -383,6 +404,11 @@ DeadLetterPage SqliteReader::deadLetters(const DeadLetterFilter& filter, std::si
   return body_->messagePages.deadLetters(filter, limit, after);
 }
 
+std::vector<MessageInfo> SqliteReader::newestDeadLetters(std::size_t limit) const {
+  const MutexLock lock(body_->mutex);
+  return body_->messagePages.newestDeadLetters(limit);
+}
+
 StoredPage SqliteReader::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
                                            std::int64_t after) const {
   const MutexLock lock(body_->mutex);
@@ -391,7 +417,8 @@ StoredPage SqliteReader::storedDeadLetters(const DeadLetterFilter& filter, std::
 
 MessagePage SqliteReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
   const MutexLock lock(body_->mutex);
-  return body_->messagePages.messages(filter, limit, after);
+  const Snapshot snapshot(body_->database.getHandle());
+  return body_->messagePages.messages(filter, limit, std::max(after, body_->passedFor(filter)));
 }
 
 StoredPage SqliteReader::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {

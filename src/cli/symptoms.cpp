@@ -1,0 +1,102 @@
+#include "cli/symptoms.hpp"
+
+#include <chrono>
+
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+namespace {
+
+// A clock that an NTP client has just set back is no finding.
+constexpr std::chrono::minutes kClockTolerance{5};
+constexpr std::uint64_t kLongLogBytes = 256ULL << 20;
+
+void addTables(std::vector<Symptom>& symptoms, const Contents& contents, const std::string& file) {
+  const FileInfo& info = contents.info;
+  symptoms.push_back({"tables",
+                      Weight::ok,
+                      "version " + std::to_string(info.schemaVersion) + ", made by ackbox " + info.writtenBy +
+                          ", opened " + countText(info.epoch, "time"),
+                      {}});
+  if (contents.stats.recounts != 0) {
+    symptoms.push_back({"tables", Weight::note,
+                        "the gauges were counted anew " + countText(contents.stats.recounts, "time"),
+                        "no program may change rows by SQL; ackbox verify " + file + " checks them"});
+  }
+}
+
+void addPeers(std::vector<Symptom>& symptoms, const std::vector<PeerStatus>& peers, const std::string& file) {
+  bool isAny = false;
+  for (const PeerStatus& peer : peers) {
+    if (peer.state == PeerState::held || peer.state == PeerState::disabled) {
+      isAny = true;
+      symptoms.push_back({"peers", Weight::warning,
+                          peer.name + " is " + std::string(toString(peer.state)) +
+                              (peer.lastError.empty() ? std::string() : ": " + peer.lastError),
+                          "it waits for a person: end the cause, then ackbox resume " + file + " " + peer.name});
+    }
+  }
+  if (!isAny) {
+    symptoms.push_back({"peers", Weight::ok, countText(peers.size(), "peer") + ", none held or disabled", {}});
+  }
+}
+
+void addSqlite(std::vector<Symptom>& symptoms, const FileInfo& info) {
+  if (!info.logNotBatched.empty()) {
+    symptoms.push_back({"sqlite", Weight::note, info.sqliteVersion + " writes the log by itself: " + info.logNotBatched,
+                        "nothing has to be done: commits take longer (docs/batched_log.md)"});
+  } else {
+    symptoms.push_back(
+        {"sqlite", Weight::ok, info.sqliteVersion + "; the log is written in batches, and their checks hold", {}});
+  }
+  if (info.hasCheckpointDefect) {
+    symptoms.push_back({"sqlite", Weight::note,
+                        info.sqliteVersion + " is older than 3.51.3: its automatic checkpoints may damage a file",
+                        "ackbox makes none; other programs on this file say PRAGMA wal_autocheckpoint=0"});
+  }
+}
+
+void addClock(std::vector<Symptom>& symptoms, const FileInfo& info, WallTime now) {
+  if (info.newestAt && *info.newestAt > now + kClockTolerance) {
+    symptoms.push_back(
+        {"clock", Weight::problem, "the file knows an instant that comes " + agoText(now, *info.newestAt),
+         "set the clock (chronyc tracking, timedatectl): signatures are refused at 5 minutes' difference"});
+  } else {
+    symptoms.push_back({"clock", Weight::ok, instantText(now), {}});
+  }
+}
+
+}  // namespace
+
+std::string_view nameOf(Weight weight) noexcept {
+  switch (weight) {
+    case Weight::ok:
+      return "ok";
+    case Weight::note:
+      return "note";
+    case Weight::warning:
+      return "warning";
+    case Weight::problem:
+      break;
+  }
+  return "problem";
+}
+
+std::vector<Symptom> symptomsOf(const Contents& contents, const std::string& file) {
+  std::vector<Symptom> symptoms;
+  addTables(symptoms, contents, file);
+  addPeers(symptoms, contents.peers, file);
+  addSqlite(symptoms, contents.info);
+  addClock(symptoms, contents.info, contents.now);
+  return symptoms;
+}
+
+Symptom logSymptom(std::uint64_t bytes) {
+  if (bytes > kLongLogBytes) {
+    return {"log", Weight::warning, bytesText(bytes),
+            "end the reader that keeps it from being folded in, such as a long SELECT of another program"};
+  }
+  return {"log", Weight::ok, bytes == 0 ? "empty" : bytesText(bytes), {}};
+}
+
+}  // namespace ackbox::cli
