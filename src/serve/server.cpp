@@ -201,6 +201,9 @@ private:
         pusher->push(std::move(frame));
       }
     };
+    options.deferred.always = [pusher = pusher_, streams = streams_](std::string_view type) {
+      return pusher->takes(type) || streams->takes(type);
+    };
     handler_.emplace(
         service_.manager(),
         [pusher = pusher_, streams = streams_](const InboundFrame& frame, InboundTransaction&) {

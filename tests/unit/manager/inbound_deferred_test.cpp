@@ -250,6 +250,25 @@ TEST_CASE("P4: frames that come while one is deferred wait behind it, whatever t
   CHECK(bob.ask({outbound("s", 5, "quick")})["results"][0]["outcome"] == "ack");
 }
 
+TEST_CASE("P4: frames that are always deferred are kept without their handler's being asked, and run in order") {
+  Receiver bob;
+  bob.inbound.deferred.always = [](std::string_view type) { return type == "slow"; };
+  std::atomic<int> asked = 0;
+  const auto defer = [&](const InboundFrame&, InboundTransaction&) {
+    ++asked;
+    return HandlerResult::defer();
+  };
+  bob.handler.emplace(*bob.manager, defer, bob.inbound);
+  const json results = bob.ask({outbound("s", 1), outbound("s", 2), outbound("s", 3, "other"), outbound("s", 4)});
+  for (const json& result : results.at("results")) {
+    CHECK(result.at("outcome") == "defer");
+  }
+  bob.untilEmpty();
+  CHECK(bob.effects() == std::vector<std::string>{"\"s-1\"", "\"s-2\"", "\"s-3\"", "\"s-4\""});
+  CHECK(asked == 1);
+  CHECK(OutboxReader(*bob.manager).verify().clean());
+}
+
 TEST_CASE("sessions are worked on side by side, up to the concurrency given") {
   Gate gate;
   Receiver bob([&](DeferredFrame frame) {
