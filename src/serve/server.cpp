@@ -186,6 +186,12 @@ private:
     if (!inbox.pull.empty()) {
       service_.setFrameStreams(streams_);
     }
+    service_.setFrameWaits([pusher = pusher_, streams = streams_] {
+      FrameWaits waits;
+      pusher->addWaits(waits);
+      streams->addWaits(waits);
+      return waits;
+    });
     InboundOptions options = inbox.handler;
     options.trace = traces_.hooks;
     runs_.emplace([](const std::string&) {});

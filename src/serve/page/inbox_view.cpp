@@ -4,6 +4,15 @@
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
+namespace {
+
+/// What a frame in hand waits for; otherwise what went wrong last.
+std::string standingOf(const InboxInfo& frame, const FrameWaits& waits) {
+  const std::string_view waitsFor = waits.of(frame);
+  return waitsFor.empty() ? frame.lastError : "waits for " + std::string(waitsFor);
+}
+
+}  // namespace
 
 Html inboxView(const View& view, const InboxList& list) {
   Html html;
@@ -13,7 +22,7 @@ Html inboxView(const View& view, const InboxList& list) {
   } else {
     html.raw("<p class=\"lead\">").number(list.waiting).raw(" inbound frames wait for their handlers.</p>\n");
     CardTable table("Inbound frames, in the order of their acceptance",
-                    {"Frame", "State", "Sender", "Session", "#Sequence", "Type", "Accepted", "#Runs", "Last error"});
+                    {"Frame", "State", "Sender", "Session", "#Sequence", "Type", "Accepted", "#Runs", "Why"});
     for (const InboxInfo& frame : list.page.frames) {
       table.cell(Html().raw("<span class=\"id\">").text(frame.messageId).raw("</span>"))
           .cell(badge(cli::inboxStateName(frame.state)))
@@ -23,7 +32,7 @@ Html inboxView(const View& view, const InboxList& list) {
           .text(frame.type)
           .cell(ago(view.now, frame.acceptedAt))
           .number(frame.startCount)
-          .cell(Html().raw("<span class=\"error\">").text(frame.lastError).raw("</span>"));
+          .cell(Html().raw("<span class=\"error\">").text(standingOf(frame, list.waits)).raw("</span>"));
     }
     html.add(table.html());
   }

@@ -14,6 +14,7 @@
 #include "ackbox/peer_status.hpp"
 #include "ackbox/stats.hpp"
 #include "cli/peer_view.hpp"
+#include "serve/inbox/frame_waits.hpp"
 #include "serve/page/parts.hpp"
 
 namespace ackbox::serve::page {
@@ -79,6 +80,7 @@ struct SessionList {
 
 struct InboxList {
   InboxPage page = {};
+  FrameWaits waits = {};
   std::vector<InboundSenderStats> senders = {};
   std::uint64_t waiting = 0;
   bool isFirst = true;

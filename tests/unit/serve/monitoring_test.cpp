@@ -118,7 +118,7 @@ TEST_CASE("Dead letters are counted by reason, and reasons of peers and programs
   OwnFigures figures(Config(), std::make_shared<SpanCounts>());
   figures.count("bob", "a-code-of-the-peer");
   protocol::Exposition out(MetricsFormat::prometheus);
-  figures.write(out, {});
+  figures.write(out, {}, {});
   CHECK(out.take().find(R"(ackbox_failed_messages_total{peer="bob",reason="other"} 1)") != std::string::npos);
 }
 
