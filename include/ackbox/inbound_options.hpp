@@ -49,6 +49,10 @@ struct DeferredOptions {
   /// When a failed run is made again, and when its frame is given up: beyond `maxRetries` with code `retry-budget`,
   /// beyond `horizon` since it was accepted with code `horizon`; both are `term` to the sender.
   RetryPolicy retry = {};
+  /// Whether all frames of a type are deferred: they are kept as if the `FrameHandler` had answered `defer`, which
+  /// spares its call and, where a frame waits behind another of its session, a commit of its own. Called on the store's
+  /// thread: it must not block, nor throw. Empty (default): the handler is asked.
+  std::function<bool(std::string_view type)> always = {};
   /// Frames that may wait, of all senders; further ones are put off with code `inbox-full`, as beyond one of
   /// `InboundLimits`. At least 1. Default 100,000. A single sender may have no more waiting than there is room left:
   /// 7/16 of this when it is alone, 7/24 each when there are two, so that there is always room for one more.

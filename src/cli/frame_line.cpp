@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/instant.hpp"
+#include "cli/json_line.hpp"
 #include "cli/json_slices.hpp"
 
 namespace ackbox::cli {
@@ -22,6 +23,15 @@ nlohmann::json scalarOf(std::string_view slice) {
   const bool isNested = slice.front() == '{' || slice.front() == '[';
   return isNested ? nlohmann::json(nlohmann::json::value_t::discarded)
                   : nlohmann::json::parse(slice.begin(), slice.end(), nullptr, false);
+}
+
+/// The string at hand, where it holds nothing that would have to be decoded or refused, as nearly everywhere.
+std::optional<std::string_view> plainText(std::string_view slice) {
+  if (slice.size() < 2 || slice.front() != '"' || slice.back() != '"') {
+    return std::nullopt;
+  }
+  const std::string_view text = slice.substr(1, slice.size() - 2);
+  return isPlainJson(text) ? std::optional(text) : std::nullopt;
 }
 
 std::string* textField(Frame& frame, std::string_view key) {
@@ -81,6 +91,10 @@ std::string take(Frame& frame, std::string_view key, std::string_view slice) {
     return {};
   }
   if (std::string* text = textField(frame, key)) {
+    if (const std::optional<std::string_view> plain = plainText(slice)) {
+      *text = *plain;
+      return {};
+    }
     const nlohmann::json value = scalarOf(slice);
     if (!value.is_string()) {
       return std::string(key) + " must be a string";

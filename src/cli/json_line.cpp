@@ -1,12 +1,23 @@
 #include "cli/json_line.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "ackbox/visible.hpp"
 
 namespace ackbox::cli {
 
+bool isPlainJson(std::string_view text) {
+  return std::ranges::all_of(
+      text, [](char letter) { return letter >= ' ' && letter < 0x7F && letter != '"' && letter != '\\'; });
+}
+
 std::string jsonText(std::string_view text) {
+  if (isPlainJson(text)) {
+    std::string json;
+    json.reserve(text.size() + 2);
+    return json.append(1, '"').append(text).append(1, '"');
+  }
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 

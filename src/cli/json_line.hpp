@@ -10,6 +10,9 @@
 
 namespace ackbox::cli {
 
+/// Whether `text` stands in a JSON string as it is, and is ASCII that can be printed.
+[[nodiscard]] bool isPlainJson(std::string_view text);
+
 /// `text` as a JSON string in ASCII; bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string jsonText(std::string_view text);
 

@@ -31,12 +31,17 @@ public:
     if (at_ >= text_.size() || text_[at_] != '"') {
       return {};
     }
-    for (++at_; at_ < text_.size(); ++at_) {
-      if (text_[at_] == '\\') {
-        ++at_;
-      } else if (text_[at_] == '"') {
-        ++at_;
+    // Most of a frame lies within strings: they are searched, not walked over.
+    std::size_t end = text_.find('"', ++at_);
+    while (end != std::string_view::npos) {
+      const std::size_t escape = text_.substr(at_, end - at_).find('\\');
+      if (escape == std::string_view::npos) {
+        at_ = end + 1;
         return text_.substr(start, at_ - start);
+      }
+      at_ += escape + 2;
+      if (at_ > end) {
+        end = text_.find('"', at_);
       }
     }
     at_ = text_.size();

@@ -231,6 +231,12 @@ private:
     if (!inbox.pull.empty()) {
       service_.setFrameStreams(streams_);
     }
+    service_.setFrameWaits([pusher = pusher_, streams = streams_] {
+      FrameWaits waits;
+      pusher->addWaits(waits);
+      streams->addWaits(waits);
+      return waits;
+    });
     InboundOptions options = inbox.handler;
     options.trace = traces_.hooks;
     runs_.emplace([](const std::string&) {});
@@ -249,6 +255,9 @@ private:
       } else {
         pusher->push(std::move(frame));
       }
+    };
+    options.deferred.always = [pusher = pusher_, streams = streams_](std::string_view type) {
+      return pusher->takes(type) || streams->takes(type);
     };
     handler_.emplace(
         service_.manager(),

@@ -1,6 +1,6 @@
 #include "bench/daemon.hpp"
 
-#include <boost/beast/http.hpp>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -65,6 +65,47 @@ std::string DaemonClient::post(const std::string& target, const std::string& bod
   request.set(http::field::content_type, "application/json");
   request.body() = body;
   return exchange(socket_, buffer_, request, expected);
+}
+
+DaemonStream::DaemonStream(const std::string& socketFile, const std::string& target) : socket_(context_) {
+  socket_.connect(boost::asio::local::stream_protocol::endpoint(socketFile));
+  http::request<http::empty_body> request(http::verb::get, target, 11);
+  request.set(http::field::host, "localhost");
+  http::write(socket_, request);
+  parser_.body_limit(boost::none);
+  http::read_header(socket_, buffer_, parser_);
+  if (parser_.get().result_int() != 200) {
+    throw std::runtime_error("the daemon answered " + std::to_string(parser_.get().result_int()));
+  }
+}
+
+void DaemonStream::receive() {
+  std::array<char, std::size_t{64} * 1024> chunk{};
+  auto& body = parser_.get().body();
+  body.data = chunk.data();
+  body.size = chunk.size();
+  boost::system::error_code error;
+  http::read_some(socket_, buffer_, parser_, error);
+  if ((error && error != http::error::need_buffer) || parser_.is_done()) {
+    throw std::runtime_error("the daemon's stream ended: " + error.message());
+  }
+  text_.append(chunk.data(), chunk.size() - body.size);
+}
+
+void DaemonStream::take(std::vector<std::string>& lines, std::size_t most) {
+  // A read ends with a chunk, which is a line.
+  while (lines.empty() || (lines.size() < most && (buffer_.size() > 0 || socket_.available() > 0))) {
+    receive();
+    std::size_t begin = 0;
+    for (std::size_t end = text_.find('\n'); end != std::string::npos; end = text_.find('\n', begin)) {
+      // An empty line only says that the stream is alive.
+      if (end > begin) {
+        lines.push_back(text_.substr(begin, end - begin));
+      }
+      begin = end + 1;
+    }
+    text_.erase(0, begin);
+  }
 }
 
 int runDaemon(const std::filesystem::path& file) {

@@ -3,8 +3,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <cstddef>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "bench/child_process.hpp"
 
@@ -41,6 +44,25 @@ private:
   boost::asio::io_context context_;
   boost::asio::local::stream_protocol::socket socket_;
   boost::beast::flat_buffer buffer_;
+};
+
+/// A connection to a daemon whose answer goes on: lines, by blocking calls.
+class DaemonStream {
+public:
+  DaemonStream(const std::string& socketFile, const std::string& target);
+
+  /// Adds to `lines` until there are `most`, or there is one and no more have come.
+  void take(std::vector<std::string>& lines, std::size_t most);
+
+private:
+  void receive();
+
+  boost::asio::io_context context_;
+  boost::asio::local::stream_protocol::socket socket_;
+  boost::beast::flat_buffer buffer_;
+  boost::beast::http::response_parser<boost::beast::http::buffer_body> parser_;
+  // What came behind the last whole line.
+  std::string text_;
 };
 
 /// The far side of `Daemon`. Returns the exit code.

@@ -47,6 +47,8 @@ std::span<const Operation> operations() {
                 serveEnqueue},
       Operation{"servePush", "frames that the daemon posts to an application; in process: a deferred handler",
                 servePush},
+      Operation{"servePull", "frames from a stream of the daemon's, settled in arrays; in process: a deferred handler",
+                servePull},
       Operation{"serveMemory", "the most memory of a daemon with 1,000,000 rows, after each view; small: 1,000",
                 serveMemory},
       Operation{"serveViews", "each view of the daemon with 1,000,000 messages and as many dead letters; small: 1,000",

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -241,6 +242,57 @@ double pushedPerSecond(const Settings& settings, std::uint64_t frames) {
   return rate;
 }
 
+/// What stands in `line` behind `name` as a member that is a text; throws where there is none.
+std::string memberOf(const std::string& line, const std::string& name) {
+  const std::string key = "\"" + name + "\":\"";
+  const std::size_t found = line.find(key);
+  if (found == std::string::npos) {
+    throw std::runtime_error("no " + name + " in " + line);
+  }
+  const std::size_t begin = found + key.size();
+  return line.substr(begin, line.find('"', begin) - begin);
+}
+
+/// Acknowledges the frames of `lines`.
+void acknowledge(DaemonClient& client, const std::vector<std::string>& lines, Arrivals& arrivals) {
+  std::string body = R"({"settlements":[)";
+  for (const std::string& line : lines) {
+    body +=
+        (body.ends_with('[') ? "" : ",") + (R"({"receipt":")" + memberOf(line, "receipt")) + R"(","outcome":"ack"})";
+  }
+  const std::string answer = client.post("/v1/inbox/settle", body + "]}", 200);
+  if (answer.find("\"gone\"") != std::string::npos) {
+    throw std::runtime_error("a frame was not its stream's any more");
+  }
+  for (const std::string& line : lines) {
+    arrivals.add(memberOf(line, "id"));
+  }
+}
+
+/// One application with a stream and a connection to settle by, which acknowledges what has come, in arrays.
+double pulledPerSecond(const Settings& settings, std::uint64_t frames) {
+  Arrivals arrivals(frames);
+  const json inbox = {{"listen", "127.0.0.1:0"}, {"allow_anonymous", true}, {"pull", json::array({"*"})}};
+  const std::filesystem::path file = freshDatabase(settings.folder, "pulled");
+  double rate = 0;
+  {
+    Daemon daemon(file, json{{"agent", kReceiverAgent}, {"inbox", inbox}}.dump());
+    DaemonStream stream(daemon.socketFile(), "/v1/inbox/stream?window=1024");
+    DaemonClient client(daemon.socketFile());
+    const FullSender sender(settings, daemon.inboxUrl(), frames);
+    for (std::uint64_t settled = 0; settled < frames;) {
+      std::vector<std::string> lines;
+      stream.take(lines, kArrayMessages);
+      acknowledge(client, lines, arrivals);
+      settled += lines.size();
+    }
+    rate = arrivals.awaitRate();
+    daemon.finish();
+  }
+  removeDatabase(file);
+  return rate;
+}
+
 double handledPerSecond(const Settings& settings, std::uint64_t frames) {
   Arrivals arrivals(frames);
   const std::filesystem::path file = freshDatabase(settings.folder, "handled");
@@ -397,6 +449,17 @@ Measurement servePush(const Settings& settings) {
   measurement.figure("single_per_s", pushed);
   measurement.baseline("in_process_per_s", handled);
   measurement.ratio("single_over_in_process", pushed, handled);
+  return measurement;
+}
+
+Measurement servePull(const Settings& settings) {
+  const std::uint64_t frames = settings.count == 0 ? kPushes : settings.count;
+  const double pulled = pulledPerSecond(settings, frames);
+  const double handled = handledPerSecond(settings, frames);
+  Measurement measurement;
+  measurement.figure("arrays_of_100_per_s", pulled);
+  measurement.baseline("in_process_per_s", handled);
+  measurement.ratio("arrays_of_100_over_in_process", pulled, handled);
   return measurement;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ackbox/error.hpp"
 #include "delivery/due.hpp"
+#include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::manager {
@@ -15,15 +16,21 @@ constexpr std::size_t kPurgedResults = 4;
 
 }  // namespace
 
-InboundCompletion::InboundCompletion(const ScopeContext& context, std::shared_ptr<const store::InboxRow> row,
+InboundCompletion::InboundCompletion(const ScopeContext& context, Log& log, std::shared_ptr<const store::InboxRow> row,
                                      DeferredEffects effects, Kind kind, Ended ended)
-    : context_(context), row_(std::move(row)), effects_(std::move(effects)), kind_(kind), ended_(std::move(ended)) {
+    : context_(context),
+      log_(log),
+      row_(std::move(row)),
+      effects_(std::move(effects)),
+      kind_(kind),
+      ended_(std::move(ended)) {
   durable = true;
 }
 
 void InboundCompletion::run(store::Store& store) {
   end_ = {};
   thrown_.clear();
+  reason_.clear();
   store::Inbox& inbox = store.inbox();
   if (!inbox.holds(row_->key, row_->starts)) {
     end_.kind = InboxEnd::Kind::lost;
@@ -76,13 +83,19 @@ void InboundCompletion::fail(store::Store& store, FrameResult& result) {
   end_.dueAt = now + std::max(retryDelay(retry, row_->retryCount + 1, *context_.outbox.random), wish);
   // For the operator of this file only: what was thrown may name what the sender has no business with.
   const std::string& why = result.detail.empty() ? result.code : result.detail;
-  store.inbox().retry(row_->key, end_.dueAt, thrown_.empty() ? why : thrown_);
+  reason_ = "not-now";
+  error_ = thrown_.empty() ? why : thrown_;
+  store.inbox().retry(row_->key, end_.dueAt, error_);
 }
 
 void InboundCompletion::finish(store::Store& store, const FrameResult& result) {
   store.inbox().finish(*row_, result, context_.inbound.processedRetention);
   enqueueAckEvent(store, context_.outbox.peers, row_->frame, result);
   end_.kind = InboxEnd::Kind::finished;
+  if (result.outcome == Outcome::term) {
+    reason_ = result.code.empty() ? "rejected" : result.code;
+    error_ = thrown_.empty() ? result.detail : thrown_;
+  }
 }
 
 // Never to an address that a frame names. A sender that is no peer of ours, or an outbox that is full, costs nothing
@@ -106,10 +119,44 @@ void enqueueAckEvent(store::Store& store, const std::vector<PeerOptions>& peers,
   }
 }
 
+void InboundCompletion::report() const {
+  const bool isOver = end_.kind == InboxEnd::Kind::finished;
+  if (reason_.empty() || !log_.takes(isOver ? LogLevel::warning : LogLevel::info)) {
+    return;
+  }
+  const InboundFrame& frame = row_->frame;
+  const std::string attempts = std::to_string(row_->retryCount + 1);
+  if (isOver) {
+    log_.write(
+        LogLevel::warning, "frame-failed",
+        "a received frame was given up, and is a dead letter at its sender: " + (error_.empty() ? reason_ : error_),
+        {{"message", frame.id},
+         {"source", frame.source},
+         {"session", frame.session},
+         {"attempts", attempts},
+         {"reason", reason_},
+         {"error", error_}});
+  } else {
+    log_.write(LogLevel::info, "frame-retry", "a received frame is worked on again later: " + error_,
+               {{"message", frame.id},
+                {"source", frame.source},
+                {"session", frame.session},
+                {"attempts", attempts},
+                {"next_attempt_at", protocol::formatTimestamp(end_.dueAt)},
+                {"error", error_}});
+  }
+}
+
 void InboundCompletion::done(const std::error_code& error) noexcept {
   const std::unique_ptr<InboundCompletion> self(this);
   if (error) {
     end_ = {};
+  } else {
+    try {
+      report();
+    } catch (...) {
+      // Memory is short: the log misses it, the file does not.
+    }
   }
   ended_(end_);
 }

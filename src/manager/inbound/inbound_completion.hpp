@@ -7,6 +7,7 @@
 
 #include "ackbox/deferred_frame.hpp"
 #include "manager/inbound/inbound_scope.hpp"
+#include "manager/log/log.hpp"
 #include "store/store.hpp"
 #include "store/writer.hpp"
 
@@ -47,8 +48,9 @@ public:
     bool interrupted = false;
   };
 
-  InboundCompletion(const ScopeContext& context, std::shared_ptr<const store::InboxRow> row, DeferredEffects effects,
-                    Kind kind, Ended ended);
+  /// `log` gets what did not go well, and outlives it.
+  InboundCompletion(const ScopeContext& context, Log& log, std::shared_ptr<const store::InboxRow> row,
+                    DeferredEffects effects, Kind kind, Ended ended);
 
   void run(store::Store& store) override;
   /// Reports how it ended, and destroys the job.
@@ -58,8 +60,11 @@ private:
   HandlerResult decide(store::Store& store);
   void fail(store::Store& store, FrameResult& result);
   void finish(store::Store& store, const FrameResult& result);
+  /// What was committed.
+  void report() const;
 
   const ScopeContext context_;
+  Log& log_;
   const std::shared_ptr<const store::InboxRow> row_;
   const DeferredEffects effects_;
   const Kind kind_;
@@ -67,6 +72,9 @@ private:
   bool offended_ = false;
   // Of this attempt; empty: nothing was thrown.
   std::string thrown_;
+  // Of this attempt, for the log. Empty reason: the run did not fail.
+  std::string reason_;
+  std::string error_;
   InboxEnd end_;
 };
 

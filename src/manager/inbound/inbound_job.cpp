@@ -202,6 +202,8 @@ FrameResult InboundJob::take(store::Store& store, std::size_t index, const store
   FrameResult result;
   if (frame.type == protocol::kAckEventType) {
     result = takeAckEvent(store, identity, gap, frame);
+  } else if (isAlwaysDeferred(frame)) {
+    result = keepForLater(store, identity, gap, frame, true);
   } else if (frame.sequence != 0 && store.inbox().size() > 0 && store.inbox().firstWaiting(frame)) {
     result = keepForLater(store, identity, gap, frame, false);
   } else {
@@ -227,6 +229,17 @@ FrameResult InboundJob::take(store::Store& store, std::size_t index, const store
   }
   return result;
 }
+
+bool InboundJob::isAlwaysDeferred(const InboundFrame& frame) const {
+  const DeferredOptions& deferred = context_.limits.deferred;
+  if (!deferred.handler || !deferred.always || !deferred.always(frame.type)) {
+    return false;
+  }
+  // As if it had been asked.
+  static_cast<void>(context_.handlings.aroundHandling(frame, [] { return HandlerResult::defer(); }));
+  return true;
+}
+
 HandlerResult InboundJob::call(store::Store& store, std::size_t index) {
   const InboundFrame& frame = decoded_.frames[index].frame;
   try {

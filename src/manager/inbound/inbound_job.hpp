@@ -66,6 +66,7 @@ private:
   FrameResult take(store::Store& store, std::size_t index, const store::InboundIdentity& identity, std::uint64_t gap);
   static FrameResult overLimit(std::string code, std::string detail);
   FrameResult repeat(store::Store& store, const store::InboundIdentity& identity);
+  [[nodiscard]] bool isAlwaysDeferred(const InboundFrame& frame) const;
   HandlerResult call(store::Store& store, std::size_t index);
   FrameResult takeAckEvent(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
                            const InboundFrame& frame);

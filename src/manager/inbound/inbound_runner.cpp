@@ -403,8 +403,8 @@ void InboundRunner::traceEnd(const InboxRun& run, const InboxEnd& end) const noe
 
 void InboundRunner::submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
                            std::function<void(const InboxEnd&)> ended) {
-  auto job = std::make_unique<InboundCompletion>(ScopeContext{core_->options(), options_, core_->tracer()}, row,
-                                                 std::move(effects), kind, std::move(ended));
+  auto job = std::make_unique<InboundCompletion>(ScopeContext{core_->options(), options_, core_->tracer()},
+                                                 core_->log(), row, std::move(effects), kind, std::move(ended));
   core_->writer().submit(*job.release());
 }
 

@@ -1,4 +1,5 @@
-// Figures and lists: `GET /v1/stats`, `/v1/peers`, `/v1/sessions`, `/v1/inbox`. Each item is as `--json` prints it.
+// Figures and lists: `GET /v1/stats`, `/v1/peers`, `/v1/sessions`, `/v1/inbox`. Each item is as `--json` prints it; of
+// a frame also what this process knows alone.
 
 #include <array>
 #include <optional>
@@ -95,11 +96,15 @@ void listInbox(Service& service, Request&& request, Respond&& respond) {
   const PageWish wish = takePage(request.query);
   request.query.finish();
   service.workers().answer(
-      [&service, filter = std::move(filter), wish] {
+      [&service, filter = std::move(filter), wish, waits = service.frameWaits()] {
         const InboxPage page = service.reader().inbox(filter, wish.limit, wish.after);
         std::vector<std::string> items;
         for (const InboxInfo& frame : page.frames) {
-          items.push_back(cli::inboxLine(frame).text());
+          cli::JsonLine line = cli::inboxLine(frame);
+          if (const std::string_view waitsFor = waits.of(frame); !waitsFor.empty()) {
+            line.add("waits_for", waitsFor);
+          }
+          items.push_back(line.text());
         }
         return pageAnswer("frames", items, page.next);
       },

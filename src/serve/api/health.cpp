@@ -38,9 +38,9 @@ void showMetrics(Service& service, Request&& request, Respond&& respond) {
   const bool isOpenMetrics = request.accept.find("application/openmetrics-text") != std::string::npos;
   const MetricsFormat format = isOpenMetrics ? MetricsFormat::openMetrics : MetricsFormat::prometheus;
   service.workers().answer(
-      [&service, format] {
+      [&service, format, waits = service.frameWaits()] {
         protocol::Exposition own(format);
-        service.ownFigures().write(own, service.reader().peerStats());
+        service.ownFigures().write(own, service.reader().peerStats(), waits);
         return textAnswer(200, protocol::joinExpositions(prometheusText(service.manager(), format), own.take()),
                           format == MetricsFormat::openMetrics ? kOpenMetricsContentType : kPrometheusContentType);
       },

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/tls.hpp"
@@ -67,8 +68,21 @@ void OwnFigures::writeFailures(Exposition& out, const std::vector<PeerStats>& pe
   }
 }
 
-void OwnFigures::write(Exposition& out, const std::vector<PeerStats>& peers) const {
+void OwnFigures::writeApplications(Exposition& out, const FrameWaits& waits) {
+  out.family("ackbox_application_up", Exposition::Type::gauge,
+             "1 unless frames wait for the application of an entry of inbox.deliver (push) or inbox.pull (pull).");
+  // The same types may be said twice; the later entry gets no frame.
+  std::set<std::pair<std::string_view, std::string_view>> written;
+  for (const FrameWaits::Entry& entry : waits.entries) {
+    if (written.emplace(entry.way, entry.types).second) {
+      out.sample(std::uint64_t{entry.isAway ? 0U : 1U}, {{"way", entry.way}, {"types", entry.types}});
+    }
+  }
+}
+
+void OwnFigures::write(Exposition& out, const std::vector<PeerStats>& peers, const FrameWaits& waits) const {
   writeFailures(out, peers);
+  writeApplications(out, waits);
   out.single("ackbox_exported_spans_total", Exposition::Type::counter, "Spans of traces that the collector has taken.",
              spans_->exported.load());
   out.single("ackbox_dropped_spans_total", Exposition::Type::counter,

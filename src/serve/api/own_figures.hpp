@@ -14,6 +14,7 @@
 #include "base/mutex.hpp"
 #include "protocol/exposition.hpp"
 #include "serve/config/config.hpp"
+#include "serve/inbox/frame_waits.hpp"
 #include "serve/traces/span_counts.hpp"
 
 namespace ackbox {
@@ -33,7 +34,7 @@ public:
   /// Counts its dead letters from now on. A reason that is none of the library's is counted as `other`.
   void watch(OutboxManager& manager);
 
-  void write(protocol::Exposition& out, const std::vector<PeerStats>& peers) const;
+  void write(protocol::Exposition& out, const std::vector<PeerStats>& peers, const FrameWaits& waits) const;
 
 private:
   struct Failures {
@@ -43,6 +44,7 @@ private:
 
   static void add(Failures& failures, const std::string& peer, std::string_view reason);
   void writeFailures(protocol::Exposition& out, const std::vector<PeerStats>& peers) const;
+  static void writeApplications(protocol::Exposition& out, const FrameWaits& waits);
 
   // By their use: `listen`, `inbox`, `sender`.
   std::vector<std::pair<std::string, std::filesystem::path>> certificates_;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "serve/api/message_waits.hpp"
 #include "serve/api/own_figures.hpp"
 #include "serve/api/workers.hpp"
+#include "serve/inbox/frame_waits.hpp"
 
 namespace ackbox::serve {
 
@@ -22,7 +24,7 @@ class FrameStreams;
 
 /// What the operations work with: an open outbox, threads that may wait for its file, and what outlives a request.
 ///
-/// Thread-safety: all members may be called from any thread.
+/// Thread-safety: all members may be called from any thread, except where it is said.
 class Service {
 public:
   /// `executor` runs one thing at a time: the connections', on which operations begin.
@@ -43,6 +45,11 @@ public:
   /// Null: no frames are for streams.
   [[nodiscard]] const std::shared_ptr<FrameStreams>& frameStreams() const noexcept { return frameStreams_; }
 
+  /// `read` is called on the executor. To be called before requests come.
+  void setFrameWaits(std::function<FrameWaits()> read) { readFrameWaits_ = std::move(read); }
+  /// What frames in hand wait for. On the executor only.
+  [[nodiscard]] FrameWaits frameWaits() const { return readFrameWaits_ ? readFrameWaits_() : FrameWaits(); }
+
   [[nodiscard]] OutboxManager& manager() noexcept { return manager_; }
   [[nodiscard]] OutboxOperator& changes() noexcept { return changes_; }
   [[nodiscard]] const OutboxReader& reader() const noexcept { return reader_; }
@@ -57,6 +64,7 @@ private:
   std::atomic<bool> draining_ = false;
   std::atomic<bool> ended_ = false;
   std::shared_ptr<FrameStreams> frameStreams_;
+  std::function<FrameWaits()> readFrameWaits_;
   const std::shared_ptr<EventStreams> events_;
   const Audit audit_;
   // Before the manager: its end calls what still waits for a commit.

@@ -301,6 +301,28 @@ void FrameStreams::reportWaiting(const InboundFrame& frame) {
   log_(record);
 }
 
+void FrameStreams::addWaits(FrameWaits& waits) const {
+  const std::size_t first = waits.entries.size();
+  for (const std::string& types : types_) {
+    waits.entries.push_back({.way = "pull", .types = types});
+  }
+  for (const Number number : waiting_) {
+    const InboundFrame& frame = held_.at(number).frame.frame();
+    const bool isWanted = std::ranges::any_of(streams_, [&](const auto& stream) {
+      const StreamWish& wish = stream.second.wish;
+      return fitsPattern(wish.types, frame.type) && fitsPattern(wish.sessions, frame.session);
+    });
+    waits.frames.emplace(std::pair(frame.source, frame.id), isWanted
+                                                                ? "a stream with room in its window"
+                                                                : "a stream for its type and session to be opened");
+    if (!isWanted) {
+      const auto entry = std::find_if(waits.entries.begin() + static_cast<std::ptrdiff_t>(first), waits.entries.end(),
+                                      [&](const auto& one) { return fitsPattern(one.types, frame.type); });
+      entry->isAway = true;
+    }
+  }
+}
+
 void FrameStreams::checkIdle() {
   const auto isIdle = [](const auto& stream) { return stream.second.unsettled.empty(); };
   if (idle_ && std::ranges::all_of(streams_, isIdle)) {

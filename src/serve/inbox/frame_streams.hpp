@@ -19,6 +19,7 @@
 #include "ackbox/inbound_request.hpp"
 #include "ackbox/log.hpp"
 #include "ackbox/random.hpp"
+#include "serve/inbox/frame_waits.hpp"
 #include "transport/answer_stream.hpp"
 
 namespace ackbox::serve {
@@ -77,6 +78,8 @@ public:
   [[nodiscard]] bool open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
   /// Calls `done` once, on any thread, with whether each frame was still its stream's and its end is durable.
   void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done);
+  /// Adds the frames that no stream has.
+  void addWaits(FrameWaits& waits) const;
 
 private:
   using Number = std::uint64_t;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 #include "ackbox/frame_handler.hpp"
 #include "transport/http_exchange.hpp"
@@ -15,6 +16,8 @@ struct PushVerdict {
   /// Otherwise the frame is pushed again after this, and nothing is charged: the application is not there, or is not
   /// what was configured, which no frame is to blame for.
   std::chrono::milliseconds pause{0};
+  /// Why, to be read behind "the application": "answers 404: no such route".
+  std::string cause = {};
 };
 
 /// `hasTimedOut`: the request took all the time that it had. `failures`: pushes of this frame before this one that were

@@ -3,7 +3,9 @@
 #include <array>
 #include <boost/asio/post.hpp>
 #include <future>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "ackbox/error.hpp"
@@ -27,7 +29,7 @@ constexpr std::chrono::seconds kUnsignedPause{30};
 
 }  // namespace
 
-/// A rule, ready to be used.
+/// A rule, ready to be used. What changes is owned by the executor.
 struct Pusher::Target {
   DeliveryRule rule;
   transport::Url url;
@@ -35,6 +37,12 @@ struct Pusher::Target {
   std::shared_ptr<transport::TlsContext> tls;
   // Null: nothing is signed.
   std::unique_ptr<protocol::KeyCache> keys;
+  // Frames that the application does not take.
+  std::size_t waiting = 0;
+  // Absent: it takes what it gets.
+  std::optional<SteadyTime> awaySince = {};
+  // Frames that have waited since then.
+  std::size_t waited = 0;
 };
 
 /// One frame on its way. Owned by the executor.
@@ -53,6 +61,7 @@ public:
       return;
     }
     if (!frame_.progress()) {
+      endWait();
       end();
       return;
     }
@@ -65,7 +74,7 @@ public:
     if (target_->keys) {
       const auto keys = target_->keys->current();
       if (!keys->canSign()) {
-        waitFor(kUnsignedPause, "none of the secrets can sign");
+        waitFor(kUnsignedPause, "is not asked: none of the secrets can sign");
         return;
       }
       const protocol::SignatureHeaders signature = keys->sign(frame_.frame().id, body_, pusher_.clock_->wallNow());
@@ -85,44 +94,86 @@ public:
                                });
   }
 
-private:
-  void onAnswer(const transport::HttpAnswer& answer) {
-    const bool hasTimedOut = pusher_.clock_->steadyNow() - startedAt_ >= target_->rule.timeout;
-    PushVerdict verdict = judgePush(answer, hasTimedOut, failures_, pusher_.clock_->wallNow());
-    if (verdict.result) {
-      frame_.finish(std::move(*verdict.result));
-      pusher_.requestEnded();
-      end();
-      return;
+  void addWait(FrameWaits& waits) const {
+    if (!cause_.empty()) {
+      waits.frames.emplace(std::pair(frame_.frame().source, frame_.frame().id),
+                           "the application " + target_->rule.url + ", which " + cause_);
     }
-    pusher_.requestEnded();
-    waitFor(verdict.pause,
-            answer.end == transport::HttpEnd::answered ? "answers " + std::to_string(answer.status) : answer.error);
   }
 
-  void waitFor(std::chrono::milliseconds pause, const std::string& cause) {
-    // Before the report, which may throw.
-    alarm_->set(pusher_.clock_->steadyNow() + pause, [weak = weak_from_this()] {
+private:
+  void onAnswer(const transport::HttpAnswer& answer) {
+    if (answer.end == transport::HttpEnd::cancelled) {
+      // By `close`: what is left is given up.
+      pusher_.requestEnded();
+      return;
+    }
+    const bool hasTimedOut = pusher_.clock_->steadyNow() - startedAt_ >= target_->rule.timeout;
+    PushVerdict verdict = judgePush(answer, hasTimedOut, failures_, pusher_.clock_->wallNow());
+    if (!verdict.result) {
+      pusher_.requestEnded();
+      waitFor(verdict.pause, std::move(verdict.cause));
+      return;
+    }
+    frame_.finish(std::move(*verdict.result));
+    pusher_.requestEnded();
+    endWait();
+    end();
+    if (answer.end == transport::HttpEnd::answered) {
+      noteAnswer();
+    }
+  }
+
+  void waitFor(std::chrono::milliseconds pause, std::string cause) {
+    const SteadyTime now = pusher_.clock_->steadyNow();
+    alarm_->set(now + pause, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
         self->start();
       }
     });
-    if (failures_++ == 0) {
-      report(cause);
+    ++failures_;
+    if (cause_.empty()) {
+      ++target_->waiting;
+      ++target_->waited;
+    }
+    cause_ = std::move(cause);
+    if (!target_->awaySince) {
+      target_->awaySince = now;
+      // Last, because a sink may throw.
+      report(LogLevel::warning, "application-away",
+             "the application does not take frames; they are pushed again, and nothing is charged to them",
+             {LogField{"url", target_->rule.url}, LogField{"type", frame_.frame().type}, LogField{"cause", cause_}});
     }
   }
 
-  void report(const std::string& cause) const {
+  void endWait() {
+    if (!std::exchange(cause_, {}).empty()) {
+      --target_->waiting;
+    }
+  }
+
+  // It is not back while other frames wait: one that is not what was configured may take some of them.
+  void noteAnswer() {
+    if (!target_->awaySince || target_->waiting > 0) {
+      return;
+    }
+    const auto away = pusher_.clock_->steadyNow() - *std::exchange(target_->awaySince, std::nullopt);
+    const std::string seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(away).count());
+    const std::string frames = std::to_string(std::exchange(target_->waited, 0));
+    report(LogLevel::info, "application-back", "the application takes frames again, and none waits for it any more",
+           {LogField{"url", target_->rule.url}, LogField{"away_s", seconds}, LogField{"frames", frames}});
+  }
+
+  void report(LogLevel level, std::string_view event, std::string_view text,
+              const std::array<LogField, 3>& fields) const {
     if (!pusher_.log_) {
       return;
     }
-    const std::array<LogField, 3> fields = {LogField{"url", target_->rule.url}, LogField{"type", frame_.frame().type},
-                                            LogField{"cause", cause}};
     LogRecord record;
-    record.level = LogLevel::warning;
+    record.level = level;
     record.at = pusher_.clock_->wallNow();
-    record.event = "application-away";
-    record.text = "the application does not take frames; they are pushed again, and nothing is charged to them";
+    record.event = event;
+    record.text = text;
     record.fields = fields;
     pusher_.log_(record);
   }
@@ -136,6 +187,8 @@ private:
   const std::unique_ptr<Alarm> alarm_;
   SteadyTime startedAt_;
   unsigned failures_ = 0;
+  // What the application does instead of taking it; empty: nothing is known against it.
+  std::string cause_;
 };
 
 Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
@@ -197,6 +250,15 @@ void Pusher::push(DeferredFrame frame) {
       push->start();
     }
   });
+}
+
+void Pusher::addWaits(FrameWaits& waits) const {
+  for (const std::shared_ptr<Target>& target : targets_) {
+    waits.entries.push_back({.way = "push", .types = target->rule.types, .isAway = target->waiting > 0});
+  }
+  for (const std::shared_ptr<Push>& push : pushes_) {
+    push->addWait(waits);
+  }
 }
 
 void Pusher::requestEnded() {

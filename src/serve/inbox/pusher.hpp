@@ -14,6 +14,7 @@
 #include "ackbox/http_sender.hpp"
 #include "ackbox/log.hpp"
 #include "serve/inbox/delivery_rule.hpp"
+#include "serve/inbox/frame_waits.hpp"
 
 namespace ackbox::transport {
 class HttpClient;
@@ -24,7 +25,7 @@ namespace ackbox::serve {
 /// Posts deferred frames to the application, as CloudEvents in structured mode, and ends each by the answer. While an
 /// application is not there its frames' runs stay open, so that nothing is charged to them.
 ///
-/// Thread-safety: all members may be called from any thread.
+/// Thread-safety: all members may be called from any thread, except where it is said.
 class Pusher : public std::enable_shared_from_this<Pusher> {
 public:
   /// `executor` runs one thing at a time. Of `options` it uses what is the client's.
@@ -38,6 +39,9 @@ public:
 
   /// Pushes it until it has ended. One that no rule fits is not for now.
   void push(DeferredFrame frame);
+
+  /// Adds the frames that wait for an application. On the executor only.
+  void addWaits(FrameWaits& waits) const;
 
   /// Begins no more requests, and waits for those under way, for `time` at most. Call it before the end of the
   /// `InboundHandler`, and not on the executor.

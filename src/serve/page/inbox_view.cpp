@@ -4,6 +4,15 @@
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
+namespace {
+
+/// What a frame in hand waits for; otherwise what went wrong last.
+std::string standingOf(const InboxInfo& frame, const FrameWaits& waits) {
+  const std::string_view waitsFor = waits.of(frame);
+  return waitsFor.empty() ? frame.lastError : "waits for " + std::string(waitsFor);
+}
+
+}  // namespace
 
 Html inboxView(const View& view, const InboxList& list) {
   Html html;
@@ -15,7 +24,7 @@ Html inboxView(const View& view, const InboxList& list) {
   } else {
     html.raw("<p class=\"lead\"><strong>").number(list.waiting).text(list.waiting == 1 ? " frame" : " frames");
     html.raw("</strong> accepted and not done, in the order of their acceptance.</p>\n");
-    CardTable table("Inbound frames", {"Frame", "State", "Sender and session", "Accepted", "#Runs", "Last error"},
+    CardTable table("Inbound frames", {"Frame", "State", "Sender and session", "Accepted", "#Runs", "Why"},
                     true);
     for (const InboxInfo& frame : list.page.frames) {
       Html session;
@@ -32,7 +41,7 @@ Html inboxView(const View& view, const InboxList& list) {
           .cell(breakable(frame.source).add(beneath(session)))
           .cell(ago(view.now, frame.acceptedAt))
           .number(frame.startCount)
-          .cell(errorText(frame.lastError));
+          .cell(errorText(standingOf(frame, list.waits)));
     }
     html.add(table.html());
   }

@@ -144,11 +144,12 @@ void showSessions(Service& service, Request&& request, Respond&& respond) {
 void showInbox(Service& service, Request&& request, Respond&& respond) {
   const std::int64_t after = takeAfter(request.query);
   request.query.finish();
-  show(service, asked(request, "Inbox", "inbox"), std::move(respond), [&service, after](const View& view) {
-    return std::optional(
-        inboxView(view, {service.reader().inbox({}, kRowsShown, after), service.reader().inboundSenders(kSideRows),
-                         service.manager().getStats().inbox, after == 0}));
-  });
+  show(service, asked(request, "Inbox", "inbox"), std::move(respond),
+       [&service, after, waits = service.frameWaits()](const View& view) {
+         return std::optional(inboxView(
+             view, {service.reader().inbox({}, kRowsShown, after), waits, service.reader().inboundSenders(kSideRows),
+                    service.manager().getStats().inbox, after == 0}));
+       });
 }
 
 void showDoctor(Service& service, Request&& request, Respond&& respond) {

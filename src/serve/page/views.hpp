@@ -14,6 +14,7 @@
 #include "ackbox/stats.hpp"
 #include "cli/peer_view.hpp"
 #include "cli/symptoms.hpp"
+#include "serve/inbox/frame_waits.hpp"
 #include "serve/page/health_sentence.hpp"
 #include "serve/page/parts.hpp"
 
@@ -86,6 +87,7 @@ struct SessionList {
 
 struct InboxList {
   InboxPage page = {};
+  FrameWaits waits = {};
   std::vector<InboundSenderStats> senders = {};
   std::uint64_t waiting = 0;
   bool isFirst = true;

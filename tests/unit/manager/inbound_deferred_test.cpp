@@ -71,6 +71,10 @@ struct Receiver {
     inbound.allowAnonymous = true;
     inbound.deferred.handler = std::move(deferred);
     inbound.deferred.retry.jitter = false;
+    options.log = [this](const LogRecord& record) {
+      const std::scoped_lock lock(logMutex);
+      log.push_back(toKeyValue(record));
+    };
     manager.emplace(OutboxManager::open(dir.file("bob.db"), options));
     // Waits where the store writes just then.
     reader.emplace(dir.file("bob.db").string(), SQLite::OPEN_READWRITE, 10'000);
@@ -144,7 +148,21 @@ struct Receiver {
     until([this] { return manager->getStats().inbox == 0; }, step);
   }
 
+  /// The records of an event in the log, each in one line.
+  std::vector<std::string> logged(const std::string& event) {
+    const std::scoped_lock lock(logMutex);
+    std::vector<std::string> found;
+    for (const std::string& line : log) {
+      if (line.find(" " + event + " ") != std::string::npos) {
+        found.push_back(line);
+      }
+    }
+    return found;
+  }
+
   testing::TempDir dir;
+  std::mutex logMutex;
+  std::vector<std::string> log;
   std::shared_ptr<testing::ManualClock> clock = std::make_shared<testing::ManualClock>();
   OutboxOptions options;
   InboundOptions inbound;
@@ -253,6 +271,25 @@ TEST_CASE("P4: frames that come while one is deferred wait behind it, whatever t
   CHECK(gate.most() == 1);
   CHECK(bob.manager->getStats().deferred == 4);
   CHECK(bob.ask({outbound("s", 5, "quick")})["results"][0]["outcome"] == "ack");
+}
+
+TEST_CASE("P4: frames that are always deferred are kept without their handler's being asked, and run in order") {
+  Receiver bob;
+  bob.inbound.deferred.always = [](std::string_view type) { return type == "slow"; };
+  std::atomic<int> asked = 0;
+  const auto defer = [&](const InboundFrame&, InboundTransaction&) {
+    ++asked;
+    return HandlerResult::defer();
+  };
+  bob.handler.emplace(*bob.manager, defer, bob.inbound);
+  const json results = bob.ask({outbound("s", 1), outbound("s", 2), outbound("s", 3, "other"), outbound("s", 4)});
+  for (const json& result : results.at("results")) {
+    CHECK(result.at("outcome") == "defer");
+  }
+  bob.untilEmpty();
+  CHECK(bob.effects() == std::vector<std::string>{"\"s-1\"", "\"s-2\"", "\"s-3\"", "\"s-4\""});
+  CHECK(asked == 1);
+  CHECK(OutboxReader(*bob.manager).verify().clean());
 }
 
 TEST_CASE("sessions are worked on side by side, up to the concurrency given") {
@@ -418,6 +455,17 @@ TEST_CASE("a run that throws, says notNow or vanishes is made again with backoff
   CHECK(word["outcome"] == "term");
   CHECK(word["code"] == "retry-budget");
   CHECK(bob.events().at(0)["outcome"] == "term");
+  const std::vector<std::string> retried = bob.logged("frame-retry");
+  REQUIRE(retried.size() == 3);
+  CHECK(retried[0].find(" info frame-retry message=s-1 source=urn:agent:alice session=s attempts=1 ") !=
+        std::string::npos);
+  CHECK(retried[0].find(" error=boom ") != std::string::npos);
+  CHECK(retried[1].find(" attempts=2 ") != std::string::npos);
+  CHECK(retried[1].find(" error=busy ") != std::string::npos);
+  const std::vector<std::string> failed = bob.logged("frame-failed");
+  REQUIRE(failed.size() == 1);
+  CHECK(failed[0].find(" warning frame-failed message=s-1 source=urn:agent:alice session=s attempts=4 "
+                       "reason=retry-budget error=\"the handler ended without an answer\"") != std::string::npos);
   CHECK(bob.manager->getStats().received == 0);
   CHECK(OutboxReader(*bob.manager).verify().clean());
 }
@@ -502,6 +550,9 @@ TEST_CASE("a deferred handler that rejects ends its frame, and the session goes 
   CHECK(bob.effects() == std::vector<std::string>{"\"s-2\""});
   CHECK(bob.events().at(0)["code"] == "no-order");
   CHECK(bob.ask({outbound("s", 1)})["results"][0]["detail"] == "no such order");
+  REQUIRE(bob.logged("frame-failed").size() == 1);
+  CHECK(bob.logged("frame-failed")[0].find(" attempts=1 reason=no-order error=\"no such order\"") != std::string::npos);
+  CHECK(bob.logged("frame-retry").empty());
 }
 
 TEST_CASE("a run past its deadline is made again beside it, and what it commits late is refused; progress extends it") {

@@ -311,6 +311,12 @@ TEST_CASE("Without a stream frames wait uncharged, it is in the log once, and ot
   for (const json& frame : stage.inbox()) {
     CHECK(frame.at("retry_count") == 0);
   }
+  const json waiting = stage.inbox();
+  REQUIRE(waiting.size() == 3);
+  CHECK(waiting[0].at("waits_for") == "a stream for its type and session to be opened");
+  CHECK(waiting[1].at("waits_for") == waiting[0].at("waits_for"));
+  const std::string figures = stage.serve().asker().ask("GET", "/metrics").body;
+  CHECK(figures.find("ackbox_application_up{way=\"pull\",types=\"job.*\"} 0\n") != std::string::npos);
   const std::string unknown = stage.send("s-1", "invoice.sent");
   StreamReader stream = stage.open();
   CHECK(sessionOf(next(stream)) == "j-1");

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ackbox/error.hpp"
 #include "ackbox/http_sender.hpp"
@@ -37,11 +38,12 @@ using testing::Settings;
 using transport::HttpAnswer;
 using transport::HttpEnd;
 
-PushVerdict judge(int status, const std::string& retryAfter = {}, const std::string& body = {}) {
+PushVerdict judge(int status, const std::string& retryAfter = {}, const std::string& body = {},
+                  const std::string& contentType = "application/json") {
   HttpAnswer answer;
   answer.end = HttpEnd::answered;
   answer.status = status;
-  answer.contentType = "application/json";
+  answer.contentType = contentType;
   answer.retryAfter = retryAfter;
   answer.body = body;
   return judgePush(answer, false, 0, WallTime(std::chrono::seconds(784'111'777)));
@@ -49,6 +51,11 @@ PushVerdict judge(int status, const std::string& retryAfter = {}, const std::str
 
 Outcome outcomeOf(int status) {
   return judge(status).result.value().outcome;
+}
+
+/// What the sender of a frame learns of an answer to it.
+std::string detailOf(int status, const std::string& body, const std::string& contentType = "application/json") {
+  return judge(status, {}, body, contentType).result.value().detail;
 }
 
 /// An application: answers each request as it is asked to, and remembers it.
@@ -67,6 +74,8 @@ public:
       response.status = answers_.empty() ? 200 : answers_.front();
       if (!answers_.empty()) {
         answers_.pop_front();
+        response.contentType = "text/plain";
+        response.body = words_;
       }
       requests_.push_back(std::move(request));
       changed_.notify_all();
@@ -81,10 +90,11 @@ public:
   }
   ~Application() { server_->stop(); }
 
-  /// The statuses of its next answers; then 200.
-  void answerWith(std::deque<int> statuses) {
+  /// The statuses of its next answers, and what they say; then 200.
+  void answerWith(std::deque<int> statuses, std::string words = {}) {
     const std::scoped_lock lock(mutex_);
     answers_ = std::move(statuses);
+    words_ = std::move(words);
   }
   /// Its next answers wait for `release`.
   void hold() {
@@ -108,6 +118,7 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<int> answers_;
+  std::string words_;
   std::deque<InboundRequest> requests_;
   bool isHolding_ = false;
   std::function<void()> held_;
@@ -149,6 +160,25 @@ public:
       }
     }
   }
+  /// The records of an event that are in the log by now.
+  std::vector<std::string> logged(const std::string& event) {
+    std::vector<std::string> found;
+    for (const std::string& line : serve_.log()) {
+      if (line.find(" " + event + " ") != std::string::npos) {
+        found.push_back(line);
+      }
+    }
+    return found;
+  }
+  /// The first of them, once it is there.
+  std::string loggedOnce(const std::string& event) {
+    while (logged(event).empty()) {
+    }
+    return logged(event).front();
+  }
+  bool hasMetric(const std::string& line) {
+    return serve_.asker().ask("GET", "/metrics").body.find("\n" + line + "\n") != std::string::npos;
+  }
   [[nodiscard]] OutboxManager& sender() { return sender_; }
   [[nodiscard]] ServeStage& serve() { return serve_; }
 
@@ -168,6 +198,11 @@ private:
   ServeStage serve_;
   OutboxManager sender_;
 };
+
+/// Whether each frame waits for something, which the list says.
+bool allWait(const json& frames) {
+  return std::ranges::all_of(frames, [](const json& frame) { return frame.contains("waits_for"); });
+}
 
 bool isEmpty(const json& frames) {
   return frames.empty();
@@ -191,6 +226,27 @@ TEST_CASE("An answer decides, and what no frame is to blame for is charged to no
   CHECK(judge(503, "7").result.value().retryAfter == std::chrono::seconds(7));
   CHECK(judge(429, "Sun, 06 Nov 1994 08:49:47 GMT").result.value().retryAfter == std::chrono::seconds(10));
   CHECK_FALSE(judge(503, "soon").result.value().retryAfter.has_value());
+}
+
+TEST_CASE("What the application says of a refusal goes with it, if it is a short text that can be printed") {
+  CHECK(detailOf(422, R"({"detail":"out of stock"})") == "the application answers 422: out of stock");
+  CHECK(detailOf(422, R"({"code":7,"error":"out of \u0073tock"})") == "the application answers 422: out of stock");
+  CHECK(detailOf(503, R"({"title":"Busy","detail":"until noon"})", "application/problem+json") ==
+        "the application answers 503: until noon");
+  CHECK(detailOf(429, R"({"title":"Busy"})", "application/problem+json; charset=utf-8") ==
+        "the application answers 429: Busy");
+  // Such as a list of errors.
+  CHECK(detailOf(422, R"({"detail":[{"msg":"missing"}]})") ==
+        R"(the application answers 422: {"detail":[{"msg":"missing"}]})");
+  CHECK(detailOf(422, "{\"detail\"") == "the application answers 422: {\"detail\"");
+  CHECK(detailOf(422, " no\n such\x1b[2J item\xff\n", "text/plain") ==
+        "the application answers 422: no  such\\x1b[2J item\\xff");
+  CHECK(detailOf(500, "plain", "") == "the application answers 500: plain");
+  CHECK(detailOf(502, "<html>", "text/html") == "the application answers 502");
+  CHECK(detailOf(422, "") == "the application answers 422");
+  CHECK(detailOf(422, std::string(100'000, '[')).size() < 400);
+  CHECK(detailOf(422, std::string(100'000, '\x1b'), "text/plain").size() < 400);
+  CHECK(judge(404, {}, R"({"detail":"Not Found"})").cause == "answers 404: Not Found");
 }
 
 TEST_CASE("An application that is not there is asked again and again; one that dies of a frame is charged to it") {
@@ -233,12 +289,18 @@ TEST_CASE("A frame is posted as a signed event with all that it came with, and a
 
 TEST_CASE("A frame that the application refuses for good is a dead letter at its sender") {
   Application application;
-  application.answerWith({422});
+  application.answerWith({422}, "no such item\n");
   Stage stage(application.url());
   const std::string id = stage.send("order.placed");
   while (stage.sender().getStats().failed == 0) {
   }
-  CHECK(stage.sender().find(id).value().reason == "rejected");
+  const MessageInfo letter = stage.sender().find(id).value();
+  CHECK(letter.reason == "rejected");
+  CHECK(letter.lastError.find("the application answers 422: no such item") != std::string::npos);
+  const std::string failed = stage.loggedOnce("frame-failed");
+  CHECK(failed.find(" warning frame-failed message=" + id + " source=urn:agent:carol session=s-1 attempts=1 ") !=
+        std::string::npos);
+  CHECK(failed.find(" reason=rejected error=\"the application answers 422: no such item\"") != std::string::npos);
 }
 
 TEST_CASE("A frame for which the application is not ready is charged a run and pushed again") {
@@ -251,6 +313,8 @@ TEST_CASE("A frame for which the application is not ready is charged a run and p
       stage.inboxOnce([](const json& all) { return all.empty() || all[0].at("retry_count").get<int>() == 1; });
   REQUIRE(frames.size() == 1);
   CHECK(frames[0].at("last_error").get<std::string>().find("503") != std::string::npos);
+  CHECK_FALSE(frames[0].contains("waits_for"));
+  CHECK(stage.loggedOnce("frame-retry").find("error=\"the application answers 503\"") != std::string::npos);
   application.take();
   stage.inboxOnce(isEmpty);
 }
@@ -258,23 +322,43 @@ TEST_CASE("A frame for which the application is not ready is charged a run and p
 TEST_CASE("While the application is away nothing is charged, and its frame is taken when it comes") {
   const testing::ReservedPort port;
   Stage stage("http://127.0.0.1:" + std::to_string(port.number()) + "/hook");
-  stage.send("order.placed");
-  const auto isAway = [&] {
-    for (const std::string& line : stage.serve().log()) {
-      if (line.find("warning application-away") != std::string::npos) {
-        return true;
-      }
-    }
-    return false;
-  };
-  while (!isAway()) {
+  for (const char* session : {"s-1", "s-2", "s-3"}) {
+    stage.send("order.placed", session);
   }
-  const json waiting = stage.inbox();
-  REQUIRE(waiting.size() == 1);
-  CHECK(waiting[0].at("retry_count") == 0);
+  const std::string away = stage.loggedOnce("application-away");
+  CHECK(away.find(" warning application-away url=http://127.0.0.1:") != std::string::npos);
+  const json waiting = stage.inboxOnce([](const json& frames) { return frames.size() == 3 && allWait(frames); });
+  for (const json& frame : waiting) {
+    CHECK(frame.at("state") == "running");
+    CHECK(frame.at("retry_count") == 0);
+    CHECK(frame.at("waits_for").get<std::string>().find("/hook, which cannot be reached: ") != std::string::npos);
+  }
+  CHECK(stage.serve().asker().ask("GET", "/inbox").body.find("waits for the application") != std::string::npos);
+  CHECK(stage.hasMetric(R"(ackbox_application_up{way="push",types="order.*"} 0)"));
   Application application(port.number());
-  application.take();
+  const std::string back = stage.loggedOnce("application-back");
+  CHECK(back.find(" info application-back ") != std::string::npos);
+  CHECK(back.find(" frames=3 ") != std::string::npos);
   stage.inboxOnce(isEmpty);
+  CHECK(stage.logged("application-away").size() == 1);
+  CHECK(stage.logged("application-back").size() == 1);
+  CHECK(stage.hasMetric(R"(ackbox_application_up{way="push",types="order.*"} 1)"));
+}
+
+TEST_CASE("A frame that waits for an application that is not what was configured says what that answers") {
+  Application application;
+  application.answerWith({404}, "no such route");
+  Stage stage(application.url());
+  stage.send("order.placed");
+  const json frames = stage.inboxOnce([](const json& all) { return !all.empty() && allWait(all); });
+  CHECK(frames[0].at("waits_for") == "the application " + application.url() + ", which answers 404: no such route");
+  // Another session's frame is taken meanwhile, and the application is still not what it should be.
+  stage.send("order.placed", "s-2");
+  application.take();
+  application.take();
+  while (stage.sender().getStats().acked == 0) {
+  }
+  CHECK(stage.logged("application-back").empty());
 }
 
 TEST_CASE("An application that is away holds up no frames of another, however many wait for it") {

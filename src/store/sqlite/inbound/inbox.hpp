@@ -72,6 +72,7 @@ private:
   Statement retry_;
   Statement release_;
   Statement purge_;
+  Statement selectOldResult_;
   Statement addHandlers_;
   Statement find_;
   Statement findResult_;
