@@ -180,9 +180,13 @@ private:
 
   void openInbox(const InboxConfig& inbox) {
     pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
+    std::vector<std::string> pushed;
+    for (const DeliveryRule& rule : inbox.deliver) {
+      pushed.push_back(rule.types);
+    }
     streams_ = std::make_shared<FrameStreams>(thread_.executor(), systemClock(),
                                               config_.outbox.random ? config_.outbox.random : systemRandom(),
-                                              inbox.pull, config_.outbox.log);
+                                              inbox.pull, std::move(pushed), config_.outbox.log);
     if (!inbox.pull.empty()) {
       service_.setFrameStreams(streams_);
     }
@@ -191,11 +195,9 @@ private:
     runs_.emplace([](const std::string&) {});
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
     // Frames that wait for a stream must not keep others from being pushed.
-    options.deferred.apart = [pusher = pusher_, streams = streams_](std::string_view type) {
-      return !pusher->takes(type) && streams->takes(type);
-    };
+    options.deferred.apart = [streams = streams_](std::string_view type) { return streams->takes(type); };
     options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {
-      if (!pusher->takes(frame.frame().type) && streams->takes(frame.frame().type)) {
+      if (streams->takes(frame.frame().type)) {
         streams->add(std::move(frame));
       } else {
         pusher->push(std::move(frame));
