@@ -34,9 +34,10 @@ struct InboundServerOptions {
   /// Connections at once, each with at most one request. Fewer where the process may not open as many descriptors: a
   /// quarter of its soft limit when the server begins, and at most 256, is left to the sender, the database and the
   /// application; `InboundServer::stats` has the number that holds. A further connection takes the place of the oldest
-  /// that has never brought a proof of its sender and has no request under way; while there is none such, it waits in
-  /// the kernel's backlog. The same happens at once when descriptors run out before. A connection is closed behind its
-  /// tenth answer to a request without proof. More than 0. Default 1,024.
+  /// that has never brought a proof of its sender and has no request under way, or else of the oldest that is between
+  /// two requests; while all have requests under way, it waits in the kernel's backlog. The same happens at once when
+  /// descriptors run out before. A connection is closed behind its tenth answer to a request without proof. More than
+  /// 0. Default 1,024.
   std::size_t connectionsMax = 1024;
   /// Bytes of a request's headers; trailers and the extensions of chunks have 48 KiB more. 1 KiB to 16 KiB. Default 8
   /// KiB.

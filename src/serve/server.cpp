@@ -225,9 +225,13 @@ private:
 
   void openInbox(const InboxConfig& inbox) {
     pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
+    std::vector<std::string> pushed;
+    for (const DeliveryRule& rule : inbox.deliver) {
+      pushed.push_back(rule.types);
+    }
     streams_ = std::make_shared<FrameStreams>(thread_.executor(), systemClock(),
                                               config_.outbox.random ? config_.outbox.random : systemRandom(),
-                                              inbox.pull, config_.outbox.log);
+                                              inbox.pull, std::move(pushed), config_.outbox.log);
     if (!inbox.pull.empty()) {
       service_.setFrameStreams(streams_);
     }
@@ -250,7 +254,7 @@ private:
       options.deferred.lanes.push_back({inbox.pull, kPulledFramesMax});
     }
     options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {
-      if (!pusher->takes(frame.frame().type) && streams->takes(frame.frame().type)) {
+      if (streams->takes(frame.frame().type)) {
         streams->add(std::move(frame));
       } else {
         pusher->push(std::move(frame));

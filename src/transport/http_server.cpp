@@ -154,7 +154,7 @@ void HttpServer::stop() {
 // A session's members only post, so nothing comes back here while the lock is held. While nobody can give way, those
 // who come wait in the kernel's backlog.
 void HttpServer::accept() {
-  if (stopped_ || accepting_ || waiting_ || (sessions_.size() >= connectionsMax_ && !oldestIdler())) {
+  if (stopped_ || accepting_ || waiting_ || (sessions_.size() >= connectionsMax_ && !oldestToGo())) {
     return;
   }
   accepting_ = true;
@@ -194,16 +194,21 @@ void HttpServer::admit() {
   if (waiting_ && !stopped_) {
     if (sessions_.size() < connectionsMax_) {
       serve(*std::exchange(waiting_, std::nullopt));
-    } else if (const std::shared_ptr<HttpSession> idler = oldestIdler()) {
+    } else if (const std::shared_ptr<HttpSession> idler = oldestToGo()) {
       idler->evict();
     }
   }
   accept();
 }
 
-std::shared_ptr<HttpSession> HttpServer::oldestIdler() const {
+std::shared_ptr<HttpSession> HttpServer::oldestToGo() const {
   for (const auto& [age, session] : sessions_) {
     if (session->isIdler()) {
+      return session;
+    }
+  }
+  for (const auto& [age, session] : sessions_) {
+    if (session->isAtRest()) {
       return session;
     }
   }
@@ -269,7 +274,7 @@ bool HttpServer::relieve() {
 // Mostly descriptors have run out, and the oldest idler's is had at once. It may be taken by somebody else, and an
 // idler may have become none: then it is tried again.
 void HttpServer::onAcceptError() {
-  if (const std::shared_ptr<HttpSession> idler = oldestIdler()) {
+  if (const std::shared_ptr<HttpSession> idler = oldestToGo()) {
     idler->evict();
   }
   pause();

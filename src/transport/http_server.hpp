@@ -31,8 +31,9 @@ enum class Threads : std::uint8_t { one, any };
 void validate(const InboundServerOptions& options, std::size_t bodyBytesMax);
 
 /// Listens, accepts up to a limit of connections, and keeps account of their sessions. At the limit the oldest
-/// connection that has never proved an identity is closed for a new one, so that idle ones do not use up all places.
-/// The same is done when descriptors run out before that; when memory does, the one with the largest request is closed.
+/// connection that has never proved an identity is closed for a new one, so that idle ones do not use up all places;
+/// where there is none, the oldest that has no request under way. The same is done when descriptors run out before
+/// that; when memory does, the one with the largest request is closed.
 ///
 /// Thread-safety: all members may be called from any thread.
 class HttpServer : public std::enable_shared_from_this<HttpServer> {
@@ -66,7 +67,7 @@ private:
   void admit() ACKBOX_REQUIRES(mutex_);
   void serve(Socket socket) ACKBOX_REQUIRES(mutex_);
   [[nodiscard]] HttpSessionWatcher makeWatcher(std::uint64_t number);
-  [[nodiscard]] std::shared_ptr<HttpSession> oldestIdler() const ACKBOX_REQUIRES(mutex_);
+  [[nodiscard]] std::shared_ptr<HttpSession> oldestToGo() const ACKBOX_REQUIRES(mutex_);
   bool relieve() ACKBOX_EXCLUDES(mutex_);
   void onAcceptError() ACKBOX_REQUIRES(mutex_);
   void pause();

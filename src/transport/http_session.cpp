@@ -160,6 +160,8 @@ public:
 
   [[nodiscard]] bool isIdler() const noexcept override { return isIdler_; }
 
+  [[nodiscard]] bool isAtRest() const noexcept override { return isAtRest_; }
+
   void evict() override {
     // What it holds is as good as given back: others are not asked for the same bytes, nor it again.
     hold(0);
@@ -167,7 +169,7 @@ public:
       if (phase_ == Phase::closed) {
         return;
       }
-      if (isIdler_) {
+      if (isIdler_ || isAtRest_) {
         ++options_->totals->evicted;
         close();
       } else {
@@ -267,6 +269,7 @@ private:
                                buffer_.commit(size);
                                begin();
                              }));
+    rest();
   }
 
   // An idle connection keeps nothing of its last exchange.
@@ -285,6 +288,7 @@ private:
 
   void begin() {
     phase_ = Phase::reading;
+    isAtRest_ = false;
     ++requestNumber_;
     parser_.emplace(options_->headerBytesMax, options_->sink.bodyBytesMax);
     setAlarm(options_->requestTimeout);
@@ -779,6 +783,13 @@ private:
     flush();
   }
 
+  void rest() {
+    isAtRest_ = true;
+    if (isKnown_) {
+      watcher_.changed();
+    }
+  }
+
   void becomeIdler() {
     if (!isIdler_ && !isKnown_) {
       isIdler_ = true;
@@ -790,6 +801,7 @@ private:
     forget();
     setAlarm(kLingerTimeout);
     stream_->asyncFinish(guarded([this] { discard(0); }));
+    rest();
   }
 
   void discard(std::size_t discarded) {
@@ -839,6 +851,7 @@ private:
   const std::shared_ptr<const HttpSessionOptions> options_;
   // Written on the strand.
   std::atomic<bool> isIdler_ = true;
+  std::atomic<bool> isAtRest_ = false;
   std::atomic<std::size_t> held_ = 0;
 
   // Owned by the strand.

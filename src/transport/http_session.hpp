@@ -68,7 +68,11 @@ public:
   /// handled.
   [[nodiscard]] virtual bool isIdler() const noexcept = 0;
 
-  /// Closes the connection if it is still an idler, else calls the watcher's `changed`.
+  /// Whether it may be closed where there is no idler: no request is under way, though one has proved an identity. Its
+  /// client expects that, as HTTP lets a server close a connection between two requests.
+  [[nodiscard]] virtual bool isAtRest() const noexcept = 0;
+
+  /// Closes the connection if it is still an idler or at rest, else calls the watcher's `changed`.
   virtual void evict() = 0;
 
   /// Bytes of a request that is being read.
@@ -79,7 +83,7 @@ public:
 struct HttpSessionWatcher {
   /// Once, when the connection is closed.
   std::function<void()> ended;
-  /// It has become an idler, or was to be evicted and is none.
+  /// It has become an idler or is at rest, or was to be evicted and is neither.
   std::function<void()> changed;
   /// The budget is overdrawn. Whether an idler was found, maybe this one, to be evicted.
   std::function<bool()> overdrawn;

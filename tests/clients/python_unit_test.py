@@ -10,6 +10,7 @@ import http.server
 import json
 import sqlite3
 import threading
+import time
 import unittest
 
 import ackbox
@@ -240,6 +241,17 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(ackbox.Unreachable):
             ackbox.Client("unix:/nowhere/s.sock", retry_for=0).stats()
 
+    def test_a_wait_that_is_refused_waits_as_long_as_it_is_told_and_then_only_looks(self):
+        server, client = self.serve(problem(503, "Too many requests wait", **{"Retry-After": "1"}),
+                                    (200, {}, b'{"message_id":"m1","state":"pending"}'))
+        begin = time.monotonic()
+        self.assertEqual(client.message("m1", wait=0.2)["state"], "pending")
+        self.assertGreaterEqual(time.monotonic() - begin, 1.0)
+        paths = [request[1] for request in server.requests]
+        self.assertEqual(len(paths), 2)
+        self.assertNotEqual(paths[0], "/v1/messages/m1?wait=0ms")
+        self.assertEqual(paths[1], "/v1/messages/m1?wait=0ms")
+
     def test_a_page_of_a_proxy_is_no_problem_document(self):
         _, client = self.serve((418, {}, b"<html>teapot"))
         with self.assertRaises(ackbox.ProblemError) as raised:
@@ -270,10 +282,29 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(json.loads(server.requests[3][3]), {"settlements": [
             {"receipt": "r1", "outcome": "retry", "reason": "later", "after": "1500ms"}]})
 
-    def test_a_refused_stream_is_raised(self):
-        _, client = self.serve(problem(403, "Forbidden", "the role receive is needed"))
-        with self.assertRaises(ackbox.Forbidden):
-            next(client.receive())
+    def test_a_stream_is_asked_for_again_after_what_the_daemon_says_and_while_a_proxy_has_none(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve(problem(503, "Too many streams", **{"Retry-After": "1"}), (502, {}, b"<html>"),
+                                    (200, {}, line), problem(503, "Busy", **{"Retry-After": "1"}), (504, {}, b"<html>"),
+                                    (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}'))
+        begin = time.monotonic()
+        frames = client.receive()
+        frame = next(frames)
+        self.assertGreaterEqual(time.monotonic() - begin, 1.0)
+        begin = time.monotonic()
+        self.assertTrue(frame.ack())
+        self.assertGreaterEqual(time.monotonic() - begin, 1.0)
+        self.assertEqual(len(server.requests), 6)
+        frames.close()
+
+    def test_a_refused_stream_is_raised_with_the_reason(self):
+        types = {401: ackbox.Unauthenticated, 403: ackbox.Forbidden, 404: ackbox.NotFound, 422: ackbox.Invalid}
+        for status, expected in types.items():
+            server, client = self.serve(problem(status, "Refused", "because"))
+            with self.subTest(status), self.assertRaises(expected) as raised:
+                next(client.receive())
+            self.assertEqual(str(raised.exception), "%d Refused: because" % status)
+            self.assertEqual(len(server.requests), 1)
 
     def test_a_frame_whose_settlement_does_not_arrive_ends_its_stream(self):
         line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"

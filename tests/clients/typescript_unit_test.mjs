@@ -176,6 +176,18 @@ test('what does not pass in time is thrown', async () => {
   await assert.rejects(new ackbox.Client('http://127.0.0.1:1', { retryFor: 0 }).stats(), ackbox.Unreachable);
 });
 
+test('a wait that is refused waits as long as it is told, and then only looks', () =>
+  withScript(
+    [problem(503, 'Too many requests wait', '', { 'retry-after': '1' }), [200, {}, '{"message_id":"m1","state":"pending"}']], {},
+    async (client, requests) => {
+      const begin = performance.now();
+      assert.equal((await client.message('m1', { wait: 200 })).state, 'pending');
+      assert.ok(performance.now() - begin >= 990);
+      assert.equal(requests.length, 2);
+      assert.notEqual(requests[0].url, '/v1/messages/m1?wait=0ms');
+      assert.equal(requests[1].url, '/v1/messages/m1?wait=0ms');
+    }));
+
 test('many are answered one by one', () =>
   withScript([[207, {}, '{"results":[{"status":"stored","message_id":"a","sequence":1},{"status":"queueFull","detail":"full"}]}']], {},
     async (client, requests) => {
@@ -205,9 +217,32 @@ test('a stream that ends is opened again, and half a line is no frame', () =>
         settlements: [{ receipt: 'r1', outcome: 'retry', reason: 'later', after: '1500ms' }] });
     }));
 
-test('a refused stream is thrown', () =>
-  withScript([problem(403, 'Forbidden', 'the role receive is needed')], {}, (client) =>
-    assert.rejects(client.receive().next(), ackbox.Forbidden)));
+test('a stream is asked for again after what the daemon says, and while a proxy has none', () =>
+  withScript(
+    [problem(503, 'Too many streams', '', { 'retry-after': '1' }), [502, {}, '<html>'], [200, {}, line],
+      problem(503, 'Busy', '', { 'retry-after': '1' }), [504, {}, '<html>'], [200, {}, '{"results":[{"receipt":"r1","status":"settled"}]}']],
+    {},
+    async (client, requests) => {
+      let begin = performance.now();
+      const received = client.receive();
+      const frame = (await received.next()).value;
+      assert.ok(performance.now() - begin >= 990);
+      begin = performance.now();
+      assert.equal(await frame.ack(), true);
+      assert.ok(performance.now() - begin >= 990);
+      assert.equal(requests.length, 6);
+      await received.return();
+    }));
+
+test('a refused stream is thrown with the reason', async () => {
+  for (const [status, type] of Object.entries({ 401: 'Unauthenticated', 403: 'Forbidden', 404: 'NotFound', 422: 'Invalid' })) {
+    await withScript([problem(Number(status), 'Refused', 'because')], {}, async (client, requests) => {
+      await assert.rejects(client.receive().next(), (error) =>
+        error instanceof ackbox[type] && error.message === `${status} Refused: because`);
+      assert.equal(requests.length, 1);
+    });
+  }
+});
 
 test('a frame whose settlement does not arrive ends its stream', () =>
   withScript([[200, {}, line], null, null, null, null, [200, {}, line]], {}, async (client, requests) => {

@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <exception>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -19,8 +21,13 @@ namespace {
 
 // Then all are closed, before others connect.
 constexpr std::size_t kHeldMost = 2000;
+// Of the descriptors of the crowd, those that are no connections.
+constexpr std::size_t kOtherDescriptors = 64;
+
+enum class Task : std::uint64_t { connect, ask, answers };
 
 struct Order {
+  Task task = Task::connect;
   std::uint64_t connections = 0;
   std::uint64_t bytes = 0;
   std::uint16_t port = 0;
@@ -66,21 +73,62 @@ std::string hear(int descriptor) {
   return readAll(descriptor, text.data(), size) ? text : std::string();
 }
 
-std::string follow(const Order& order, const std::string& bytes, std::vector<RawConnection>& held) {
+/// The status of what came first; 0: the end.
+int statusOf(RawConnection& connection) {
+  constexpr std::size_t kBeforeStatus = 9;
+  constexpr std::size_t kStatusDigits = 3;
   try {
-    if (order.connections == 0) {
-      RawConnection one(order.port);
-      one.sendWhileTaken(bytes);
-      return one.receiveAll();
+    return std::stoi(connection.receiveExactly(kBeforeStatus + kStatusDigits).substr(kBeforeStatus));
+  } catch (const std::exception&) {
+    if (!connection.hasNewsWithin(std::chrono::milliseconds(0))) {
+      throw;
     }
-    if (held.size() > kHeldMost) {
-      held.clear();
-    }
-    for (std::uint64_t count = 0; count < order.connections; ++count) {
+    return 0;
+  }
+}
+
+/// A line of a status and a number for each.
+std::string answersOf(std::vector<RawConnection>& held) {
+  std::map<int, std::size_t> counts;
+  for (RawConnection& connection : held) {
+    ++counts[statusOf(connection)];
+  }
+  std::string text;
+  for (const auto& [status, count] : counts) {
+    text += std::to_string(status) + " " + std::to_string(count) + "\n";
+  }
+  return text;
+}
+
+std::string connectAll(const Order& order, const std::string& bytes, std::vector<RawConnection>& held) {
+  if (held.size() > kHeldMost) {
+    held.clear();
+  }
+  std::uint64_t count = 0;
+  try {
+    for (; count < order.connections; ++count) {
       held.emplace_back(order.port).sendWhileTaken(bytes);
     }
   } catch (const std::exception&) {
-    // Kept waiting: what came is what it has.
+    // Kept waiting: those are all that could.
+  }
+  return std::to_string(count);
+}
+
+std::string follow(const Order& order, const std::string& bytes, std::vector<RawConnection>& held) {
+  try {
+    switch (order.task) {
+      case Task::connect:
+        return connectAll(order, bytes, held);
+      case Task::answers:
+        return answersOf(held);
+      case Task::ask:
+        RawConnection one(order.port);
+        one.sendWhileTaken(bytes);
+        return one.receiveAll();
+    }
+  } catch (const std::exception&) {
+    // Kept waiting: nothing came.
   }
   return {};
 }
@@ -131,15 +179,34 @@ Crowd::~Crowd() {
   ::waitpid(process_, nullptr, 0);
 }
 
-void Crowd::connect(std::uint16_t port, std::size_t count, std::string_view bytes) {
-  const Order order{.connections = count, .bytes = bytes.size(), .port = port};
+std::size_t Crowd::connect(std::uint16_t port, std::size_t count, std::string_view bytes) {
+  const Order order{.task = Task::connect, .connections = count, .bytes = bytes.size(), .port = port};
   writeAll(orders_, &order, sizeof(order));
   writeAll(orders_, bytes.data(), bytes.size());
-  static_cast<void>(hear(answers_));
+  return std::stoul(hear(answers_));
+}
+
+std::map<int, std::size_t> Crowd::answers() {
+  const Order order{.task = Task::answers};
+  writeAll(orders_, &order, sizeof(order));
+  std::istringstream lines(hear(answers_));
+  std::map<int, std::size_t> counts;
+  int status = 0;
+  std::size_t count = 0;
+  while (lines >> status >> count) {
+    counts[status] = count;
+  }
+  return counts;
+}
+
+std::size_t Crowd::most() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_max - kOtherDescriptors;
 }
 
 std::string Crowd::ask(std::uint16_t port, std::string_view bytes) {
-  const Order order{.connections = 0, .bytes = bytes.size(), .port = port};
+  const Order order{.task = Task::ask, .bytes = bytes.size(), .port = port};
   writeAll(orders_, &order, sizeof(order));
   writeAll(orders_, bytes.data(), bytes.size());
   return hear(answers_);

@@ -5,6 +5,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <list>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,6 +26,7 @@ constexpr std::size_t kMib = std::size_t{1024} * 1024;
 const std::string kReader = "Authorization: Bearer reader-0123456789abcdef0123\r\n";
 const std::string kOperator = "Authorization: Bearer operator-0123456789abcdef01\r\n";
 const std::string kSender = "Authorization: Bearer sender-0123456789abcdef0123\r\n";
+const std::string kReceiver = "Authorization: Bearer receiver-0123456789abcdef01\r\n";
 const std::string kJson = "Content-Type: application/json\r\n";
 const std::string kHost = "Host: localhost\r\n";
 
@@ -33,8 +37,9 @@ public:
     const std::string tokens = dir_.file("tokens").string();
     writePrivateFile(tokens,
                      "reader read reader-0123456789abcdef0123\noperator operate operator-0123456789abcdef01\n"
-                     "sender send sender-0123456789abcdef0123\n");
-    serve_ = std::make_unique<ServeStage>(Settings{{"tokens_file", tokens}});
+                     "sender send sender-0123456789abcdef0123\nreceiver receive receiver-0123456789abcdef01\n");
+    serve_ = std::make_unique<ServeStage>(Settings{
+        {"tokens_file", tokens}, {"inbox", R"({"listen":"127.0.0.1:0","allow_anonymous":true,"pull":["*"]})"}});
     const HttpReply reply =
         serve_->asker().ask("POST", "/v1/messages", R"({"peer":"bob","type":"bad","id":"dead"})", kSender + kJson);
     REQUIRE(reply.status == 201);
@@ -52,6 +57,13 @@ public:
     return !isPaused && state("dead") == "failed";
   }
   [[nodiscard]] std::uint16_t port() const { return serve_->server().port(); }
+  /// Has a frame come from a peer.
+  void receive(const std::string& id) {
+    const std::string url = serve_->server().inboxUrl();
+    HttpAsker peer(static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1))));
+    const std::string frame = R"({"specversion":"1.0","source":"urn:x","type":"job","data":1,"id":")" + id + "\"}";
+    CHECK(peer.ask("POST", "/inbox", frame, "Content-Type: application/cloudevents+json\r\n").status == 202);
+  }
   RawConnection connect() { return RawConnection(port()); }
 
 private:
@@ -66,6 +78,27 @@ private:
 
 std::string statusOf(const std::string& answer) {
   return answer.substr(0, std::min<std::size_t>(answer.size(), 12));
+}
+
+/// 10,000, or as many as there can be where the kernel's limit is lower.
+std::size_t crowdSize() {
+  constexpr std::size_t kWanted = 10'000;
+  if (Crowd::most() < kWanted) {
+    MESSAGE("the hard limit of descriptors allows a crowd of ", Crowd::most(), " instead of ", kWanted);
+  }
+  return std::min(kWanted, Crowd::most());
+}
+
+/// Checks that of the crowd each got 503 or was closed, but for those that may have a stream.
+void checkRefused(Crowd& crowd, std::size_t size, std::size_t streams) {
+  const std::map<int, std::size_t> answers = crowd.answers();
+  std::size_t answered = 0;
+  for (const auto& [status, count] : answers) {
+    CHECK_MESSAGE((status == 200 || status == 503 || status == 0), status);
+    answered += count;
+  }
+  CHECK(answered == size);
+  CHECK(answers.at(200) == streams);
 }
 
 }  // namespace
@@ -200,8 +233,18 @@ TEST_CASE(
     "hostile: 10,000 connections that ask for nothing, where 1,024 may be: the oldest give way, others are served") {
   Crowd crowd;
   Daemon daemon;
-  crowd.connect(daemon.port(), 10'000);
+  RawConnection served = daemon.connect();
+  const std::string ask = "GET /v1/stats HTTP/1.1\r\n" + kHost + kReader + "\r\n";
+  served.send(ask);
+  CHECK(statusOf(served.receiveMessage()) == "HTTP/1.1 200");
+  const MemoryMeter meter;
+  const std::size_t size = crowdSize();
+  CHECK(crowd.connect(daemon.port(), size) == size);
   CHECK(daemon.isWell());
+  CHECK(meter.peakGrowth() < 16 * kMib);
+  // It has shown a token, and keeps its place.
+  served.send(ask);
+  CHECK(statusOf(served.receiveMessage()) == "HTTP/1.1 200");
 }
 
 TEST_CASE("hostile: slow headers on every place, without a token: the oldest give way, others are served") {
@@ -213,13 +256,90 @@ TEST_CASE("hostile: slow headers on every place, without a token: the oldest giv
         "HTTP/1.1 200");
 }
 
-TEST_CASE("hostile: streams of events on every place: 32 are open, 503 beyond, and others are served") {
+TEST_CASE("hostile: 10,000 streams of events, with a token: 32 are open, 503 beyond, and others are served") {
   Crowd crowd;
   Daemon daemon;
+  StreamReader open(daemon.port(), "/v1/events", kReader);
+  CHECK(open.status() == 200);
+  const MemoryMeter meter;
   const std::string ask = "GET /v1/events HTTP/1.1\r\n" + kHost + kReader;
-  crowd.connect(daemon.port(), 500, ask + "\r\n");
+  const std::size_t size = crowdSize();
+  CHECK(crowd.connect(daemon.port(), size, ask + "\r\n") == size);
   CHECK(daemon.isWell());
-  CHECK(statusOf(crowd.ask(daemon.port(), ask + "Connection: close\r\n\r\n")) == "HTTP/1.1 503");
+  const std::string refused = crowd.ask(daemon.port(), ask + "Connection: close\r\n\r\n");
+  CHECK(statusOf(refused) == "HTTP/1.1 503");
+  CHECK(refused.find("\r\nRetry-After: ") != std::string::npos);
+  checkRefused(crowd, size, 31);
+  CHECK(meter.peakGrowth() < 16 * kMib);
+  CHECK(daemon.ask("POST", "/v1/peers/away:pause", kOperator) == 200);
+  while (open.line().find("\"operated\"") == std::string::npos) {
+  }
+}
+
+TEST_CASE("hostile: 10,000 streams of frames, with a token: 256 are open, 503 beyond, and others are served") {
+  Crowd crowd;
+  Daemon daemon;
+  StreamReader open(daemon.port(), "/v1/inbox/stream", kReceiver);
+  CHECK(open.status() == 200);
+  const MemoryMeter meter;
+  const std::string ask = "GET /v1/inbox/stream HTTP/1.1\r\n" + kHost + kReceiver;
+  const std::size_t size = crowdSize();
+  CHECK(crowd.connect(daemon.port(), size, ask + "\r\n") == size);
+  CHECK(daemon.isWell());
+  const std::string refused = crowd.ask(daemon.port(), ask + "Connection: close\r\n\r\n");
+  CHECK(statusOf(refused) == "HTTP/1.1 503");
+  CHECK(refused.find("\r\nRetry-After: ") != std::string::npos);
+  checkRefused(crowd, size, 255);
+  CHECK(meter.peakGrowth() < 16 * kMib);
+  // Of streams that have nothing, the oldest gets it.
+  daemon.receive("frame");
+  CHECK(json::parse(open.line()).at("event").at("id") == "frame");
+}
+
+TEST_CASE("hostile: 1,000 requests that wait for a message, with a token: 512 wait, 503 beyond, others are served") {
+  Crowd crowd;
+  Daemon daemon;
+  CHECK(daemon.ask("POST", "/v1/messages", kSender + kJson, R"({"peer":"away","type":"t","id":"waits"})") == 201);
+  const std::string ask = "GET /v1/messages/waits?wait=30s HTTP/1.1\r\n" + kHost + kSender;
+  CHECK(crowd.connect(daemon.port(), 1'000, ask + "\r\n") == 1'000);
+  CHECK(daemon.isWell());
+  const std::string refused = crowd.ask(daemon.port(), ask + "Connection: close\r\n\r\n");
+  CHECK(statusOf(refused) == "HTTP/1.1 503");
+  CHECK(refused.find("\r\nRetry-After: ") != std::string::npos);
+  // What has ended already needs no wait.
+  CHECK(daemon.ask("GET", "/v1/messages/dead?wait=30s") == 200);
+  CHECK(daemon.ask("GET", "/v1/messages/none?wait=30s") == 404);
+}
+
+TEST_CASE("hostile: a request that comes byte by byte: is answered when it is whole, and others are served meanwhile") {
+  Daemon daemon;
+  RawConnection slow = daemon.connect();
+  const std::string ask = "GET /v1/stats HTTP/1.1\r\n" + kHost + kReader + "\r\n";
+  for (const char byte : ask.substr(0, ask.size() - 1)) {
+    slow.send(std::string(1, byte));
+    slow.awaitDelivery();
+  }
+  CHECK(daemon.isWell());
+  CHECK_FALSE(slow.hasNewsWithin(std::chrono::milliseconds(0)));
+  slow.send(ask.substr(ask.size() - 1));
+  CHECK(statusOf(slow.receiveMessage()) == "HTTP/1.1 200");
+}
+
+TEST_CASE("hostile: clients with a token that ask on and on and read nothing: one answer of each is kept, no more") {
+  Daemon daemon;
+  const std::string large = R"({"peer":"away","type":"t","id":"large","data":")" + std::string(kMib / 6, 'x') + "\"}";
+  CHECK(daemon.ask("POST", "/v1/messages", kSender + kJson, large) == 201);
+  std::string many;
+  while (many.size() < 8 * kMib) {
+    many += "GET /v1/messages/large?data=true HTTP/1.1\r\n" + kHost + kReader + "\r\n";
+  }
+  const MemoryMeter meter;
+  std::list<RawConnection> mute;
+  for (int number = 0; number < 4; ++number) {
+    CHECK_FALSE(mute.emplace_back(daemon.port(), 4096).sendSome(many));
+    CHECK(daemon.isWell());
+  }
+  CHECK(meter.peakGrowth() < 4 * kMib);
 }
 
 TEST_CASE("hostile: a reader of events that takes nothing, while records come: cut, and the others miss nothing") {

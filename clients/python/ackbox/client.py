@@ -9,14 +9,13 @@ import time
 import urllib.parse
 import uuid
 import weakref
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
 
 from .connection import Answer, Connections
-from .errors import AckboxError, DiskFull, ProblemError, QueueFull, Unavailable, Unreachable, problem_error
+from .errors import AckboxError, Unreachable, is_passing, problem_error, wished_pause
 from .stream import Frame, Receiver, pause_seconds
 
 _WAIT_MOST_SECONDS = 30.0
-_GATEWAY_STATUSES = (502, 504)
 
 
 class Enqueued(NamedTuple):
@@ -109,12 +108,17 @@ class Client:
         """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`) or given up
         (`failed`, `reason`), or after so many seconds. `result` is what the peer answered, if that came during the
         wait: it is not stored. Raises `NotFound`."""
-        target = "/v1/messages/" + urllib.parse.quote(id, safe="")
+        path = "/v1/messages/" + urllib.parse.quote(id, safe="")
         end = time.monotonic() + (wait or 0.0)
-        while True:
+
+        def target() -> str:
+            # What is tried again, as where too many wait, waits for what is left.
             left = min(max(end - time.monotonic(), 0.0), _WAIT_MOST_SECONDS)
-            query = "" if wait is None else "?wait=%dms" % round(left * 1000)
-            shown: Dict[str, Any] = json.loads(self._ask("GET", target + query, None, self._timeout + left).body)
+            return path if wait is None else "%s?wait=%dms" % (path, round(left * 1000))
+
+        timeout = self._timeout + min(wait or 0.0, _WAIT_MOST_SECONDS)
+        while True:
+            shown: Dict[str, Any] = json.loads(self._ask("GET", target, None, timeout).body)
             if shown["state"] in ("acked", "failed", "gone") or time.monotonic() >= end:
                 return shown
 
@@ -160,25 +164,25 @@ class Client:
     def _post_messages(self, body: bytes) -> Answer:
         return self._ask("POST", "/v1/messages", body, self._timeout)
 
-    def _ask(self, method: str, target: str, body: Optional[bytes], timeout: float) -> Answer:
-        """The answer of a request that may be repeated: it is, while that may help."""
+    def _ask(
+        self, method: str, target: Union[str, Callable[[], str]], body: Optional[bytes], timeout: float
+    ) -> Answer:
+        """The answer of a request that may be repeated: it is, while that may help. `target` may be made for each try."""
         end = time.monotonic() + self._retry_for
         failures = 0
         while True:
             if self._closed.is_set():
                 raise AckboxError("the client was closed")
             try:
-                answer = self._connections.request(method, target, body, timeout)
+                now = target if isinstance(target, str) else target()
+                answer = self._connections.request(method, now, body, timeout)
                 if answer.status < 400:
                     return answer
                 error: AckboxError = problem_error(answer.status, answer.body, answer.retry_after)
             except Unreachable as unreachable:
                 error = unreachable
-            if isinstance(error, ProblemError) and error.status not in _GATEWAY_STATUSES:
-                if not isinstance(error, (QueueFull, Unavailable, DiskFull)):
-                    raise error
-            pause = max(pause_seconds(failures), getattr(error, "retry_after", None) or 0.0)
-            if time.monotonic() + pause > end:
+            pause = max(pause_seconds(failures), wished_pause(error))
+            if not is_passing(error) or time.monotonic() + pause > end:
                 raise error
             failures += 1
             self._closed.wait(pause)

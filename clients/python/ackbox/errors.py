@@ -91,3 +91,20 @@ def problem_error(status: int, body: bytes, retry_after: Optional[str]) -> Probl
         problem = {"detail": body[:200].decode("utf-8", "replace")}
     seconds = float(retry_after) if retry_after is not None and retry_after.isdigit() else None
     return _TYPES.get(status, ProblemError)(status, problem, seconds)
+
+
+# By a proxy whose daemon is away.
+_GATEWAY_STATUSES = (502, 504)
+_RETRY_AFTER_MOST_SECONDS = 3600.0
+
+
+def is_passing(error: AckboxError) -> bool:
+    """Whether the same request may succeed later."""
+    if isinstance(error, ProblemError) and error.status in _GATEWAY_STATUSES:
+        return True
+    return isinstance(error, (Unreachable, QueueFull, Unavailable, DiskFull))
+
+
+def wished_pause(error: AckboxError) -> float:
+    """Seconds that the daemon asks to be left alone for, within an hour; 0: it said nothing."""
+    return min(getattr(error, "retry_after", None) or 0.0, _RETRY_AFTER_MOST_SECONDS)

@@ -10,7 +10,7 @@ import threading
 from typing import Any, Callable, Dict, Iterator, Optional
 
 from .connection import BROKEN, Connections
-from .errors import Unavailable, Unreachable, problem_error
+from .errors import ProblemError, Unreachable, is_passing, problem_error, wished_pause
 from .event import Event
 
 # The daemon sends an empty line at least every 10 s.
@@ -124,8 +124,17 @@ class Receiver:
         failures = 0
         while not self._stopped.is_set():
             lease = self._lease = _Lease(self._connections, self._target)
+            line, wish = b"", 0.0
             try:
-                line = self._first_line(lease)
+                try:
+                    lease.start()
+                    line = lease.read_line()
+                except ProblemError as refusal:
+                    if not is_passing(refusal):
+                        raise
+                    wish = wished_pause(refusal)
+                except BROKEN:
+                    pass  # It is away.
                 # Half a line is the end of a stream, and no frame.
                 while line.endswith(b"\n") and not self._stopped.is_set():
                     failures = 0
@@ -137,14 +146,7 @@ class Receiver:
                 self._lease = None
                 lease.close()
             failures += 1
-            self._stopped.wait(pause_seconds(failures - 1))
-
-    def _first_line(self, lease: _Lease) -> bytes:
-        try:
-            lease.start()
-        except BROKEN + (Unavailable,):
-            return b""
-        return lease.read_line()
+            self._stopped.wait(max(pause_seconds(failures - 1), wish))
 
     def _frame(self, line: bytes, lease: _Lease) -> Frame:
         given = json.loads(line)
@@ -158,13 +160,15 @@ class Receiver:
         body = json.dumps({"settlements": [settlement]}, separators=(",", ":"), ensure_ascii=False).encode()
         failures = 0
         while True:
+            wish = 0.0
             try:
                 answer = self._connections.request("POST", "/v1/inbox/settle", body, _SETTLE_SECONDS)
                 if answer.status < 400:
                     return bool(json.loads(answer.body)["results"][0]["status"] == "settled")
                 error = problem_error(answer.status, answer.body, answer.retry_after)
-                if not isinstance(error, Unavailable):
+                if not is_passing(error):
                     raise error
+                wish = wished_pause(error)
             except Unreachable:
                 pass
             failures += 1
@@ -172,5 +176,5 @@ class Receiver:
                 # The frame must not stay held by a stream whose settlements do not arrive.
                 lease.end()
                 return False
-            self._stopped.wait(pause_seconds(failures))
+            self._stopped.wait(max(pause_seconds(failures), wish))
 

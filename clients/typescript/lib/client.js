@@ -1,6 +1,6 @@
 // What an application asks the daemon for.
 import { randomUUID } from 'node:crypto';
-import { AckboxError, DiskFull, ProblemError, problemError, QueueFull, Unavailable, Unreachable } from './errors.js';
+import { AckboxError, isPassing, problemError, Unreachable, wishedPause } from './errors.js';
 import { Daemon } from './http.js';
 import { frames } from './stream.js';
 import { pauseAfter, wait } from './wait.js';
@@ -73,12 +73,16 @@ export class Client {
      * is not in the file. Throws `NotFound`.
      */
     async message(id, options = {}) {
-        const target = `/v1/messages/${encodeURIComponent(id)}`;
+        const path = `/v1/messages/${encodeURIComponent(id)}`;
         const end = Date.now() + (options.wait ?? 0);
-        for (;;) {
+        // What is tried again, as where too many wait, waits for what is left.
+        const target = () => {
             const left = Math.min(Math.max(end - Date.now(), 0), waitMost);
-            const query = options.wait === undefined ? '' : `?wait=${Math.round(left)}ms`;
-            const answer = await this.#ask('GET', target + query, undefined, this.#timeout + left);
+            return options.wait === undefined ? path : `${path}?wait=${Math.round(left)}ms`;
+        };
+        const timeout = this.#timeout + Math.min(options.wait ?? 0, waitMost);
+        for (;;) {
+            const answer = await this.#ask('GET', target, undefined, timeout);
             const shown = JSON.parse(answer);
             if (['acked', 'failed', 'gone'].includes(shown.state) || Date.now() >= end) {
                 return shown;
@@ -120,7 +124,7 @@ export class Client {
             }
         }
     }
-    /** The answer of a request that may be repeated: it is, while that may help. */
+    /** The answer of a request that may be repeated: it is, while that may help. `target` may be made for each try. */
     async #ask(method, target, body, timeout = this.#timeout) {
         const end = Date.now() + this.#retryFor;
         for (let failures = 0;; ++failures) {
@@ -129,7 +133,7 @@ export class Client {
             }
             let error;
             try {
-                const answer = await this.#daemon.ask(method, target, body, timeout);
+                const answer = await this.#daemon.ask(method, typeof target === 'string' ? target : target(), body, timeout);
                 if (answer.status < 400) {
                     return answer.body;
                 }
@@ -141,13 +145,8 @@ export class Client {
                 }
                 error = failure;
             }
-            const isPassing = error instanceof Unreachable ||
-                error instanceof QueueFull ||
-                error instanceof Unavailable ||
-                error instanceof DiskFull ||
-                (error instanceof ProblemError && [502, 504].includes(error.status));
-            const pause = Math.max(pauseAfter(failures), error instanceof ProblemError ? (error.retryAfter ?? 0) : 0);
-            if (!isPassing || Date.now() + pause > end) {
+            const pause = Math.max(pauseAfter(failures), wishedPause(error));
+            if (!isPassing(error) || Date.now() + pause > end) {
                 throw error;
             }
             await wait(pause, this.#closed.signal);

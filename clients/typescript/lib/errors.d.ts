@@ -47,3 +47,7 @@ export declare class DiskFull extends ProblemError {
 }
 /** The error for an answer with a status of 400 or more. */
 export declare function problemError(status: number, body: string, retryAfter: string | null): ProblemError;
+/** Whether the same request may succeed later: of 502 and 504, a proxy's daemon is away. */
+export declare function isPassing(error: AckboxError): boolean;
+/** Milliseconds that the daemon asks to be left alone for, within an hour; 0: it said nothing. */
+export declare function wishedPause(error: AckboxError): number;

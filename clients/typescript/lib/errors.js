@@ -79,3 +79,15 @@ export function problemError(status, body, retryAfter) {
     const seconds = retryAfter !== null && /^[0-9]{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1000 : undefined;
     return new (types[status] ?? ProblemError)(status, problem, seconds);
 }
+/** Whether the same request may succeed later: of 502 and 504, a proxy's daemon is away. */
+export function isPassing(error) {
+    return (error instanceof Unreachable ||
+        error instanceof QueueFull ||
+        error instanceof Unavailable ||
+        error instanceof DiskFull ||
+        (error instanceof ProblemError && [502, 504].includes(error.status)));
+}
+/** Milliseconds that the daemon asks to be left alone for, within an hour; 0: it said nothing. */
+export function wishedPause(error) {
+    return error instanceof ProblemError ? Math.min(error.retryAfter ?? 0, 3_600_000) : 0;
+}

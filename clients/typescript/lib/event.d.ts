@@ -13,7 +13,7 @@ export declare class Event {
     /** Empty, as `origin`: the message is outside any session. */
     readonly session: string;
     readonly origin: string;
-    /** 0: outside any session. */
+    /** 0n: outside any session. A bigint, as numbers above 2^53 would lose digits; `JSON.stringify` needs `String(sequence)`. */
     readonly sequence: bigint;
     readonly correlationId: string | undefined;
     readonly traceparent: string | undefined;

@@ -10,7 +10,7 @@ export class Event {
     /** Empty, as `origin`: the message is outside any session. */
     session;
     origin;
-    /** 0: outside any session. */
+    /** 0n: outside any session. A bigint, as numbers above 2^53 would lose digits; `JSON.stringify` needs `String(sequence)`. */
     sequence;
     correlationId;
     traceparent;

@@ -1,5 +1,5 @@
 // Inbound frames from the pull stream, and what became of them.
-import { problemError, Unavailable, Unreachable } from './errors.js';
+import { isPassing, ProblemError, problemError, Unreachable, wishedPause } from './errors.js';
 import { Event } from './event.js';
 import { pauseAfter, wait } from './wait.js';
 // The daemon sends an empty line at least every 10 s.
@@ -92,9 +92,13 @@ export async function* frames(daemon, target, signal) {
             clearTimeout(silence);
             silence = setTimeout(end, silenceMost);
         };
+        let wish = 0;
         try {
             const response = await open(daemon, target, lease.signal);
-            if (response) {
+            if (response instanceof ProblemError) {
+                wish = wishedPause(response);
+            }
+            else if (response) {
                 for await (const line of lines(response, isAlive)) {
                     failures = 0;
                     if (signal.aborted) {
@@ -116,10 +120,10 @@ export async function* frames(daemon, target, signal) {
             signal.removeEventListener('abort', end);
             lease.abort();
         }
-        await wait(pauseAfter(failures++), signal);
+        await wait(Math.max(pauseAfter(failures++), wish), signal);
     }
 }
-/** Nothing: the daemon is away, or takes no more streams for now. */
+/** Nothing: the daemon is away. An error: it takes no more streams for now. */
 async function open(daemon, target, signal) {
     let response;
     let body;
@@ -134,14 +138,15 @@ async function open(daemon, target, signal) {
         return undefined;
     }
     const error = problemError(response.status, body, response.headers.get('retry-after'));
-    if (error instanceof Unavailable) {
-        return undefined;
+    if (isPassing(error)) {
+        return error;
     }
     throw error;
 }
 async function settle(daemon, settlement, lease) {
     const body = JSON.stringify({ settlements: [settlement] });
     for (let failures = 1;; ++failures) {
+        let wish = 0;
         try {
             const answer = await daemon.ask('POST', '/v1/inbox/settle', body, settleTimeout);
             if (answer.status < 400) {
@@ -149,9 +154,10 @@ async function settle(daemon, settlement, lease) {
                 return results[0]?.status === 'settled';
             }
             const error = problemError(answer.status, answer.body, answer.retryAfter);
-            if (!(error instanceof Unavailable)) {
+            if (!isPassing(error)) {
                 throw error;
             }
+            wish = wishedPause(error);
         }
         catch (error) {
             if (!(error instanceof Unreachable)) {
@@ -163,6 +169,6 @@ async function settle(daemon, settlement, lease) {
             lease.abort();
             return false;
         }
-        await wait(pauseAfter(failures));
+        await wait(Math.max(pauseAfter(failures), wish));
     }
 }

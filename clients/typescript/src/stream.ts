@@ -1,6 +1,6 @@
 // Inbound frames from the pull stream, and what became of them.
 
-import { problemError, Unavailable, Unreachable } from './errors.js';
+import { isPassing, ProblemError, problemError, Unreachable, wishedPause } from './errors.js';
 import { Event, type Json } from './event.js';
 import type { Daemon } from './http.js';
 import { pauseAfter, wait } from './wait.js';
@@ -105,9 +105,12 @@ export async function* frames(daemon: Daemon, target: string, signal: AbortSigna
       clearTimeout(silence);
       silence = setTimeout(end, silenceMost);
     };
+    let wish = 0;
     try {
       const response = await open(daemon, target, lease.signal);
-      if (response) {
+      if (response instanceof ProblemError) {
+        wish = wishedPause(response);
+      } else if (response) {
         for await (const line of lines(response, isAlive)) {
           failures = 0;
           if (signal.aborted) {
@@ -128,12 +131,12 @@ export async function* frames(daemon: Daemon, target: string, signal: AbortSigna
       signal.removeEventListener('abort', end);
       lease.abort();
     }
-    await wait(pauseAfter(failures++), signal);
+    await wait(Math.max(pauseAfter(failures++), wish), signal);
   }
 }
 
-/** Nothing: the daemon is away, or takes no more streams for now. */
-async function open(daemon: Daemon, target: string, signal: AbortSignal): Promise<Response | undefined> {
+/** Nothing: the daemon is away. An error: it takes no more streams for now. */
+async function open(daemon: Daemon, target: string, signal: AbortSignal): Promise<Response | ProblemError | undefined> {
   let response;
   let body;
   try {
@@ -146,8 +149,8 @@ async function open(daemon: Daemon, target: string, signal: AbortSignal): Promis
     return undefined;
   }
   const error = problemError(response.status, body, response.headers.get('retry-after'));
-  if (error instanceof Unavailable) {
-    return undefined;
+  if (isPassing(error)) {
+    return error;
   }
   throw error;
 }
@@ -155,6 +158,7 @@ async function open(daemon: Daemon, target: string, signal: AbortSignal): Promis
 async function settle(daemon: Daemon, settlement: Record<string, Json>, lease: AbortController): Promise<boolean> {
   const body = JSON.stringify({ settlements: [settlement] });
   for (let failures = 1; ; ++failures) {
+    let wish = 0;
     try {
       const answer = await daemon.ask('POST', '/v1/inbox/settle', body, settleTimeout);
       if (answer.status < 400) {
@@ -162,9 +166,10 @@ async function settle(daemon: Daemon, settlement: Record<string, Json>, lease: A
         return results[0]?.status === 'settled';
       }
       const error = problemError(answer.status, answer.body, answer.retryAfter);
-      if (!(error instanceof Unavailable)) {
+      if (!isPassing(error)) {
         throw error;
       }
+      wish = wishedPause(error);
     } catch (error) {
       if (!(error instanceof Unreachable)) {
         throw error;
@@ -175,6 +180,6 @@ async function settle(daemon: Daemon, settlement: Record<string, Json>, lease: A
       lease.abort();
       return false;
     }
-    await wait(pauseAfter(failures));
+    await wait(Math.max(pauseAfter(failures), wish));
   }
 }

@@ -304,8 +304,12 @@ bool InboundRunner::progress(InboxRun& run) {
   if (run.stopRequested) {
     return false;
   }
-  run.deadline = core_->clock().steadyNow() + options_.deferred.timeout;
-  act([](Todo&) {});
+  const SteadyTime deadline = core_->clock().steadyNow() + options_.deferred.timeout;
+  run.deadline = deadline;
+  act([&](Todo&) {
+    mutex_.assertHeld();
+    nextDeadline_ = std::min(nextDeadline_, deadline);
+  });
   return true;
 }
 
@@ -473,8 +477,15 @@ void InboundRunner::onWake() {
 }
 
 void InboundRunner::expire(SteadyTime now, Todo& todo) {
+  if (now < nextDeadline_) {
+    return;
+  }
+  nextDeadline_ = SteadyTime::max();
   for (auto& [id, active] : active_) {
-    if (active.run->deadline.load() <= now && !active.run->answered.exchange(true)) {
+    const SteadyTime deadline = active.run->deadline;
+    if (deadline > now) {
+      nextDeadline_ = active.run->answered ? nextDeadline_ : std::min(nextDeadline_, deadline);
+    } else if (!active.run->answered.exchange(true)) {
       active.expired = true;
       active.run->expired = true;
       active.run->stopRequested = true;
@@ -488,9 +499,7 @@ void InboundRunner::arm() {
   if (!parked_.empty()) {
     wake = std::min(wake, parked_.begin()->first);
   }
-  for (const auto& [id, active] : active_) {
-    wake = active.run->answered ? wake : std::min(wake, active.run->deadline.load());
-  }
+  wake = std::min(wake, nextDeadline_);
   if (wake >= armedFor_) {
     return;
   }

@@ -203,6 +203,8 @@ private:
   // As of the last look; below 0: there was none, and the file does not count this handler yet.
   std::int64_t orders_ ACKBOX_GUARDED_BY(mutex_) = -1;
   SteadyTime nextPoll_ ACKBOX_GUARDED_BY(mutex_) = {};
+  // At or before the first deadline of all runs: each call to a handler, and each `progress`, sets the latest one.
+  SteadyTime nextDeadline_ ACKBOX_GUARDED_BY(mutex_) = SteadyTime::max();
   SteadyTime armedFor_ ACKBOX_GUARDED_BY(mutex_) = SteadyTime::max();
   bool pollUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool pollAgain_ ACKBOX_GUARDED_BY(mutex_) = false;

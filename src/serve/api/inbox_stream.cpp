@@ -1,5 +1,6 @@
 // Pull: `GET /v1/inbox/stream` gives frames to an application, `POST /v1/inbox/settle` takes what became of them.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,9 @@ void streamInbox(Service& service, Request&& request, std::shared_ptr<transport:
   if (!streams) {
     respond(noStreams());
     return;
+  }
+  if (const std::optional<std::string> reason = streams->emptyBecause(wish.types)) {
+    throw InvalidRequest(*reason);
   }
   if (!streams->open(std::move(wish), std::move(answer), streamHead("application/x-ndjson"))) {
     respond(protocol::unavailable(false, "Too many streams are open, or the server is being stopped."));

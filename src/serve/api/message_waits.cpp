@@ -40,7 +40,7 @@ std::uint64_t MessageWaits::add(const std::string& messageId, std::chrono::milli
   const std::uint64_t number = ++lastNumber_;
   boost::asio::post(executor_, [self = shared_from_this(), number, messageId, time, done = std::move(done)]() mutable {
     if (self->closed_ || self->waits_.size() >= self->waitsMax_) {
-      done(std::nullopt);
+      done({.isRefused = true});
       return;
     }
     Wait wait{messageId, std::move(done), self->clock_->makeAlarm(self->executor_)};
@@ -58,7 +58,7 @@ std::uint64_t MessageWaits::add(const std::string& messageId, std::chrono::milli
 void MessageWaits::cancel(std::uint64_t number) {
   boost::asio::post(executor_, [self = shared_from_this(), number] {
     if (const auto found = self->waits_.find(number); found != self->waits_.end()) {
-      found->second.done = [](const std::optional<MessageEnd>&) {};
+      found->second.done = [](const WaitEnd&) {};
       self->finish(number, std::nullopt);
     }
   });
@@ -109,7 +109,7 @@ void MessageWaits::ended(const std::string& messageId, const MessageEnd& end) {
   }
 }
 
-void MessageWaits::finish(std::uint64_t number, const std::optional<MessageEnd>& end) {
+void MessageWaits::finish(std::uint64_t number, std::optional<MessageEnd> end) {
   auto found = waits_.extract(number);
   if (!found) {
     return;
@@ -121,7 +121,7 @@ void MessageWaits::finish(std::uint64_t number, const std::optional<MessageEnd>&
       break;
     }
   }
-  found.mapped().done(end);
+  found.mapped().done({.message = std::move(end)});
 }
 
 }  // namespace ackbox::serve

@@ -33,17 +33,25 @@ struct MessageEnd {
   std::string error = {};
 };
 
+/// How a wait is over.
+struct WaitEnd {
+  /// Nothing: it was refused, the time is over, or the service ends.
+  std::optional<MessageEnd> message = {};
+  /// It did not wait: too many do, or the service has ended.
+  bool isRefused = false;
+};
+
 /// Requests that wait for a message to be acknowledged or to become a dead letter. An end that another process commits
 /// is not noticed: those wait until their time is over.
 ///
 /// Thread-safety: all members may be called from any thread.
 class MessageWaits : public std::enable_shared_from_this<MessageWaits> {
 public:
-  /// Nothing: the time is over, there are too many that wait, or the service ends.
-  using Done = std::function<void(std::optional<MessageEnd>)>;
+  using Done = std::function<void(WaitEnd)>;
 
-  /// `executor` runs one thing at a time.
-  MessageWaits(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t waitsMax = 1'024);
+  /// `executor` runs one thing at a time. Each that waits has a connection, of which there are 1,024: with all streams,
+  /// a fifth is left to others.
+  MessageWaits(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t waitsMax = 512);
 
   /// Subscribes to the events of `manager`, until `close`.
   void watch(OutboxManager& manager);
@@ -57,8 +65,8 @@ public:
   /// 4 MiB of them; nothing: it answered nothing, or that is forgotten.
   [[nodiscard]] std::optional<std::string> resultOf(const std::string& messageId) const;
 
-  /// Ends all that wait, and those that come later, at once. Returns when those have ended that waited. Not to be
-  /// called on the executor.
+  /// Ends all that wait at once, and refuses those that come later. Returns when those have ended that waited. Not to
+  /// be called on the executor.
   void close();
 
 private:
@@ -70,7 +78,7 @@ private:
 
   void remember(const std::string& messageId, const std::string& result);
   void ended(const std::string& messageId, const MessageEnd& end);
-  void finish(std::uint64_t number, const std::optional<MessageEnd>& end);
+  void finish(std::uint64_t number, std::optional<MessageEnd> end);
 
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<Clock> clock_;

@@ -11,6 +11,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "cli/message_view.hpp"
+#include "protocol/wire.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
@@ -54,7 +55,7 @@ public:
   // It listens before it looks, so that no end falls in between.
   void start(std::chrono::milliseconds time) {
     const std::uint64_t wait = service_.waits().add(
-        messageId_, time, [self = shared_from_this()](std::optional<MessageEnd> end) { self->ended(std::move(end)); });
+        messageId_, time, [self = shared_from_this()](WaitEnd end) { self->ended(std::move(end)); });
     service_.workers().answer([self = shared_from_this()] { return self->look(); },
                               [self = shared_from_this(), wait](Response response) {
                                 if (response.status != kStillWaits) {
@@ -88,13 +89,18 @@ private:
     }
   }
 
-  void ended(std::optional<MessageEnd> end) {
+  void ended(WaitEnd end) {
     service_.workers().answer([self = shared_from_this(), end = std::move(end)] { return self->finish(end); },
                               [self = shared_from_this()](Response response) { self->answer(std::move(response)); });
   }
 
-  Response finish(const std::optional<MessageEnd>& end) {
+  Response finish(const WaitEnd& wait) {
     const std::optional<Explanation> found = service_.reader().explain(messageId_);
+    if (wait.isRefused && !(found && isSettled(*found))) {
+      return found ? protocol::unavailable(false, "Too many requests wait, or the server is being stopped.")
+                   : noMessage();
+    }
+    const std::optional<MessageEnd>& end = wait.message;
     cli::JsonLine line;
     if (found) {
       line = lineOf(service_, *found, withData_);

@@ -24,6 +24,18 @@ constexpr std::chrono::minutes kProgressPause{1};
 // The first end of a stream may be a deployment.
 constexpr unsigned kEndsUncharged = 1;
 
+bool fitsOne(const std::vector<std::string>& patterns, std::string_view type) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) { return fitsPattern(pattern, type); });
+}
+
+/// The pattern of the types that fit both; nothing: none does.
+std::optional<std::string_view> commonPattern(std::string_view one, std::string_view other) {
+  if (fitsPattern(one, other)) {
+    return other;
+  }
+  return fitsPattern(other, one) ? std::optional(one) : std::nullopt;
+}
+
 /// Counts down the ends of one request's frames, which come on the store's thread.
 struct Answers {
   explicit Answers(std::size_t count) : settled(count), left(count) {}
@@ -36,10 +48,12 @@ struct Answers {
 }  // namespace
 
 FrameStreams::FrameStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock,
-                           const std::shared_ptr<Random>& random, std::vector<std::string> types, LogSink log)
+                           const std::shared_ptr<Random>& random, std::vector<std::string> types,
+                           std::vector<std::string> pushed, LogSink log)
     : executor_(std::move(executor)),
       clock_(std::move(clock)),
       types_(std::move(types)),
+      pushed_(std::move(pushed)),
       log_(std::move(log)),
       instance_(random->next()),
       alarm_(clock_->makeAlarm(executor_)),
@@ -48,7 +62,28 @@ FrameStreams::FrameStreams(boost::asio::any_io_executor executor, std::shared_pt
 FrameStreams::~FrameStreams() = default;
 
 bool FrameStreams::takes(std::string_view type) const {
-  return std::ranges::any_of(types_, [&](const std::string& pattern) { return fitsPattern(pattern, type); });
+  return fitsOne(types_, type) && !fitsOne(pushed_, type);
+}
+
+std::optional<std::string> FrameStreams::emptyBecause(std::string_view types) const {
+  bool isPushed = false;
+  std::string pulled;
+  for (const std::string& pattern : types_) {
+    pulled += (pulled.empty() ? "" : ", ") + pattern;
+    // No type is empty.
+    if (const auto common = commonPattern(types, pattern); common && !common->empty()) {
+      if (!fitsOne(pushed_, *common)) {
+        return std::nullopt;
+      }
+      isPushed = true;
+    }
+  }
+  return isPushed ? "no frame of types '" + std::string(types) +
+                        "' comes to a stream: inbox.deliver posts all of them to an application; ask for others of "
+                        "inbox.pull (" +
+                        pulled + "), or take the entry out of inbox.deliver"
+                  : "no frame of types '" + std::string(types) + "' comes to a stream: inbox.pull names " + pulled +
+                        "; ask for one of these, or add the type to inbox.pull";
 }
 
 void FrameStreams::add(DeferredFrame frame) {

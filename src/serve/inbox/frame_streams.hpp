@@ -54,15 +54,20 @@ struct Settlement {
 /// Thread-safety: as said below. What is not constant is owned by the executor.
 class FrameStreams : public std::enable_shared_from_this<FrameStreams> {
 public:
-  /// `executor` runs one thing at a time, the connections' work too. `types` are patterns.
+  /// `executor` runs one thing at a time, the connections' work too. `types` are patterns; so are `pushed`, of types
+  /// that are posted to an application instead.
   FrameStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock,
-               const std::shared_ptr<Random>& random, std::vector<std::string> types, LogSink log);
+               const std::shared_ptr<Random>& random, std::vector<std::string> types, std::vector<std::string> pushed,
+               LogSink log);
   ~FrameStreams();
 
   // From any thread.
 
   /// Whether frames of this type are for streams.
   [[nodiscard]] bool takes(std::string_view type) const;
+  /// Why no frame will ever come to a stream for these types, and what can be done about it, as a sentence; nothing:
+  /// one may come.
+  [[nodiscard]] std::optional<std::string> emptyBecause(std::string_view types) const;
   /// Gives it to a stream, now or later.
   void add(DeferredFrame frame);
   /// Gives out no more, and refuses further streams. Ready when no stream has an unsettled frame.
@@ -121,6 +126,7 @@ private:
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<Clock> clock_;
   const std::vector<std::string> types_;
+  const std::vector<std::string> pushed_;
   const LogSink log_;
   // Distinguishes the receipts of this daemon from those of the one before it.
   const std::uint64_t instance_;

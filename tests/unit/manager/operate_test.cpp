@@ -160,6 +160,28 @@ TEST_CASE("P9: more dead letters than one slice holds are all redriven once, and
   CHECK(OutboxReader(box.manager).verify().clean());
 }
 
+TEST_CASE("P9: of more dead letters than one slice holds those that a filter chooses are changed, and no others") {
+  Outbox box;
+  constexpr std::size_t kCount = 1'201;
+  std::vector<Frame> frames(kCount);
+  for (std::size_t index = 0; index < kCount; ++index) {
+    frames[index].type = index % 2 == 0 ? "kept" : "chosen";
+  }
+  box.manager.enqueueBatch(frames);
+  box.termAll();
+  while (box.manager.getStats().failed < kCount) {
+    box.manager.drainOnce();
+  }
+  DeadLetterFilter filter;
+  filter.type = "chosen";
+  CHECK(OutboxOperator(box.manager).discardFailed(filter) == kCount / 2);
+  CHECK(box.manager.getStats().failed == kCount - kCount / 2);
+  CHECK(OutboxOperator(box.manager).retryFailed(filter) == 0);
+  filter.type = "kept";
+  CHECK(OutboxOperator(box.manager).retryFailed(filter) == kCount - kCount / 2);
+  CHECK(OutboxReader(box.manager).verify().clean());
+}
+
 TEST_CASE("row 8: markFailed makes a pending message a dead letter, tells onFailed, and its session goes on") {
   Outbox box;
   box.enqueue("s", "a");

@@ -257,6 +257,31 @@ TEST_CASE("A stream gets the types and sessions that it asks for") {
   CHECK(stage.open("session=a").status() == 422);
 }
 
+TEST_CASE("A stream for types of which none can come is refused with the reason and the remedy") {
+  const json hooks = json::array({{{"types", "order.*"}, {"url", "http://127.0.0.1:1/hook"}},
+                                  {{"types", "job.urgent"}, {"url", "http://127.0.0.1:1/hook"}}});
+  Stage stage({{"deliver", hooks}, {"pull", json::array({"job.*", "order.*", "invoice"})}});
+  for (const char* types : {"job.*", "job.urgent*", "job.a", "jo*", "*", "invoice", "inv*"}) {
+    CHECK_MESSAGE(stage.open(std::string("types=") + types).status() == 200, types);
+  }
+  const auto detail = [&](const std::string& types) {
+    const HttpReply reply = stage.serve().asker().ask("GET", kStream + "?types=" + types);
+    CHECK_MESSAGE(reply.status == 422, types);
+    return json::parse(reply.body).value("detail", "");
+  };
+  const std::string unnamed = detail("invoice.*");
+  CHECK(unnamed.find("'invoice.*'") != std::string::npos);
+  CHECK(unnamed.find("add the type to inbox.pull") != std::string::npos);
+  CHECK(unnamed.find("job.*, order.*, invoice") != std::string::npos);
+  CHECK(detail("job").find("add the type to inbox.pull") != std::string::npos);
+  CHECK(detail("invoices").find("add the type to inbox.pull") != std::string::npos);
+  CHECK(detail("").find("add the type to inbox.pull") != std::string::npos);
+  // These go to an application, whatever pull says.
+  for (const char* types : {"order.*", "order.placed", "job.urgent"}) {
+    CHECK_MESSAGE(detail(types).find("out of inbox.deliver") != std::string::npos, types);
+  }
+}
+
 TEST_CASE("What cannot be a settlement is refused as a whole, and an unknown receipt is gone") {
   Stage stage;
   StreamReader stream = stage.open();
@@ -423,8 +448,9 @@ TEST_CASE("Without inbox.pull there are no streams") {
 TEST_CASE("A stream is never silent for 10 s, and a line that was not taken is not followed by another") {
   boost::asio::io_context context;
   const auto clock = std::make_shared<testing::ManualClock>();
-  const auto streams = std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(),
-                                                      std::vector<std::string>{"*"}, LogSink());
+  const auto streams =
+      std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(), std::vector<std::string>{"*"},
+                                     std::vector<std::string>(), LogSink());
   const auto client = std::make_shared<testing::Client>();
   CHECK(streams->open({}, client, {}));
   const auto pass = [&](std::chrono::milliseconds time) {

@@ -448,6 +448,24 @@ TEST_CASE(
   CHECK(hasStatus(third.receiveMessage(), 200));
 }
 
+TEST_CASE("hostile: connections on every place that were served before, and stay: the oldest gives way, at once") {
+  InboundServerOptions options;
+  options.connectionsMax = 2;
+  Server server(options);
+  RawConnection first = server.connect();
+  RawConnection second = server.connect();
+  for (RawConnection* connection : {&first, &second}) {
+    connection->send(post("1"));
+    CHECK(hasStatus(connection->receiveMessage(), 200));
+  }
+  RawConnection third = server.connect();
+  third.send(post("3"));
+  CHECK(hasStatus(third.receiveMessage(), 200));
+  CHECK(first.receiveAll().empty());
+  second.send(post("2"));
+  CHECK(hasStatus(second.receiveMessage(), 200));
+}
+
 TEST_CASE("Stopping answers the request under way, closes idle connections, and frees the port at once") {
   Held held;
   Server server({}, held);

@@ -290,18 +290,31 @@ TEST_CASE("P11: a connection gives way until a request has proved whom it is fro
   CHECK(stage.options->totals->evicted == 1);
 }
 
-TEST_CASE("P11: a connection that has proved whom it is from does not give way, whatever it does next") {
+TEST_CASE("P11: a connection that has proved whom it is from is no idler, and gives way between two requests alone") {
   Stage stage;
   stage.begin();
   stage.stream->say(request());
   stage.respond(true);
   CHECK_FALSE(stage.session->isIdler());
-  stage.stream->say(request());
-  stage.respond(false);
-  CHECK_FALSE(stage.session->isIdler());
+  CHECK(stage.session->isAtRest());
+  CHECK(stage.changed == 1);
+  const std::string whole = request();
+  stage.stream->say(whole.substr(0, 20));
+  CHECK_FALSE(stage.session->isAtRest());
   stage.session->evict();
   stage.run();
   CHECK_FALSE(stage.stream->isClosed);
+  stage.stream->say(whole.substr(20));
+  CHECK_FALSE(stage.session->isAtRest());
+  stage.session->evict();
+  stage.run();
+  CHECK_FALSE(stage.stream->isClosed);
+  stage.respond(false);
+  CHECK_FALSE(stage.session->isIdler());
+  CHECK(stage.session->isAtRest());
+  stage.session->evict();
+  stage.run();
+  CHECK(stage.hasClosed());
 }
 
 TEST_CASE("P11: an answer that is taken by drops is given up where no drop comes, and when its whole time is over") {
