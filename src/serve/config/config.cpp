@@ -5,6 +5,7 @@
 
 #include "ackbox/error.hpp"
 #include "serve/config/section.hpp"
+#include "serve/inbox/pattern.hpp"
 #include "transport/url.hpp"
 
 namespace ackbox::serve {
@@ -150,6 +151,9 @@ void readDeliver(Section& section, std::vector<DeliveryRule>& rules) {
     inner.text("url", rule.url);
     inner.duration("timeout", rule.timeout);
     readSecrets(inner, rule.secrets);
+    if (const std::string_view problem = patternProblem(rule.types); !problem.empty()) {
+      inner.problem("types", std::string(problem));
+    }
     if (rule.url.empty()) {
       inner.problem("url", "must be set");
     }
@@ -174,6 +178,11 @@ void readInbox(Section& root, std::optional<InboxConfig>& config) {
     readSenders(section, inbox.handler.peers);
     readDeliver(section, inbox.deliver);
     section.texts("pull", inbox.pull);
+    for (const std::string& types : inbox.pull) {
+      if (const std::string_view problem = patternProblem(types); !problem.empty()) {
+        section.problem("pull", std::string(problem));
+      }
+    }
     if (inbox.deliver.empty() && inbox.pull.empty()) {
       section.problem("deliver", "must name the applications that frames go to, or pull the types that they ask for");
     }
