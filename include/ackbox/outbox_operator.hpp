@@ -10,6 +10,7 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/error.hpp"
 #include "ackbox/file_info.hpp"
+#include "ackbox/file_repair.hpp"
 #include "ackbox/inbox.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/stats.hpp"
@@ -102,9 +103,15 @@ public:
   /// asked. Returns what was mended.
   RepairReport repair();
 
-  /// What `repair` would mend in `file`: it is mended in a transaction that is rolled back. Agents may run beside it;
-  /// their enqueues wait meanwhile. The file is not changed. Throws `Error` as `OutboxManager::open`.
-  static RepairReport previewRepair(const std::filesystem::path& file, OutboxOptions options = {});
+  /// `repair` on a file that this process has not opened, also on one that `OutboxManager::open` refuses for a value
+  /// that an invariant names. Makes missing indexes and views, too, and says what is left. Throws `Error` as
+  /// `OutboxManager::open`; then nothing was changed.
+  static FileRepairReport repairFile(const std::filesystem::path& file, OutboxOptions options = {});
+
+  /// What `repairFile` would mend and leave in `file`: it is done in a transaction that is rolled back. Agents may run
+  /// beside it; their enqueues wait until the file is verified. The file is not changed. Throws `Error` as
+  /// `OutboxManager::open`.
+  static FileRepairReport previewRepair(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// Takes away what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores
   /// (`sessionorigin`, see `OutboxReader::inboundOrigins`): its sessions, closed stores and single frames, in slices.

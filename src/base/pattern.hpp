@@ -9,4 +9,10 @@ namespace ackbox {
   return pattern.ends_with('*') ? text.starts_with(pattern.substr(0, pattern.size() - 1)) : text == pattern;
 }
 
+/// What is wrong with `pattern`; empty: nothing.
+[[nodiscard]] constexpr std::string_view patternProblem(std::string_view pattern) noexcept {
+  const bool isLast = pattern.empty() || pattern.substr(0, pattern.size() - 1).find('*') == std::string_view::npos;
+  return isLast ? "" : "may have a * at its end only";
+}
+
 }  // namespace ackbox

@@ -11,6 +11,9 @@ namespace {
 
 /// Why nothing may take the name `to`; empty: nothing is against it.
 std::string obstacle(const std::filesystem::path& to, const Arguments& arguments) {
+  if (!interruptedRestoreOf(arguments.to).empty()) {
+    return arguments.to.string() + ": a restore was interrupted there; end it first, by ackbox restore";
+  }
   if (const std::string why = whyNotRegular(to); !why.empty()) {
     return why + ": choose another name, or delete what is there";
   }
@@ -33,8 +36,12 @@ std::string obstacle(const std::filesystem::path& to, const Arguments& arguments
 }  // namespace
 
 int backup(Console& console, const Arguments& arguments) {
-  const std::filesystem::path& to = arguments.to;
   std::error_code absent;
+  // As cp does it: a link stays, and what it leads to is replaced.
+  const std::filesystem::path real = std::filesystem::is_symlink(arguments.to, absent)
+                                         ? std::filesystem::canonical(arguments.to, absent)
+                                         : arguments.to;
+  const std::filesystem::path to = real.empty() ? arguments.to : real;
   if (std::filesystem::equivalent(arguments.file, to, absent)) {
     return console.fail(kUsage, to.string() + ": the backup must be another file");
   }

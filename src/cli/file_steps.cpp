@@ -23,7 +23,9 @@ namespace fs = std::filesystem;
 
 // What SQLite would apply to whatever file has the name.
 constexpr std::array kLogs = {"-wal", "-journal"};
-constexpr std::array kWithCompanions = {"", "-wal", "-journal", "-shm", "-ackbox-owners"};
+// An empty file beside the name that a file gets, for as long as the file and its logs are moved one by one.
+constexpr const char* kMoving = "-moving";
+constexpr std::array kWithCompanions = {"", "-wal", "-journal", "-shm", "-ackbox-owners", kMoving};
 constexpr std::string_view kPartial = ".partial-";
 constexpr std::string_view kBefore = ".before-restore-";
 
@@ -89,19 +91,59 @@ bool linksTo(const fs::path& link, const fs::path& target) {
   return fs::read_symlink(link, none) == target.filename();
 }
 
-/// Moves what there is of `file` and of what is beside it to `base` or, where that is taken, to another free name.
+/// Names beside `file` that a restore made: without `end`, which they have.
+std::vector<fs::path> asidesOf(const fs::path& file, std::string_view end) {
+  const std::string start = file.filename().string().append(kBefore);
+  std::vector<fs::path> found;
+  std::error_code hidden;
+  for (fs::directory_iterator at(fs::absolute(file).parent_path(), hidden), last; !hidden && at != last;
+       at.increment(hidden)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(start) && name.ends_with(end)) {
+      found.push_back(file.parent_path() / name.substr(0, name.size() - end.size()));
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+void makeEmpty(const fs::path& file) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (descriptor < 0) {
+    failOn(file, errno);
+  }
+  close(descriptor);
+  syncFolderOf(file);
+}
+
+/// Moves what there is of `file` and of what is beside it to `base` or, where that is taken, to another free name. Goes
+/// on where one was killed: the log that was left is of the file that was moved.
 fs::path moveAway(const fs::path& file, const fs::path& base) {
-  fs::path aside = freeNameFor(base);
-  while (isThere(file) && !renameToFree(file, aside)) {
+  fs::path aside;
+  for (const fs::path& begun : asidesOf(file, kMoving)) {
+    if (aside.empty() && !isThere(file) && isThere(begun)) {
+      aside = begun;
+    } else {
+      unlink((begun.string() + kMoving).c_str());
+    }
+  }
+  if (aside.empty()) {
     aside = freeNameFor(base);
+    makeEmpty(aside.string() + kMoving);
+    if (isThere(file) && !renameToFree(file, aside)) {
+      failOn(aside, EEXIST);
+    }
   }
   for (const char* end : kCompanions) {
     const std::string companion = file.string() + end;
-    if (isThere(companion) && !renameToFree(companion, aside.string() + end)) {
+    if (isSame(companion, aside.string() + end)) {
+      unlink(companion.c_str());
+    } else if (isThere(companion) && !renameToFree(companion, aside.string() + end)) {
       failOn(aside.string() + end, EEXIST);
     }
   }
   syncFolderOf(file);
+  unlink((aside.string() + kMoving).c_str());
   return aside;
 }
 
@@ -224,7 +266,7 @@ void PartialFile::place(bool overwrite) {
 //
 // A process that is killed in between leaves an outbox that can be opened. A restore that begins after that goes on
 // with 3. Where the file system knows no links or no exchange, the file is moved away, then its logs, and then the new
-// one gets the name: in between no file has it, and `howToPutBack` says what to do.
+// one gets the name: in between no file has it, and `howToPutBack` says what to do, or the next restore goes on.
 fs::path PartialFile::placeKeeping(const fs::path& base) {
   fs::path aside = interruptedRestoreOf(place_);
   if (aside.empty() && isThere(place_)) {
@@ -313,16 +355,13 @@ fs::path interruptedRestoreOf(const fs::path& file) {
 }
 
 std::string howToPutBack(const fs::path& file) {
-  const std::string start = file.filename().string().append(kBefore);
   fs::path newest;
-  std::error_code hidden;
-  for (fs::directory_iterator at(fs::absolute(file).parent_path(), hidden), end; !hidden && at != end;
-       at.increment(hidden)) {
-    const std::string name = at->path().filename().string();
+  for (const fs::path& name : asidesOf(file, "")) {
     const bool isBeside = std::any_of(kWithCompanions.begin() + 1, kWithCompanions.end(),
-                                      [&](const char* companion) { return name.ends_with(companion); });
-    if (name.starts_with(start) && !isBeside && at->is_regular_file(hidden) && name > newest.filename().string()) {
-      newest = file.parent_path() / name;
+                                      [&](const char* companion) { return name.string().ends_with(companion); });
+    std::error_code hidden;
+    if (!isBeside && fs::is_regular_file(name, hidden)) {
+      newest = name;
     }
   }
   if (newest.empty()) {

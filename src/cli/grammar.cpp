@@ -65,6 +65,13 @@ void addThreshold(CLI::App& app, const std::string& name, Threshold& value, cons
       ->type_name("WARNING,CRITICAL");
 }
 
+/// An option that is the path of a file; SQLite would take an empty one for a file of its own.
+template <typename Paths>
+CLI::Option* addPath(CLI::App& app, const std::string& name, Paths& paths, const std::string& help) {
+  const auto problem = [](const std::string& path) { return path.empty() ? "it is empty: name a file" : ""; };
+  return app.add_option(name, paths, help)->check(problem, "", "");
+}
+
 /// Adds a subcommand, and what every one on a file has.
 class Grammar {
 public:
@@ -72,7 +79,7 @@ public:
 
   CLI::App& command(const std::string& name, const std::string& help) {
     CLI::App& added = *app_.add_subcommand(name, help);
-    added.add_option("FILE", arguments_.file, "The outbox's file")->required()->type_name("");
+    addPath(added, "FILE", arguments_.file, "The outbox's file")->required()->type_name("");
     added.add_flag("--json", arguments_.json, "Print JSON, one object a line");
     added.add_option("--prefix", arguments_.prefix, "The prefix of the outbox's tables (default ackbox_)")
         ->type_name("TEXT");
@@ -251,15 +258,16 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
 
 void addKeeping(Grammar& grammar, Arguments& arguments) {
   CLI::App& backup = grammar.command("backup", "Copy the file as it is at one instant, beside running agents");
-  backup.add_option("TO", arguments.to, "The copy; must not be there")->required()->type_name("");
-  backup.add_flag("--overwrite", arguments.overwrite, "Replace TO, in one step, when the copy is complete");
+  addPath(backup, "TO", arguments.to, "The copy; must not be there")->required()->type_name("");
+  backup.add_flag("--overwrite", arguments.overwrite,
+                  "Replace TO, in one step, when the copy is complete; a link stays, and what it leads to is replaced");
   backup.add_flag("--no-verify", arguments.noVerify, "Leave out the check of the copy's invariants");
   CLI::App& restore = grammar.command(
       "restore",
       "Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process "
       "has either open");
   restore.get_option("FILE")->description("The backup");
-  restore.add_option("TO", arguments.to, "The outbox's file; the same as FILE to renumber it where it is")
+  addPath(restore, "TO", arguments.to, "The outbox's file; the same as FILE to renumber it where it is")
       ->required()
       ->type_name("");
   restore
@@ -289,7 +297,7 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
   addThreshold(check, "--log-size", arguments.logBytes, kBytes, "Size of the write-ahead log (default 256MiB,1GiB)");
   CLI::App& doctor = grammar.command(
       "doctor", "Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do");
-  doctor.add_option("--certificate", arguments.certificates, "Also say when this certificate (PEM) ends")
+  addPath(doctor, "--certificate", arguments.certificates, "Also say when this certificate (PEM) ends")
       ->type_name("PATH");
   grammar.command("migrate", "Bring the tables to this release's version; version 1 is the only one so far");
 }
@@ -297,10 +305,10 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
 void addDaemon(CLI::App& app, Arguments& arguments) {
   CLI::App& serve = *app.add_subcommand(
       "serve", "Deliver the outbox's messages, and serve it over HTTP to programs of any language, until SIGTERM");
-  serve.add_option("FILE", arguments.file, "The outbox's file, which is made if there is none")
+  addPath(serve, "FILE", arguments.file, "The outbox's file, which is made if there is none")
       ->required()
       ->type_name("");
-  serve.add_option("--config", arguments.config, "A configuration file, see docs/serve.md")->type_name("PATH");
+  addPath(serve, "--config", arguments.config, "A configuration file, see docs/serve.md")->type_name("PATH");
   serve.add_option("--listen", arguments.listen, "unix:PATH, or an address and a port (default 127.0.0.1:7070)")
       ->type_name("ADDRESS");
   serve.add_option("--set", arguments.settings, "Any field of the configuration: outbox.max_pending=5000")

@@ -57,8 +57,9 @@ OutboxReader openToRead(const World& world, const Arguments& arguments, const st
   return OutboxReader::open(file, optionsOf(world, arguments));
 }
 
-RepairReport previewRepair(const World& world, const Arguments& arguments) {
-  return OutboxOperator::previewRepair(arguments.file, optionsOf(world, arguments));
+FileRepairReport repairFile(const World& world, const Arguments& arguments) {
+  const auto repair = arguments.dryRun ? &OutboxOperator::previewRepair : &OutboxOperator::repairFile;
+  return repair(arguments.file, optionsOf(world, arguments));
 }
 
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file) {

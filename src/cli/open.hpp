@@ -15,8 +15,8 @@ namespace ackbox::cli {
 [[nodiscard]] OutboxReader openToRead(const World& world, const Arguments& arguments,
                                       const std::filesystem::path& file);
 
-/// What `repair` would do, see `OutboxOperator::previewRepair`.
-[[nodiscard]] RepairReport previewRepair(const World& world, const Arguments& arguments);
+/// See `OutboxOperator::repairFile` and, for a dry run, `OutboxOperator::previewRepair`.
+FileRepairReport repairFile(const World& world, const Arguments& arguments);
 
 /// Makes the outbox in `file` a new store, see `OutboxOperator::makeNewStore`.
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file);

@@ -89,7 +89,8 @@ Plan planOf(const Console& console, const Arguments& arguments, const OutboxRead
   std::error_code absent;
   plan.backup = arguments.file;
   plan.file = placeOf(arguments.to);
-  plan.isSameFile = fs::equivalent(plan.backup, plan.file, absent);
+  // Where a restore was interrupted, the name leads to the file from before, which is kept.
+  plan.isSameFile = interruptedRestoreOf(plan.file).empty() && fs::equivalent(plan.backup, plan.file, absent);
   plan.stats = backup.getStats();
   plan.isSender = plan.stats.enqueued != 0;
   plan.isReceiver = plan.stats.received + plan.stats.deferred != 0;

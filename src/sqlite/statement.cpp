@@ -43,11 +43,34 @@ Errc errcOf(int extendedCode) noexcept {
   }
 }
 
+namespace {
+
+// The table whose AUTOINCREMENT has given its last number away, which SQLite calls a full disk; empty: none has.
+std::string tableWithoutNumbers(sqlite3* connection) {
+  sqlite3_stmt* statement = nullptr;
+  std::string name;
+  if (sqlite3_prepare_v2(connection, "SELECT name FROM sqlite_sequence WHERE seq=9223372036854775807", -1, &statement,
+                         nullptr) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0) != nullptr) {
+    name = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+  }
+  sqlite3_finalize(statement);
+  return name;
+}
+
+}  // namespace
+
 void throwSqlite(sqlite3* connection, std::string_view doing) {
   const int code = sqlite3_extended_errcode(connection);
   // What was being done helps where the code names no cause; elsewhere SQL would only hide the cause.
   std::string what = errcOf(code) == Errc::databaseError ? std::string(doing) + ": " : std::string();
   what += std::string(sqlite3_errmsg(connection)) + " (SQLite code " + std::to_string(code) + ")";
+  if (code == SQLITE_FULL) {
+    if (const std::string table = tableWithoutNumbers(connection); !table.empty()) {
+      throw Error(Errc::databaseCorrupt,
+                  "sqlite_sequence leaves no number for a new row of " + table + ": ackbox repair FILE");
+    }
+  }
   if (code == SQLITE_INTERRUPT) {
     // Only a connection to a file that is not trusted is interrupted, see `limitWork`; and one that is being closed.
     what += ": the file makes SQLite compute for longer than its size explains";

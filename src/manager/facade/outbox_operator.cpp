@@ -222,9 +222,14 @@ RepairReport OutboxOperator::repair() {
                                  [](store::Store& store) { return store.repair(); });
 }
 
-RepairReport OutboxOperator::previewRepair(const std::filesystem::path& file, OutboxOptions options) {
+FileRepairReport OutboxOperator::previewRepair(const std::filesystem::path& file, OutboxOptions options) {
   const OpenFile openFile(named(file));
-  return store::sqlite::previewRepair(file, optionsOfExisting(std::move(options)));
+  return store::sqlite::repairFile(file, optionsOfExisting(std::move(options)), true);
+}
+
+FileRepairReport OutboxOperator::repairFile(const std::filesystem::path& file, OutboxOptions options) {
+  const OpenFile openFile(named(file));
+  return store::sqlite::repairFile(file, optionsOfExisting(std::move(options)), false);
 }
 
 NewStoreReport OutboxOperator::makeNewStore(const std::filesystem::path& file, OutboxOptions options) {

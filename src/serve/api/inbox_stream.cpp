@@ -12,6 +12,7 @@
 #include "serve/api/settlements.hpp"
 #include "serve/http/answer.hpp"
 #include "serve/inbox/frame_streams.hpp"
+#include "serve/inbox/pattern.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -29,6 +30,9 @@ StreamWish takeWish(Query& query) {
   wish.window = query.count("window", kWindowMost).value_or(wish.window);
   if (wish.window == 0) {
     throw InvalidRequest("window must be from 1 to 1024");
+  }
+  if (const std::string_view problem = patternProblem(wish.types); !problem.empty()) {
+    throw InvalidRequest("types " + std::string(problem));
   }
   query.finish();
   return wish;

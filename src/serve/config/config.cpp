@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ackbox/error.hpp"
+#include "base/pattern.hpp"
 #include "serve/config/checks.hpp"
 #include "serve/config/section.hpp"
 #include "transport/listener.hpp"
@@ -190,6 +191,9 @@ void readDeliver(Section& section, const HttpSenderOptions& sender, std::vector<
     inner.text("url", rule.url);
     inner.duration("timeout", rule.timeout, kShortest, kDeliveryMost);
     const std::string secretsField = readSecrets(inner, rule.secrets).value_or("secrets_file");
+    if (const std::string_view problem = patternProblem(rule.types); !problem.empty()) {
+      inner.problem("types", std::string(problem));
+    }
     if (rule.url.empty()) {
       inner.problem("url", "must be set");
     } else {
@@ -213,6 +217,11 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
     const std::vector<std::string> secretsFields = readSenders(section, inbox.handler.peers);
     readDeliver(section, sender, inbox.deliver);
     section.texts("pull", inbox.pull);
+    for (const std::string& types : inbox.pull) {
+      if (const std::string_view problem = patternProblem(types); !problem.empty()) {
+        section.problem("pull", std::string(problem));
+      }
+    }
     if (inbox.deliver.empty() && inbox.pull.empty()) {
       section.problem("deliver", "must name the applications that frames go to, or pull the types that they ask for");
     }

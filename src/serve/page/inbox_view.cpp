@@ -24,8 +24,7 @@ Html inboxView(const View& view, const InboxList& list) {
   } else {
     html.raw("<p class=\"lead\"><strong>").number(list.waiting).text(list.waiting == 1 ? " frame" : " frames");
     html.raw("</strong> accepted and not done, in the order of their acceptance.</p>\n");
-    CardTable table("Inbound frames", {"Frame", "State", "Sender and session", "Accepted", "#Runs", "Why"},
-                    true);
+    CardTable table("Inbound frames", {"Frame", "State", "Sender and session", "Accepted", "#Runs", "Why"}, true);
     for (const InboxInfo& frame : list.page.frames) {
       Html session;
       if (frame.sequence != 0) {

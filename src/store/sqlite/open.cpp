@@ -14,8 +14,8 @@ std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& fil
   return std::make_unique<const SqliteReader>(file, options, reading);
 }
 
-RepairReport previewRepair(const std::filesystem::path& file, const OutboxOptions& options) {
-  return SqliteStore::rehearseRepair(StoreOptions{file, options, nullptr});
+FileRepairReport repairFile(const std::filesystem::path& file, const OutboxOptions& options, bool isRehearsal) {
+  return SqliteStore::repairFile(StoreOptions{file, options, nullptr}, isRehearsal);
 }
 
 NewStoreReport makeNewStore(const std::filesystem::path& file, const OutboxOptions& options) {

@@ -5,6 +5,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/file_info.hpp"
+#include "ackbox/file_repair.hpp"
 #include "ackbox/options.hpp"
 #include "sqlite/snapshot.hpp"
 #include "store/reader.hpp"
@@ -31,8 +32,8 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
 /// `Store` before. Throws `Error`.
 [[nodiscard]] VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& options);
 
-/// See `OutboxOperator::previewRepair`.
-[[nodiscard]] RepairReport previewRepair(const std::filesystem::path& file, const OutboxOptions& options);
+/// See `OutboxOperator::repairFile` and, for a rehearsal, `OutboxOperator::previewRepair`.
+FileRepairReport repairFile(const std::filesystem::path& file, const OutboxOptions& options, bool isRehearsal);
 
 /// See `OutboxOperator::makeNewStore`.
 NewStoreReport makeNewStore(const std::filesystem::path& file, const OutboxOptions& options);

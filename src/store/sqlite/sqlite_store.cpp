@@ -25,8 +25,8 @@
 #include "store/sqlite/peers/peers.hpp"
 #include "store/sqlite/schema/new_store.hpp"
 #include "store/sqlite/schema/recount.hpp"
+#include "store/sqlite/schema/rules.hpp"
 #include "store/sqlite/schema/schema.hpp"
-#include "store/sqlite/schema/views.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -152,13 +152,13 @@ private:
 }  // namespace
 
 struct SqliteStore::Body {
-  /// With `mayCommit` false, the transaction of the opening stays open.
-  Body(const StoreOptions& storeOptions, bool mayCommit);
+  explicit Body(const StoreOptions& storeOptions);
 
-  void openFirst(const StoreOptions& storeOptions, bool mayCommit);
-  void open(std::shared_ptr<Liveness> liveness);
+  void open(const StoreOptions& storeOptions);
+  void openFirst(const StoreOptions& storeOptions);
+  void load(std::shared_ptr<Liveness> liveness);
   void readEpoch();
-  RepairReport recount(bool byHand);
+  void recount(RepairReport& report);
 
   // Constant after construction.
   const OutboxOptions options;
@@ -176,64 +176,61 @@ struct SqliteStore::Body {
   std::int64_t lastKeySeen = 0;
 };
 
-SqliteStore::Body::Body(const StoreOptions& storeOptions, bool mayCommit)
+SqliteStore::Body::Body(const StoreOptions& storeOptions)
     : options(validated(storeOptions.outbox)),
       connection(storeOptions.file, options, [&](sqlite3* file) { requireWritable(file, options); }),
       checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
-      transaction(connection) {
+      transaction(connection) {}
+
+void SqliteStore::Body::open(const StoreOptions& storeOptions) {
   try {
-    openFirst(storeOptions, mayCommit);
+    openFirst(storeOptions);
   } catch (...) {
     // The log of a process that died may be what fills the disk.
-    if (!mayCommit || errorOf(std::current_exception()) != Errc::diskFull ||
-        !checkpointer.makeRoom(options.clock->steadyNow())) {
+    if (errorOf(std::current_exception()) != Errc::diskFull || !checkpointer.makeRoom(options.clock->steadyNow())) {
       throw;
     }
     // Its locks are taken anew.
     parts.reset();
-    openFirst(storeOptions, mayCommit);
+    openFirst(storeOptions);
   }
 }
 
-// The transaction of the opening.
-void SqliteStore::Body::openFirst(const StoreOptions& storeOptions, bool mayCommit) {
+// In one transaction, so that a crash in the middle leaves the file as it was.
+void SqliteStore::Body::openFirst(const StoreOptions& storeOptions) {
   transaction.begin(options.durability == Durability::powerCut);
   try {
-    open(storeOptions.liveness ? storeOptions.liveness
+    requireWritable(connection.handle(), options);
+    if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
+      createTables(connection.handle(), connection.prefix());
+    }
+    restoreObjects(connection.handle(), connection.prefix(), "view");
+    Statement identify = connection.prepare(
+        "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
+    Query(identify, randomUuid(*options.random)).run();
+    load(storeOptions.liveness ? storeOptions.liveness
                                : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
                                                 sqlite3_db_filename(connection.handle(), "main")));
+    parts->peers.configure();
+    parts->owners.registerSelf();
+    parts->owners.releaseDead();
     parts->forward([](WriteBack& part) { part.flushAll(); });
-    if (mayCommit) {
-      transaction.commit();
-      parts->forward([](WriteBack& part) { part.committed(); });
-    }
+    transaction.commit();
+    parts->forward([](WriteBack& part) { part.committed(); });
   } catch (...) {
     transaction.rollback();
     throw;
   }
 }
 
-// In one transaction, so that a crash in the middle leaves the file as it was.
-void SqliteStore::Body::open(std::shared_ptr<Liveness> liveness) {
-  requireWritable(connection.handle(), options);
-  if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
-    createTables(connection.handle(), connection.prefix());
-  }
-  restoreViews(connection.handle(), connection.prefix());
-  Statement identify = connection.prepare(
-      "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
-  Query(identify, randomUuid(*options.random)).run();
+void SqliteStore::Body::load(std::shared_ptr<Liveness> liveness) {
   Statement selectOrigin = connection.prepare("SELECT origin FROM #meta");
-  Query query(selectOrigin);
-  query.next();
-  origin = query.text(0);
-
+  if (Query query(selectOrigin); query.next()) {
+    origin = query.text(0);
+  }
   parts = std::make_unique<Components>(connection, transaction, options, std::move(liveness), latencies);
   parts->backward([](WriteBack& part) { part.begun(true); });
   readEpoch();
-  parts->peers.configure();
-  parts->owners.registerSelf();
-  parts->owners.releaseDead();
 }
 
 // What is in memory, and which rows were discovered, is of another file when a backup is written over one in use.
@@ -251,18 +248,19 @@ void SqliteStore::Body::readEpoch() {
   lastKeySeen = lastKey;
 }
 
-RepairReport SqliteStore::Body::recount(bool byHand) {
+void SqliteStore::Body::recount(RepairReport& report) {
   parts->forward([](WriteBack& part) { part.flushAll(); });
-  RepairReport report = sqlite::recount(connection.handle(), connection.prefix(), byHand);
+  sqlite::recount(connection.handle(), connection.prefix(), report);
   parts->backward([](WriteBack& part) { part.forget(); });
   if (report.mended != 0) {
     // Rows may be live that nobody has discovered.
     parts->peerResets.refresh();
   }
-  return report;
 }
 
-SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options, true)) {}
+SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {
+  body_->open(options);
+}
 
 SqliteStore::~SqliteStore() {
   if (inTransaction()) {
@@ -306,7 +304,8 @@ void SqliteStore::commit() {
   try {
     parts.forward([](WriteBack& part) { part.flush(); });
     if (parts.counters.isDoubtful()) {
-      body_->recount(false);
+      RepairReport report;
+      body_->recount(report);
     }
     lastKey = parts.counters.writtenLastKey();
     body_->transaction.commit();
@@ -412,22 +411,46 @@ Fill SqliteStore::fill() {
 }
 
 RepairReport SqliteStore::repair() {
-  RepairReport report = body_->recount(true);
+  RepairReport report;
+  body_->parts->forward([](WriteBack& part) { part.flushAll(); });
+  mendRows(body_->connection.handle(), body_->connection.prefix(), report);
+  body_->parts->backward([](WriteBack& part) { part.forget(); });
+  body_->recount(report);
   body_->parts->holds.refresh();
   return report;
 }
 
-RepairReport SqliteStore::rehearseRepair(const StoreOptions& options) {
-  // An opening alone writes: an owner, an epoch, and what dead owners had claimed.
-  Body body(options, false);
+FileRepairReport SqliteStore::repairFile(const StoreOptions& options, bool isRehearsal) {
+  Body body(options);
+  sqlite3* const connection = body.connection.handle();
+  const std::string& prefix = body.connection.prefix();
+  FileRepairReport report;
+  body.transaction.begin(body.options.durability == Durability::powerCut);
   try {
-    RepairReport report = body.recount(true);
-    body.transaction.rollback();
-    return report;
+    requireWritable(connection, body.options);
+    // First what may keep the parts from reading the file. No process is registered for it, and no peer configured:
+    // their rows may be what is wrong.
+    mendRows(connection, prefix, report);
+    const std::vector<SchemaObject> objects = schemaObjects(prefix);
+    // An index that its rows do not fit is left, and statements need it.
+    if (std::ranges::all_of(objects, [connection](const SchemaObject& object) {
+          return object.kind != "index" || stateOf(connection, object) == ObjectState::ours;
+        })) {
+      body.load(options.liveness);
+      body.recount(report);
+    }
+    if (isRehearsal) {
+      report.left = findingsOf(connection, prefix, true);
+      body.transaction.rollback();
+      return report;
+    }
+    body.transaction.commit();
   } catch (...) {
     body.transaction.rollback();
     throw;
   }
+  report.left = findingsOf(connection, prefix, true);
+  return report;
 }
 
 NewStoreReport SqliteStore::makeNewStore() {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ackbox/file_info.hpp"
+#include "ackbox/file_repair.hpp"
 #include "ackbox/options.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/store.hpp"
@@ -60,8 +61,8 @@ public:
   [[nodiscard]] Fill fill() override;
   [[nodiscard]] Vitals vitals() override;
   RepairReport repair() override;
-  /// What `repair` would find in a file, in a transaction that is rolled back.
-  [[nodiscard]] static RepairReport rehearseRepair(const StoreOptions& options);
+  /// The same in a file that need not be fit to be opened. A rehearsal is rolled back.
+  static FileRepairReport repairFile(const StoreOptions& options, bool isRehearsal);
   void advanceOldest(std::size_t looks) override;
   std::size_t vacuum(std::size_t pages) override;
   bool tidy() override;

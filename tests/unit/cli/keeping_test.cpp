@@ -263,6 +263,64 @@ TEST_CASE("a restore that was interrupted leaves an outbox, and the next one end
   CHECK(OutboxReader::open(kept).find("newer"));
 }
 
+TEST_CASE("an interrupted restore is ended with its own file from before, and no backup takes its place") {
+  const ToolStage stage;
+  const std::string kept = stage.file() + ".before-restore-20200101T000000Z";
+  fs::rename(stage.file(), kept);
+  fs::create_symlink(fs::path(kept).filename(), stage.file());
+  const ToolResult refused = stage.run({"backup", kept, stage.file(), "--overwrite"});
+  CHECK(refused.code != 0);
+  const std::string other = stage.path("other.db");
+  CHECK(stage.run({"backup", kept, other}).code == 0);
+  CHECK(stage.run({"backup", other, stage.file(), "--overwrite"}).err.find("a restore was interrupted there") !=
+        std::string::npos);
+  CHECK(stage.run({"restore", kept, stage.file(), "--identity", "keep"}).code == 0);
+  CHECK(fs::is_regular_file(fs::symlink_status(stage.file())));
+  CHECK(fs::is_regular_file(fs::symlink_status(kept)));
+}
+
+TEST_CASE("a backup that overwrites a link replaces what it leads to") {
+  const ToolStage stage;
+  const std::string target = stage.path("target.db");
+  const std::string link = stage.path("link.db");
+  write(target, "old");
+  fs::create_symlink("target.db", link);
+  CHECK(stage.run({"backup", stage.file(), link}).code == 1);
+  CHECK(stage.run({"backup", stage.file(), link, "--overwrite"}).code == 0);
+  CHECK(fs::is_symlink(fs::symlink_status(link)));
+  CHECK(read(target).starts_with("SQLite format 3"));
+}
+
+TEST_CASE("an empty path is refused by its name") {
+  const ToolStage stage;
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"verify", ""},
+                                             {"stats", ""},
+                                             {"backup", stage.file(), ""},
+                                             {"restore", stage.file(), ""},
+                                             {"doctor", stage.file(), "--certificate", ""},
+                                             {"serve", ""}}) {
+    const ToolResult result = stage.run(words);
+    CHECK(result.code == 2);
+    CHECK_MESSAGE(result.err.find("it is empty: name a file") != std::string::npos, result.err);
+  }
+}
+
+TEST_CASE("a file whose numbers are used up is no full disk") {
+  const ToolStage stage;
+  execute(stage, "UPDATE sqlite_sequence SET seq=9223372036854775807 WHERE name='ackbox_owners'");
+  const ToolResult owners = stage.run({"retry", stage.file(), "--all"});
+  CHECK_MESSAGE(owners.err.find("sqlite_sequence leaves no number for a new row of ackbox_owners") != std::string::npos,
+                owners.err);
+  CHECK(owners.err.find("full") == std::string::npos);
+  CHECK(stage.run({"repair", stage.file()}).code == 0);
+  execute(stage, "UPDATE ackbox_counters SET last_key=9223372036854775807");
+  const ToolResult keys = stage.run({"retry", stage.file(), "--all"});
+  CHECK_MESSAGE(keys.err.find("leaves no number for the next message") != std::string::npos, keys.err);
+  CHECK(stage.run({"repair", stage.file()}).code == 0);
+  CHECK(stage.run({"verify", stage.file()}).code == 0);
+}
+
 TEST_CASE("what a killed backup or restore left is deleted by the next one to the same place") {
   const ToolStage stage;
   const pid_t ended = fork();

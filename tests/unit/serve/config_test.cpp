@@ -323,6 +323,11 @@ TEST_CASE("Beyond this machine it listens only with TLS and tokens") {
 TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
   CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true}})") ==
         Lines{"f:1: inbox.deliver: must name the applications that frames go to, or pull the types that they ask for"});
+  CHECK(
+      problemsOf(
+          R"({"inbox": {"allow_anonymous": true, "pull": ["a*b", "c*"], "deliver": [{"types": "*.x", "url": "http://127.0.0.1/"}]}})") ==
+      Lines{"f:1: inbox.deliver[0].types: may have a * at its end only",
+            "f:1: inbox.pull: may have a * at its end only"});
   const Config config =
       read(R"({"inbox": {"allow_anonymous": true, "pull": ["order.*", "job"], "retry": {"max_retries": 40}}})");
   REQUIRE(config.inbox);

@@ -254,6 +254,7 @@ TEST_CASE("A stream gets the types and sessions that it asks for") {
   CHECK(sessionOf(next(orders)) == "a-2");
   CHECK(stage.open("window=0").status() == 422);
   CHECK(stage.open("window=1025").status() == 422);
+  CHECK(stage.open("types=a*b").status() == 422);
   CHECK(stage.open("session=a").status() == 422);
 }
 

@@ -304,6 +304,12 @@ void Counters::load() {
   for (std::size_t index = 0; index < kCounterCount; ++index) {
     base_[index] = query.integer(static_cast<int>(index));
   }
+  constexpr std::int64_t kLastKeyMax = std::int64_t{1} << 62U;
+  const std::int64_t lastKey = base_[indexOf(Counter::lastKey)];
+  if (lastKey < 0 || lastKey > kLastKeyMax) {
+    throw Error(Errc::databaseCorrupt, "the counters' last_key is " + std::to_string(lastKey) +
+                                           ", which leaves no number for the next message: ackbox repair FILE");
+  }
   loaded_ = true;
   isDoubtful_ = isDoubtful_ || hasNegativeGauge(base_);
   count();

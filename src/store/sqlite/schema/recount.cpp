@@ -5,6 +5,8 @@
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/sender_shares.hpp"
+#include "store/sqlite/schema/rules.hpp"
+#include "store/sqlite/schema/schema.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -56,89 +58,32 @@ constexpr Gauge kGauges[] = {
     {"counters", "id", "inbox", "SELECT 1 AS key,count(*) AS value FROM #inbox"},
 };
 
-// One that is redriven by an UPDATE keeps its number. Its session has passed it, so its peer would take it for a
-// repetition, and say that it is acknowledged.
-constexpr const char* kFailAgain =
-    "UPDATE #outbox SET state=4 WHERE state=0 AND reason IS NOT NULL AND sequence<>0 AND sequence<=(SELECT "
-    "s.previous_sequence FROM #session_states AS s WHERE s.session_id=#outbox.session_id) RETURNING id";
-
-constexpr const char* kUnblock =
-    "UPDATE #sessions SET blocked_by=0, blocked_at_ms=0 WHERE blocked_by<>0 AND NOT EXISTS(SELECT 1 FROM #outbox AS o "
-    "WHERE o.id=#sessions.blocked_by AND o.session_id=#sessions.id AND o.state=4) RETURNING id";
-
-/// Rows that a person's statement made impossible, and that say themselves what they have to be. What would be a guess,
-/// such as the number of a session whose state is gone, is left for `verify` to name.
-struct Mend {
-  const char* table;
-  const char* finding;
-  /// Returns the key of each row.
-  const char* sql;
-};
-
 // As when the owner's claims are put back, see Owners: a late settle is refused, and its sessions go on from their
 // heads.
 constexpr const char* kOrphans = " WHERE c.owner_id NOT IN (SELECT id FROM #owners)";
 
-constexpr Mend kMends[] = {
-    {"claims", "its owner was not registered; what it claimed goes again",
-     "DELETE FROM #claims WHERE owner_id NOT IN (SELECT id FROM #owners) RETURNING block"},
-    {"inbox", "its owner was not registered; it runs again",
-     "UPDATE #inbox SET owner_id=0 WHERE owner_id<>0 AND owner_id NOT IN (SELECT id FROM #owners) RETURNING id"},
-    {"inbox", "a run of it failed, and it did not say why and when; unknown",
-     "UPDATE #inbox SET last_error=coalesce(last_error,'unknown'), failed_at_ms=coalesce(failed_at_ms,accepted_at_ms) "
-     "WHERE (last_error IS NULL)<>(failed_at_ms IS NULL) OR retry_count<>0 AND last_error IS NULL RETURNING id"},
-    {"idempotency_keys", "it named no message; deleted",
-     "DELETE FROM #idempotency_keys WHERE message_id='' OR sequence<0 RETURNING key"},
-    {"session_states", "its session was missing; deleted",
-     "DELETE FROM #session_states WHERE session_id NOT IN (SELECT id FROM #sessions) RETURNING session_id"},
-    {"sessions", "its priority was none; the default",
-     "UPDATE #sessions SET priority=CASE lane WHEN 0 THEN 4 ELSE lane-1 END WHERE lane BETWEEN 0 AND 10 "
-     "AND (priority NOT BETWEEN 0 AND 9 OR lane<>0 AND priority<>lane-1) RETURNING id"},
-    {"sessions", "it was blocked or not, and did not say since when",
-     "UPDATE #sessions SET blocked_at_ms=CASE blocked_by WHEN 0 THEN 0 ELSE (SELECT max(1,o.due_at_ms) FROM #outbox AS "
-     "o WHERE o.id=#sessions.blocked_by) END WHERE (blocked_by<>0)<>(blocked_at_ms<>0) RETURNING id"},
-    {"outbox", "it was a dead letter without a reason; unknown",
-     "UPDATE #outbox SET reason='unknown' WHERE state=4 AND coalesce(reason,'')='' RETURNING id"},
-    {"outbox", "it was never tried, and due at another instant than it was enqueued for",
-     "UPDATE #outbox SET due_at_ms=coalesce(not_before_ms,0) WHERE state=0 AND attempt=0 AND "
-     "due_at_ms<>coalesce(not_before_ms,0) RETURNING id"},
-    {"outbox", "it was unordered, but could be superseded",
-     "UPDATE #outbox SET supersede_key=NULL WHERE sequence=0 AND supersede_key IS NOT NULL RETURNING id"},
-    {"peers", "its hold was none that there is, or it was not down; it is asked again",
-     "UPDATE #peers SET hold=0 WHERE hold NOT BETWEEN 0 AND 2 OR hold<>0 AND down=0 RETURNING id"},
-};
-
 class Recount {
 public:
-  Recount(sqlite3* connection, std::string_view prefix) : connection_(connection), prefix_(prefix) {}
+  Recount(sqlite3* connection, std::string_view prefix, RepairReport& report)
+      : connection_(connection), prefix_(prefix), report_(report) {}
 
-  void failAgain() {
-    Statement statement = prepare(kFailAgain);
-    for (Query query(statement); query.next();) {
-      addFinding(
-          "outbox " + query.text(0) +
-          ": it was made pending by hand under a number that its session has passed; a dead letter again, for retry");
+  void mend() {
+    for (const char* const kind : {"index", "view"}) {
+      for (const std::string& name : restoreObjects(connection_, prefix_, kind)) {
+        addFinding(std::string(name).append(": the ").append(kind).append(" was missing, or another one; made anew"));
+      }
     }
-  }
-
-  void unblock() {
-    Statement statement = prepare(kUnblock);
-    bool isAny = false;
-    for (Query query(statement); query.next(); isAny = true) {
-      addFinding("sessions " + query.text(0) + ": what blocked it is no dead letter any more; unblocked");
-    }
-    if (isAny) {
-      run("UPDATE #meta SET orders=orders+1");
-    }
-  }
-
-  void mendRows() {
     putBackOrphans();
     bool isAny = false;
-    for (const Mend& mend : kMends) {
-      Statement statement = prepare(mend.sql);
+    for (const Rule& rule : rules()) {
+      if (rule.mend == nullptr || *rule.mend == '\0') {
+        continue;
+      }
+      Statement statement = prepare(statementOf(rule, rule.mend, false));
       for (Query query(statement); query.next(); isAny = true) {
-        addFinding(std::string(mend.table) + " " + query.text(0) + ": " + mend.finding);
+        const std::string row = query.text(0);
+        addFinding(std::string(prefix_) + rule.table + (row == "0" ? "" : " " + row) + ": " + rule.problem + "; " +
+                   rule.outcome);
       }
     }
     if (isAny) {
@@ -154,7 +99,7 @@ public:
         "max(sequence) AS last_sequence FROM main.#outbox GROUP BY session_id");
     run("CREATE UNIQUE INDEX temp.#counted_session ON #counted(session_id)");
     for (const Gauge& gauge : kGauges) {
-      mend(gauge);
+      countGauge(gauge);
     }
     run("DROP TABLE temp.#counted");
   }
@@ -170,18 +115,17 @@ public:
         "coalesce(sum(inbox_bytes),0) FROM #inbound_senders) FROM #counters");
     const bool isWrong = isAnything(differences) || isAnything(totals);
     if (isWrong) {
-      addFinding("inbound_senders: the gauges were counted anew");
+      addFinding(std::string(prefix_) + "inbound_senders: the gauges were counted anew");
       recountSenders(connection_, prefix_);
     }
   }
 
-  RepairReport report() {
+  void end() const {
     if (report_.mended != 0) {
       // Rows may be live that no process has discovered.
       run("UPDATE #meta SET recalls=recalls+1");
       run("UPDATE #counters SET recounts=recounts+1");
     }
-    return report_;
   }
 
 private:
@@ -203,11 +147,11 @@ private:
   void addFinding(std::string finding) {
     ++report_.mended;
     if (report_.findings.size() < kReportedMax) {
-      report_.findings.push_back(std::string(prefix_) + std::move(finding));
+      report_.findings.push_back(std::move(finding));
     }
   }
 
-  void mend(const Gauge& gauge) {
+  void countGauge(const Gauge& gauge) {
     const std::string rows = std::string("(").append(gauge.rows).append(") AS r");
     const std::string table = std::string("#").append(gauge.table);
     const std::string differs =
@@ -216,8 +160,8 @@ private:
                                     rows + " ON " + differs + gauge.column + "<>r.value");
     bool isWrong = false;
     for (Query query(differences); query.next(); isWrong = true) {
-      addFinding(std::string(gauge.table) + " " + query.text(0) + ": " + gauge.column + " was " + query.text(1) +
-                 ", is " + query.text(2));
+      addFinding(std::string(prefix_) + gauge.table + " " + query.text(0) + ": " + gauge.column + " was " +
+                 query.text(1) + ", is " + query.text(2));
     }
     if (isWrong) {
       run("UPDATE " + table + " SET " + gauge.column + "=r.value FROM " + rows + " WHERE " + differs + gauge.column +
@@ -227,25 +171,25 @@ private:
 
   sqlite3* const connection_;
   const std::string_view prefix_;
-  RepairReport report_;
+  RepairReport& report_;
 };
 
 }  // namespace
 
 void recountGauges(sqlite3* connection, std::string_view prefix) {
-  Recount(connection, prefix).count();
+  RepairReport ignored;
+  Recount(connection, prefix, ignored).count();
 }
 
-RepairReport recount(sqlite3* connection, std::string_view prefix, bool byHand) {
-  Recount counting(connection, prefix);
-  if (byHand) {
-    counting.failAgain();
-    counting.unblock();
-    counting.mendRows();
-  }
+void mendRows(sqlite3* connection, std::string_view prefix, RepairReport& report) {
+  Recount(connection, prefix, report).mend();
+}
+
+void recount(sqlite3* connection, std::string_view prefix, RepairReport& report) {
+  Recount counting(connection, prefix, report);
   counting.count();
   counting.countSenders();
-  return counting.report();
+  counting.end();
 }
 
 }  // namespace ackbox::store::sqlite

@@ -1,6 +1,7 @@
 #include "store/sqlite/schema/schema.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <string>
 #include <utility>
@@ -286,18 +287,65 @@ constexpr const char* kTables[] = {
     "inbox",  "inbox_results",    "inbound_senders", "counters",         "peer_counters",
 };
 
-/// The tables and indexes that `kTablesSql` makes, with their prefix.
-std::vector<std::string> namesOfTables(std::string_view prefix) {
-  std::vector<std::string> names;
-  for (std::string_view rest = kTablesSql; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (line.starts_with("CREATE ")) {
-      const std::string_view name = line.substr(line.find('#') + 1);
-      names.push_back(std::string(prefix).append(name.substr(0, name.find_first_of("( "))));
+bool isWord(char character) noexcept {
+  // `#` is the table prefix.
+  return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '#';
+}
+
+/// SQL without comments, without quotes around names, and with no space that is not between two words.
+std::string plain(std::string_view sql) {
+  std::string text;
+  bool isApart = false;
+  for (std::size_t place = 0; place < sql.size(); ++place) {
+    const char character = sql[place];
+    if (character == '-' && sql.substr(place).starts_with("--")) {
+      place = std::min(sql.find('\n', place), sql.size());
+      isApart = true;
+    } else if (character == ' ' || character == '\n' || character == '\t' || character == '\r') {
+      isApart = true;
+    } else if (character != '"') {
+      const std::size_t end = character == '\'' ? sql.find('\'', place + 1) : place;
+      if (isApart && !text.empty() && isWord(text.back()) && isWord(character)) {
+        text += ' ';
+      }
+      isApart = false;
+      text += sql.substr(place, end == std::string_view::npos ? end : end - place + 1);
+      place = std::min(end, sql.size());
     }
   }
-  return names;
+  return text;
+}
+
+/// The parts of `text` between separators that stand in no parentheses.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t place = 0; place <= text.size(); ++place) {
+    const char character = place == text.size() ? separator : text[place];
+    depth += character == '(' ? 1 : character == ')' ? -1 : 0;
+    if (character == separator && depth == 0) {
+      parts.push_back(text.substr(begin, place - begin));
+      begin = place + 1;
+    }
+  }
+  return parts;
+}
+
+/// Of the plain text of a table's definition.
+std::vector<SchemaObject::Column> columnsOf(std::string_view table) {
+  const std::size_t begin = table.find('(') + 1;
+  std::vector<SchemaObject::Column> columns;
+  for (const std::string_view part : split(table.substr(begin, table.rfind(')') - begin), ',')) {
+    const std::vector<std::string_view> words = split(part, ' ');
+    // Constraints of the table begin with a capital letter.
+    if (std::islower(static_cast<unsigned char>(part.front())) != 0) {
+      columns.push_back(
+          {std::string(words[0]), std::string(words[1]),
+           part.find(" NOT NULL") == std::string_view::npos && part.find(" PRIMARY KEY") == std::string_view::npos});
+    }
+  }
+  return columns;
 }
 
 bool hasTable(sqlite3* connection, const std::string& name) {
@@ -313,39 +361,18 @@ bool hasColumn(sqlite3* connection, const std::string& table, std::string_view c
   return Query(statement, table, column).next();
 }
 
-bool isColumn(std::string_view line) {
-  return line.size() > 2 && line.starts_with("  ") && line[2] >= 'a' && line[2] <= 'z';
-}
-
-/// The columns of this version by their tables, as `kTablesSql` has them.
-std::vector<std::pair<std::string, std::vector<std::string>>> columnsOfTables() {
-  constexpr std::string_view kTable = "CREATE TABLE #";
-  std::vector<std::pair<std::string, std::vector<std::string>>> tables;
-  for (std::string_view rest = kTablesSql; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (line.starts_with(kTable)) {
-      tables.emplace_back(line.substr(kTable.size(), line.find('(') - kTable.size()), std::vector<std::string>());
-    } else if (isColumn(line)) {
-      tables.back().second.emplace_back(line.substr(2, line.find(' ', 2) - 2));
-    }
-  }
-  return tables;
-}
-
 // Builds from before the first release had the number of this version as well.
 void requireLayout(sqlite3* connection, std::string_view prefix) {
-  static const auto kColumns = columnsOfTables();
   Statement statement(connection, "SELECT name FROM pragma_table_xinfo(?1)", {});
-  for (const auto& [table, columns] : kColumns) {
-    const std::string name = std::string(prefix) + table;
+  for (const SchemaObject& object : schemaObjects(prefix)) {
     std::set<std::string> found;
-    for (Query query(statement, name); query.next();) {
+    for (Query query(statement, object.name); query.next();) {
       found.insert(query.text(0));
     }
-    for (const std::string& column : columns) {
-      if (!found.contains(column)) {
-        throw Error(Errc::schemaTooOld, std::string("table ").append(name).append(" has no column ").append(column));
+    for (const SchemaObject::Column& column : object.columns) {
+      if (!found.contains(column.name)) {
+        throw Error(Errc::schemaTooOld,
+                    std::string("table ").append(object.name).append(" has no column ").append(column.name));
       }
     }
   }
@@ -430,17 +457,16 @@ void requireUsable(sqlite3* connection, std::string_view prefix, bool createSche
 void refuseOthersOfOurNames(sqlite3* connection, std::string_view prefix) {
   // Once the tables are there, they and the views are ours.
   const bool isNew = !hasTable(connection, std::string(prefix) + "schema");
-  std::vector<std::string> names = isNew ? namesOfTables(prefix) : std::vector<std::string>();
-  for (const View& view : views(prefix)) {
-    names.push_back(view.name);
-  }
   // Triggers have names of their own.
   Statement statement(
       connection,
       "SELECT type,name FROM sqlite_master WHERE name=?1 COLLATE NOCASE AND type<>'trigger' AND (?2 OR type<>'view')",
       {});
-  for (const std::string& name : names) {
-    if (Query query(statement, name, isNew ? 1 : 0); query.next()) {
+  for (const SchemaObject& object : schemaObjects(prefix)) {
+    if (!isNew && object.kind != "view") {
+      continue;
+    }
+    if (Query query(statement, object.name, isNew ? 1 : 0); query.next()) {
       throw Error(Errc::databaseError, query.text(0) + " " + query.text(1) +
                                            " has a name that ackbox needs: rename it, or set another "
                                            "OutboxOptions::tablePrefix");
@@ -450,6 +476,62 @@ void refuseOthersOfOurNames(sqlite3* connection, std::string_view prefix) {
 
 SchemaInfo schemaInfo(sqlite3* connection, std::string_view prefix) {
   return {schemaVersion(connection, prefix), writerOf(connection, prefix)};
+}
+
+std::vector<SchemaObject> schemaObjects(std::string_view prefix) {
+  constexpr std::size_t kWordBytes = 6;
+  static const std::string kPlain = plain(kTablesSql);
+  std::vector<SchemaObject> objects;
+  const std::string tables = expand(kPlain, prefix);
+  for (const std::string_view sql : split(tables, ';')) {
+    if (sql.starts_with("CREATE ")) {
+      const bool isTable = sql.starts_with("CREATE TABLE ");
+      const std::size_t begin = sql.find(isTable ? "TABLE " : "INDEX ") + kWordBytes;
+      const std::string_view name = sql.substr(begin, sql.find_first_of("( ", begin) - begin);
+      objects.push_back({isTable ? "table" : "index", std::string(name), std::string(sql),
+                         isTable ? columnsOf(sql) : std::vector<SchemaObject::Column>()});
+    }
+  }
+  for (View& view : views(prefix)) {
+    objects.push_back({"view", std::move(view.name), std::move(view.sql), {}});
+  }
+  return objects;
+}
+
+ObjectState stateOf(sqlite3* connection, const SchemaObject& object) {
+  Statement statement(connection, "SELECT sql FROM sqlite_master WHERE type=?1 AND name=?2 COLLATE NOCASE", {});
+  Query query(statement, object.kind, object.name);
+  if (!query.next()) {
+    return ObjectState::missing;
+  }
+  // The prefix may be written otherwise: SQLite's names have no case.
+  return sqlite3_stricmp(plain(query.text(0)).c_str(), plain(object.sql).c_str()) == 0 ? ObjectState::ours
+                                                                                       : ObjectState::other;
+}
+
+std::vector<std::string> restoreObjects(sqlite3* connection, std::string_view prefix, std::string_view kind) {
+  std::vector<std::string> made;
+  for (const SchemaObject& object : schemaObjects(prefix)) {
+    const ObjectState state = object.kind == kind ? stateOf(connection, object) : ObjectState::ours;
+    if (state == ObjectState::ours) {
+      continue;
+    }
+    execute(connection, "SAVEPOINT ackbox_object");
+    try {
+      if (state == ObjectState::other) {
+        execute(connection, "DROP " + object.kind + " " + object.name);
+      }
+      execute(connection, object.sql);
+      made.push_back(object.name);
+    } catch (const Error& error) {
+      if (error.code() != Errc::databaseError) {
+        throw;
+      }
+      execute(connection, "ROLLBACK TO ackbox_object");
+    }
+    execute(connection, "RELEASE ackbox_object");
+  }
+  return made;
 }
 
 void createTables(sqlite3* connection, std::string_view prefix) {

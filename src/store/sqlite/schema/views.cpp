@@ -130,26 +130,4 @@ std::vector<View> views(std::string_view prefix) {
   return all;
 }
 
-ViewState stateOf(sqlite3* connection, const View& view) {
-  Statement statement(connection, "SELECT sql FROM sqlite_master WHERE type='view' AND name=?1 COLLATE NOCASE", {});
-  Query query(statement, view.name);
-  if (!query.next()) {
-    return ViewState::missing;
-  }
-  // The prefix may be written otherwise: SQLite's names have no case.
-  return sqlite3_stricmp(query.text(0).c_str(), view.sql.c_str()) == 0 ? ViewState::ours : ViewState::other;
-}
-
-void restoreViews(sqlite3* connection, std::string_view prefix) {
-  for (const View& view : views(prefix)) {
-    const ViewState state = stateOf(connection, view);
-    if (state == ViewState::other) {
-      execute(connection, "DROP VIEW " + view.name);
-    }
-    if (state != ViewState::ours) {
-      execute(connection, view.sql);
-    }
-  }
-}
-
 }  // namespace ackbox::store::sqlite

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <sqlite3.h>
-
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,17 +15,5 @@ struct View {
   std::string sql;
 };
 [[nodiscard]] std::vector<View> views(std::string_view prefix);
-
-enum class ViewState : std::uint8_t {
-  ours,
-  missing,
-  /// A view of another text has its name.
-  other,
-};
-[[nodiscard]] ViewState stateOf(sqlite3* connection, const View& view);
-
-/// Makes the views that are missing, and anew those that are others. In the caller's transaction; other objects of
-/// these names are refused before.
-void restoreViews(sqlite3* connection, std::string_view prefix);
 
 }  // namespace ackbox::store::sqlite
