@@ -164,7 +164,8 @@ Admission Gate::admit(const RequestHead& head) const {
   if (!isAllowedHost(host)) {
     return refused(problemAnswer(421, "Misdirected request", "This server has another name; see allowed_hosts."));
   }
-  const std::string_view path = target.substr(0, target.find('?'));
+  const std::size_t question = std::min(target.find('?'), target.size());
+  const std::string_view path = question == 0 ? "/" : target.substr(0, question);
   Route route = findRoute(operations_, head.method(), path);
   if (route.operation == nullptr) {
     return noRoute(route);
@@ -213,7 +214,7 @@ Admission Gate::admit(const RequestHead& head) const {
         isAuthenticated);
   }
   std::optional<Query> query =
-      Query::parse(path.size() < target.size() ? target.substr(path.size() + 1) : std::string_view());
+      Query::parse(question < target.size() ? target.substr(question + 1) : std::string_view());
   if (!query) {
     return refused(problemAnswer(400, "Bad request", "The query cannot be decoded, or names a parameter twice."),
                    isAuthenticated);
