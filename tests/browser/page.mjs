@@ -137,7 +137,8 @@ await lossy.waitForSelector('#live:has-text("live")');
 check(await lossy.locator('#lost').isHidden(), 'what comes back is shown again');
 await lossy.context().close();
 
-const screenshots = ['overview-360', 'overview-1440', 'dead-letters-820', 'message-820'];
+const screenshots = ['overview-360-light', 'overview-360-dark', 'overview-1440-light', 'overview-1440-dark',
+  'dead-letters-820-light', 'dead-letters-820-dark'];
 for (const colorScheme of ['light', 'dark']) {
   for (const width of [360, 820, 1440]) {
     const look = await open({ colorScheme, viewport: { width, height: width < 400 ? 760 : 820 } });
@@ -146,14 +147,14 @@ for (const colorScheme of ['light', 'dark']) {
       await look.goto(url + view);
       const over = await look.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (over > 0) check(false, `/${view} is ${over} px too wide at ${width}`);
-      const name = `${view.startsWith('messages/') ? 'message' : view || 'overview'}-${width}`;
+      const name = `${view.startsWith('messages/') ? 'message' : view || 'overview'}-${width}-${colorScheme}`;
       if (folder !== '-' && screenshots.includes(name)) {
         for (let at = 0; view === '' && at < 30; at += 1) {
           const burst = Array.from({ length: 20 + 15 * Math.round(Math.sin(at / 4)) }, () => ({ peer: 'bob', type: 'order.placed', data: {} }));
           await api(look, 'POST', 'v1/messages', burst);
           await look.waitForTimeout(500);
         }
-        await look.screenshot({ path: `${folder}/${name}-${colorScheme}.png` });
+        await look.screenshot({ path: `${folder}/${name}.png` });
       }
     }
     await look.context().close();
