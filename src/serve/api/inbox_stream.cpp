@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/pattern.hpp"
 #include "cli/json_line.hpp"
 #include "protocol/wire.hpp"
 #include "serve/api/operations.hpp"
@@ -12,7 +13,6 @@
 #include "serve/api/settlements.hpp"
 #include "serve/http/answer.hpp"
 #include "serve/inbox/frame_streams.hpp"
-#include "serve/inbox/pattern.hpp"
 
 namespace ackbox::serve {
 namespace {
