@@ -12,7 +12,6 @@
 
 #include "ackbox/error.hpp"
 #include "serve/api/workers.hpp"
-#include "serve/health_check.hpp"
 #include "serve/http/answer.hpp"
 #include "unit/serve/serve_stage.hpp"
 
@@ -246,11 +245,11 @@ TEST_CASE("At its end the server answers those that wait, and listens no more") 
   waiting.send("GET", location + "?wait=30s");
   CHECK(asker.ask("GET", location + "?wait=1ms").status == 200);
   const std::string url = stage.server().url();
-  CHECK(checkHealth(url).isReady);
+  CHECK(isReady(url));
   stage.server().stop();
   const HttpReply answered = waiting.receive();
   CHECK((answered.status == 200 || answered.status == 503));
-  CHECK_FALSE(checkHealth(url).isReady);
+  CHECK_FALSE(isReady(url));
   stage.end();
 }
 

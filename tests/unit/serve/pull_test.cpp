@@ -17,7 +17,6 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/random.hpp"
-#include "serve/health_check.hpp"
 #include "serve/inbox/frame_streams.hpp"
 #include "support/manual_clock.hpp"
 #include "unit/serve/serve_stage.hpp"
@@ -362,7 +361,7 @@ TEST_CASE("The end of the daemon waits for what a stream's application works on,
   const std::string file = stage.serve().path("agent.db");
   HttpAsker asker = stage.serve().asker();
   std::future<void> ended = std::async(std::launch::async, [&] { stage.serve().end(); });
-  while (checkHealth(url).isReady) {
+  while (isReady(url)) {
   }
   const json ack = {{"receipt", line.at("receipt")}, {"outcome", "ack"}};
   const HttpReply reply = asker.ask("POST", "/v1/inbox/settle", json{{"settlements", json::array({ack})}}.dump());

@@ -22,7 +22,6 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "protocol/signature.hpp"
-#include "serve/health_check.hpp"
 #include "serve/inbox/push_verdict.hpp"
 #include "support/reserved_port.hpp"
 #include "transport/http_server.hpp"
@@ -411,7 +410,7 @@ TEST_CASE("The end of the daemon waits for what an application is working on, so
   const std::string url = stage.serve().server().url();
   const std::string file = stage.serve().path("agent.db");
   std::future<void> ended = std::async(std::launch::async, [&] { stage.serve().end(); });
-  while (checkHealth(url).isReady) {
+  while (isReady(url)) {
   }
   application.release();
   ended.get();

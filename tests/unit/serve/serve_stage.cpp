@@ -11,6 +11,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "serve/health_check.hpp"
+
 namespace ackbox::testing {
 namespace {
 
@@ -140,6 +142,11 @@ std::vector<std::string> ServeStage::log() const {
 void writePrivateFile(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
   REQUIRE(::chmod(path.c_str(), 0600) == 0);
+}
+
+bool isReady(const std::string& url) {
+  using serve::HealthCheckResult;
+  return serve::checkHealth(url, std::chrono::minutes(1)).state == HealthCheckResult::State::ready;
 }
 
 }  // namespace ackbox::testing

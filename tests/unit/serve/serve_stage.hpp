@@ -119,4 +119,7 @@ private:
 /// Writes a file that only its owner may read.
 void writePrivateFile(const std::string& path, const std::string& text);
 
+/// Whether the server there says that it is ready.
+[[nodiscard]] bool isReady(const std::string& url);
+
 }  // namespace ackbox::testing
