@@ -28,6 +28,7 @@ namespace {
 using nlohmann::json;
 using testing::HttpAsker;
 using testing::HttpReply;
+using testing::isReady;
 using testing::ServeStage;
 using testing::Settings;
 using testing::StreamReader;

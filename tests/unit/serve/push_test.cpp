@@ -32,6 +32,7 @@ namespace ackbox::serve {
 namespace {
 
 using nlohmann::json;
+using testing::isReady;
 using testing::ServeStage;
 using testing::Settings;
 using transport::HttpAnswer;
