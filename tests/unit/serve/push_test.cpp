@@ -375,7 +375,8 @@ TEST_CASE("An application that is away holds up no frames of another, however ma
            std::ranges::count(all, json("running"), [](const json& one) { return one.at("state"); }) == 4;
   });
   stage.send("order.placed");
-  CHECK(json::parse(application.take().body).at("type") == "order.placed");
+  const InboundRequest request = application.take();
+  CHECK(json::parse(request.body).at("type") == "order.placed");
   stage.inboxOnce([](const json& all) { return all.size() == 9; });
 }
 
