@@ -25,10 +25,10 @@ class TraceHooks;
 
 /// Types of deferred frames with places of their own. Whatever holds up these frames, such as an application that is
 /// away, holds up no others, except those behind them in their sessions.
-struct DeferredLane {
+struct DeferredPool {
   /// Each a type, or the beginning of types with `*` behind it. At least one.
   std::vector<std::string> types = {};
-  /// Frames of the lane worked on at once, each of another session. 1 to 4,096. Default 4.
+  /// Frames of the pool worked on at once, each of another session. 1 to 4,096. Default 4.
   std::uint32_t concurrency = 4;
 };
 
@@ -37,12 +37,12 @@ struct DeferredOptions {
   /// Empty (default): this process works on none; a handler that answers `defer` is taken to have said `notNow`, so
   /// that after its retries the sender gives the message up with reason `retry-budget`.
   DeferredHandler handler = {};
-  /// Frames worked on at once, each of another session, of the types that are in no lane. 1 to 256. Default 4.
+  /// Frames worked on at once, each of another session, of the types that are in no pool. 1 to 256. Default 4.
   std::uint32_t concurrency = 4;
-  /// A frame counts in the first lane that has its type, and for nothing in `concurrency` nor in other lanes. Without
-  /// an `executor`, `concurrency` and those of the lanes are together at most 256, as each place is a thread then.
+  /// A frame counts in the first pool that has its type, and for nothing in `concurrency` nor in other pools. Without
+  /// an `executor`, `concurrency` and those of the pools are together at most 256, as each place is a thread then.
   /// Default: none.
-  std::vector<DeferredLane> lanes = {};
+  std::vector<DeferredPool> pools = {};
   /// How long a run may go on without `DeferredFrame::progress`. A run beyond it has failed and is made again, even if
   /// the old one still has not returned; that one commits nothing any more. At least 1 ms. Default 5 minutes.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);

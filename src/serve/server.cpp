@@ -245,13 +245,13 @@ private:
     options.trace = traces_.hooks;
     runs_.emplace([](const std::string&) {});
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
-    // Frames of an application that is away must not keep others from theirs. A type belongs to its first lane here as
+    // Frames of an application that is away must not keep others from theirs. A type belongs to its first pool here as
     // it does below.
     for (const DeliveryRule& rule : inbox.deliver) {
-      options.deferred.lanes.push_back({{rule.types}, options.deferred.concurrency});
+      options.deferred.pools.push_back({{rule.types}, options.deferred.concurrency});
     }
     if (!inbox.pull.empty()) {
-      options.deferred.lanes.push_back({inbox.pull, kPulledFramesMax});
+      options.deferred.pools.push_back({inbox.pull, kPulledFramesMax});
     }
     options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {
       if (streams->takes(frame.frame().type)) {

@@ -8,7 +8,7 @@
 // transaction with the number reached. --reply: answers every tenth frame of a session. --own-threads: delivery and the
 // server run on threads of their own, as the library has it by default, and frames are fed one at a time, so that each
 // step, and each frame's effect, commits on the thread that it came to. --defer: takes every third frame of a session
-// into effect later, half of them in a lane of their own. Prints "ready" once it serves; SIGTERM ends it.
+// into effect later, half of them in a pool of their own. Prints "ready" once it serves; SIGTERM ends it.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -128,7 +128,7 @@ ackbox::InboundOptions inboundOptions(const Settings& settings, const ackbox::Fr
   options.peers = {
       {.agents = {"urn:agent:" + settings.peer}, .secrets = ackbox::SecretSource::file(settings.keys / "secret")}};
   if (settings.defers) {
-    options.deferred.lanes = {{{"com.example.fed.*"}, 2}};
+    options.deferred.pools = {{{"com.example.fed.*"}, 2}};
     options.deferred.handler = [handler](ackbox::DeferredFrame frame) {
       frame.commit(
           [handler, frame](ackbox::InboundTransaction& transaction) { return handler(frame.frame(), transaction); });

@@ -82,7 +82,7 @@ TEST_CASE(
 }
 
 // Their outboxes count ACK events, too.
-TEST_CASE("P2 P3 P4 P5 P6: 40 kills of agents that defer frames, half of them to a lane, lose nothing (seed 11)") {
+TEST_CASE("P2 P3 P4 P5 P6: 40 kills of agents that defer frames, half of them to a pool, lose nothing (seed 11)") {
   crash::CrashWorld world(11, {}, {"--defer"});
   world.killAbout(scaled(40));
   const crash::Outcome outcome = world.settle();

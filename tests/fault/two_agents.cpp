@@ -156,7 +156,7 @@ void TwoAgents::deliver(Side side) {
 InboundOptions TwoAgents::inboundOptions(Side side) {
   InboundOptions made;
   made.peers = {{.agents = {"urn:agent:alice", "urn:agent:bob"}, .byCertificate = true}};
-  made.deferred.lanes = {{{"slow-reject"}, 1}};
+  made.deferred.pools = {{{"slow-reject"}, 1}};
   made.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(machines_[side].context.get_executor());
   made.deferred.handler = [this, side](DeferredFrame frame) {
     frame.commit(

@@ -15,7 +15,7 @@
 namespace ackbox::simulation {
 namespace {
 
-constexpr const char* kLaneType = "sim.slow";
+constexpr const char* kPoolType = "sim.slow";
 // Longer than nothing, as others must get on meanwhile; shorter than a handler's deadline.
 constexpr std::chrono::milliseconds kStallGlance{100};
 
@@ -58,7 +58,7 @@ InboundOptions Inbox::options() {
   if (handling.deferred > 0) {
     options.deferred.handler = [this](DeferredFrame frame) { think(std::move(frame)); };
     options.deferred.concurrency = handling.concurrency;
-    options.deferred.lanes = {{{kLaneType}, handling.concurrency}};
+    options.deferred.pools = {{{kPoolType}, handling.concurrency}};
     options.deferred.timeout = handling.thinkTimeout;
     options.deferred.retry = common_.swarm.outbox.retry;
     options.deferred.executor = std::make_shared<boost::asio::any_io_executor>(process_.executor());
@@ -185,7 +185,7 @@ void Inbox::thinkOn(std::uint64_t thought, std::chrono::nanoseconds least) {
   thoughts_.at(thought).alarm->set(process_.clock().steadyNow() + wait, [this, thought] {
     mayDie();
     Random& random = process_.random();
-    if (thoughts_.at(thought).frame.frame().type == kLaneType && othersMayRun()) {
+    if (thoughts_.at(thought).frame.frame().type == kPoolType && othersMayRun()) {
       (void)thoughts_.at(thought).frame.progress();
       thinkOn(thought, kStallGlance);
       return;
@@ -205,14 +205,14 @@ void Inbox::thinkOn(std::uint64_t thought, std::chrono::nanoseconds least) {
   });
 }
 
-// For these the lane stalls: were they to wait for it, the world would never come to rest.
+// For these the pool stalls: were they to wait for it, the world would never come to rest.
 bool Inbox::othersMayRun() {
   std::set<std::string> sessions;
   try {
     for (const InboxInfo& frame : OutboxReader(manager_).inbox({}, 1'000).frames) {
       const bool isHead =
           frame.session.empty() || sessions.insert(frame.source + ' ' + frame.origin + ' ' + frame.session).second;
-      if (isHead && frame.type != kLaneType && frame.state != InboxState::backoff) {
+      if (isHead && frame.type != kPoolType && frame.state != InboxState::backoff) {
         return true;
       }
     }

@@ -16,7 +16,7 @@
 namespace ackbox::simulation {
 
 /// The receiving half of an agent: handlers that write into a table of effects, reply, refuse, throw, kill their
-/// process, and think for a while before they do any of it: about half of the frames in a lane, which stalls as long as
+/// process, and think for a while before they do any of it: about half of the frames in a pool, which stalls as long as
 /// other frames may run.
 class Inbox {
 public:
@@ -43,7 +43,7 @@ private:
   void think(DeferredFrame frame);
   /// For `least` and a while more.
   void thinkOn(std::uint64_t thought, std::chrono::nanoseconds least = {});
-  /// Whether a frame of no lane is the first of its session and has nothing to wait for.
+  /// Whether a frame of no pool is the first of its session and has nothing to wait for.
   [[nodiscard]] bool othersMayRun();
   void mayDie();
   void writeLate(SQLite::Database& database);

@@ -49,13 +49,13 @@ void validateInbound(const InboundOptions& options) {
   const DeferredOptions& deferred = options.deferred;
   require(deferred.concurrency >= 1 && deferred.concurrency <= 256, "deferred.concurrency: 1 to 256");
   std::uint64_t places = deferred.concurrency;
-  for (const DeferredLane& lane : deferred.lanes) {
-    require(!lane.types.empty(), "deferred.lanes: at least one type in each");
-    require(lane.concurrency >= 1 && lane.concurrency <= 4'096, "deferred.lanes: concurrency 1 to 4,096");
-    places += lane.concurrency;
+  for (const DeferredPool& pool : deferred.pools) {
+    require(!pool.types.empty(), "deferred.pools: at least one type in each");
+    require(pool.concurrency >= 1 && pool.concurrency <= 4'096, "deferred.pools: concurrency 1 to 4,096");
+    places += pool.concurrency;
   }
   require(deferred.executor || places <= 256,
-          "deferred.lanes: without an executor, at most 256 places with those of deferred.concurrency, as each is a "
+          "deferred.pools: without an executor, at most 256 places with those of deferred.concurrency, as each is a "
           "thread");
   require(deferred.timeout.count() >= 1, "deferred.timeout: at least 1 ms");
   require(!deferred.retry.delays.empty(), "deferred.retry.delays: at least one delay");

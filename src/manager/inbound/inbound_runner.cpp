@@ -23,8 +23,8 @@ constexpr std::chrono::milliseconds kStoreRetryPause{250};
 std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& options) {
   // One more than handlers can occupy, for the timers.
   std::size_t threads = options.concurrency + 1;
-  for (const DeferredLane& lane : options.lanes) {
-    threads += lane.concurrency;
+  for (const DeferredPool& pool : options.pools) {
+    threads += pool.concurrency;
   }
   return options.executor ? nullptr : std::make_unique<boost::asio::thread_pool>(threads);
 }
@@ -51,10 +51,10 @@ InboundRunner::InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, I
       executor_(pool_ ? boost::asio::any_io_executor(pool_->get_executor()) : *options_.deferred.executor),
       strand_(boost::asio::make_strand(executor_)),
       alarm_(core_->clock().makeAlarm(strand_)) {
-  for (const DeferredLane& lane : options_.deferred.lanes) {
-    lanes_.push_back({.max = lane.concurrency});
+  for (const DeferredPool& pool : options_.deferred.pools) {
+    pools_.push_back({.max = pool.concurrency});
   }
-  lanes_.push_back({.max = options_.deferred.concurrency});
+  pools_.push_back({.max = options_.deferred.concurrency});
 }
 
 InboundRunner::~InboundRunner() = default;
@@ -132,7 +132,7 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   for (store::InboxPlace& row : found.rows) {
     seen_ = row.key;
     Queue& queue = queues_[row.queue];
-    queue.places.push_back({row.key, laneOf(row.type)});
+    queue.places.push_back({row.key, poolOf(row.type)});
     if (queue.places.size() == 1) {
       makeReady(std::move(row.queue));
     }
@@ -146,33 +146,33 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
 }
 
 void InboundRunner::makeReady(std::string queue) {
-  const std::size_t lane = queues_.at(queue).places.front().lane;
-  lanes_[lane].ready.push_back(std::move(queue));
+  const std::size_t pool = queues_.at(queue).places.front().pool;
+  pools_[pool].ready.push_back(std::move(queue));
 }
 
-std::size_t InboundRunner::laneOf(std::string_view type) const {
-  const std::vector<DeferredLane>& lanes = options_.deferred.lanes;
-  const auto found = std::ranges::find_if(lanes, [type](const DeferredLane& lane) {
-    return std::ranges::any_of(lane.types, [type](const std::string& each) { return fitsPattern(each, type); });
+std::size_t InboundRunner::poolOf(std::string_view type) const {
+  const std::vector<DeferredPool>& pools = options_.deferred.pools;
+  const auto found = std::ranges::find_if(pools, [type](const DeferredPool& pool) {
+    return std::ranges::any_of(pool.types, [type](const std::string& each) { return fitsPattern(each, type); });
   });
-  return static_cast<std::size_t>(found - lanes.begin());
+  return static_cast<std::size_t>(found - pools.begin());
 }
 
-// One of each lane in turn, so that none waits for a lane that always has more.
+// One of each pool in turn, so that none waits for a pool that always has more.
 void InboundRunner::claim(Todo& todo) {
   if (claimUnderWay_) {
     return;
   }
   std::vector<Claimed> wanted;
   std::size_t idle = 0;
-  while (idle < lanes_.size() && wanted.size() < kRowsPerClaim) {
+  while (idle < pools_.size() && wanted.size() < kRowsPerClaim) {
     ++idle;
-    Lane& lane = lanes_[nextLane_];
-    nextLane_ = (nextLane_ + 1) % lanes_.size();
-    if (lane.slots < lane.max && !lane.ready.empty()) {
-      wanted.push_back({lane.ready.front(), queues_.at(lane.ready.front()).places.front(), {}});
-      lane.ready.pop_front();
-      ++lane.slots;
+    Pool& pool = pools_[nextPool_];
+    nextPool_ = (nextPool_ + 1) % pools_.size();
+    if (pool.slots < pool.max && !pool.ready.empty()) {
+      wanted.push_back({pool.ready.front(), queues_.at(pool.ready.front()).places.front(), {}});
+      pool.ready.pop_front();
+      ++pool.slots;
       idle = 0;
     }
   }
@@ -206,10 +206,10 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
   claimUnderWay_ = false;
   for (Claimed& one : claims) {
     if (!error && one.reply.kind == Kind::taken) {
-      taken(one.queue, one.place.lane, std::move(one.reply.row), todo);
+      taken(one.queue, one.place.pool, std::move(one.reply.row), todo);
       continue;
     }
-    --lanes_[one.place.lane].slots;
+    --pools_[one.place.pool].slots;
     if (error) {
       park(one.queue, kStoreRetryPause);
     } else if (one.reply.kind == Kind::gone) {
@@ -222,11 +222,11 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
   }
 }
 
-void InboundRunner::taken(const std::string& queue, std::size_t lane, store::InboxRow row, Todo& todo) {
+void InboundRunner::taken(const std::string& queue, std::size_t pool, store::InboxRow row, Todo& todo) {
   const auto shared = std::make_shared<const store::InboxRow>(std::move(row));
   if (closing_) {
     // It stays this store's in the file until that is closed, or the next handler of this process claims it.
-    --lanes_[lane].slots;
+    --pools_[pool].slots;
     todo.emplace_back([self = shared_from_this(), key = shared->key] {
       commitDetached(
           self->core_->writer(), false,
@@ -237,39 +237,39 @@ void InboundRunner::taken(const std::string& queue, std::size_t lane, store::Inb
           [](const std::error_code&, int) {});
     });
   } else if (shared->deferred) {
-    start(queue, lane, shared, todo);
+    start(queue, pool, shared, todo);
   } else {
-    firstLook(queue, lane, shared, todo);
+    firstLook(queue, pool, shared, todo);
   }
 }
 
 // A frame that waited behind a deferred one: its handler may take it at once, as it would have on arrival.
-void InboundRunner::firstLook(const std::string& queue, std::size_t lane, const Row& row, Todo& todo) {
+void InboundRunner::firstLook(const std::string& queue, std::size_t pool, const Row& row, Todo& todo) {
   ++jobs_;
-  todo.emplace_back([self = shared_from_this(), queue, lane, row] {
+  todo.emplace_back([self = shared_from_this(), queue, pool, row] {
     self->submit(
         row,
         [self, row](InboundTransaction& transaction) {
           return self->tracer_.aroundHandling(row->frame, [&] { return self->handler_(row->frame, transaction); });
         },
         {.mayDefer = true, .interrupted = false},
-        [self, queue, lane, row](const InboxEnd& end) {
+        [self, queue, pool, row](const InboxEnd& end) {
           self->act([&](Todo& later) {
             self->mutex_.assertHeld();
             --self->jobs_;
             if (end.kind == InboxEnd::Kind::deferred && !self->closing_) {
-              self->start(queue, lane, row, later);
+              self->start(queue, pool, row, later);
               return;
             }
-            --self->lanes_[lane].slots;
+            --self->pools_[pool].slots;
             self->advance(queue, end);
           });
         });
   });
 }
 
-void InboundRunner::start(const std::string& queue, std::size_t lane, const Row& row, Todo& todo) {
-  auto run = std::make_shared<InboxRun>(++lastRun_, queue, lane, row);
+void InboundRunner::start(const std::string& queue, std::size_t pool, const Row& row, Todo& todo) {
+  auto run = std::make_shared<InboxRun>(++lastRun_, queue, pool, row);
   active_.emplace(run->id, Active{run, false, false, std::nullopt, false});
   todo.emplace_back([self = shared_from_this(), run] {
     boost::asio::post(self->executor_, [self, run, handle = std::make_shared<DeferredFrame::Body>(self, run)] {
@@ -332,7 +332,7 @@ void InboundRunner::dropped(const std::shared_ptr<InboxRun>& run) {
     if (place == active_.end()) {
       return;
     }
-    --lanes_[run->lane].slots;
+    --pools_[run->pool].slots;
     place->second.dropped = true;
     if (!closed_ && !run->answered.exchange(true)) {
       failLater(run, "the handler ended without an answer", todo);

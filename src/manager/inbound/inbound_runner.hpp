@@ -27,14 +27,14 @@ class InboundRunner;
 
 /// One run of a deferred handler: what its handle and the runner share.
 struct InboxRun {
-  InboxRun(std::uint64_t number, std::string itsQueue, std::size_t itsLane,
+  InboxRun(std::uint64_t number, std::string itsQueue, std::size_t itsPool,
            std::shared_ptr<const store::InboxRow> itsRow)
-      : id(number), queue(std::move(itsQueue)), lane(itsLane), row(std::move(itsRow)) {}
+      : id(number), queue(std::move(itsQueue)), pool(itsPool), row(std::move(itsRow)) {}
 
   const std::uint64_t id;
   const std::string queue;
-  /// Its index, see `InboundRunner::laneOf`.
-  const std::size_t lane;
+  /// Its index, see `InboundRunner::poolOf`.
+  const std::size_t pool;
   const std::shared_ptr<const store::InboxRow> row;
   /// Somebody has decided its end: the handler, its deadline, or the handle's death.
   std::atomic<bool> answered{false};
@@ -108,12 +108,12 @@ private:
   };
   struct Place {
     store::InboxKey key = 0;
-    std::size_t lane = 0;
+    std::size_t pool = 0;
   };
   struct Queue {
     std::deque<Place> places;
   };
-  struct Lane {
+  struct Pool {
     std::size_t max = 0;
     // Queues whose head may be claimed.
     std::deque<std::string> ready = {};
@@ -144,15 +144,15 @@ private:
 
   void poll(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void polled(const std::error_code& error, Found found, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// Of a frame's type: an index into `lanes_`.
-  [[nodiscard]] std::size_t laneOf(std::string_view type) const;
+  /// Of a frame's type: an index into `pools_`.
+  [[nodiscard]] std::size_t poolOf(std::string_view type) const;
   /// `queue` has a head.
   void makeReady(std::string queue) ACKBOX_REQUIRES(mutex_);
   void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void taken(const std::string& queue, std::size_t lane, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void firstLook(const std::string& queue, std::size_t lane, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void start(const std::string& queue, std::size_t lane, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void taken(const std::string& queue, std::size_t pool, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void firstLook(const std::string& queue, std::size_t pool, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void start(const std::string& queue, std::size_t pool, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) ACKBOX_EXCLUDES(mutex_);
   /// The handler did not decide the run's end: charged with `problem`, unless it was interrupted.
   void failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo) ACKBOX_REQUIRES(mutex_);
@@ -191,9 +191,9 @@ private:
   ConditionVariable changed_;
   std::unordered_map<std::string, Queue> queues_ ACKBOX_GUARDED_BY(mutex_);
   // Those of the options, and behind them that of all other types.
-  std::vector<Lane> lanes_ ACKBOX_GUARDED_BY(mutex_);
+  std::vector<Pool> pools_ ACKBOX_GUARDED_BY(mutex_);
   // Whose turn it is to claim.
-  std::size_t nextLane_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  std::size_t nextPool_ ACKBOX_GUARDED_BY(mutex_) = 0;
   std::multimap<SteadyTime, std::string> parked_ ACKBOX_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Active> active_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;

@@ -6,7 +6,7 @@
 
 namespace ackbox::serve {
 
-/// Digests of what a configuration's files say, so that it can be told which of them have changed.
+/// Digests of what a configuration's files say, which show which of them have changed.
 struct FileStamps {
   std::string tokens = {};
   std::string certificates = {};

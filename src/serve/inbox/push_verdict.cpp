@@ -27,7 +27,7 @@ constexpr milliseconds kLongestPause{30'000};
 constexpr milliseconds kHeldPause{30'000};
 constexpr std::uint64_t kRetryAfterSecondsMax = 24 * 3600;
 constexpr std::size_t kResultBytesMax = std::size_t{64} * 1024;
-// With what stands before it, less than the sender is told.
+// With what stands before it, less than the longest text that a sender gets.
 constexpr std::size_t kSaidBytesMax = 300;
 
 PushVerdict ended(HandlerResult result) {

@@ -25,9 +25,9 @@ std::string deadText(std::uint64_t failed) {
   return failed == 0 ? "." : "; there are " + counted(failed, "dead letter") + ".";
 }
 
-std::string waitText(std::uint64_t pending, std::string_view whom) {
+std::string waitText(std::uint64_t pending, std::string_view cause) {
   const std::string count = pending == 0 ? "nothing" : counted(pending, "message");
-  return count + (pending > 1 ? " wait for " : " waits for ") + std::string(whom);
+  return count + (pending > 1 ? " wait for " : " waits for ") + std::string(cause);
 }
 
 bool isAway(const cli::PeerFigures& peer) {

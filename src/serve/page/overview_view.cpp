@@ -45,7 +45,7 @@ Html firstSteps(const View& view, const std::vector<cli::PeerFigures>& peers) {
     html.raw(
         "<section class=\"start\"><h2>Name a peer</h2>\n<p>This outbox knows nobody to send to. Put this into the ");
     html.raw("daemon's configuration, and start it again:</p>\n");
-    html.add(command("snippet", R"("peers": [{"name": "bob", "url": "https://bob.example/inbox"}])"));
+    html.add(command("snippet", R"("peers": [{"name": "bob", "url": "https://address/inbox"}])"));
     return html.raw("</section>\n");
   }
   html.raw("<section class=\"start\"><h2>Send the first message</h2>\n");

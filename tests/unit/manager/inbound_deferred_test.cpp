@@ -307,7 +307,7 @@ TEST_CASE("sessions are worked on side by side, up to the concurrency given") {
   CHECK(bob.effects().size() == 3);
 }
 
-TEST_CASE("the frames of a lane are kept in hand up to a number of their own, and hold up no others") {
+TEST_CASE("the frames of a pool are kept in hand up to a number of their own, and hold up no others") {
   std::mutex mutex;
   std::vector<DeferredFrame> kept;
   Receiver bob([&](DeferredFrame frame) {
@@ -323,7 +323,7 @@ TEST_CASE("the frames of a lane are kept in hand up to a number of their own, an
     return kept.size();
   };
   bob.inbound.deferred.concurrency = 1;
-  bob.inbound.deferred.lanes = {{{"slow-kept"}, 2}};
+  bob.inbound.deferred.pools = {{{"slow-kept"}, 2}};
   bob.open();
   bob.post({outbound("k", 1, "slow-kept"), outbound("l", 1, "slow-kept"), outbound("m", 1, "slow-kept"),
             outbound("a", 1), outbound("b", 1), outbound("k", 2)});
@@ -332,7 +332,7 @@ TEST_CASE("the frames of a lane are kept in hand up to a number of their own, an
   CHECK(countKept() == 2);
   CHECK(bob.manager->getStats().inbox == 4);
 
-  // Behind it in its session comes one that is in no lane.
+  // Behind it in its session comes one that is in no pool.
   std::promise<bool> ended;
   CHECK(kept.at(0).finish(HandlerResult::ack(), [&](bool isCommitted) { ended.set_value(isCommitted); }));
   CHECK(ended.get_future().get());
@@ -350,7 +350,7 @@ TEST_CASE("the frames of a lane are kept in hand up to a number of their own, an
   bob.untilEmpty();
 }
 
-TEST_CASE("a lane whose handlers block holds up no others, and the first lane that has a type has its frames") {
+TEST_CASE("a pool whose handlers block holds up no others, and the first pool that has a type has its frames") {
   Gate gate;
   Receiver bob([&](DeferredFrame frame) {
     if (frame.frame().type.starts_with("slow-a")) {
@@ -359,7 +359,7 @@ TEST_CASE("a lane whose handlers block holds up no others, and the first lane th
     Receiver::commitAtOnce(std::move(frame));
   });
   bob.inbound.deferred.concurrency = 1;
-  bob.inbound.deferred.lanes = {{{"slow-a*"}, 2}, {{"slow-b", "slow-ab"}, 1}};
+  bob.inbound.deferred.pools = {{{"slow-a*"}, 2}, {{"slow-b", "slow-ab"}, 1}};
   bob.open();
   bob.post({outbound("a", 1, "slow-ab"), outbound("b", 1, "slow-ab"), outbound("c", 1, "slow-ac"),
             outbound("d", 1, "slow-b"), outbound("e", 1)});
@@ -372,23 +372,23 @@ TEST_CASE("a lane whose handlers block holds up no others, and the first lane th
   CHECK(bob.effects().size() == 5);
 }
 
-TEST_CASE("lanes that cannot be are refused") {
+TEST_CASE("pools that cannot be are refused") {
   Receiver bob;
-  const auto refuses = [&](const std::vector<DeferredLane>& lanes, const char* text) {
-    bob.inbound.deferred.lanes = lanes;
+  const auto refuses = [&](const std::vector<DeferredPool>& pools, const char* text) {
+    bob.inbound.deferred.pools = pools;
     CHECK_THROWS_WITH_AS(bob.open(), doctest::Contains(text), Error);
   };
-  refuses({{{}, 1}}, "deferred.lanes: at least one type in each");
-  refuses({{{"slow"}, 0}}, "deferred.lanes: concurrency 1 to 4,096");
-  refuses({{{"slow"}, 4'097}}, "deferred.lanes: concurrency 1 to 4,096");
-  refuses({{{"slow"}, 253}}, "deferred.lanes: without an executor, at most 256");
+  refuses({{{}, 1}}, "deferred.pools: at least one type in each");
+  refuses({{{"slow"}, 0}}, "deferred.pools: concurrency 1 to 4,096");
+  refuses({{{"slow"}, 4'097}}, "deferred.pools: concurrency 1 to 4,096");
+  refuses({{{"slow"}, 253}}, "deferred.pools: without an executor, at most 256");
 }
 
-TEST_CASE("P11: a commit claims 64 frames at most, a lane after the other, so that others come between") {
+TEST_CASE("P11: a commit claims 64 frames at most, a pool after the other, so that others come between") {
   Receiver bob;
   boost::asio::io_context never;
   bob.inbound.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(never.get_executor());
-  bob.inbound.deferred.lanes = {{{"slow"}, 4'096}, {{"slow-b"}, 4'096}};
+  bob.inbound.deferred.pools = {{{"slow"}, 4'096}, {{"slow-b"}, 4'096}};
   bob.open();
   std::vector<OutboundFrame> frames;
   for (int index = 0; index < 256; ++index) {
