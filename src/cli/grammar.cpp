@@ -319,6 +319,7 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
       "health", "Ask a running serve whether it is ready: ends with 0 if it is, with 1 if not or without an answer");
   health.add_option("--url", arguments.url, "http://address:port or unix:PATH (default http://127.0.0.1:7070)")
       ->type_name("URL");
+  health.add_flag("--json", arguments.json, "Print JSON, one object a line");
   addDuration(health, "--timeout", arguments.timeout, "For the whole answer, the connection included (default 3s)");
 }
 

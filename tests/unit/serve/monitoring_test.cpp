@@ -121,7 +121,7 @@ TEST_CASE("Dead letters are counted by reason, and reasons of peers and programs
   while (!hasLine(R"(ackbox_failed_messages_total{peer="bob",reason="rejected"} 1)")) {
   }
   const TempDir dir;
-  OutboxManager manager = OutboxManager::open(dir.file("a.db"), {.adoptPeers = true});
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), {});
   manager.setSender(std::make_shared<ScriptedSender>(
       [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::term, "a-code-of-the-peer"); }));
   OwnFigures figures(Config(), std::make_shared<SpanCounts>());
