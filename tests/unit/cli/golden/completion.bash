@@ -120,6 +120,7 @@ _ackbox() {
     'serve --listen') return ;;
     'serve --set') return ;;
     'health --url') return ;;
+    'health --timeout') return ;;
     'backup --prefix') return ;;
     'backup --busy-timeout') return ;;
     'restore --prefix') return ;;
@@ -172,7 +173,7 @@ _ackbox() {
       forget) words='-h --help --json --prefix --busy-timeout --log --yes' ;;
       repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
       serve) words='-h --help --config --listen --set --check-config' ;;
-      health) words='-h --help --url' ;;
+      health) words='-h --help --url --timeout' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
       check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --free-disk --log-size' ;;

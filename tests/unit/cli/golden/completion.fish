@@ -229,16 +229,17 @@ complete -c ackbox -n '__fish_seen_subcommand_from serve' -l config -d 'A config
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l listen -d 'unix:PATH, or an address and a port (default 127.0.0.1:7070)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l set -d 'Any field of the configuration: outbox.max_pending=5000' -x
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l check-config -d 'Only say what is wrong with the configuration'
-complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready, for containers'\'' checks'
+complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready: ends with 0 if it is, with 1 if not or without an answer'
 complete -c ackbox -n '__fish_seen_subcommand_from health' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from health' -l url -d 'http://address:port or unix:PATH (default http://127.0.0.1:7070)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from health' -l timeout -d 'For the whole answer, the connection included (default 3s)' -x
 complete -c ackbox -n __fish_use_subcommand -a backup -d 'Copy the file as it is at one instant, beside running agents'
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -F
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from backup' -l overwrite -d 'Replace TO, in one step, when the copy is complete'
+complete -c ackbox -n '__fish_seen_subcommand_from backup' -l overwrite -d 'Replace TO, in one step, when the copy is complete; a link stays, and what it leads to is replaced'
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l no-verify -d 'Leave out the check of the copy'\''s invariants'
 complete -c ackbox -n __fish_use_subcommand -a restore -d 'Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -F

@@ -29,7 +29,7 @@ _ackbox() {
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
     'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
     'serve:Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
-    'health:Ask a running serve whether it is ready, for containers'\'' checks'
+    'health:Ask a running serve whether it is ready\: ends with 0 if it is, with 1 if not or without an answer'
     'backup:Copy the file as it is at one instant, beside running agents'
     'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
     'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold counts when it is reached; off, or a CRITICAL that is left out, never does'
@@ -349,7 +349,8 @@ _ackbox() {
       _arguments \
         '-h[Print this help]' \
         '--help[Print this help]' \
-        '--url[http\://address\:port or unix\:PATH (default http\://127.0.0.1\:7070)]:URL:' ;;
+        '--url[http\://address\:port or unix\:PATH (default http\://127.0.0.1\:7070)]:URL:' \
+        '--timeout[For the whole answer, the connection included (default 3s)]:DURATION:' ;;
     backup)
       _arguments \
         '-h[Print this help]' \
@@ -359,7 +360,7 @@ _ackbox() {
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         ':TO:' \
-        '--overwrite[Replace TO, in one step, when the copy is complete]' \
+        '--overwrite[Replace TO, in one step, when the copy is complete; a link stays, and what it leads to is replaced]' \
         '--no-verify[Leave out the check of the copy'\''s invariants]' ;;
     restore)
       _arguments \
