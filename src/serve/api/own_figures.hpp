@@ -24,7 +24,7 @@ class OutboxManager;
 namespace ackbox::serve {
 
 /// What `GET /metrics` has besides the outbox's own figures: dead letters by reason, which the file does not count, as
-/// this process has seen them since its start; spans; and when certificates end.
+/// this process has seen them since its start; applications; spans; and when certificates end.
 ///
 /// Thread-safety: `write` may be called from any thread.
 class OwnFigures {
