@@ -147,11 +147,7 @@ public:
     http_->start();
   }
 
-  ~Body() {
-    stop();
-    // No request reaches the service any more once its thread has ended.
-    thread_.end();
-  }
+  ~Body() { stop(); }
 
   void stop() {
     if (std::exchange(isStopped_, true)) {
@@ -309,6 +305,13 @@ private:
   std::optional<InboundHandler> handler_;
   std::optional<InboundServer> inboxServer_;
   std::string inboxUrl_;
+
+  // Ends the thread before what its work uses is gone, also where the start fails.
+  struct ThreadEnd {
+    OwnThread& thread;
+    ~ThreadEnd() { thread.end(); }
+  };
+  const ThreadEnd threadEnd_{thread_};
 };
 
 Server::Server(const std::filesystem::path& file, Config config)

@@ -77,8 +77,11 @@ private:
   void setAlarm() {
     alarm_->set(options_->clock->steadyNow() + timeout_, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
-        self->finish(HttpEnd::unavailable,
-                     self->authority_ + ": no answer within " + std::to_string(self->timeout_.count()) + " ms");
+        HttpAnswer answer;
+        answer.end = HttpEnd::unavailable;
+        answer.error = self->authority_ + ": no answer within " + std::to_string(self->timeout_.count()) + " ms";
+        answer.hasTimedOut = self->stream_ != nullptr;
+        self->finish(std::move(answer));
       }
     });
   }

@@ -50,6 +50,8 @@ struct HttpAnswer {
   HttpEnd end = HttpEnd::unavailable;
   /// For people, when not `answered`.
   std::string error;
+  /// Its time was over when the request was at the peer, or on its way: not while a connection was opened.
+  bool hasTimedOut = false;
   int status = 0;
   std::string contentType;
   std::string retryAfter;

@@ -100,7 +100,7 @@ Choice readChoice(const std::string& body) {
     } else if (name == "session") {
       choice.filter.session = textMember(name, value);
     } else if (name == "type") {
-      choice.filter.type = oneType(textMember(name, value));
+      choice.filter.type = textMember(name, value);
     } else if (name == "reason") {
       choice.filter.reason = textMember(name, value);
     } else if (name == "error") {

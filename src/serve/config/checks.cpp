@@ -45,11 +45,18 @@ std::string snakeCase(std::string_view word) {
   return made;
 }
 
-std::string withoutAll(std::string text, std::string_view part) {
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part)) {
-    text.erase(at, part.size());
+// What stands before an option's name in the library, and not in the configuration.
+constexpr std::string_view kOwners[] = {
+    "InboundOptions::", "OutboxOptions::", "PeerOptions::", "InboundServerOptions::", "deferred.", "tls."};
+
+/// The bytes of an owner that `text` begins with.
+std::size_t ownerBytes(std::string_view text) {
+  for (const std::string_view owner : kOwners) {
+    if (text.starts_with(owner)) {
+      return owner.size();
+    }
   }
-  return text;
+  return 0;
 }
 
 /// Calls what throws where the start would; returns what it said.
@@ -126,11 +133,7 @@ bool isUri(std::string_view text) {
 }  // namespace
 
 NamedRefusal inConfigNames(std::string_view refusal) {
-  std::string text(refusal);
-  for (const std::string_view owner :
-       {"InboundOptions::", "OutboxOptions::", "PeerOptions::", "InboundServerOptions::", "deferred."}) {
-    text = withoutAll(std::move(text), owner);
-  }
+  const std::string text(refusal);
   std::string made;
   bool isQuoted = false;
   for (std::size_t at = 0; at < text.size();) {
@@ -142,6 +145,9 @@ NamedRefusal inConfigNames(std::string_view refusal) {
       at = blank;
       continue;
     }
+    if (!isQuoted) {
+      at += ownerBytes(std::string_view(text).substr(at));
+    }
     std::size_t end = at;
     while (!isQuoted && end < text.size() && isLetter(text[end])) {
       ++end;
@@ -151,7 +157,6 @@ NamedRefusal inConfigNames(std::string_view refusal) {
     made += snakeCase(text.substr(at, end - at));
     at = end;
   }
-  made = withoutAll(std::move(made), "tls.");
   const std::size_t end = std::min(made.find_first_of(": "), made.size());
   NamedRefusal named{made.substr(0, end), made};
   // A sentence that does not begin with a field has a word there, or a path.

@@ -386,6 +386,10 @@ void FrameStreams::endRevoked() {
       }
     }
     for (const Number number : revoked) {
+      // Before any of them ends: what one had must not be given to the next.
+      self->streams_.at(number).wish.window = 0;
+    }
+    for (const Number number : revoked) {
       const std::shared_ptr<transport::AnswerStream> answer = self->streams_.at(number).answer;
       self->ended(number, transport::AnswerEnd::finished);
       answer->finish();

@@ -44,7 +44,7 @@ std::optional<milliseconds> retryAfter(const HttpAnswer& answer, WallTime now) {
 
 /// The body as the result, if it is JSON and small.
 std::string resultOf(const HttpAnswer& answer) {
-  const bool isJson = answer.contentType.starts_with("application/json") && answer.body.size() <= kResultBytesMax &&
+  const bool isJson = protocol::isJsonMediaType(answer.contentType) && answer.body.size() <= kResultBytesMax &&
                       nlohmann::json::accept(answer.body);
   return isJson ? answer.body : std::string();
 }
@@ -90,8 +90,8 @@ std::string causeOf(const HttpAnswer& answer) {
 
 }  // namespace
 
-PushVerdict judgePush(const HttpAnswer& answer, bool hasTimedOut, unsigned failures, WallTime now) {
-  if (answer.end == HttpEnd::connectionLost || (answer.end == HttpEnd::unavailable && hasTimedOut)) {
+PushVerdict judgePush(const HttpAnswer& answer, unsigned failures, WallTime now) {
+  if (answer.end == HttpEnd::connectionLost || (answer.end == HttpEnd::unavailable && answer.hasTimedOut)) {
     // It may be this frame that the application does not survive.
     return ended(HandlerResult::notNow("the application did not answer: " + answer.error));
   }

@@ -20,9 +20,8 @@ struct PushVerdict {
   std::string cause = {};
 };
 
-/// `hasTimedOut`: the request took all the time that it had. `failures`: pushes of this frame before this one that were
+/// `failures`: pushes of this frame before this one that were
 /// charged nothing; the pause grows with them. `now` is for a `Retry-After` that is a date.
-[[nodiscard]] PushVerdict judgePush(const transport::HttpAnswer& answer, bool hasTimedOut, unsigned failures,
-                                    WallTime now);
+[[nodiscard]] PushVerdict judgePush(const transport::HttpAnswer& answer, unsigned failures, WallTime now);
 
 }  // namespace ackbox::serve

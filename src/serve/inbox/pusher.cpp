@@ -82,7 +82,6 @@ public:
       post.headers.emplace_back("webhook-signature", signature.signature);
     }
     post.body = body_;
-    startedAt_ = pusher_.clock_->steadyNow();
     ++pusher_.requests_;
     pusher_.client_->asyncPost(std::move(post),
                                [executor = pusher_.executor_, weak = weak_from_this()](transport::HttpAnswer answer) {
@@ -108,8 +107,7 @@ private:
       pusher_.requestEnded();
       return;
     }
-    const bool hasTimedOut = pusher_.clock_->steadyNow() - startedAt_ >= target_->rule.timeout;
-    PushVerdict verdict = judgePush(answer, hasTimedOut, failures_, pusher_.clock_->wallNow());
+    PushVerdict verdict = judgePush(answer, failures_, pusher_.clock_->wallNow());
     if (!verdict.result) {
       pusher_.requestEnded();
       waitFor(verdict.pause, std::move(verdict.cause));
@@ -185,7 +183,6 @@ private:
   DeferredFrame frame_;
   const std::string body_;
   const std::unique_ptr<Alarm> alarm_;
-  SteadyTime startedAt_;
   unsigned failures_ = 0;
   // What the application does instead of taking it; empty: nothing is known against it.
   std::string cause_;

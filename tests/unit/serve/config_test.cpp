@@ -277,6 +277,8 @@ TEST_CASE("What the library refuses is said in the names of the configuration") 
   };
   CHECK(said("InboundOptions::peers[1].maySend: set maySend") == "peers[1].may_send|set may_send");
   CHECK(said("tls.keyFile '/a/keyFile': gone") == "key_file|'/a/keyFile': gone");
+  CHECK(said("tls.keyFile: '/etc/agent/tls.key' has a passphrase") == "key_file|'/etc/agent/tls.key' has a passphrase");
+  CHECK(said("/etc/agent/tls.crt: gone") == "|/etc/agent/tls.crt: gone");
   CHECK(said("address: no allowPlainHttp") == "listen|no allow_plain_http");
   CHECK(said("the KiB of SQLite's file") == "|the KiB of SQLite's file");
   CHECK(said("/etc/myTokens:3: a line of maySend") == "|/etc/myTokens:3: a line of may_send");

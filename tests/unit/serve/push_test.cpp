@@ -46,7 +46,7 @@ PushVerdict judge(int status, const std::string& retryAfter = {}, const std::str
   answer.contentType = contentType;
   answer.retryAfter = retryAfter;
   answer.body = body;
-  return judgePush(answer, false, 0, WallTime(std::chrono::seconds(784'111'777)));
+  return judgePush(answer, 0, WallTime(std::chrono::seconds(784'111'777)));
 }
 
 Outcome outcomeOf(int status) {
@@ -253,14 +253,15 @@ TEST_CASE("An application that is not there is asked again and again; one that d
   const WallTime now{};
   HttpAnswer answer;
   answer.end = HttpEnd::unavailable;
-  CHECK(judgePush(answer, false, 0, now).pause == std::chrono::milliseconds(500));
-  CHECK(judgePush(answer, false, 3, now).pause == std::chrono::seconds(4));
-  CHECK(judgePush(answer, false, 40, now).pause == std::chrono::seconds(30));
-  CHECK(judgePush(answer, true, 0, now).result.value().outcome == Outcome::nack);
+  CHECK(judgePush(answer, 0, now).pause == std::chrono::milliseconds(500));
+  CHECK(judgePush(answer, 3, now).pause == std::chrono::seconds(4));
+  CHECK(judgePush(answer, 40, now).pause == std::chrono::seconds(30));
+  answer.hasTimedOut = true;
+  CHECK(judgePush(answer, 0, now).result.value().outcome == Outcome::nack);
   answer.end = HttpEnd::connectionLost;
-  CHECK(judgePush(answer, false, 0, now).result.value().outcome == Outcome::nack);
+  CHECK(judgePush(answer, 0, now).result.value().outcome == Outcome::nack);
   answer.end = HttpEnd::shortage;
-  CHECK_FALSE(judgePush(answer, false, 0, now).result);
+  CHECK_FALSE(judgePush(answer, 0, now).result);
 }
 
 TEST_CASE("A frame is posted as a signed event with all that it came with, and acknowledged to its sender") {
