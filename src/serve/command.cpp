@@ -88,6 +88,8 @@ int runServe(Console& console, const Arguments& arguments) {
     return cli::kDone;
   }
   config.outbox.log = logToStandardError(config.logFormat);
+  // A file at its limit (`ulimit -f`) is an error of the write, as a full disk is, and no end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   boost::asio::io_context context;
   // Before the server has threads, so that no signal is lost.
   boost::asio::signal_set signals(context, SIGTERM, SIGINT, SIGHUP);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,8 @@ namespace {
 constexpr std::chrono::seconds kHandlingTimeout{60};
 // The sender keeps such frames; an application for them may be configured by then.
 constexpr std::chrono::minutes kUnknownTypePause{1};
+// A sender may name as many as it likes.
+constexpr std::size_t kUnwantedTypesMax = 64;
 // Kept in hand for streams.
 constexpr std::uint32_t kPulledFramesMax = 1'024;
 constexpr std::size_t kCookieNameBytes = 4;
@@ -261,14 +264,22 @@ private:
     };
     handler_.emplace(
         service_.manager(),
-        [pusher = pusher_, streams = streams_](const InboundFrame& frame, InboundTransaction&) {
-          return pusher->takes(frame.type) || streams->takes(frame.type)
-                     ? HandlerResult::defer()
-                     : HandlerResult::notNow("no application takes frames of this type", kUnknownTypePause);
-        },
-        std::move(options));
+        // The others are deferred without it.
+        [this](const InboundFrame& frame, InboundTransaction&) { return refuse(frame.type); }, std::move(options));
     inboxServer_.emplace(*handler_, inbox.server);
     inboxUrl_ = inboxServer_->url();
+  }
+
+  /// A frame of a type that no application takes. Called on the store's thread.
+  HandlerResult refuse(const std::string& type) {
+    if (unwantedTypes_.size() < kUnwantedTypesMax && unwantedTypes_.insert(type).second) {
+      report(
+          LogLevel::warning, "no-application",
+          "frames of a type that neither inbox.deliver nor inbox.pull names stay with their senders, which give them "
+          "up in the end; add the type, or correct it there",
+          {"type", type});
+    }
+    return HandlerResult::notNow("no application takes frames of this type", kUnknownTypePause);
   }
 
   /// What a post or a timer threw; what a request threw is its answer.
@@ -302,6 +313,8 @@ private:
   std::optional<OwnThread> runs_;
   std::shared_ptr<Pusher> pusher_;
   std::shared_ptr<FrameStreams> streams_;
+  // Each is in the log once. Owned by the store's thread.
+  std::set<std::string> unwantedTypes_;
   std::optional<InboundHandler> handler_;
   std::optional<InboundServer> inboxServer_;
   std::string inboxUrl_;

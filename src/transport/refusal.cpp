@@ -31,7 +31,8 @@ InboundResponse expectationFailed() {
 }
 
 InboundResponse bodyTooLarge(std::uint64_t bodyBytesMax) {
-  return protocol::limitProblem(413, "Body too large", "Send fewer or smaller frames.", "maxbytes", bodyBytesMax);
+  const char* const remedy = bodyBytesMax == 0 ? "Send this request without a body." : "Send fewer or smaller frames.";
+  return protocol::limitProblem(413, "Body too large", remedy, "maxbytes", bodyBytesMax);
 }
 
 InboundResponse headersTooLarge(std::uint64_t headerBytesMax) {

@@ -321,6 +321,11 @@ TEST_CASE("Beyond this machine it listens only with TLS and tokens") {
   }
 }
 
+TEST_CASE("A file's name that is empty is not the same as none") {
+  CHECK(problemsOf(R"({"tokens_file": ""})") ==
+        Lines{"f:1: tokens_file: is empty: name a file, or leave the field out"});
+}
+
 TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
   CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true}})") ==
         Lines{"f:1: inbox.deliver: must name the applications that frames go to, or pull the types that they ask for"});

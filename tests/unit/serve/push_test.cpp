@@ -385,10 +385,14 @@ TEST_CASE("A frame that no application takes stays with its sender") {
   Application application;
   Stage stage(application.url());
   const std::string id = stage.send("invoice.sent");
+  stage.send("invoice.sent");
   stage.send("order.placed");
   while (stage.sender().find(id).value().retryCount == 0) {
   }
   CHECK(stage.inbox().empty());
+  const std::vector<std::string> log = stage.serve().log();
+  const auto isSaid = [](const std::string& line) { return line.find("warning no-application") != line.npos; };
+  CHECK(std::ranges::count_if(log, isSaid) == 1);
 }
 
 TEST_CASE("The end of the daemon charges nothing to a frame that is being worked on") {
