@@ -37,7 +37,7 @@ struct RandomWork {
   void enqueue() {
     const std::size_t count = 1 + below(5);
     for (std::size_t index = 0; index < count; ++index) {
-      Frame frame = frameOf("s" + std::to_string(below(4)), std::string(below(300), 'x'));
+      Frame frame = frameOf("s" + std::to_string(below(4)), '"' + std::string(below(300), 'x') + '"');
       frame.peer = world.options.peers[below(world.options.peers.size())].name;
       const auto receipt = store->outbox().enqueue(frame);
       ids.push_back(receipt.messageId);
