@@ -214,13 +214,16 @@ TEST_CASE("A preview counts among so many dead letters, and says that there may 
     return bodyOf(
         asker.ask("POST", "/v1/dead-letters:discard?dry_run=true", R"({"reason":")" + std::string(reason) + "\"}"));
   };
-  CHECK(preview("expired").at("count") == 49'999);
-  CHECK(preview("expired").at("is_complete") == false);
-  CHECK(preview("none").at("count") == 0);
-  CHECK(preview("none").at("is_complete") == false);
+  const json first = preview("expired");
+  CHECK(first.at("count") == 50'000);
+  CHECK(first.at("is_complete") == false);
+  const json none = preview("none");
+  CHECK(none.at("count") == 0);
+  CHECK(none.at("is_complete") == false);
   database.exec("DELETE FROM ackbox_outbox WHERE reason='expired' AND id_rest=1");
-  CHECK(preview("expired").at("count") == 49'999);
-  CHECK(preview("expired").at("is_complete") == true);
+  const json all = preview("expired");
+  CHECK(all.at("count") == 49'999);
+  CHECK(all.at("is_complete") == true);
 }
 
 TEST_CASE("Lists come in pages") {
