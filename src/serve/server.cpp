@@ -138,19 +138,15 @@ public:
         logins_(thread_.executor(), systemClock(), cookieName(config_), !config_.api.tls.certificateFile.empty()),
         gate_(service_, logins_, surface(), accessRules(config_.api)) {
     logins_.setEnded([this] { endRevoked(); });
-    transport::RequestSink sink;
-    sink.bodyBytesMax = bodyBytesMax();
-    sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
-    http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api), std::move(sink),
-                                                    systemClock(), transport::Threads::one);
-    if (config_.inbox) {
-      openInbox(*config_.inbox);
+    try {
+      start();
+    } catch (...) {
+      end();
+      throw;
     }
-    service_.manager().start();
-    http_->start();
   }
 
-  ~Body() { stop(); }
+  ~Body() { end(); }
 
   void stop() {
     if (std::exchange(isStopped_, true)) {
@@ -163,7 +159,9 @@ public:
     }
     drainFrames();
     // What an application has from a stream was settled by now, or is given out by the next daemon.
-    http_->stop();
+    if (http_) {
+      http_->stop();
+    }
     // Before the frames are let go of, so that they are charged nothing.
     handler_.reset();
     if (pusher_) {
@@ -204,6 +202,25 @@ public:
   [[nodiscard]] std::string inboxUrl() const { return inboxUrl_; }
 
 private:
+  void start() {
+    transport::RequestSink sink;
+    sink.bodyBytesMax = bodyBytesMax();
+    sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
+    http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api), std::move(sink),
+                                                    systemClock(), transport::Threads::one);
+    if (config_.inbox) {
+      openInbox(*config_.inbox);
+    }
+    service_.manager().start();
+    http_->start();
+  }
+
+  void end() {
+    stop();
+    // What runs on it uses the other members.
+    thread_.end();
+  }
+
   void endRevoked() {
     events_->endRevoked();
     if (streams_) {
@@ -318,13 +335,6 @@ private:
   std::optional<InboundHandler> handler_;
   std::optional<InboundServer> inboxServer_;
   std::string inboxUrl_;
-
-  // Ends the thread before what its work uses is gone, also where the start fails.
-  struct ThreadEnd {
-    OwnThread& thread;
-    ~ThreadEnd() { thread.end(); }
-  };
-  const ThreadEnd threadEnd_{thread_};
 };
 
 Server::Server(const std::filesystem::path& file, Config config)
