@@ -105,11 +105,11 @@ public:
 
   /// `repair` on a file that this process has not opened, also on one that `OutboxManager::open` refuses for a value
   /// that an invariant names. Makes missing indexes and views, too, and says what is left. Throws `Error` as
-  /// `OutboxManager::open`; then nothing was changed.
+  /// `OutboxManager::open`; then nothing was changed, unless it is the last look, for what is left, that failed.
   static FileRepairReport repairFile(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// What `repairFile` would mend and leave in `file`: it is done in a transaction that is rolled back. Agents may run
-  /// beside it; their enqueues wait until the file is verified. The file is not changed. Throws `Error` as
+  /// beside it; their enqueues wait until the file is verified, for `busyTimeout` at most. The file is not changed. Throws `Error` as
   /// `OutboxManager::open`.
   static FileRepairReport previewRepair(const std::filesystem::path& file, OutboxOptions options = {});
 

@@ -137,7 +137,10 @@ fs::path moveAway(const fs::path& file, const fs::path& base) {
   for (const char* end : kCompanions) {
     const std::string companion = file.string() + end;
     if (isSame(companion, aside.string() + end)) {
-      unlink(companion.c_str());
+      // Left there, it would be the new file's.
+      if (unlink(companion.c_str()) != 0 && errno != ENOENT) {
+        failOn(companion, errno);
+      }
     } else if (isThere(companion) && !renameToFree(companion, aside.string() + end)) {
       failOn(aside.string() + end, EEXIST);
     }

@@ -185,7 +185,7 @@ public:
       }
     } catch (const Error& error) {
       report(LogLevel::warning, "reload-refused",
-             "tokens, certificates and secrets stay as they were: mend the cause, and send SIGHUP again",
+             "the tokens stay as they were: mend the cause, and send SIGHUP again",
              {"cause", inConfigWords(error)});
       return;
     }

@@ -158,7 +158,7 @@ private:
     const auto away = pusher_.clock_->steadyNow() - *std::exchange(target_->awaySince, std::nullopt);
     const std::string seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(away).count());
     const std::string frames = std::to_string(std::exchange(target_->waited, 0));
-    report(LogLevel::info, "application-back", "the application takes frames again, and none waits for it any more",
+    report(LogLevel::info, "application-back", "the application answers again, and no frame waits for it any more",
            {LogField{"url", target_->rule.url}, LogField{"away_s", seconds}, LogField{"frames", frames}});
   }
 

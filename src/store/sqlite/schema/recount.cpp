@@ -59,8 +59,8 @@ constexpr Gauge kGauges[] = {
 };
 
 // As when the owner's claims are put back, see Owners: a late settle is refused, and its sessions go on from their
-// heads.
-constexpr const char* kOrphans = " WHERE c.owner_id NOT IN (SELECT id FROM #owners)";
+// heads. An owner with another number is no process; a rule deletes it.
+constexpr const char* kOrphans = " WHERE c.owner_id NOT IN (SELECT id FROM #owners WHERE id BETWEEN 1 AND 1<<62)";
 
 class Recount {
 public:
