@@ -109,8 +109,8 @@ public:
   static FileRepairReport repairFile(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// What `repairFile` would mend and leave in `file`: it is done in a transaction that is rolled back. Agents may run
-  /// beside it; their enqueues wait until the file is verified, for `busyTimeout` at most. The file is not changed. Throws `Error` as
-  /// `OutboxManager::open`.
+  /// beside it; their enqueues wait until the file is verified, for `busyTimeout` at most. The file is not changed.
+  /// Throws `Error` as `OutboxManager::open`.
   static FileRepairReport previewRepair(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// Takes away what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores

@@ -184,8 +184,7 @@ public:
         inboxServer_->reloadCertificates();
       }
     } catch (const Error& error) {
-      report(LogLevel::warning, "reload-refused",
-             "the tokens stay as they were: mend the cause, and send SIGHUP again",
+      report(LogLevel::warning, "reload-refused", "the tokens stay as they were: mend the cause, and send SIGHUP again",
              {"cause", inConfigWords(error)});
       return;
     }
