@@ -156,7 +156,9 @@ private:
     }
     for (const Enqueued& enqueued : all_) {
       if (enqueued.failure) {
-        respond_(failureAnswer(enqueued.failure, "What was stored is known by its key or id: send all of it again."));
+        respond_(failureAnswer(enqueued.failure, enqueued.failure.message() +
+                                                     "; what was stored is known by its key or id: send all of it "
+                                                     "again"));
         return;
       }
     }
