@@ -378,7 +378,7 @@ TEST_CASE("row 19: the log is bounded, grows while a reader holds it, and is cut
   const auto write = [&](int times) {
     std::uint64_t most = 0;
     for (int index = 0; index < times; ++index) {
-      enqueueOne(*store, frameOf("s", std::string(3'000, 'x')));
+      enqueueOne(*store, frameOf("s", '"' + std::string(3'000, 'x') + '"'));
       if (index % 10 == 0) {
         most = std::max(most, world.reader().stats().walBytes);
       }

@@ -45,7 +45,7 @@ constexpr Range kRanges[] = {
     {"session_states", "due_is_firm", 0, 1},
     {"inbox", "deferred", 0, 1},
     {"inbox_results", "outcome", 0, 3},
-    {"outbox", "id_rest", 0, (std::int64_t{1} << 48U) - 1},
+    {"outbox", "id_rest", 0, kWireMax},
 };
 
 /// A text that is JSON unless it is empty.
