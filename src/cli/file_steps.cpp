@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "ackbox/error.hpp"
@@ -91,15 +92,25 @@ bool linksTo(const fs::path& link, const fs::path& target) {
   return fs::read_symlink(link, none) == target.filename();
 }
 
+/// The names in its folder that begin with that of `file` and `mark`; none where the folder cannot be read.
+std::vector<std::string> namesBeside(const fs::path& file, std::string_view mark) {
+  const std::string start = file.filename().string().append(mark);
+  std::vector<std::string> found;
+  std::error_code hidden;
+  for (fs::directory_iterator at(fs::absolute(file).parent_path(), hidden), end; !hidden && at != end;
+       at.increment(hidden)) {
+    if (std::string name = at->path().filename().string(); name.starts_with(start)) {
+      found.push_back(std::move(name));
+    }
+  }
+  return found;
+}
+
 /// Names beside `file` that a restore made: without `end`, which they have.
 std::vector<fs::path> asidesOf(const fs::path& file, std::string_view end) {
-  const std::string start = file.filename().string().append(kBefore);
   std::vector<fs::path> found;
-  std::error_code hidden;
-  for (fs::directory_iterator at(fs::absolute(file).parent_path(), hidden), last; !hidden && at != last;
-       at.increment(hidden)) {
-    const std::string name = at->path().filename().string();
-    if (name.starts_with(start) && name.ends_with(end)) {
+  for (const std::string& name : namesBeside(file, kBefore)) {
+    if (name.ends_with(end)) {
       found.push_back(file.parent_path() / name.substr(0, name.size() - end.size()));
     }
   }
@@ -191,16 +202,10 @@ bool isDead(std::string_view digits) {
 
 /// `<place>.partial-<process id>` of processes that have ended without deleting it.
 std::vector<fs::path> leftBeside(const fs::path& place) {
-  const std::string start = place.filename().string().append(kPartial);
+  const std::size_t start = place.filename().string().append(kPartial).size();
   std::vector<fs::path> left;
-  std::error_code hidden;
-  for (fs::directory_iterator at(fs::absolute(place).parent_path(), hidden), end; !hidden && at != end;
-       at.increment(hidden)) {
-    const std::string name = at->path().filename().string();
-    if (!name.starts_with(start)) {
-      continue;
-    }
-    const std::string digits = name.substr(start.size(), name.find('-', start.size()) - start.size());
+  for (const std::string& name : namesBeside(place, kPartial)) {
+    const std::string digits = name.substr(start, name.find('-', start) - start);
     // A process of another container has a number that says nothing here, but its locks do.
     const fs::path path = place.string().append(kPartial).append(digits);
     if (isDead(digits) && !usersOf(path, path.string() + "-ackbox-owners").any()) {

@@ -100,8 +100,7 @@ std::size_t bodyBytesMax() {
   return most;
 }
 
-/// The same, with its log shown to those who look at the events, and nothing below its level, also of what is not the
-/// library's own.
+/// The same, with its log in the events, too. Records of the daemon keep to the level, as the library's do.
 Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
   config.outbox.log = [events, level = config.outbox.logLevel,
                        sink = std::move(config.outbox.log)](const LogRecord& record) {

@@ -30,9 +30,9 @@ public:
   /// Where peers send to; empty: nowhere.
   [[nodiscard]] std::string inboxUrl() const;
 
-  /// Takes the tokens and certificates from their files again, and looks whether the secrets, whose changes are noticed
-  /// without it, can be used; what else is changed counts from the next start. The log has what changed
-  /// (`configuration-reloaded`), or why what was there before stays (`reload-refused`).
+  /// Takes the tokens and certificates from their files again, and looks whether the secrets can be used. Changes of
+  /// certificates and secrets are noticed without it; what else is changed counts from the next start. The log has what
+  /// changed (`configuration-reloaded`), or why the tokens stay as they were (`reload-refused`).
   void reload();
 
   /// Accepts no more, answers what is under way, and ends the delivery. Idempotent.

@@ -414,6 +414,19 @@ Rows rowsOf(const Settings& settings) {
   return settings.count == 0 ? Rows{1'000'000, 1'000} : Rows{2'000, 100};
 }
 
+/// `perSecond(settings, frames)`, beside a deferred handler in process.
+Measurement besideHandler(const Settings& settings, const std::string& name,
+                          double (*perSecond)(const Settings&, std::uint64_t)) {
+  const std::uint64_t frames = settings.count == 0 ? kPushes : settings.count;
+  const double served = perSecond(settings, frames);
+  const double handled = handledPerSecond(settings, frames);
+  Measurement measurement;
+  measurement.figure(name + "_per_s", served);
+  measurement.baseline("in_process_per_s", handled);
+  measurement.ratio(name + "_over_in_process", served, handled);
+  return measurement;
+}
+
 }  // namespace
 
 Measurement serveEnqueue(const Settings& settings) {
@@ -442,25 +455,11 @@ Measurement serveEnqueue(const Settings& settings) {
 }
 
 Measurement servePush(const Settings& settings) {
-  const std::uint64_t frames = settings.count == 0 ? kPushes : settings.count;
-  const double pushed = pushedPerSecond(settings, frames);
-  const double handled = handledPerSecond(settings, frames);
-  Measurement measurement;
-  measurement.figure("single_per_s", pushed);
-  measurement.baseline("in_process_per_s", handled);
-  measurement.ratio("single_over_in_process", pushed, handled);
-  return measurement;
+  return besideHandler(settings, "single", pushedPerSecond);
 }
 
 Measurement servePull(const Settings& settings) {
-  const std::uint64_t frames = settings.count == 0 ? kPushes : settings.count;
-  const double pulled = pulledPerSecond(settings, frames);
-  const double handled = handledPerSecond(settings, frames);
-  Measurement measurement;
-  measurement.figure("arrays_of_100_per_s", pulled);
-  measurement.baseline("in_process_per_s", handled);
-  measurement.ratio("arrays_of_100_over_in_process", pulled, handled);
-  return measurement;
+  return besideHandler(settings, "arrays_of_100", pulledPerSecond);
 }
 
 Measurement serveMemory(const Settings& settings) {

@@ -10,7 +10,7 @@
 
 namespace ackbox::serve {
 
-/// Logs each change that was made by hand: which caller, what, chosen by what, how many; and who logs in. Shows no
+/// Logs each change that was made by hand: which caller, what, chosen by what, how many; and each login. Shows no
 /// token.
 ///
 /// Thread-safety: all members may be called from any thread.

@@ -14,7 +14,7 @@ namespace {
 
 struct OpenFile {
   explicit OpenFile(const std::filesystem::path& path)
-      // The open of a pipe would wait for somebody who writes to it.
+      // The open of a pipe would wait for a writer.
       : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
   OpenFile(const OpenFile&) = delete;
   ~OpenFile() {

@@ -27,7 +27,7 @@ struct Address {
   std::string_view target;
 };
 
-/// A target may be a whole URL, whose host counts instead of the header's (RFC 9112, 3.2.2).
+/// A target may be a whole URL. Then its host counts, and not the header's (RFC 9112, 3.2.2).
 Address addressOf(const RequestHead& head) {
   const std::string_view target = head.target();
   for (const std::string_view scheme : {"http://", "https://"}) {

@@ -20,8 +20,8 @@ struct PushVerdict {
   std::string cause = {};
 };
 
-/// `failures`: pushes of this frame before this one that were
-/// charged nothing; the pause grows with them. `now` is for a `Retry-After` that is a date.
+/// `failures`: pushes of this frame before this one that were charged nothing; the pause grows with them. `now` is for
+/// a `Retry-After` that is a date.
 [[nodiscard]] PushVerdict judgePush(const transport::HttpAnswer& answer, unsigned failures, WallTime now);
 
 }  // namespace ackbox::serve
