@@ -1,8 +1,10 @@
 // For those that watch the process: `GET /healthz`, `/readyz`, `/metrics`.
 
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "ackbox/error.hpp"
 #include "ackbox/metrics.hpp"
 #include "protocol/exposition.hpp"
 #include "protocol/wire.hpp"
@@ -22,6 +24,10 @@ void isReady(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   if (service.isDraining()) {
     respond(protocol::unavailable(false, "The server is being stopped."));
+    return;
+  }
+  if (service.isFileReplaced()) {
+    respond(protocol::unavailable(false, std::error_code(Errc::databaseReplaced).message()));
     return;
   }
   service.workers().answer(

@@ -5,10 +5,14 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "ackbox/error.hpp"
 #include "serve/api/workers.hpp"
@@ -255,6 +259,32 @@ TEST_CASE("At its end the server answers those that wait, and listens no more") 
   CHECK((answered.status == 200 || answered.status == 503));
   CHECK_FALSE(isReady(url));
   stage.end();
+}
+
+TEST_CASE("Where another file has the outbox's name, enqueues say why, the log does once, and it is not ready") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  const char* const message = R"({"peer":"away","type":"t"})";
+  REQUIRE(enqueue(asker, message).status == 201);
+  const std::string file = stage.path("agent.db");
+  std::filesystem::rename(file, file + ".old");
+  std::filesystem::copy_file(file + ".old", file);
+  for (int time = 0; time < 2; ++time) {
+    const HttpReply refused = enqueue(asker, message);
+    CHECK(refused.status == 500);
+    CHECK(refused.body.find("was replaced or restored while it was open: restart the process") != std::string::npos);
+  }
+  CHECK(asker.ask("GET", "/readyz").status == 503);
+  const auto count = [&](std::string_view event) {
+    const std::vector<std::string> log = stage.log();
+    return std::ranges::count_if(log, [&](const std::string& line) { return line.find(event) != std::string::npos; });
+  };
+  CHECK(count("error unwell") == 1);
+
+  std::filesystem::rename(file + ".old", file);
+  CHECK(enqueue(asker, message).status == 201);
+  CHECK(asker.ask("GET", "/readyz").status == 200);
+  CHECK(count("info well-again") == 1);
 }
 
 TEST_CASE("Threads that wait for the file refuse what would wait too long, and answer what is thrown") {
