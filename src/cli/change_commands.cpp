@@ -51,19 +51,31 @@ DeadLetterFilter filterOf(const Arguments& arguments) {
   DeadLetterFilter filter;
   filter.peer = arguments.peer;
   filter.session = arguments.session;
+  if (!arguments.type.empty()) {
+    filter.type = arguments.type;
+  }
   filter.reason = arguments.reason;
   filter.olderThan = arguments.olderThan;
   return filter;
 }
 
 bool hasFilter(const Arguments& arguments) {
-  return arguments.all || arguments.peer || arguments.session || arguments.reason || arguments.olderThan.count() > 0;
+  return arguments.all || arguments.peer || arguments.session || !arguments.type.empty() || arguments.reason ||
+         arguments.olderThan.count() > 0;
+}
+
+/// Either ids or a filter, and only a filter is to be tried.
+bool isClear(const Arguments& arguments) {
+  return arguments.ids.empty() == hasFilter(arguments) && (arguments.ids.empty() || !arguments.dryRun);
 }
 
 int usage(Console& console, const Arguments& arguments) {
+  if (!arguments.ids.empty() && !hasFilter(arguments)) {
+    return console.fail(kUsage, "--dry-run is for a filter, not for ids");
+  }
   return console.fail(kUsage, arguments.ids.empty()
                                   ? "name messages by their ids, or choose dead letters with --peer, --session, "
-                                    "--reason, --older-than or --all"
+                                    "--type, --reason, --older-than or --all"
                                   : "either ids or a filter, not both");
 }
 
@@ -87,11 +99,24 @@ std::uint64_t countOf(const OutboxReader& reader, const DeadLetterFilter& filter
   return count;
 }
 
+int dryRun(Console& console, const Arguments& arguments, const char* done) {
+  const std::uint64_t count = countOf(openToRead(console.world(), arguments), filterOf(arguments));
+  if (console.json()) {
+    console.line(JsonLine().add("would_change", count));
+  } else {
+    console.say(countText(count, "dead letter") + " would be " + done + "; nothing was changed");
+  }
+  return count == 0 ? kNothing : kDone;
+}
+
 }  // namespace
 
 int retry(Console& console, const Arguments& arguments) {
-  if (arguments.ids.empty() != hasFilter(arguments)) {
+  if (!isClear(arguments)) {
     return usage(console, arguments);
+  }
+  if (arguments.dryRun) {
+    return dryRun(console, arguments, "pending again");
   }
   if (!arguments.ids.empty()) {
     return changeEach(console, arguments, "pending again",
@@ -102,8 +127,11 @@ int retry(Console& console, const Arguments& arguments) {
 }
 
 int discard(Console& console, const Arguments& arguments) {
-  if (arguments.ids.empty() != hasFilter(arguments)) {
+  if (!isClear(arguments)) {
     return usage(console, arguments);
+  }
+  if (arguments.dryRun) {
+    return dryRun(console, arguments, "discarded");
   }
   if (!arguments.ids.empty()) {
     return changeEach(console, arguments, "discarded",

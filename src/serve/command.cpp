@@ -18,6 +18,7 @@
 #include "serve/config/regular_file.hpp"
 #include "serve/health_check.hpp"
 #include "serve/server.hpp"
+#include "transport/descriptors.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -26,6 +27,8 @@ using cli::Arguments;
 using cli::Console;
 
 constexpr std::size_t kConfigBytesMax = std::size_t{1024} * 1024;
+// For the store's files, the threads' and a few connections. With fewer it might listen and answer nobody.
+constexpr std::size_t kDescriptorsLeast = 64;
 
 /// What the command line says of fields.
 std::vector<ConfigOverride> overridesOf(const Arguments& arguments, std::vector<ConfigProblem>& problems) {
@@ -86,6 +89,11 @@ int runServe(Console& console, const Arguments& arguments) {
   if (arguments.checkConfig) {
     console.say("the configuration is valid");
     return cli::kDone;
+  }
+  if (const std::size_t limit = transport::descriptorLimit(); limit < kDescriptorsLeast) {
+    return console.fail(cli::kCannot, "the process may open " + std::to_string(limit) + " files and needs " +
+                                          std::to_string(kDescriptorsLeast) +
+                                          ": raise its limit, as with 'ulimit -n' or LimitNOFILE of its unit");
   }
   config.outbox.log = logToStandardError(config.logFormat);
   // A file at its limit (`ulimit -f`) is an error of the write, as a full disk is, and no end of the process.

@@ -79,23 +79,27 @@ DaemonStream::DaemonStream(const std::string& socketFile, const std::string& tar
   }
 }
 
-void DaemonStream::receive() {
+bool DaemonStream::receive(bool waits) {
   std::array<char, std::size_t{64} * 1024> chunk{};
   auto& body = parser_.get().body();
   body.data = chunk.data();
   body.size = chunk.size();
   boost::system::error_code error;
+  socket_.non_blocking(!waits);
   http::read_some(socket_, buffer_, parser_, error);
+  if (error == boost::asio::error::would_block) {
+    return false;
+  }
   if ((error && error != http::error::need_buffer) || parser_.is_done()) {
     throw std::runtime_error("the daemon's stream ended: " + error.message());
   }
   text_.append(chunk.data(), chunk.size() - body.size);
+  return true;
 }
 
 void DaemonStream::take(std::vector<std::string>& lines, std::size_t most) {
   // A read ends with a chunk, which is a line.
-  while (lines.empty() || (lines.size() < most && (buffer_.size() > 0 || socket_.available() > 0))) {
-    receive();
+  while (lines.size() < most && receive(lines.empty())) {
     std::size_t begin = 0;
     for (std::size_t end = text_.find('\n'); end != std::string::npos; end = text_.find('\n', begin)) {
       // An empty line only says that the stream is alive.

@@ -55,7 +55,8 @@ public:
   void take(std::vector<std::string>& lines, std::size_t most);
 
 private:
-  void receive();
+  /// False: nothing has come, and it was not to wait.
+  bool receive(bool waits);
 
   boost::asio::io_context context_;
   boost::asio::local::stream_protocol::socket socket_;

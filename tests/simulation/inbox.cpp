@@ -59,6 +59,9 @@ InboundOptions Inbox::options() {
     options.deferred.handler = [this](DeferredFrame frame) { think(std::move(frame)); };
     options.deferred.concurrency = handling.concurrency;
     options.deferred.pools = {{{kPoolType}, handling.concurrency}};
+    if (handling.poolAlways && !common_.canary) {
+      options.deferred.always = [](std::string_view type) { return type == kPoolType; };
+    }
     options.deferred.timeout = handling.thinkTimeout;
     options.deferred.retry = common_.swarm.outbox.retry;
     options.deferred.executor = std::make_shared<boost::asio::any_io_executor>(process_.executor());
@@ -163,6 +166,7 @@ void Inbox::sayAside(const std::string& to) {
 void Inbox::think(DeferredFrame frame) {
   const Handling& handling = common_.swarm.handling;
   Random& random = process_.random();
+  common_.ledger.entries[nameOf(frame.frame().id)].deferred = true;
   mayDie();
   if (!common_.healed && drawChance(random, handling.forgotten)) {
     if (drawChance(random, 0.5)) {

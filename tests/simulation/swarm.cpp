@@ -71,6 +71,7 @@ Handling drawHandling(Random& random) {
   handling.thinkMax = drawOf(random, std::array{milliseconds(10), milliseconds(200), milliseconds(2'000)});
   handling.thinkTimeout = drawOf(random, std::array{milliseconds(500), milliseconds(60'000)});
   handling.concurrency = drawOf(random, std::array{1U, 4U});
+  handling.poolAlways = drawChance(random, 0.5);
   return handling;
 }
 
@@ -163,13 +164,14 @@ std::string Swarm::describe() const {
        << (outbox.peerReset == PeerResetPolicy::resend ? ", resend" : ", proceed") << "; handlers not now "
        << handling.notNow << ", throw " << handling.thrown << ", reject " << handling.rejected << ", die "
        << handling.suicide << ", reply " << handling.replies << ", aside " << handling.asides << ", defer "
-       << handling.deferred << ", forget " << handling.forgotten << ", think on " << handling.thinksOn << " up to "
-       << handling.thinkMax.count() << " of " << handling.thinkTimeout.count() << " ms; unordered " << wishes.unordered
-       << ", supersede " << wishes.superseding << ", delay " << wishes.delayed << ", expire " << wishes.expiring
-       << ", repeat " << wishes.repeated << "; batch " << outbox.batchFrames << " frames, " << outbox.batchBytes
-       << " bytes, timeout " << outbox.requestTimeout.count() << " ms, ACK in " << outbox.ackTimeout.count()
-       << " ms, at most " << outbox.maxPending << (outbox.gap == GapPolicy::block ? ", gaps block" : "") << ", decided "
-       << decided << ", limit " << rateLimit.frames;
+       << handling.deferred << (handling.poolAlways ? " and the pool's" : "") << ", forget " << handling.forgotten
+       << ", think on " << handling.thinksOn << " up to " << handling.thinkMax.count() << " of "
+       << handling.thinkTimeout.count() << " ms; unordered " << wishes.unordered << ", supersede " << wishes.superseding
+       << ", delay " << wishes.delayed << ", expire " << wishes.expiring << ", repeat " << wishes.repeated << "; batch "
+       << outbox.batchFrames << " frames, " << outbox.batchBytes << " bytes, timeout " << outbox.requestTimeout.count()
+       << " ms, ACK in " << outbox.ackTimeout.count() << " ms, at most " << outbox.maxPending
+       << (outbox.gap == GapPolicy::block ? ", gaps block" : "") << ", decided " << decided << ", limit "
+       << rateLimit.frames;
   return text.str();
 }
 

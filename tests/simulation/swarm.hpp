@@ -51,6 +51,8 @@ struct Handling {
   std::chrono::milliseconds thinkMax{0};
   std::chrono::milliseconds thinkTimeout{0};
   std::uint32_t concurrency = 4;
+  /// Frames of the pool's type are deferred without a question.
+  bool poolAlways = false;
 };
 
 /// What one seed's world is made of: each run draws which faults it has at all and how strong they are, because a world

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,8 +62,13 @@ std::vector<std::string> idsOf(const nlohmann::json& value) {
     throw InvalidRequest("ids must be an array of 1 to 1000 message ids");
   }
   std::vector<std::string> ids;
+  std::set<std::string> seen;
   for (const nlohmann::json& id : value) {
-    ids.push_back(textMember("ids", id));
+    std::string text = textMember("ids", id);
+    // One that is named twice is changed once.
+    if (seen.insert(text).second) {
+      ids.push_back(std::move(text));
+    }
   }
   return ids;
 }

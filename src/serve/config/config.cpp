@@ -222,11 +222,23 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
         section.problem("pull", std::string(problem));
       }
     }
-    if (inbox.deliver.empty() && inbox.pull.empty()) {
-      section.problem("deliver", "must name the applications that frames go to, or pull the types that they ask for");
+    if (!section.has("deliver") && !section.has("pull")) {
+      section.problem("deliver",
+                      "must name the applications that frames go to, or pull the types that they ask for; where only "
+                      "acknowledgements come, pull is []");
     }
     checkInbox(section, inbox.server, inbox.handler, agent, secretsFields);
   });
+}
+
+/// Port 0 is another one each time.
+void checkPlaces(Section& root, const Config& config) {
+  const ApiConfig& api = config.api;
+  const bool isUnix = api.address.starts_with("unix:");
+  if (config.inbox && config.inbox->server.address == api.address &&
+      (isUnix || (api.port != 0 && config.inbox->server.port == api.port))) {
+    root.problem("inbox.listen", "must be another one than listen: peers and callers of the API have each their own");
+  }
 }
 
 void readSender(Section& root, HttpSenderOptions& sender) {
@@ -292,6 +304,7 @@ Config readConfig(std::string_view text, const std::vector<ConfigOverride>& over
     readPeers(section, config.sender, config.outbox.peers);
     checkOutbox(section, config.outbox);
     readInbox(section, config.sender, config.outbox.agent, config.inbox);
+    checkPlaces(section, config);
     readTraces(section, config.traces);
     readLog(section, config);
     // A file without peers receives, or was given its peers by another process.

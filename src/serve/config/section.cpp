@@ -1,10 +1,44 @@
 #include "serve/config/section.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "cli/duration.hpp"
 
 namespace ackbox::serve {
+
+namespace {
+
+/// How many letters must be changed, added or left out to make one text of the other (Levenshtein 1966).
+std::size_t differences(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t line = 1; line <= one.size(); ++line) {
+    std::size_t diagonal = row.front();
+    row.front() = line;
+    for (std::size_t column = 1; column <= other.size(); ++column) {
+      const std::size_t changed = diagonal + (one[line - 1] == other[column - 1] ? 0 : 1);
+      diagonal = row[column];
+      row[column] = std::min({row[column] + 1, row[column - 1] + 1, changed});
+    }
+  }
+  return row.back();
+}
+
+/// What may have been meant by a name that is none of these, which are all; empty: nothing is near.
+std::string suggestionFor(std::string_view name, const std::set<std::string, std::less<>>& names) {
+  constexpr std::size_t kNamesBytesMost = 40;
+  if (names.empty() || name.size() > kNamesBytesMost) {
+    return {};
+  }
+  const auto nearest =
+      std::ranges::min_element(names, {}, [&](const std::string& one) { return differences(name, one); });
+  const std::size_t near = name.size() < 6 ? 1 : 2;
+  return differences(name, *nearest) <= near ? "; did you mean '" + *nearest + "'?" : std::string();
+}
+
+}  // namespace
 
 Section::Section(const ConfigNode& node, std::string path, std::vector<ConfigProblem>& problems)
     : node_(node), path_(std::move(path)), problems_(problems) {}
@@ -12,7 +46,8 @@ Section::Section(const ConfigNode& node, std::string path, std::vector<ConfigPro
 Section::~Section() {
   for (const auto& [name, value] : node_.members) {
     if (!taken_.contains(name)) {
-      problems_.push_back({value.line, pathOf(name), "there is no such field", value.option});
+      problems_.push_back(
+          {value.line, pathOf(name), "there is no such field" + suggestionFor(name, taken_), value.option});
     }
   }
 }

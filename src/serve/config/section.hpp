@@ -26,6 +26,9 @@ public:
   Section(Section&&) = delete;
   Section(const Section&) = delete;
 
+  /// Whether the field is there, of whatever kind.
+  [[nodiscard]] bool has(std::string_view name) const { return node_.find(name) != nullptr; }
+
   void text(std::string_view name, std::string& value);
   void path(std::string_view name, std::filesystem::path& value);
   void texts(std::string_view name, std::vector<std::string>& value);

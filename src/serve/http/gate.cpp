@@ -17,7 +17,7 @@ namespace {
 using transport::Admission;
 using transport::RequestHead;
 
-constexpr std::string_view kBearer = "Bearer ";
+constexpr std::string_view kBearer = "bearer ";
 // A page of another origin cannot set it without being asked for permission, which nobody here gives.
 constexpr std::string_view kOwnHeader = "x-ackbox";
 
@@ -27,15 +27,19 @@ struct Address {
   std::string_view target;
 };
 
+/// Whether `text` begins with `start`, which is lower case, in any case.
+bool startsWithName(std::string_view text, std::string_view start) {
+  return text.size() >= start.size() &&
+         std::ranges::equal(text.substr(0, start.size()), start, [](char given, char expected) {
+           return given == expected || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == expected);
+         });
+}
+
 /// A target may be a whole URL. Then its host counts, and not the header's (RFC 9112, 3.2.2).
 Address addressOf(const RequestHead& head) {
   const std::string_view target = head.target();
   for (const std::string_view scheme : {"http://", "https://"}) {
-    const bool isUrl = target.size() >= scheme.size() &&
-                       std::ranges::equal(target.substr(0, scheme.size()), scheme, [](char given, char expected) {
-                         return given == expected || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == expected);
-                       });
-    if (isUrl) {
+    if (startsWithName(target, scheme)) {
       const std::string_view rest = target.substr(scheme.size());
       const std::size_t end = rest.find_first_of("/?");
       return {rest.substr(0, end), end == std::string_view::npos ? "/" : rest.substr(end)};
@@ -177,7 +181,7 @@ Admission Gate::admit(const RequestHead& head) const {
   bool isByCookie = false;
   if (const std::shared_ptr<const Tokens> tokens = this->tokens()) {
     const std::string_view authorization = head.header("authorization");
-    const bool isOne = head.count("authorization") == 1 && authorization.starts_with(kBearer);
+    const bool isOne = head.count("authorization") == 1 && startsWithName(authorization, kBearer);
     isByCookie = head.count("authorization") == 0 && head.count("cookie") > 0;
     const std::optional<Logins::Key> login = isByCookie ? logins_.keyOf(head.header("cookie")) : std::nullopt;
     const std::optional<Tokens::Digest> shown =
@@ -219,8 +223,10 @@ Admission Gate::admit(const RequestHead& head) const {
     return refused(problemAnswer(400, "Bad request", "The query cannot be decoded, or names a parameter twice."),
                    isAuthenticated);
   }
-  if (head.count("idempotency-key") > 1) {
-    return refused(problemAnswer(400, "Bad request", "There must be one Idempotency-Key."), isAuthenticated);
+  if (head.count("idempotency-key") > 1 ||
+      (head.count("idempotency-key") == 1 && head.header("idempotency-key").empty())) {
+    return refused(problemAnswer(400, "Bad request", "There must be one Idempotency-Key, and it must not be empty."),
+                   isAuthenticated);
   }
   request.path = std::move(route.path);
   request.query = std::move(*query);

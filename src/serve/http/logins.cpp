@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "ackbox/error.hpp"
 
@@ -30,17 +31,18 @@ std::string randomValue() {
   return value;
 }
 
-/// The value of the cookie of this name; empty: there is none.
-std::string_view valueIn(std::string_view cookies, std::string_view name) {
+/// The values of the cookies of this name: a browser sends those of several paths.
+std::vector<std::string_view> valuesIn(std::string_view cookies, std::string_view name) {
+  std::vector<std::string_view> values;
   while (!cookies.empty()) {
     std::string_view one = cookies.substr(0, cookies.find(';'));
     cookies.remove_prefix(std::min(one.size() + 1, cookies.size()));
     one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
-    if (one.starts_with(name) && one.substr(name.size()).starts_with('=')) {
-      return one.substr(name.size() + 1);
+    if (one.starts_with(name) && one.substr(name.size()).starts_with('=') && one.size() > name.size() + 1) {
+      values.push_back(one.substr(name.size() + 1));
     }
   }
-  return {};
+  return values;
 }
 
 }  // namespace
@@ -79,8 +81,14 @@ std::string Logins::begin(const Tokens::Digest& token) {
 }
 
 std::optional<Logins::Key> Logins::keyOf(std::string_view cookies) const {
-  const std::string_view value = valueIn(cookies, cookieName_);
-  return value.empty() ? std::nullopt : std::optional(Tokens::digestOf(value));
+  std::optional<Key> key;
+  for (const std::string_view value : valuesIn(cookies, cookieName_)) {
+    key = Tokens::digestOf(value);
+    if (find(*key)) {
+      break;
+    }
+  }
+  return key;
 }
 
 std::optional<Tokens::Digest> Logins::find(const Key& cookie) const {

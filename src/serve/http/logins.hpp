@@ -38,7 +38,8 @@ public:
   /// no randomness.
   [[nodiscard]] std::string begin(const Tokens::Digest& token);
 
-  /// Of our cookie among those of a request's header `Cookie`; nothing: it is not there.
+  /// Of our cookie among those of a request's header `Cookie`, of several the one that has not ended; nothing: it is
+  /// not there.
   [[nodiscard]] std::optional<Key> keyOf(std::string_view cookies) const;
   /// The digest of the token that the cookie was exchanged for; nothing: there is no such login, or it has ended.
   [[nodiscard]] std::optional<Tokens::Digest> find(const Key& cookie) const;

@@ -90,6 +90,10 @@ TEST_CASE("what operators change") {
   stage.play({"retry", "@", "dead-1", "nobody"});
   stage.play({"mark-failed", "@", "dead-1", "pending-1", "deferred", "--reason", "by-hand"});
   stage.play({"list", "@", "--state", "failed"});
+  stage.play({"retry", "@", "dead-1", "--dry-run"});
+  stage.play({"retry", "@", "--reason", "by-hand", "--dry-run"});
+  stage.play({"retry", "@", "--type", "none", "--dry-run"});
+  stage.play({"discard", "@", "--all", "--dry-run", "--json"});
   stage.play({"retry", "@", "--reason", "by-hand", "--session", "invoices"});
   stage.play({"discard", "@", "--older-than", "1h"});
   stage.play({"discard", "@", "--peer", "bob"});

@@ -376,6 +376,26 @@ TEST_CASE("a pool whose handlers block holds up no others, and the first pool th
   CHECK(bob.effects().size() == 5);
 }
 
+TEST_CASE("a frame that is gone when its turn comes leaves its place to the next") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    if (frame.frame().session == "a") {
+      gate.pass();
+    }
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  bob.inbound.deferred.concurrency = 1;
+  bob.open();
+  bob.post({outbound("a", 1), outbound("b", 1), outbound("c", 1)});
+  gate.await(1);
+  bob.reader->exec("DELETE FROM ackbox_inbox WHERE session='b'");
+  gate.open();
+  for (int trips = 0; trips < 200 && bob.effects().size() < 2; ++trips) {
+    bob.roundTrips();
+  }
+  CHECK(bob.effects() == std::vector<std::string>{"\"a-1\"", "\"c-1\""});
+}
+
 TEST_CASE("pools that cannot be are refused") {
   Receiver bob;
   const auto refuses = [&](const std::vector<DeferredPool>& pools, const char* text) {

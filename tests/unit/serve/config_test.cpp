@@ -141,7 +141,7 @@ TEST_CASE("The command line counts before the file, for any field") {
 TEST_CASE("All problems are named at once, each with its line and field") {
   CHECK(problemsOf(
             "{\n \"outbox\": {\n  \"max_pendin\": 1,\n  \"ack_timeout\": 5\n },\n \"peers\": [{\n  \"url\": 3}]}") ==
-        Lines{"f:3: outbox.max_pendin: there is no such field",
+        Lines{"f:3: outbox.max_pendin: there is no such field; did you mean 'max_pending'?",
               "f:4: outbox.ack_timeout: must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\"",
               "f:7: peers[0].url: must be a string", "f:7: peers[0].url: must be set"});
   CHECK(problemsOf("{\"outbox\": {\"batch_frames\": 0}}") ==
@@ -149,6 +149,31 @@ TEST_CASE("All problems are named at once, each with its line and field") {
   CHECK(problemsOf("{\"log\": {\"level\": \"loud\"}}") ==
         Lines{"f:1: log.level: must be one of debug, info, warning, error"});
   CHECK(problemsOf("{\"agent\": \"a\",\n\"agent\": \"b\"}") == Lines{"f:2: agent: occurs twice"});
+}
+
+TEST_CASE("A misspelt field is told the nearest one, if one is near") {
+  CHECK(problemsOf(R"({"lisen": "127.0.0.1:1", "outbox": {"ack_timout": "5s", "maxpending": 1, "gop": "skip"}})") ==
+        Lines{"f:1: outbox.ack_timout: there is no such field; did you mean 'ack_timeout'?",
+              "f:1: outbox.maxpending: there is no such field; did you mean 'max_pending'?",
+              "f:1: outbox.gop: there is no such field; did you mean 'gap'?",
+              "f:1: lisen: there is no such field; did you mean 'listen'?"});
+  CHECK(problemsOf(R"({"l": 1, "colour": 2})") ==
+        Lines{"f:1: l: there is no such field", "f:1: colour: there is no such field"});
+  CHECK(problemOf("{\"" + std::string(100'000, 'a') + "\": 1}").ends_with(": there is no such field"));
+}
+
+TEST_CASE("The inbox listens elsewhere than the API") {
+  const std::string pulls = R"("allow_anonymous": true, "pull": ["*"])";
+  const auto both = [&](const std::string& api, const std::string& inbox) {
+    return problemsOf("{\"listen\": \"" + api + "\",\n\"inbox\": {\"listen\": \"" + inbox + "\", " + pulls + "}}");
+  };
+  const Lines same{
+      "f:2: inbox.listen: must be another one than listen: peers and callers of the API have each their own"};
+  CHECK(both("127.0.0.1:7070", "127.0.0.1:7070") == same);
+  CHECK(both("unix:/run/a", "unix:/run/a") == same);
+  CHECK(both("127.0.0.1:7070", "127.0.0.1:7071").empty());
+  CHECK(both("127.0.0.1:7070", "[::1]:7070").empty());
+  CHECK(both("127.0.0.1:0", "127.0.0.1:0").empty());
 }
 
 TEST_CASE("A text that is no JSON is a problem with a line") {
@@ -176,7 +201,8 @@ TEST_CASE("The agent must be a URI") {
 }
 
 TEST_CASE("A mistake of the command line is not said to be the file's") {
-  CHECK(problemOf("{}", {{"outbox.max_pendin", "1"}}) == "--set: outbox.max_pendin: there is no such field");
+  CHECK(problemOf("{}", {{"outbox.max_pendin", "1"}}) ==
+        "--set: outbox.max_pendin: there is no such field; did you mean 'max_pending'?");
   CHECK(problemOf("{}", {{"peers", R"([{"name": "a"}])"}}) == "--set: peers[0].url: must be set");
   CHECK(problemOf("{\"log\": {}}", {{"log.level", "loud"}}).starts_with("--set: log.level: must be one of"));
   CHECK(problemOf("{}", {{"listen", "here", "--listen"}}).starts_with("--listen: must be unix:PATH"));
@@ -328,7 +354,8 @@ TEST_CASE("A file's name that is empty is not the same as none") {
 
 TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
   CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true}})") ==
-        Lines{"f:1: inbox.deliver: must name the applications that frames go to, or pull the types that they ask for"});
+        Lines{"f:1: inbox.deliver: must name the applications that frames go to, or pull the types that they ask for; "
+              "where only acknowledgements come, pull is []"});
   CHECK(
       problemsOf(
           R"({"inbox": {"allow_anonymous": true, "pull": ["a*b", "c*"], "deliver": [{"types": "*.x", "url": "http://127.0.0.1/"}]}})") ==

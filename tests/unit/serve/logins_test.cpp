@@ -130,6 +130,14 @@ TEST_CASE("A cookie is found by its whole name") {
   }
 }
 
+TEST_CASE("Of several cookies of its name the one that has not ended counts") {
+  World world;
+  const std::string right = world.begin();
+  CHECK(world.isIn("ackbox_a=stale; " + right));
+  CHECK(world.isIn(right + "; ackbox_a=stale"));
+  CHECK_FALSE(world.isIn("ackbox_a=stale; ackbox_a=older"));
+}
+
 TEST_CASE("Logins may fail ten times at once, and then once a second") {
   World world;
   for (int count = 0; count < 10; ++count) {

@@ -65,6 +65,8 @@ TEST_CASE("An idempotency key makes an enqueue happen once, with or without quot
   CHECK(enqueue(asker, body, kJson + "Idempotency-Key: \"\"\r\n").status == 422);
   CHECK(enqueue(asker, body, kJson + "Idempotency-Key: a\r\nIdempotency-Key: b\r\n").status == 400);
   // Its body was not read, so that its connection has ended.
+  HttpAsker empty = stage.asker();
+  CHECK(enqueue(empty, body, kJson + "Idempotency-Key:\r\n").status == 400);
   HttpAsker next = stage.asker();
   CHECK(enqueue(next, "[" + body + "]", kJson + "Idempotency-Key: a\r\n").status == 422);
 }
@@ -195,6 +197,7 @@ TEST_CASE("A bulk change says before what it would change, and takes a filter or
   CHECK(preview.at("count") == 1);
   CHECK(preview.at("sample")[0].at("message_id") == "d-2");
   CHECK(bodyOf(discard(R"({"all":true})", "?dry_run")).at("count") == 3);
+  CHECK(bodyOf(discard(R"({"ids":["d-1","d-1"]})", "?dry_run")).at("count") == 1);
   CHECK(bodyOf(discard(R"({"session":"d-2"})")).at("changed") == 1);
   CHECK(bodyOf(discard(R"({"ids":["d-1","d-2"]})")).at("changed") == 1);
   const json left = bodyOf(asker.ask("GET", "/v1/dead-letters"));

@@ -23,7 +23,7 @@ message=$("$program" serve "$folder/a.db" --config "$folder/serve.json" --check-
 expect "exit code of a wrong configuration" $? 2
 expect "a file that is not there, and a wrong field" "$message" \
   "ackbox: $folder/serve.json:3: tokens_file: $folder/tokens: cannot be read: No such file or directory
-ackbox: $folder/serve.json:4: outbx: there is no such field"
+ackbox: $folder/serve.json:4: outbx: there is no such field; did you mean 'outbox'?"
 message=$("$program" serve "$folder/a.db" --config "$folder/serve.json" 2>&1)
 expect "exit code of a start with it" $? 2
 [[ $message == *":4: outbx: "* ]] || expect "what the start says" "$message" "…:4: outbx: …"
@@ -34,7 +34,7 @@ for wrong in "$folder/pipe" /dev/zero "$folder"; do
   [[ $message == "ackbox: $wrong: is "* ]] || expect "$wrong as a configuration" "$message" "ackbox: $wrong: is …"
 done
 message=$("$program" serve "$folder/a.db" --set outbox.max_pendin=1 --check-config 2>&1)
-expect "a mistake of the command line" "$message" "ackbox: --set: outbox.max_pendin: there is no such field"
+expect "a mistake of the command line" "$message" "ackbox: --set: outbox.max_pendin: there is no such field; did you mean 'max_pending'?"
 # Readable only by its owner from its first byte on.
 (umask 077 && printf 'ops operate,read 0123456789abcdef01234567\n' >"$folder/tokens")
 sed -i 's/"outbx"/"outbox"/' "$folder/serve.json"
@@ -53,6 +53,11 @@ expect "health without a server in JSON" "$message" \
   "{\"url\":\"unix:$folder/s.sock\",\"ready\":false,\"text\":\"No such file or directory\"}"
 "$program" health --url 127.0.0.1:7070 >/dev/null 2>&1
 expect "exit code of health with a wrong URL" $? 2
+
+message=$(ulimit -n 63 && "$program" serve "$folder/a.db" --config "$folder/serve.json" 2>&1)
+expect "exit code with too few descriptors" $? 3
+[[ $message == *"may open 63 files and needs 64: raise its limit"* ]] ||
+  expect "too few descriptors" "$message" "…may open 63 files and needs 64: raise its limit…"
 
 mkfifo "$folder/out"
 "$program" serve "$folder/a.db" --config "$folder/serve.json" >"$folder/out" 2>"$folder/log" &

@@ -70,6 +70,7 @@ _ackbox() {
     'retry --log') words='error warning info debug' ;;
     'retry --peer') return ;;
     'retry --session') return ;;
+    'retry --type') return ;;
     'retry --reason') return ;;
     'retry --older-than') return ;;
     'discard --prefix') return ;;
@@ -77,6 +78,7 @@ _ackbox() {
     'discard --log') words='error warning info debug' ;;
     'discard --peer') return ;;
     'discard --session') return ;;
+    'discard --type') return ;;
     'discard --reason') return ;;
     'discard --older-than') return ;;
     'inbox-retry --prefix') return ;;
@@ -161,8 +163,8 @@ _ackbox() {
       inbox-explain) words='-h --help --json --prefix --busy-timeout --source' ;;
       export) words='-h --help --json --prefix --busy-timeout --state --peer --session' ;;
       enqueue) words='-h --help --json --prefix --busy-timeout --log --input --peer --session --type --max-pending' ;;
-      retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --reason --older-than --all' ;;
-      discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --reason --older-than --all --yes' ;;
+      retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --older-than --all --dry-run' ;;
+      discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --older-than --all --dry-run --yes' ;;
       inbox-retry) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all' ;;
       inbox-discard) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all --reason --yes' ;;
       mark-failed) words='-h --help --json --prefix --busy-timeout --log --reason' ;;

@@ -128,9 +128,11 @@ complete -c ackbox -n '__fish_seen_subcommand_from retry' -l busy-timeout -d 'Ho
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l peer -d 'Dead letters of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l session -d 'Dead letters of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l type -d 'Dead letters of this type' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l reason -d 'Dead letters with exactly this reason' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l all -d 'All dead letters'
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l dry-run -d 'Only say how many the filter chooses'
 complete -c ackbox -n __fish_use_subcommand -a discard -d 'Throw dead letters away, for good'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -F
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l help -d 'Print this help'
@@ -140,9 +142,11 @@ complete -c ackbox -n '__fish_seen_subcommand_from discard' -l busy-timeout -d '
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l peer -d 'Dead letters of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l session -d 'Dead letters of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l type -d 'Dead letters of this type' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l reason -d 'Dead letters with exactly this reason' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l all -d 'All dead letters'
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l dry-run -d 'Only say how many the filter chooses'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l yes -d 'Really discard all that the filter chooses'
 complete -c ackbox -n __fish_use_subcommand -a inbox-retry -d 'Run deferred frames again now; their charged runs begin again at 0'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -F

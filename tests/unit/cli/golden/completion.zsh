@@ -212,9 +212,11 @@ _ackbox() {
         '*:ID:' \
         '--peer[Dead letters of this peer]:NAME:' \
         '--session[Dead letters of this session]:NAME:' \
+        '--type[Dead letters of this type]:TYPE:' \
         '--reason[Dead letters with exactly this reason]:TEXT:' \
         '--older-than[Dead letters that failed at least so long ago]:DURATION:' \
-        '--all[All dead letters]' ;;
+        '--all[All dead letters]' \
+        '--dry-run[Only say how many the filter chooses]' ;;
     discard)
       _arguments \
         '-h[Print this help]' \
@@ -227,9 +229,11 @@ _ackbox() {
         '*:ID:' \
         '--peer[Dead letters of this peer]:NAME:' \
         '--session[Dead letters of this session]:NAME:' \
+        '--type[Dead letters of this type]:TYPE:' \
         '--reason[Dead letters with exactly this reason]:TEXT:' \
         '--older-than[Dead letters that failed at least so long ago]:DURATION:' \
         '--all[All dead letters]' \
+        '--dry-run[Only say how many the filter chooses]' \
         '--yes[Really discard all that the filter chooses]' ;;
     inbox-retry)
       _arguments \
