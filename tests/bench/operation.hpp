@@ -43,6 +43,7 @@ struct Operation {
 [[nodiscard]] Measurement serveEnqueue(const Settings& settings);
 [[nodiscard]] Measurement servePush(const Settings& settings);
 [[nodiscard]] Measurement servePull(const Settings& settings);
+[[nodiscard]] Measurement serveHandOver(const Settings& settings);
 [[nodiscard]] Measurement serveMemory(const Settings& settings);
 [[nodiscard]] Measurement serveViews(const Settings& settings);
 

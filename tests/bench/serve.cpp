@@ -2,12 +2,14 @@
 // run. The caller's own share of HTTP, which is Beast's blocking calls on the same two cores, is in the daemon's
 // figures. Its peer is away, so that nothing else moves.
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -44,6 +46,8 @@ constexpr unsigned kConnections = 64;
 constexpr unsigned kArrayConnections = 4;
 constexpr std::uint64_t kPushes = 20'000;
 constexpr std::uint32_t kRunsAtOnce = 64;
+constexpr std::size_t kWindow = 64;
+constexpr std::uint64_t kHandOvers = 100;
 constexpr std::size_t kLooksAView = 200;
 
 Frame peerFrame(std::uint64_t number, std::uint64_t sessions = kSessions) {
@@ -182,11 +186,7 @@ class FullSender {
 public:
   FullSender(const Settings& settings, const std::string& url, std::uint64_t frames)
       : file_(freshDatabase(settings.folder, "sender")), manager_(OutboxManager::open(file_, optionsFor(url))) {
-    std::vector<Frame> batch;
-    for (std::uint64_t number = 0; number < frames; ++number) {
-      batch.push_back(peerFrame(number));
-    }
-    requireStored(manager_.enqueueBatch(batch));
+    add(frames);
     manager_.setSender(std::make_shared<HttpSender>());
     manager_.start();
   }
@@ -196,6 +196,14 @@ public:
   }
   FullSender(const FullSender&) = delete;
   FullSender& operator=(const FullSender&) = delete;
+
+  void add(std::uint64_t frames) {
+    std::vector<Frame> batch;
+    for (std::uint64_t index = 0; index < frames; ++index) {
+      batch.push_back(peerFrame(number_++));
+    }
+    requireStored(manager_.enqueueBatch(batch));
+  }
 
 private:
   static OutboxOptions optionsFor(const std::string& url) {
@@ -207,6 +215,7 @@ private:
 
   const std::filesystem::path file_;
   OutboxManager manager_;
+  std::uint64_t number_ = 0;
 };
 
 double pushedPerSecond(const Settings& settings, std::uint64_t frames) {
@@ -254,7 +263,7 @@ std::string memberOf(const std::string& line, const std::string& name) {
 }
 
 /// Acknowledges the frames of `lines`.
-void acknowledge(DaemonClient& client, const std::vector<std::string>& lines, Arrivals& arrivals) {
+void acknowledge(DaemonClient& client, const std::vector<std::string>& lines) {
   std::string body = R"({"settlements":[)";
   for (const std::string& line : lines) {
     body +=
@@ -263,9 +272,6 @@ void acknowledge(DaemonClient& client, const std::vector<std::string>& lines, Ar
   const std::string answer = client.post("/v1/inbox/settle", body + "]}", 200);
   if (answer.find("\"gone\"") != std::string::npos) {
     throw std::runtime_error("a frame was not its stream's any more");
-  }
-  for (const std::string& line : lines) {
-    arrivals.add(memberOf(line, "id"));
   }
 }
 
@@ -283,7 +289,10 @@ double pulledPerSecond(const Settings& settings, std::uint64_t frames) {
     for (std::uint64_t settled = 0; settled < frames;) {
       std::vector<std::string> lines;
       stream.take(lines, kArrayMessages);
-      acknowledge(client, lines, arrivals);
+      acknowledge(client, lines);
+      for (const std::string& line : lines) {
+        arrivals.add(memberOf(line, "id"));
+      }
       settled += lines.size();
     }
     rate = arrivals.awaitRate();
@@ -291,6 +300,15 @@ double pulledPerSecond(const Settings& settings, std::uint64_t frames) {
   }
   removeDatabase(file);
   return rate;
+}
+
+/// A window's frames, all at once.
+std::vector<std::string> takeWindow(DaemonStream& stream) {
+  std::vector<std::string> lines;
+  while (lines.size() < kWindow) {
+    stream.take(lines, kWindow);
+  }
+  return lines;
 }
 
 double handledPerSecond(const Settings& settings, std::uint64_t frames) {
@@ -460,6 +478,42 @@ Measurement servePush(const Settings& settings) {
 
 Measurement servePull(const Settings& settings) {
   return besideHandler(settings, "arrays_of_100", pulledPerSecond);
+}
+
+Measurement serveHandOver(const Settings& settings) {
+  const std::uint64_t turns = settings.count == 0 ? kHandOvers : std::min(settings.count, kHandOvers);
+  const json inbox = {{"listen", "127.0.0.1:0"}, {"allow_anonymous", true}, {"pull", json::array({"*"})}};
+  const std::filesystem::path file = freshDatabase(settings.folder, "handed-over");
+  Latencies handedOver;
+  Latencies sent;
+  {
+    Daemon daemon(file, json{{"agent", kReceiverAgent}, {"inbox", inbox}}.dump());
+    const std::string target = "/v1/inbox/stream?window=" + std::to_string(kWindow);
+    DaemonClient client(daemon.socketFile());
+    FullSender sender(settings, daemon.inboxUrl(), 0);
+    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+      std::optional<DaemonStream> stream;
+      stream.emplace(daemon.socketFile(), target);
+      timeInto(sent, [&] {
+        sender.add(kWindow);
+        takeWindow(*stream);
+      });
+      DaemonStream next(daemon.socketFile(), target);
+      std::vector<std::string> lines;
+      timeInto(handedOver, [&] {
+        stream.reset();
+        lines = takeWindow(next);
+      });
+      acknowledge(client, lines);
+    }
+    daemon.finish();
+  }
+  removeDatabase(file);
+  Measurement measurement;
+  addLatencies(measurement.figures, "closed_stream_to_another", handedOver);
+  addLatencies(measurement.baselines, "enqueued_to_stream", sent);
+  measurement.ratio("closed_over_enqueued_p50", handedOver.percentile(0.5), sent.percentile(0.5));
+  return measurement;
 }
 
 Measurement serveMemory(const Settings& settings) {

@@ -130,7 +130,12 @@ struct Receiver {
   }
   template <typename Condition>
   void until(Condition condition, std::chrono::milliseconds step = std::chrono::milliseconds(0)) {
+    // What does not come is a failure, and no test that hangs.
+    const SteadyTime patience = systemClock()->steadyNow() + std::chrono::minutes(1);
     while (!condition()) {
+      if (systemClock()->steadyNow() > patience) {
+        throw std::runtime_error("what was waited for did not come within a minute");
+      }
       if (step.count() > 0) {
         clock->advance(step);
       }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -82,7 +83,9 @@ StreamReader::StreamReader(RawConnection connection, const std::string& target, 
 }
 
 std::string StreamReader::line() {
-  while (true) {
+  // A stream that only says that it is alive would keep a test for ever.
+  const SteadyTime patience = systemClock()->steadyNow() + std::chrono::minutes(1);
+  while (systemClock()->steadyNow() < patience) {
     const std::size_t end = text_.find('\n');
     if (end == std::string::npos) {
       if (!receiveChunk()) {
@@ -96,10 +99,15 @@ std::string StreamReader::line() {
       return found;
     }
   }
+  throw std::runtime_error("no line came within a minute");
 }
 
 bool StreamReader::hasEnded() {
+  const SteadyTime patience = systemClock()->steadyNow() + std::chrono::minutes(1);
   while (receiveChunk()) {
+    if (systemClock()->steadyNow() > patience) {
+      return false;
+    }
   }
   return connection_.receiveAll().empty();
 }
