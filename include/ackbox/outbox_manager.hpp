@@ -112,8 +112,9 @@ public:
   /// as reads fail, see `OutboxReader`.
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
 
-  /// Counters and gauges, in O(1). Throws `Error` as reads fail, and with `databaseReplaced` once a run or an inbound
-  /// request has found the file replaced.
+  /// Counters and gauges, in O(1). Throws `Error` as reads fail, and with `databaseReplaced` where the file's name
+  /// leads to another one, or a run, an inbound request or an enqueue has found that the file went back to an earlier
+  /// state.
   [[nodiscard]] Stats getStats() const;
 
   /// Says why a message is not moving, in data and in a sentence; nothing when the id is unknown. Costs

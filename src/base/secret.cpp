@@ -39,6 +39,10 @@ std::string_view trimmed(std::string_view text) {
 
 std::vector<Secret> readFile(const std::filesystem::path& path) {
   WipedBuffer buffer;
+  // The opening of a pipe would wait for its other end.
+  if (std::error_code absent; std::filesystem::is_fifo(path, absent)) {
+    throw Error(Errc::secretsUnreadable, "secrets: file '" + path.string() + "' is no regular file, but a pipe");
+  }
   std::ifstream stream;
   // Unbuffered, so that no other copy is left behind.
   stream.rdbuf()->pubsetbuf(nullptr, 0);

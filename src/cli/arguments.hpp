@@ -37,6 +37,8 @@ struct Arguments {
   // enqueue
   std::filesystem::path input = "-";
   std::string type;
+  /// Of dead letters; one that is empty chooses none.
+  std::optional<std::string> typeWanted;
   std::uint64_t maxPending = 1'000'000;
 
   // forget

@@ -51,16 +51,14 @@ DeadLetterFilter filterOf(const Arguments& arguments) {
   DeadLetterFilter filter;
   filter.peer = arguments.peer;
   filter.session = arguments.session;
-  if (!arguments.type.empty()) {
-    filter.type = arguments.type;
-  }
+  filter.type = arguments.typeWanted;
   filter.reason = arguments.reason;
   filter.olderThan = arguments.olderThan;
   return filter;
 }
 
 bool hasFilter(const Arguments& arguments) {
-  return arguments.all || arguments.peer || arguments.session || !arguments.type.empty() || arguments.reason ||
+  return arguments.all || arguments.peer || arguments.session || arguments.typeWanted || arguments.reason ||
          arguments.olderThan.count() > 0;
 }
 

@@ -147,7 +147,7 @@ public:
   void addDeadLetters(CLI::App& command) {
     addIds(command, false);
     addPeerAndSession(command, "Dead letters");
-    command.add_option("--type", arguments_.type, "Dead letters of this type")->type_name("TYPE");
+    command.add_option("--type", arguments_.typeWanted, "Dead letters of this type")->type_name("TYPE");
     command.add_option("--reason", arguments_.reason, "Dead letters with exactly this reason")->type_name("TEXT");
     addDuration(command, "--older-than", arguments_.olderThan, "Dead letters that failed at least so long ago");
     command.add_flag("--all", arguments_.all, "All dead letters");

@@ -165,6 +165,8 @@ public:
     handler_.reset();
     if (pusher_) {
       pusher_->close();
+    }
+    if (streams_) {
       streams_->close();
     }
     service_.drain();
@@ -228,7 +230,7 @@ private:
 
   // Both at once: their applications have one time together.
   void drainFrames() {
-    if (!pusher_) {
+    if (!streams_) {
       return;
     }
     const SteadyTime patience = systemClock()->steadyNow() + config_.outbox.stopTimeout;
@@ -274,16 +276,20 @@ private:
         pusher->push(std::move(frame));
       }
     };
-    options.deferred.always = [pusher = pusher_, streams = streams_](std::string_view type) {
-      return pusher->takes(type) || streams->takes(type);
-    };
+    options.deferred.always = [this](std::string_view type) { return isTaken(type); };
     handler_.emplace(
         service_.manager(),
-        // The others are deferred without it.
-        [this](const InboundFrame& frame, InboundTransaction&) { return refuse(frame.type); }, std::move(options));
+        [this](const InboundFrame& frame, InboundTransaction&) {
+          // Those that are taken do not come here, except from behind another of their session where another
+          // configuration kept them.
+          return isTaken(frame.type) ? HandlerResult::defer() : refuse(frame.type);
+        },
+        std::move(options));
     inboxServer_.emplace(*handler_, inbox.server);
     inboxUrl_ = inboxServer_->url();
   }
+
+  [[nodiscard]] bool isTaken(std::string_view type) const { return pusher_->takes(type) || streams_->takes(type); }
 
   /// A frame of a type that no application takes. Called on the store's thread.
   HandlerResult refuse(const std::string& type) {

@@ -80,7 +80,7 @@ private:
         HttpAnswer answer;
         answer.end = HttpEnd::unavailable;
         answer.error = self->authority_ + ": no answer within " + std::to_string(self->timeout_.count()) + " ms";
-        answer.hasTimedOut = self->stream_ != nullptr;
+        answer.isAtPeer = self->stream_ != nullptr;
         self->finish(std::move(answer));
       }
     });
@@ -248,7 +248,10 @@ private:
 
   void onReadError(const error_code& error, const Parser& parser) {
     if (!isLoss(error)) {
-      finish(HttpEnd::unavailable, authority_ + ": not an acceptable HTTP answer: " + error.message());
+      HttpAnswer answer;
+      answer.error = authority_ + ": not an acceptable HTTP answer: " + error.message();
+      answer.isAtPeer = parser.is_header_done();
+      finish(std::move(answer));
       return;
     }
     const bool isSilent = !parser.got_some() && buffer_.size() == 0;

@@ -50,8 +50,9 @@ struct HttpAnswer {
   HttpEnd end = HttpEnd::unavailable;
   /// For people, when not `answered`.
   std::string error;
-  /// Its time was over when the request was at the peer, or on its way: not while a connection was opened.
-  bool hasTimedOut = false;
+  /// Where it is `unavailable`: the request was at the peer, or on its way, when its time was over, or the beginning of
+  /// an answer had come.
+  bool isAtPeer = false;
   int status = 0;
   std::string contentType;
   std::string retryAfter;

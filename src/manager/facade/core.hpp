@@ -99,8 +99,8 @@ public:
   /// Emits the health event of an exception that ended one handler in this process: a handler of its own, or the user's
   /// code in it.
   void reportException(const std::string& what) noexcept;
-  /// What the store said to the run, or to an inbound request. That the file was replaced is reported to subscribers
-  /// once, and with statistics until the store goes on again.
+  /// What the store said to the run, an inbound request or an enqueue. That the file was replaced is reported to
+  /// subscribers once, and with statistics until the store goes on again.
   void storeAnswered(const std::error_code& error) noexcept;
   /// Throws `Error` with `databaseReplaced` where the store has said so last.
   void requireFile() const;

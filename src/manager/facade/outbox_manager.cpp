@@ -18,8 +18,15 @@ std::vector<EnqueueReceipt> storeBatch(manager::Core& core, std::span<const Fram
   if (manager::nothingToStore(receipts)) {
     return receipts;
   }
-  return manager::commitBlocking(core.writer(), true,
-                                 [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
+  try {
+    receipts = manager::commitBlocking(
+        core.writer(), true, [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
+  } catch (const Error& error) {
+    core.storeAnswered(error.code());
+    throw;
+  }
+  core.storeAnswered({});
+  return receipts;
 }
 
 std::vector<EnqueueReceipt> storeTraced(manager::Core& core, std::span<const Frame> frames) {
@@ -110,10 +117,12 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
     manager::here(core_).waiters().enqueue(std::move(frame), std::move(handler));
     return;
   }
+  manager::Core& core = manager::here(core_);
   manager::commitDetached(
-      manager::here(core_).writer(), true,
+      core.writer(), true,
       [toStore = std::move(frame)](store::Store& store) { return store.outbox().enqueue(toStore); },
-      [call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
+      [&core, call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
+        core.storeAnswered(error);
         call(error, std::move(receipt));
       });
 }

@@ -141,7 +141,6 @@ public:
       }
       service_.manager().enqueueThen(
           all_[index].frame, [self = shared_from_this(), index](std::error_code failure, EnqueueReceipt receipt) {
-            self->service_.noteEnqueue(failure);
             self->all_[index].failure = failure;
             self->all_[index].receipt = std::move(receipt);
             self->ended();

@@ -26,14 +26,13 @@ void isReady(Service& service, Request&& request, Respond&& respond) {
     respond(protocol::unavailable(false, "The server is being stopped."));
     return;
   }
-  if (service.isFileReplaced()) {
-    respond(protocol::unavailable(false, std::error_code(Errc::databaseReplaced).message()));
-    return;
-  }
   service.workers().answer(
       [&service] {
-        // Throws where the file cannot be read, or was replaced.
-        static_cast<void>(service.manager().getStats());
+        try {
+          static_cast<void>(service.manager().getStats());
+        } catch (const Error& error) {
+          return protocol::unavailable(false, error.what());
+        }
         return textAnswer(200, "ready\n");
       },
       std::move(respond));

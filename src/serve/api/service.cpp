@@ -1,6 +1,5 @@
 #include "serve/api/service.hpp"
 
-#include <array>
 #include <exception>
 #include <functional>
 #include <string>
@@ -24,9 +23,7 @@ std::shared_ptr<Clock> clockOf(const OutboxOptions& options) {
 
 Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
                  std::shared_ptr<EventStreams> events, OwnFigures ownFigures)
-    : log_(options.log),
-      clock_(clockOf(options)),
-      events_(std::move(events)),
+    : events_(std::move(events)),
       audit_(options.log, clockOf(options)),
       workers_(kWorkerThreads),
       waits_(std::make_shared<MessageWaits>(executor, clockOf(options))),
@@ -52,30 +49,6 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
 
 Service::~Service() {
   drain();
-}
-
-void Service::noteEnqueue(const std::error_code& failure) noexcept {
-  const bool isReplaced = failure == Errc::databaseReplaced;
-  // A failure of another kind says nothing of the file.
-  if ((failure && !isReplaced) || isFileReplaced_ == isReplaced || isFileReplaced_.exchange(isReplaced) == isReplaced ||
-      !log_) {
-    return;
-  }
-  try {
-    const std::string text =
-        isReplaced ? "nothing is stored any more: " + failure.message() : "messages are stored again";
-    const std::array<LogField, 1> fields = {LogField{"check", "process"}};
-    LogRecord record;
-    record.level = isReplaced ? LogLevel::error : LogLevel::info;
-    record.at = clock_->wallNow();
-    record.event = isReplaced ? "unwell" : "well-again";
-    record.text = text;
-    record.fields = fields;
-    log_(record);
-  } catch (...) {
-    // As with the library's own records: a sink that throws loses them.
-    return;
-  }
 }
 
 void Service::drain() {

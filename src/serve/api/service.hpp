@@ -5,11 +5,9 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "ackbox/clock.hpp"
-#include "ackbox/log.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
@@ -43,11 +41,6 @@ public:
   void beginDraining() noexcept { draining_ = true; }
   [[nodiscard]] bool isDraining() const noexcept { return draining_; }
 
-  /// What an enqueue ended with. Where the file's name leads to another one, as after a restore beneath this process,
-  /// the log says so once, and it is not ready until an enqueue is stored again: deliveries go on meanwhile.
-  void noteEnqueue(const std::error_code& failure) noexcept;
-  [[nodiscard]] bool isFileReplaced() const noexcept { return isFileReplaced_; }
-
   /// To be called before requests come.
   void setFrameStreams(std::shared_ptr<FrameStreams> streams) { frameStreams_ = std::move(streams); }
   /// Null: no frames are for streams.
@@ -71,9 +64,6 @@ public:
 private:
   std::atomic<bool> draining_ = false;
   std::atomic<bool> ended_ = false;
-  std::atomic<bool> isFileReplaced_ = false;
-  const LogSink log_;
-  const std::shared_ptr<Clock> clock_;
   std::shared_ptr<FrameStreams> frameStreams_;
   std::function<FrameWaits()> readFrameWaits_;
   const std::shared_ptr<EventStreams> events_;

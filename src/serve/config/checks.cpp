@@ -145,8 +145,9 @@ NamedRefusal inConfigNames(std::string_view refusal) {
       at = blank;
       continue;
     }
-    if (!isQuoted) {
-      at += ownerBytes(std::string_view(text).substr(at));
+    // Of `InboundOptions::deferred.framesMax` there are two.
+    for (std::size_t owner = 1; !isQuoted && owner > 0; at += owner) {
+      owner = ownerBytes(std::string_view(text).substr(at));
     }
     std::size_t end = at;
     while (!isQuoted && end < text.size() && isLetter(text[end])) {

@@ -27,7 +27,7 @@ constexpr std::chrono::minutes kDeliveryMost{4};
 /// `unix:PATH`, `127.0.0.1:7070` or `[::1]:7070`; absent, or wrong: as it is.
 void readListen(Section& section, std::string& address, std::uint16_t& port) {
   std::string text;
-  section.text("listen", text);
+  section.filled("listen", text);
   if (text.empty()) {
     return;
   }
@@ -122,7 +122,7 @@ std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) 
   std::filesystem::path file;
   std::string variable;
   section.path("secrets_file", file);
-  section.text("secrets_environment", variable);
+  section.filled("secrets_environment", variable);
   if (!file.empty() && !variable.empty()) {
     section.problem("secrets_file", "and secrets_environment cannot both be set");
     return std::nullopt;
@@ -231,7 +231,7 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
   });
 }
 
-/// Port 0 is another one each time.
+/// Both were taken. Port 0 is another one each time.
 void checkPlaces(Section& root, const Config& config) {
   const ApiConfig& api = config.api;
   const bool isUnix = api.address.starts_with("unix:");
@@ -304,7 +304,10 @@ Config readConfig(std::string_view text, const std::vector<ConfigOverride>& over
     readPeers(section, config.sender, config.outbox.peers);
     checkOutbox(section, config.outbox);
     readInbox(section, config.sender, config.outbox.agent, config.inbox);
-    checkPlaces(section, config);
+    const auto isOfListen = [](const ConfigProblem& problem) { return problem.field.ends_with("listen"); };
+    if (std::ranges::none_of(problems, isOfListen)) {
+      checkPlaces(section, config);
+    }
     readTraces(section, config.traces);
     readLog(section, config);
     // A file without peers receives, or was given its peers by another process.

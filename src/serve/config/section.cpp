@@ -77,14 +77,20 @@ void Section::text(std::string_view name, std::string& value) {
   }
 }
 
-void Section::path(std::string_view name, std::filesystem::path& value) {
+void Section::filled(std::string_view name, std::string& value) {
   const ConfigNode* const node = take(name, ConfigNode::Kind::text, "must be a string");
   if (node != nullptr && node->text.empty()) {
     // As where a variable of a template was not set: without tokens, for one, everybody would have all roles.
-    problem(name, "is empty: name a file, or leave the field out");
+    problem(name, "is empty: set it, or leave the field out");
   } else if (node != nullptr) {
     value = node->text;
   }
+}
+
+void Section::path(std::string_view name, std::filesystem::path& value) {
+  std::string file = value.string();
+  filled(name, file);
+  value = file;
 }
 
 void Section::texts(std::string_view name, std::vector<std::string>& value) {

@@ -30,6 +30,8 @@ public:
   [[nodiscard]] bool has(std::string_view name) const { return node_.find(name) != nullptr; }
 
   void text(std::string_view name, std::string& value);
+  /// The same, where an empty one is no value.
+  void filled(std::string_view name, std::string& value);
   void path(std::string_view name, std::filesystem::path& value);
   void texts(std::string_view name, std::vector<std::string>& value);
   void flag(std::string_view name, bool& value);
@@ -46,14 +48,13 @@ public:
   /// One of some names.
   template <typename Value>
   void choice(std::string_view name, Value& value, const std::vector<std::pair<std::string_view, Value>>& choices) {
-    std::string chosen;
-    text(name, chosen);
-    if (chosen.empty()) {
+    const ConfigNode* const node = take(name, ConfigNode::Kind::text, "must be a string");
+    if (node == nullptr) {
       return;
     }
     std::string names;
     for (const auto& [one, meaning] : choices) {
-      if (one == chosen) {
+      if (one == node->text) {
         value = meaning;
         return;
       }

@@ -183,13 +183,22 @@ Admission Gate::admit(const RequestHead& head) const {
     const std::string_view authorization = head.header("authorization");
     const bool isOne = head.count("authorization") == 1 && startsWithName(authorization, kBearer);
     isByCookie = head.count("authorization") == 0 && head.count("cookie") > 0;
-    const std::optional<Logins::Key> login = isByCookie ? logins_.keyOf(head.header("cookie")) : std::nullopt;
-    const std::optional<Tokens::Digest> shown =
-        login   ? logins_.find(*login)
-        : isOne ? std::optional(Tokens::digestOf(authorization.substr(kBearer.size())))
-                : std::nullopt;
-    const Tokens::Digest digest = shown.value_or(Tokens::Digest{});
-    std::optional<Caller> caller = shown ? tokens->find(digest) : std::nullopt;
+    std::optional<Logins::Key> login;
+    Tokens::Digest digest{};
+    std::optional<Caller> caller;
+    if (isOne) {
+      digest = Tokens::digestOf(authorization.substr(kBearer.size()));
+      caller = tokens->find(digest);
+    } else if (isByCookie) {
+      for (const Logins::Key& key : logins_.keysOf(head.header("cookie"))) {
+        const std::optional<Tokens::Digest> token = logins_.find(key);
+        if (token && !caller) {
+          login = key;
+          digest = *token;
+          caller = tokens->find(digest);
+        }
+      }
+    }
     isAuthenticated = caller.has_value();
     request.logins = &logins_;
     request.tokens = tokens;

@@ -80,15 +80,12 @@ std::string Logins::begin(const Tokens::Digest& token) {
   return cookie(value, kLoginTime);
 }
 
-std::optional<Logins::Key> Logins::keyOf(std::string_view cookies) const {
-  std::optional<Key> key;
+std::vector<Logins::Key> Logins::keysOf(std::string_view cookies) const {
+  std::vector<Key> keys;
   for (const std::string_view value : valuesIn(cookies, cookieName_)) {
-    key = Tokens::digestOf(value);
-    if (find(*key)) {
-      break;
-    }
+    keys.push_back(Tokens::digestOf(value));
   }
-  return key;
+  return keys;
 }
 
 std::optional<Tokens::Digest> Logins::find(const Key& cookie) const {
@@ -100,9 +97,11 @@ std::optional<Tokens::Digest> Logins::find(const Key& cookie) const {
 
 std::string Logins::end(std::string_view cookies) {
   bool isOneEnded = false;
-  if (const std::optional<Key> key = keyOf(cookies)) {
+  {
     const MutexLock lock(mutex_);
-    isOneEnded = logins_.erase(*key) > 0;
+    for (const Key& key : keysOf(cookies)) {
+      isOneEnded = logins_.erase(key) > 0 || isOneEnded;
+    }
   }
   if (isOneEnded && ended_) {
     ended_();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 #include "base/mutex.hpp"
@@ -19,7 +20,7 @@ namespace ackbox::serve {
 /// of the token its digest is kept, which is looked up among the tokens at each request, so that a token that is
 /// revoked ends its logins.
 ///
-/// Thread-safety: `keyOf`, `find` and `mayFail` may be called from any thread, the others on the executor only.
+/// Thread-safety: `keysOf`, `find` and `mayFail` may be called from any thread, the others on the executor only.
 class Logins {
 public:
   /// What a cookie is known by: its digest, so that how long a look takes says nothing of it.
@@ -38,13 +39,13 @@ public:
   /// no randomness.
   [[nodiscard]] std::string begin(const Tokens::Digest& token);
 
-  /// Of our cookie among those of a request's header `Cookie`, of several the one that has not ended; nothing: it is
-  /// not there.
-  [[nodiscard]] std::optional<Key> keyOf(std::string_view cookies) const;
+  /// Of our cookie among those of a request's header `Cookie`. A browser sends several where a proxy shows the page at
+  /// several paths.
+  [[nodiscard]] std::vector<Key> keysOf(std::string_view cookies) const;
   /// The digest of the token that the cookie was exchanged for; nothing: there is no such login, or it has ended.
   [[nodiscard]] std::optional<Tokens::Digest> find(const Key& cookie) const;
 
-  /// Returns the value of `Set-Cookie` that takes the cookie away. `cookies`: the header `Cookie`.
+  /// Ends all logins of `cookies`, the header `Cookie`. Returns the value of `Set-Cookie` that takes the cookie away.
   [[nodiscard]] std::string end(std::string_view cookies);
 
   /// To be asked at each login that failed: whether that may be logged and answered as such. Of ten at once and then

@@ -123,6 +123,12 @@ bool FrameStreams::open(StreamWish wish, std::shared_ptr<transport::AnswerStream
   return true;
 }
 
+// One of a revoked token has no window, and ends soon.
+bool FrameStreams::wants(const Stream& stream, const InboundFrame& frame) {
+  return stream.wish.window > 0 && fitsPattern(stream.wish.types, frame.type) &&
+         fitsPattern(stream.wish.sessions, frame.session);
+}
+
 bool FrameStreams::hasRoom(const Stream& stream) {
   return stream.unsettled.size() < stream.wish.window && stream.answer->unread() < kUnreadFrameBytesMax;
 }
@@ -136,7 +142,7 @@ void FrameStreams::offer(Number frame) {
   bool isWanted = false;
   for (const auto& candidate : streams_) {
     const Stream& stream = candidate.second;
-    if (!fitsPattern(stream.wish.types, content.type) || !fitsPattern(stream.wish.sessions, content.session)) {
+    if (!wants(stream, content)) {
       continue;
     }
     isWanted = true;
@@ -177,11 +183,9 @@ void FrameStreams::fill(Number stream) {
   if (found == streams_.end() || draining_) {
     return;
   }
-  const StreamWish& wish = found->second.wish;
   for (auto next = waiting_.begin(); next != waiting_.end() && hasRoom(found->second);) {
     const Number frame = *next++;
-    const InboundFrame& content = held_.at(frame).frame.frame();
-    if (fitsPattern(wish.types, content.type) && fitsPattern(wish.sessions, content.session)) {
+    if (wants(found->second, held_.at(frame).frame.frame())) {
       give(frame, stream);
     }
   }
@@ -343,10 +347,8 @@ void FrameStreams::addWaits(FrameWaits& waits) const {
   }
   for (const Number number : waiting_) {
     const InboundFrame& frame = held_.at(number).frame.frame();
-    const bool isWanted = std::ranges::any_of(streams_, [&](const auto& stream) {
-      const StreamWish& wish = stream.second.wish;
-      return fitsPattern(wish.types, frame.type) && fitsPattern(wish.sessions, frame.session);
-    });
+    const bool isWanted =
+        std::ranges::any_of(streams_, [&](const auto& stream) { return wants(stream.second, frame); });
     waits.frames.emplace(std::pair(frame.source, frame.id), isWanted
                                                                 ? "a stream with room in its window"
                                                                 : "a stream for its type and session to be opened");

@@ -108,6 +108,7 @@ private:
 
   [[nodiscard]] std::string receiptText(Number receipt) const;
   [[nodiscard]] std::optional<Number> receiptOf(std::string_view text) const;
+  [[nodiscard]] static bool wants(const Stream& stream, const InboundFrame& frame);
   [[nodiscard]] static bool hasRoom(const Stream& stream);
   /// Gives the frame to the stream with the fewest unsettled ones of those that fit and have room, if any.
   void offer(Number frame);

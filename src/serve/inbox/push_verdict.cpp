@@ -91,7 +91,7 @@ std::string causeOf(const HttpAnswer& answer) {
 }  // namespace
 
 PushVerdict judgePush(const HttpAnswer& answer, unsigned failures, WallTime now) {
-  if (answer.end == HttpEnd::connectionLost || (answer.end == HttpEnd::unavailable && answer.hasTimedOut)) {
+  if (answer.end == HttpEnd::connectionLost || (answer.end == HttpEnd::unavailable && answer.isAtPeer)) {
     // It may be this frame that the application does not survive.
     return ended(HandlerResult::notNow("the application did not answer: " + answer.error));
   }

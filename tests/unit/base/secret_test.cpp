@@ -4,6 +4,7 @@
 #include "ackbox/secret.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -77,4 +78,7 @@ TEST_CASE("a source that is not there says where it was looked for") {
   std::ofstream(dir.file("large")) << std::string(70'000, 'x');
   CHECK_THROWS_WITH_AS((void)SecretSource::file(dir.file("large")).load(), doctest::Contains("64 KiB"), Error);
   CHECK_THROWS_AS((void)SecretSource::file(dir.file("")).load(), Error);
+  REQUIRE(::mkfifo(dir.file("pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS((void)SecretSource::file(dir.file("pipe")).load(), doctest::Contains("is no regular file"),
+                       Error);
 }

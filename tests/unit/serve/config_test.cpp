@@ -348,8 +348,11 @@ TEST_CASE("Beyond this machine it listens only with TLS and tokens") {
 }
 
 TEST_CASE("A file's name that is empty is not the same as none") {
-  CHECK(problemsOf(R"({"tokens_file": ""})") ==
-        Lines{"f:1: tokens_file: is empty: name a file, or leave the field out"});
+  CHECK(problemsOf(R"({"tokens_file": ""})") == Lines{"f:1: tokens_file: is empty: set it, or leave the field out"});
+  CHECK(problemsOf(R"({"listen": ""})") == Lines{"f:1: listen: is empty: set it, or leave the field out"});
+  CHECK(problemsOf(R"({"log": {"level": ""}})") == Lines{"f:1: log.level: must be one of debug, info, warning, error"});
+  CHECK(problemsOf(R"({"peers": [{"name": "b", "url": "http://127.0.0.1:1/", "secrets_environment": ""}]})") ==
+        Lines{"f:1: peers[0].secrets_environment: is empty: set it, or leave the field out"});
 }
 
 TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {

@@ -272,11 +272,15 @@ TEST_CASE("Where another file has the outbox's name, enqueues say why, the log d
   const std::string file = stage.path("agent.db");
   std::filesystem::rename(file, file + ".old");
   std::filesystem::copy_file(file + ".old", file);
+  // Before anything was to be stored.
+  CHECK(asker.ask("GET", "/readyz").status == 503);
   for (int time = 0; time < 2; ++time) {
     const HttpReply refused = enqueue(asker, message);
     CHECK(refused.status == 500);
     CHECK(refused.body.find("was replaced or restored while it was open: restart the process") != std::string::npos);
   }
+  // What is not for the file says nothing of it.
+  CHECK(enqueue(asker, R"({"peer":"nobody"})").status == 422);
   CHECK(asker.ask("GET", "/readyz").status == 503);
   const auto count = [&](std::string_view event) {
     const std::vector<std::string> log = stage.log();

@@ -10,15 +10,20 @@
 #include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "ackbox/deferred_frame.hpp"
 #include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/random.hpp"
 #include "serve/inbox/frame_streams.hpp"
 #include "support/manual_clock.hpp"
+#include "support/temp_dir.hpp"
 #include "unit/serve/serve_stage.hpp"
 #include "unit/serve/stream_client.hpp"
 
@@ -91,6 +96,10 @@ public:
   bool hasLogged(const std::string& text) {
     const std::vector<std::string> log = serve_.log();
     return std::ranges::any_of(log, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  }
+  void restart(json inbox) {
+    serve_.end();
+    serve_.begin(inboxOf(std::move(inbox)));
   }
   [[nodiscard]] OutboxManager& sender() { return sender_; }
   [[nodiscard]] ServeStage& serve() { return serve_; }
@@ -283,6 +292,22 @@ TEST_CASE("A stream for types of which none can come is refused with the reason 
   }
 }
 
+TEST_CASE("A frame that was kept behind another goes to a stream once the configuration names its type") {
+  Stage stage(json{{"pull", json::array({"job"})}});
+  stage.send("s", "job");
+  stage.awaitHeld(1);
+  stage.send("s", "invoice");
+  stage.inboxOnce([](const json& frames) { return frames.size() == 2; });
+  stage.restart(json{{"pull", json::array({"job", "invoice"})}});
+  StreamReader stream = stage.open();
+  for (const char* type : {"job", "invoice"}) {
+    const json line = next(stream);
+    CHECK(line.at("event").at("type") == type);
+    CHECK(stage.ack(line) == "settled");
+  }
+  CHECK_FALSE(stage.hasLogged("no-application"));
+}
+
 TEST_CASE("What cannot be a settlement is refused as a whole, and an unknown receipt is gone") {
   Stage stage;
   StreamReader stream = stage.open();
@@ -444,6 +469,42 @@ TEST_CASE("Without inbox.pull there are no streams") {
   ServeStage stage;
   CHECK(StreamReader(stage.server().port(), kStream).status() == 404);
   CHECK(stage.asker().ask("POST", "/v1/inbox/settle", "{}").status == 404);
+}
+
+TEST_CASE("The frames of a stream that ends go to one that is open at once, and not at its next line") {
+  const testing::TempDir dir;
+  boost::asio::io_context context;
+  // No time passes.
+  const auto clock = std::make_shared<testing::ManualClock>();
+  const auto streams =
+      std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(), std::vector<std::string>{"*"},
+                                     std::vector<std::string>(), LogSink());
+  OutboxManager manager = OutboxManager::open(dir.file("inbox.db"));
+  InboundOptions options;
+  options.allowAnonymous = true;
+  options.deferred.handler = [streams](DeferredFrame frame) { streams->add(std::move(frame)); };
+  std::optional<InboundHandler> handler(
+      std::in_place, manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::defer(); }, options);
+  const auto first = std::make_shared<testing::Client>();
+  const auto second = std::make_shared<testing::Client>();
+  CHECK(streams->open({}, first, {}));
+  handler->asyncHandle({.contentType = "application/cloudevents+json",
+                        .body = R"({"specversion":"1.0","id":"f-1","source":"urn:x","type":"t","data":1})",
+                        .webhookId = "f-1"},
+                       [](const InboundResponse& response) { CHECK(response.status == 202); });
+  const SteadyTime patience = systemClock()->steadyNow() + std::chrono::minutes(1);
+  while (first->count("f-1") == 0 && systemClock()->steadyNow() < patience) {
+    context.restart();
+    context.run_for(std::chrono::milliseconds(1));
+  }
+  CHECK(first->count("\"f-1\"") == 1);
+  CHECK(streams->open({}, second, {}));
+  CHECK(second->text.empty());
+  first->watcher.ended(transport::AnswerEnd::lost);
+  CHECK(second->count("\"f-1\"") == 1);
+  second->watcher.ended(transport::AnswerEnd::lost);
+  handler.reset();
+  streams->close();
 }
 
 TEST_CASE("A stream is never silent for 10 s, and a line that was not taken is not followed by another") {

@@ -256,7 +256,7 @@ TEST_CASE("An application that is not there is asked again and again; one that d
   CHECK(judgePush(answer, 0, now).pause == std::chrono::milliseconds(500));
   CHECK(judgePush(answer, 3, now).pause == std::chrono::seconds(4));
   CHECK(judgePush(answer, 40, now).pause == std::chrono::seconds(30));
-  answer.hasTimedOut = true;
+  answer.isAtPeer = true;
   CHECK(judgePush(answer, 0, now).result.value().outcome == Outcome::nack);
   answer.end = HttpEnd::connectionLost;
   CHECK(judgePush(answer, 0, now).result.value().outcome == Outcome::nack);

@@ -125,6 +125,10 @@ ServedPeer::ServedPeer()
       server_(handler_) {}
 
 ServeStage::ServeStage(const Settings& settings) {
+  begin(settings);
+}
+
+void ServeStage::begin(const Settings& settings) {
   // A port on which nobody listens: connections to it are refused at once.
   Settings all = {
       {"listen", "127.0.0.1:0"},

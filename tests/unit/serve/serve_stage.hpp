@@ -105,6 +105,8 @@ public:
   [[nodiscard]] std::string path(const std::string& name) const { return dir_.file(name).string(); }
   /// Ends it, as SIGTERM does.
   void end() { server_.reset(); }
+  /// Begins it again on its file, once it has ended.
+  void begin(const Settings& settings);
   /// The log so far, a record a line, of which the beginning is kept.
   [[nodiscard]] std::vector<std::string> log() const;
 

@@ -267,6 +267,7 @@ TEST_CASE("P8: an answer that never comes, and one that never ends, are cut by t
   for (int round = 0; round < 2; ++round) {
     const HttpAnswer got = client.post(peer.url(), "{}", kShort);
     CHECK(got.end == HttpEnd::unavailable);
+    CHECK(got.isAtPeer);
   }
   CHECK(peer.finish().empty());
 }
@@ -287,6 +288,8 @@ TEST_CASE("P11: an oversized answer is cut, whether it is announced, chunked, en
     CAPTURE(round);
     const HttpAnswer got = client.post(peer.url());
     CHECK(got.end == HttpEnd::unavailable);
+    // Of one nothing but headers has come.
+    CHECK(got.isAtPeer == (round != 3));
     CHECK(got.body.empty());
   }
   CHECK(peer.finish().empty());
@@ -298,7 +301,9 @@ TEST_CASE("P11: garbage is no answer") {
   Client client;
   for (int round = 0; round < 3; ++round) {
     CAPTURE(round);
-    CHECK(client.post(peer.url()).end == HttpEnd::unavailable);
+    const HttpAnswer got = client.post(peer.url());
+    CHECK(got.end == HttpEnd::unavailable);
+    CHECK_FALSE(got.isAtPeer);
   }
   CHECK(peer.finish().empty());
 }

@@ -268,6 +268,11 @@ bool SqliteReader::isImmutable() const noexcept {
 
 Stats SqliteReader::stats() const {
   const MutexLock lock(body_->mutex);
+  int moved = 0;
+  if (sqlite3_file_control(body_->database.getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+      moved != 0) {
+    throw Error(Errc::databaseReplaced, "the file was deleted, or another one has its name");
+  }
   const Snapshot snapshot(body_->database.getHandle());
   body_->counters.forget();
   Stats stats = toStats(body_->counters.values(), body_->sending());
