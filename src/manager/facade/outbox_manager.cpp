@@ -113,18 +113,22 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
     handler({}, std::move(refusal));
     return;
   }
+  manager::Core& core = manager::here(core_);
+  auto answered = [&core, call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
+    // One that is refused for what waits already was not for the store.
+    if (error || receipt.accepted()) {
+      core.storeAnswered(error);
+    }
+    call(error, std::move(receipt));
+  };
   if (whenFull == WhenFull::wait) {
-    manager::here(core_).waiters().enqueue(std::move(frame), std::move(handler));
+    core.waiters().enqueue(std::move(frame), std::move(answered));
     return;
   }
-  manager::Core& core = manager::here(core_);
   manager::commitDetached(
       core.writer(), true,
       [toStore = std::move(frame)](store::Store& store) { return store.outbox().enqueue(toStore); },
-      [&core, call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
-        core.storeAnswered(error);
-        call(error, std::move(receipt));
-      });
+      std::move(answered));
 }
 
 bool OutboxManager::ack(std::string_view messageId) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "protocol/media_type.hpp"
 #include "serve/http/answer.hpp"
 #include "serve/http/host.hpp"
 #include "serve/http/query.hpp"
@@ -27,19 +28,11 @@ struct Address {
   std::string_view target;
 };
 
-/// Whether `text` begins with `start`, which is lower case, in any case.
-bool startsWithName(std::string_view text, std::string_view start) {
-  return text.size() >= start.size() &&
-         std::ranges::equal(text.substr(0, start.size()), start, [](char given, char expected) {
-           return given == expected || (given >= 'A' && given <= 'Z' && given - 'A' + 'a' == expected);
-         });
-}
-
 /// A target may be a whole URL. Then its host counts, and not the header's (RFC 9112, 3.2.2).
 Address addressOf(const RequestHead& head) {
   const std::string_view target = head.target();
   for (const std::string_view scheme : {"http://", "https://"}) {
-    if (startsWithName(target, scheme)) {
+    if (protocol::startsWithWord(target, scheme)) {
       const std::string_view rest = target.substr(scheme.size());
       const std::size_t end = rest.find_first_of("/?");
       return {rest.substr(0, end), end == std::string_view::npos ? "/" : rest.substr(end)};
@@ -181,7 +174,7 @@ Admission Gate::admit(const RequestHead& head) const {
   bool isByCookie = false;
   if (const std::shared_ptr<const Tokens> tokens = this->tokens()) {
     const std::string_view authorization = head.header("authorization");
-    const bool isOne = head.count("authorization") == 1 && startsWithName(authorization, kBearer);
+    const bool isOne = head.count("authorization") == 1 && protocol::startsWithWord(authorization, kBearer);
     isByCookie = head.count("authorization") == 0 && head.count("cookie") > 0;
     std::optional<Logins::Key> login;
     Tokens::Digest digest{};
@@ -191,11 +184,13 @@ Admission Gate::admit(const RequestHead& head) const {
       caller = tokens->find(digest);
     } else if (isByCookie) {
       for (const Logins::Key& key : logins_.keysOf(head.header("cookie"))) {
-        const std::optional<Tokens::Digest> token = logins_.find(key);
-        if (token && !caller) {
+        if (const std::optional<Tokens::Digest> token = logins_.find(key)) {
           login = key;
           digest = *token;
           caller = tokens->find(digest);
+        }
+        if (caller) {
+          break;
         }
       }
     }

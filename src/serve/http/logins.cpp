@@ -31,20 +31,6 @@ std::string randomValue() {
   return value;
 }
 
-/// The values of the cookies of this name: a browser sends those of several paths.
-std::vector<std::string_view> valuesIn(std::string_view cookies, std::string_view name) {
-  std::vector<std::string_view> values;
-  while (!cookies.empty()) {
-    std::string_view one = cookies.substr(0, cookies.find(';'));
-    cookies.remove_prefix(std::min(one.size() + 1, cookies.size()));
-    one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
-    if (one.starts_with(name) && one.substr(name.size()).starts_with('=') && one.size() > name.size() + 1) {
-      values.push_back(one.substr(name.size() + 1));
-    }
-  }
-  return values;
-}
-
 }  // namespace
 
 Logins::Logins(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock, std::string cookieName,
@@ -82,8 +68,14 @@ std::string Logins::begin(const Tokens::Digest& token) {
 
 std::vector<Logins::Key> Logins::keysOf(std::string_view cookies) const {
   std::vector<Key> keys;
-  for (const std::string_view value : valuesIn(cookies, cookieName_)) {
-    keys.push_back(Tokens::digestOf(value));
+  while (!cookies.empty()) {
+    std::string_view one = cookies.substr(0, cookies.find(';'));
+    cookies.remove_prefix(std::min(one.size() + 1, cookies.size()));
+    one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
+    const std::size_t name = std::min(one.find('='), one.size());
+    if (one.substr(0, name) == cookieName_ && name + 1 < one.size()) {
+      keys.push_back(Tokens::digestOf(one.substr(name + 1)));
+    }
   }
   return keys;
 }

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -252,6 +253,49 @@ TEST_CASE("P10: a file that is replaced under a run is told once, with the remed
   REQUIRE(run.events.size() == 2);
   CHECK_FALSE(run.events[1].raised);
   CHECK(run.manager->getStats().acked == 2);
+}
+
+TEST_CASE("P10: an agent that only enqueues is told once that its file was replaced, and when it has it again") {
+  const TempDir dir;
+  const std::filesystem::path file = dir.file("agent.db");
+  const std::filesystem::path kept = dir.file("kept.db");
+  OutboxManager manager = OutboxManager::open(file);
+  std::mutex mutex;
+  std::vector<HealthEvent> events;
+  const Subscription told = manager.onHealth([&](const HealthEvent& event) {
+    const std::scoped_lock lock(mutex);
+    events.push_back(event);
+  });
+  const auto fails = [&](WhenFull whenFull) {
+    std::promise<std::error_code> end;
+    manager.enqueueThen({.session = "s", .type = "test"}, whenFull,
+                        [&](std::error_code error, const EnqueueReceipt&) { end.set_value(error); });
+    return end.get_future().get() == Errc::databaseReplaced;
+  };
+  for (int way = 0; way < 3; ++way) {
+    CAPTURE(way);
+    events.clear();
+    std::filesystem::rename(file, kept);
+    std::filesystem::copy_file(kept, file);
+    // Without a commit.
+    CHECK(thrownBy([&] { (void)manager.getStats(); }).find("restart the process") != std::string::npos);
+    CHECK(events.empty());
+    for (int time = 0; time < 2; ++time) {
+      if (way == 0) {
+        CHECK(thrownBy([&] { manager.enqueue("s", "test", "1"); }).find("restart the process") != std::string::npos);
+      } else {
+        CHECK(fails(way == 1 ? WhenFull::refuse : WhenFull::wait));
+      }
+    }
+    REQUIRE(events.size() == 1);
+    CHECK(events[0].check == HealthCheck::process);
+    CHECK(events[0].raised);
+    std::filesystem::rename(kept, file);
+    CHECK(manager.enqueue("s", "test", "1").accepted());
+    REQUIRE(events.size() == 2);
+    CHECK_FALSE(events[1].raised);
+    CHECK(manager.getStats().pending == static_cast<std::uint64_t>(way) + 1);
+  }
 }
 
 TEST_CASE("P10: a run that cannot read what is stored tells it once, goes on trying, and tells when it can again") {
