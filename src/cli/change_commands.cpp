@@ -14,8 +14,6 @@ namespace {
 
 using Change = std::function<ChangeReceipt(OutboxOperator&, const std::string&)>;
 
-constexpr std::size_t kPage = 1'000;
-
 std::string refusalText(const ChangeReceipt& receipt) {
   return receipt.refusal == Errc::unknownMessage ? "no message has this id"
                                                  : "it is " + stateName(receipt.state) + ", which does not allow it";

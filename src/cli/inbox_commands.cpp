@@ -34,7 +34,6 @@ InboxFilter inboxFilterOf(const Arguments& arguments) {
 }
 
 Table inboxTable(const std::vector<InboxInfo>& frames, WallTime now) {
-  using Align = Table::Align;
   Table table({{"ID", Align::left},
                {"STATE", Align::left},
                {"SENDER", Align::left},
@@ -206,7 +205,7 @@ int inboxShow(Console& console, const Arguments& arguments) {
     console.line(line);
     return kDone;
   }
-  Table table({{"", Table::Align::left}, {"", Table::Align::left}});
+  Table table({{"", Align::left}, {"", Align::left}});
   const auto row = [&](const char* name, const std::string& value) {
     if (!value.empty()) {
       table.add({name, value});

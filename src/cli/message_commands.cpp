@@ -11,8 +11,6 @@
 namespace ackbox::cli {
 namespace {
 
-constexpr std::size_t kPage = 1'000;
-
 int unknown(Console& console, const OutboxReader& reader, const std::string& id) {
   if (const std::vector<std::string> sources = reader.inboxSources(id); !sources.empty()) {
     return console.fail(kNothing, "no message has the id " + id + ", but a deferred frame of " + sources.front() +
@@ -73,7 +71,7 @@ int show(Console& console, const Arguments& arguments) {
     console.line(line);
     return kDone;
   }
-  Table table({{"", Table::Align::left}, {"", Table::Align::left}});
+  Table table({{"", Align::left}, {"", Align::left}});
   const auto row = [&](const char* name, const std::string& value) {
     if (!value.empty()) {
       table.add({name, value});

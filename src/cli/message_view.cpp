@@ -9,10 +9,6 @@
 namespace ackbox::cli {
 namespace {
 
-using Align = Table::Align;
-
-constexpr std::size_t kWhyWidth = 60;
-
 std::string whyText(const MessageInfo& message) {
   if (message.reason.empty() || message.lastError.empty()) {
     return shortened(message.reason + message.lastError, kWhyWidth);

@@ -8,6 +8,9 @@
 
 namespace ackbox::cli {
 
+/// Rows that a listing reads at a time.
+inline constexpr std::size_t kPage = 1'000;
+
 /// The file for a look. Throws `Error`; the file is not changed.
 [[nodiscard]] OutboxReader openToRead(const World& world, const Arguments& arguments);
 

@@ -9,10 +9,6 @@
 namespace ackbox::cli {
 namespace {
 
-using Align = Table::Align;
-
-constexpr std::size_t kWhyWidth = 60;
-
 std::optional<WallTime> known(WallTime instant) {
   return instant == WallTime{} ? std::nullopt : std::optional(instant);
 }

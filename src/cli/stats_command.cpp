@@ -11,7 +11,6 @@
 namespace ackbox::cli {
 namespace {
 
-constexpr std::size_t kPage = 1'000;
 constexpr std::size_t kBlockedMax = 10'000;
 
 }  // namespace

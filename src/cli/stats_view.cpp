@@ -7,9 +7,7 @@
 namespace ackbox::cli {
 namespace {
 
-using Align = Table::Align;
-
-std::string list(const std::vector<std::int64_t>& numbers, const char* separator) {
+std::string joined(const std::vector<std::int64_t>& numbers, const char* separator) {
   std::string text;
   for (const std::int64_t number : numbers) {
     text += (text.empty() ? "" : separator) + std::to_string(number);
@@ -67,7 +65,7 @@ JsonLine statsLine(const Stats& stats, const std::vector<std::int64_t>& processe
       .add("free_bytes", stats.freeBytes)
       .add("wal_bytes", stats.walBytes)
       .add("log_not_batched", stats.logNotBatched)
-      .raw("process_ids", "[" + list(processes, ",") + "]");
+      .raw("process_ids", "[" + joined(processes, ",") + "]");
   return line;
 }
 
@@ -110,7 +108,7 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
     table.add({"batched log", "off", stats.logNotBatched});
   }
   table.add({"processes", std::to_string(processes.size()),
-             processes.empty() ? "no process has the file open" : list(processes, ", ")});
+             processes.empty() ? "no process has the file open" : joined(processes, ", ")});
   return table;
 }
 

@@ -6,10 +6,11 @@
 
 namespace ackbox::cli {
 
+enum class Align : std::uint8_t { left, right };
+
 /// Rows of text in aligned columns.
 class Table {
 public:
-  enum class Align : std::uint8_t { left, right };
   struct Column {
     std::string title;
     Align align = Align::left;

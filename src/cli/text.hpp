@@ -12,6 +12,9 @@ namespace ackbox::cli {
 /// Characters of UTF-8 text, which is how wide most of it is.
 [[nodiscard]] std::size_t widthOf(std::string_view text) noexcept;
 
+/// Characters of an error or a reason in a table.
+inline constexpr std::size_t kWhyWidth = 60;
+
 /// The first `width` characters, with `…` as the last when something was left out.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
 

@@ -23,7 +23,6 @@ JsonLine senderLine(const InboundSenderStats& sender) {
 }
 
 Table senderTable(const std::vector<InboundSenderStats>& senders) {
-  using Align = Table::Align;
   Table table({{"SENDER", Align::left},
                {"SESSIONS", Align::right},
                {"STORES", Align::right},
@@ -52,7 +51,6 @@ JsonLine originLine(const std::string& source, const InboundOriginStats& origin)
 }
 
 Table originTable(const std::vector<InboundOriginStats>& origins, WallTime now) {
-  using Align = Table::Align;
   Table table({{"ORIGIN", Align::left},
                {"SESSIONS", Align::right},
                {"EPOCH", Align::right},

@@ -21,7 +21,7 @@ const char* hint(const VerifyReport& report) {
 int verify(Console& console, const Arguments& arguments) {
   const VerifyReport report = openToRead(console.world(), arguments).verify();
   std::string findings;
-  Table table({{"TABLE", Table::Align::left}, {"ROW", Table::Align::right}, {"PROBLEM", Table::Align::left}});
+  Table table({{"TABLE", Align::left}, {"ROW", Align::right}, {"PROBLEM", Align::left}});
   for (const Finding& finding : report.findings) {
     JsonLine line;
     line.add("table", finding.table).add("row", finding.row).add("problem", finding.problem);

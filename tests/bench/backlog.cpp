@@ -113,9 +113,9 @@ void letDueGo(const std::filesystem::path& file, const Backlog& backlog) {
 }
 
 int runBacklogReader(const std::filesystem::path& file) {
-  constexpr std::size_t kMoreThanIsDue = 10'000;
+  constexpr std::size_t kMoreThanAllDue = 10'000;
   OutboxManager manager = OutboxManager::open(file, backlogOptions());
-  const std::vector<Claim> claimed = PullConsumer(manager).claim(kMoreThanIsDue);
+  const std::vector<Claim> claimed = PullConsumer(manager).claim(kMoreThanAllDue);
   if (claimed.empty() || manager.getStats().sending != claimed.size() ||
       !manager.explain(claimed.front().frame.messageId)) {
     throw std::runtime_error("the backlog is not what it should be");

@@ -16,7 +16,7 @@
 #include "sqlite/wal/log_check.hpp"
 #include "support/scale.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::allocation_test {
 namespace {
 
 constexpr std::uint64_t kTrials = 60;
@@ -131,4 +131,4 @@ TEST_CASE("whatever allocation of SQLite fails, the check of its log says no mor
   CHECK(refusals > 0);
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::allocation_test

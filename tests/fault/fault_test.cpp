@@ -17,7 +17,7 @@
 #include "store/writer.hpp"
 #include "support/scale.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::fault_test {
 namespace {
 
 // Of each kind, in the short form.
@@ -144,4 +144,4 @@ TEST_CASE("P1 P3 P4: whatever call below fails, a run of the manager's own goes 
   tryAll(&FaultTrial::workStarted);
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::fault_test

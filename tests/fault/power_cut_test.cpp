@@ -17,7 +17,7 @@
 #include "support/scale.hpp"
 #include "two_agents.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::power_cut_test {
 namespace {
 
 constexpr std::uint64_t kImagesPerRun = 60;
@@ -139,4 +139,4 @@ TEST_CASE("P1: the power cut harness notices syncs that do nothing") {
   CHECK(runAndCut(options, 40).broken > 0);
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::power_cut_test

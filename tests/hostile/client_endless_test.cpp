@@ -13,7 +13,7 @@
 #include "hostile/memory_meter.hpp"
 #include "hostile/victim.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::client_endless_test {
 namespace {
 
 constexpr std::size_t kKib = 1024;
@@ -104,4 +104,4 @@ TEST_CASE("hostile: ten answers to one request, each retiring more: the first co
 }
 
 }  // namespace
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::client_endless_test

@@ -14,7 +14,7 @@
 #include "support/lone_frame.hpp"
 #include "unit/transport/io_thread.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::client_parser_test {
 namespace {
 
 constexpr std::size_t kFieldBytes[] = {60'000, 65'530, 65'536, 66'000, 80'000};
@@ -87,4 +87,4 @@ TEST_CASE("hostile: an answer with a field of 60,000 to 80,000 bytes, to a run o
 }
 
 }  // namespace
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::client_parser_test

@@ -9,7 +9,7 @@
 
 #include "hostile/victim.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::client_test {
 namespace {
 
 /// The answer, whatever the request was, leaves the message with its sender and gives the peer this outcome.
@@ -172,4 +172,4 @@ TEST_CASE("hostile: an answer cut off in its middle: retires nothing") {
 }
 
 }  // namespace
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::client_test

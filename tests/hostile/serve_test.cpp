@@ -17,7 +17,7 @@
 #include "hostile/memory_meter.hpp"
 #include "unit/serve/serve_stage.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::serve_test {
 namespace {
 
 using nlohmann::json;
@@ -93,9 +93,10 @@ std::size_t crowdSize() {
 void checkRefused(Crowd& crowd, std::size_t size, std::size_t streams) {
   const std::map<int, std::size_t> answers = crowd.answers();
   std::size_t answered = 0;
-  for (const auto& [status, count] : answers) {
+  for (const auto& answer : answers) {
+    const int status = answer.first;
     CHECK_MESSAGE((status == 200 || status == 503 || status == 0), status);
-    answered += count;
+    answered += answer.second;
   }
   CHECK(answered == size);
   CHECK(answers.at(200) == streams);
@@ -371,4 +372,4 @@ TEST_CASE("hostile: a reader of events that takes nothing, while records come: c
   CHECK(daemon.isWell());
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::serve_test

@@ -11,7 +11,7 @@
 #include "integration/test_certificates.hpp"
 #include "unit/serve/serve_stage.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::serve_tls_test {
 namespace {
 
 /// A daemon with a certificate and a token.
@@ -68,4 +68,4 @@ TEST_CASE("hostile: plain text to a daemon that speaks TLS: cut, and nothing is 
   CHECK(daemon.ask("/v1/stats", kToken).starts_with("HTTP/1.1 200 "));
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::serve_tls_test

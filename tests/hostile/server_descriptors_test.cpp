@@ -12,7 +12,7 @@
 #include "hostile/descriptor_limit.hpp"
 #include "hostile/target.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::server_descriptors_test {
 namespace {
 
 constexpr rlim_t kUsualLimit = 1024;
@@ -69,4 +69,4 @@ TEST_CASE("hostile: descriptors that run out below the limit of connections: the
 }
 
 }  // namespace
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::server_descriptors_test

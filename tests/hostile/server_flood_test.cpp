@@ -16,7 +16,7 @@
 #include "hostile/memory_meter.hpp"
 #include "hostile/target.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::server_flood_test {
 namespace {
 
 constexpr std::size_t kKib = 1024;
@@ -304,4 +304,4 @@ TEST_CASE("hostile: a slow reader that asks on and on and takes no answer: waits
 }
 
 }  // namespace
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::server_flood_test

@@ -11,7 +11,7 @@
 #include "hostile/memory_meter.hpp"
 #include "hostile/target.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::server_frame_test {
 namespace {
 
 constexpr std::size_t kMib = std::size_t{1024} * 1024;
@@ -196,4 +196,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::server_frame_test

@@ -11,7 +11,7 @@
 
 #include "hostile/target.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::server_http_test {
 namespace {
 
 const std::string kHead = "POST /inbox HTTP/1.1\r\nHost: here\r\n";
@@ -197,4 +197,4 @@ TEST_CASE("hostile: requests sent ahead of their answers: one at a time, in thei
 }
 
 }  // namespace
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::server_http_test

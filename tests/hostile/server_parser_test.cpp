@@ -10,7 +10,7 @@
 
 #include "hostile/target.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::server_parser_test {
 namespace {
 
 constexpr std::size_t kFieldBytes[] = {60'000, 65'000, 65'530, 65'533, 65'536, 66'000, 80'000};
@@ -51,4 +51,4 @@ TEST_CASE("hostile: a complete header of 60,000 to 80,000 bytes, on whatever run
 }
 
 }  // namespace
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::server_parser_test

@@ -13,7 +13,7 @@
 #include "hostile/tls_probe.hpp"
 #include "integration/test_certificates.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::server_tls_test {
 namespace {
 
 struct Secured {
@@ -103,4 +103,4 @@ TEST_CASE("hostile: handshakes that never end, four times the limit: the oldest 
 }
 
 }  // namespace
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::server_tls_test

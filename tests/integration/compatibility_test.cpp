@@ -25,7 +25,7 @@
 #include "support/temp_dir.hpp"
 #include "unit/transport/raw_peer.hpp"
 
-namespace ackbox {
+namespace ackbox::compatibility_test {
 namespace {
 
 const std::string kAliceKey = "whsec_YWxpY2UgYWxpY2UgYWxpY2UgYWxpY2UgYWxpY2U=";
@@ -359,4 +359,4 @@ TEST_CASE("row 9: defect 8: AGENIUM's ACK event settles only messages that were 
   CHECK(OutboxReader(*bob.manager).verify().clean());
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::compatibility_test

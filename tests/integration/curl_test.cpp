@@ -23,7 +23,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::curl_test {
 namespace {
 
 constexpr const char* kSecret = "whsec_YWxpY2UgYW5kIGN1cmwga2VlcCB0aGlzIHRvIHRoZW0=";
@@ -123,4 +123,4 @@ TEST_CASE("P11: the same lines with another secret, or with another body than wa
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::curl_test

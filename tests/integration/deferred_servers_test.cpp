@@ -16,7 +16,7 @@
 #include "ackbox/outbox_reader.hpp"
 #include "integration/deferring_agents.hpp"
 
-namespace ackbox {
+namespace ackbox::deferred_servers_test {
 namespace {
 
 using testing::Agent;
@@ -167,4 +167,4 @@ TEST_CASE("row 9: with no ACK events at all, the question at the ACK deadline br
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::deferred_servers_test

@@ -18,7 +18,7 @@
 #include "ackbox/outbox_reader.hpp"
 #include "integration/deferring_agents.hpp"
 
-namespace ackbox {
+namespace ackbox::deferred_test {
 namespace {
 
 using testing::Agent;
@@ -262,4 +262,4 @@ TEST_CASE("an operator's retry and discard beside a running deferred handler rea
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::deferred_test

@@ -29,7 +29,7 @@
 #include "transport/http_server.hpp"
 #include "unit/transport/io_thread.hpp"
 
-namespace ackbox {
+namespace ackbox::descriptors_test {
 namespace {
 
 /// The soft limit of descriptors, for a while.
@@ -305,4 +305,4 @@ TEST_CASE("P10: a sender says how many connections it may have with the limit of
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::descriptors_test

@@ -10,7 +10,7 @@
 #include "memory_world.hpp"
 #include "support/scale.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::file_accidents_test {
 namespace {
 
 constexpr int kSessions = 21;
@@ -156,4 +156,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::file_accidents_test

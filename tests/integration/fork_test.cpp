@@ -29,7 +29,7 @@
 #include "support/test_frame.hpp"
 #include "unit/transport/raw_peer.hpp"
 
-namespace ackbox {
+namespace ackbox::fork_test {
 namespace {
 
 using testing::RawConnection;
@@ -278,4 +278,4 @@ TEST_CASE("P7: a child that outlives its parent keeps neither the parent's messa
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::fork_test

@@ -20,7 +20,7 @@
 #include "support/reserved_port.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::loopback_test {
 namespace {
 
 /// An agent that keeps what it hears, in order, in its own file, and answers every tenth frame.
@@ -204,4 +204,4 @@ TEST_CASE("P8: a wrong agent in a peer's options holds the peer; once it is righ
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::loopback_test

@@ -8,7 +8,7 @@
 #include "ackbox/outbox_operator.hpp"
 #include "memory_world.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::peer_reset_test {
 namespace {
 
 // s: three messages before the backup and three after it; t and unordered: one and one.
@@ -254,4 +254,4 @@ TEST_CASE("P3 P4 P5: a receiver put back and made a new store still knows its se
   CHECK(bob.findings().empty());
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::peer_reset_test

@@ -25,7 +25,7 @@
 #include "transport/http_server.hpp"
 #include "unit/transport/io_thread.hpp"
 
-namespace ackbox {
+namespace ackbox::profiles_test {
 namespace {
 
 const std::string kKey = "whsec_YWxpY2UgYWxpY2UgYWxpY2UgYWxpY2UgYWxpY2U=";
@@ -362,4 +362,4 @@ TEST_CASE("Where each peer has its own sender, none needs to be set; where one h
                        doctest::Contains("not that one"), Error);
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::profiles_test

@@ -14,6 +14,8 @@
 #include "child.hpp"
 #include "support/temp_dir.hpp"
 
+namespace relay_test {
+
 namespace {
 
 constexpr std::chrono::seconds kPatience{60};
@@ -85,3 +87,5 @@ TEST_CASE("row 6: killed again and again on the same files, it completes and the
   CHECK(step > 4);
   checkIndexHoldsEachOnce(directory.file("world"));
 }
+
+}  // namespace relay_test

@@ -12,7 +12,7 @@
 #include "ackbox/outbox_reader.hpp"
 #include "memory_world.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::restored_sender_test {
 namespace {
 
 // What is to be seen wherever the sender went back: `id` waits, the peer is held, and says why.
@@ -225,4 +225,4 @@ TEST_CASE("row 3: processes that open and close a shared file while others send 
   CHECK(OutboxReader(*alice.manager).peers().front().state == PeerState::up);
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::restored_sender_test

@@ -30,7 +30,7 @@
 #include "support/temp_dir.hpp"
 #include "unit/transport/raw_peer.hpp"
 
-namespace ackbox {
+namespace ackbox::tls_test {
 namespace {
 
 using testing::CertificateFacts;
@@ -590,4 +590,4 @@ TEST_CASE("A sender whose certificates cannot be read is refused when it is set,
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::tls_test

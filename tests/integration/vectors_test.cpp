@@ -27,7 +27,7 @@
 #include "unit/transport/io_thread.hpp"
 #include "unit/transport/raw_peer.hpp"
 
-namespace ackbox {
+namespace ackbox::vectors_test {
 namespace {
 
 using nlohmann::json;
@@ -246,4 +246,4 @@ TEST_CASE("Golden: our server takes the vectors' requests, in each form") {
   CHECK(bodyOf(bob.post("agenium_ack.json", "/message")) == R"({"ok":true})");
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::vectors_test

@@ -50,8 +50,7 @@ attempt() { # PROGRAM ARGUMENT...
   fi
 }
 
-attempt "$build/tests/unit/store/unit_store_log"
-attempt "$build/tests/unit/store/unit_store_durability"
+attempt "$build/tests/unit/store/unit_store" --source-file='*log*_test.cpp,*durability_test.cpp'
 export ACKBOX_TEST_SCALE=${ACKBOX_TEST_SCALE:-0.4}
 attempt "$build/tests/fault/fault_power_cut"
 attempt "$build/tests/fault/fault_calls"

@@ -16,6 +16,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hostile/campaign/attacks.hpp"
@@ -24,11 +25,7 @@ namespace {
 
 using namespace ackbox::campaign;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
+constexpr bool kIsSanitized = std::string_view(ACKBOX_CAMPAIGN_SANITIZE).find("address") != std::string_view::npos;
 // Of what is allowed, for the sanitizer's own: its shadow, and what it keeps of freed memory.
 constexpr std::uint64_t kSanitizedShare = 4;
 

@@ -43,14 +43,26 @@ class Outcome:
     output: str
 
 
-def programs_of(paths):
+def files_of(program):
+    """The source files of a doctest program's cases; of any other program none."""
+    listed = subprocess.run([program, "--list-test-cases", "--reporters=xml"], capture_output=True, text=True)
+    return sorted(set(re.findall(r'<TestCase [^>]*filename="[^"]*?([^"/]+)"', listed.stdout)))
+
+
+def programs_of(build, paths):
+    """What runs by itself: the simulation's forms, and of a program with several files of tests each file."""
     found = []
     for path in paths:
         name = pathlib.PurePosixPath(path).name
+        options = ["--abort-after=1", "--no-colors=1"]
         if path.split("/")[1] == "simulation":
             found.extend(Program(harness, path, arguments) for harness, arguments in SIMULATION.items())
-        else:
-            found.append(Program(name, path, ["--abort-after=1", "--no-colors=1"]))
+            continue
+        files = files_of(pathlib.Path(build) / path)
+        if len(files) < 2:
+            found.append(Program(name, path, options))
+        for file in files if len(files) > 1 else []:
+            found.append(Program(f"{name}:{file.removesuffix('.cpp')}", path, [*options, f"--source-file=*/{file}"]))
     return found
 
 

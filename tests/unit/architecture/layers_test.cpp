@@ -11,7 +11,7 @@
 
 #include "unit/architecture/source_tree.hpp"
 
-namespace ackbox::test {
+namespace ackbox::test::layers_test {
 namespace {
 
 struct Layer {
@@ -215,4 +215,4 @@ TEST_CASE("an include is read whatever its blanks") {
   CHECK_FALSE(parseInclude("// #include <boost/beast.hpp>").has_value());
 }
 
-}  // namespace ackbox::test
+}  // namespace ackbox::test::layers_test

@@ -11,7 +11,7 @@
 
 #include "unit/architecture/source_tree.hpp"
 
-namespace ackbox::test {
+namespace ackbox::test::phrases_test {
 namespace {
 
 /// Checks that no line of `files` contains one of `phrases`.
@@ -53,4 +53,4 @@ TEST_CASE("no comment leaves work for later") {
               "do it, or write down the limit as a fact");
 }
 
-}  // namespace ackbox::test
+}  // namespace ackbox::test::phrases_test

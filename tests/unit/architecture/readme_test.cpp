@@ -13,7 +13,7 @@
 
 #include "unit/architecture/source_tree.hpp"
 
-namespace ackbox::test {
+namespace ackbox::test::readme_test {
 namespace {
 
 std::string contentsOf(const std::filesystem::path& file) {
@@ -101,4 +101,4 @@ TEST_CASE("the README and ARCHITECTURE.md point at files that exist") {
   }
 }
 
-}  // namespace ackbox::test
+}  // namespace ackbox::test::readme_test

@@ -13,7 +13,7 @@
 #include "ackbox/version.hpp"
 #include "unit/architecture/source_tree.hpp"
 
-namespace ackbox::test {
+namespace ackbox::test::registration_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,4 +77,4 @@ TEST_CASE("the version in version.hpp is the version of the CMake project") {
   CHECK(kVersion == ACKBOX_PROJECT_VERSION);
 }
 
-}  // namespace ackbox::test
+}  // namespace ackbox::test::registration_test

@@ -15,7 +15,7 @@
 #include "support/temp_dir.hpp"
 #include "unit/architecture/source_tree.hpp"
 
-namespace ackbox::test {
+namespace ackbox::test::schema_test {
 namespace {
 
 /// By table: "name TYPE" of each column, in order.
@@ -68,4 +68,4 @@ TEST_CASE("proto/schema.md has the columns of a new file, in their order, and no
 }
 
 }  // namespace
-}  // namespace ackbox::test
+}  // namespace ackbox::test::schema_test

@@ -14,7 +14,7 @@
 
 #include "unit/architecture/source_tree.hpp"
 
-namespace ackbox::test {
+namespace ackbox::test::words_test {
 namespace {
 
 struct OldWord {
@@ -206,4 +206,4 @@ TEST_CASE("a name is found in code and prose, and not inside another word") {
   CHECK_FALSE(hasName("Bellows", "Bell"));
 }
 
-}  // namespace ackbox::test
+}  // namespace ackbox::test::words_test

@@ -14,7 +14,7 @@
 
 using namespace std::chrono_literals;
 
-namespace ackbox {
+namespace ackbox::clock_test {
 namespace {
 
 struct World {
@@ -184,4 +184,4 @@ TEST_CASE("the monotonic clock does not run backwards") {
   }
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::clock_test

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-namespace ackbox {
+namespace ackbox::error_test {
 namespace {
 
 constexpr int kLastErrc = 28;
@@ -66,4 +66,4 @@ TEST_CASE("a thrown Error tells the circumstances first and the cause after") {
   CHECK(std::string(error.what()) == "/tmp/none/outbox.db: " + make_error_code(Errc::cannotOpen).message());
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::error_test

@@ -13,7 +13,7 @@
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
 
-namespace ackbox {
+namespace ackbox::names_test {
 
 TEST_CASE("message states are printed in capitals") {
   CHECK(toString(MessageState::pending) == "PENDING");
@@ -101,4 +101,4 @@ TEST_CASE("peer states are printed as they are written in the source") {
   CHECK(toString(PeerState::paused) == "paused");
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::names_test

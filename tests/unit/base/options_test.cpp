@@ -15,7 +15,7 @@
 
 using namespace std::chrono_literals;
 
-namespace ackbox {
+namespace ackbox::options_test {
 namespace {
 
 using Change = std::function<void(OutboxOptions&)>;
@@ -261,4 +261,4 @@ TEST_CASE("row 8: of the policies that fit a session the nearest counts, field b
   CHECK_FALSE(fits("a", "ab"));
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::options_test

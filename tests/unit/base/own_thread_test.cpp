@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace ackbox {
+namespace ackbox::own_thread_test {
 namespace {
 
 TEST_CASE("P11: what a thread's handler throws is reported by its own words, and the next handler runs") {
@@ -35,4 +35,4 @@ TEST_CASE("P11: a report that throws, as for want of memory, ends nothing either
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::own_thread_test

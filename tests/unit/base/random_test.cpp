@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace ackbox {
+namespace ackbox::random_test {
 namespace {
 
 struct KnownAnswer {
@@ -79,4 +79,4 @@ TEST_CASE("the system's generator does not repeat itself, also across its refill
   CHECK(distinct.size() == drawn.size() * kDraws);
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::random_test

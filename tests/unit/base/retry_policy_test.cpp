@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-namespace ackbox {
+namespace ackbox::retry_policy_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -65,4 +65,4 @@ TEST_CASE("A delay of zero stays zero") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::retry_policy_test

@@ -14,6 +14,8 @@
 #include "ackbox/error.hpp"
 #include "support/temp_dir.hpp"
 
+namespace secret_test {
+
 using namespace ackbox;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("a source that is not there says where it was looked for") {
   CHECK_THROWS_WITH_AS((void)SecretSource::file(dir.file("pipe")).load(), doctest::Contains("is no regular file"),
                        Error);
 }
+
+}  // namespace secret_test

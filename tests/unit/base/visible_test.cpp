@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ackbox {
+namespace ackbox::visible_test {
 namespace {
 
 TEST_CASE("P11: what steers a terminal, and what is no UTF-8, is escaped; letters are not") {
@@ -22,4 +22,4 @@ TEST_CASE("P11: what steers a terminal, and what is no UTF-8, is escaped; letter
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::visible_test

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ackbox::cli {
+namespace ackbox::cli::frame_line_test {
 namespace {
 
 Frame defaults() {
@@ -86,4 +86,4 @@ TEST_CASE("what is no frame has a problem, however it is damaged") {
 }
 
 }  // namespace
-}  // namespace ackbox::cli
+}  // namespace ackbox::cli::frame_line_test

@@ -23,7 +23,7 @@
 #include "cli/threshold.hpp"
 #include "unit/cli/tool_stage.hpp"
 
-namespace ackbox {
+namespace ackbox::keeping_test {
 namespace {
 
 using testing::ToolResult;
@@ -495,4 +495,4 @@ TEST_CASE("each command on a file shows an example with its name") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::keeping_test

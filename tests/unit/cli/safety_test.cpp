@@ -13,7 +13,7 @@
 #include "support/scripted_sender.hpp"
 #include "unit/cli/tool_stage.hpp"
 
-namespace ackbox {
+namespace ackbox::safety_test {
 namespace {
 
 using testing::ScriptedSender;
@@ -136,4 +136,4 @@ TEST_CASE("P10: verify ends with 4 when an invariant is broken, and names the ro
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::safety_test

@@ -11,7 +11,7 @@
 #include "cli/json_line.hpp"
 #include "cli/table.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::cli::text_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -50,7 +50,7 @@ TEST_CASE("durations of the command line") {
 }
 
 TEST_CASE("columns are as wide as their widest cell in characters, and long text is cut") {
-  Table table({{"NAME", Table::Align::left}, {"N", Table::Align::right}, {"WHY", Table::Align::left}});
+  Table table({{"NAME", Align::left}, {"N", Align::right}, {"WHY", Align::left}});
   table.add({"ñ", "10", ""});
   table.add({"\x1b", "9", "x"});
   CHECK(table.text() == "NAME   N  WHY\nñ     10\n\\x1b   9  x\n");
@@ -59,4 +59,4 @@ TEST_CASE("columns are as wide as their widest cell in characters, and long text
 }
 
 }  // namespace
-}  // namespace ackbox::cli
+}  // namespace ackbox::cli::text_test

@@ -10,7 +10,7 @@
 #include "support/scripted_sender.hpp"
 #include "unit/cli/tool_stage.hpp"
 
-namespace ackbox {
+namespace ackbox::transcripts_test {
 namespace {
 
 using testing::ScriptedSender;
@@ -367,4 +367,4 @@ TEST_CASE("an export is what proto/export.md describes, which the library writes
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::transcripts_test

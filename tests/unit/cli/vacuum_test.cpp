@@ -12,7 +12,7 @@
 #include "ackbox/outbox_reader.hpp"
 #include "unit/cli/tool_stage.hpp"
 
-namespace ackbox {
+namespace ackbox::vacuum_test {
 namespace {
 
 using testing::ToolResult;
@@ -68,4 +68,4 @@ TEST_CASE("vacuum ends with 1 on a file that an application made, and says why")
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::vacuum_test

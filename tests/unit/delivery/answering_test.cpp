@@ -8,7 +8,7 @@
 #include "delivery/due.hpp"
 #include "unit/delivery/stage.hpp"
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::answering_test {
 namespace {
 
 using Keys = std::vector<MessageKey>;
@@ -326,4 +326,4 @@ TEST_CASE("P3: a horizon of 0 gives no message up for its age") {
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::answering_test

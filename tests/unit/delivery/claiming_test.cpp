@@ -5,7 +5,7 @@
 
 #include "unit/delivery/stage.hpp"
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::claiming_test {
 namespace {
 
 using Keys = std::vector<MessageKey>;
@@ -408,4 +408,4 @@ TEST_CASE("P11: a claim that there was not the memory for is asked for in halves
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::claiming_test

@@ -9,7 +9,7 @@
 
 #include "ackbox/random.hpp"
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::key_queue_test {
 namespace {
 
 TEST_CASE("A key that comes back goes to its place in front") {
@@ -52,4 +52,4 @@ TEST_CASE("It agrees with an ordered set through random insertions, removals and
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::key_queue_test

@@ -11,7 +11,7 @@
 
 #include "unit/delivery/stage.hpp"
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::machine_property_test {
 namespace {
 
 constexpr int kEvents = 20'000;
@@ -361,4 +361,4 @@ TEST_CASE("P3, P4, P8: through 20,000 random events nothing is dropped, reordere
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::machine_property_test

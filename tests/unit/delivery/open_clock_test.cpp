@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::open_clock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ TEST_CASE("a calendar that is being corrected by less than a minute counts as it
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::open_clock_test

@@ -14,7 +14,7 @@
 #include "delivery/suspects.hpp"
 #include "unit/delivery/stage.hpp"
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::outage_test {
 namespace {
 
 using Keys = std::vector<MessageKey>;
@@ -618,4 +618,4 @@ TEST_CASE("A peer's batches are halved by a rejection and doubled by an answer")
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::outage_test

@@ -7,7 +7,7 @@
 
 #include "stage.hpp"
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::peer_reset_test {
 namespace {
 
 struct Memory : Stage {
@@ -524,4 +524,4 @@ TEST_CASE("P4: a deferred row that another process has put back is queued again,
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::peer_reset_test

@@ -9,7 +9,7 @@
 
 #include "unit/delivery/stage.hpp"
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::policies_test {
 namespace {
 
 using Keys = std::vector<MessageKey>;
@@ -549,4 +549,4 @@ TEST_CASE("defect 9: a blocked head has a way on: given up by horizon, its sessi
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::policies_test

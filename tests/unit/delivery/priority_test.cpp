@@ -4,7 +4,7 @@
 #include "delivery/ready_queue.hpp"
 #include "unit/delivery/stage.hpp"
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::priority_test {
 namespace {
 
 MachineOptions oneFrame() {
@@ -118,4 +118,4 @@ TEST_CASE("row 11: a priority that was passed over for as many turns as the pati
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::priority_test

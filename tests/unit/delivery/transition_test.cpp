@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::transition_test {
 namespace {
 
 struct Pair {
@@ -98,4 +98,4 @@ TEST_CASE("Each transition has a name of its own") {
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::transition_test

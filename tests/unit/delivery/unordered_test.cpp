@@ -4,7 +4,7 @@
 
 #include "unit/delivery/stage.hpp"
 
-namespace ackbox::delivery {
+namespace ackbox::delivery::unordered_test {
 namespace {
 
 struct Parallel : Stage {
@@ -178,4 +178,4 @@ TEST_CASE("P9: delayed unordered messages are not asked for before their time") 
 }
 
 }  // namespace
-}  // namespace ackbox::delivery
+}  // namespace ackbox::delivery::unordered_test

@@ -22,7 +22,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::async_test {
 namespace {
 
 using testing::ScriptedSender;
@@ -152,4 +152,4 @@ TEST_CASE("an executor may end as soon as its run has completed, while the manag
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::async_test

@@ -20,7 +20,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::backup_test {
 namespace {
 
 using testing::ManualClock;
@@ -224,4 +224,4 @@ TEST_CASE("a file without a name is refused as an option") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::backup_test

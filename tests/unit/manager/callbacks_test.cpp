@@ -21,7 +21,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
-namespace ackbox {
+namespace ackbox::callbacks_test {
 namespace {
 
 using testing::testFrame;
@@ -129,4 +129,4 @@ TEST_CASE("an ACK event is reported once, also where another frame of the reques
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::callbacks_test

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+namespace commit_queue_test {
+
 using ackbox::manager::CommitQueue;
 using ackbox::manager::NewCommit;
 using WhenEmpty = ackbox::manager::CommitQueue::WhenEmpty;
@@ -75,3 +77,5 @@ TEST_CASE("what was cleared away is not taken, and whoever undertook to wake sti
   CHECK_FALSE(add(queue, 2));
   CHECK(keysOf(queue.take()) == std::vector<ackbox::delivery::MessageKey>{2});
 }
+
+}  // namespace commit_queue_test

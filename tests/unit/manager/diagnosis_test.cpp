@@ -20,7 +20,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::diagnosis_test {
 namespace {
 
 using testing::ManualClock;
@@ -245,4 +245,4 @@ TEST_CASE("P9: an explanation looks at a bounded number of rows, from the head a
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::diagnosis_test

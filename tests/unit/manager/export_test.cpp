@@ -17,7 +17,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::export_test {
 namespace {
 
 using nlohmann::json;
@@ -178,4 +178,4 @@ TEST_CASE("large messages are exported whole and in order, though a page of them
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::export_test

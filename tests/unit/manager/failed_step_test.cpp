@@ -28,7 +28,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
-namespace ackbox {
+namespace ackbox::failed_step_test {
 namespace {
 
 using testing::DiskCall;
@@ -225,4 +225,4 @@ TEST_CASE("P4: what a full disk refused to claim by hand is claimed by the next 
   CHECK(PullConsumer(*box.manager).claim(10).size() == 1);
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::failed_step_test

@@ -17,7 +17,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
-namespace ackbox {
+namespace ackbox::file_watch_test {
 namespace {
 
 using manager::FileWatch;
@@ -99,4 +99,4 @@ TEST_CASE("what another process commits is sent at once, however rare the polls 
   }
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::file_watch_test

@@ -24,7 +24,7 @@
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::forged_requests_test {
 namespace {
 
 using nlohmann::json;
@@ -298,4 +298,4 @@ TEST_CASE("a peer with the agent's own name is refused when the handler is made,
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::forged_requests_test

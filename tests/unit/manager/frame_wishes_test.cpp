@@ -14,7 +14,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::frame_wishes_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -203,4 +203,4 @@ TEST_CASE("wishes that cannot be granted are refused, and the receipt names the 
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::frame_wishes_test

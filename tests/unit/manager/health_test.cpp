@@ -28,7 +28,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::health_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -379,4 +379,4 @@ TEST_CASE("P10: a receiver whose file is replaced tells its own operator, once, 
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::health_test

@@ -38,7 +38,7 @@
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::inbound_deferred_test {
 namespace {
 
 using nlohmann::json;
@@ -1226,4 +1226,4 @@ TEST_CASE("an operator's discard ends a frame as a term to its sender; not while
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::inbound_deferred_test

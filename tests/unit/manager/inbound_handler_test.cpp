@@ -21,7 +21,7 @@
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::inbound_handler_test {
 namespace {
 
 using nlohmann::json;
@@ -420,4 +420,4 @@ TEST_CASE("P11: bytes that are no request get a problem document and change noth
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::inbound_handler_test

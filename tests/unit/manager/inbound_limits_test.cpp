@@ -24,7 +24,7 @@
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::inbound_limits_test {
 namespace {
 
 using nlohmann::json;
@@ -369,4 +369,4 @@ TEST_CASE("limits out of range are refused with their names") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::inbound_limits_test

@@ -19,7 +19,7 @@
 #include "protocol/wire.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::inbound_memory_test {
 namespace {
 
 using nlohmann::json;
@@ -251,4 +251,4 @@ TEST_CASE("The handler is given where a frame's trace began, and the hop that br
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::inbound_memory_test

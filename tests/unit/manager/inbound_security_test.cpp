@@ -28,7 +28,7 @@
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::inbound_security_test {
 namespace {
 
 using nlohmann::json;
@@ -357,9 +357,9 @@ TEST_CASE("P11: a mark outlives the signature that it keeps from taking effect t
   for (const auto& [retention, isAllowed] :
        {std::pair(std::chrono::milliseconds(1000), false), std::pair(std::chrono::milliseconds(600'999), false),
         std::pair(std::chrono::milliseconds(601'000), true)}) {
-    CAPTURE(retention.count());
     InboundOptions options{.peers = aliceAndCarol()};
     options.processedRetention = retention;
+    CAPTURE(options.processedRetention.count());
     if (isAllowed) {
       CHECK_NOTHROW(Receiver{options});
     } else {
@@ -613,4 +613,4 @@ TEST_CASE("secrets that cannot be read refuse the handler with their own code, a
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::inbound_security_test

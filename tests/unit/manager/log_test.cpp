@@ -27,7 +27,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::log_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -354,4 +354,4 @@ TEST_CASE("a sink that does nothing silences standard error") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::log_test

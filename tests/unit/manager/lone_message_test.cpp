@@ -26,7 +26,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
-namespace ackbox {
+namespace ackbox::lone_message_test {
 namespace {
 
 using testing::DiskCall;
@@ -159,4 +159,4 @@ TEST_CASE("an executor of the caller's commits nothing") {
   CHECK(std::ranges::count(agent.takeWriters(), agent.runsIn) == 0);
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::lone_message_test

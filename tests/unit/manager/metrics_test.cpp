@@ -15,7 +15,7 @@
 #include "ackbox/outbox_operator.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::metrics_test {
 namespace {
 
 OutboxManager open(const testing::TempDir& dir) {
@@ -94,4 +94,4 @@ TEST_CASE("In OpenMetrics a family is named without the ending of its series, an
   CHECK(text.find("_total counter") == std::string::npos);
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::metrics_test

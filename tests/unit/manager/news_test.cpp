@@ -24,7 +24,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
-namespace ackbox {
+namespace ackbox::news_test {
 namespace {
 
 using testing::DiskCall;
@@ -144,4 +144,4 @@ TEST_CASE("a pass that fails while there is more to read ends when nothing of it
   CHECK(OutboxReader(manager).verify().findings.empty());
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::news_test

@@ -16,7 +16,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::operate_test {
 namespace {
 
 using testing::ManualClock;
@@ -275,4 +275,4 @@ TEST_CASE("row 22: cleanupDone deletes acknowledged rows of the age given, and n
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::operate_test

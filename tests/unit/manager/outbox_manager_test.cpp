@@ -17,7 +17,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::outbox_manager_test {
 namespace {
 
 using testing::ManualClock;
@@ -459,4 +459,4 @@ TEST_CASE("P7: a second manager on the file shares the work and never sends what
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::outbox_manager_test

@@ -19,7 +19,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::outbox_reader_test {
 namespace {
 
 using testing::ManualClock;
@@ -363,4 +363,4 @@ TEST_CASE("with adoptPeers a new file knows nobody") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::outbox_reader_test

@@ -19,7 +19,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::outbox_writer_test {
 namespace {
 
 using testing::ScriptedSender;
@@ -179,4 +179,4 @@ TEST_CASE("a file without the outbox's tables is refused by name") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::outbox_writer_test

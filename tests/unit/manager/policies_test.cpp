@@ -26,7 +26,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::policies_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -452,4 +452,4 @@ TEST_CASE("row 12: three hours away and back: all delivered in order, nothing ch
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::policies_test

@@ -14,7 +14,7 @@
 
 #include "support/manual_clock.hpp"
 
-namespace ackbox::manager {
+namespace ackbox::manager::poll_thread_test {
 namespace {
 
 TEST_CASE("P11: a poll that throws is reported by its own words, and the next one comes") {
@@ -49,4 +49,4 @@ TEST_CASE("P11: a poll that throws is reported by its own words, and the next on
 }
 
 }  // namespace
-}  // namespace ackbox::manager
+}  // namespace ackbox::manager::poll_thread_test

@@ -20,7 +20,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::pull_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -565,4 +565,4 @@ TEST_CASE("P8: processAll ends while a peer is away, and charges nothing") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::pull_test

@@ -19,7 +19,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::room_test {
 namespace {
 
 using testing::ManualClock;
@@ -326,4 +326,4 @@ TEST_CASE("row 11: a redrive is not held up by a full queue") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::room_test

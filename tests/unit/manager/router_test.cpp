@@ -19,7 +19,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::router_test {
 namespace {
 
 using nlohmann::json;
@@ -225,4 +225,4 @@ TEST_CASE("a pattern that could match nothing, or an empty handler, is refused w
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::router_test

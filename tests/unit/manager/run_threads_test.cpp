@@ -18,7 +18,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
-namespace ackbox {
+namespace ackbox::run_threads_test {
 namespace {
 
 /// Calls `late` once, behind the end of the run that stops it.
@@ -101,4 +101,4 @@ TEST_CASE("row 5: what is called on the thread of a run that ended itself may st
   manager.stop();
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::run_threads_test

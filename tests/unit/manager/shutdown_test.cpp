@@ -19,7 +19,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
-namespace ackbox {
+namespace ackbox::shutdown_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -231,4 +231,4 @@ TEST_CASE("row 5: a manager may end inside a callback of its own") {
   CHECK(again.getStats().sending == 0);
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::shutdown_test

@@ -21,7 +21,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::store_executor_test {
 namespace {
 
 using testing::ManualClock;
@@ -203,4 +203,4 @@ TEST_CASE("with a store executor, a manager that ends leaves no job without its 
   world.io.run();
 }
 
-}  // namespace ackbox
+}  // namespace ackbox::store_executor_test

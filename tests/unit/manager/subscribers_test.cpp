@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace ackbox::manager {
+namespace ackbox::manager::subscribers_test {
 namespace {
 
 constexpr std::chrono::seconds kDeadlock{10};
@@ -158,4 +158,4 @@ TEST_CASE("a subscription may outlive its list") {
 }
 
 }  // namespace
-}  // namespace ackbox::manager
+}  // namespace ackbox::manager::subscribers_test

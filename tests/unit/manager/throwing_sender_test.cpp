@@ -24,7 +24,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
-namespace ackbox {
+namespace ackbox::throwing_sender_test {
 namespace {
 
 using testing::ScriptedSender;
@@ -211,4 +211,4 @@ TEST_CASE("P5: a pass in which something throws leaves when the store has nothin
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::throwing_sender_test

@@ -29,7 +29,7 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox {
+namespace ackbox::trace_hooks_test {
 namespace {
 
 using testing::ScriptedSender;
@@ -417,4 +417,4 @@ TEST_CASE("what hooks throw reaches the log and nothing else") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::trace_hooks_test

@@ -10,6 +10,8 @@
 #include <memory>
 #include <thread>
 
+namespace wakeup_test {
+
 using ackbox::manager::Wakeup;
 
 TEST_CASE("a ring is heard, several before that may be heard as one, and none is heard twice") {
@@ -87,3 +89,5 @@ TEST_CASE("before it hangs, and after its stop, a ring makes no difference") {
   context.run();
   CHECK(heard == 0);
 }
+
+}  // namespace wakeup_test

@@ -7,6 +7,8 @@
 
 #include <string>
 
+namespace agenium_test {
+
 using namespace ackbox;
 using namespace ackbox::protocol;
 
@@ -135,3 +137,5 @@ TEST_CASE("row 9: answers are in AGENIUM's form") {
   CHECK(answer.status == 422);
   CHECK(answer.body == R"({"ok":false,"error":"rejected"})");
 }
+
+}  // namespace agenium_test

@@ -9,6 +9,8 @@
 
 #include "protocol/wire.hpp"
 
+namespace answer_test {
+
 using namespace ackbox;
 using namespace ackbox::protocol;
 using std::chrono::milliseconds;
@@ -323,3 +325,5 @@ TEST_CASE("Words on sessions are taken in any order, the first that can be read 
   CHECK(words("[" + unnamed + "," + bad + "," + unnamed + "," + s + "]") == Words{{3, 2}, {1, 1}});
   CHECK(words("[" + u + "]") == Words{{5, 3}});
 }
+
+}  // namespace answer_test

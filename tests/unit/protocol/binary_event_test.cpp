@@ -10,6 +10,8 @@
 
 #include "protocol/wire.hpp"
 
+namespace binary_event_test {
+
 using namespace ackbox;
 using namespace ackbox::protocol;
 
@@ -192,3 +194,5 @@ TEST_CASE("P11: Binary mode: a body that is a frame in another mode or form is n
     CHECK(codeOf(requestWith(body, "text/plain")).empty());
   }
 }
+
+}  // namespace binary_event_test

@@ -7,6 +7,8 @@
 
 #include <string>
 
+namespace byte_search_test {
+
 using ackbox::protocol::findByte;
 
 namespace {
@@ -49,3 +51,5 @@ TEST_CASE("bytes above ASCII are not taken for controls") {
   const std::string text(100, '\xff');
   CHECK(find(text, 0) == text.size());
 }
+
+}  // namespace byte_search_test

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-namespace ackbox::protocol {
+namespace ackbox::protocol::http_date_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -51,4 +51,4 @@ TEST_CASE("anything else is no date") {
 }
 
 }  // namespace
-}  // namespace ackbox::protocol
+}  // namespace ackbox::protocol::http_date_test

@@ -12,6 +12,8 @@
 #include "protocol/json_writer.hpp"
 #include "protocol/wire.hpp"
 
+namespace json_test {
+
 using namespace ackbox::protocol;
 
 TEST_CASE("Every form of RFC 8259 is accepted") {
@@ -289,3 +291,5 @@ TEST_CASE("Whatever text is written, the document stays JSON") {
         "\"\xEF\xBF\xBD"
         "a\\\"\\u000a\"");
 }
+
+}  // namespace json_test

@@ -20,7 +20,7 @@
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox::protocol {
+namespace ackbox::protocol::key_cache_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -206,4 +206,4 @@ TEST_CASE("keys that cannot be read at first are refused with the reason") {
 }
 
 }  // namespace
-}  // namespace ackbox::protocol
+}  // namespace ackbox::protocol::key_cache_test

@@ -9,6 +9,8 @@
 
 #include "protocol/wire.hpp"
 
+namespace request_headers_test {
+
 using namespace ackbox;
 using namespace ackbox::protocol;
 
@@ -55,3 +57,5 @@ TEST_CASE("A trace context has W3C's form") {
     CHECK_FALSE(isTraceparent(bad));
   }
 }
+
+}  // namespace request_headers_test

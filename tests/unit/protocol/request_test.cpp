@@ -8,6 +8,8 @@
 
 #include "protocol/wire.hpp"
 
+namespace request_test {
+
 using namespace ackbox;
 using namespace ackbox::protocol;
 
@@ -149,3 +151,5 @@ TEST_CASE("P11: an object of many keys costs no more than its limit") {
   }
   CHECK(refusalOf(members) == "malformed");
 }
+
+}  // namespace request_test

@@ -16,6 +16,8 @@
 #include "ackbox/error.hpp"
 #include "protocol/base64.hpp"
 
+namespace signature_test {
+
 using namespace ackbox;
 using namespace ackbox::protocol;
 
@@ -353,3 +355,5 @@ TEST_CASE("hostile: signatures that cost a computation each: above 4 malformed, 
   CHECK(verify(ringWith(4), message) == SignatureVerdict::valid);
   CHECK(computations == 4);
 }
+
+}  // namespace signature_test

@@ -10,6 +10,8 @@
 #include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
+namespace text_test {
+
 using namespace ackbox;
 using namespace ackbox::protocol;
 using std::chrono::milliseconds;
@@ -164,3 +166,5 @@ TEST_CASE("Data may be as deep as the receiver can read inside a batch, and no d
   frame.data = "[" + frame.data + "]";
   CHECK(frameProblem(frame));
 }
+
+}  // namespace text_test

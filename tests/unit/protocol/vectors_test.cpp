@@ -18,6 +18,8 @@
 #include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
+namespace vectors_test {
+
 using namespace ackbox;
 using namespace ackbox::protocol;
 
@@ -374,3 +376,5 @@ TEST_CASE("P11: a damaged problem document harms nothing") {
              RequestOutcome::requestRejected));
   });
 }
+
+}  // namespace vectors_test

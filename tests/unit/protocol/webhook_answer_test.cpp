@@ -8,6 +8,8 @@
 
 #include "protocol/wire.hpp"
 
+namespace webhook_answer_test {
+
 using namespace ackbox;
 using namespace ackbox::protocol;
 
@@ -76,3 +78,5 @@ TEST_CASE("A webhook's Retry-After is heard, where it is about the peer and wher
   CHECK((readWebhookAnswer(503, "Fri, 31 Dec 2027 23:59:59 GMT").retryAfter == std::nullopt));
   CHECK((readWebhookAnswer(204, "9").results.at(0).retryAfter == std::nullopt));
 }
+
+}  // namespace webhook_answer_test

@@ -13,7 +13,7 @@
 #include "serve/http/tokens.hpp"
 #include "unit/serve/serve_stage.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::access_test {
 namespace {
 
 using testing::HttpAsker;
@@ -304,4 +304,4 @@ TEST_CASE(
   CHECK(std::filesystem::file_size(socket) == 8);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::access_test

@@ -20,7 +20,7 @@
 #include "support/temp_dir.hpp"
 #include "unit/serve/serve_stage.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::config_test {
 namespace {
 
 using Overrides = std::vector<ConfigOverride>;
@@ -384,4 +384,4 @@ TEST_CASE("Where it listens must be an address with a port, or a socket file") {
   CHECK(problemOf("{\"listen\": \"unix:\"}").find("1 to 107 bytes") != std::string::npos);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::config_test

@@ -15,7 +15,7 @@
 #include "unit/serve/schema_check.hpp"
 #include "unit/serve/serve_stage.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::contract_test {
 namespace {
 
 using nlohmann::json;
@@ -244,4 +244,4 @@ TEST_CASE("The checker of schemas finds what is wrong") {
   CHECK(checkSchema(json{{"pattern", "x"}}, json("x")).size() == 1);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::contract_test

@@ -18,7 +18,7 @@
 #include "unit/serve/serve_stage.hpp"
 #include "unit/serve/stream_client.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::events_test {
 namespace {
 
 using nlohmann::json;
@@ -256,4 +256,4 @@ TEST_CASE("A stream whose token is revoked ends, and the others go on") {
   CHECK(revoked->count("more") == 0);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::events_test

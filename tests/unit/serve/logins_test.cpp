@@ -21,7 +21,7 @@
 #include "support/manual_clock.hpp"
 #include "unit/serve/serve_stage.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::logins_test {
 namespace {
 
 using std::chrono::hours;
@@ -259,4 +259,4 @@ TEST_CASE("The health check says what it is answered, and waits for nothing long
   ::close(listener);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::logins_test

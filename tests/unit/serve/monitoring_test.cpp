@@ -21,7 +21,7 @@
 #include "support/temp_dir.hpp"
 #include "unit/serve/serve_stage.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::monitoring_test {
 namespace {
 
 using nlohmann::json;
@@ -136,4 +136,4 @@ TEST_CASE("Dead letters are counted by reason, and reasons of peers and programs
   CHECK(out.take().find(R"(ackbox_failed_messages_total{peer="default",reason="other"} 1)") != std::string::npos);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::monitoring_test

@@ -19,7 +19,7 @@
 #include "serve/http/answer.hpp"
 #include "unit/serve/serve_stage.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::operations_test {
 namespace {
 
 using nlohmann::json;
@@ -331,4 +331,4 @@ TEST_CASE("A failure of the library has the status that its caller can act by") 
   CHECK(failureAnswer(make_error_code(Errc::databaseBusy), "x").retryAfterSeconds == 1);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::operations_test

@@ -14,7 +14,7 @@
 #include "support/temp_dir.hpp"
 #include "unit/serve/serve_stage.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::page_test {
 namespace {
 
 using testing::HttpReply;
@@ -331,4 +331,4 @@ TEST_CASE("A login leads only to views, and no page of another origin can log an
   CHECK(status("Origin: http://localhost\r\n") == 303);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::page_test

@@ -27,7 +27,7 @@
 #include "unit/serve/serve_stage.hpp"
 #include "unit/serve/stream_client.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::pull_test {
 namespace {
 
 using nlohmann::json;
@@ -43,7 +43,7 @@ const std::string kStream = "/v1/inbox/stream";
 Settings inboxOf(json inbox, Settings more = {}) {
   inbox["listen"] = "127.0.0.1:0";
   inbox["allow_anonymous"] = true;
-  more.emplace_back("inbox", inbox.dump());
+  more.push_back({.field = "inbox", .value = inbox.dump()});
   return more;
 }
 
@@ -532,4 +532,4 @@ TEST_CASE("A stream is never silent for 10 s, and a line that was not taken is n
   pass(std::chrono::minutes(1));
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::pull_test

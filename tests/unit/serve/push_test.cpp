@@ -28,7 +28,7 @@
 #include "unit/serve/serve_stage.hpp"
 #include "unit/transport/io_thread.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::push_test {
 namespace {
 
 using nlohmann::json;
@@ -435,4 +435,4 @@ TEST_CASE("An application beyond this machine needs https, and one that is signe
   refuses("nonsense");
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::push_test

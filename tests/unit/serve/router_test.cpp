@@ -9,7 +9,7 @@
 
 #include "serve/http/query.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::router_test {
 namespace {
 
 constexpr std::array kTable = std::to_array<Operation>({
@@ -81,4 +81,4 @@ TEST_CASE("Parameters that are wrong or unknown are refused") {
   CHECK_THROWS_WITH_AS(query.finish(), "there is no parameter 'peeer' of this operation", InvalidRequest);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::router_test

@@ -25,7 +25,7 @@
 #include "unit/serve/serve_stage.hpp"
 #include "unit/transport/io_thread.hpp"
 
-namespace ackbox::serve {
+namespace ackbox::serve::traces_test {
 namespace {
 
 using nlohmann::json;
@@ -300,4 +300,4 @@ TEST_CASE("A span is written as OTLP has it in JSON") {
   CHECK(exported.at("/resourceSpans/0/scopeSpans/0/spans/0"_json_pointer) == expected);
 }
 
-}  // namespace ackbox::serve
+}  // namespace ackbox::serve::traces_test

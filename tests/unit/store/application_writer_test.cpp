@@ -14,6 +14,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace application_writer_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -245,3 +247,5 @@ TEST_CASE("P1: the application's transactions do not spill while bound, as enque
   fixture.writer.reset();
   CHECK(spill() == chosen);
 }
+
+}  // namespace application_writer_test

@@ -17,6 +17,8 @@
 #include "store_world.hpp"
 #include "support/memory_disk.hpp"
 
+namespace batched_log_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -63,13 +65,18 @@ void insert(SQLite::Database& database, int rows, const char* before = "") {
 
 /// Counts the writes of the log, and refuses one.
 struct LogWrites {
-  explicit LogWrites(MemoryDisk& disk) {
+  explicit LogWrites(MemoryDisk& onDisk) : disk(onDisk) {
     disk.onCall = [this](DiskCall call, const std::string& path) {
       const bool ours = call == DiskCall::write && path == kFile + "-wal";
       count += ours ? 1 : 0;
       return ours && count == refused ? code : SQLITE_OK;
     };
   }
+  ~LogWrites() { disk.onCall = nullptr; }
+  LogWrites(const LogWrites&) = delete;
+  LogWrites& operator=(const LogWrites&) = delete;
+
+  MemoryDisk& disk;
   int count = 0;
   int refused = 0;
   int code = SQLITE_FULL;
@@ -405,3 +412,5 @@ TEST_CASE("where a torn write may harm its neighbours the log is written as SQLi
   CHECK(vfs.logWrites > before + 1);
   CHECK(ours.log.whyOff() != nullptr);
 }
+
+}  // namespace batched_log_test

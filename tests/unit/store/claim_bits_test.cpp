@@ -12,6 +12,8 @@
 #include "store/sqlite/outbound/dead_letters.hpp"
 #include "store_world.hpp"
 
+namespace claim_bits_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -257,3 +259,5 @@ TEST_CASE("P3: that a dead owner had something in flight does not say that the p
   CHECK(again.sessions.front().confirmedSequence == 2);
   CHECK(again.sessions.front().rows.front().attempt == 2);
 }
+
+}  // namespace claim_bits_test

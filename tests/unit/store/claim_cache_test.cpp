@@ -13,7 +13,7 @@
 #include "store/sqlite/peers/holds.hpp"
 #include "store_world.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::claim_cache_test {
 namespace {
 
 using delivery::ClaimStatus;
@@ -336,4 +336,4 @@ TEST_CASE("P11: a claim brings no more bytes than it may, and what it has read b
   CHECK(inTransaction(*store, [&] { return store->claims().claim(second, kAnyRecall, 1); }).messages.size() == 1);
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::claim_cache_test

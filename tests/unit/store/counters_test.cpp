@@ -15,6 +15,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace counters_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::Transition;
@@ -320,3 +322,5 @@ TEST_CASE("row 10: the oldest message that waits is the same after an undone sco
   store->commit();
   CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().oldestPendingAt == first);
 }
+
+}  // namespace counters_test

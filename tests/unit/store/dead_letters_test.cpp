@@ -9,12 +9,15 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "store/sqlite/read/message_pages.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
+
+namespace dead_letters_test {
 
 using namespace ackbox;
 using namespace ackbox::testing;
@@ -88,7 +91,7 @@ TEST_CASE("row 4: dead letters are found through their own index, never by a wal
 TEST_CASE(
     "row 8: a redriven message keeps its id, data and expiry, and takes a new key and its session's next number") {
   Failed failed({{"a", "s"}, {"b", "s"}});
-  failed.store->discovery().take(10);
+  std::ignore = failed.store->discovery().take(10);
   failed.world.clock->advance(std::chrono::hours(1));
   const store::HandChange change = failed.change("a", Transition::redrive);
   CHECK(change.receipt.done());
@@ -356,3 +359,5 @@ TEST_CASE("P9: messages that wait are listed without a look at the dead letters 
   CHECK(page.next == 0);
   CHECK(reader.messages(filter, 10, page.messages.front().row).messages.empty());
 }
+
+}  // namespace dead_letters_test

@@ -9,7 +9,7 @@
 #include "store/sqlite/read/verify.hpp"
 #include "unit/store/store_world.hpp"
 
-namespace ackbox {
+namespace ackbox::delay_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -138,4 +138,4 @@ TEST_CASE("an unordered row in backoff is not given out, and explained so") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::delay_test

@@ -12,6 +12,8 @@
 #include "sqlite/checkpointer.hpp"
 #include "store_world.hpp"
 
+namespace durability_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -120,3 +122,5 @@ TEST_CASE("a checkpoint that was asked for is still wanted after one that went w
   checkpointer.checkpointIfDue();
   CHECK(std::filesystem::file_size(log) == 0);
 }
+
+}  // namespace durability_test

@@ -16,6 +16,8 @@
 #include "store/sqlite/schema/uuid.hpp"
 #include "store_world.hpp"
 
+namespace enqueue_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -292,3 +294,5 @@ TEST_CASE("a limit of 0 bytes is none") {
   CHECK(enqueueOne(*store, frameOf("s", "123456789")).isNew());
   CHECK(enqueueOne(*store, frameOf("s", "1")).isNew());
 }
+
+}  // namespace enqueue_test

@@ -10,7 +10,7 @@
 #include "store/sqlite/read/verify.hpp"
 #include "unit/store/store_world.hpp"
 
-namespace ackbox {
+namespace ackbox::idempotency_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -229,4 +229,4 @@ TEST_CASE("defect 5: a calendar that goes backwards between enqueues does not re
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::idempotency_test

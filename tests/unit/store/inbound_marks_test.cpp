@@ -9,6 +9,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace inbound_marks_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using store::Admission;
@@ -449,3 +451,5 @@ TEST_CASE("P9: a closed store whose frames still wait does not keep the sweep fr
   CHECK(countIn(world, "ackbox_inbound_origins WHERE state=2") == 2);
   CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
+
+}  // namespace inbound_marks_test

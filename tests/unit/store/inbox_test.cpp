@@ -12,6 +12,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace inbox_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using Kind = store::InboxClaim::Kind;
@@ -452,3 +454,5 @@ TEST_CASE("deferred frames are listed page by page, and by state, source and ses
   CHECK(reader.inbox({.session = "t"}, 10, 0).frames.size() == 1);
   CHECK(reader.inboxSources("t-1") == std::vector<std::string>{"urn:other"});
 }
+
+}  // namespace inbox_test

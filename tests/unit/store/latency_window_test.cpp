@@ -11,6 +11,8 @@
 
 #include "ackbox/random.hpp"
 
+namespace latency_window_test {
+
 using ackbox::store::LatencyHistogram;
 using std::chrono::milliseconds;
 
@@ -66,3 +68,5 @@ TEST_CASE("the window tells of the last five minutes, and of nothing before them
   window.describe(stats, now);
   CHECK(stats.recent == 90);
 }
+
+}  // namespace latency_window_test

@@ -11,6 +11,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace later_word_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -242,3 +244,5 @@ TEST_CASE("P4: what a word of its own has acknowledged is named as the next fram
   CHECK(reply.sessions.front().confirmedSequence == 1);
   CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
+
+}  // namespace later_word_test

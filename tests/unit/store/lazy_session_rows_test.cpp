@@ -21,7 +21,7 @@
 #include "store_world.hpp"
 #include "support/scale.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::lazy_session_rows_test {
 namespace {
 
 // The file as a crash would leave it: what is committed, and nothing that a process does at its end.
@@ -535,4 +535,4 @@ TEST_CASE("whatever happens to messages, numbers and gauges are those of a model
   }
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::lazy_session_rows_test

@@ -13,6 +13,8 @@
 
 #include "sqlite/wal/log_buffer.hpp"
 
+namespace log_buffer_test {
+
 using ackbox::store::LogBuffer;
 
 namespace {
@@ -105,7 +107,7 @@ private:
 
   bool put(std::size_t size, std::size_t offset, char fill) { return put(std::string(size, fill), offset); }
   bool put(const std::string& bytes, std::size_t offset) {
-    ::put(plain_, offset, bytes);
+    log_buffer_test::put(plain_, offset, bytes);
     return require(log_.write(bytes, offset));
   }
 
@@ -167,7 +169,7 @@ private:
     // Behind the commits anything may stand, and another process may write there.
     log_.file.bytes.resize(at(end_));
     if (draw(2) == 0) {
-      ::put(log_.file.bytes, at(end_), std::string(kHeader + kPage, 'o'));
+      log_buffer_test::put(log_.file.bytes, at(end_), std::string(kHeader + kPage, 'o'));
       begin_ = ++end_;
     }
     plain_ = log_.file.bytes;
@@ -262,7 +264,7 @@ void expectOff(const std::vector<Call>& calls) {
   Log log;
   std::string plain;
   const auto put = [&](const std::string& bytes, std::size_t offset) {
-    ::put(plain, offset, bytes);
+    log_buffer_test::put(plain, offset, bytes);
     REQUIRE(log.write(bytes, offset) == SQLITE_OK);
   };
   put(logHeader(), 0);
@@ -335,3 +337,5 @@ TEST_CASE("what is published before it was committed as the format has it is in 
   CHECK(log.buffer.whyOff() != nullptr);
   CHECK(log.file.bytes.substr(kLogHeader) == header(false, 'd') + std::string(kPage, 'p'));
 }
+
+}  // namespace log_buffer_test

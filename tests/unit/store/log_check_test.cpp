@@ -22,6 +22,8 @@
 #include "store_world.hpp"
 #include "support/memory_disk.hpp"
 
+namespace log_check_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -189,3 +191,5 @@ TEST_CASE("the check takes a few milliseconds, once") {
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin) / kChecks;
   MESSAGE("one check: " << each.count() << " us");
 }
+
+}  // namespace log_check_test

@@ -16,7 +16,7 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::message_ids_test {
 namespace {
 
 std::int64_t namedRows(const StoreWorld& world) {
@@ -196,4 +196,4 @@ TEST_CASE("verify finds an id that two messages have, and a row that has none, t
   CHECK(std::ranges::count(findings, problem, &Finding::problem) == 1);
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::message_ids_test

@@ -18,6 +18,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace open_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -351,3 +353,5 @@ TEST_CASE("a backup that is the file as it is, written over it, changes nothing"
   }
   CHECK(enqueueOne(*store, frameOf("s")).sequence == 2);
 }
+
+}  // namespace open_test

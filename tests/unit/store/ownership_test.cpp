@@ -8,6 +8,8 @@
 #include "store/sqlite/read/reader.hpp"
 #include "store_world.hpp"
 
+namespace ownership_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::ClaimStatus;
@@ -248,3 +250,5 @@ TEST_CASE("prefixes that differ in case alone are one outbox, and share the owne
   const auto store = world.open();
   CHECK(std::filesystem::exists(world.file.string() + "-ackbox-owners-az_"));
 }
+
+}  // namespace ownership_test

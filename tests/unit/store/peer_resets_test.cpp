@@ -14,6 +14,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace peer_resets_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::ClaimStatus;
@@ -613,3 +615,5 @@ TEST_CASE("P4: what a claim doubts is ours if another process has settled it, or
             .sessions[0]
             .status == ClaimStatus::claimed);
 }
+
+}  // namespace peer_resets_test

@@ -16,6 +16,8 @@
 #include "ackbox/outbox_reader.hpp"
 #include "store_world.hpp"
 
+namespace permissions_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -184,3 +186,5 @@ TEST_CASE("a user who may only read sees the file while the agent is down") {
         }) == 11);
   std::filesystem::permissions(folder, std::filesystem::perms(0755));
 }
+
+}  // namespace permissions_test

@@ -15,6 +15,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace recount_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::Transition;
@@ -306,3 +308,5 @@ TEST_CASE("repair does not say that it has mended a session whose lane is none")
   }
   CHECK_FALSE(store::sqlite::verify(world.file, world.options).clean());
 }
+
+}  // namespace recount_test

@@ -14,7 +14,7 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::session_states_test {
 namespace {
 
 std::string findingsOf(const StoreWorld& world) {
@@ -234,4 +234,4 @@ TEST_CASE("who opens the file takes a dead owner's claims away, and nothing says
   CHECK(numberOf(world, "SELECT confirmed_sequence FROM ackbox_session_states") == 0);
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::session_states_test

@@ -14,6 +14,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace settle_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::Next;
@@ -401,3 +403,5 @@ TEST_CASE("settled messages go, neighbours and scattered ones alike, and no othe
   }
   CHECK(store::sqlite::verify(world.file, world.options).findings.empty());
 }
+
+}  // namespace settle_test

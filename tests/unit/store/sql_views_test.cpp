@@ -21,6 +21,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace sql_views_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::Transition;
@@ -373,3 +375,5 @@ TEST_CASE("another program reads them: python3 with its own sqlite3 module") {
 }
 
 }  // namespace
+
+}  // namespace sql_views_test

@@ -11,6 +11,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace stats_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::Transition;
@@ -447,3 +449,5 @@ TEST_CASE("verify names the row where a figure is not what the rows say") {
         "ackbox_peers 2: the file knows several, and this one has no counters\n");
   CHECK(problems().empty());
 }
+
+}  // namespace stats_test

@@ -11,7 +11,7 @@
 #include "store/sqlite/read/verify.hpp"
 #include "unit/store/store_world.hpp"
 
-namespace ackbox {
+namespace ackbox::supersede_test {
 namespace {
 
 using testing::claimNew;
@@ -144,4 +144,4 @@ TEST_CASE("in the caller's transaction the replacement commits or rolls back wit
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::supersede_test

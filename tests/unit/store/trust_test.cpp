@@ -19,6 +19,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace trust_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -165,3 +167,5 @@ TEST_CASE("P11: no statement on the store's connection rewrites the schema behin
     store->database().exec("UPDATE sqlite_master SET sql='' WHERE name='ackbox_meta'");
   }));
 }
+
+}  // namespace trust_test

@@ -4,6 +4,8 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "store/sqlite/outbound/dead_letters.hpp"
@@ -11,7 +13,7 @@
 #include "store/sqlite/read/verify.hpp"
 #include "unit/store/store_world.hpp"
 
-namespace ackbox {
+namespace ackbox::unordered_rows_test {
 namespace {
 
 using delivery::ClaimStatus;
@@ -104,7 +106,7 @@ TEST_CASE("row 16: redrive, discard, acknowledge, find and explain work on unord
     fail.reason = "rejected";
     CHECK(settleOne(*store, fail)->messageId == ids[index]);
   }
-  store->discovery().take(10);
+  std::ignore = store->discovery().take(10);
   const auto change = [&](std::size_t index, delivery::Transition transition) {
     return inTransaction(*store, [&] { return store->deadLetters().change(ids[index], transition, {}); }).receipt;
   };
@@ -141,4 +143,4 @@ TEST_CASE("verify names a lane or an unordered row that is not what it should be
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::unordered_rows_test

@@ -17,6 +17,8 @@
 #include "store/sqlite/schema/rules.hpp"
 #include "store_world.hpp"
 
+namespace verify_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::Transition;
@@ -237,8 +239,8 @@ TEST_CASE("P10: there is a broken row for every invariant, and none for what is 
     CHECK_MESSAGE(broken.contains({rule.table, rule.problem}),
                   rule.table << ": " << rule.problem << ": no test breaks it");
   }
-  for (const auto& [table, problem] : broken) {
-    CHECK_MESSAGE(checked.contains({table, problem}), table << ": " << problem << ": nothing checks it");
+  for (const auto& rule : broken) {
+    CHECK_MESSAGE(checked.contains(rule), rule.first << ": " << rule.second << ": nothing checks it");
   }
 }
 
@@ -375,9 +377,10 @@ TEST_CASE("P10: a value of another type than its column's is found in each colum
     const bool holdsBytes = column == "data";
     CHECK_MESSAGE(isFound(table, column + (holdsBytes ? "=7" : "=x'ff'"), column + " is n"), name);
   }
-  for (const auto& [table, column] : {std::pair("ackbox_outbox", "data"), std::pair("ackbox_outbox", "attempt_log"),
-                                      std::pair("ackbox_inbox", "data"), std::pair("ackbox_inbox_results", "result")}) {
-    CHECK_MESSAGE(isFound(table, std::string(column) + "='{'", std::string(column) + " is no JSON"), table);
+  for (const auto& place : {std::pair("ackbox_outbox", "data"), std::pair("ackbox_outbox", "attempt_log"),
+                            std::pair("ackbox_inbox", "data"), std::pair("ackbox_inbox_results", "result")}) {
+    const std::string column = place.second;
+    CHECK_MESSAGE(isFound(place.first, column + "='{'", column + " is no JSON"), place.first);
   }
   CHECK(isFound("ackbox_session_states", "last_sequence=9223372036854775807", "last_sequence is not from 0 to "));
   CHECK(isFound("ackbox_peers", "down=2", "down is not from 0 to 1"));
@@ -405,3 +408,5 @@ TEST_CASE("P10: an index with as many rows as its table, but others, is found, t
   REQUIRE_FALSE(report.clean());
   CHECK(report.findings[0].table.empty());
 }
+
+}  // namespace verify_test

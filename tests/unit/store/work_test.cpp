@@ -15,6 +15,8 @@
 
 #include "store_world.hpp"
 
+namespace work_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::Transition;
@@ -299,3 +301,5 @@ TEST_CASE("P9: upkeep costs no more in a file that keeps fifty times as much, wh
 TEST_CASE("P9: a sender is forgotten in small steps, which cost as much in all as there is to look at") {
   checkBounded(forgetting(20), forgetting(1'000));
 }
+
+}  // namespace work_test

@@ -25,6 +25,8 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
 
+namespace write_back_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::Transition;
@@ -576,3 +578,5 @@ TEST_CASE("a part that has a change pending where a scope begins says so, as it 
   part.forget();
   part.scopeBegun();
 }
+
+}  // namespace write_back_test

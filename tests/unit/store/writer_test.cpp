@@ -21,6 +21,8 @@
 #include "store_world.hpp"
 #include "support/asleep.hpp"
 
+namespace writer_test {
+
 using namespace ackbox;
 using namespace ackbox::testing;
 
@@ -373,3 +375,5 @@ TEST_CASE("callers on many threads each get their commit, and a job may be destr
   CHECK(finished == 2'000);
   CHECK(store::sqlite::SqliteReader(world.file, world.options).stats().pending == 2'000);
 }
+
+}  // namespace writer_test

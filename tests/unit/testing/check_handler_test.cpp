@@ -14,7 +14,7 @@
 
 #include "ackbox/outbox_manager.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::check_handler_test {
 namespace {
 
 constexpr const char* kEffects = "SELECT frame FROM effects ORDER BY at";
@@ -188,6 +188,7 @@ TEST_CASE("a handler that never takes a frame, and one that cannot start, are re
               kept->push_back(std::move(frame));
             }};
   };
+  options.restMax = std::chrono::minutes(2);
   const CheckReport open = checkHandler(stuck, eachOnce, options);
   CHECK(open.fault.find("not everything was delivered") != std::string::npos);
 }
@@ -259,4 +260,4 @@ TEST_CASE("options that cannot be are refused") {
   refused([](CheckOptions& options) { options.frame = [](std::uint64_t, Random&) { return Frame{.type = ""}; }; });
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::check_handler_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace ackbox::testing {
+namespace ackbox::testing::handler_trial_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -101,4 +101,4 @@ TEST_CASE("an enqueue that is refused is not shown") {
   CHECK(trial.run(handler, {}).enqueued.empty());
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::handler_trial_test

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <string>
 
-namespace ackbox::testing {
+namespace ackbox::testing::handler_world_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -72,7 +72,8 @@ TEST_CASE("what happens to a call of the handler makes a second one") {
                                     std::pair(Kind::queueFull, "the handler answers nack to m1: no room")}) {
     const HandlerWorldResult result = worldOf(accident(kind));
     checkShows(result, event);
-    CHECK_MESSAGE(result.calls == 2, event << "\n" << result.trace);
+    CAPTURE(result.trace);
+    CHECK(result.calls == 2);
   }
 }
 
@@ -81,7 +82,8 @@ TEST_CASE("what happens to a deferred frame meets its commit") {
                                     std::pair(Kind::kill, "bank              is killed at a disk write")}) {
     const HandlerWorldResult result = worldOf(accident(kind), later);
     checkShows(result, event);
-    CHECK_MESSAGE(result.calls == 3, event << "\n" << result.trace);
+    CAPTURE(result.trace);
+    CHECK(result.calls == 3);
   }
   // The log is folded in, which makes room, and the commit is tried again: the handler is not.
   const HandlerWorldResult full = worldOf(accident(Kind::commitFull), later);
@@ -116,4 +118,4 @@ TEST_CASE("the network and the calendar fail") {
   checkShows(worldOf(PlannedClockStep{.at = 5ms, .process = "bank", .by = -1'000ms}), "calendar is moved by -1000 ms");
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::handler_world_test

@@ -10,7 +10,7 @@
 
 #include "ackbox/testing/check_handler.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::ledger_test {
 namespace {
 
 /// What `check` says of a world without expiry in which each frame of one sender's session was written and answered.
@@ -70,4 +70,4 @@ TEST_CASE("replies equal effects") {
         "the reply to m3 is \"m3\", its effect is \"w\"\n");
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::ledger_test

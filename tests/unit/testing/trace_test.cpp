@@ -14,7 +14,7 @@
 #include "ackbox/testing/simulation.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox::testing {
+namespace ackbox::testing::trace_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -165,4 +165,4 @@ TEST_CASE("nothing is kept unless it is asked for") {
   CHECK(stage.world().trace().empty());
 }
 
-}  // namespace ackbox::testing
+}  // namespace ackbox::testing::trace_test

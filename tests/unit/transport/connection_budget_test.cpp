@@ -14,7 +14,7 @@
 #include "transport/connection_pool.hpp"
 #include "transport/stream.hpp"
 
-namespace ackbox::transport {
+namespace ackbox::transport::connection_budget_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -296,4 +296,4 @@ TEST_CASE("An idle connection whose time is over is not used again, though its a
 }
 
 }  // namespace
-}  // namespace ackbox::transport
+}  // namespace ackbox::transport::connection_budget_test

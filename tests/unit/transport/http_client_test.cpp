@@ -20,7 +20,7 @@
 #include "unit/transport/io_thread.hpp"
 #include "unit/transport/raw_peer.hpp"
 
-namespace ackbox::transport {
+namespace ackbox::transport::http_client_test {
 namespace {
 
 using testing::RawConnection;
@@ -459,4 +459,4 @@ TEST_CASE("a request leaves in one write, with all headers that a sender gives i
   CHECK(ended->end == HttpEnd::cancelled);
 }
 
-}  // namespace ackbox::transport
+}  // namespace ackbox::transport::http_client_test

@@ -23,7 +23,7 @@
 #include "unit/transport/io_thread.hpp"
 #include "unit/transport/raw_peer.hpp"
 
-namespace ackbox {
+namespace ackbox::http_sender_test {
 namespace {
 
 using testing::RawConnection;
@@ -603,4 +603,4 @@ TEST_CASE("An option out of its range is named") {
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::http_sender_test

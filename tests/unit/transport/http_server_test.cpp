@@ -26,7 +26,7 @@
 #include "unit/transport/io_thread.hpp"
 #include "unit/transport/raw_peer.hpp"
 
-namespace ackbox::transport {
+namespace ackbox::transport::http_server_test {
 namespace {
 
 using testing::RawConnection;
@@ -573,4 +573,4 @@ TEST_CASE("P11: a server that is given a part of what TLS needs does not go on w
 }
 
 }  // namespace
-}  // namespace ackbox::transport
+}  // namespace ackbox::transport::http_server_test

@@ -19,7 +19,7 @@
 #include "transport/request_budget.hpp"
 #include "transport/stream.hpp"
 
-namespace ackbox::transport {
+namespace ackbox::transport::http_session_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -602,4 +602,4 @@ TEST_CASE("P11: a producer that refuses or throws is answered for as any handler
 }
 
 }  // namespace
-}  // namespace ackbox::transport
+}  // namespace ackbox::transport::http_session_test

@@ -29,7 +29,7 @@
 #include "support/temp_dir.hpp"
 #include "unit/transport/raw_peer.hpp"
 
-namespace ackbox {
+namespace ackbox::inbound_server_test {
 namespace {
 
 using testing::RawConnection;
@@ -534,4 +534,4 @@ TEST_CASE("A manager that goes before its handler leaves the file open for it") 
 }
 
 }  // namespace
-}  // namespace ackbox
+}  // namespace ackbox::inbound_server_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace ackbox::transport {
+namespace ackbox::transport::message_parser_test {
 namespace {
 
 using Request = MessageParser<true>;
@@ -85,4 +85,4 @@ TEST_CASE("P11: a body beyond the limit is refused when it is announced, or when
 }
 
 }  // namespace
-}  // namespace ackbox::transport
+}  // namespace ackbox::transport::message_parser_test

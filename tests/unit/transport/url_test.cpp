@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace ackbox::transport {
+namespace ackbox::transport::url_test {
 namespace {
 
 Url accepted(std::string_view text) {
@@ -70,4 +70,4 @@ TEST_CASE("P11: nothing that would change the request line or the host header ge
 }
 
 }  // namespace
-}  // namespace ackbox::transport
+}  // namespace ackbox::transport::url_test
