@@ -61,6 +61,7 @@ struct Machine::Body {
 
   // --- unordered.cpp: messages that are a session each.
   void seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now);
+  [[nodiscard]] bool isNews(Session& unorderedQueue, const RowSeen& row, const Now& now);
   void queueUnordered(Session& unorderedQueue, MessageKey key);
   void delay(Session& unorderedQueue, MessageKey key, const Delay& delay);
   [[nodiscard]] SessionClaim takeUnit(Session& unorderedQueue, const Now& now);

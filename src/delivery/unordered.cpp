@@ -9,9 +9,9 @@
 namespace ackbox::delivery {
 
 void Machine::Body::seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now) {
-  const bool mayBeKnown = row.key <= unorderedQueue.highestKey;
-  if (mayBeKnown && (unorderedQueue.deferred.contains(row.key) || unorderedQueue.delayed.contains(row.key) ||
-                     sessions.contains(unitOf(row.key)) || unorderedQueue.queue.contains(row.key))) {
+  if (row.key <= unorderedQueue.highestKey &&
+      (sessions.contains(unitOf(row.key)) || unorderedQueue.queue.contains(row.key) ||
+       !isNews(unorderedQueue, row, now))) {
     return;
   }
   unorderedQueue.highestKey = std::max(unorderedQueue.highestKey, row.key);
@@ -22,6 +22,29 @@ void Machine::Body::seeUnordered(Session& unorderedQueue, const RowSeen& row, co
   } else {
     queueUnordered(unorderedQueue, row.key);
   }
+}
+
+// Whether what the file says of a row ends what is known of its wait here: another process may have put back what was
+// deferred, or have let go what waited longer.
+bool Machine::Body::isNews(Session& unorderedQueue, const RowSeen& row, const Now& now) {
+  const bool isPending = row.state == MessageState::pending;
+  if (unorderedQueue.deferred.contains(row.key)) {
+    if (isPending) {
+      unorderedQueue.deferred.erase(row.key);
+      timers.abandoned();
+    }
+    return isPending;
+  }
+  const auto delayed = unorderedQueue.delayed.find(row.key);
+  if (delayed == unorderedQueue.delayed.end()) {
+    return true;
+  }
+  const bool isSooner = isPending && steadyDue(now, row.dueAt) < delayed->second.wakeAt;
+  if (isSooner) {
+    unorderedQueue.delayed.erase(delayed);
+    timers.abandoned();
+  }
+  return isSooner;
 }
 
 void Machine::Body::queueUnordered(Session& unorderedQueue, MessageKey key) {
