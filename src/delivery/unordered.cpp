@@ -102,7 +102,7 @@ bool Machine::Body::rejoinQueue(Session& unit) {
     return true;
   }
   const MessageKey key = unit.queue.front();
-  if (unit.peer->suspects.contains(key) || unit.frameLimit > 0) {
+  if (laneOf(unit) != Lane::ordinary || unit.frameLimit > 0) {
     return false;
   }
   unit.queue.popFront();
@@ -117,7 +117,9 @@ bool Machine::Body::rejoinQueue(Session& unit) {
 // A unit that waits does so in its unordered queue, unless it must go alone: from the unordered queue it would come
 // back in company.
 void Machine::Body::parkUnit(Session& unit, SteadyTime until) {
-  if (!unit.queue.empty() && unit.peer->suspects.contains(unit.queue.front())) {
+  if (!unit.queue.empty() && laneOf(unit) != Lane::ordinary) {
+    unit.delayedUntil = unit.delayedKey == unit.queue.front() ? std::max(until, unit.delayedUntil) : until;
+    unit.delayedKey = unit.queue.front();
     unit.phase = Phase::backoff;
     unit.wakeAt = until;
     timers.add({.due = until, .owner = unit.key, .key = 0, .kind = Timers::Kind::session});
