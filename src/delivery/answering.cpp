@@ -421,7 +421,9 @@ void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failu
                                const Now& now, Actions& actions) {
   Peer& peer = *request.peer;
   const std::string error = report.error.empty() ? std::string(toString(report.outcome)) : report.error;
-  const PeerHealth::Evidence evidence{peer.refusals.inRow(), hasOthersToAsk(peer)};
+  const std::uint32_t inRow = peer.refusals.inRow();
+  const std::uint32_t byChance = std::min(peer.refusals.inRowByChance(), std::max(inRow, 1U) - 1);
+  const PeerHealth::Evidence evidence{inRow - std::min(inRow, byChance), hasOthersToAsk(peer)};
   if (!peer.health.failed(request.epoch, failure, error, report.retryAfter, evidence, options.peerHealth, random,
                           now)) {
     return;

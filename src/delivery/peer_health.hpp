@@ -25,7 +25,8 @@ public:
 
   /// What is known of a peer that refuses.
   struct Evidence {
-    /// Messages that it refused, each counted once, since it took one; 0: what it refuses is no message.
+    /// Messages that it refused, each counted once, since it took one, less those of chance; 0: what it refuses is no
+    /// message.
     std::uint32_t refused = 0;
     /// There are others that it can be asked with.
     bool hasOthers = false;

@@ -28,12 +28,12 @@ public:
 
   /// Another request has brought a message of this peer across.
   void taken(RequestId request) {
-    if (inRow_ > kPatienceMax) {
+    if (inRow_ > std::max(kOutageMin, inRowByChance())) {
       std::erase_if(known_, [this](const auto& known) { return forgives(known.second); });
     }
     takenAt_ = std::max(takenAt_, request);
     inRow_ = 0;
-    patience_ = std::min(kPatienceMax, patience_ + kPatienceOfTaken);
+    count(taken_);
   }
   /// Whether a request that began after `key` was refused has been taken.
   [[nodiscard]] bool areOthersTaken(MessageKey key) const {
@@ -49,30 +49,42 @@ public:
   std::uint32_t charge(MessageKey key, RequestId lastRequest) {
     Known& known = keep(key);
     known.until = lastRequest;
+    if (known.strikes == 0) {
+      count(own_);
+    }
     return ++known.strikes;
   }
 
   /// A request was refused, of the one message `key`, or of several: 0. It counts once until something is taken.
-  /// `lastRequest`: the newest that has begun. `isOutage`: it is not refused but away, or overloaded. Returns whether
-  /// the peer has taken so many others that it may be taken to be up as long as there are more to ask with.
-  bool refused(MessageKey key, RequestId lastRequest, bool isOutage) {
+  /// `lastRequest`: the newest that has begun. `isOutage`: it is not refused but away, or overloaded.
+  void refused(MessageKey key, RequestId lastRequest, bool isOutage) {
+    bool isCounted = false;
     if (key != 0) {
       Known& known = keep(key);
-      const bool isCounted = known.until != 0 && known.until >= takenAt_ && inRow_ > 0;
+      isCounted = known.until != 0 && known.until >= takenAt_ && inRow_ > 0;
       known.until = lastRequest;
       known.isOutage = isOutage;
-      if (isCounted) {
-        return false;
-      }
     }
-    ++inRow_;
-    const bool isPatient = patience_ > 0;
-    patience_ -= isPatient ? 1 : 0;
-    return isPatient;
+    inRow_ += isCounted ? 0 : 1;
   }
 
   /// How many were refused, each counted once, since one was taken last.
   [[nodiscard]] std::uint32_t inRow() const noexcept { return inRow_; }
+  /// As many in a row as once in a hundred times are chance, by the share of the peer's messages that it refuses for
+  /// themselves; 0 while it has taken none.
+  [[nodiscard]] std::uint32_t inRowByChance() const noexcept {
+    if (taken_ == 0) {
+      return 0;
+    }
+    const double share = (own_ + 1.0) / (own_ + taken_ + 2.0);
+    std::uint32_t row = 0;
+    for (double chance = 1; chance > 0.01 && row < kRowMax; ++row) {
+      chance *= share;
+    }
+    return row;
+  }
+  /// Whether they are too few to say that the peer is gone for good, while there are others to ask it with.
+  [[nodiscard]] bool areFew() const noexcept { return inRow_ < std::max(kOutageMin, inRowByChance()); }
 
 private:
   struct Known {
@@ -85,12 +97,22 @@ private:
     bool isOutage = false;
   };
 
-  // As for lost connections: refusals that answers make up for, three each, are no outage.
-  static constexpr std::uint32_t kPatienceMax = 8;
-  static constexpr std::uint32_t kPatienceOfTaken = 3;
+  // What is so many times refused in a row is no longer told from an outage by a handful.
+  static constexpr std::uint32_t kOutageMin = 8;
+  static constexpr std::uint32_t kRowMax = 64;
+  // The shares are those of the latest.
+  static constexpr std::uint32_t kCountedMax = 128;
   // The oldest are forgotten, and at worst asked with twice more: a peer that refuses for weeks is asked with another
   // message each time.
   static constexpr std::size_t kKnownMax = 1'024;
+
+  void count(std::uint32_t& what) {
+    ++what;
+    if (own_ + taken_ >= kCountedMax) {
+      own_ /= 2;
+      taken_ /= 2;
+    }
+  }
 
   // So many in a row were an outage of the peer's, which is over.
   bool forgives(const Known& known) {
@@ -118,7 +140,8 @@ private:
   std::uint64_t lastPlace_ = 0;
   RequestId takenAt_ = 0;
   std::uint32_t inRow_ = 0;
-  std::uint32_t patience_ = 0;
+  std::uint32_t own_ = 0;
+  std::uint32_t taken_ = 0;
 };
 
 }  // namespace ackbox::delivery

@@ -31,7 +31,7 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
     refusedForItself(request, failure, report, now, actions);
     return;
   }
-  const bool isPatient = peer.refusals.refused(only, lastRequest, failure == unavailable);
+  peer.refusals.refused(only, lastRequest, failure == unavailable);
   if (!isAlone && (failure != unavailable || report.status != 0)) {
     // One of many is closed in on: its request's sessions go in smaller company until they are answered. Where nobody
     // answered, nothing is said of any of them.
@@ -42,13 +42,14 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
   }
   giveBack(request, report.error, now, actions);
   const bool hasOthers = hasOthersToAsk(peer);
-  if (failure == refused && isUp && isPatient && hasOthers) {
+  const bool mayBeChance = peer.refusals.inRow() <= peer.refusals.inRowByChance();
+  if (failure == gone && (mayBeChance || (hasOthers && peer.refusals.areFew()))) {
+    // For good only when others are told the same.
+    failure = refused;
+  }
+  if (failure == refused && isUp && mayBeChance && hasOthers) {
     peer.frameLimit = isAlone ? peer.frameLimit : 1;
     return;
-  }
-  if (failure == gone && hasOthers && peer.refusals.inRow() == 1) {
-    // For good only when another message is told the same.
-    failure = refused;
   }
   SendReport told = report;
   if (failure == refused && !hasOthers && peer.refusals.inRow() == 1) {

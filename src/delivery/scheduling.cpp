@@ -162,7 +162,7 @@ std::optional<Machine::Body::Lane> Machine::Body::nextLane(Peer& peer, const Now
   if (!peer.refusedReady.empty() && (peer.ordinarySinceRefused > 0 || peer.ready.empty())) {
     const MessageKey head = peer.refusedReady.front().queue.front();
     const bool isLast = peer.ready.empty() && peer.requestsInFlight == 0;
-    if (isLast || peer.refusals.areOthersTaken(head)) {
+    if (isLast || peer.refusals.isItsOwn(head, 0)) {
       return Lane::refused;
     }
   }
