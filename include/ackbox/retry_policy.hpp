@@ -46,7 +46,8 @@ using RetryFunction = std::function<std::optional<std::chrono::milliseconds>(con
 /// some peers (`PeerOptions::retry`) or sessions (`SessionPolicy::retry`); the nearest one counts, as a whole.
 ///
 /// Only attempts that are the message's own fault are charged: a refused connection, a timeout or a 503 for the whole
-/// peer is the peer's state (see `PeerHealthPolicy`) and costs no message an attempt.
+/// peer is the peer's state (see `PeerHealthPolicy`) and costs no message an attempt. What a peer refuses (404, say) is
+/// the message's own only if it was refused before and another message of the peer was taken since.
 struct RetryPolicy {
   /// Which of the fields below make the delays. Default: the table.
   Backoff backoff = Backoff::table;
@@ -114,7 +115,8 @@ struct RateLimit {
 /// How an unreachable peer is treated.
 struct PeerHealthPolicy {
   /// Upper bounds of the delay between probes of a peer that is down; the last one repeats. Jittered to [1/2, 1] of
-  /// the bound: a probe that comes too soon only fails again.
+  /// the bound: a probe that comes too soon only fails again. A peer that refuses is probed at these delays with
+  /// messages that it has not refused yet, and at the last one with others.
   std::vector<std::chrono::milliseconds> probeDelays = {
       std::chrono::milliseconds(250), std::chrono::milliseconds(500), std::chrono::seconds(1),  std::chrono::seconds(2),
       std::chrono::seconds(5),        std::chrono::seconds(15),       std::chrono::seconds(30),

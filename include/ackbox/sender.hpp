@@ -98,12 +98,14 @@ enum class RequestOutcome : std::uint8_t {
   /// The peer answered for every frame: `SendReport::results` has one entry per frame, in order.
   answered,
   /// The peer is away or overloaded: refused, unresolved, TLS, timeout, 429, 502, 503, 504, 507, or an answer that is
-  /// no ACK at all. The peer's state; charged to no message.
+  /// no ACK at all. The peer's state; charged to no message. A message that ends so again after others of its peer were
+  /// taken waits alone, and the others go.
   peerUnavailable,
   /// The connection was lost after the request went out and before the answer came.
   connectionLost,
   /// The peer refuses this sender or this endpoint as a whole (401, 403, 404, 405, 415, a redirect): sending on is
-  /// pointless until someone mends it. The peer is held: probed slowly; charged to no message.
+  /// pointless until someone mends it. The peer is held and probed with another message each time; charged to no
+  /// message, unless others of the peer are taken: then what is refused again is charged and waits alone.
   peerRefused,
   /// The request as a whole was too large (413) or could not be read (400): smaller requests follow; a single frame
   /// that fails alone is given up.
@@ -111,7 +113,8 @@ enum class RequestOutcome : std::uint8_t {
   /// The sender was stopped before the end was known. Charged to no message.
   cancelled,
   /// The endpoint says that it is gone for good (410): the peer is disabled, not even probed, until
-  /// `OutboxOperator::resume`; charged to no message.
+  /// `OutboxOperator::resume`; charged to no message. While there are others to ask with, as `peerRefused` until eight
+  /// in a row, or more where the peer often refuses, were told so.
   peerGone,
   /// This process could not send it, for want of descriptors or memory: no peer's doing, and none is down for it. Tried
   /// again soon, charged to no message, and reported as `HealthCheck::process`.

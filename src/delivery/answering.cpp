@@ -23,6 +23,10 @@ constexpr const char* kWrongAudience = "wrong-audience";
 constexpr const char* kOtherAgent =
     "wrong-audience: the receiver is another agent than PeerOptions::agent says: correct it, or PeerOptions::url";
 
+bool isTaken(const FrameResult& result) {
+  return result.outcome == Outcome::ack || result.outcome == Outcome::defer;
+}
+
 // All frames of a request are for the same agent, so a receiver that is another one takes none of them: the peer's
 // configuration is wrong, and no message is. A code that this process chose itself is none of the receiver's. Returns
 // what the receiver says of it; null: it does not say so.
@@ -30,10 +34,7 @@ const FrameResult* otherAgent(std::span<const FrameResult> results) {
   const auto found = std::ranges::find_if(results, [](const FrameResult& result) {
     return result.outcome == Outcome::term && result.code == kWrongAudience && !result.decision;
   });
-  const bool isTaken = std::ranges::any_of(results, [](const FrameResult& result) {
-    return result.outcome == Outcome::ack || result.outcome == Outcome::defer;
-  });
-  return found == results.end() || isTaken ? nullptr : &*found;
+  return found == results.end() || std::ranges::any_of(results, isTaken) ? nullptr : &*found;
 }
 
 std::string withNote(const std::string& error, const std::string& note) {
@@ -123,16 +124,13 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
       body_->peerFailed(known, PeerHealth::Failure::unavailable, report, now, actions);
       break;
     case RequestOutcome::peerUnavailable:
-      body_->giveBack(known, report.error, now, actions);
-      body_->peerFailed(known, PeerHealth::Failure::unavailable, report, now, actions);
+      body_->notTaken(known, PeerHealth::Failure::unavailable, report, now, actions);
       break;
     case RequestOutcome::peerRefused:
-      body_->giveBack(known, report.error, now, actions);
-      body_->peerFailed(known, PeerHealth::Failure::refused, report, now, actions);
+      body_->notTaken(known, PeerHealth::Failure::refused, report, now, actions);
       break;
     case RequestOutcome::peerGone:
-      body_->giveBack(known, report.error, now, actions);
-      body_->peerFailed(known, PeerHealth::Failure::gone, report, now, actions);
+      body_->notTaken(known, PeerHealth::Failure::gone, report, now, actions);
       break;
     case RequestOutcome::connectionLost:
       body_->connectionLost(known, report, now, actions);
@@ -206,6 +204,9 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     keepDisowned(request, now, actions);
   } else {
     peerAnswered(peer, actions);
+    if (std::ranges::any_of(results, isTaken)) {
+      peer.refusals.taken(request.id);
+    }
   }
 }
 
@@ -261,7 +262,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
     }
     stopped = stopped || result.outcome != Outcome::ack;
     repeated = repeated || result.duplicate;
-    session.peer->suspects.clear(row.key);
+    absolve(*session.peer, row.key);
     if (verdict.transition == Transition::ack || verdict.transition == Transition::defer) {
       standsBy = std::max(standsBy, row.sequence);
     } else if (verdict.transition != Transition::fail) {
@@ -283,6 +284,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
   }
 
   session.frameLimit = 0;
+  session.refusedAt = 0;
   session.sequenceReset = outOfSequence && (reset || session.sequenceReset);
   SessionRelease ended;
   if (hasForgotten) {
@@ -345,7 +347,9 @@ void Machine::Body::giveBackLater(const Request& request, const std::string& err
   const Request::Item& only = request.items.front();
   Session& session = *only.session;
   session.queue.insert(only.row.key);
-  actions.settlements.push_back(settlementOf(session.key, only.row, {}, now.wall));
+  // Outside sessions the row's own wait is what `explain` shows.
+  const Verdict waits{.delay = isUnit(session.key) ? delay : std::chrono::milliseconds(0)};
+  actions.settlements.push_back(settlementOf(session.key, only.row, waits, now.wall));
   actions.settlements.back().error = error;
   SessionRelease ended;
   ended.dueAt = now.wall + delay;
@@ -356,15 +360,22 @@ void Machine::Body::giveBackLater(const Request& request, const std::string& err
 void Machine::Body::failOnly(const Request& request, const char* reason, const std::string& error, const Now& now,
                              Actions& actions) {
   const Request::Item& only = request.items.front();
-  Session& session = *only.session;
-  session.peer->suspects.clear(only.row.key);
+  absolve(*request.peer, only.row.key);
   Verdict verdict{.transition = Transition::fail, .reason = reason, .delay = {}, .note = {}};
   FrameResult result;
   result.code = reason;
   result.detail = error;
-  decide(session, only.row, result, now, verdict);
+  decide(*only.session, only.row, result, now, verdict);
+  settleOnly(request, std::move(verdict), error, now, actions);
+}
+
+void Machine::Body::settleOnly(const Request& request, Verdict verdict, const std::string& error, const Now& now,
+                               Actions& actions) {
+  const Request::Item& only = request.items.front();
+  Session& session = *only.session;
   SessionRelease ended;
   session.frameLimit = 0;
+  session.refusedAt = 0;
   std::string noted = withNote(error, verdict.note);
   const bool retries = verdict.transition == Transition::retry;
   const std::chrono::milliseconds delay = verdict.delay;
@@ -410,7 +421,11 @@ void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failu
                                const Now& now, Actions& actions) {
   Peer& peer = *request.peer;
   const std::string error = report.error.empty() ? std::string(toString(report.outcome)) : report.error;
-  if (!peer.health.failed(request.epoch, failure, error, report.retryAfter, options.peerHealth, random, now)) {
+  const std::uint32_t inRow = peer.refusals.inRow();
+  const std::uint32_t byChance = std::min(peer.refusals.inRowByChance(), std::max(inRow, 1U) - 1);
+  const PeerHealth::Evidence evidence{inRow - std::min(inRow, byChance), hasOthersToAsk(peer)};
+  if (!peer.health.failed(request.epoch, failure, error, report.retryAfter, evidence, options.peerHealth, random,
+                          now)) {
     return;
   }
   peer.recordedDown = true;

@@ -136,7 +136,7 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
   session.doubt.reset();
   putBackUnclaimed(session, asked, got);
   for (const DeferredRow& row : got.deferred) {
-    session.peer->suspects.clear(row.key);
+    absolve(*session.peer, row.key);
     watch(session, row.key, {.deadline = steadyDue(now, row.dueAt)});
   }
   const std::size_t before = request.items.size();
@@ -160,7 +160,7 @@ void Machine::Body::takeRows(Request& request, Session& session, const SessionCl
   for (const ClaimedRow& row : got.rows) {
     std::string reason = cut ? std::string() : whyNotSend(row, isPastHorizon(session, row, now), now.wall);
     if (!reason.empty()) {
-      session.peer->suspects.clear(row.key);
+      absolve(*session.peer, row.key);
       const bool blocks = session.policy.gap == GapPolicy::block;
       actions.settlements.push_back(settlementOf(
           session.key, row,
@@ -206,7 +206,7 @@ void Machine::Body::putBackUnclaimed(Session& session, const SessionClaim& asked
       const bool isDeferred = std::any_of(got.deferred.begin(), got.deferred.end(),
                                           [key](const DeferredRow& row) { return row.key == key; });
       if (!isDeferred) {
-        session.peer->suspects.clear(key);
+        absolve(*session.peer, key);
       }
     }
   }

@@ -106,7 +106,7 @@ bool Machine::Body::isLive(const Timers::Timer& timer) const {
     }
     case Timers::Kind::probe: {
       const PeerHealth& health = peers.at(timer.owner).health;
-      return health.down() && health.probeAt() == timer.due;
+      return health.down() && (health.probeAt() == timer.due || health.probeOtherAt() == timer.due);
     }
     case Timers::Kind::pause:
       return peers.at(timer.owner).pausedUntil == timer.due;
@@ -198,7 +198,7 @@ void Machine::forget(SessionKey session, MessageKey key) {
   if (known.unordered) {
     body_->forgetUnordered(known, key);
   }
-  known.peer->suspects.clear(key);
+  Body::absolve(*known.peer, key);
   body_->timers.settle();
 }
 
@@ -272,7 +272,7 @@ std::optional<PeerView> Machine::peer(PeerKey key) const {
                   .hold = record.hold,
                   .isPaused = peer.isPaused,
                   .requestsInFlight = peer.requestsInFlight,
-                  .readySessions = peer.ready.size() + peer.suspectReady.size(),
+                  .readySessions = peer.ready.size() + peer.suspectReady.size() + peer.refusedReady.size(),
                   .pausedUntil = peer.pausedUntil};
 }
 

@@ -2,8 +2,8 @@
 
 // The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (which
 // session goes next), unordered.cpp (messages that are a session each), claiming.cpp (what of it can go), answering.cpp
-// (what became of it), peer_reset.cpp (what an answer shows of the identity of a peer, or of this file), holds.cpp
-// (what people hold back).
+// (what became of it), refusing.cpp (whether a refusal is the message's or the peer's), peer_reset.cpp (what an answer
+// shows of the identity of a peer, or of this file), holds.cpp (what people hold back).
 
 #include <limits>
 #include <optional>
@@ -38,6 +38,10 @@ struct Machine::Body {
   void watch(Session& session, MessageKey key, const Deferred& deferred);
 
   // --- scheduling.cpp: sessions' turns and peers' limits.
+  /// Which of its peer's queues a session waits in.
+  enum class Lane : std::uint8_t { ordinary, suspect, refused };
+  [[nodiscard]] static Lane laneOf(const Session& session);
+  [[nodiscard]] static ReadyQueue& queueOf(Peer& peer, Lane lane);
   void touch(Peer& peer);
   /// The session's request or wait is over: it queues for its turn, or has nothing to send.
   void wake(Session& session);
@@ -45,14 +49,21 @@ struct Machine::Body {
   /// Starts what may start at the peers that the event touched. The last step of every event.
   void startRequests(const Now& now, Actions& actions);
   bool startRequest(Peer& peer, const Now& now, Actions& actions);
+  /// Whose turn it is; nothing: nobody's, for now.
+  [[nodiscard]] std::optional<Lane> nextLane(Peer& peer, const Now& now);
+  [[nodiscard]] std::optional<Lane> nextProbe(Peer& peer, const Now& now);
   void tidy(Peer& peer);
+  void tidy(Peer& peer, Lane lane);
+  /// Whether there is a message, or an answer under way, that may tell whether the peer refuses everything.
+  [[nodiscard]] bool hasOthersToAsk(Peer& peer);
   /// See `Actions::Claim`.
   [[nodiscard]] std::uint64_t bytesMax(const Peer& peer) const;
   [[nodiscard]] std::vector<SessionClaim> assemble(Peer& peer, std::size_t allowed, const Now& now);
-  [[nodiscard]] static bool startsWithSuspect(const Session& session);
   void enqueueReady(Session& session);
   void setPriority(Session& session, std::uint8_t priority);
-  [[nodiscard]] std::vector<SessionClaim> takeSuspect(Peer& peer);
+  [[nodiscard]] static std::vector<SessionClaim> takeHead(ReadyQueue& queue, const Now& now);
+  /// Nothing is held against the message any more.
+  static void absolve(Peer& peer, MessageKey key);
   /// Frames that the peer's bucket lets go now; sees to it that the peer is looked at again when it lets more.
   [[nodiscard]] std::size_t allowance(Peer& peer, const Now& now);
   void pausePeer(Peer& peer, SteadyTime until);
@@ -61,6 +72,7 @@ struct Machine::Body {
 
   // --- unordered.cpp: messages that are a session each.
   void seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now);
+  [[nodiscard]] bool isNews(Session& unorderedQueue, const RowSeen& row, const Now& now);
   void queueUnordered(Session& unorderedQueue, MessageKey key);
   void delay(Session& unorderedQueue, MessageKey key, const Delay& delay);
   [[nodiscard]] SessionClaim takeUnit(Session& unorderedQueue, const Now& now);
@@ -107,9 +119,16 @@ struct Machine::Body {
   void giveBackLater(const Request& request, const std::string& error, std::chrono::milliseconds delay, const Now& now,
                      Actions& actions);
   void failOnly(const Request& request, const char* reason, const std::string& error, const Now& now, Actions& actions);
+  /// Settles a request of one frame.
+  void settleOnly(const Request& request, Verdict verdict, const std::string& error, const Now& now, Actions& actions);
   void peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
                   Actions& actions);
   void peerAnswered(Peer& peer, Actions& actions);
+  // refusing.cpp: answers that may be about the message or about the peer.
+  void notTaken(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
+                Actions& actions);
+  void refusedForItself(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
+                        Actions& actions);
   void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
 

@@ -8,6 +8,7 @@
 #include "delivery/peer_health.hpp"
 #include "delivery/rate_limit.hpp"
 #include "delivery/ready_queue.hpp"
+#include "delivery/refusals.hpp"
 #include "delivery/suspects.hpp"
 
 namespace ackbox::delivery {
@@ -22,8 +23,13 @@ struct Peer {
   /// The same for sessions whose head is a suspect, which goes alone.
   ReadyQueue suspectReady;
   Suspects suspects;
-  /// Ordinary requests begun since the last suspect's: the two kinds take turns, so that neither starves.
+  /// The same for sessions whose head was refused and may be so for itself, which goes in a request of its own.
+  ReadyQueue refusedReady;
+  Refusals refusals;
+  /// Ordinary requests begun since the last suspect's, and since the last one of a refused message: the kinds take
+  /// turns, so that none starves.
   std::uint32_t ordinarySinceSuspect = 0;
+  std::uint32_t ordinarySinceRefused = 0;
 
   std::uint32_t requestsInFlight = 0;
   /// The probe of a peer that is down is under way.
@@ -34,6 +40,8 @@ struct Peer {
   RequestId alone = 0;
 
   PeerHealth health;
+  /// There is a timer for a probe with a message that was not refused yet.
+  SteadyTime wakesAt{};
   /// Requests at once while it comes back after an outage, doubled by each answer.
   std::uint32_t rampRequests = std::numeric_limits<std::uint32_t>::max();
   /// The file has it as down: an answer changes that.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 #include "delivery/due.hpp"
 
@@ -21,8 +22,8 @@ std::chrono::milliseconds halfJitter(std::chrono::milliseconds bound, Random& ra
 }  // namespace
 
 bool PeerHealth::failed(std::uint64_t requestEpoch, Failure failure, const std::string& error,
-                        std::optional<std::chrono::milliseconds> retryAfter, const PeerHealthPolicy& policy,
-                        Random& random, const Now& now) {
+                        std::optional<std::chrono::milliseconds> retryAfter, const Evidence& evidence,
+                        const PeerHealthPolicy& policy, Random& random, const Now& now) {
   if (requestEpoch != epoch_) {
     return false;
   }
@@ -37,16 +38,23 @@ bool PeerHealth::failed(std::uint64_t requestEpoch, Failure failure, const std::
   if (failure == Failure::gone) {
     hold_ = PeerHold::disabled;
     probeAt_ = SteadyTime::max();
+    probeOtherAt_ = probeAt_;
     nextProbeAt_ = {};
     return true;
   }
   hold_ = failure == Failure::refused ? PeerHold::held : PeerHold::none;
-  const std::size_t last = policy.probeDelays.size() - 1;
-  const std::size_t step = failure == Failure::refused ? last : std::min<std::size_t>(failures_ - 1, last);
-  const auto wait = std::max(halfJitter(policy.probeDelays[step], random),
-                             boundedWait(retryAfter.value_or(std::chrono::milliseconds(0))));
+  const auto waitAt = [&](std::uint32_t failures) {
+    const std::size_t step = std::min<std::size_t>(failures, policy.probeDelays.size()) - 1;
+    return std::max(halfJitter(policy.probeDelays[step], random),
+                    boundedWait(retryAfter.value_or(std::chrono::milliseconds(0))));
+  };
+  constexpr std::uint32_t kSlowest = std::numeric_limits<std::uint32_t>::max();
+  const auto wait = waitAt(failure == Failure::refused ? kSlowest : failures_);
+  const bool asksOthers = failure == Failure::refused && evidence.refused > 0;
+  const auto waitOther = asksOthers ? std::min(wait, waitAt(evidence.refused)) : wait;
   probeAt_ = now.steady + wait;
-  nextProbeAt_ = now.wall + wait;
+  probeOtherAt_ = now.steady + waitOther;
+  nextProbeAt_ = now.wall + (evidence.hasOthers ? waitOther : wait);
   return true;
 }
 
@@ -65,6 +73,7 @@ void PeerHealth::probeNow(const Now& now) {
     hold_ = PeerHold::held;
   }
   probeAt_ = now.steady;
+  probeOtherAt_ = probeAt_;
   nextProbeAt_ = now.wall;
 }
 
@@ -76,6 +85,7 @@ void PeerHealth::disable(const PeerRecord& record) {
   downSince_ = record.downSince;
   error_ = record.error;
   probeAt_ = SteadyTime::max();
+  probeOtherAt_ = probeAt_;
   nextProbeAt_ = {};
 }
 

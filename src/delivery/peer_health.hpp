@@ -23,17 +23,28 @@ public:
     gone,
   };
 
+  /// What is known of a peer that refuses.
+  struct Evidence {
+    /// Messages that it refused, each counted once, since it took one, less those of chance; 0: what it refuses is no
+    /// message.
+    std::uint32_t refused = 0;
+    /// There are others that it can be asked with.
+    bool hasOthers = false;
+  };
+
   /// Requests carry the epoch of their start: of several that fail together, only the first moves the backoff.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] bool down() const noexcept { return down_; }
   [[nodiscard]] PeerHold hold() const noexcept { return hold_; }
   /// Never for a disabled peer.
   [[nodiscard]] SteadyTime probeAt() const noexcept { return probeAt_; }
+  /// The same with a message that it has not refused yet: where it refuses, that may be soon, as each one says more.
+  [[nodiscard]] SteadyTime probeOtherAt() const noexcept { return probeOtherAt_; }
 
   /// Returns false when another failure of the same epoch was counted before.
   bool failed(std::uint64_t requestEpoch, Failure failure, const std::string& error,
-              std::optional<std::chrono::milliseconds> retryAfter, const PeerHealthPolicy& policy, Random& random,
-              const Now& now);
+              std::optional<std::chrono::milliseconds> retryAfter, const Evidence& evidence,
+              const PeerHealthPolicy& policy, Random& random, const Now& now);
 
   /// A connection was lost. True when the peer is down, or so many more were lost than answered that it is to be.
   [[nodiscard]] bool lost(std::uint64_t requestEpoch, const PeerHealthPolicy& policy);
@@ -58,6 +69,7 @@ private:
   std::uint32_t losses_ = 0;
   std::uint64_t epoch_ = 0;
   SteadyTime probeAt_{};
+  SteadyTime probeOtherAt_{};
   WallTime downSince_{};
   WallTime nextProbeAt_{};
   std::string error_;

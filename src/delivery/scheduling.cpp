@@ -27,15 +27,39 @@ void Machine::Body::wake(Session& session) {
 }
 
 // An unordered queue's suspects are units, apart from it. Precondition: something waits in it.
-bool Machine::Body::startsWithSuspect(const Session& session) {
-  return !session.unordered && session.peer->suspects.contains(session.queue.front());
+Machine::Body::Lane Machine::Body::laneOf(const Session& session) {
+  if (session.unordered) {
+    return Lane::ordinary;
+  }
+  const MessageKey head = session.queue.front();
+  if (session.peer->suspects.contains(head)) {
+    return Lane::suspect;
+  }
+  return session.peer->refusals.contains(head) ? Lane::refused : Lane::ordinary;
+}
+
+ReadyQueue& Machine::Body::queueOf(Peer& peer, Lane lane) {
+  switch (lane) {
+    case Lane::suspect:
+      return peer.suspectReady;
+    case Lane::refused:
+      return peer.refusedReady;
+    case Lane::ordinary:
+      break;
+  }
+  return peer.ready;
 }
 
 // Precondition: something waits in it.
 void Machine::Body::enqueueReady(Session& session) {
   Peer& peer = *session.peer;
-  (startsWithSuspect(session) ? peer.suspectReady : peer.ready).push(session);
+  queueOf(peer, laneOf(session)).push(session);
   touch(peer);
+}
+
+void Machine::Body::absolve(Peer& peer, MessageKey key) {
+  peer.suspects.clear(key);
+  peer.refusals.clear(key);
 }
 
 void Machine::Body::setPriority(Session& session, std::uint8_t priority) {
@@ -85,15 +109,11 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
     return false;
   }
   const bool down = peer.health.down();
-  if (down && (peer.probe != 0 || now.steady < peer.health.probeAt())) {
+  const std::optional<Lane> lane = nextLane(peer, now);
+  if (!lane) {
     return false;
   }
-  tidy(peer);
-  const bool suspectsTurn = peer.ordinarySinceSuspect >= (down ? 1U : peer.maxRequests) || peer.ready.empty();
-  const bool goesAlone = suspectsTurn && !peer.suspectReady.empty();
-  if (goesAlone ? peer.requestsInFlight > 0 : peer.ready.empty()) {
-    return false;
-  }
+  const bool goesAlone = lane == Lane::suspect;
   const std::size_t allowed = allowance(peer, now);
   if (allowed == 0) {
     return false;
@@ -104,9 +124,10 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   request.peer = &peer;
   request.epoch = peer.health.epoch();
   request.recalls = recalls;
-  request.asked =
-      std::make_shared<const std::vector<SessionClaim>>(goesAlone ? takeSuspect(peer) : assemble(peer, allowed, now));
+  request.asked = std::make_shared<const std::vector<SessionClaim>>(
+      lane == Lane::ordinary ? assemble(peer, allowed, now) : takeHead(queueOf(peer, *lane), now));
   peer.ordinarySinceSuspect = goesAlone ? 0 : peer.ordinarySinceSuspect + 1;
+  peer.ordinarySinceRefused = lane == Lane::refused ? 0 : peer.ordinarySinceRefused + 1;
   peer.exclusive = goesAlone ? request.id : 0;
   peer.probe = down ? request.id : peer.probe;
   peer.alone = peer.requestsInFlight == 0 ? request.id : 0;
@@ -130,37 +151,81 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   return true;
 }
 
+std::optional<Machine::Body::Lane> Machine::Body::nextLane(Peer& peer, const Now& now) {
+  tidy(peer);
+  if (peer.health.down()) {
+    return nextProbe(peer, now);
+  }
+  if (!peer.suspectReady.empty() && (peer.ordinarySinceSuspect >= peer.maxRequests || peer.ready.empty())) {
+    return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Lane::suspect);
+  }
+  if (!peer.refusedReady.empty() && (peer.ordinarySinceRefused > 0 || peer.ready.empty())) {
+    const MessageKey head = peer.refusedReady.front().queue.front();
+    const bool isLast = peer.ready.empty() && peer.requestsInFlight == 0;
+    if (isLast || peer.refusals.isItsOwn(head, 0)) {
+      return Lane::refused;
+    }
+  }
+  return peer.ready.empty() ? std::nullopt : std::optional(Lane::ordinary);
+}
+
+// Another message each time: those that were refused already say nothing new, and go when there are no others.
+std::optional<Machine::Body::Lane> Machine::Body::nextProbe(Peer& peer, const Now& now) {
+  const bool hasUntried = !peer.ready.empty() || !peer.suspectReady.empty();
+  const SteadyTime due = hasUntried ? peer.health.probeOtherAt() : peer.health.probeAt();
+  if (peer.probe != 0 || now.steady < due) {
+    if (peer.probe == 0 && hasUntried && due != std::exchange(peer.wakesAt, due)) {
+      timers.add({.due = due, .owner = peer.key, .key = 0, .kind = Timers::Kind::probe});
+    }
+    return std::nullopt;
+  }
+  if (!peer.suspectReady.empty() && (peer.ordinarySinceSuspect > 0 || peer.ready.empty())) {
+    return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Lane::suspect);
+  }
+  if (!peer.ready.empty()) {
+    return Lane::ordinary;
+  }
+  return peer.refusedReady.empty() ? std::nullopt : std::optional(Lane::refused);
+}
+
+bool Machine::Body::hasOthersToAsk(Peer& peer) {
+  tidy(peer);
+  return !peer.ready.empty() || !peer.suspectReady.empty() || peer.requestsInFlight > 1;
+}
+
 std::uint64_t Machine::Body::bytesMax(const Peer& peer) const {
   return peer.creditBytes > 0 ? std::min<std::uint64_t>(options.batchBytes, peer.creditBytes) : options.batchBytes;
 }
 
 // Sees to it that each queue's first session belongs there: messages may have been forgotten, or have come back in
-// front of others, since it was queued.
+// front of others, since it was queued. What one pass moves may stand first where it was moved to.
 void Machine::Body::tidy(Peer& peer) {
-  const auto tidyQueue = [this](ReadyQueue& queue, ReadyQueue& other, bool suspect) {
-    while (!queue.empty()) {
-      Session& first = queue.front();
-      if (queue.frontIsStale()) {
-        queue.dropFront();
-        continue;
-      }
-      if (!first.queue.empty() && startsWithSuspect(first) == suspect) {
-        return;
-      }
+  for (const Lane lane : {Lane::ordinary, Lane::suspect, Lane::refused, Lane::ordinary, Lane::suspect}) {
+    tidy(peer, lane);
+  }
+}
+
+void Machine::Body::tidy(Peer& peer, Lane lane) {
+  ReadyQueue& queue = queueOf(peer, lane);
+  while (!queue.empty()) {
+    Session& first = queue.front();
+    if (queue.frontIsStale()) {
       queue.dropFront();
-      if (!first.queue.empty()) {
-        other.push(first);
-      } else if (first.unorderedQueue != nullptr) {
-        retire(first);
-      } else {
-        first.phase = Phase::idle;
-      }
+      continue;
     }
-  };
-  tidyQueue(peer.ready, peer.suspectReady, false);
-  tidyQueue(peer.suspectReady, peer.ready, true);
-  // What the second pass moved may now stand first.
-  tidyQueue(peer.ready, peer.suspectReady, false);
+    const std::optional<Lane> right = first.queue.empty() ? std::nullopt : std::optional(laneOf(first));
+    if (right == lane) {
+      return;
+    }
+    queue.dropFront();
+    if (right) {
+      queueOf(peer, *right).push(first);
+    } else if (first.unorderedQueue != nullptr) {
+      retire(first);
+    } else {
+      first.phase = Phase::idle;
+    }
+  }
 }
 
 // Precondition: the queue is tidy and not empty, so at least one frame is found.
@@ -192,7 +257,7 @@ std::vector<SessionClaim> Machine::Body::assemble(Peer& peer, std::size_t allowe
       continue;
     }
     SessionClaim claim{.session = session.key, .keys = {}};
-    while (frames < limit && !session.queue.empty() && !peer.suspects.contains(session.queue.front())) {
+    while (frames < limit && !session.queue.empty() && laneOf(session) == Lane::ordinary) {
       claim.keys.push_back(session.queue.front());
       session.queue.popFront();
       ++frames;
@@ -205,10 +270,11 @@ std::vector<SessionClaim> Machine::Body::assemble(Peer& peer, std::size_t allowe
 }
 
 // Precondition: the queue is tidy and not empty.
-std::vector<SessionClaim> Machine::Body::takeSuspect(Peer& peer) {
-  Session& session = peer.suspectReady.front();
-  peer.suspectReady.popFront();
+std::vector<SessionClaim> Machine::Body::takeHead(ReadyQueue& queue, const Now& now) {
+  Session& session = queue.front();
+  queue.popFront();
   std::vector<SessionClaim> claims{{.session = session.key, .keys = {session.queue.front()}}};
+  noteWaited(session, claims.back(), now);
   claims.back().doubt = session.doubt;
   session.queue.popFront();
   return claims;

@@ -72,6 +72,9 @@ struct Session {
   MessageKey highestKey = 0;
   /// Frames in a request with this session's, after such a request was rejected as a whole; 0: no such limit.
   std::uint32_t frameLimit = 0;
+  /// The newest request when one of several frames, this session's among them, was refused; 0: none since it was
+  /// answered last.
+  RequestId refusedAt = 0;
   /// The peer did not know our predecessor and was offered 0, or what it has; a second refusal is the message's own,
   /// unless it says that it has forgotten more.
   bool sequenceReset = false;

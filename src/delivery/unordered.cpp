@@ -9,9 +9,9 @@
 namespace ackbox::delivery {
 
 void Machine::Body::seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now) {
-  const bool mayBeKnown = row.key <= unorderedQueue.highestKey;
-  if (mayBeKnown && (unorderedQueue.deferred.contains(row.key) || unorderedQueue.delayed.contains(row.key) ||
-                     sessions.contains(unitOf(row.key)) || unorderedQueue.queue.contains(row.key))) {
+  if (row.key <= unorderedQueue.highestKey &&
+      (sessions.contains(unitOf(row.key)) || unorderedQueue.queue.contains(row.key) ||
+       !isNews(unorderedQueue, row, now))) {
     return;
   }
   unorderedQueue.highestKey = std::max(unorderedQueue.highestKey, row.key);
@@ -22,6 +22,29 @@ void Machine::Body::seeUnordered(Session& unorderedQueue, const RowSeen& row, co
   } else {
     queueUnordered(unorderedQueue, row.key);
   }
+}
+
+// Whether what the file says of a row ends what is known of its wait here: another process may have put back what was
+// deferred, or have let go what waited longer.
+bool Machine::Body::isNews(Session& unorderedQueue, const RowSeen& row, const Now& now) {
+  const bool isPending = row.state == MessageState::pending;
+  if (unorderedQueue.deferred.contains(row.key)) {
+    if (isPending) {
+      unorderedQueue.deferred.erase(row.key);
+      timers.abandoned();
+    }
+    return isPending;
+  }
+  const auto delayed = unorderedQueue.delayed.find(row.key);
+  if (delayed == unorderedQueue.delayed.end()) {
+    return true;
+  }
+  const bool isSooner = isPending && steadyDue(now, row.dueAt) < delayed->second.wakeAt;
+  if (isSooner) {
+    unorderedQueue.delayed.erase(delayed);
+    timers.abandoned();
+  }
+  return isSooner;
 }
 
 void Machine::Body::queueUnordered(Session& unorderedQueue, MessageKey key) {
@@ -79,7 +102,7 @@ bool Machine::Body::rejoinQueue(Session& unit) {
     return true;
   }
   const MessageKey key = unit.queue.front();
-  if (unit.peer->suspects.contains(key) || unit.frameLimit > 0) {
+  if (laneOf(unit) != Lane::ordinary || unit.frameLimit > 0) {
     return false;
   }
   unit.queue.popFront();
@@ -94,7 +117,9 @@ bool Machine::Body::rejoinQueue(Session& unit) {
 // A unit that waits does so in its unordered queue, unless it must go alone: from the unordered queue it would come
 // back in company.
 void Machine::Body::parkUnit(Session& unit, SteadyTime until) {
-  if (!unit.queue.empty() && unit.peer->suspects.contains(unit.queue.front())) {
+  if (!unit.queue.empty() && laneOf(unit) != Lane::ordinary) {
+    unit.delayedUntil = unit.delayedKey == unit.queue.front() ? std::max(until, unit.delayedUntil) : until;
+    unit.delayedKey = unit.queue.front();
     unit.phase = Phase::backoff;
     unit.wakeAt = until;
     timers.add({.due = until, .owner = unit.key, .key = 0, .kind = Timers::Kind::session});

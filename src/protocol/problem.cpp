@@ -10,9 +10,9 @@
 namespace ackbox::protocol {
 namespace {
 
-/// A busy database is free again within a second, a full disk waits for a person.
-constexpr std::uint32_t kBusyRetrySeconds = 1;
-constexpr std::uint32_t kDiskFullRetrySeconds = 30;
+/// A busy database is free again within a second, and a disk that was full for a moment may be. If it stays full, the
+/// sender's own probes grow slower.
+constexpr std::uint32_t kRetrySeconds = 1;
 
 InboundResponse makeProblem(int status, std::string_view title, std::string_view detail, std::string_view limitName,
                             std::uint64_t limit) {
@@ -61,7 +61,7 @@ InboundResponse bodyTooLarge(std::uint64_t bodyBytesMax) {
 InboundResponse unavailable(bool diskFull, std::string_view detail) {
   InboundResponse response =
       diskFull ? problem(507, "Insufficient storage", detail) : problem(503, "Temporarily unavailable", detail);
-  response.retryAfterSeconds = diskFull ? kDiskFullRetrySeconds : kBusyRetrySeconds;
+  response.retryAfterSeconds = kRetrySeconds;
   return response;
 }
 

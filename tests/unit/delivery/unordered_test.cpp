@@ -177,5 +177,49 @@ TEST_CASE("P9: delayed unordered messages are not asked for before their time") 
   CHECK(stage.sends.size() == 4);
 }
 
+TEST_CASE("P13: what is put back goes at once, ordered or not, deferred or waiting by the word of another process") {
+  Parallel stage(1);
+  bool isUnordered = false;
+  SUBCASE("in a session") {}
+  SUBCASE("in none") {
+    isUnordered = true;
+  }
+  const MessageKey key = isUnordered ? stage.storeUnordered() : stage.store(1);
+  const auto putBack = [&] {
+    stage.rows.at(key).state = MessageState::pending;
+    stage.rows.at(key).dueAt = {};
+    stage.newRows.push_back(
+        {.key = key, .session = stage.rows.at(key).session, .state = MessageState::pending, .dueAt = {}});
+    stage.showRows();
+  };
+  stage.showRows();
+  stage.answer({Stage::result(Outcome::defer)});
+  putBack();
+  CHECK(stage.onlySend() == std::vector<MessageKey>{key});
+  stage.answer({Stage::result(Outcome::defer)});
+  // Its first deadline has been given up with the first deferral.
+  stage.advance(59s);
+  CHECK(stage.sends.empty());
+  putBack();
+  stage.ackAll();
+  CHECK(stage.state(key) == MessageState::acked);
+  CHECK_FALSE(stage.machine->nextWake());
+}
+
+TEST_CASE("P13: an unordered message that waits does so no longer than the file says when it is seen again") {
+  Parallel stage(1);
+  const MessageKey key = stage.storeUnordered(kPeer, kPriorityDefault, stage.now.wall + 30s);
+  stage.showRows();
+  CHECK(stage.sends.empty());
+  stage.rows.at(key).dueAt = {};
+  stage.newRows.push_back(
+      {.key = key, .session = stage.rows.at(key).session, .state = MessageState::pending, .dueAt = {}});
+  stage.showRows();
+  CHECK(stage.onlySend() == std::vector<MessageKey>{key});
+  stage.ackAll();
+  stage.advance(30s);
+  CHECK(stage.sends.empty());
+}
+
 }  // namespace
 }  // namespace ackbox::delivery::unordered_test

@@ -492,6 +492,34 @@ TEST_CASE("P3: unordered messages whose answers came after a reset are settled, 
   CHECK(world.findings().empty());
 }
 
+TEST_CASE("P13: a deferral that a reset has outlived gives its row back to be sent at once, ordered or not") {
+  Kept world;
+  const auto store = world.open();
+  Kept::meet(*store, "one");
+  std::string session;
+  SUBCASE("in a session") {
+    session = "s";
+  }
+  SUBCASE("in none") {}
+  enqueueOne(*store, frameOf(session, "1"));
+  const delivery::RowSeen row = store->discovery().take(100).rows.at(0);
+  const delivery::SessionKey home = session.empty() ? delivery::unitOf(row.key) : row.session;
+  auto before = settlementOf(Kept::claim(*store, home, {row.key}), Transition::defer);
+  before.recalls = 0;
+  before.dueAt = world.clock->wallNow() + std::chrono::minutes(1);
+  REQUIRE(Kept::hear(*store, PeerResetKind::peerLost, "two"));
+  CHECK_FALSE(settleOne(*store, before));
+  const delivery::SessionRelease release{.session = home, .recalls = 0, .dueAt = {}, .previousSequence = {}};
+  inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
+  const auto told = store->discovery().take(100);
+  REQUIRE(told.rows.size() == 1);
+  CHECK(told.rows[0].state == MessageState::pending);
+  CHECK(told.rows[0].dueAt <= world.clock->wallNow());
+  const delivery::SessionClaim again{home, {row.key}};
+  CHECK(inTransaction(*store, [&] { return store->claims().claim({&again, 1}, *told.recalls); }).messages.size() == 1);
+  CHECK(world.findings().empty());
+}
+
 TEST_CASE("P3: a number that its message has left is known as ours, until the peer is known to have later ones") {
   StoreWorld world;
   const auto store = world.open();

@@ -145,6 +145,8 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool 
   if (isForgotten(settlement, found->facts.session)) {
     Settlement release = settlement;
     release.transition = Transition::release;
+    // The verdict's deadline was for an answer that will not come.
+    release.dueAt = {};
     static_cast<void>(apply(release, isOwn));
     returned_.insert(found->facts.session);
     return std::nullopt;

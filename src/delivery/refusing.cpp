@@ -1,0 +1,87 @@
+// Whether a request that was not taken tells of its message or of its peer. A refusal says neither by itself; another
+// message of the same peer does. So the peer is asked with another one each time; when one is taken, those that were
+// refused before are asked with once more, and what is refused then is refused for itself: it waits alone, and is
+// charged where an outage is not what the answer names. As long as none is taken, the peer waits and no message is
+// charged (P8, P12).
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "delivery/due.hpp"
+#include "delivery/machine_body.hpp"
+
+namespace ackbox::delivery {
+namespace {
+
+constexpr const char* kOnlyOne =
+    "; no other message waits to ask this peer with, so whether the message or the peer is at fault shows with the "
+    "next";
+
+}  // namespace
+
+void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure, const SendReport& report,
+                             const Now& now, Actions& actions) {
+  using enum PeerHealth::Failure;
+  Peer& peer = *request.peer;
+  const bool isAlone = request.items.size() == 1;
+  const MessageKey only = isAlone ? request.items.front().row.key : 0;
+  const bool isUp = !peer.health.down() && request.epoch == peer.health.epoch() && peer.disowned.empty();
+  if (isAlone && isUp && peer.refusals.isItsOwn(only, request.items.front().session->refusedAt)) {
+    refusedForItself(request, failure, report, now, actions);
+    return;
+  }
+  peer.refusals.refused(only, lastRequest, failure == unavailable);
+  if (!isAlone && (failure != unavailable || report.status != 0)) {
+    // One of many is closed in on: its request's sessions go in smaller company until they are answered. Where nobody
+    // answered, nothing is said of any of them.
+    for (const Request::Item& item : request.items) {
+      item.session->frameLimit = static_cast<std::uint32_t>(request.items.size() / 2);
+      item.session->refusedAt = lastRequest;
+    }
+  }
+  giveBack(request, report.error, now, actions);
+  const bool hasOthers = hasOthersToAsk(peer);
+  const bool mayBeChance = peer.refusals.inRow() <= peer.refusals.inRowByChance();
+  if (failure == gone && (mayBeChance || (hasOthers && peer.refusals.areFew()))) {
+    // For good only when others are told the same.
+    failure = refused;
+  }
+  if (failure == refused && isUp && mayBeChance && hasOthers) {
+    peer.frameLimit = isAlone ? peer.frameLimit : 1;
+    return;
+  }
+  SendReport told = report;
+  if (failure == refused && !hasOthers && peer.refusals.inRow() == 1) {
+    told.error += kOnlyOne;
+  }
+  peerFailed(request, failure, told, now, actions);
+}
+
+void Machine::Body::refusedForItself(const Request& request, PeerHealth::Failure failure, const SendReport& report,
+                                     const Now& now, Actions& actions) {
+  const Request::Item& only = request.items.front();
+  Session& session = *only.session;
+  session.refusedAt = 0;
+  const std::uint32_t strikes = request.peer->refusals.charge(only.row.key, lastRequest);
+  if (failure == PeerHealth::Failure::unavailable) {
+    const auto delay = std::max(boundedWait(retryDelay(retryOf(session), strikes, random)),
+                                boundedWait(report.retryAfter.value_or(std::chrono::milliseconds(0))));
+    giveBackLater(request, report.error + "; others of this peer are taken, so this message waits alone", delay, now,
+                  actions);
+    return;
+  }
+  FrameResult result;
+  result.code = report.status == 0 ? "refused" : "http-" + std::to_string(report.status);
+  result.detail = "refused: " + report.error + "; others of this peer are taken, so this is charged to the message";
+  result.retryAfter = report.retryAfter;
+  Verdict verdict =
+      chargedVerdict(retryOf(session), only.row, result, isPastHorizon(session, only.row, now), now.wall, random);
+  decide(session, only.row, result, now, verdict);
+  if (verdict.transition == Transition::fail) {
+    absolve(*request.peer, only.row.key);
+  }
+  settleOnly(request, std::move(verdict), result.detail, now, actions);
+}
+
+}  // namespace ackbox::delivery
