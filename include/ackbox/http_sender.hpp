@@ -28,15 +28,20 @@ struct HttpSenderOptions {
   /// An idle connection is closed after this. Default 50 s, under the server's 60 s, so that the server's close does
   /// not race a request.
   std::chrono::milliseconds idleTimeout = std::chrono::seconds(50);
+  /// After this a connection is closed behind the answer to its request, or while it is idle, and another is made for
+  /// the next one: then the name is resolved and the peer's certificate verified again, so that nothing goes on for
+  /// ever to where a peer was once. Above 0. Default 10 minutes, as the server's.
+  std::chrono::milliseconds connectionAge = std::chrono::minutes(10);
   /// Connections to all peers together, 1 to 65,536; fewer where the process may open fewer descriptors (its soft limit
   /// when the sender starts, less a quarter of it, 256 at most; `stats` has the number that holds). Where more are
   /// wanted, idle ones are closed, peers that have answered last time go first, and each of the others has one
   /// connection at a time, which it gives back for a while when it is silent. Default 512: half of the usual limit of
   /// 1,024, beside a server with as many.
   std::size_t connectionsMax = 512;
-  /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need.
+  /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need. A larger answer is none,
+  /// save where the status alone settles (`PeerProfile`): there it only ends its connection.
   std::size_t responseBytesMax = 4 * 1024 * 1024;
-  /// Bytes of a response's headers. 1 KiB to 16 KiB. Default 8 KiB.
+  /// Bytes of a response's headers, with the same in force. 1 KiB to 16 KiB. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;
   /// The `traceparent` header of one attempt, such as a tracer's span for it; called in `asyncSend`. What is no
   /// header's value, or longer than 256 bytes, is not sent; what it throws counts as nothing. Empty (default): what

@@ -56,8 +56,16 @@ enum class PeerProfile : std::uint8_t {
   /// The protocol in `proto/`: only an ACK document, signed where keys are shared, settles a message.
   native,
   /// Any receiver of Standard Webhooks: one frame a request, as `application/json`, and the status alone decides. Any
-  /// 2xx is the ACK, wherever it comes from: a captive portal's page retires a message, so give such a peer `https://`.
+  /// 2xx whose status line was read is the ACK, whatever follows it and wherever it comes from: a captive portal's page
+  /// retires a message, so give such a peer `https://`.
   webhook,
+  /// Any receiver of CloudEvents over HTTP in structured mode, such as an official SDK makes: as `webhook`, and signed
+  /// as one, but as `application/cloudevents+json`.
+  cloudevents,
+  /// The same in binary mode, for receivers that take no other: attributes are `ce-` headers, the body is the data. A
+  /// signature covers `webhook-id`, which is the event's id, and the data; every other attribute may be changed on the
+  /// way unless `url` is `https://`.
+  cloudeventsBinary,
 };
 
 /// A remote agent and how it is reached.
@@ -65,7 +73,7 @@ struct PeerOptions {
   /// The name that frames address. 1 to 256 bytes.
   std::string name = "default";
   /// Where its inbox is, such as `http://127.0.0.1:8080/inbox`; used by `HttpSender`, may stay empty with others. Two
-  /// peers of an `HttpSender` lead to one URL only if each names another `agent`, or both are a `webhook`: each numbers
+  /// peers of an `HttpSender` lead to one URL only if each names another `agent`, or neither is `native`: each numbers
   /// its sessions for itself, and one receiver would take the second's messages for the first's.
   std::string url = {};
   /// Its agent URI, sent as `audience` and compared by the receiver with its own: with a wrong value the peer is `held`
@@ -86,8 +94,8 @@ struct PeerOptions {
   /// For what it forgot, instead of `OutboxOptions::peerReset`. Default: not set.
   std::optional<PeerResetPolicy> peerReset = {};
   /// The keys shared with it. `HttpSender` then signs each request with all that can, and takes no answer for an ACK
-  /// that none of them verifies. At least one must be able to verify: `whsec_` or `whpk_`; for a `webhook`, which signs
-  /// no answer, to sign: `whsec_` or `whsk_`. Default: none, nothing is signed.
+  /// that none of them verifies. At least one must be able to verify: `whsec_` or `whpk_`; for any other profile, in
+  /// which no answer is signed, to sign: `whsec_` or `whsk_`. Default: none, nothing is signed.
   SecretSource secrets = {};
   /// Whether `url` may be `http://` to another machine, unencrypted and readable on the way. Default: only to
   /// loopback.
@@ -189,7 +197,8 @@ struct OutboxOptions {
 
   /// See `RetryPolicy`.
   RetryPolicy retry = {};
-  /// The same for peers of profile `webhook`, which `retry` is not for. Default: `webhookRetryPolicy()`, for days.
+  /// The same for peers of any profile but `native`, which `retry` is not for. Default: `webhookRetryPolicy()`, for
+  /// days.
   RetryPolicy webhookRetry = webhookRetryPolicy();
   /// See `GapPolicy`. Default: a session goes on past its dead letters.
   GapPolicy gap = GapPolicy::skip;

@@ -24,7 +24,7 @@ const Policy* nearest(const OutboxOptions& options, std::string_view peer, std::
 
 bool isWebhook(const OutboxOptions& options, std::string_view peer) noexcept {
   return std::ranges::any_of(options.peers, [peer](const PeerOptions& known) {
-    return known.name == peer && known.profile == PeerProfile::webhook;
+    return known.name == peer && known.profile != PeerProfile::native;
   });
 }
 

@@ -1,5 +1,6 @@
 #include "protocol/json_writer.hpp"
 #include "protocol/signature.hpp"
+#include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::protocol {
@@ -56,7 +57,53 @@ void appendEvent(std::string& out, const Envelope& envelope, const OutboundFrame
   event.close();
 }
 
+// As CloudEvents' HTTP binding has attributes in headers: in UTF-8, percent-encoded but for visible ASCII without `"`
+// and `%`.
+std::string headerValue(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string value;
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte > 0x20 && byte < 0x7f && letter != '"' && letter != '%') {
+      value.push_back(letter);
+    } else {
+      value.append({'%', kDigits[byte >> 4U], kDigits[byte & 15U]});
+    }
+  }
+  return value;
+}
+
 }  // namespace
+
+EncodedRequest encodeBinaryRequest(const SendRequest& request, std::string_view delivery) {
+  const OutboundFrame& frame = request.frames.front();
+  EncodedRequest encoded;
+  const auto add = [&encoded](std::string_view name, std::string_view text) {
+    if (!text.empty()) {
+      encoded.headers.emplace_back(std::string("ce-").append(name), headerValue(text));
+    }
+  };
+  add("specversion", "1.0");
+  add("id", frame.messageId);
+  add("source", request.agent);
+  add("type", frame.type);
+  add("time", formatTimestamp(frame.enqueuedAt));
+  add("expirytime", frame.expiresAt ? formatTimestamp(*frame.expiresAt) : std::string());
+  add("traceparent", frame.traceparent);
+  add("correlationid", frame.correlationId);
+  add("audience", request.peerAgent);
+  if (frame.sequence != 0) {
+    add("sessionid", frame.session);
+    add("sessionorigin", request.origin);
+    add("sessionepoch", std::to_string(request.epoch));
+    add("sessionseq", std::to_string(frame.sequence));
+    add("sessionprev", std::to_string(frame.previousSequence));
+  }
+  encoded.contentType = kMediaTypeJson;
+  encoded.webhookId = webhookIdOf(request, delivery);
+  encoded.body = frame.data.empty() ? "null" : frame.data;
+  return encoded;
+}
 
 // An id that reads like an answer's would be refused by the receiver.
 std::string_view webhookIdOf(const SendRequest& request, std::string_view delivery) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+
+#include "protocol/text_rules.hpp"
 
 namespace ackbox::protocol {
 namespace {
@@ -89,6 +92,21 @@ std::optional<WallTime> parseHttpDate(std::string_view text) noexcept {
   }
   return WallTime(sys_days(date).time_since_epoch() + std::chrono::hours(hour) + std::chrono::minutes(minute) +
                   seconds(second));
+}
+
+std::optional<std::chrono::milliseconds> parseRetryAfter(std::string_view header, std::optional<WallTime> now,
+                                                         std::chrono::seconds most) noexcept {
+  const std::size_t begin = std::min(header.find_first_not_of(" \t"), header.size());
+  header.remove_prefix(begin);
+  header = header.substr(0, header.find_last_not_of(" \t") + 1);
+  if (const auto wait = parseCapped(header, static_cast<std::uint64_t>(most.count()))) {
+    return seconds(*wait);
+  }
+  const std::optional<WallTime> date = parseHttpDate(header);
+  if (!now || !date || *date <= *now) {
+    return std::nullopt;
+  }
+  return *date - *now < most ? *date - *now : most;
 }
 
 }  // namespace ackbox::protocol

@@ -1,4 +1,6 @@
 #include "protocol/ack_document.hpp"
+#include "protocol/answer_text.hpp"
+#include "protocol/http_date.hpp"
 #include "protocol/json_reader.hpp"
 #include "protocol/json_text.hpp"
 #include "protocol/limits.hpp"
@@ -37,18 +39,21 @@ RequestOutcome judge(int status) noexcept {
   }
 }
 
-std::optional<std::chrono::milliseconds> parseRetryAfter(std::string_view header) noexcept {
-  const std::size_t begin = std::min(header.find_first_not_of(" \t"), header.size());
-  header.remove_prefix(begin);
-  header = header.substr(0, header.find_last_not_of(" \t") + 1);
-  constexpr std::chrono::seconds kMost = std::chrono::duration_cast<std::chrono::seconds>(kRetryAfterMax);
-  const auto seconds = parseCapped(header, static_cast<std::uint64_t>(kMost.count()));
-  return seconds ? std::optional<std::chrono::milliseconds>(std::chrono::seconds(*seconds)) : std::nullopt;
+std::optional<std::chrono::milliseconds> waitOf(std::string_view retryAfter, std::optional<WallTime> now) noexcept {
+  return parseRetryAfter(retryAfter, now, std::chrono::duration_cast<std::chrono::seconds>(kRetryAfterMax));
+}
+
+/// Adds what an answer says in whatever form, for people alone.
+void readText(std::string_view contentType, std::string_view body, SendReport& report) {
+  if (const std::string said = textOfAnswer(contentType, body); !said.empty()) {
+    report.error.append(": ").append(said);
+  }
 }
 
 /// Adds what a problem document says: its texts to the error, its `maxbytes` to the credit.
 void readProblem(std::string_view contentType, std::string_view body, SendReport& report) {
   if (!isMediaType(contentType, kMediaTypeProblem) || findFault(body, kAnswerDepthMax) != JsonFault::none) {
+    readText(contentType, body, report);
     return;
   }
   std::optional<Members> members = Members::read(trimJson(body));
@@ -80,7 +85,7 @@ bool isPeersProblem(const SendRequest& request, int status, std::string_view con
 }  // namespace
 
 SendReport readAnswer(const SendRequest& request, std::string_view delivery, int status, std::string_view contentType,
-                      std::string_view retryAfter, std::string_view body) {
+                      std::string_view retryAfter, std::string_view body, std::optional<WallTime> now) {
   SendReport report;
   const bool mayAnswer = isSuccess(status) || status == 422 || status == 503;
   if (mayAnswer && !request.frames.empty() && isMediaType(contentType, kMediaTypeAck)) {
@@ -97,7 +102,7 @@ SendReport readAnswer(const SendRequest& request, std::string_view delivery, int
     }
   }
   report.outcome = judge(status);
-  report.retryAfter = parseRetryAfter(retryAfter);
+  report.retryAfter = waitOf(retryAfter, now);
   report.error = "HTTP " + std::to_string(status);
   if (isSuccess(status)) {
     report.error += " without an ACK document for this request";
@@ -108,24 +113,26 @@ SendReport readAnswer(const SendRequest& request, std::string_view delivery, int
 }
 
 SendReport readSignedAnswer(const SendRequest& request, std::string_view delivery, int status,
-                            std::string_view contentType, std::string_view retryAfter, std::string_view body) {
-  SendReport report = readAnswer(request, delivery, status, contentType, retryAfter, body);
+                            std::string_view contentType, std::string_view retryAfter, std::string_view body,
+                            std::optional<WallTime> now) {
+  SendReport report = readAnswer(request, delivery, status, contentType, retryAfter, body, now);
   const bool isForGood =
       report.outcome == RequestOutcome::requestRejected || report.outcome == RequestOutcome::peerGone;
   if (isForGood && !isPeersProblem(request, status, contentType, body)) {
-    return readUnverifiedAnswer(request, status, retryAfter);
+    return readUnverifiedAnswer(request, status, retryAfter, contentType, body, now);
   }
   return report;
 }
 
-SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter) {
+SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter,
+                                std::string_view contentType, std::string_view body, std::optional<WallTime> now) {
   SendReport report;
   report.outcome = judge(status);
   if (report.outcome == RequestOutcome::peerGone) {
     // Held and probed instead: a refusal for good must be the peer's own.
     report.outcome = RequestOutcome::peerRefused;
   }
-  report.retryAfter = parseRetryAfter(retryAfter);
+  report.retryAfter = waitOf(retryAfter, now);
   report.error = "HTTP " + std::to_string(status);
   if (status == 401) {
     // A receiver that cannot verify a request has no key to sign its refusal with.
@@ -136,6 +143,9 @@ SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::str
         ", not signed with a key of this peer: check the path of PeerOptions::url, and `secrets` on both sides";
   } else {
     report.error += ", and the answer was not signed with a key of this peer: check `secrets` on both sides";
+  }
+  if (const std::string said = textOfAnswer(contentType, body); !said.empty() && !isSuccess(status)) {
+    report.error += "; it says, unsigned: " + said;
   }
   if (report.outcome == RequestOutcome::requestRejected && request.frames.size() == 1) {
     FrameResult charged;
@@ -148,11 +158,15 @@ SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::str
   return report;
 }
 
-SendReport readWebhookAnswer(int status, std::string_view retryAfter) {
+SendReport readWebhookAnswer(int status, std::string_view retryAfter, std::string_view contentType,
+                             std::string_view body, std::optional<WallTime> now) {
   SendReport report;
   report.outcome = judge(status);
-  report.retryAfter = parseRetryAfter(retryAfter);
+  report.retryAfter = waitOf(retryAfter, now);
   report.error = "HTTP " + std::to_string(status);
+  if (!isSuccess(status)) {
+    readText(contentType, body, report);
+  }
   // Such receivers often say 400 where the signature does not hold: with a wrong secret, one answer must not cost a
   // message that a mended secret would deliver.
   // A 5xx that names no outage is the receiver's failure at this frame: charged, and tried again for as long as the

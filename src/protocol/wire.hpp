@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ackbox/inbound_frame.hpp"
@@ -20,8 +21,8 @@ namespace ackbox::protocol {
 inline constexpr std::string_view kMediaTypeFrame = "application/cloudevents+json";
 inline constexpr std::string_view kMediaTypeBatch = "application/cloudevents-batch+json";
 inline constexpr std::string_view kMediaTypeAck = "application/json";
-/// What receivers of Standard Webhooks expect.
-inline constexpr std::string_view kMediaTypeWebhook = "application/json";
+/// What receivers of Standard Webhooks expect, and that of the data.
+inline constexpr std::string_view kMediaTypeJson = "application/json";
 inline constexpr std::string_view kMediaTypeProblem = "application/problem+json";
 inline constexpr std::string_view kVersion = "1";
 
@@ -37,6 +38,8 @@ struct EncodedRequest {
   std::string body;
   /// See `webhookIdOf`.
   std::string webhookId;
+  /// Beside those that every request has.
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
 /// The `webhook-id` of a request: its only frame's id, or `delivery`.
@@ -44,6 +47,12 @@ struct EncodedRequest {
 
 /// One frame becomes a CloudEvents JSON object, several a batch. The stored data bytes are spliced in unchanged.
 [[nodiscard]] EncodedRequest encodeRequest(const SendRequest& request, std::string_view delivery);
+
+/// The only frame in CloudEvents' binary mode: its attributes are headers, its data the body. Only the id and the data
+/// are then under the signature.
+///
+/// Source: CloudEvents HTTP Protocol Binding 1.0.2, section 3.1.
+[[nodiscard]] EncodedRequest encodeBinaryRequest(const SendRequest& request, std::string_view delivery);
 
 /// One member of an inbound request: a frame, or why it is none.
 struct DecodedFrame {
@@ -126,23 +135,28 @@ void nameAuthor(std::string_view agent, InboundResponse& response);
 /// Reads a peer's HTTP answer by the outcome table: a 2xx, 422 or 503 with an ACK document that has exactly one
 /// well-formed result per sent frame, in order and by id, is `answered`; anything else is judged by its status alone.
 /// A 2xx without such a document settles nothing (a captive portal's page is `peerUnavailable`).
-/// `retryAfter` is the header's value, seconds only.
+/// `retryAfter` is the header's value; without `now`, one that is a date counts as none. What a refusal says is in the
+/// report's error, see `textOfAnswer`.
 [[nodiscard]] SendReport readAnswer(const SendRequest& request, std::string_view delivery, int status,
-                                    std::string_view contentType, std::string_view retryAfter, std::string_view body);
+                                    std::string_view contentType, std::string_view retryAfter, std::string_view body,
+                                    std::optional<WallTime> now = {});
 
 /// The same for an answer whose signature was verified. It covers the body and not the status, so a refusal for good
 /// counts only if its problem document repeats the status, and does not name the sender itself as its author.
 [[nodiscard]] SendReport readSignedAnswer(const SendRequest& request, std::string_view delivery, int status,
                                           std::string_view contentType, std::string_view retryAfter,
-                                          std::string_view body);
+                                          std::string_view body, std::optional<WallTime> now = {});
 
 /// The same for an answer that should have been signed and was not, or wrongly: nothing in its body is believed. By its
 /// status alone it holds or pauses the peer; it settles nothing, and a frame that it refuses alone is only charged an
 /// attempt, because anybody between the two agents can write that much.
-[[nodiscard]] SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter);
+[[nodiscard]] SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::string_view retryAfter,
+                                              std::string_view contentType = {}, std::string_view body = {},
+                                              std::optional<WallTime> now = {});
 
 /// The answer of a receiver of Standard Webhooks to one frame. Only its status counts: any 2xx is its ACK, a 413 or a
 /// 422 gives it up, a 400, and a 5xx that names no outage, are charged to it.
-[[nodiscard]] SendReport readWebhookAnswer(int status, std::string_view retryAfter);
+[[nodiscard]] SendReport readWebhookAnswer(int status, std::string_view retryAfter, std::string_view contentType = {},
+                                           std::string_view body = {}, std::optional<WallTime> now = {});
 
 }  // namespace ackbox::protocol

@@ -6,22 +6,25 @@
 namespace ackbox::transport {
 
 ConnectionPool::ConnectionPool(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock,
-                               std::chrono::milliseconds idleTimeout)
-    : clock_(std::move(clock)), idleTimeout_(idleTimeout), alarm_(clock_->makeAlarm(executor)) {}
+                               std::chrono::milliseconds idleTimeout, std::chrono::milliseconds connectionAge)
+    : clock_(std::move(clock)),
+      idleTimeout_(idleTimeout),
+      connectionAge_(connectionAge),
+      alarm_(clock_->makeAlarm(executor)) {}
 
-std::shared_ptr<Stream> ConnectionPool::take(const std::string& place) {
+ConnectionPool::Connection ConnectionPool::take(const std::string& place) {
   const auto found = idle_.find(place);
   if (found == idle_.end()) {
-    return nullptr;
+    return {};
   }
   std::vector<Idle>& list = found->second;
   const SteadyTime now = clock_->steadyNow();
-  std::shared_ptr<Stream> taken;
-  while (!taken && !list.empty()) {
+  Connection taken;
+  while (!taken.stream && !list.empty()) {
     Idle last = std::move(list.back());
     list.pop_back();
-    if (last.closeAt > now && last.stream->isQuiet()) {
-      taken = std::move(last.stream);
+    if (last.closeAt > now && last.connection.stream->isQuiet()) {
+      taken = std::move(last.connection);
     }
   }
   if (list.empty()) {
@@ -30,17 +33,19 @@ std::shared_ptr<Stream> ConnectionPool::take(const std::string& place) {
   return taken;
 }
 
-void ConnectionPool::give(const std::string& place, std::shared_ptr<Stream> stream) {
-  if (closed_) {
+void ConnectionPool::give(const std::string& place, Connection connection) {
+  const SteadyTime now = clock_->steadyNow();
+  const SteadyTime closeAt = std::min(now + idleTimeout_, connection.bornAt + connectionAge_);
+  if (closed_ || closeAt <= now) {
     return;
   }
-  idle_[place].push_back({.stream = std::move(stream), .closeAt = clock_->steadyNow() + idleTimeout_});
+  idle_[place].push_back({.connection = std::move(connection), .idleSince = now, .closeAt = closeAt});
   setAlarm();
 }
 
 bool ConnectionPool::closeOldest() {
   const auto oldest =
-      std::ranges::min_element(idle_, {}, [](const auto& entry) { return entry.second.front().closeAt; });
+      std::ranges::min_element(idle_, {}, [](const auto& entry) { return entry.second.front().idleSince; });
   if (oldest == idle_.end()) {
     return false;
   }
@@ -74,7 +79,9 @@ void ConnectionPool::setAlarm() {
   }
   SteadyTime first = SteadyTime::max();
   for (const auto& [place, list] : idle_) {
-    first = std::min(first, list.front().closeAt);
+    for (const Idle& idle : list) {
+      first = std::min(first, idle.closeAt);
+    }
   }
   alarmSet_ = true;
   alarm_->set(first, [weak = weak_from_this()] {

@@ -17,14 +17,21 @@ namespace ackbox::transport {
 /// Thread-safety: none; owned by the client's strand.
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool> {
 public:
+  /// A connection, and when it was opened.
+  struct Connection {
+    std::shared_ptr<Stream> stream = nullptr;
+    SteadyTime bornAt = {};
+  };
+
   ConnectionPool(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock,
-                 std::chrono::milliseconds idleTimeout);
+                 std::chrono::milliseconds idleTimeout, std::chrono::milliseconds connectionAge);
 
-  /// The connection used last, or null when none is left that the peer has not visibly closed.
-  [[nodiscard]] std::shared_ptr<Stream> take(const std::string& place);
+  /// The connection used last; without a stream when none is left that is young enough and that the peer has not
+  /// visibly closed.
+  [[nodiscard]] Connection take(const std::string& place);
 
-  /// Keeps a connection on which an exchange ended cleanly.
-  void give(const std::string& place, std::shared_ptr<Stream> stream);
+  /// Keeps a connection on which an exchange ended cleanly, unless it has lived its time.
+  void give(const std::string& place, Connection connection);
 
   /// Closes the one that was left idle first. False: there is none.
   bool closeOldest();
@@ -34,7 +41,8 @@ public:
 
 private:
   struct Idle {
-    std::shared_ptr<Stream> stream;
+    Connection connection;
+    SteadyTime idleSince;
     SteadyTime closeAt;
   };
 
@@ -43,6 +51,7 @@ private:
 
   const std::shared_ptr<Clock> clock_;
   const std::chrono::milliseconds idleTimeout_;
+  const std::chrono::milliseconds connectionAge_;
   const std::unique_ptr<Alarm> alarm_;
   bool alarmSet_ = false;
   bool closed_ = false;

@@ -29,7 +29,7 @@ asio::any_io_executor strandOn(const asio::any_io_executor& executor) {
 HttpClient::HttpClient(const asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options)
     : strand_(strandOn(executor)),
       options_(std::move(options)),
-      pool_(std::make_shared<ConnectionPool>(strand_, options_->clock, options_->idleTimeout)),
+      pool_(std::make_shared<ConnectionPool>(strand_, options_->clock, options_->idleTimeout, options_->connectionAge)),
       budget_(std::make_shared<ConnectionBudget>(strand_, options_->clock,
                                                  connectionsWithinLimit(options_->connectionsMax),
                                                  [pool = pool_] { return pool->closeOldest(); })) {}

@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "transport/answer_head.hpp"
 #include "transport/connection_budget.hpp"
 #include "transport/connection_pool.hpp"
 #include "transport/connector.hpp"
@@ -24,6 +25,9 @@ using boost::system::error_code;
 
 // Interim answers (1xx) before the real one; an honest peer sends none or one.
 constexpr int kInterimAnswersMax = 16;
+// For the rest of an answer of which the status was enough.
+constexpr std::chrono::milliseconds kRestTime{1'000};
+constexpr int kFinalStatusLeast = 200;
 
 bool isHttpError(const error_code& error) {
   static const boost::system::error_category& category = http::make_error_code(http::error::end_of_stream).category();
@@ -49,6 +53,7 @@ public:
         tls_(std::move(post.tls)),
         place_(tls_ ? "https://" + authority_ + "#" + std::to_string(tls_->generation()) : authority_),
         timeout_(post.timeout),
+        isStatusEnough_(post.isStatusEnough),
         alarm_(options_->clock->makeAlarm(executor)),
         handler_(std::move(handler)),
         request_(http::verb::post, url_.target, 11),
@@ -62,7 +67,7 @@ public:
   }
 
   void start() override {
-    if (std::shared_ptr<Stream> idle = pool_->take(place_)) {
+    if (ConnectionPool::Connection idle = pool_->take(place_); idle.stream) {
       setAlarm();
       reused_ = true;
       converse(std::move(idle));
@@ -75,7 +80,12 @@ public:
 
 private:
   void setAlarm() {
-    alarm_->set(options_->clock->steadyNow() + timeout_, [weak = weak_from_this()] {
+    deadline_ = options_->clock->steadyNow() + timeout_;
+    setAlarmAt(deadline_);
+  }
+
+  void setAlarmAt(SteadyTime deadline) {
+    alarm_->set(deadline, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
         HttpAnswer answer;
         answer.end = HttpEnd::unavailable;
@@ -105,7 +115,7 @@ private:
 
   void connect(std::shared_ptr<ConnectionBudget::Slot> slot) {
     setAlarm();
-    if (std::shared_ptr<Stream> idle = pool_->take(place_)) {
+    if (ConnectionPool::Connection idle = pool_->take(place_); idle.stream) {
       budget_->opened(true);
       reused_ = true;
       converse(std::move(idle));
@@ -128,7 +138,8 @@ private:
     if (stream) {
       // The connection's place in the budget is taken for as long as there is the connection, wherever it is kept.
       Stream* const open = stream.get();
-      converse({open, [kept = std::move(stream), slot](Stream*) mutable { kept = nullptr; }});
+      converse({.stream = {open, [kept = std::move(stream), slot](Stream*) mutable { kept = nullptr; }},
+                .bornAt = options_->clock->steadyNow()});
     } else if (failure.isOurs) {
       budget_->shortage();
       finish(HttpEnd::shortage, failure.error);
@@ -140,6 +151,10 @@ private:
   // Others wait, and this peer has been silent. It is asked again when it is its turn; should it have read the request,
   // it recognises the repetition.
   void evict() {
+    if (isSettled()) {
+      finish(HttpEnd::connectionLost, authority_ + ": the connection gave way to another peer's");
+      return;
+    }
     closeConnection();
     await();
   }
@@ -147,10 +162,12 @@ private:
   // Reading begins together with writing: a peer that refuses a request early answers before it has read it all, and
   // that answer would be lost behind the broken write. For the same reason a failed write is left to the read to
   // report.
-  void converse(std::shared_ptr<Stream> stream) {
-    stream_ = std::move(stream);
+  void converse(ConnectionPool::Connection connection) {
+    stream_ = std::move(connection.stream);
+    bornAt_ = connection.bornAt;
     written_ = false;
     interimAnswers_ = 0;
+    isMended_ = false;
     buffer_.clear();
     guard([this] {
       http::async_write(*stream_, request_,
@@ -166,11 +183,17 @@ private:
   using Parser = MessageParser<false>;
 
   // Each answer has its parser, so that a stale completion cannot find its parser replaced.
-  void read() { parse(std::make_shared<Parser>(options_->headerBytesMax, options_->responseBytesMax)); }
+  void read() {
+    parser_ = std::make_shared<Parser>(options_->headerBytesMax, options_->responseBytesMax);
+    parse(parser_);
+  }
 
   void parse(const std::shared_ptr<Parser>& parser) {
     error_code error;
-    while (buffer_.size() > 0 && !parser->is_done() && !error) {
+    if (!parser->is_header_done()) {
+      takeHead(*parser, error);
+    }
+    while (parser->is_header_done() && buffer_.size() > 0 && !parser->is_done() && !error) {
       buffer_.consume(parser->take(buffer_.data(), error));
     }
     if (error && error != http::error::need_more) {
@@ -179,6 +202,29 @@ private:
       onRead({}, *parser);
     } else {
       readMore(parser);
+    }
+  }
+
+  // Once it is whole. Its status counts before.
+  void takeHead(Parser& parser, error_code& error) {
+    const auto bytes = buffer_.data();
+    const AnswerHead head = readAnswerHead({static_cast<const char*>(bytes.data()), bytes.size()});
+    if (isStatusEnough_ && status_ == 0 && head.status >= kFinalStatusLeast) {
+      status_ = head.status;
+      setAlarmAt(std::min(deadline_, options_->clock->steadyNow() + kRestTime));
+    }
+    if (head.bytes == 0) {
+      if (bytes.size() > options_->headerBytesMax) {
+        error = http::make_error_code(http::error::header_limit);
+      }
+      return;
+    }
+    isMended_ = isMended_ || !head.mended.empty();
+    const boost::asio::const_buffer asCame(bytes.data(), head.bytes);
+    parser.take(head.mended.empty() ? asCame : boost::asio::buffer(head.mended), error);
+    buffer_.consume(head.bytes);
+    if (!parser.is_header_done() && (!error || error == http::error::need_more)) {
+      error = http::make_error_code(http::error::bad_line_ending);
     }
   }
 
@@ -205,7 +251,8 @@ private:
       onRead(error, *parser);
     } else {
       // An answer without a length ends here.
-      error_code end = http::make_error_code(http::error::end_of_stream);
+      error_code end =
+          http::make_error_code(buffer_.size() == 0 ? http::error::end_of_stream : http::error::partial_message);
       if (parser->got_some()) {
         parser->put_eof(end);
       }
@@ -234,7 +281,7 @@ private:
       // Unlike an interim answer it may have been read up to the end of the stream, behind which there is nothing to
       // wait for.
       finish(HttpEnd::unavailable, authority_ + ": not an acceptable HTTP answer: its status is none");
-    } else if (parser.status() < 200) {
+    } else if (parser.status() < kFinalStatusLeast) {
       // It announces the real one.
       if (++interimAnswers_ > kInterimAnswersMax) {
         finish(HttpEnd::unavailable, authority_ + ": nothing but interim answers");
@@ -271,22 +318,42 @@ private:
   }
 
   void onAnswer(Parser& parser) {
+    if (parser.keep_alive() && written_ && endsBeyondDoubt(parser)) {
+      pool_->give(place_, {.stream = std::exchange(stream_, nullptr), .bornAt = bornAt_});
+    }
+    finish(answered(parser.status()));
+  }
+
+  // Bytes beyond the answer would be taken for the next one, and so would those that a status without a body announces.
+  // Who writes odd heads may as well be wrong about where an answer ends.
+  [[nodiscard]] bool endsBeyondDoubt(const Parser& parser) const {
+    const bool isInChunks = parser.count("transfer-encoding") > 0;
+    const std::size_t lengths = parser.count("content-length");
+    const bool hasNoBody = parser.status() == 204 || parser.status() == 304;
+    const bool isOddLength = lengths > 1 || parser["content-length"].find(',') != std::string_view::npos;
+    const bool isOddCoding = isInChunks && parser.version() == 10;
+    return buffer_.size() == 0 && !isMended_ && !isOddLength && !isOddCoding &&
+           !(hasNoBody && (isInChunks || lengths > 0));
+  }
+
+  // With as much of it as was read.
+  HttpAnswer answered(int status) {
     HttpAnswer answer;
     answer.end = HttpEnd::answered;
-    answer.status = parser.status();
+    answer.status = status;
+    const Parser& parser = *parser_;
     answer.contentType = parser["content-type"];
     answer.retryAfter = parser["retry-after"];
     answer.date = parser["date"];
     answer.signature.id = parser["webhook-id"];
     answer.signature.timestamp = parser["webhook-timestamp"];
     answer.signature.signature = parser["webhook-signature"];
-    answer.body = std::move(parser.body());
-    // Bytes beyond the answer would be taken for the next one.
-    if (parser.keep_alive() && written_ && buffer_.size() == 0) {
-      pool_->give(place_, std::exchange(stream_, nullptr));
-    }
-    finish(std::move(answer));
+    answer.body = std::move(parser_->body());
+    return answer;
   }
+
+  // The status was read, and nothing else is needed.
+  [[nodiscard]] bool isSettled() const noexcept { return status_ != 0; }
 
   void finish(HttpEnd end, std::string error) {
     HttpAnswer answer;
@@ -302,6 +369,9 @@ private:
     alarm_->cancel();
     wish_ = nullptr;
     closeConnection();
+    if (answer.end != HttpEnd::answered && isSettled()) {
+      answer = answered(status_);
+    }
     if (answer.end == HttpEnd::answered) {
       budget_->answered(place_);
     } else if (answer.end == HttpEnd::unavailable || answer.end == HttpEnd::connectionLost) {
@@ -338,6 +408,7 @@ private:
   // What a kept connection must have in common with this exchange.
   const std::string place_;
   const std::chrono::milliseconds timeout_;
+  const bool isStatusEnough_;
   const std::unique_ptr<Alarm> alarm_;
 
   // Null after the end.
@@ -348,6 +419,13 @@ private:
   std::shared_ptr<ConnectionBudget::Slot> slot_;
   std::shared_ptr<Connector> connector_;
   std::shared_ptr<Stream> stream_;
+  SteadyTime bornAt_{};
+  SteadyTime deadline_{};
+  // Of the answer that is read.
+  std::shared_ptr<Parser> parser_;
+  // Of the final answer, once its status line was read, where it is enough; 0: not yet.
+  int status_ = 0;
+  bool isMended_ = false;
   bool reused_ = false;
   bool written_ = false;
   int interimAnswers_ = 0;

@@ -29,11 +29,14 @@ struct HttpPost {
   std::string body;
   /// For everything from the first step to the last byte of the answer.
   std::chrono::milliseconds timeout{0};
+  /// The answer's status is all that its sender needs: once that was read, whatever follows it, or does not, is no
+  /// failure. What comes within a second of it is still read, so that the connection can be kept.
+  bool isStatusEnough = false;
 };
 
 /// How a POST ended.
 enum class HttpEnd : std::uint8_t {
-  /// A whole, well-formed answer within the limits came, whatever its status.
+  /// A whole, well-formed answer within the limits came, whatever its status; or a status, where that is enough.
   answered,
   /// No connection, no answer in time, or something that is no HTTP answer.
   unavailable,

@@ -47,6 +47,7 @@ std::shared_ptr<const HttpSenderOptions> complete(HttpSenderOptions options) {
   requirePositive(options.connectTimeout, "connectTimeout");
   requirePositive(options.handshakeTimeout, "handshakeTimeout");
   requirePositive(options.idleTimeout, "idleTimeout");
+  requirePositive(options.connectionAge, "connectionAge");
   if (options.connectionsMax == 0 || options.connectionsMax > 65'536) {
     throw Error(Errc::invalidOption, "connectionsMax must be from 1 to 65,536");
   }
@@ -93,9 +94,14 @@ struct Sent {
   std::shared_ptr<protocol::KeyCache> keys;
 };
 
+/// Whether the status of its answers is the ACK.
+bool isSettledByStatus(PeerProfile profile) noexcept {
+  return profile != PeerProfile::native;
+}
+
 /// Why nothing may be sent with these keys: no answer would be believed, or no webhook.
 std::string keysProblem(PeerProfile profile, const protocol::KeyRing& keys) {
-  if (profile == PeerProfile::webhook && !keys.canSign()) {
+  if (isSettledByStatus(profile) && !keys.canSign()) {
     return "secrets: none of them can sign a webhook any more; add whsec_ or whsk_";
   }
   if (profile == PeerProfile::native && keys.verifyingKeys() == 0) {
@@ -107,12 +113,12 @@ std::string keysProblem(PeerProfile profile, const protocol::KeyRing& keys) {
 SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime now) {
   const SendRequest& request = sent.request;
   const std::string& delivery = sent.delivery;
-  if (sent.profile == PeerProfile::webhook) {
-    return protocol::readWebhookAnswer(answer.status, answer.retryAfter);
+  if (isSettledByStatus(sent.profile)) {
+    return protocol::readWebhookAnswer(answer.status, answer.retryAfter, answer.contentType, answer.body, now);
   }
   if (!sent.keys) {
     SendReport report =
-        protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body);
+        protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body, now);
     if (answer.status == 401) {
       report.error = "HTTP 401: the receiver wants signed requests, and this peer has no PeerOptions::secrets";
     }
@@ -123,10 +129,11 @@ SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime
   // The keys of now: one that was taken away meanwhile signs no answer.
   if (!isForThis ||
       sent.keys->current()->verify(answer.signature, answer.body, now) != protocol::SignatureVerdict::valid) {
-    return protocol::readUnverifiedAnswer(request, answer.status, answer.retryAfter);
+    return protocol::readUnverifiedAnswer(request, answer.status, answer.retryAfter, answer.contentType, answer.body,
+                                          now);
   }
   return protocol::readSignedAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter,
-                                    answer.body);
+                                    answer.body, now);
 }
 
 // A signature of a clock that is wrong is none, and a receiver says to nobody why it refuses; but it says what time it
@@ -250,7 +257,7 @@ public:
       });
       return;
     }
-    if (peer.profile == PeerProfile::webhook && request.frames.size() != 1) {
+    if (isSettledByStatus(peer.profile) && request.frames.size() != 1) {
       client->post(
           [handler = std::move(handler)] { handler(failure(RequestOutcome::requestRejected, "one frame a webhook")); });
       return;
@@ -263,9 +270,11 @@ public:
       return;
     }
     std::string delivery = "dlv_" + hexadecimal(options_->random->next()) + hexadecimal(options_->random->next());
-    protocol::EncodedRequest encoded = protocol::encodeRequest(request, delivery);
+    protocol::EncodedRequest encoded = peer.profile == PeerProfile::cloudeventsBinary
+                                           ? protocol::encodeBinaryRequest(request, delivery)
+                                           : protocol::encodeRequest(request, delivery);
     if (peer.profile == PeerProfile::webhook) {
-      encoded.contentType = protocol::kMediaTypeWebhook;
+      encoded.contentType = protocol::kMediaTypeJson;
     }
     transport::HttpPost post;
     post.url = *std::move(parsed.url);
@@ -273,6 +282,7 @@ public:
     post.headers = headers(encoded, request, keys.get());
     post.body = std::move(encoded.body);
     post.timeout = request.timeout;
+    post.isStatusEnough = isSettledByStatus(peer.profile);
     Sent sent{std::move(request), std::move(encoded.webhookId), peer.profile, peer.keys};
     client->asyncPost(std::move(post), [sent = std::move(sent), options = options_,
                                         handler = std::move(handler)](transport::HttpAnswer answer) {
@@ -316,7 +326,7 @@ private:
       } catch (const Error& error) {
         throw nested(field, error);
       }
-      if (peer.profile == PeerProfile::webhook && !peer.keys->current()->canSign()) {
+      if (isSettledByStatus(peer.profile) && !peer.keys->current()->canSign()) {
         throw Error(Errc::invalidOption, field + "secrets: none of them can sign a webhook; add whsec_ or whsk_");
       }
       if (peer.profile == PeerProfile::native && peer.keys->current()->verifyingKeys() == 0) {
@@ -353,10 +363,10 @@ private:
     }
   }
 
-  // Behind one URL there may be several agents. A webhook's receiver knows no numbers.
+  // Behind one URL there may be several agents. A receiver of another standard knows no numbers.
   static bool mayBeOne(const PeerOptions& one, const PeerOptions& other) {
-    const bool areWebhooks = one.profile == PeerProfile::webhook && other.profile == PeerProfile::webhook;
-    return !areWebhooks && (one.agent.empty() || other.agent.empty() || one.agent == other.agent);
+    const bool areForeign = isSettledByStatus(one.profile) && isSettledByStatus(other.profile);
+    return !areForeign && (one.agent.empty() || other.agent.empty() || one.agent == other.agent);
   }
 
   static bool mayBePlain(const transport::Url& url, bool isAllowed) {
@@ -400,6 +410,7 @@ private:
         {"webhook-timestamp", std::to_string(seconds)}, {"outbox-version", std::string(protocol::kVersion)},
         {"user-agent", std::string(kUserAgent)},
     };
+    made.insert(made.end(), encoded.headers.begin(), encoded.headers.end());
     if (!request.agent.empty()) {
       made.emplace_back("outbox-agent", request.agent);
     }

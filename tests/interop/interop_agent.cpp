@@ -1,20 +1,24 @@
 // The ackbox side of the tests with independent peers: sends to one that listens, or serves one that posts.
 //
-//   interop_agent send PORT COUNT BATCH [webhook]   delivers COUNT frames in ten sessions to
-//   http://127.0.0.1:PORT/inbox interop_agent serve OWED                        prints its port and the ids of OWED
-//   messages that wait for an ACK
-//                                                   event, serves until its input ends, prints what it counted
+//   interop_agent send PORT COUNT BATCH [PROFILE]     delivers COUNT frames in ten sessions to
+//                                                     http://127.0.0.1:PORT/inbox, from a file of its own
+//   interop_agent deliver FILE PORT COUNT PROFILE     the same from FILE, which may have some of them from an earlier
+//                                                     life that was killed
+//   interop_agent serve OWED                          prints its port and the ids of OWED messages that wait for an ACK
+//                                                     event, serves until its input ends, prints what it counted
 //
-// Secrets come from the environment: ACKBOX_INTEROP_SECRETS, the current one first.
+// PROFILE is native, webhook, cloudevents or cloudevents_binary. Secrets come from the environment:
+// ACKBOX_INTEROP_SECRETS, the current one first.
 
 #include <boost/asio/thread_pool.hpp>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ackbox/http_sender.hpp"
@@ -32,8 +36,17 @@ unsigned long long printable(std::uint64_t number) {
   return number;
 }
 
-int send(const std::string& port, std::uint64_t count, std::uint32_t batch, PeerProfile profile) {
-  const testing::TempDir dir;
+PeerProfile profileNamed(const std::string& name) {
+  const std::map<std::string, PeerProfile> profiles{{"native", PeerProfile::native},
+                                                    {"webhook", PeerProfile::webhook},
+                                                    {"cloudevents", PeerProfile::cloudevents},
+                                                    {"cloudevents_binary", PeerProfile::cloudeventsBinary}};
+  return profiles.at(name);
+}
+
+/// Ends when all of them have ended. Those that an earlier life enqueued are known by their keys.
+int deliver(const std::filesystem::path& file, const std::string& port, std::uint64_t count, std::uint32_t batch,
+            PeerProfile profile) {
   OutboxOptions options;
   options.agent = "urn:agent:ackbox";
   options.batchFrames = batch;
@@ -44,35 +57,27 @@ int send(const std::string& port, std::uint64_t count, std::uint32_t batch, Peer
   peer.secrets = SecretSource::environment("ACKBOX_INTEROP_SECRETS");
   peer.profile = profile;
   options.peers.push_back(peer);
-  // Answers that were tampered with are followed by a question soon.
+  // Answers that were tampered with, and kills, are followed by a question soon.
   options.peerHealth.probeDelays = {std::chrono::milliseconds(1)};
-  OutboxManager outbox = OutboxManager::open(dir.file("agent.db"), options);
+  OutboxManager outbox = OutboxManager::open(file, options);
   outbox.setSender(std::make_shared<HttpSender>());
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::uint64_t ended = 0;
-  const auto end = [&](const MessageEvent&) {
-    const std::scoped_lock lock(mutex);
-    ++ended;
-    changed.notify_all();
-  };
-  const Subscription acked = outbox.onAcked(end);
-  const Subscription failed = outbox.onFailed(end);
   std::vector<Frame> frames;
   for (std::uint64_t index = 0; index < count; ++index) {
     Frame frame;
     frame.peer = "node";
     frame.session = "s" + std::to_string(index % 10);
     frame.type = "com.example.counted";
-    frame.data = "{\"number\": " + std::to_string(index) + ", \"text\": \"na\u00efve \\u2713 caf\u00e9\"}";
+    frame.idempotencyKey = std::to_string(index);
+    frame.data = "{\"number\": " + std::to_string(index) + ", \"session\": \"" + frame.session +
+                 "\", \"text\": \"na\u00efve \\u2713 caf\u00e9\"}";
     frames.push_back(std::move(frame));
   }
   outbox.enqueueBatch(frames);
   outbox.start();
-  {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return ended == count; });
+  // Events tell nothing of what an earlier life has settled.
+  for (Stats stats = outbox.getStats(); stats.acked + stats.failed < count; stats = outbox.getStats()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   outbox.stop();
   const Stats stats = outbox.getStats();
@@ -130,8 +135,13 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   try {
     if ((words.size() == 4 || words.size() == 5) && words[0] == "send") {
-      return send(words[1], std::stoull(words[2]), static_cast<std::uint32_t>(std::stoul(words[3])),
-                  words.size() == 5 ? PeerProfile::webhook : PeerProfile::native);
+      const testing::TempDir dir;
+      return deliver(dir.file("agent.db"), words[1], std::stoull(words[2]),
+                     static_cast<std::uint32_t>(std::stoul(words[3])),
+                     profileNamed(words.size() == 5 ? words[4] : "native"));
+    }
+    if (words.size() == 5 && words[0] == "deliver") {
+      return deliver(words[1], words[2], std::stoull(words[3]), 1, profileNamed(words[4]));
     }
     if (words.size() == 2 && words[0] == "serve") {
       return serve(std::stoull(words[1]));
@@ -140,6 +150,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "interop_agent: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: interop_agent send PORT COUNT BATCH [webhook] | serve OWED\n");
+  std::fprintf(stderr,
+               "usage: interop_agent send PORT COUNT BATCH [PROFILE] | deliver FILE PORT COUNT PROFILE | serve OWED\n");
   return 2;
 }

@@ -7,7 +7,7 @@ set -euo pipefail
 agent=$1 source=$2 work=$3 count=$4
 mkdir -p "$work/interop"
 # Beside the schemas, as in the source tree; the modules stay out of it.
-cp "$source"/{package.json,package-lock.json,peer.mjs,tamper.mjs,receive.mjs,send.mjs,agenium.mjs,vectors.mjs} "$work/interop/"
+cp "$source"/{package.json,package-lock.json,peer.mjs,tamper.mjs,receive.mjs,send.mjs,agenium.mjs,vectors.mjs,sdk_peer.mjs,sdk_kills.mjs} "$work/interop/"
 mkdir -p "$work/proto"
 cp -r "$source"/../../proto/{schemas,vectors} "$work/proto/"
 sed -i "s|'../../proto'|'../proto'|" "$work/interop/peer.mjs"
@@ -79,6 +79,19 @@ receive 1 "$count"
 receive 100 "$count"
 receive 1 "$count" webhook
 receive 1 100 tamper
+
+# Receivers that are nothing but an official package, as peers, while either side is killed.
+since=$SECONDS
+peers=0
+while read -r report; do
+  peers=$((peers + 1))
+  what="$(field "$report" peer) by profile $(field "$report" profile)"
+  expect "ids that took effect once in order under kills, $what" \
+    "$(field "$report" ids)/$(field "$report" effects)/$(field "$report" outOfOrder)" "$((count / 5))/$((count / 5))/0"
+  expect "requests that the package refused" "$(field "$report" refused)" 0
+done < <(ACKBOX_INTEROP_SECRETS="$current $old" node sdk_kills.mjs "$agent" $((count / 5)) 4)
+expect "packages and profiles" "$peers" 4
+printf 'took %s s\n' "$((SECONDS - since))"
 
 coproc server { ACKBOX_INTEROP_SECRETS="$current $old" "$agent" serve 20; }
 read -r line <&"${server[0]}"

@@ -12,12 +12,14 @@
 #include "serve/config/checks.hpp"
 #include "serve/config/section.hpp"
 #include "transport/listener.hpp"
+#include "transport/stream.hpp"
 #include "transport/url.hpp"
 
 namespace ackbox::serve {
 namespace {
 
 constexpr std::uint64_t kFrameBytesMost = std::uint64_t{64} * 1024 * 1024;
+constexpr std::uint64_t kAnswerBytesMost = std::uint64_t{64} * 1024 * 1024;
 constexpr std::chrono::milliseconds kShortest{1};
 // SQLite takes it as an `int`.
 constexpr std::chrono::milliseconds kBusyTimeoutMost{std::numeric_limits<int>::max()};
@@ -154,7 +156,10 @@ void readPeers(Section& root, const HttpSenderOptions& sender, std::vector<PeerO
     section.count("max_requests", peer.maxRequests, 1, 64);
     section.flag("allow_plain_http", peer.allowPlainHttp);
     section.choice<PeerProfile>("profile", peer.profile,
-                                {{"native", PeerProfile::native}, {"webhook", PeerProfile::webhook}});
+                                {{"native", PeerProfile::native},
+                                 {"webhook", PeerProfile::webhook},
+                                 {"cloudevents", PeerProfile::cloudevents},
+                                 {"cloudevents_binary", PeerProfile::cloudeventsBinary}});
     const std::string secretsField = readSecrets(section, peer.secrets).value_or("secrets_file");
     if (peer.url.empty()) {
       section.problem("url", "must be set");
@@ -247,6 +252,10 @@ void readSender(Section& root, HttpSenderOptions& sender) {
     section.path("certificate_file", sender.tls.certificateFile);
     section.path("key_file", sender.tls.keyFile);
     section.count("connections_max", sender.connectionsMax, 1, 65'536);
+    section.duration("connection_age", sender.connectionAge, kShortest);
+    section.duration("idle_timeout", sender.idleTimeout, kShortest);
+    section.count("response_bytes_max", sender.responseBytesMax, 1, kAnswerBytesMost);
+    section.count("header_bytes_max", sender.headerBytesMax, transport::kHeaderBytesLeast, transport::kHeaderBytesMost);
     if (!checkTls(section, sender.tls)) {
       // Those that use them would only be refused for the same.
       sender.tls = {};

@@ -231,6 +231,29 @@ TEST_CASE("A problem document's words and limit are passed on") {
   CHECK(read(sent({"a"}), R"({"maxbytes":1000})", 413, kMediaTypeProblem).creditBytes == 1'000);
 }
 
+TEST_CASE("P13: what a peer without keys, or one that did not sign, says of its refusal is told as what it is") {
+  const SendRequest request = sent({"a"});
+  const char* const said = R"({"detail":"not in this region"})";
+  CHECK(read(request, said, 403).error == "HTTP 403: not in this region");
+  CHECK(read(request, "try\x1b[31m later", 503, "text/plain").error == "HTTP 503: try\\x1b[31m later");
+  CHECK(read(request, "<html>", 403, "text/html").error == "HTTP 403");
+  CHECK(read(request, said, 200).error == "HTTP 200 without an ACK document for this request");
+  CHECK(readUnverifiedAnswer(request, 403, "", kMediaTypeAck, said)
+            .error.ends_with("check `secrets` on both sides; it says, unsigned: not in this region"));
+  const SendReport charged = readUnverifiedAnswer(request, 422, "", kMediaTypeAck, said);
+  CHECK(charged.results.at(0).detail.ends_with("; it says, unsigned: not in this region"));
+  CHECK(readUnverifiedAnswer(request, 200, "", kMediaTypeAck, said).error.find("it says") == std::string::npos);
+}
+
+TEST_CASE("A Retry-After that is a date is heard of a peer, too") {
+  const SendRequest request = sent({"a"});
+  const WallTime now{std::chrono::seconds(784'111'777)};
+  const char* const inNine = "Sun, 06 Nov 1994 08:49:46 GMT";
+  CHECK((readAnswer(request, "d", 503, "", inNine, "", now).retryAfter == std::chrono::seconds(9)));
+  CHECK((readSignedAnswer(request, "d", 429, "", inNine, "", now).retryAfter == std::chrono::seconds(9)));
+  CHECK((readUnverifiedAnswer(request, 503, inNine, "", "", now).retryAfter == std::chrono::seconds(9)));
+}
+
 TEST_CASE("A store that cannot write answers for the whole request and asks for a pause") {
   CHECK(unavailable(false, "busy").status == 503);
   CHECK(unavailable(true, "full").status == 507);

@@ -50,5 +50,26 @@ TEST_CASE("anything else is no date") {
   CHECK(parseHttpDate("Sat, 31 Dec 2016 23:59:60 GMT") == WallTime(seconds(1'483'228'800)));
 }
 
+TEST_CASE("A Retry-After is read in seconds and as a date, up to the most that is believed") {
+  const WallTime now{seconds(784'111'777)};
+  const seconds most{3'600};
+  CHECK(parseRetryAfter("7", now, most) == seconds(7));
+  CHECK(parseRetryAfter(" \t7 ", std::nullopt, most) == seconds(7));
+  CHECK(parseRetryAfter("0", now, most) == seconds(0));
+  CHECK(parseRetryAfter("99999999999999999999999", now, most) == most);
+  CHECK(parseRetryAfter(" Sun, 06 Nov 1994 08:50:37 GMT ", now, most) == seconds(60));
+  CHECK(parseRetryAfter("Sun, 06 Nov 1994 08:50:37 GMT", now + milliseconds(999), most) == milliseconds(59'001));
+  CHECK(parseRetryAfter("Fri, 31 Dec 9999 23:59:59 GMT", now, most) == most);
+  CHECK(parseRetryAfter("Sun, 06 Nov 1994 09:49:38 GMT", now, most) == most);
+  // It is over, or how long it is off is not known.
+  CHECK_FALSE(parseRetryAfter("Sun, 06 Nov 1994 08:49:37 GMT", now, most));
+  CHECK_FALSE(parseRetryAfter("Sun, 06 Nov 1994 08:49:36 GMT", now, most));
+  CHECK_FALSE(parseRetryAfter("Sun, 06 Nov 1994 08:50:37 GMT", std::nullopt, most));
+  for (const char* text : {"", " ", "-1", "7.5", "7 s", "soon", "Sunday, 06-Nov-94 08:50:37 GMT"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parseRetryAfter(text, now, most));
+  }
+}
+
 }  // namespace
 }  // namespace ackbox::protocol::http_date_test

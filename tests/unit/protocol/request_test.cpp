@@ -152,4 +152,45 @@ TEST_CASE("P11: an object of many keys costs no more than its limit") {
   CHECK(refusalOf(members) == "malformed");
 }
 
+TEST_CASE("In binary mode a frame's attributes are headers, percent-encoded, and its data is the body's very bytes") {
+  SendRequest request;
+  request.agent = "urn:agent:alice";
+  request.peerAgent = "urn:agent:b\u00f6b";
+  request.origin = "store";
+  request.epoch = 3;
+  OutboundFrame& frame = request.frames.emplace_back();
+  frame.messageId = "m-1";
+  frame.type = "com.example 50%\"";
+  frame.session = "caf\u00e9";
+  frame.sequence = 7;
+  frame.previousSequence = 6;
+  frame.data = "{ \"a\" : 1.10 }";
+  const EncodedRequest encoded = encodeBinaryRequest(request, "d");
+  CHECK(encoded.contentType == "application/json");
+  CHECK(encoded.webhookId == "m-1");
+  CHECK(encoded.body == frame.data);
+  const std::vector<std::pair<std::string, std::string>> expected{{"ce-specversion", "1.0"},
+                                                                  {"ce-id", "m-1"},
+                                                                  {"ce-source", "urn:agent:alice"},
+                                                                  {"ce-type", "com.example%2050%25%22"},
+                                                                  {"ce-time", "1970-01-01T00:00:00.000Z"},
+                                                                  {"ce-audience", "urn:agent:b%C3%B6b"},
+                                                                  {"ce-sessionid", "caf%C3%A9"},
+                                                                  {"ce-sessionorigin", "store"},
+                                                                  {"ce-sessionepoch", "3"},
+                                                                  {"ce-sessionseq", "7"},
+                                                                  {"ce-sessionprev", "6"}};
+  CHECK((encoded.headers == expected));
+}
+
+TEST_CASE("In binary mode a frame without a session says nothing of one, and one without data has null") {
+  SendRequest request;
+  request.agent = "urn:agent:alice";
+  request.frames.emplace_back().messageId = "m-1";
+  request.frames[0].type = "t";
+  const EncodedRequest encoded = encodeBinaryRequest(request, "d");
+  CHECK(encoded.body == "null");
+  CHECK(encoded.headers.size() == 5);
+}
+
 }  // namespace request_test

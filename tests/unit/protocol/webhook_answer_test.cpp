@@ -79,4 +79,28 @@ TEST_CASE("A webhook's Retry-After is heard, where it is about the peer and wher
   CHECK((readWebhookAnswer(204, "9").results.at(0).retryAfter == std::nullopt));
 }
 
+TEST_CASE("A webhook's Retry-After that is a date is heard by the clock that is passed in") {
+  const WallTime now{std::chrono::seconds(784'111'777)};
+  const char* const inNine = "Sun, 06 Nov 1994 08:49:46 GMT";
+  CHECK((readWebhookAnswer(503, inNine, "", "", now).retryAfter == std::chrono::seconds(9)));
+  CHECK((readWebhookAnswer(429, inNine, "", "", now).retryAfter == std::chrono::seconds(9)));
+  CHECK((readWebhookAnswer(500, inNine, "", "", now).results.at(0).retryAfter == std::chrono::seconds(9)));
+  CHECK((readWebhookAnswer(503, "Fri, 31 Dec 2027 23:59:59 GMT", "", "", now).retryAfter == std::chrono::hours(1)));
+}
+
+TEST_CASE("P13: what a webhook's endpoint says of its refusal is in the error, and in the frame's result") {
+  const auto answer = [](int status, std::string_view body) {
+    return readWebhookAnswer(status, "", "application/json", body);
+  };
+  const char* const said = R"({"detail":"no such order"})";
+  CHECK(answer(422, said).error == "HTTP 422: no such order");
+  CHECK(answer(404, said).error == "HTTP 404: no such order");
+  CHECK(answer(503, said).error == "HTTP 503: no such order");
+  CHECK(answer(400, said).results.at(0).detail == "HTTP 400: no such order");
+  CHECK(answer(500, said).results.at(0).detail == "HTTP 500: no such order");
+  CHECK(answer(500, "").results.at(0).detail == "HTTP 500");
+  CHECK(answer(200, said).error == "HTTP 200");
+  CHECK(answer(200, said).results.at(0).detail.empty());
+}
+
 }  // namespace webhook_answer_test

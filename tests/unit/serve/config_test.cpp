@@ -128,6 +128,30 @@ TEST_CASE("A file sets fields by the names of the options, and may have comments
   CHECK(config.outbox.logLevel == LogLevel::warning);
 }
 
+TEST_CASE("Each profile of a peer has its name, and limits of answers and connections are fields of the sender") {
+  const auto profile = [](const std::string& name) {
+    return read(R"({"peers": [{"url": "http://127.0.0.1:1/", "profile": ")" + name + R"("}]})")
+        .outbox.peers.at(0)
+        .profile;
+  };
+  CHECK(profile("native") == PeerProfile::native);
+  CHECK(profile("webhook") == PeerProfile::webhook);
+  CHECK(profile("cloudevents") == PeerProfile::cloudevents);
+  CHECK(profile("cloudevents_binary") == PeerProfile::cloudeventsBinary);
+  CHECK(problemsOf(R"({"peers": [{"url": "http://127.0.0.1:1/", "profile": "cloud"}]})") ==
+        Lines{"f:1: peers[0].profile: must be one of native, webhook, cloudevents, cloudevents_binary"});
+  const HttpSenderOptions sender =
+      read(R"({"sender": {"connection_age": "90s", "idle_timeout": "7s", "header_bytes_max": 2048,)"
+           R"( "response_bytes_max": 5000}})")
+          .sender;
+  CHECK(sender.connectionAge == std::chrono::seconds(90));
+  CHECK(sender.idleTimeout == std::chrono::seconds(7));
+  CHECK(sender.headerBytesMax == 2'048);
+  CHECK(sender.responseBytesMax == 5'000);
+  CHECK(read({}).sender.connectionAge == std::chrono::minutes(10));
+  CHECK(problemsOf(R"({"sender": {"header_bytes_max": 1023, "connection_age": "0s"}})").size() == 2);
+}
+
 TEST_CASE("The command line counts before the file, for any field") {
   const Config config = read(R"({"listen": "127.0.0.1:1", "outbox": {"max_pending": 7}})",
                              {{"outbox.max_pending", "8"}, {"listen", "[::1]:2"}, {"agent", "urn:a"}});

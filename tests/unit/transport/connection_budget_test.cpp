@@ -284,15 +284,51 @@ private:
 TEST_CASE("An idle connection whose time is over is not used again, though its alarm has not been served yet") {
   boost::asio::io_context context;
   const auto clock = std::make_shared<testing::ManualClock>();
-  const auto pool = std::make_shared<ConnectionPool>(context.get_executor(), clock, 10s);
+  const auto pool = std::make_shared<ConnectionPool>(context.get_executor(), clock, 10s, 60s);
   const auto early = std::make_shared<QuietStream>(context);
   const auto late = std::make_shared<QuietStream>(context);
-  pool->give("a", early);
-  pool->give("b", late);
+  pool->give("a", {.stream = early, .bornAt = clock->steadyNow()});
+  pool->give("b", {.stream = late, .bornAt = clock->steadyNow()});
   clock->advance(10s - 1ms);
-  CHECK(pool->take("a") == early);
+  CHECK(pool->take("a").stream == early);
   clock->advance(1ms);
-  CHECK(pool->take("b") == nullptr);
+  CHECK(pool->take("b").stream == nullptr);
+}
+
+TEST_CASE("P11: a connection that is never idle for long ends with its age, idle or behind its request") {
+  boost::asio::io_context context;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  const auto pool = std::make_shared<ConnectionPool>(context.get_executor(), clock, 50s, 60s);
+  const auto stream = std::make_shared<QuietStream>(context);
+  const SteadyTime bornAt = clock->steadyNow();
+  pool->give("a", {.stream = stream, .bornAt = bornAt});
+  for (int turn = 0; turn < 3; ++turn) {
+    clock->advance(20s - 1ms);
+    const ConnectionPool::Connection taken = pool->take("a");
+    REQUIRE(taken.stream == stream);
+    CHECK((taken.bornAt == bornAt));
+    pool->give("a", taken);
+  }
+  clock->advance(3ms);
+  CHECK(pool->take("a").stream == nullptr);
+  pool->give("a", {.stream = stream, .bornAt = bornAt});
+  CHECK(pool->take("a").stream == nullptr);
+}
+
+TEST_CASE("of idle connections the one that was left first is closed first, however soon another's age ends") {
+  boost::asio::io_context context;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  const auto pool = std::make_shared<ConnectionPool>(context.get_executor(), clock, 50s, 60s);
+  const auto young = std::make_shared<QuietStream>(context);
+  const auto old = std::make_shared<QuietStream>(context);
+  const SteadyTime before = clock->steadyNow();
+  clock->advance(30s);
+  pool->give("young", {.stream = young, .bornAt = clock->steadyNow()});
+  clock->advance(1s);
+  pool->give("old", {.stream = old, .bornAt = before});
+  CHECK(pool->closeOldest());
+  CHECK(pool->take("young").stream == nullptr);
+  CHECK(pool->take("old").stream == old);
 }
 
 }  // namespace

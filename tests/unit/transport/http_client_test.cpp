@@ -431,7 +431,7 @@ TEST_CASE("a request leaves in one write, with all headers that a sender gives i
   boost::asio::io_context context;
   auto options = std::make_shared<HttpSenderOptions>();
   options->clock = systemClock();
-  const auto pool = std::make_shared<ConnectionPool>(context.get_executor(), options->clock, kPatience);
+  const auto pool = std::make_shared<ConnectionPool>(context.get_executor(), options->clock, kPatience, kPatience);
   const auto budget =
       std::make_shared<ConnectionBudget>(context.get_executor(), options->clock, 1, [] { return false; });
   const auto stream = std::make_shared<CountingStream>(context.get_executor());
@@ -443,7 +443,7 @@ TEST_CASE("a request leaves in one write, with all headers that a sender gives i
   }
   post.body = std::string(1000, 'b');
   post.timeout = kPatience;
-  pool->give(post.url.authority(), stream);
+  pool->give(post.url.authority(), {.stream = stream, .bornAt = options->clock->steadyNow()});
   std::optional<HttpAnswer> ended;
   const auto exchange = makeHttpExchange(context.get_executor(), options, pool, budget, std::move(post),
                                          [&ended](HttpAnswer given) { ended = std::move(given); });

@@ -17,6 +17,7 @@
 #include "protocol/http_date.hpp"
 #include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
+#include "support/lone_frame.hpp"
 #include "support/manual_clock.hpp"
 #include "support/reserved_port.hpp"
 #include "transport/http_server.hpp"
@@ -375,6 +376,92 @@ TEST_CASE("P11: a request is signed with the peer's key over the bytes that trav
   CHECK(seen.find("whsec_") == std::string::npos);
 }
 
+/// The same to a peer of this profile. Time stands still but for `passing`, and the request has an hour.
+SendReport exchangeAs(PeerProfile profile, const RawServer::Script& script, std::chrono::milliseconds passing) {
+  RawServer peer({script});
+  testing::IoThread io;
+  HttpSenderOptions options;
+  const auto clock = std::make_shared<testing::ManualClock>(kNow);
+  options.clock = clock;
+  HttpSender sender(options);
+  PeerOptions bob = bobWith({kSecret});
+  bob.profile = profile;
+  sender.usePeers({&bob, 1});
+  sender.start(io.executor());
+  SendRequest request = requestTo(peer.url(), 1);
+  request.timeout = std::chrono::hours(1);
+  std::future<SendReport> report = begin(sender, std::move(request));
+  constexpr int kTurnsMost = 10'000;
+  for (int turn = 0; turn < kTurnsMost && report.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready;
+       ++turn) {
+    clock->advance(passing);
+  }
+  sender.stop();
+  return report.get();
+}
+
+TEST_CASE("P3: a webhook's 2xx counts as soon as its status was read, whatever follows it") {
+  for (const char* bytes : {"HTTP/1.1 200\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort",
+                            "HTTP/1.1 204 No Content\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 202 Acc"}) {
+    CAPTURE(bytes);
+    const SendReport report = exchangeAs(PeerProfile::webhook,
+                                         [&](RawConnection& connection) {
+                                           connection.receiveMessage();
+                                           connection.send(bytes);
+                                           connection.close();
+                                         },
+                                         {});
+    CHECK_MESSAGE(testing::isAcknowledged(report), report.error);
+  }
+}
+
+TEST_CASE("P12: what follows a webhook's 2xx has a second, and not the request's hour") {
+  const SendReport report = exchangeAs(
+      PeerProfile::webhook,
+      [](RawConnection& connection) {
+        connection.receiveMessage();
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n");
+        static_cast<void>(connection.receiveAll());
+      },
+      std::chrono::milliseconds(10));
+  CHECK_MESSAGE(testing::isAcknowledged(report), report.error);
+}
+
+TEST_CASE("A webhook's refusal says what the endpoint said, and its date is heard by the sender's clock") {
+  const SendReport report =
+      exchangeAs(PeerProfile::webhook,
+                 [](RawConnection& connection) {
+                   connection.receiveMessage();
+                   connection.send("HTTP/1.1 503 Busy\r\nContent-Type: application/json\r\nRetry-After: " +
+                                   protocol::formatHttpDate(kNow + std::chrono::seconds(9)) +
+                                   "\r\nContent-Length: 20\r\n\r\n{\"detail\":\"closing\"}");
+                 },
+                 {});
+  CHECK(report.error == "HTTP 503: closing");
+  CHECK(report.retryAfter == std::chrono::seconds(9));
+}
+
+TEST_CASE("Each profile of CloudEvents sends a signed event in its mode, and any 2xx is its ACK") {
+  for (const PeerProfile profile : {PeerProfile::cloudevents, PeerProfile::cloudeventsBinary}) {
+    std::string seen;
+    const SendReport report = exchangeAs(profile,
+                                         [&](RawConnection& connection) {
+                                           seen = connection.receiveMessage();
+                                           connection.send("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+                                         },
+                                         {});
+    CHECK_MESSAGE(testing::isAcknowledged(report), report.error);
+    const bool isBinary = profile == PeerProfile::cloudeventsBinary;
+    const std::string body = seen.substr(seen.find("\r\n\r\n") + 4);
+    CHECK(headerIn(seen, "content-type") == (isBinary ? "application/json" : "application/cloudevents+json"));
+    CHECK(headerIn(seen, "ce-id") == (isBinary ? "message-1" : ""));
+    CHECK((body.find("specversion") == std::string::npos) == isBinary);
+    const protocol::SignatureHeaders headers{headerIn(seen, "webhook-id"), headerIn(seen, "webhook-timestamp"),
+                                             headerIn(seen, "webhook-signature")};
+    CHECK(ringOf(kSecret).verify(headers, body, kNow) == protocol::SignatureVerdict::valid);
+  }
+}
+
 TEST_CASE("a receiver that does not accept our signature is refused in words that name what to look at") {
   const SendReport report = exchange("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
   CHECK(report.outcome == RequestOutcome::peerRefused);
@@ -583,6 +670,9 @@ TEST_CASE("An option out of its range is named") {
   HttpSenderOptions options;
   options.connectTimeout = std::chrono::milliseconds(0);
   CHECK_THROWS_WITH_AS(HttpSender{options}, doctest::Contains("connectTimeout"), Error);
+  options = {};
+  options.connectionAge = std::chrono::milliseconds(0);
+  CHECK_THROWS_WITH_AS(HttpSender{options}, doctest::Contains("connectionAge"), Error);
   constexpr std::size_t kMost = std::size_t{64} * 1024 * 1024;
   options = {};
   options.responseBytesMax = kMost;
