@@ -140,6 +140,10 @@ public:
   /// the stop completes behind it.
   StopReport stop();
 
+  /// Whether a delivery is under way that `start` or `asyncRun` began. One that something threw in, such as for want of
+  /// memory, ends by itself, and `onHealth` tells; `start` begins the next, which goes on with all that is in the file.
+  [[nodiscard]] bool isDelivering() const;
+
   /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`; completes with
   /// `(boost::system::error_code)`, with what `start` throws when it could not begin; `alreadyRunning` then is also
   /// that a run is under way. Include `ackbox/async.hpp` to use it. Lifetime: the executor's context must exist, and be

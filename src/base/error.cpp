@@ -20,11 +20,11 @@ const char* text(Errc errc) noexcept {
     case Errc::ioError:
       return "the disk failed to read, write or sync: check the device and try again";
     case Errc::cannotOpen:
-      return "the file cannot be opened: check that its folder exists and may be entered";
+      return "the file cannot be opened: check that its folder exists, and may be entered and written";
     case Errc::schemaMissing:
       return "the outbox tables are missing: check file and tablePrefix, or turn createSchema on";
     case Errc::invalidOption:
-      return "an option is out of range: give it another value";
+      return "an option cannot be used: give it another value";
     case Errc::alreadyRunning:
       return "the manager is running: stop it first";
     case Errc::stopped:

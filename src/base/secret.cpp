@@ -59,6 +59,9 @@ std::vector<Secret> readFile(const std::filesystem::path& path) {
   }
   std::vector<Secret> secrets;
   std::string_view rest(buffer.bytes.data(), size);
+  // The mark of UTF-8, which some editors begin a text with.
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  rest.remove_prefix(rest.starts_with(kMark) ? kMark.size() : 0);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = trimmed(rest.substr(0, end));

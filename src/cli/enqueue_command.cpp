@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/frame_line.hpp"
+#include "cli/json_slices.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/text.hpp"
@@ -54,7 +55,7 @@ public:
     if (line.size() > kLineBytesMax) {
       taken.problem = "the line is longer than any frame can be";
     } else {
-      FrameLine parsed = parseFrameLine(line, defaults_);
+      FrameLine parsed = parseFrameLine(withoutMark(line), defaults_);
       taken.problem = std::move(parsed.problem);
       if (taken.problem.empty()) {
         bytes_ += parsed.frame.data.size();

@@ -1,5 +1,7 @@
 #include "cli/json_slices.hpp"
 
+#include <algorithm>
+
 namespace ackbox::cli {
 namespace {
 
@@ -82,7 +84,27 @@ private:
   std::size_t at_ = 0;
 };
 
+constexpr std::size_t kKeyShown = 256;
+
+/// A key that occurs twice; empty: none does.
+std::string_view keyTwice(const JsonSlices& slices) {
+  std::vector<std::string_view> keys;
+  keys.reserve(slices.members.size());
+  for (const auto& member : slices.members) {
+    keys.push_back(member.first);
+  }
+  std::ranges::sort(keys);
+  const auto found = std::ranges::adjacent_find(keys);
+  return found == keys.end() ? std::string_view() : *found;
+}
+
 }  // namespace
+
+std::string_view withoutMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  text.remove_prefix(text.starts_with(kMark) ? kMark.size() : 0);
+  return text;
+}
 
 JsonSlices sliceObject(std::string_view text) {
   JsonSlices slices;
@@ -112,6 +134,8 @@ JsonSlices sliceObject(std::string_view text) {
   }
   if (!cursor.atEnd()) {
     slices.problem = "something stands behind the object";
+  } else if (const std::string_view twice = keyTwice(slices); !twice.empty()) {
+    slices.problem = "the key \"" + std::string(twice.substr(0, kKeyShown)) + "\" occurs twice";
   }
   return slices;
 }

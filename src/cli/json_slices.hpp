@@ -15,8 +15,12 @@ struct JsonSlices {
   std::string problem;
 };
 
+/// Without the mark of UTF-8 that some programs begin a text with.
+[[nodiscard]] std::string_view withoutMark(std::string_view text);
+
 /// Cuts the object in `text` into its members without making values of them, so that data stays byte for byte and a
-/// deep value costs nothing. Only as strict as it needs to be: the readers of the values check them.
+/// deep value costs nothing. A key that occurs twice is a problem: readers differ in which of the two counts. Otherwise
+/// only as strict as it needs to be: the readers of the values check them.
 [[nodiscard]] JsonSlices sliceObject(std::string_view text);
 
 /// A JSON array's values as they stand in the text.

@@ -28,6 +28,14 @@ void addTables(std::vector<Symptom>& symptoms, const Contents& contents, const s
 void addPeers(std::vector<Symptom>& symptoms, const std::vector<PeerStatus>& peers, const std::string& file) {
   bool isAny = false;
   for (const PeerStatus& peer : peers) {
+    if (peer.state == PeerState::down) {
+      isAny = true;
+      const std::string since = peer.since == WallTime{} ? std::string() : " since " + instantText(peer.since);
+      symptoms.push_back(
+          {"peers", Weight::warning,
+           peer.name + " is down" + since + (peer.lastError.empty() ? std::string() : ": " + peer.lastError),
+           "its messages wait, and are charged nothing: look at its address, its process and the network"});
+    }
     if (peer.state == PeerState::held || peer.state == PeerState::disabled) {
       isAny = true;
       symptoms.push_back({"peers", Weight::warning,
@@ -37,7 +45,7 @@ void addPeers(std::vector<Symptom>& symptoms, const std::vector<PeerStatus>& pee
     }
   }
   if (!isAny) {
-    symptoms.push_back({"peers", Weight::ok, countText(peers.size(), "peer") + ", none held or disabled", {}});
+    symptoms.push_back({"peers", Weight::ok, countText(peers.size(), "peer") + ", none down, held or disabled", {}});
   }
 }
 

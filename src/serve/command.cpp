@@ -1,11 +1,16 @@
 #include "serve/command.hpp"
 
+#include <unistd.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <functional>
+#include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +34,7 @@ using cli::Console;
 constexpr std::size_t kConfigBytesMax = std::size_t{1024} * 1024;
 // For the store's files, the threads' and a few connections. With fewer it might listen and answer nobody.
 constexpr std::size_t kDescriptorsLeast = 64;
+constexpr std::size_t kLittleMemory = std::size_t{64} * 1024;
 
 /// What the command line says of fields.
 std::vector<ConfigOverride> overridesOf(const Arguments& arguments, std::vector<ConfigProblem>& problems) {
@@ -69,6 +75,21 @@ int reportProblems(Console& console, const Arguments& arguments, const std::vect
   return cli::kUsage;
 }
 
+/// Called where an allocation failed. A large one is refused to whatever asked for it, and the rest goes on. Where
+/// there is not even a little, nothing can be relied on, and something that waits for ever would look well: the process
+/// ends, and all that is in the file goes on at the next start.
+void onShortage() {
+  if (void* const little = std::malloc(kLittleMemory); little != nullptr) {
+    std::free(little);
+    throw std::bad_alloc();
+  }
+  constexpr std::string_view kText =
+      "ackbox serve: the memory is used up, and the process ends; the next one goes on with what is in the file. Give "
+      "it more memory (ulimit -v, MemoryMax)\n";
+  static_cast<void>(::write(STDERR_FILENO, kText.data(), kText.size()));
+  ::_exit(cli::kCannot);
+}
+
 /// Calls what belongs to a signal, on the thread that runs `context`, until that says that it is enough.
 void awaitSignal(boost::asio::signal_set& signals, const std::function<bool(int)>& onSignal) {
   signals.async_wait([&signals, onSignal](const boost::system::error_code& error, int number) {
@@ -98,6 +119,7 @@ int runServe(Console& console, const Arguments& arguments) {
   config.outbox.log = logToStandardError(config.logFormat);
   // A file at its limit (`ulimit -f`) is an error of the write, as a full disk is, and no end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::set_new_handler(onShortage);
   boost::asio::io_context context;
   // Before the server has threads, so that no signal is lost.
   boost::asio::signal_set signals(context, SIGTERM, SIGINT, SIGHUP);

@@ -23,11 +23,15 @@
 #include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
 #include "serve/http/logins.hpp"
+#include "serve/http/places.hpp"
+#include "serve/http/refusals.hpp"
+#include "serve/http/token_watch.hpp"
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/frame_streams.hpp"
 #include "serve/inbox/pusher.hpp"
 #include "serve/page/routes.hpp"
 #include "serve/traces/traces.hpp"
+#include "transport/descriptors.hpp"
 #include "transport/http_server.hpp"
 
 namespace ackbox::serve {
@@ -72,8 +76,17 @@ std::string cookieName(const Config& config) {
   return name;
 }
 
-InboundServerOptions listenOptions(const ApiConfig& api) {
+/// How many connections each of the listeners may have. Two share the descriptors, so that peers that fill the one do
+/// not take them from the other.
+std::size_t connectionsOf(const Config& config) {
+  const std::size_t listeners = config.inbox ? 2 : 1;
+  return std::min(InboundServerOptions().connectionsMax,
+                  std::max<std::size_t>(transport::connectionsWithin(transport::descriptorLimit()) / listeners, 1));
+}
+
+InboundServerOptions listenOptions(const ApiConfig& api, std::size_t connections) {
   InboundServerOptions options;
+  options.connectionsMax = connections;
   options.address = api.address;
   options.port = api.port;
   options.path = "/";
@@ -115,6 +128,21 @@ Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
   return config;
 }
 
+/// The peers whose ACK events cannot come here; those of webhooks send none.
+std::string peersWithoutAcks(const Config& config) {
+  std::string names;
+  for (const PeerOptions& peer : config.outbox.peers) {
+    const auto isOf = [&](const InboundPeer& one) {
+      return one.mayAck && std::ranges::find(one.agents, peer.agent) != one.agents.end();
+    };
+    const bool mayCome = config.inbox && (peer.agent.empty() || std::ranges::any_of(config.inbox->handler.peers, isOf));
+    if (peer.profile == PeerProfile::native && !mayCome) {
+      names += (names.empty() ? "" : ",") + peer.name;
+    }
+  }
+  return names;
+}
+
 OutboxManager openOutbox(const std::filesystem::path& file, const Config& config, std::shared_ptr<TraceHooks> trace) {
   OutboxOptions options = config.outbox;
   options.trace = std::move(trace);
@@ -128,14 +156,17 @@ OutboxManager openOutbox(const std::filesystem::path& file, const Config& config
 class Server::Body {
 public:
   Body(const std::filesystem::path& file, Config config)
-      : events_(std::make_shared<EventStreams>(thread_.executor(), systemClock())),
+      : connections_(connectionsOf(config)),
+        places_(Places::of(connections_)),
+        events_(std::make_shared<EventStreams>(thread_.executor(), systemClock(), places_.eventStreams)),
         config_(shownIn(events_, std::move(config))),
         stamps_(FileStamps::of(config_)),
         traces_(Traces::open(thread_.executor(), config_)),
-        service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, events_,
-                 OwnFigures(config_, traces_.counts)),
+        refusals_(std::make_shared<Refusals>(systemClock(), config_.outbox.log)),
+        service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, file, places_, events_,
+                 OwnFigures(config_, traces_.counts, refusals_)),
         logins_(thread_.executor(), systemClock(), cookieName(config_), !config_.api.tls.certificateFile.empty()),
-        gate_(service_, logins_, surface(), accessRules(config_.api)) {
+        gate_(service_, logins_, *refusals_, surface(), accessRules(config_.api)) {
     logins_.setEnded([this] { endRevoked(); });
     try {
       start();
@@ -152,6 +183,9 @@ public:
       return;
     }
     service_.beginDraining();
+    if (tokenWatch_) {
+      tokenWatch_->stop();
+    }
     if (inboxServer_) {
       inboxServer_->stop();
       inboxServer_.reset();
@@ -191,8 +225,7 @@ public:
     }
     const std::string changed = now.differencesFrom(stamps_);
     stamps_ = std::move(now);
-    gate_.setTokens(std::move(tokens));
-    endRevoked();
+    useTokens(std::move(tokens));
     report(LogLevel::info, "configuration-reloaded",
            "tokens, certificates and secrets were read again; other changes count from the next start",
            {"changed", changed});
@@ -206,19 +239,57 @@ private:
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
     sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
-    http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api), std::move(sink),
-                                                    systemClock(), transport::Threads::one);
+    http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api, connections_),
+                                                    std::move(sink), systemClock(), transport::Threads::one);
     if (config_.inbox) {
       openInbox(*config_.inbox);
     }
-    service_.manager().start();
+    service_.deliver();
     http_->start();
+    watchTokens();
+    if (const std::string peers = peersWithoutAcks(config_); !peers.empty()) {
+      report(LogLevel::info, "no-ack-events",
+             "these peers cannot tell that a message which they deferred is done, so that is known at its ack_timeout: "
+             "inbox must be configured, and its peers name their agents",
+             {"peers", peers});
+    }
   }
 
   void end() {
     stop();
     // What runs on it uses the other members.
     thread_.end();
+  }
+
+  void useTokens(std::shared_ptr<const Tokens> tokens) {
+    if (!tokens) {
+      return;
+    }
+    gate_.setTokens(tokens);
+    logins_.keep(*tokens);
+    endRevoked();
+    warnOfEmpty(*tokens);
+  }
+
+  void warnOfEmpty(const Tokens& tokens) const {
+    if (tokens.isEmpty()) {
+      report(LogLevel::warning, "no-tokens", "the file of tokens has no token: nobody is let in, health excepted",
+             {"file", config_.api.tokensFile.native()});
+    }
+  }
+
+  /// Removed or unusable tokens do not count for ever.
+  void watchTokens() {
+    if (config_.api.tokensFile.empty()) {
+      return;
+    }
+    if (const std::shared_ptr<const Tokens> tokens = gate_.tokens()) {
+      warnOfEmpty(*tokens);
+    }
+    tokenWatch_ = std::make_shared<TokenWatch>(
+        thread_.executor(), systemClock(), config_.api.tokensFile, config_.sender.secretsGrace,
+        [this](std::shared_ptr<const Tokens> tokens) { useTokens(std::move(tokens)); }, config_.outbox.log);
+    tokenWatch_->start();
   }
 
   void endRevoked() {
@@ -247,7 +318,7 @@ private:
     }
     streams_ = std::make_shared<FrameStreams>(thread_.executor(), systemClock(),
                                               config_.outbox.random ? config_.outbox.random : systemRandom(),
-                                              inbox.pull, std::move(pushed), config_.outbox.log);
+                                              places_.frameStreams, inbox.pull, std::move(pushed), config_.outbox.log);
     if (!inbox.pull.empty()) {
       service_.setFrameStreams(streams_);
     }
@@ -285,7 +356,9 @@ private:
           return isTaken(frame.type) ? HandlerResult::defer() : refuse(frame.type);
         },
         std::move(options));
-    inboxServer_.emplace(*handler_, inbox.server);
+    InboundServerOptions server = inbox.server;
+    server.connectionsMax = connections_;
+    inboxServer_.emplace(*handler_, std::move(server));
     inboxUrl_ = inboxServer_->url();
   }
 
@@ -320,14 +393,19 @@ private:
 
   bool isStopped_ = false;
   OwnThread thread_{[this](const std::string& what) { reportThrown(what); }};
+  const std::size_t connections_;
+  const Places places_;
   const std::shared_ptr<EventStreams> events_;
   const Config config_;
   // Of what is used. Owned by the thread that reloads.
   FileStamps stamps_;
   const Traces traces_;
+  const std::shared_ptr<Refusals> refusals_;
   Service service_;
   Logins logins_;
   Gate gate_;
+  // Null: there are no tokens.
+  std::shared_ptr<TokenWatch> tokenWatch_;
   std::shared_ptr<transport::HttpServer> http_;
   // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, so that thousands of them need
   // no threads of their own.

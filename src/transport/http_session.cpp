@@ -49,6 +49,8 @@ constexpr std::size_t kDiscardBytes = std::size_t{16} * 1024;
 // How long a client may take nothing of an answer that goes on. Longer than the write timeout of other answers: who
 // works on what it has does not read meanwhile.
 constexpr std::chrono::milliseconds kStallTimeout{60'000};
+// How often it is looked whether a client that waits, and has sent more than its request, has gone behind that.
+constexpr std::chrono::milliseconds kEndLook{1000};
 // What a client may send while its answer goes on, such as the line's end that some send behind a request.
 constexpr std::size_t kStrayBytesMax = std::size_t{4} * 1024;
 
@@ -63,8 +65,8 @@ bool isNumber(std::string_view text) {
 
 class ParsedHead final : public RequestHead {
 public:
-  ParsedHead(const MessageParser<true>& parser, const std::vector<std::string>& certificateAgents)
-      : parser_(parser), certificateAgents_(certificateAgents) {}
+  ParsedHead(const MessageParser<true>& parser, const std::vector<std::string>& certificateAgents, Stream& stream)
+      : parser_(parser), certificateAgents_(certificateAgents), stream_(stream) {}
 
   [[nodiscard]] std::string_view method() const override {
     const http::verb verb = parser_.method();
@@ -75,10 +77,12 @@ public:
   [[nodiscard]] std::string_view header(std::string_view name) const override { return parser_[name]; }
   [[nodiscard]] std::size_t count(std::string_view name) const override { return parser_.count(name); }
   [[nodiscard]] const std::vector<std::string>& certificateAgents() const override { return certificateAgents_; }
+  [[nodiscard]] std::string peerAddress() const override { return stream_.peerAddress(); }
 
 private:
   const MessageParser<true>& parser_;
   const std::vector<std::string>& certificateAgents_;
+  Stream& stream_;
 };
 
 /// How the length of an answer's body is said.
@@ -277,6 +281,7 @@ private:
     parser_.reset();
     request_ = {};
     admitted_ = {};
+    client_ = {};
     streamed_ = {};
     answerHead_ = {};
     answerBody_ = {};
@@ -373,7 +378,8 @@ private:
   }
 
   void onHeader() {
-    keepAlive_ = parser_->keep_alive();
+    // HTTP/1.0 has no connection that goes on, whatever its client asks for.
+    keepAlive_ = parser_->keep_alive() && parser_->version() >= 11;
     isHead_ = parser_->method() == http::verb::head;
     const std::string_view target = parser_->target();
     const bool isCompatible = !options_->compatibilityPath.empty() && target == options_->compatibilityPath;
@@ -457,7 +463,7 @@ private:
   }
 
   void admitHead(bool isAskedBefore) {
-    Admission admission = options_->sink.admit(ParsedHead(*parser_, certificateAgents_));
+    Admission admission = options_->sink.admit(ParsedHead(*parser_, certificateAgents_, *stream_));
     if (admission.refusal) {
       // Where nothing follows the head, what comes next on the connection is the next request.
       ++options_->totals->refused;
@@ -466,6 +472,7 @@ private:
       return;
     }
     admitted_ = std::move(admission.handle);
+    client_ = std::move(admission.client);
     streamed_ = std::move(admission.stream);
     worthReading_ = admission.bodyBytesMax;
     parser_->body_limit(worthReading_);
@@ -536,6 +543,7 @@ private:
     phase_ = Phase::handling;
     isIdler_ = false;
     // A handler that never answers must not hold the connection's place for ever.
+    handledUntil_ = options_->clock->steadyNow() + options_->requestTimeout;
     setAlarm(options_->requestTimeout);
     request_.body = std::move(parser_->body());
     // The handler may have it for longer than the connection.
@@ -556,6 +564,7 @@ private:
         std::exchange(streamed_, {})(std::shared_ptr<AnswerStream>(self, this), std::move(respond));
       } else if (admitted_) {
         std::exchange(admitted_, {})(std::move(request_.body), std::move(respond));
+        awaitEnd();
       } else {
         options_->sink.handle(std::move(request_), std::move(respond));
       }
@@ -563,6 +572,29 @@ private:
       // Whatever it is, it must not reach the executor, which serves all the others.
       refuseOnce();
     }
+  }
+
+  // A client that has gone keeps no place while its request waits. Nothing is read: that would be its next request.
+  void awaitEnd() {
+    if (client_ && client_->gone && !isAwaitingInput_) {
+      isAwaitingInput_ = true;
+      stream_->asyncAwaitInput(guarded([this] {
+        isAwaitingInput_ = false;
+        lookForEnd();
+      }));
+    }
+  }
+
+  void lookForEnd() {
+    if (phase_ != Phase::handling || !client_ || !client_->gone) {
+      return;
+    }
+    if (stream_->hasEnded()) {
+      close();
+      return;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(handledUntil_ - options_->clock->steadyNow());
+    setAlarm(std::min(kEndLook, left));
   }
 
   // The handler threw; it may have answered before that.
@@ -596,6 +628,7 @@ private:
 
   void write(InboundResponse&& response, bool keepAlive) {
     phase_ = Phase::writing;
+    client_ = {};
     if (isHead_) {
       response.body.clear();
     }
@@ -827,7 +860,9 @@ private:
   }
 
   void onTimeout() {
-    if (phase_ == Phase::handling) {
+    if (phase_ == Phase::handling && options_->clock->steadyNow() < handledUntil_) {
+      lookForEnd();
+    } else if (phase_ == Phase::handling) {
       refuse(handlerTooSlow());
     } else {
       close();
@@ -845,6 +880,9 @@ private:
     std::exchange(watcher_, {}).ended();
     if (const AnswerWatcher producer = std::exchange(producer_, {}); producer.ended) {
       producer.ended(AnswerEnd::lost);
+    }
+    if (const std::shared_ptr<ClientWatch> client = std::exchange(client_, {}); client && client->gone) {
+      client->gone();
     }
   }
 
@@ -875,6 +913,11 @@ private:
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   InboundRequest request_;
+  // Of the request that is handled; until when it may be.
+  std::shared_ptr<ClientWatch> client_;
+  SteadyTime handledUntil_;
+  // The stream says when there is something to read, also after the request for which it was asked.
+  bool isAwaitingInput_ = false;
   // Of a request that was admitted by its head.
   std::function<void(std::string, Admission::Respond)> admitted_;
   std::function<void(std::shared_ptr<AnswerStream>, Admission::Respond)> streamed_;

@@ -1,13 +1,14 @@
 #include "transport/listener.hpp"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 
@@ -59,10 +60,25 @@ ListenAddress::ListenAddress(const std::string& address, std::uint16_t port) : p
   endpoint_ = asio::ip::tcp::endpoint(numeric, port);
   isLocal_ = numeric.is_loopback();
   host_ = numeric.is_v6() ? "[" + numeric.to_string() + "]" : numeric.to_string();
+  // One that is written as IPv6 and means IPv4.
+  numeric_ = numeric.is_v6() && numeric.to_v6().is_v4_mapped()
+                 ? asio::ip::address(asio::ip::make_address_v4(asio::ip::v4_mapped, numeric.to_v6()))
+                 : numeric;
 }
 
 std::string ListenAddress::text() const {
   return isUnix() ? std::string(kUnixPrefix) + path_ : host_ + ":" + std::to_string(port_);
+}
+
+bool ListenAddress::collidesWith(const ListenAddress& other) const {
+  if (isUnix() || other.isUnix()) {
+    std::error_code ignored;
+    return isUnix() && other.isUnix() &&
+           std::filesystem::weakly_canonical(std::filesystem::absolute(path_), ignored) ==
+               std::filesystem::weakly_canonical(std::filesystem::absolute(other.path_), ignored);
+  }
+  const bool isAll = numeric_.is_unspecified() || other.numeric_.is_unspecified();
+  return port_ != 0 && port_ == other.port_ && (numeric_ == other.numeric_ || isAll);
 }
 
 void ListenAddress::listen(Acceptor& acceptor) {
@@ -103,11 +119,15 @@ void ListenAddress::removeStaleFile() const {
   if (!S_ISSOCK(found.st_mode)) {
     throw Error(Errc::cannotListen, text() + ": there is a file that is no socket");
   }
-  asio::io_context context;
-  asio::local::stream_protocol::socket probe(context);
-  error_code error;
-  probe.connect(asio::local::stream_protocol::endpoint(path_), error);
-  if (error == asio::error::connection_refused) {
+  // Without waiting: somebody whose queue is full is somebody.
+  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (probe < 0) {
+    throw Error(errcOf(error_code(errno, boost::system::system_category()), Errc::cannotListen),
+                text() + ": " + std::generic_category().message(errno));
+  }
+  const int failure = ::connect(probe, endpoint_.data(), static_cast<socklen_t>(endpoint_.size())) == 0 ? 0 : errno;
+  ::close(probe);
+  if (failure == ECONNREFUSED) {
     ::unlink(path_.c_str());
   }
 }

@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +25,10 @@ public:
   [[nodiscard]] bool isLocal() const noexcept { return isLocal_; }
   [[nodiscard]] bool isUnix() const noexcept { return !path_.empty(); }
 
+  /// Whether both cannot be listened on at once, however they are spelt: one address and port, or one port and an
+  /// address that stands for all of the machine's. Port 0 is another one each time.
+  [[nodiscard]] bool collidesWith(const ListenAddress& other) const;
+
   /// Binds and listens. A socket file that nobody listens on any more is replaced.
   /// Throws `Error`: `cannotListen`, `outOfDescriptors`.
   void listen(Acceptor& acceptor);
@@ -43,6 +48,8 @@ private:
 
   boost::asio::generic::stream_protocol::endpoint endpoint_;
   std::string host_;
+  // Of TCP.
+  boost::asio::ip::address numeric_;
   std::uint16_t port_ = 0;
   // Of a socket file; otherwise empty.
   std::string path_;

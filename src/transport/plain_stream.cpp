@@ -1,7 +1,13 @@
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <bit>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "transport/on_strand.hpp"
@@ -12,6 +18,9 @@ namespace ackbox::transport {
 namespace {
 
 namespace asio = boost::asio;
+
+// Of an address, what names a site's network.
+constexpr int kSiteBytes = 8;
 
 class PlainStream final : public Stream {
 public:
@@ -31,7 +40,13 @@ public:
 
   void asyncDiscardSome(asio::mutable_buffer buffer, Transferred done) override { readSome(buffer, std::move(done)); }
 
+  void asyncAwaitInput(std::function<void()> done) override {
+    socket_.async_wait(Socket::wait_read, [done = std::move(done)](const Error&) { done(); });
+  }
+
   [[nodiscard]] bool isQuiet() override { return isSocketQuiet(socket_.native_handle()); }
+  [[nodiscard]] std::string peerAddress() override { return peerAddressOf(socket_.native_handle()); }
+  [[nodiscard]] bool hasEnded() override { return hasSocketEnded(socket_.native_handle()); }
 
   void close() override {
     Error ignored;
@@ -65,6 +80,37 @@ bool isSocketQuiet(int descriptor) {
   char byte = 0;
   const ssize_t got = ::recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+bool hasSocketEnded(int descriptor) {
+  pollfd looked{descriptor, POLLRDHUP, 0};
+  return ::poll(&looked, 1, 0) > 0;
+}
+
+std::string peerAddressOf(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getpeername(descriptor, std::bit_cast<sockaddr*>(&address), &size) != 0) {
+    return {};
+  }
+  if (address.ss_family == AF_INET) {
+    const auto bytes = std::bit_cast<sockaddr_in*>(&address)->sin_addr;
+    return asio::ip::make_address_v4(ntohl(bytes.s_addr)).to_string();
+  }
+  if (address.ss_family != AF_INET6) {
+    return "unix";
+  }
+  asio::ip::address_v6::bytes_type bytes{};
+  std::memcpy(bytes.data(), &std::bit_cast<sockaddr_in6*>(&address)->sin6_addr, bytes.size());
+  const asio::ip::address_v6 whole(bytes);
+  if (whole.is_v4_mapped()) {
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, whole).to_string();
+  }
+  if (whole.is_loopback()) {
+    return whole.to_string();
+  }
+  std::fill(bytes.begin() + kSiteBytes, bytes.end(), 0);
+  return asio::ip::address_v6(bytes).to_string() + "/64";
 }
 
 }  // namespace ackbox::transport

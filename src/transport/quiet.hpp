@@ -1,9 +1,17 @@
 #pragma once
 
+#include <string>
+
 namespace ackbox::transport {
 
 /// Whether a socket has nothing to read. A healthy idle connection has not: the end of the stream means that the peer
 /// closed it, and bytes that nobody asked for would be taken for the next answer.
 [[nodiscard]] bool isSocketQuiet(int descriptor);
+
+/// Whether the other side has ended the connection, or its half of it. What it sent before may be unread still.
+[[nodiscard]] bool hasSocketEnded(int descriptor);
+
+/// See `Stream::peerAddress`.
+[[nodiscard]] std::string peerAddressOf(int descriptor);
 
 }  // namespace ackbox::transport

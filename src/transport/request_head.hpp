@@ -24,6 +24,8 @@ public:
   [[nodiscard]] virtual std::size_t count(std::string_view name) const = 0;
   /// The URIs in the client's certificate, if mutual TLS verified one.
   [[nodiscard]] virtual const std::vector<std::string>& certificateAgents() const = 0;
+  /// See `Stream::peerAddress`.
+  [[nodiscard]] virtual std::string peerAddress() const = 0;
 };
 
 }  // namespace ackbox::transport

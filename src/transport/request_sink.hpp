@@ -12,6 +12,13 @@
 
 namespace ackbox::transport {
 
+/// Somebody to be told when the client of a request has gone before its answer. Owned by the connection's executor.
+struct ClientWatch {
+  /// Set within `handle`, or never: from then until the answer the client is watched. When it ends the connection, or
+  /// its half of it, the connection is closed and this is called, once.
+  std::function<void()> gone = {};
+};
+
 /// What is to become of a request, by its head alone.
 struct Admission {
   using Respond = std::function<void(InboundResponse)>;
@@ -23,6 +30,8 @@ struct Admission {
   std::size_t bodyBytesMax = 0;
   /// Takes the body and calls `respond` once, on any thread, now or later. An exception is answered with 500.
   std::function<void(std::string body, Respond respond)> handle = {};
+  /// For `handle`; null: its client is not watched.
+  std::shared_ptr<ClientWatch> client = {};
   /// In place of `handle`, for an answer that goes on: called on the connection's executor. It opens `answer` in this
   /// call, or does not and calls `respond` as `handle` does.
   std::function<void(std::shared_ptr<AnswerStream> answer, Respond respond)> stream = {};

@@ -73,8 +73,16 @@ public:
   /// After that: reads and throws away what arrives, whatever it is.
   virtual void asyncDiscardSome(boost::asio::mutable_buffer buffer, Transferred done) = 0;
 
+  /// Calls `done` when there is something to read, be it the end, or the stream is closed. Reads nothing.
+  virtual void asyncAwaitInput(std::function<void()> done) = 0;
+
   /// Whether an idle connection has nothing to read, not even its end.
   [[nodiscard]] virtual bool isQuiet() = 0;
+  /// Whether the other side has ended the connection, or its half of it. What it sent before may be unread still.
+  [[nodiscard]] virtual bool hasEnded() = 0;
+  /// The other side's numeric address, of IPv6 the network that one site has (`2001:db8:1:2::/64`); `unix` on a socket
+  /// file; empty: it is not known any more.
+  [[nodiscard]] virtual std::string peerAddress() { return {}; }
   /// The URIs in the other side's certificate, if one was verified.
   [[nodiscard]] virtual std::vector<std::string> peerUris() const { return {}; }
   /// When the first of the certificates that verified the other side ends.

@@ -50,7 +50,13 @@ public:
     stream_.next_layer().async_read_some(asio::buffer(buffer), onStrand(std::move(done)));
   }
 
+  void asyncAwaitInput(std::function<void()> done) override {
+    stream_.next_layer().async_wait(Socket::wait_read, [done = std::move(done)](const Error&) { done(); });
+  }
+
   [[nodiscard]] bool isQuiet() override { return isSocketQuiet(stream_.next_layer().native_handle()); }
+  [[nodiscard]] std::string peerAddress() override { return peerAddressOf(stream_.next_layer().native_handle()); }
+  [[nodiscard]] bool hasEnded() override { return hasSocketEnded(stream_.next_layer().native_handle()); }
 
   [[nodiscard]] std::vector<std::string> peerUris() const override {
     std::vector<std::string> uris;

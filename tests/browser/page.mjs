@@ -45,7 +45,7 @@ const attack = '"><img src=x onerror=alert(1)><script>alert(2)</script>\'';
 const views = ['', 'peers', 'dead-letters', 'messages', 'sessions', 'inbox', 'doctor'];
 
 const page = await open({ viewport: { width: 1440, height: 900 } });
-check((await page.textContent('h1')) === 'Oldest message waits', 'the overview opens');
+check((await page.textContent('h1')) === 'Longest wait', 'the overview opens');
 for (let at = 0; at < 30; at += 1) {
   await api(page, 'POST', 'v1/messages', { peer: 'bob', session: `orders-${at % 3}`, type: at % 2 ? 'bad' : 'order.placed', data: { at, attack } });
 }

@@ -134,6 +134,7 @@ CertificateFiles TestAuthority::write(const std::string& name, const Certificate
   });
   writeFile(files.key,
             [&](BIO* bio) { return PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
+  std::filesystem::permissions(files.key, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   return files;
 }
 

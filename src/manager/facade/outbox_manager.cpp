@@ -163,6 +163,10 @@ StopReport OutboxManager::stop() {
   return manager::here(core_).stop();
 }
 
+bool OutboxManager::isDelivering() const {
+  return manager::here(core_).running();
+}
+
 void OutboxManager::runThen(const boost::asio::any_io_executor& executor,
                             std::function<void(std::error_code)> handler) {
   manager::here(core_).run(executor, std::move(handler));

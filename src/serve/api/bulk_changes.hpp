@@ -68,7 +68,7 @@ private:
   // Owned by the executor.
   std::map<std::uint64_t, std::unique_ptr<Alarm>> alarms_;
   // One at a time: each takes the write lock slice by slice.
-  Workers worker_{1};
+  Workers worker_{1, 0};
 };
 
 }  // namespace ackbox::serve

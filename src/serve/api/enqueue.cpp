@@ -15,6 +15,7 @@
 #include "serve/api/posted_frames.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/answer.hpp"
+#include "serve/page/html.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -107,7 +108,7 @@ Response answerOne(const Enqueued& enqueued) {
     return response;
   }
   Response response = jsonAnswer(status, lineOf(enqueued).text());
-  response.headers.emplace_back("Location", "/v1/messages/" + enqueued.receipt.messageId);
+  response.headers.emplace_back("Location", "/v1/messages/" + page::urlEncoded(enqueued.receipt.messageId));
   return response;
 }
 
@@ -156,11 +157,18 @@ private:
     }
     for (const Enqueued& enqueued : all_) {
       if (enqueued.failure) {
+        service_.writeHealth().refused(enqueued.failure.message());
         respond_(failureAnswer(enqueued.failure, enqueued.failure.message() +
                                                      "; what was stored is known by its key or id: send all of it "
                                                      "again"));
         return;
       }
+    }
+    const bool isOneStored = std::ranges::any_of(all_, [](const Enqueued& enqueued) {
+      return enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::stored;
+    });
+    if (isOneStored) {
+      service_.writeHealth().stored();
     }
     const bool hasDuplicate = std::ranges::any_of(all_, [](const Enqueued& enqueued) {
       return enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::duplicate;
@@ -174,11 +182,22 @@ private:
 
   // A message that is gone, because it was acknowledged, is taken for the same.
   Response compared() {
+    std::vector<Enqueued*> duplicates;
     for (Enqueued& enqueued : all_) {
       if (enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::duplicate) {
-        const std::optional<Frame> stored = service_.reader().frame(enqueued.receipt.messageId);
-        enqueued.isConflict = stored && !isSame(*stored, enqueued.frame);
+        duplicates.push_back(&enqueued);
       }
+    }
+    // Those of one message together: it may be large, and is read once.
+    std::ranges::sort(duplicates, {}, [](const Enqueued* one) { return std::string_view(one->receipt.messageId); });
+    std::optional<Frame> stored;
+    const std::string* read = nullptr;
+    for (Enqueued* enqueued : duplicates) {
+      if (read == nullptr || *read != enqueued->receipt.messageId) {
+        stored = service_.reader().frame(enqueued->receipt.messageId);
+        read = &enqueued->receipt.messageId;
+      }
+      enqueued->isConflict = stored && !isSame(*stored, enqueued->frame);
     }
     return answer();
   }

@@ -29,9 +29,10 @@ void streamEvents(Service& service, Request&& request, std::shared_ptr<transport
   request.query.finish();
   EventsWish wish;
   wish.lastEventId = eventIdOf(request.lastEventId);
+  wish.sharer = request.sharer();
   wish.isStillAllowed = std::move(request.isStillAllowed);
   if (!service.events().open(std::move(wish), std::move(answer), streamHead("text/event-stream"))) {
-    respond(protocol::unavailable(false, "Too many clients look at the events."));
+    respond(protocol::unavailable(false, "Too many clients look at the events, or too many with this token."));
   }
 }
 

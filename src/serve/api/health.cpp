@@ -30,6 +30,12 @@ void isReady(Service& service, Request&& request, Respond&& respond) {
       [&service] {
         try {
           static_cast<void>(service.manager().getStats());
+          if (!service.runWatch().isWell()) {
+            return protocol::unavailable(false, "The delivery has ended by itself; it begins again in a moment.");
+          }
+          if (const std::string problem = service.writeHealth().problem(); !problem.empty()) {
+            return protocol::unavailable(false, problem);
+          }
         } catch (const Error& error) {
           return protocol::unavailable(false, error.what());
         }

@@ -44,6 +44,7 @@ void streamInbox(Service& service, Request&& request, std::shared_ptr<transport:
                  Respond&& respond) {
   const std::shared_ptr<FrameStreams>& streams = service.frameStreams();
   StreamWish wish = takeWish(request.query);
+  wish.sharer = request.sharer();
   wish.isStillAllowed = std::move(request.isStillAllowed);
   if (!streams) {
     respond(noStreams());
@@ -53,7 +54,8 @@ void streamInbox(Service& service, Request&& request, std::shared_ptr<transport:
     throw InvalidRequest(*reason);
   }
   if (!streams->open(std::move(wish), std::move(answer), streamHead("application/x-ndjson"))) {
-    respond(protocol::unavailable(false, "Too many streams are open, or the server is being stopped."));
+    respond(protocol::unavailable(
+        false, "Too many streams are open, or too many with this token, or the server is being stopped."));
   }
 }
 

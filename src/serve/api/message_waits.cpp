@@ -1,10 +1,12 @@
 #include "serve/api/message_waits.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <future>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
+#include "serve/http/places.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -36,22 +38,29 @@ void MessageWaits::watch(OutboxManager& manager) {
   }));
 }
 
-std::uint64_t MessageWaits::add(const std::string& messageId, std::chrono::milliseconds time, Done done) {
+bool MessageWaits::mayWait(const std::string& sharer) const {
+  const auto own = std::ranges::count_if(waits_, [&](const auto& wait) { return wait.second.sharer == sharer; });
+  return !closed_ && mayTakePlace(waitsMax_, waits_.size(), sharer, static_cast<std::size_t>(own));
+}
+
+std::uint64_t MessageWaits::add(const std::string& messageId, std::chrono::milliseconds time, const std::string& sharer,
+                                Done done) {
   const std::uint64_t number = ++lastNumber_;
-  boost::asio::post(executor_, [self = shared_from_this(), number, messageId, time, done = std::move(done)]() mutable {
-    if (self->closed_ || self->waits_.size() >= self->waitsMax_) {
-      done({.isRefused = true});
-      return;
-    }
-    Wait wait{messageId, std::move(done), self->clock_->makeAlarm(self->executor_)};
-    wait.alarm->set(self->clock_->steadyNow() + time, [weak = self->weak_from_this(), number] {
-      if (const auto waits = weak.lock()) {
-        waits->finish(number, std::nullopt);
-      }
-    });
-    self->waits_.emplace(number, std::move(wait));
-    self->byMessage_.emplace(messageId, number);
-  });
+  boost::asio::post(executor_,
+                    [self = shared_from_this(), number, messageId, time, sharer, done = std::move(done)]() mutable {
+                      if (!self->mayWait(sharer)) {
+                        done({.isRefused = true});
+                        return;
+                      }
+                      Wait wait{messageId, sharer, std::move(done), self->clock_->makeAlarm(self->executor_)};
+                      wait.alarm->set(self->clock_->steadyNow() + time, [weak = self->weak_from_this(), number] {
+                        if (const auto waits = weak.lock()) {
+                          waits->finish(number, std::nullopt);
+                        }
+                      });
+                      self->waits_.emplace(number, std::move(wait));
+                      self->byMessage_.emplace(messageId, number);
+                    });
   return number;
 }
 

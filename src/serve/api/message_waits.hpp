@@ -49,15 +49,14 @@ class MessageWaits : public std::enable_shared_from_this<MessageWaits> {
 public:
   using Done = std::function<void(WaitEnd)>;
 
-  /// `executor` runs one thing at a time. Each that waits has a connection, of which there are 1,024: with all streams,
-  /// a fifth is left to others.
-  MessageWaits(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t waitsMax = 512);
+  /// `executor` runs one thing at a time. `waitsMax`: see `Places::waits`.
+  MessageWaits(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t waitsMax);
 
   /// Subscribes to the events of `manager`, until `close`.
   void watch(OutboxManager& manager);
 
-  /// Calls `done` once, on the executor. Returns a number to cancel it by.
-  std::uint64_t add(const std::string& messageId, std::chrono::milliseconds time, Done done);
+  /// Calls `done` once, on the executor. Returns a number to cancel it by. `sharer`: see `mayTakePlace`.
+  std::uint64_t add(const std::string& messageId, std::chrono::milliseconds time, const std::string& sharer, Done done);
   /// `done` is not called, if it was not yet.
   void cancel(std::uint64_t number);
 
@@ -72,10 +71,12 @@ public:
 private:
   struct Wait {
     std::string messageId;
+    std::string sharer;
     Done done;
     std::unique_ptr<Alarm> alarm;
   };
 
+  [[nodiscard]] bool mayWait(const std::string& sharer) const;
   void remember(const std::string& messageId, const std::string& result);
   void ended(const std::string& messageId, const MessageEnd& end);
   void finish(std::uint64_t number, std::optional<MessageEnd> end);

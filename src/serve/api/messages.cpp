@@ -53,9 +53,10 @@ public:
       : service_(service), messageId_(std::move(messageId)), withData_(withData), respond_(std::move(respond)) {}
 
   // It listens before it looks, so that no end falls in between.
-  void start(std::chrono::milliseconds time) {
+  void start(std::chrono::milliseconds time, const std::string& sharer, transport::ClientWatch& client) {
     const std::uint64_t wait = service_.waits().add(
-        messageId_, time, [self = shared_from_this()](WaitEnd end) { self->ended(std::move(end)); });
+        messageId_, time, sharer, [self = shared_from_this()](WaitEnd end) { self->ended(std::move(end)); });
+    client.gone = [&waits = service_.waits(), wait] { waits.cancel(wait); };
     service_.workers().answer([self = shared_from_this()] { return self->look(); },
                               [self = shared_from_this(), wait](Response response) {
                                 if (response.status != kStillWaits) {
@@ -97,7 +98,8 @@ private:
   Response finish(const WaitEnd& wait) {
     const std::optional<Explanation> found = service_.reader().explain(messageId_);
     if (wait.isRefused && !(found && isSettled(*found))) {
-      return found ? protocol::unavailable(false, "Too many requests wait, or the server is being stopped.")
+      return found ? protocol::unavailable(
+                         false, "Too many requests wait, or too many with this token, or the server is being stopped.")
                    : noMessage();
     }
     const std::optional<MessageEnd>& end = wait.message;
@@ -157,7 +159,8 @@ void showMessage(Service& service, Request&& request, Respond&& respond) {
   }
   std::string& messageId = request.path.front();
   if (wait && wait->count() > 0) {
-    std::make_shared<Waiting>(service, std::move(messageId), withData, std::move(respond))->start(*wait);
+    std::make_shared<Waiting>(service, std::move(messageId), withData, std::move(respond))
+        ->start(*wait, request.sharer(), *request.client);
     return;
   }
   service.workers().answer(

@@ -33,7 +33,9 @@ double endOf(const std::filesystem::path& certificate) {
 
 }  // namespace
 
-OwnFigures::OwnFigures(const Config& config, std::shared_ptr<const SpanCounts> spans) : spans_(std::move(spans)) {
+OwnFigures::OwnFigures(const Config& config, std::shared_ptr<const SpanCounts> spans,
+                       std::shared_ptr<const Refusals> refusals)
+    : spans_(std::move(spans)), refusals_(std::move(refusals)) {
   const auto add = [this](const char* use, const std::filesystem::path& file) {
     if (!file.empty()) {
       certificates_.emplace_back(use, file);
@@ -83,6 +85,7 @@ void OwnFigures::writeApplications(Exposition& out, const FrameWaits& waits) {
 void OwnFigures::write(Exposition& out, const std::vector<PeerStats>& peers, const FrameWaits& waits) const {
   writeFailures(out, peers);
   writeApplications(out, waits);
+  refusals_->write(out);
   out.single("ackbox_exported_spans_total", Exposition::Type::counter, "Spans of traces that the collector has taken.",
              spans_->exported.load());
   out.single("ackbox_dropped_spans_total", Exposition::Type::counter,

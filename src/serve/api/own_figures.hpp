@@ -14,6 +14,7 @@
 #include "base/mutex.hpp"
 #include "protocol/exposition.hpp"
 #include "serve/config/config.hpp"
+#include "serve/http/refusals.hpp"
 #include "serve/inbox/frame_waits.hpp"
 #include "serve/traces/span_counts.hpp"
 
@@ -24,12 +25,13 @@ class OutboxManager;
 namespace ackbox::serve {
 
 /// What `GET /metrics` has besides the outbox's own figures: dead letters by reason, which the file does not count, as
-/// this process has seen them since its start; applications; spans; and when certificates end.
+/// this process has seen them since its start; applications; callers that were refused; spans; and when certificates
+/// end.
 ///
 /// Thread-safety: `write` may be called from any thread.
 class OwnFigures {
 public:
-  OwnFigures(const Config& config, std::shared_ptr<const SpanCounts> spans);
+  OwnFigures(const Config& config, std::shared_ptr<const SpanCounts> spans, std::shared_ptr<const Refusals> refusals);
 
   /// Counts its dead letters from now on. A reason that is none of the library's is counted as `other`.
   void watch(OutboxManager& manager);
@@ -49,6 +51,7 @@ private:
   // By their use: `listen`, `inbox`, `sender`.
   std::vector<std::pair<std::string, std::filesystem::path>> certificates_;
   std::shared_ptr<const SpanCounts> spans_;
+  std::shared_ptr<const Refusals> refusals_;
   std::shared_ptr<Failures> failures_ = std::make_shared<Failures>();
   Subscription subscription_;
 };

@@ -60,7 +60,7 @@ PostedFrames readPostedFrames(Request& request) {
   request.query.finish();
 
   PostedFrames posted;
-  const std::string_view body = request.body;
+  const std::string_view body = cli::withoutMark(request.body);
   const std::size_t first = body.find_first_not_of(" \t\r\n");
   posted.isBatch = isEventBatch || (!isEvent && first != std::string_view::npos && body[first] == '[');
   if (posted.isBatch) {

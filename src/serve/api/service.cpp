@@ -22,15 +22,18 @@ std::shared_ptr<Clock> clockOf(const OutboxOptions& options) {
 }  // namespace
 
 Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
-                 std::shared_ptr<EventStreams> events, OwnFigures ownFigures)
+                 std::filesystem::path file, const Places& places, std::shared_ptr<EventStreams> events,
+                 OwnFigures ownFigures)
     : events_(std::move(events)),
       audit_(options.log, clockOf(options)),
-      workers_(kWorkerThreads),
-      waits_(std::make_shared<MessageWaits>(executor, clockOf(options))),
+      workers_(kWorkerThreads, places.work),
+      waits_(std::make_shared<MessageWaits>(executor, clockOf(options), places.waits)),
       bulkChanges_(std::make_shared<BulkChanges>(executor, clockOf(options))),
       manager_(std::move(manager)),
       changes_(manager_),
       reader_(manager_),
+      runWatch_(std::make_shared<RunWatch>(executor, clockOf(options), manager_, options.log)),
+      writeHealth_(std::move(file), clockOf(options)),
       ownFigures_(std::move(ownFigures)) {
   waits_->watch(manager_);
   ownFigures_.watch(manager_);
@@ -51,11 +54,18 @@ Service::~Service() {
   drain();
 }
 
+void Service::deliver() {
+  manager_.start();
+  runWatch_->start();
+}
+
 void Service::drain() {
   beginDraining();
   if (ended_.exchange(true)) {
     return;
   }
+  // Ended before the next but one returns, which waits for the executor.
+  runWatch_->stop();
   events_->close();
   waits_->close();
   bulkChanges_->close();

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,7 +16,10 @@
 #include "serve/api/bulk_changes.hpp"
 #include "serve/api/message_waits.hpp"
 #include "serve/api/own_figures.hpp"
+#include "serve/api/run_watch.hpp"
 #include "serve/api/workers.hpp"
+#include "serve/api/write_health.hpp"
+#include "serve/http/places.hpp"
 #include "serve/inbox/frame_waits.hpp"
 
 namespace ackbox::serve {
@@ -30,11 +34,14 @@ class Service {
 public:
   /// `executor` runs one thing at a time: the connections', on which operations begin.
   Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
-          std::shared_ptr<EventStreams> events, OwnFigures ownFigures);
+          std::filesystem::path file, const Places& places, std::shared_ptr<EventStreams> events,
+          OwnFigures ownFigures);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
+  /// Begins the delivery, and goes on with it whatever ends it but `drain`. Throws as `OutboxManager::start`.
+  void deliver();
   /// Ends what waits, and then the delivery (`OutboxManager::stop`). Idempotent.
   void drain();
   /// From now on it is not ready.
@@ -58,6 +65,8 @@ public:
   [[nodiscard]] MessageWaits& waits() noexcept { return *waits_; }
   [[nodiscard]] BulkChanges& bulkChanges() noexcept { return *bulkChanges_; }
   [[nodiscard]] EventStreams& events() noexcept { return *events_; }
+  [[nodiscard]] WriteHealth& writeHealth() noexcept { return writeHealth_; }
+  [[nodiscard]] RunWatch& runWatch() noexcept { return *runWatch_; }
   [[nodiscard]] const OwnFigures& ownFigures() const noexcept { return ownFigures_; }
   [[nodiscard]] const Audit& audit() const noexcept { return audit_; }
 
@@ -75,6 +84,8 @@ private:
   OutboxManager manager_;
   OutboxOperator changes_;
   OutboxReader reader_;
+  const std::shared_ptr<RunWatch> runWatch_;
+  WriteHealth writeHealth_;
   OwnFigures ownFigures_;
 };
 

@@ -15,7 +15,8 @@ namespace ackbox::serve {
 /// Thread-safety: all members may be called from any thread.
 class Workers {
 public:
-  explicit Workers(std::size_t threads, std::size_t waitingMax = 256);
+  /// `waitingMax`: see `Places::work`.
+  Workers(std::size_t threads, std::size_t waitingMax);
   /// Finishes what was begun and what waits.
   ~Workers();
   Workers(const Workers&) = delete;

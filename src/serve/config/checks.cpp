@@ -85,12 +85,11 @@ std::string_view without(std::string_view text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
-bool checkFile(Section& section, std::string_view field, const std::filesystem::path& file, std::size_t bytesMax) {
-  const std::string problem = file.empty() ? std::string() : readRegularFile(file, bytesMax).problem;
-  if (!problem.empty()) {
-    section.problem(field, problem);
+bool checkFile(Section& section, std::string_view field, const RegularFile& file) {
+  if (!file.problem.empty()) {
+    section.problem(field, file.problem);
   }
-  return problem.empty();
+  return file.problem.empty();
 }
 
 using NamedFile = std::pair<const char*, const std::filesystem::path*>;
@@ -100,8 +99,13 @@ bool checkPem(Section& section, const Options& tls, std::span<const NamedFile> f
   bool isFine = true;
   bool hasFile = false;
   for (const auto& [field, file] : files) {
-    isFine = checkFile(section, field, *file, kPemBytesMax) && isFine;
-    hasFile = hasFile || !file->empty();
+    if (!file->empty()) {
+      const bool isKey = std::string_view(field) == "key_file";
+      hasFile = true;
+      isFine = checkFile(section, field,
+                         isKey ? readSecretFile(*file, kPemBytesMax) : readRegularFile(*file, kPemBytesMax)) &&
+               isFine;
+    }
   }
   if (!isFine || !hasFile) {
     return isFine;
@@ -215,7 +219,7 @@ bool checkTls(Section& section, const TlsClientOptions& tls) {
 
 bool checkSecrets(Section& section, std::string_view field, const std::filesystem::path& file,
                   const SecretSource& secrets) {
-  if (!checkFile(section, field, file, kSecretsBytesMax)) {
+  if (!file.empty() && !checkFile(section, field, readSecretFile(file, kSecretsBytesMax))) {
     return false;
   }
   const std::string refusal = refusalOf([&] { const protocol::KeyRing keys(secrets.load()); });

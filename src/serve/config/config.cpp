@@ -194,6 +194,7 @@ void readDeliver(Section& section, const HttpSenderOptions& sender, std::vector<
     DeliveryRule rule;
     inner.text("types", rule.types);
     inner.text("url", rule.url);
+    inner.flag("allow_plain_http", rule.allowPlainHttp);
     inner.duration("timeout", rule.timeout, kShortest, kDeliveryMost);
     const std::string secretsField = readSecrets(inner, rule.secrets).value_or("secrets_file");
     if (const std::string_view problem = patternProblem(rule.types); !problem.empty()) {
@@ -236,12 +237,12 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
   });
 }
 
-/// Both were taken. Port 0 is another one each time.
+/// Both were taken.
 void checkPlaces(Section& root, const Config& config) {
   const ApiConfig& api = config.api;
-  const bool isUnix = api.address.starts_with("unix:");
-  if (config.inbox && config.inbox->server.address == api.address &&
-      (isUnix || (api.port != 0 && config.inbox->server.port == api.port))) {
+  if (config.inbox &&
+      transport::ListenAddress(api.address, api.port)
+          .collidesWith(transport::ListenAddress(config.inbox->server.address, config.inbox->server.port))) {
     root.problem("inbox.listen", "must be another one than listen: peers and callers of the API have each their own");
   }
 }

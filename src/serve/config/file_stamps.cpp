@@ -25,25 +25,34 @@ void add(std::string& stamp, std::string_view text) {
   stamp.append(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
+void addFile(std::string& stamp, const RegularFile& file) {
+  if (!file.problem.empty()) {
+    throw Error(Errc::invalidOption, file.problem);
+  }
+  add(stamp, file.text);
+}
+
 void addFiles(std::string& stamp, std::initializer_list<std::filesystem::path> files) {
   for (const std::filesystem::path& file : files) {
-    const RegularFile read = file.empty() ? RegularFile() : readRegularFile(file, kStampedBytesMax);
-    if (!read.problem.empty()) {
-      throw Error(Errc::invalidOption, read.problem);
-    }
-    add(stamp, read.text);
+    addFile(stamp, file.empty() ? RegularFile() : readRegularFile(file, kStampedBytesMax));
   }
 }
 
+void addSecretFile(std::string& stamp, const std::filesystem::path& file) {
+  addFile(stamp, file.empty() ? RegularFile() : readSecretFile(file, kStampedBytesMax));
+}
+
 void addTls(std::string& stamp, const TlsServerOptions& tls) {
-  addFiles(stamp, {tls.certificateFile, tls.keyFile, tls.clientAuthorityFile, tls.crlFile});
+  addFiles(stamp, {tls.certificateFile, tls.clientAuthorityFile, tls.crlFile});
+  addSecretFile(stamp, tls.keyFile);
   if (!tls.certificateFile.empty()) {
     const transport::TlsContext sound(tls);
   }
 }
 
 void addTls(std::string& stamp, const TlsClientOptions& tls) {
-  addFiles(stamp, {tls.authorityFile, tls.certificateFile, tls.keyFile});
+  addFiles(stamp, {tls.authorityFile, tls.certificateFile});
+  addSecretFile(stamp, tls.keyFile);
   if (!tls.authorityFile.empty() || !tls.certificateFile.empty()) {
     const transport::TlsContext sound(tls);
   }
@@ -74,7 +83,7 @@ void addSecrets(std::string& stamp, const std::string& list, const Entries& entr
 
 FileStamps FileStamps::of(const Config& config) {
   FileStamps stamps;
-  addFiles(stamps.tokens, {config.api.tokensFile});
+  addSecretFile(stamps.tokens, config.api.tokensFile);
   addTls(stamps.certificates, config.api.tls);
   addTls(stamps.certificates, config.sender.tls);
   addSecrets(stamps.secrets, "peers", config.outbox.peers);

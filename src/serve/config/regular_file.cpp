@@ -1,7 +1,10 @@
 #include "serve/config/regular_file.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +14,12 @@
 
 namespace ackbox::serve {
 namespace {
+
+bool isReadOnlyMemory(int descriptor) {
+  struct statfs found {};
+  return ::fstatfs(descriptor, &found) == 0 && (found.f_type == TMPFS_MAGIC || found.f_type == RAMFS_MAGIC) &&
+         (found.f_flags & ST_RDONLY) != 0;
+}
 
 struct OpenFile {
   explicit OpenFile(const std::filesystem::path& path)
@@ -27,7 +36,7 @@ struct OpenFile {
 };
 
 /// Why it cannot be read; empty: it was.
-std::string readAll(const OpenFile& file, std::size_t bytesMax, RegularFile& read) {
+std::string readAll(const OpenFile& file, std::size_t bytesMax, bool isSecret, RegularFile& read) {
   struct stat found {};
   if (file.descriptor < 0 || ::fstat(file.descriptor, &found) != 0) {
     return "cannot be read: " + std::generic_category().message(errno);
@@ -35,7 +44,12 @@ std::string readAll(const OpenFile& file, std::size_t bytesMax, RegularFile& rea
   if (!S_ISREG(found.st_mode)) {
     return S_ISDIR(found.st_mode) ? "is a folder; name a file in it" : "is no regular file, but a pipe or a device";
   }
-  read.mode = found.st_mode;
+  read.access = {found.st_mode, found.st_uid, isReadOnlyMemory(file.descriptor)};
+  if (isSecret) {
+    if (std::string exposure = exposureOf(read.access); !exposure.empty()) {
+      return exposure;
+    }
+  }
   // One byte more than it has, or may have, says that it grows, or has more.
   read.text.resize(std::min(static_cast<std::size_t>(found.st_size), bytesMax) + 1);
   std::size_t size = 0;
@@ -62,20 +76,45 @@ std::string readAll(const OpenFile& file, std::size_t bytesMax, RegularFile& rea
   return {};
 }
 
+RegularFile readFile(const std::filesystem::path& path, std::size_t bytesMax, bool isSecret) {
+  const OpenFile file(path);
+  RegularFile read;
+  if (const std::string problem = readAll(file, bytesMax, isSecret, read); !problem.empty()) {
+    read.text.clear();
+    read.problem = path.string() + ": " + problem;
+  }
+  return read;
+}
+
 }  // namespace
+
+std::string exposureOf(const FileAccess& access) {
+  const auto mayAnyOf = [&](mode_t bits) { return (access.mode & bits) != 0; };
+  if (mayAnyOf(S_IWGRP | S_IWOTH)) {
+    return "others can write it, and it has secrets; chmod 600 it";
+  }
+  if (access.isHandedOver) {
+    return {};
+  }
+  if (mayAnyOf(S_IROTH)) {
+    return "others can read it, and it has secrets; chmod 600 it";
+  }
+  if (mayAnyOf(S_IRGRP) && access.owner != 0) {
+    return "its group can read it, and it has secrets; chmod 600 it, or let root own it";
+  }
+  return {};
+}
 
 RegularFile::~RegularFile() {
   explicit_bzero(text.data(), text.size());
 }
 
 RegularFile readRegularFile(const std::filesystem::path& path, std::size_t bytesMax) {
-  const OpenFile file(path);
-  RegularFile read;
-  if (const std::string problem = readAll(file, bytesMax, read); !problem.empty()) {
-    read.text.clear();
-    read.problem = path.string() + ": " + problem;
-  }
-  return read;
+  return readFile(path, bytesMax, false);
+}
+
+RegularFile readSecretFile(const std::filesystem::path& path, std::size_t bytesMax) {
+  return readFile(path, bytesMax, true);
 }
 
 }  // namespace ackbox::serve

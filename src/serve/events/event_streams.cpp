@@ -1,14 +1,16 @@
 #include "serve/events/event_streams.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <utility>
 #include <vector>
 
+#include "serve/http/places.hpp"
+
 namespace ackbox::serve {
 namespace {
 
-constexpr std::size_t kEventStreamsMax = 32;
 // What a stream may not have taken of records: more than all that are kept, which come at once where they were missed.
 constexpr std::size_t kUnreadEventBytesMax = std::size_t{1024} * 1024;
 constexpr std::chrono::seconds kEventTick{1};
@@ -17,9 +19,10 @@ constexpr std::chrono::seconds kSilenceMax{9};
 
 }  // namespace
 
-EventStreams::EventStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock)
+EventStreams::EventStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t streamsMax)
     : executor_(std::move(executor)),
       clock_(std::move(clock)),
+      streamsMax_(streamsMax),
       ring_(clock_->wallNow()),
       alarm_(clock_->makeAlarm(executor_)) {}
 
@@ -39,7 +42,9 @@ void EventStreams::log(const LogRecord& record) {
 }
 
 bool EventStreams::open(EventsWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head) {
-  if (closed_ || streams_.size() >= kEventStreamsMax) {
+  const auto own =
+      std::ranges::count_if(streams_, [&](const auto& stream) { return stream.second.wish.sharer == wish.sharer; });
+  if (closed_ || !mayTakePlace(streamsMax_, streams_.size(), wish.sharer, static_cast<std::size_t>(own))) {
     return false;
   }
   const std::uint64_t number = ++lastStream_;

@@ -20,6 +20,8 @@ namespace ackbox::serve {
 struct EventsWish {
   /// The newest record that it has; nothing: it wants those from now on.
   std::optional<std::uint64_t> lastEventId = {};
+  /// See `mayTakePlace`.
+  std::string sharer = {};
   /// See `Request::isStillAllowed`.
   std::function<bool()> isStillAllowed = {};
 };
@@ -34,8 +36,8 @@ public:
   /// Reads the figures on a thread that may wait, and calls `done` there; never, if the service ends.
   using ReadFigures = std::function<void(std::function<void(std::string json)> done)>;
 
-  /// `executor` runs one thing at a time, the connections' work too.
-  EventStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock);
+  /// `executor` runs one thing at a time, the connections' work too. `streamsMax`: see `Places::eventStreams`.
+  EventStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t streamsMax);
 
   /// To be called before there are streams.
   void setFigures(ReadFigures read);
@@ -51,7 +53,7 @@ public:
 
   // On the executor only.
 
-  /// Opens `answer`, unless there are too many streams: then false.
+  /// Opens `answer`, unless there are too many streams, or too many of its sharer's: then false.
   [[nodiscard]] bool open(EventsWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
 
 private:
@@ -76,6 +78,7 @@ private:
 
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<Clock> clock_;
+  const std::size_t streamsMax_;
   LogRing ring_;
   // Records are to be sent, and somebody will.
   std::atomic<bool> isSending_ = false;

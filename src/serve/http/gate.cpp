@@ -60,6 +60,13 @@ Admission unauthenticated() {
   return refused(std::move(response));
 }
 
+Admission tooManyGuesses() {
+  Response response = problemAnswer(429, "Too many requests",
+                                    "Too many wrong tokens came from your address; send a right one, or come again.");
+  response.retryAfterSeconds = 1;
+  return refused(std::move(response));
+}
+
 Admission noRoute(const Route& route) {
   if (route.allowed.empty()) {
     return refused(problemAnswer(404, "Not found", "There is no operation of this path; GET /openapi.json has all."));
@@ -120,9 +127,11 @@ AccessRules withPlainHosts(AccessRules rules) {
 
 }  // namespace
 
-Gate::Gate(Service& service, Logins& logins, std::span<const Operation> operations, AccessRules rules)
+Gate::Gate(Service& service, Logins& logins, Refusals& refusals, std::span<const Operation> operations,
+           AccessRules rules)
     : service_(service),
       logins_(logins),
+      refusals_(refusals),
       operations_(operations),
       rules_(withPlainHosts(std::move(rules))),
       tokens_(rules_.tokens) {}
@@ -154,6 +163,15 @@ bool Gate::isOpen(const Operation& operation) const {
       return rules_.openMetrics;
   }
   return false;
+}
+
+// A right token is let in whatever others of its address have tried: nobody can keep people out by wrong ones.
+Admission Gate::refuseCaller(const RequestHead& head, const Operation& operation) const {
+  if (head.count("authorization") == 0) {
+    refusals_.withoutToken();
+    return unauthenticated();
+  }
+  return refusals_.wrongToken(head.peerAddress(), operation.path) ? unauthenticated() : tooManyGuesses();
 }
 
 Admission Gate::admit(const RequestHead& head) const {
@@ -201,10 +219,11 @@ Admission Gate::admit(const RequestHead& head) const {
       return askToLogIn(target);
     }
     if (!caller && (!isOpen(operation) || head.count("authorization") > 0)) {
-      return unauthenticated();
+      return refuseCaller(head, operation);
     }
     request.caller = std::move(caller).value_or(Caller{});
     if (!isOpen(operation) && !operation.roles.empty() && !request.caller.roles.hasOneOf(operation.roles)) {
+      refusals_.wrongRole(head.peerAddress(), operation.path, request.caller.name);
       return withoutRole(operation, request.caller);
     }
     if (operation.stream != nullptr) {
@@ -247,6 +266,8 @@ Admission Gate::admit(const RequestHead& head) const {
 Admission Gate::admitRun(const Operation& operation, Request&& request, bool isAuthenticated) const {
   Admission admission;
   admission.bodyBytesMax = operation.bodyBytesMax;
+  admission.client = std::make_shared<transport::ClientWatch>();
+  request.client = admission.client;
   admission.handle = [&service = service_, &operation, request = std::move(request), isAuthenticated](
                          std::string body, const Respond& respond) mutable {
     request.body = std::move(body);

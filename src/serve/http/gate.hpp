@@ -9,6 +9,7 @@
 #include "base/mutex.hpp"
 #include "serve/http/logins.hpp"
 #include "serve/http/operation.hpp"
+#include "serve/http/refusals.hpp"
 #include "serve/http/tokens.hpp"
 #include "transport/request_sink.hpp"
 
@@ -27,30 +28,34 @@ struct AccessRules {
 };
 
 /// Decides by a request's head which operation it is for and whether its caller may ask for it, before a byte of its
-/// body is read or room for it is made. In this order: host, route, token, role, origin, query.
+/// body is read or room for it is made. In this order: host, route, token, role, origin, query. Wrong tokens and roles
+/// are counted, and in the log.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Gate {
 public:
-  /// Lifetime: `service`, `logins` and `operations` must outlive the requests that are admitted.
-  Gate(Service& service, Logins& logins, std::span<const Operation> operations, AccessRules rules);
+  /// Lifetime: `service`, `logins`, `refusals` and `operations` must outlive the requests that are admitted.
+  Gate(Service& service, Logins& logins, Refusals& refusals, std::span<const Operation> operations, AccessRules rules);
 
   [[nodiscard]] transport::Admission admit(const transport::RequestHead& head) const;
 
   /// Counts for requests from now on.
   void setTokens(std::shared_ptr<const Tokens> tokens);
+  /// Null: there are none.
+  [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
 
 private:
   [[nodiscard]] transport::Admission admitRun(const Operation& operation, Request&& request,
                                               bool isAuthenticated) const;
   [[nodiscard]] transport::Admission admitStream(const Operation& operation, Request&& request,
                                                  bool isAuthenticated) const;
+  [[nodiscard]] transport::Admission refuseCaller(const transport::RequestHead& head, const Operation& operation) const;
   [[nodiscard]] bool isAllowedHost(std::string_view host) const;
   [[nodiscard]] bool isOpen(const Operation& operation) const;
-  [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
 
   Service& service_;
   Logins& logins_;
+  Refusals& refusals_;
   const std::span<const Operation> operations_;
   const AccessRules rules_;
   mutable Mutex mutex_;

@@ -15,8 +15,6 @@ namespace {
 constexpr std::size_t kLoginsMost = 1'000;
 constexpr std::chrono::hours kLoginTime{12};
 constexpr std::size_t kCookieBytes = 32;
-constexpr std::chrono::seconds kFailurePause{1};
-constexpr int kFailuresAtOnce = 10;
 
 std::string randomValue() {
   std::array<unsigned char, kCookieBytes> bytes{};
@@ -38,8 +36,7 @@ Logins::Logins(const boost::asio::any_io_executor& executor, std::shared_ptr<Clo
     : clock_(std::move(clock)),
       cookieName_(std::move(cookieName)),
       isSecure_(isSecure),
-      alarm_(clock_->makeAlarm(executor)),
-      failuresUntil_(clock_->steadyNow()) {}
+      alarm_(clock_->makeAlarm(executor)) {}
 
 Logins::~Logins() = default;
 
@@ -87,6 +84,11 @@ std::optional<Tokens::Digest> Logins::find(const Key& cookie) const {
                                                                                : std::optional(found->second.token);
 }
 
+void Logins::keep(const Tokens& tokens) {
+  const MutexLock lock(mutex_);
+  std::erase_if(logins_, [&tokens](const auto& login) { return !tokens.find(login.second.token); });
+}
+
 std::string Logins::end(std::string_view cookies) {
   bool isOneEnded = false;
   {
@@ -103,13 +105,7 @@ std::string Logins::end(std::string_view cookies) {
 
 bool Logins::mayFail() {
   const MutexLock lock(mutex_);
-  const SteadyTime now = clock_->steadyNow();
-  const SteadyTime until = std::max(failuresUntil_, now) + kFailurePause;
-  if (until > now + kFailuresAtOnce * kFailurePause) {
-    return false;
-  }
-  failuresUntil_ = until;
-  return true;
+  return failures_.mayFail(clock_->steadyNow());
 }
 
 void Logins::arm() {

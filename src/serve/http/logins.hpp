@@ -12,6 +12,7 @@
 
 #include "ackbox/clock.hpp"
 #include "base/mutex.hpp"
+#include "serve/http/failure_rate.hpp"
 #include "serve/http/tokens.hpp"
 
 namespace ackbox::serve {
@@ -20,7 +21,8 @@ namespace ackbox::serve {
 /// of the token its digest is kept, which is looked up among the tokens at each request, so that a token that is
 /// revoked ends its logins.
 ///
-/// Thread-safety: `keysOf`, `find` and `mayFail` may be called from any thread, the others on the executor only.
+/// Thread-safety: `keysOf`, `find`, `keep` and `mayFail` may be called from any thread, the others on the executor
+/// only.
 class Logins {
 public:
   /// What a cookie is known by: its digest, so that how long a look takes says nothing of it.
@@ -44,6 +46,9 @@ public:
   [[nodiscard]] std::vector<Key> keysOf(std::string_view cookies) const;
   /// The digest of the token that the cookie was exchanged for; nothing: there is no such login, or it has ended.
   [[nodiscard]] std::optional<Tokens::Digest> find(const Key& cookie) const;
+
+  /// Ends the logins of tokens that are not among these. One that is put back needs a new login.
+  void keep(const Tokens& tokens);
 
   /// Ends all logins of `cookies`, the header `Cookie`. Returns the value of `Set-Cookie` that takes the cookie away.
   [[nodiscard]] std::string end(std::string_view cookies);
@@ -70,8 +75,7 @@ private:
 
   mutable Mutex mutex_;
   std::map<Key, Login> logins_ ACKBOX_GUARDED_BY(mutex_);
-  // Until when the failures so far would take, if one a second was allowed.
-  SteadyTime failuresUntil_ ACKBOX_GUARDED_BY(mutex_);
+  FailureRate failures_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 }  // namespace ackbox::serve

@@ -8,6 +8,7 @@
 #include "ackbox/inbound_request.hpp"
 #include "serve/http/caller.hpp"
 #include "serve/http/query.hpp"
+#include "transport/request_sink.hpp"
 
 namespace ackbox::serve {
 
@@ -37,6 +38,11 @@ struct Request {
   /// For an answer that goes on: whether its token still stands for a caller that may ask for it. Empty: there are no
   /// tokens. Lifetime: the server's.
   std::function<bool()> isStillAllowed = {};
+  /// For `Operation::run`: told when its client has gone, see there.
+  std::shared_ptr<transport::ClientWatch> client = {};
+
+  /// Who shares places with others, see `mayTakePlace`.
+  [[nodiscard]] std::string sharer() const { return tokens ? caller.name : std::string(); }
 };
 
 using Response = InboundResponse;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ackbox/error.hpp"
+#include "cli/json_slices.hpp"
 #include "serve/config/regular_file.hpp"
 
 namespace ackbox::serve {
@@ -16,7 +17,6 @@ namespace {
 constexpr std::size_t kTokenBytesLeast = 24;
 constexpr std::size_t kTokenBytesMost = 512;
 constexpr std::size_t kFileBytesMax = std::size_t{64} * 1024;
-constexpr mode_t kOthers = 0077;
 
 /// Nothing: one of them is no role.
 std::optional<Roles> parseRoles(const std::string& text) {
@@ -69,16 +69,13 @@ std::optional<Role> parseRole(std::string_view name) noexcept {
 
 Tokens Tokens::read(const std::filesystem::path& file, std::vector<std::string>& problems) {
   Tokens tokens;
-  const RegularFile read = readRegularFile(file, kFileBytesMax);
+  const RegularFile read = readSecretFile(file, kFileBytesMax);
   if (!read.problem.empty()) {
     problems.push_back(read.problem);
     return tokens;
   }
-  if ((read.mode & kOthers) != 0) {
-    problems.push_back(file.string() + ": others can read the tokens; chmod 600 it");
-  }
   std::map<Digest, std::size_t> lines;
-  std::istringstream in(read.text);
+  std::istringstream in{std::string(cli::withoutMark(read.text))};
   std::size_t number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;

@@ -12,7 +12,7 @@
 
 namespace ackbox::serve {
 
-/// The bearer tokens of a file that only its owner can read: a line each, `NAME ROLE[,ROLE…] TOKEN`; blank lines and
+/// The bearer tokens of a file that is safe (see `exposureOf`): a line each, `NAME ROLE[,ROLE…] TOKEN`; blank lines and
 /// those that begin with `#` are passed over. Of a token only its SHA-256 is kept.
 ///
 /// Thread-safety: as a constant.
@@ -31,6 +31,9 @@ public:
 
   /// The caller that a token stands for. Takes as long for a wrong token as for any right one.
   [[nodiscard]] std::optional<Caller> find(const Digest& digest) const;
+
+  /// Nobody has one.
+  [[nodiscard]] bool isEmpty() const noexcept { return entries_.empty(); }
 
 private:
   struct Entry {

@@ -13,8 +13,11 @@ namespace ackbox::serve {
 struct DeliveryRule {
   /// A type, or the beginning of types with `*` behind it.
   std::string types = "*";
-  /// `http://` on this machine, or `https://`.
+  /// `https://`; `http://` on this machine, or where plain HTTP is allowed.
   std::string url = {};
+  /// Beyond this machine, as in a network of containers that nobody else is in. What is posted can be read there, and,
+  /// where nothing is signed, forged.
+  bool allowPlainHttp = false;
   /// Signs each request. None: nothing is signed.
   SecretSource secrets = {};
   /// For one request, its answer included.

@@ -9,18 +9,20 @@
 
 #include "base/pattern.hpp"
 #include "protocol/json_writer.hpp"
+#include "serve/http/places.hpp"
 #include "serve/inbox/event_json.hpp"
 
 namespace ackbox::serve {
 namespace {
 
-constexpr std::size_t kFrameStreamsMax = 256;
 // A stream that has not taken this much is given no more, whatever its window.
 constexpr std::size_t kUnreadFrameBytesMax = std::size_t{1024} * 1024;
 // Half of what is promised, so that a stream is never silent for longer.
 constexpr std::chrono::seconds kFrameTick{5};
 // Well within DeferredOptions::timeout.
 constexpr std::chrono::minutes kProgressPause{1};
+// An application that opens and ends streams does not fill the log.
+constexpr std::chrono::minutes kReportPause{1};
 // The first end of a stream may be a deployment.
 constexpr unsigned kEndsUncharged = 1;
 
@@ -48,10 +50,11 @@ struct Answers {
 }  // namespace
 
 FrameStreams::FrameStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock,
-                           const std::shared_ptr<Random>& random, std::vector<std::string> types,
-                           std::vector<std::string> pushed, LogSink log)
+                           const std::shared_ptr<Random>& random, std::size_t streamsMax,
+                           std::vector<std::string> types, std::vector<std::string> pushed, LogSink log)
     : executor_(std::move(executor)),
       clock_(std::move(clock)),
+      streamsMax_(streamsMax),
       types_(std::move(types)),
       pushed_(std::move(pushed)),
       log_(std::move(log)),
@@ -100,7 +103,9 @@ void FrameStreams::add(DeferredFrame frame) {
 }
 
 bool FrameStreams::open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head) {
-  if (draining_ || closed_ || streams_.size() >= kFrameStreamsMax) {
+  const auto own =
+      std::ranges::count_if(streams_, [&](const auto& stream) { return stream.second.wish.sharer == wish.sharer; });
+  if (draining_ || closed_ || !mayTakePlace(streamsMax_, streams_.size(), wish.sharer, static_cast<std::size_t>(own))) {
     return false;
   }
   const Number number = ++lastNumber_;
@@ -152,7 +157,9 @@ void FrameStreams::offer(Number frame) {
   }
   if (best != nullptr) {
     give(frame, best->first);
-  } else if (!isWanted && !std::exchange(hasReported_, true)) {
+  } else if (!isWanted && !hasReported_ && clock_->steadyNow() >= reportAt_) {
+    hasReported_ = true;
+    reportAt_ = clock_->steadyNow() + kReportPause;
     reportWaiting(content);
   }
 }

@@ -31,6 +31,8 @@ struct StreamWish {
   std::string sessions = "*";
   /// Frames that were given to it and are not settled.
   std::size_t window = 64;
+  /// See `mayTakePlace`.
+  std::string sharer = {};
   /// See `Request::isStillAllowed`.
   std::function<bool()> isStillAllowed = {};
 };
@@ -55,10 +57,10 @@ struct Settlement {
 class FrameStreams : public std::enable_shared_from_this<FrameStreams> {
 public:
   /// `executor` runs one thing at a time, the connections' work too. `types` are patterns; so are `pushed`, of types
-  /// that are posted to an application instead.
+  /// that are posted to an application instead. `streamsMax`: see `Places::frameStreams`.
   FrameStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock,
-               const std::shared_ptr<Random>& random, std::vector<std::string> types, std::vector<std::string> pushed,
-               LogSink log);
+               const std::shared_ptr<Random>& random, std::size_t streamsMax, std::vector<std::string> types,
+               std::vector<std::string> pushed, LogSink log);
   ~FrameStreams();
 
   // From any thread.
@@ -79,7 +81,8 @@ public:
 
   // On the executor only.
 
-  /// Opens `answer`, unless there are too many streams, or none are opened any more: then false.
+  /// Opens `answer`, unless there are too many streams, or too many of its sharer's, or none are opened any more: then
+  /// false.
   [[nodiscard]] bool open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
   /// Calls `done` once, on any thread, with whether each frame was still its stream's and its end is durable.
   void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done);
@@ -126,6 +129,7 @@ private:
 
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<Clock> clock_;
+  const std::size_t streamsMax_;
   const std::vector<std::string> types_;
   const std::vector<std::string> pushed_;
   const LogSink log_;
@@ -142,6 +146,8 @@ private:
   SteadyTime progressAt_;
   bool isTicking_ = false;
   bool hasReported_ = false;
+  // Not before then.
+  SteadyTime reportAt_ = SteadyTime::min();
   // While it drains.
   std::optional<std::promise<void>> idle_;
   bool draining_ = false;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <boost/asio/post.hpp>
+#include <cstdint>
 #include <future>
 #include <optional>
 #include <string>
@@ -10,6 +11,9 @@
 
 #include "ackbox/error.hpp"
 #include "protocol/key_cache.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/text_rules.hpp"
+#include "serve/http/tokens.hpp"
 #include "serve/inbox/event_json.hpp"
 #include "serve/inbox/push_verdict.hpp"
 #include "transport/http_client.hpp"
@@ -22,6 +26,20 @@ namespace {
 std::shared_ptr<const HttpSenderOptions> clientOptions(HttpSenderOptions&& options) {
   options.clock = options.clock ? options.clock : systemClock();
   return std::make_shared<const HttpSenderOptions>(std::move(options));
+}
+
+/// What the application knows a request by: the frame's id, or one of our making, the same at each repetition. A peer
+/// may give any text as an id, and many a text is changed on its way in a header, or is not allowed in one.
+std::string webhookIdOf(const InboundFrame& frame) {
+  if (protocol::isVisibleAscii(frame.id, protocol::kIdBytesMax)) {
+    return frame.id;
+  }
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string id = "sha256-";
+  for (const std::uint8_t byte : Tokens::digestOf(frame.source + '\n' + frame.id)) {
+    id += {kHex[byte >> 4U], kHex[byte & 15U]};
+  }
+  return id;
 }
 
 // Before secrets that cannot sign are looked at again.
@@ -52,6 +70,7 @@ public:
       : pusher_(pusher),
         target_(std::move(target)),
         frame_(std::move(frame)),
+        webhookId_(webhookIdOf(frame_.frame())),
         body_(eventJson(frame_.frame())),
         alarm_(pusher.clock_->makeAlarm(pusher.executor_)) {}
 
@@ -70,14 +89,14 @@ public:
     post.tls = target_->tls;
     post.timeout = target_->rule.timeout;
     post.headers.emplace_back("Content-Type", "application/cloudevents+json");
-    post.headers.emplace_back("webhook-id", frame_.frame().id);
+    post.headers.emplace_back("webhook-id", webhookId_);
     if (target_->keys) {
       const auto keys = target_->keys->current();
       if (!keys->canSign()) {
         waitFor(kUnsignedPause, "is not asked: none of the secrets can sign");
         return;
       }
-      const protocol::SignatureHeaders signature = keys->sign(frame_.frame().id, body_, pusher_.clock_->wallNow());
+      const protocol::SignatureHeaders signature = keys->sign(webhookId_, body_, pusher_.clock_->wallNow());
       post.headers.emplace_back("webhook-timestamp", signature.timestamp);
       post.headers.emplace_back("webhook-signature", signature.signature);
     }
@@ -181,6 +200,7 @@ private:
   Pusher& pusher_;
   const std::shared_ptr<Target> target_;
   DeferredFrame frame_;
+  const std::string webhookId_;
   const std::string body_;
   const std::unique_ptr<Alarm> alarm_;
   unsigned failures_ = 0;
@@ -200,8 +220,9 @@ Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<Deliver
     if (!parsed.url) {
       throw Error(Errc::invalidOption, "deliver: " + rule.url + ": " + parsed.error);
     }
-    if (!parsed.url->isEncrypted && !parsed.url->isLoopback()) {
-      throw Error(Errc::invalidOption, "deliver: " + rule.url + ": beyond this machine it must be https://");
+    if (!parsed.url->isEncrypted && !parsed.url->isLoopback() && !rule.allowPlainHttp) {
+      throw Error(Errc::invalidOption,
+                  "deliver: " + rule.url + ": beyond this machine it must be https://, or allow_plain_http be true");
     }
     target->url = std::move(*parsed.url);
     if (target->url.isEncrypted) {

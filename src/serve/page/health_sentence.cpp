@@ -11,6 +11,7 @@ namespace {
 
 // Beyond it something keeps messages from going, though no peer is known to be down.
 constexpr std::chrono::minutes kLongWait{15};
+constexpr std::size_t kCauseBytes = 120;
 
 std::string counted(std::uint64_t count, std::string_view noun) {
   return grouped(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
@@ -30,6 +31,11 @@ std::string waitText(std::uint64_t pending, std::string_view cause) {
   return count + (pending > 1 ? " wait for " : " waits for ") + std::string(cause);
 }
 
+/// ` (HTTP 401: …)`, in a sentence's length; empty: the file does not say.
+std::string causeOf(const PeerStatus& peer) {
+  return peer.lastError.empty() ? std::string() : " (" + cli::shortened(peer.lastError, kCauseBytes) + ")";
+}
+
 bool isAway(const cli::PeerFigures& peer) {
   const PeerState state = peer.circuit.state;
   return state == PeerState::down || state == PeerState::held || state == PeerState::disabled;
@@ -42,11 +48,12 @@ HealthSentence sentenceOfAway(const std::vector<const cli::PeerFigures*>& away, 
     waiting += peer->figures.pending;
   }
   const cli::PeerFigures& first = *away.front();
-  const std::string text =
-      away.size() == 1 ? "Peer " + first.figures.peer + " has been " + std::string(toString(first.circuit.state)) +
-                             duration(first.circuit.since, now) + ", and " + waitText(waiting, "it")
-                       : grouped(away.size()) + " of " + counted(peers, "peer") + " take no messages, and " +
-                             waitText(waiting, "them");
+  const std::string text = away.size() == 1
+                               ? "Peer " + first.figures.peer + " has been " +
+                                     std::string(toString(first.circuit.state)) + duration(first.circuit.since, now) +
+                                     causeOf(first.circuit) + ", and " + waitText(waiting, "it")
+                               : grouped(away.size()) + " of " + counted(peers, "peer") + " take no messages, and " +
+                                     waitText(waiting, "them");
   return {waiting == 0 && failed == 0 ? "warning" : "problem", text + deadText(failed), "peers"};
 }
 

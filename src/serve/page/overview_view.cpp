@@ -28,9 +28,9 @@ Html rate(Markup label, Markup name, std::uint64_t total) {
 
 Html oldest(const View& view, const Stats& stats) {
   Html html;
-  html.raw("<section class=\"hero\"><h1>Oldest message waits</h1><p class=\"big\"><time data-oldest=\"");
+  html.raw("<section class=\"hero\"><h1>Longest wait</h1><p class=\"big\"><time data-oldest=\"");
   if (!stats.oldestPendingAt) {
-    return html.raw("\">nothing</time></p></section>\n");
+    return html.raw("\">none</time></p></section>\n");
   }
   const auto at = std::chrono::duration_cast<std::chrono::milliseconds>(stats.oldestPendingAt->time_since_epoch());
   html.text(std::to_string(at.count())).raw("\" title=\"since ").text(cli::instantText(*stats.oldestPendingAt));

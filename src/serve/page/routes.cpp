@@ -89,7 +89,10 @@ void showDeadLetters(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Dead letters", "dead-letters"), std::move(respond), [&service](const View& view) {
     const std::vector<MessageInfo> newest = service.reader().newestDeadLetters(kDeadLettersLooked);
-    return std::optional(deadLettersView(view, {groupsOf(newest), newest.size(), service.manager().getStats().failed}));
+    // Where all were looked at, they are their own number: the file's may be of another moment.
+    const std::uint64_t failed =
+        newest.size() < kDeadLettersLooked ? newest.size() : service.manager().getStats().failed;
+    return std::optional(deadLettersView(view, {groupsOf(newest), newest.size(), failed}));
   });
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("the default options are valid") {
 
 TEST_CASE("a refusal names the field, the problem and the allowed range") {
   CHECK(refusal([](OutboxOptions& options) { options.batchFrames = 257; }) ==
-        "batchFrames: is 257, allowed: 1 to 256: an option is out of range: give it another value");
+        "batchFrames: is 257, allowed: 1 to 256: an option cannot be used: give it another value");
 }
 
 TEST_CASE("the agent must not be empty") {

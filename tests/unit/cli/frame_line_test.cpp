@@ -39,6 +39,14 @@ TEST_CASE("every field of a frame is read, data byte for byte") {
   CHECK(line.frame.data == R"({ "n" : 1.10, "s":"}],\"", "big":123456789012345678901234567890 })");
 }
 
+TEST_CASE("a key that occurs twice is refused, whatever it says, because readers differ in which of the two counts") {
+  CHECK(problemOf(R"({"peer":"a","type":"t","peer":"b"})") == "the key \"peer\" occurs twice");
+  CHECK(problemOf(R"({"data":1,"data":1})") == "the key \"data\" occurs twice");
+  CHECK(problemOf(R"({"type":"t","data":{"a":1,"a":2}})").empty());
+  const std::string large(100'000, 'k');
+  CHECK(problemOf("{\"" + large + "\":1,\"" + large + "\":2}").size() < 1'000);
+}
+
 TEST_CASE("instants are read as export writes them, and as numbers of milliseconds") {
   const FrameLine line =
       parseFrameLine(R"({"not_before":"2023-11-14T22:13:20.005Z","expires_at":"2024-02-29T00:00:00Z"})", defaults());

@@ -5,12 +5,20 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ackbox/error.hpp"
+#include "serve/config/regular_file.hpp"
+#include "serve/http/refusals.hpp"
+#include "serve/http/token_watch.hpp"
 #include "serve/http/tokens.hpp"
+#include "support/manual_clock.hpp"
 #include "unit/serve/serve_stage.hpp"
 
 namespace ackbox::serve::access_test {
@@ -143,6 +151,151 @@ TEST_CASE("A reload looks at secrets, and says that they changed or cannot be us
   }
 }
 
+TEST_CASE("P11: wrong tokens and roles are counted, logged up to a bound, and slowed; a right token is let in") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  HttpReply refused;
+  int guesses = 0;
+  do {
+    refused = stage.asker().ask("GET", "/v1/stats", {}, bearer("guess-0123456789abcdef0123"));
+    ++guesses;
+  } while (refused.status == 401 && guesses < 1'000);
+  CHECK(refused.status == 429);
+  CHECK(refused.header("Retry-After") == "1");
+  CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(kReader)).status == 200);
+  CHECK(stage.asker().ask("GET", "/v1/stats").status == 401);
+  CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(kSender)).status == 403);
+  const std::string figures = stage.asker().ask("GET", "/metrics", {}, bearer(kReader)).body;
+  const auto has = [&](const std::string& line) { return figures.find(line) != std::string::npos; };
+  CHECK(has("ackbox_refused_callers_total{cause=\"wrong-token\"} " + std::to_string(guesses) + "\n"));
+  CHECK(has("ackbox_refused_callers_total{cause=\"no-token\"} 1\n"));
+  CHECK(has("ackbox_refused_callers_total{cause=\"wrong-role\"} 1\n"));
+  const std::vector<std::string> log = stage.log();
+  const auto count = std::ranges::count_if(
+      log, [](const std::string& line) { return line.find(" warning caller-refused ") != std::string::npos; });
+  CHECK(count >= 10);
+  CHECK(count < guesses + 1);
+  CHECK(std::ranges::none_of(log, [](const auto& line) { return line.find("0123456789abcdef") != std::string::npos; }));
+}
+
+TEST_CASE("Refused callers are told apart by address, and the log has how many it left out") {
+  const auto clock = std::make_shared<testing::ManualClock>();
+  std::vector<std::string> log;
+  Refusals refusals(clock, [&](const LogRecord& record) { log.push_back(toKeyValue(record)); });
+  for (int guess = 0; guess < 10; ++guess) {
+    CHECK(refusals.wrongToken("192.0.2.1", "/v1/stats"));
+  }
+  CHECK_FALSE(refusals.wrongToken("192.0.2.1", "/v1/stats"));
+  CHECK(refusals.wrongToken("192.0.2.2", "/v1/stats"));
+  CHECK(log.size() == 10);
+  clock->advance(std::chrono::seconds(1));
+  refusals.wrongRole("192.0.2.3", "/v1/peers", "ada");
+  REQUIRE(log.size() == 11);
+  CHECK(log.back().find("address=192.0.2.3 operation=/v1/peers caller=ada") != std::string::npos);
+  CHECK(log.back().find(" left_out=2 ") != std::string::npos);
+  // Those beyond what is remembered share one bound, until others have been forgotten.
+  for (int address = 0; address < 2'000; ++address) {
+    static_cast<void>(refusals.wrongToken("a" + std::to_string(address), "/v1/stats"));
+  }
+  CHECK_FALSE(refusals.wrongToken("new", "/v1/stats"));
+  clock->advance(std::chrono::minutes(1));
+  CHECK(refusals.wrongToken("new", "/v1/stats"));
+}
+
+TEST_CASE("P11: tokens whose file cannot be used count for the grace and then nobody's, until it can be used again") {
+  const Guarded guarded;
+  boost::asio::io_context context;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  std::vector<std::shared_ptr<const Tokens>> used;
+  std::vector<std::string> log;
+  const auto watch = std::make_shared<TokenWatch>(
+      context.get_executor(), clock, guarded.tokens, std::chrono::minutes(10),
+      [&](std::shared_ptr<const Tokens> tokens) { used.push_back(std::move(tokens)); },
+      [&](const LogRecord& record) { log.push_back(toKeyValue(record)); });
+  const auto pass = [&](std::chrono::milliseconds time) {
+    clock->advance(time);
+    context.restart();
+    context.poll();
+  };
+  watch->start();
+  pass(std::chrono::seconds(0));
+  pass(std::chrono::minutes(1));
+  CHECK(log.empty());
+  // A spell that is shorter than the grace changes nothing.
+  std::filesystem::rename(guarded.tokens, guarded.tokens + ".away");
+  pass(std::chrono::seconds(10));
+  REQUIRE(log.size() == 1);
+  CHECK(log[0].find(" warning tokens-unusable cause=") != std::string::npos);
+  pass(std::chrono::minutes(9));
+  std::filesystem::rename(guarded.tokens + ".away", guarded.tokens);
+  pass(std::chrono::seconds(10));
+  CHECK(log.at(1).find(" info tokens-back ") != std::string::npos);
+  CHECK(used.empty());
+  // One that is unsafe, or has a wrong line, cannot be used either.
+  REQUIRE(::chmod(guarded.tokens.c_str(), 0644) == 0);
+  pass(std::chrono::seconds(10));
+  pass(std::chrono::minutes(10) - std::chrono::seconds(1));
+  CHECK(used.empty());
+  pass(std::chrono::seconds(10));
+  REQUIRE(used.size() == 1);
+  CHECK(used[0]->isEmpty());
+  CHECK(log.at(3).find(" error tokens-over cause=") != std::string::npos);
+  pass(std::chrono::hours(1));
+  CHECK(used.size() == 1);
+  CHECK(log.size() == 4);
+  writePrivateFile(guarded.tokens, kTokens);
+  pass(std::chrono::seconds(10));
+  REQUIRE(used.size() == 2);
+  CHECK(used[1]->find(Tokens::digestOf(kReader)));
+  watch->stop();
+  pass(std::chrono::seconds(10));
+}
+
+TEST_CASE("A file without any token lets nobody in, and says so as a warning") {
+  const Guarded guarded;
+  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  writePrivateFile(guarded.tokens, "# nobody\n");
+  stage.server().reload();
+  CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(kReader)).status == 401);
+  CHECK(std::ranges::any_of(
+      stage.log(), [](const std::string& line) { return line.find(" warning no-tokens ") != std::string::npos; }));
+}
+
+TEST_CASE(
+    "A file with secrets is safe for its owner, for the group of a file of root's, and where it was handed over") {
+  constexpr uid_t kUser = 1'000;
+  const auto isSafe = [](mode_t mode, uid_t owner, bool isHandedOver = false) {
+    return exposureOf({mode, owner, isHandedOver}).empty();
+  };
+  CHECK(isSafe(0600, kUser));
+  CHECK(isSafe(0400, 0));
+  // A credential of systemd, whose list of users shows as a group; a group such as ssl-cert.
+  CHECK(isSafe(0440, 0));
+  CHECK(isSafe(0640, 0));
+  CHECK_FALSE(isSafe(0640, kUser));
+  CHECK_FALSE(isSafe(0644, 0));
+  CHECK_FALSE(isSafe(0604, kUser));
+  CHECK_FALSE(isSafe(0660, 0));
+  CHECK_FALSE(isSafe(0602, 0));
+  // A secret of Kubernetes or of a Docker swarm.
+  CHECK(isSafe(0644, 0, true));
+  CHECK(isSafe(0444, 0, true));
+  CHECK_FALSE(isSafe(0666, 0, true));
+  const TempDir dir;
+  const std::string file = dir.file("key").string();
+  writePrivateFile(file, "secret");
+  CHECK(readSecretFile(file, 100).text == "secret");
+  REQUIRE(::chmod(file.c_str(), 0644) == 0);
+  const RegularFile exposed = readSecretFile(file, 100);
+  CHECK(exposed.text.empty());
+  CHECK(exposed.problem == file + ": others can read it, and it has secrets; chmod 600 it");
+  // By a name that leads to it, as Kubernetes has them, it is the same file.
+  std::filesystem::create_symlink(file, file + ".link");
+  CHECK_FALSE(readSecretFile(file + ".link", 100).problem.empty());
+  REQUIRE(::chmod(file.c_str(), 0400) == 0);
+  CHECK(readSecretFile(file + ".link", 100).text == "secret");
+}
+
 TEST_CASE("The daemon's own records obey log.level") {
   ServeStage stage(Settings{{"log.level", "warning"}});
   CHECK(stage.asker().ask("POST", "/v1/peers/bob:pause").status == 200);
@@ -174,7 +327,7 @@ TEST_CASE("A file of tokens that others can read, or with a malformed line, is r
   CHECK(twice.find("tokens:3: line 1 has the same token; give each caller its own") != std::string::npos);
   CHECK(twice.find(kReader) == std::string::npos);
   writePrivateFile(file, "ada read " + kReader);
-  REQUIRE(::chmod(file.c_str(), 0640) == 0);
+  REQUIRE(::chmod(file.c_str(), 0604) == 0);
   CHECK_THROWS_AS(static_cast<void>(Tokens::load(file)), Error);
   for (const std::filesystem::path& wrong : {dir.file("none"), std::filesystem::path("/dev/zero"), dir.file("")}) {
     CHECK_THROWS_AS(static_cast<void>(Tokens::load(wrong)), Error);

@@ -18,6 +18,7 @@
 #include "serve/config/regular_file.hpp"
 #include "serve/http/host.hpp"
 #include "support/temp_dir.hpp"
+#include "transport/listener.hpp"
 #include "unit/serve/serve_stage.hpp"
 
 namespace ackbox::serve::config_test {
@@ -195,6 +196,14 @@ TEST_CASE("The inbox listens elsewhere than the API") {
       "f:2: inbox.listen: must be another one than listen: peers and callers of the API have each their own"};
   CHECK(both("127.0.0.1:7070", "127.0.0.1:7070") == same);
   CHECK(both("unix:/run/a", "unix:/run/a") == same);
+  // However it is spelt.
+  using transport::ListenAddress;
+  CHECK(ListenAddress("10.0.0.1", 7).collidesWith(ListenAddress("::ffff:10.0.0.1", 7)));
+  CHECK(ListenAddress("10.0.0.1", 7).collidesWith(ListenAddress("0.0.0.0", 7)));
+  CHECK_FALSE(ListenAddress("10.0.0.1", 7).collidesWith(ListenAddress("10.0.0.2", 7)));
+  CHECK(both("[::1]:7070", "[0:0:0:0:0:0:0:1]:7070") == same);
+  CHECK(both("unix:/run/a", "unix:/run/./b/../a") == same);
+  CHECK(both("unix:/run/a", "unix:/run/b").empty());
   CHECK(both("127.0.0.1:7070", "127.0.0.1:7071").empty());
   CHECK(both("127.0.0.1:7070", "[::1]:7070").empty());
   CHECK(both("127.0.0.1:0", "127.0.0.1:0").empty());
@@ -255,6 +264,40 @@ TEST_CASE("The files that a configuration names are read, and what is wrong with
   }
 }
 
+TEST_CASE("P11: every file with secrets that others can read is a problem of its field") {
+  const Files files;
+  const std::vector<std::pair<std::string, std::string>> fields = {
+      {"{\n\"tokens_file\": $}", files.tokens},
+      {"{\"tls\": {\"certificate_file\": " + inQuotes(files.server.certificate) + ",\n\"key_file\": $}}",
+       files.server.key.string()},
+      {"{\"sender\": {\"certificate_file\": " + inQuotes(files.server.certificate) + ",\n\"key_file\": $}}",
+       files.server.key.string()},
+      {"{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": $}]}", files.secrets},
+      {"{\"inbox\": {\"pull\": [\"*\"], \"peers\": [{\"agents\": [\"urn:b\"],\n\"secrets_file\": $}]}}", files.secrets},
+      {"{\"inbox\": {\"allow_anonymous\": true, \"deliver\": [{\"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": "
+       "$}]}}",
+       files.secrets}};
+  for (const auto& [field, file] : fields) {
+    std::string text = field;
+    text.replace(text.find('$'), 1, inQuotes(file));
+    REQUIRE(::chmod(file.c_str(), 0644) == 0);
+    CHECK_MESSAGE(has(problemsOf(text), "f:2: ", "others can read it"), text);
+    REQUIRE(::chmod(file.c_str(), 0600) == 0);
+    CHECK_MESSAGE(problemsOf(text).empty(), text);
+  }
+}
+
+TEST_CASE("A mark of UTF-8 before tokens or secrets is passed over") {
+  const Files files;
+  const std::string mark = "\xEF\xBB\xBF";
+  writePrivateFile(files.tokens, mark + "ops read " + kToken + "\n");
+  writePrivateFile(files.secrets, mark + kSecret + "\n");
+  CHECK(problemsOf("{\"tokens_file\": " + inQuotes(files.tokens) + "}").empty());
+  CHECK(problemsOf("{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\", \"secrets_file\": " +
+                   inQuotes(files.secrets) + "}]}")
+            .empty());
+}
+
 TEST_CASE("A certificate and a key that do not belong together, or are none, are problems of their fields") {
   const Files files;
   const auto tls = [&](const std::filesystem::path& certificate, const std::filesystem::path& key,
@@ -313,7 +356,10 @@ TEST_CASE("Addresses that the start would refuse are refused, in the configurati
   CHECK(has(peers, "f:3: inbox.peers[1].may_send: this peer may do nothing; set may_send, may_ack or both"));
   CHECK(has(peers, "f:4: inbox.peers[2].secrets_file: there is no way to know this peer", "by_certificate"));
   CHECK(has(problemsOf(inbox(R"("allow_anonymous": true, "deliver": [{"url": "http://far.example/"}])")),
-            "f:2: inbox.deliver[0].url: beyond this machine it must be https://"));
+            "f:2: inbox.deliver[0].url: beyond this machine it must be https://, or allow_plain_http be true"));
+  CHECK(problemsOf(
+            inbox(R"("allow_anonymous": true, "deliver": [{"url": "http://far.example/", "allow_plain_http": true}])"))
+            .empty());
   for (const char* host : {"http://x", "a b", "x/", "127.0.0.1:99@evil", "*", ""}) {
     CHECK_MESSAGE(
         problemOf(R"({"allowed_hosts": [")" + std::string(host) + R"("]})").starts_with("f:1: allowed_hosts: '"), host);

@@ -66,7 +66,7 @@ Event nextOf(StreamReader& reader, const std::string& kind, const Fits& fits) {
 /// The streams alone.
 class World {
 public:
-  World() : streams(std::make_shared<EventStreams>(context.get_executor(), clock)) {
+  World() : streams(std::make_shared<EventStreams>(context.get_executor(), clock, 32)) {
     streams->setFigures([this](const std::function<void(std::string)>& done) {
       ++reads;
       done(figures);

@@ -153,6 +153,17 @@ TEST_CASE("Of two logins the one whose token still counts lets in") {
   CHECK(guarded.stage.asker().ask("GET", "/v1/stats", {}, both).status == 200);
 }
 
+TEST_CASE("P11: a token that is put back does not bring back the logins that it had") {
+  Guarded guarded;
+  const std::string before = guarded.cookie();
+  writePrivateFile(guarded.tokens, "batch send " + kSender + "\n");
+  guarded.stage.server().reload();
+  writePrivateFile(guarded.tokens, "ada read " + kReader + "\n");
+  guarded.stage.server().reload();
+  CHECK(guarded.stage.asker().ask("GET", "/v1/stats", {}, before).status == 401);
+  CHECK(guarded.stage.asker().ask("GET", "/v1/stats", {}, guarded.cookie()).status == 200);
+}
+
 TEST_CASE("Logins may fail ten times at once, and then once a second") {
   World world;
   for (int count = 0; count < 10; ++count) {

@@ -4,19 +4,29 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <future>
+#include <list>
+#include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "ackbox/random.hpp"
 #include "serve/api/workers.hpp"
+#include "serve/api/write_health.hpp"
 #include "serve/http/answer.hpp"
+#include "support/manual_clock.hpp"
 #include "unit/serve/serve_stage.hpp"
 
 namespace ackbox::serve::operations_test {
@@ -39,6 +49,82 @@ json bodyOf(const HttpReply& reply) {
   return json::parse(reply.body);
 }
 
+/// While it lives, a daemon that begins finds so many descriptors.
+class FewDescriptors {
+public:
+  explicit FewDescriptors(rlim_t count) {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const rlimit few{count, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+private:
+  rlimit before_{};
+};
+
+/// While it lives, no file may become longer than it is.
+class SmallFiles {
+public:
+  SmallFiles() {
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit small{1, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  }
+  ~SmallFiles() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+private:
+  rlimit before_{};
+};
+
+struct ShortRandom final : Random {
+  std::uint64_t next() override {
+    if (isShort) {
+      throw std::bad_alloc();
+    }
+    return random->next();
+  }
+
+  std::atomic<bool> isShort = false;
+  const std::shared_ptr<Random> random = systemRandom();
+};
+
+/// A daemon with so few descriptors, and a message that does not end.
+struct SmallDaemon {
+  explicit SmallDaemon(rlim_t descriptors, const Settings& settings = {}) {
+    const FewDescriptors few(descriptors);
+    stage.emplace(settings);
+  }
+  /// Begins to wait for the message on a connection of its own. The look behind it comes after the one that a wait
+  /// begins with, so that not all of them wait for the file at once.
+  void wait(const std::string& time = "30s") {
+    waiting.push_back(stage->asker());
+    waiting.back().send("GET", "/v1/messages/stuck?wait=" + time, {}, headers);
+    CHECK(stage->asker().ask("GET", "/v1/messages/stuck", {}, headers).status == 200);
+  }
+
+  /// Whether a brief wait for it is answered so in the end. The thread that answers it begins the waits, and reads the
+  /// ends of connections.
+  bool comesTo(int status) {
+    HttpAsker asker = stage->asker();
+    const SteadyTime patience = systemClock()->steadyNow() + std::chrono::seconds(20);
+    while (systemClock()->steadyNow() < patience) {
+      if (asker.ask("GET", "/v1/messages/stuck?wait=1ms", {}, headers).status == status) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::optional<ServeStage> stage;
+  std::string headers;
+  std::list<HttpAsker> waiting;
+};
+
 }  // namespace
 
 TEST_CASE("Data is stored byte for byte") {
@@ -49,6 +135,14 @@ TEST_CASE("Data is stored byte for byte") {
   REQUIRE(stored.status == 201);
   const HttpReply shown = asker.ask("GET", stored.header("Location") + "?data=true");
   CHECK(shown.body.find(data) != std::string::npos);
+}
+
+TEST_CASE("The place of a message whose id has letters of an address leads to it") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  const HttpReply stored = enqueue(asker, R"({"peer":"away","type":"t","id":"a/b?c#d%20"})");
+  CHECK(stored.header("Location") == "/v1/messages/a%2Fb%3Fc%23d%2520");
+  CHECK(asker.ask("GET", stored.header("Location")).status == 200);
 }
 
 TEST_CASE("An idempotency key makes an enqueue happen once, with or without quotes") {
@@ -164,6 +258,56 @@ TEST_CASE("A wait for what does not end is answered with where it stands, and on
   CHECK(failed.at("reason") == "rejected");
 }
 
+TEST_CASE("P12: waits and streams on every place that they may have leave room for requests that end, however few") {
+  const std::string inbox = R"({"listen":"127.0.0.1:0","allow_anonymous":true,"pull":["*"]})";
+  SmallDaemon daemon(64, Settings{{"inbox", inbox}});
+  HttpAsker asker = daemon.stage->asker();
+  REQUIRE(enqueue(asker, R"({"peer":"away","type":"t","id":"stuck"})").status == 201);
+  // 24 connections: 12 may wait, 6 have frames, one has events.
+  std::list<testing::StreamReader> streams;
+  for (int number = 0; number < 20; ++number) {
+    CHECK(streams.emplace_back(daemon.stage->server().port(), "/v1/inbox/stream").status() == (number < 6 ? 200 : 503));
+  }
+  CHECK(streams.emplace_back(daemon.stage->server().port(), "/v1/events").status() == 200);
+  for (int number = 0; number < 40; ++number) {
+    daemon.wait();
+    CHECK(daemon.stage->asker().ask("GET", "/healthz").status == 200);
+  }
+  CHECK(daemon.stage->asker().ask("POST", "/v1/messages", R"({"peer":"away","type":"t"})", kJson).status == 201);
+}
+
+TEST_CASE("P12: a client that goes away while it waits gives its place to the next at once") {
+  SmallDaemon daemon(64);
+  HttpAsker asker = daemon.stage->asker();
+  REQUIRE(enqueue(asker, R"({"peer":"away","type":"t","id":"stuck"})").status == 201);
+  // 48 connections, of which 24 may wait.
+  for (int number = 0; number < 24; ++number) {
+    daemon.wait();
+  }
+  CHECK(daemon.comesTo(503));
+  daemon.waiting.pop_front();
+  CHECK(daemon.comesTo(200));
+}
+
+TEST_CASE("P12: a token may have as many waits and streams as it leaves free, so that others have theirs") {
+  const testing::TempDir dir;
+  const std::string tokens = dir.file("tokens").string();
+  testing::writePrivateFile(
+      tokens, "greedy read,send,receive greedy-0123456789abcdef01\nmodest read,send modest-0123456789abcdef01\n");
+  SmallDaemon daemon(64, Settings{{"tokens_file", tokens}});
+  const std::string modest = "Authorization: Bearer modest-0123456789abcdef01\r\n";
+  daemon.headers = "Authorization: Bearer greedy-0123456789abcdef01\r\n";
+  HttpAsker asker = daemon.stage->asker();
+  REQUIRE(enqueue(asker, R"({"peer":"away","type":"t","id":"stuck"})", daemon.headers + kJson).status == 201);
+  for (int number = 0; number < 24; ++number) {
+    daemon.wait();
+  }
+  // Twelve of them wait, and the others are refused.
+  CHECK(daemon.comesTo(503));
+  CHECK(asker.ask("GET", "/v1/messages/stuck?wait=1ms", {}, modest).status == 200);
+  CHECK(asker.ask("GET", "/v1/messages/stuck?wait=1ms", {}, daemon.headers).status == 503);
+}
+
 TEST_CASE("An acknowledged message that is not kept is known as acknowledged to those that waited for it") {
   ServeStage stage(Settings{{"outbox.acked_retention", "\"0s\""}});
   HttpAsker asker = stage.asker();
@@ -262,6 +406,78 @@ TEST_CASE("At its end the server answers those that wait, and listens no more") 
   CHECK((answered.status == 200 || answered.status == 503));
   CHECK_FALSE(isReady(url));
   stage.end();
+}
+
+TEST_CASE("P13: a delivery that ends for want of memory begins again, and until then the server is not ready") {
+  const auto random = std::make_shared<ShortRandom>();
+  ServeStage stage({}, [&](Config& config) { config.outbox.random = random; });
+  HttpAsker asker = stage.asker();
+  REQUIRE(enqueue(asker, R"({"peer":"away","type":"t"})").status == 201);
+  // Asked at the next probe of the peer, on the thread that delivers.
+  random->isShort = true;
+  const auto isLogged = [&](const std::string& text) {
+    return std::ranges::any_of(stage.log(), [&](const auto& line) { return line.find(text) != std::string::npos; });
+  };
+  const auto comesTo = [](const auto& condition) {
+    const SteadyTime patience = systemClock()->steadyNow() + std::chrono::seconds(30);
+    while (!condition() && systemClock()->steadyNow() < patience) {
+    }
+    return condition();
+  };
+  CHECK(comesTo([&] { return isLogged("a delivery run ends"); }));
+  CHECK(comesTo([&] { return asker.ask("GET", "/readyz").status == 503; }));
+  random->isShort = false;
+  CHECK(comesTo([&] { return isLogged(" error delivery-ended "); }));
+  const HttpReply stored = enqueue(asker, R"({"peer":"bob","type":"t"})");
+  CHECK(bodyOf(asker.ask("GET", stored.header("Location") + "?wait=30s")).at("state") == "acked");
+}
+
+TEST_CASE("P13: a server whose file takes nothing is not ready, and is again when it does") {
+  std::signal(SIGXFSZ, SIG_IGN);
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  CHECK(asker.ask("GET", "/readyz").status == 200);
+  {
+    const SmallFiles small;
+    const std::string large = R"({"peer":"away","type":"t","data":")" + std::string(200'000, 'x') + "\"}";
+    int status = 201;
+    // The log has some room that was made before.
+    for (int more = 0; more < 100 && status == 201; ++more) {
+      status = enqueue(asker, large).status;
+    }
+    CHECK((status == 503 || status == 507));
+    const HttpReply reply = asker.ask("GET", "/readyz");
+    CHECK(reply.status == 503);
+    CHECK(reply.body.find("the file refused the last enqueue: ") != std::string::npos);
+    CHECK(asker.ask("GET", "/healthz").status == 200);
+  }
+  CHECK(enqueue(asker, R"({"peer":"away","type":"t"})").status == 201);
+  CHECK(asker.ask("GET", "/readyz").status == 200);
+}
+
+TEST_CASE("Whether a file can be written is known by the last enqueue for ten seconds, and by a trial every five") {
+  const testing::TempDir dir;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  WriteHealth sound(dir.file("agent.db"), clock);
+  CHECK(sound.problem().empty());
+  sound.refused("the disk is full");
+  CHECK(sound.problem() == "the file refused the last enqueue: the disk is full");
+  clock->advance(std::chrono::milliseconds(9'999));
+  CHECK_FALSE(sound.problem().empty());
+  clock->advance(std::chrono::milliseconds(1));
+  CHECK(sound.problem().empty());
+  sound.refused("the disk is full");
+  sound.stored();
+  CHECK(sound.problem().empty());
+  std::filesystem::create_directory(dir.file("folder"));
+  WriteHealth gone(dir.file("folder") / "agent.db", clock);
+  CHECK(gone.problem().empty());
+  std::filesystem::remove(dir.file("folder"));
+  clock->advance(std::chrono::milliseconds(4'999));
+  CHECK(gone.problem().empty());
+  clock->advance(std::chrono::milliseconds(1));
+  CHECK(gone.problem() ==
+        "nothing can be written to the folder " + dir.file("folder").string() + ": No such file or directory");
 }
 
 TEST_CASE("Where another file has the outbox's name, enqueues say why, the log does once, and it is not ready") {

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Goal: the program as a service runs it: it names what is wrong with its configuration, listens, takes new tokens on
-# SIGHUP, and ends cleanly on SIGTERM. Its unit for systemd is one.
+# SIGHUP, and ends cleanly on SIGTERM.
 # Method: run it on a socket file in a folder of its own; `ackbox health` asks it.
-#   program.sh PROGRAM UNIT
+#   program.sh PROGRAM
 set -uo pipefail
 program=$1
-unit=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 status=0
@@ -83,8 +82,4 @@ grep -q ' info configuration-reloaded changed=nothing ' "$folder/log" || expect 
 grep -q ' info stopped ' "$folder/log" || expect "the log" "$(cat "$folder/log")" "… info stopped …"
 grep -q 0123456789abcdef01234567 "$folder/log" && expect "the log" "has a token" "has none"
 
-if command -v systemd-analyze >/dev/null; then
-  sed "s|^ExecStart=[^ ]*|ExecStart=$program|" "$unit" >"$folder/ackbox@alice.service"
-  expect "the unit" "$(systemd-analyze verify --man=no --recursive-errors=no "$folder/ackbox@alice.service" 2>&1)" ""
-fi
 exit $status

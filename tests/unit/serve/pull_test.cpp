@@ -477,7 +477,7 @@ TEST_CASE("The frames of a stream that ends go to one that is open at once, and 
   // No time passes.
   const auto clock = std::make_shared<testing::ManualClock>();
   const auto streams =
-      std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(), std::vector<std::string>{"*"},
+      std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(), 256, std::vector<std::string>{"*"},
                                      std::vector<std::string>(), LogSink());
   OutboxManager manager = OutboxManager::open(dir.file("inbox.db"));
   InboundOptions options;
@@ -511,7 +511,7 @@ TEST_CASE("A stream is never silent for 10 s, and a line that was not taken is n
   boost::asio::io_context context;
   const auto clock = std::make_shared<testing::ManualClock>();
   const auto streams =
-      std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(), std::vector<std::string>{"*"},
+      std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(), 256, std::vector<std::string>{"*"},
                                      std::vector<std::string>(), LogSink());
   const auto client = std::make_shared<testing::Client>();
   CHECK(streams->open({}, client, {}));

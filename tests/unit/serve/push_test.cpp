@@ -13,6 +13,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -286,6 +287,31 @@ TEST_CASE("A frame is posted as a signed event with all that it came with, and a
   stage.inboxOnce(isEmpty);
   while (stage.sender().getStats().acked == 0) {
   }
+}
+
+TEST_CASE("P12: a frame whose id no header carries as it is goes with one of our making, signed, the same each time") {
+  Application application;
+  Stage stage(application.url());
+  const std::string url = stage.serve().server().inboxUrl();
+  testing::HttpAsker peer(static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1))));
+  const std::vector<Secret> secrets = {Secret(kSecret)};
+  const protocol::KeyRing keys{std::span<const Secret>(secrets)};
+  std::set<std::string> webhookIds;
+  for (const char* id : {" x", "x ", "x", "é", "two words"}) {
+    const json frame = {{"specversion", "1.0"}, {"source", "urn:x"}, {"type", "order.x"}, {"id", id}, {"data", 1}};
+    application.answerWith({503});
+    REQUIRE(peer.ask("POST", "/inbox", frame.dump(), "Content-Type: application/cloudevents+json\r\n").status == 202);
+    const InboundRequest first = application.take();
+    const InboundRequest second = application.take();
+    CHECK(json::parse(first.body).at("id") == id);
+    CHECK(keys.verify({first.webhookId, first.webhookTimestamp, first.webhookSignature}, first.body,
+                      systemClock()->wallNow()) == protocol::SignatureVerdict::valid);
+    CHECK(first.webhookId == second.webhookId);
+    CHECK(std::ranges::all_of(first.webhookId, [](char letter) { return letter > ' ' && letter <= '~'; }));
+    webhookIds.insert(first.webhookId);
+  }
+  CHECK(webhookIds.size() == 5);
+  CHECK(webhookIds.contains("x"));
 }
 
 TEST_CASE("A frame that the application refuses for good is a dead letter at its sender") {

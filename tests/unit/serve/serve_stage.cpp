@@ -124,11 +124,11 @@ ServedPeer::ServedPeer()
       handler_(manager_, handle, anonymous()),
       server_(handler_) {}
 
-ServeStage::ServeStage(const Settings& settings) {
-  begin(settings);
+ServeStage::ServeStage(const Settings& settings, const std::function<void(serve::Config&)>& change) {
+  begin(settings, change);
 }
 
-void ServeStage::begin(const Settings& settings) {
+void ServeStage::begin(const Settings& settings, const std::function<void(serve::Config&)>& change) {
   // A port on which nobody listens: connections to it are refused at once.
   Settings all = {
       {"listen", "127.0.0.1:0"},
@@ -143,6 +143,9 @@ void ServeStage::begin(const Settings& settings) {
     const std::scoped_lock lock(logMutex_);
     log_.push_back(toKeyValue(record).substr(0, kLineBytesKept));
   };
+  if (change) {
+    change(config);
+  }
   server_ = std::make_unique<serve::Server>(dir_.file("agent.db"), std::move(config));
 }
 

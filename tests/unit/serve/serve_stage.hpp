@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -97,8 +98,8 @@ using Settings = std::vector<serve::ConfigOverride>;
 /// A daemon with its file in a folder of its own, and the peers `bob`, who answers, and `away`, who does not.
 class ServeStage {
 public:
-  /// It listens on any port of loopback unless `settings` say otherwise.
-  explicit ServeStage(const Settings& settings = {});
+  /// It listens on any port of loopback unless `settings` say otherwise. `change` has what no setting says.
+  explicit ServeStage(const Settings& settings = {}, const std::function<void(serve::Config&)>& change = {});
 
   [[nodiscard]] serve::Server& server() { return *server_; }
   [[nodiscard]] HttpAsker asker() { return HttpAsker(server_->port()); }
@@ -106,7 +107,7 @@ public:
   /// Ends it, as SIGTERM does.
   void end() { server_.reset(); }
   /// Begins it again on its file, once it has ended.
-  void begin(const Settings& settings);
+  void begin(const Settings& settings, const std::function<void(serve::Config&)>& change = {});
   /// The log so far, a record a line, of which the beginning is kept.
   [[nodiscard]] std::vector<std::string> log() const;
 

@@ -270,7 +270,9 @@ public:
   void asyncHandshake(std::function<void(std::string)> /*done*/) override {}
   void asyncFinish(std::function<void()> /*done*/) override {}
   void asyncDiscardSome(boost::asio::mutable_buffer /*buffer*/, Transferred /*done*/) override {}
+  void asyncAwaitInput(std::function<void()> /*done*/) override {}
   bool isQuiet() override { return true; }
+  bool hasEnded() override { return false; }
   void close() override {}
 
 protected:

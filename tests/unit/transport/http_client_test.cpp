@@ -54,7 +54,9 @@ public:
   void asyncDiscardSome(boost::asio::mutable_buffer /*buffer*/, Transferred done) override {
     reading_.emplace(std::move(done));
   }
+  void asyncAwaitInput(std::function<void()> /*done*/) override {}
   bool isQuiet() override { return true; }
+  bool hasEnded() override { return false; }
   void close() override {
     if (reading_) {
       boost::asio::post(executor_,

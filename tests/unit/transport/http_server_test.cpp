@@ -6,22 +6,29 @@
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/asio/io_context.hpp>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "support/temp_dir.hpp"
 #include "transport/descriptors.hpp"
 #include "unit/transport/io_thread.hpp"
 #include "unit/transport/raw_peer.hpp"
@@ -554,6 +561,31 @@ TEST_CASE("A server that cannot listen says so") {
   CHECK((code({.writeTimeout = std::chrono::milliseconds(0)}) == Errc::invalidOption));
   CHECK((code({.connectionAge = std::chrono::milliseconds(0)}) == Errc::invalidOption));
   CHECK((code({.idleTimeout = std::chrono::seconds(0)}) == Errc::invalidOption));
+}
+
+TEST_CASE("A socket file whose listener accepts nobody any more is taken: the start says so, and waits for nobody") {
+  const testing::TempDir dir;
+  const std::string path = dir.file("s").string();
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+  auto* const plain = std::bit_cast<sockaddr*>(&address);
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  REQUIRE(::bind(listener, plain, sizeof address) == 0);
+  REQUIRE(::listen(listener, 0) == 0);
+  // Until its queue is full.
+  std::vector<int> waiting;
+  do {
+    waiting.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  } while (waiting.size() < 100 && ::connect(waiting.back(), plain, sizeof address) == 0);
+  CHECK_THROWS_AS(Server({.address = "unix:" + path}), Error);
+  CHECK(std::filesystem::exists(path));
+  for (const int one : waiting) {
+    ::close(one);
+  }
+  ::close(listener);
+  // Left behind by a process that was killed, it is replaced.
+  CHECK_NOTHROW(Server({.address = "unix:" + path}));
 }
 
 TEST_CASE("P11: a server that is given a part of what TLS needs does not go on without encryption: it is refused") {

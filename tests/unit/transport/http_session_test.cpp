@@ -35,12 +35,15 @@ public:
   void asyncHandshake(std::function<void(std::string)> done) override { done({}); }
   void asyncFinish(std::function<void()> done) override { asio::post(context_, std::move(done)); }
   void asyncDiscardSome(asio::mutable_buffer buffer, Transferred done) override { readSome(buffer, std::move(done)); }
+  void asyncAwaitInput(std::function<void()> done) override { awaiting_.push_back(std::move(done)); }
   bool isQuiet() override { return true; }
+  bool hasEnded() override { return isEnded; }
   std::optional<WallTime> peerCertificateEnd() const override { return certificateEnd; }
   void close() override {
     isClosed = true;
     complete(reading_, asio::error::operation_aborted, 0);
     complete(writing_, asio::error::operation_aborted, 0);
+    tellInput();
   }
 
   /// What the peer says next.
@@ -66,10 +69,17 @@ public:
     context_.restart();
     context_.poll();
   }
+  /// Something has come, or the end, which is not read yet.
+  void bring() {
+    tellInput();
+    context_.restart();
+    context_.poll();
+  }
   [[nodiscard]] bool isReading() const { return reading_.has_value(); }
   [[nodiscard]] bool isWriting() const { return writing_.has_value(); }
 
   bool throwsWhenRead = false;
+  bool isEnded = false;
   /// Else writes wait for `take`.
   bool takesAll = true;
   bool isClosed = false;
@@ -99,6 +109,11 @@ protected:
   }
 
 private:
+  void tellInput() {
+    for (std::function<void()>& done : std::exchange(awaiting_, {})) {
+      asio::post(context_, std::move(done));
+    }
+  }
   void complete(std::optional<Transferred>& pending, const Error& error, std::size_t size) {
     if (pending) {
       asio::post(context_, [done = std::move(*pending), error, size]() mutable { std::move(done)(error, size); });
@@ -108,6 +123,7 @@ private:
 
   asio::io_context& context_;
   asio::mutable_buffer space_;
+  std::vector<std::function<void()>> awaiting_;
   // Boost 1.81 cannot assign a handler to another.
   std::optional<Transferred> reading_;
   std::optional<Transferred> writing_;
@@ -572,6 +588,83 @@ TEST_CASE("P11: what a client sends while its answer goes on is thrown away up t
   stage.stream->say(std::string(100, 'x'));
   CHECK(stage.ends == Ends{AnswerEnd::lost});
   CHECK(stage.hasClosed());
+}
+
+/// A session whose requests wait for long, and are told when their client has gone.
+struct WaitStage : Stage {
+  WaitStage() {
+    options->sink.admit = [this](const RequestHead&) {
+      Admission admission;
+      admission.client = std::make_shared<ClientWatch>();
+      admission.handle = [this, client = admission.client](const std::string&, Admission::Respond respond) {
+        answer = std::move(respond);
+        if (waits) {
+          client->gone = [this] { ++gone; };
+        }
+      };
+      return admission;
+    };
+    begin();
+    ask();
+  }
+
+  void ask() { stream->say("GET /wait HTTP/1.1\r\nHost: here\r\n\r\n"); }
+
+  bool waits = true;
+  int gone = 0;
+};
+
+TEST_CASE("P12: a request that waits gives its connection back when its client has gone, and is told so once") {
+  WaitStage stage;
+  stage.wait(seconds(10));
+  CHECK(stage.gone == 0);
+  stage.stream->isEnded = true;
+  stage.stream->bring();
+  CHECK(stage.gone == 1);
+  CHECK(stage.hasClosed());
+  stage.respond(true);
+  CHECK(stage.gone == 1);
+}
+
+TEST_CASE(
+    "P12: a client that sent its next request before it went is noticed within a second, though nothing is read") {
+  WaitStage stage;
+  stage.stream->bring();
+  CHECK_FALSE(stage.stream->isReading());
+  stage.wait(seconds(5));
+  CHECK_FALSE(stage.hasClosed());
+  stage.stream->isEnded = true;
+  stage.wait(seconds(1));
+  CHECK(stage.gone == 1);
+  CHECK(stage.hasClosed());
+}
+
+TEST_CASE("A request that waits is answered, and its connection goes on; one that waits too long gets a 503") {
+  WaitStage stage;
+  stage.stream->bring();
+  stage.wait(seconds(20));
+  stage.respond(true);
+  CHECK(stage.stream->written.starts_with("HTTP/1.1 200 "));
+  // Its end is noticed in its turn, and there is nobody to be told.
+  stage.ask();
+  stage.wait(seconds(30));
+  CHECK(stage.stream->written.starts_with("HTTP/1.1 503 "));
+  stage.stream->isEnded = true;
+  stage.stream->bring();
+  CHECK(stage.gone == 0);
+}
+
+TEST_CASE("A client that ends its half behind a request that does not wait gets its answer") {
+  WaitStage stage;
+  stage.respond(true);
+  stage.waits = false;
+  stage.ask();
+  stage.stream->isEnded = true;
+  stage.stream->bring();
+  stage.wait(seconds(5));
+  CHECK_FALSE(stage.hasClosed());
+  stage.respond(true);
+  CHECK(stage.stream->written.starts_with("HTTP/1.1 200 "));
 }
 
 TEST_CASE("An answer that goes on ends with its last chunk when the server stops, behind what was sent before") {

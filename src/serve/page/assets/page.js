@@ -46,7 +46,7 @@ function showTimes() {
   const oldest = document.querySelector('[data-oldest]');
   if (!oldest) return;
   const since = Number(oldest.dataset.oldest);
-  oldest.textContent = since ? duration(now - since) : 'nothing';
+  oldest.textContent = since ? duration(now - since) : 'none';
   oldest.title = since ? `since ${utc(since)}` : '';
 }
 
