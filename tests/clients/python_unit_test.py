@@ -4,11 +4,16 @@ Method: sqlite3 in memory; a scripted HTTP server in a thread, whose answers the
 """
 
 import base64
+import datetime
+import decimal
+import functools
 import hashlib
 import hmac
 import http.server
 import json
+import math
 import sqlite3
+import sys
 import threading
 import time
 import unittest
@@ -84,6 +89,24 @@ class MarksTest(unittest.TestCase):
             self.db.execute("DELETE FROM effects")
             self.db.commit()
 
+    def test_a_result_that_json_cannot_hold_is_refused_before_the_effect_commits(self):
+        itself = []
+        itself.append(itself)
+        refused = [math.nan, math.inf, b"bytes", {1}, decimal.Decimal(1), datetime.datetime(2026, 1, 1), {1: "a"}, object(),
+                   {"a": {None: 1}}, itself, functools.reduce(lambda inner, _: [inner], range(60), 1), "a" * 65536,
+                   "\ud83d\ude00", 10**5000 if hasattr(sys, "get_int_max_str_digits") else math.nan]
+        for result in refused:
+            def returns(db, event):
+                self.effect(db, event)
+                return result
+
+            with self.subTest(type(result).__name__), self.assertRaises((TypeError, ValueError)):
+                ackbox.apply(self.db, session_event(1), returns)
+            self.assertEqual(self.effects(), [])
+        for n, result in enumerate(["\ud800", "\0", "ä\u2028😀", 2**100, -0.0, 5e-324, {"": [{}]}, False, "a" * 65534]):
+            for _ in range(2):
+                self.assertEqual(ackbox.apply(self.db, session_event(n + 1), lambda db, event: result).result, result)
+
     def test_a_connection_in_a_transaction_is_refused_and_stays_in_it(self):
         self.db.execute("INSERT INTO effects VALUES ('mine')")
         with self.assertRaises(ValueError):
@@ -141,6 +164,10 @@ class WebhookTest(unittest.TestCase):
         for name, (headers, body, now) in cases.items():
             with self.subTest(name), self.assertRaises(ackbox.SignatureInvalid):
                 ackbox.verify_webhook("whsec_" + KEY, headers, body, now=now)
+        for value in ("ä", "\udc80", "\ud800"):
+            for name in good:
+                with self.subTest(name + ascii(value)), self.assertRaises(ackbox.SignatureInvalid):
+                    ackbox.verify_webhook("whsec_" + KEY, {**good, name: good[name] + " v1," + value}, self.body, now=1000)
         for secret in ("", "whsec_", "whsec_#"):
             with self.assertRaises(ValueError):
                 ackbox.verify_webhook(secret, good, self.body, now=1000)
@@ -315,6 +342,61 @@ class ClientTest(unittest.TestCase):
         self.assertEqual([request[0] for request in server.requests], ["GET", "POST", "POST", "POST", "POST", "GET"])
         frames.close()
 
+    def test_what_json_cannot_hold_is_refused_and_nothing_is_sent(self):
+        server, client = self.serve(STORED)
+        for data in (math.nan, -math.inf, b"a", {1, 2}, decimal.Decimal(1), {1: 2}, datetime.date(2026, 1, 1), [object()]):
+            with self.subTest(repr(data)), self.assertRaises((TypeError, ValueError)):
+                client.enqueue("bob", "t", data)
+            with self.subTest(repr(data)), self.assertRaises((TypeError, ValueError)):
+                client.enqueue_many([{"peer": "bob", "type": "t"}, {"peer": "bob", "type": "t", "data": data}])
+        self.assertEqual(server.requests, [])
+        client.enqueue("bob", "t", {"half": "\ud800", "whole": "ä"})
+        self.assertIn(b'"data":{"half":"\\ud800"', server.requests[0][3])
+
+    def test_an_exception_in_the_work_on_a_frame_is_the_reason_of_its_retry(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        settled = (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}')
+        for error, settlement in ((KeyError("no item \ud800"), {"outcome": "retry", "reason": "KeyError: 'no item \\ud800'"}),
+                                  (ValueError("\ud800 half"), {"outcome": "retry", "reason": "ValueError: ? half"}),
+                                  (KeyboardInterrupt(), {"outcome": "release"})):
+            server, client = self.serve((200, {}, line), settled)
+            with self.assertRaises(type(error)):
+                for frame in client.receive():
+                    with frame:
+                        raise error
+            self.assertEqual(json.loads(server.requests[1][3]), {"settlements": [{"receipt": "r1", **settlement}]})
+
+    def test_an_exception_after_a_frame_was_settled_settles_nothing(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve((200, {}, line), (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}'))
+        with self.assertRaises(KeyError):
+            for frame in client.receive():
+                with frame:
+                    frame.ack()
+                    raise KeyError
+        self.assertEqual(len(server.requests), 2)
+
+    def test_a_loop_that_settles_nothing_is_warned_once(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve((200, {}, line + b"\n" * 9), (200, {}, line + b"\n" * 9 + line))
+        with self.assertLogs("ackbox", "WARNING") as logged:
+            frames = client.receive()
+            for _ in range(3):
+                next(frames)
+            frames.close()
+        self.assertEqual(len(logged.output), 1)
+        for part in ("1 are not settled", "<Frame t m4 of urn:agent:alice s/4>", "ack, retry, reject or release"):
+            self.assertIn(part, logged.output[0])
+
+    def test_a_frame_with_numbers_beyond_pythons_is_given_out(self):
+        event = json.dumps({**session_event(4).raw, "data": [0, 1]}).replace("[0, 1]", "[1e400, %s]" % ("9" * 5000))
+        server, client = self.serve((200, {}, b'{"receipt":"r1","run":1,"event":%s}\n' % event.encode()))
+        frames = client.receive()
+        data = next(frames).data
+        frames.close()
+        self.assertEqual(data[0], math.inf)
+        self.assertIn(data[1], (math.inf, 10**5000 - 1))
+
     def test_close_ends_a_receiver_of_another_thread(self):
         server, client = self.serve()
         ended = threading.Event()
@@ -329,6 +411,10 @@ class ClientTest(unittest.TestCase):
         self.assertTrue(ended.wait(20))
 
     def test_urls_that_are_none(self):
+        for url, token in (("http://bücher.example", None), ("http://localhost", "ключ"), ("unix:/ä", "ключ")):
+            with self.subTest(url), self.assertRaises(ValueError):
+                ackbox.Client(url, token)
+        ackbox.Client("unix:/ä").close()
         for url in ("unix:", "ftp://a", "localhost:7070", "http://user:password@localhost", ""):
             with self.subTest(url), self.assertRaises(ValueError):
                 ackbox.Client(url)

@@ -64,6 +64,45 @@ test('what the effect throws undoes effect and mark', () =>
     assert.equal((await ackbox.apply(database, sessionEvent(1), effect)).isNew, true);
   }));
 
+const cyclic = [];
+cyclic.push(cyclic);
+const nested = (depth) => Array(depth).fill().reduce((inner) => [inner], 1);
+const refusedValues = {
+  NaN: Number.NaN,
+  Infinity: [-Infinity],
+  'a bigint': { a: 1n },
+  'undefined in an array': [undefined],
+  'a hole': [1, , 2],
+  'a function': () => 1,
+  'a symbol': Symbol('s'),
+  'a key that is a symbol': { [Symbol('s')]: 1 },
+  'a date': new Date(0),
+  'a map': new Map([[1, 2]]),
+  'a set': new Set([1]),
+  bytes: new Uint8Array(2),
+  'a class': new (class Order {})(),
+  'a number object': Object(1),
+  cyclic,
+  'too deep': nested(64),
+};
+
+test('a result that JSON cannot hold is refused before the effect commits', () =>
+  withDatabase(async (database, effects) => {
+    for (const [name, result] of Object.entries({ ...refusedValues, 'too large': 'a'.repeat(65_536), deep: nested(60) })) {
+      const returns = async (transaction, event) => {
+        await effect(transaction, event);
+        return result;
+      };
+      await assert.rejects(ackbox.apply(database, sessionEvent(1), returns), TypeError, name);
+      assert.equal(await effects(), null);
+    }
+    for (const [n, result] of ['\ud800', '\0', 'ä\u2028😀', 5e-324, { '': [{}] }, false, 'a'.repeat(65_534)].entries()) {
+      for (const isNew of [true, false]) {
+        assert.deepEqual(await ackbox.apply(database, sessionEvent(n + 1), () => result), { isNew, result });
+      }
+    }
+  }));
+
 test('parameters are written as the driver wants them', async () => {
   const statements = [];
   const transaction = { run: (sql) => (statements.push(sql), 1), get: () => undefined };
@@ -272,3 +311,61 @@ test('URLs that are none', () => {
     assert.throws(() => new ackbox.Client(url), TypeError);
   }
 });
+
+test('what JSON cannot hold is refused and nothing is sent', () =>
+  withScript([stored()], {}, async (client, requests) => {
+    for (const [name, data] of Object.entries(refusedValues)) {
+      await assert.rejects(client.enqueue('bob', 't', data), TypeError, name);
+      await assert.rejects(client.enqueueMany([{ peer: 'bob', type: 't' }, { peer: 'bob', type: 't', data }]), TypeError, name);
+    }
+    assert.equal(requests.length, 0);
+    await client.enqueue('bob', 't', { half: '\ud800', absent: undefined });
+    assert.deepEqual(JSON.parse(requests[0].body).data, { half: '\ud800' });
+    assert.throws(() => new ackbox.Client('http://localhost', { token: 'ключ' }), TypeError);
+  }));
+
+const frameLine = () => `${JSON.stringify({ receipt: 'r1', run: 1, event: sessionEvent(4).raw })}\n`;
+const settledAnswer = () => [200, {}, '{"results":[{"receipt":"r1","status":"settled"}]}'];
+
+test('what the work on a frame throws is the reason of its retry, unless it was settled', () =>
+  withScript([[200, {}, frameLine()], settledAnswer(), [200, {}, frameLine()], settledAnswer()], {}, async (client, requests) => {
+    const works = [
+      () => {
+        throw new RangeError('half \ud800');
+      },
+      async (frame) => {
+        await frame.ack({ n: 1 });
+        throw new RangeError('late');
+      },
+    ];
+    for (const work of works) {
+      await assert.rejects(async () => {
+        for await (const frame of client.receive()) {
+          await frame.attempt(work);
+        }
+      }, RangeError);
+    }
+    const settlements = requests.filter((request) => request.method === 'POST').map((request) => JSON.parse(request.body).settlements);
+    assert.deepEqual(settlements, [
+      [{ receipt: 'r1', outcome: 'retry', reason: 'RangeError: half \ufffd' }],
+      [{ receipt: 'r1', outcome: 'ack', result: { n: 1 } }],
+    ]);
+  }));
+
+test('a loop that settles nothing is warned once', () =>
+  withScript([[200, {}, `${frameLine()}${'\n'.repeat(9)}`], [200, {}, `${frameLine()}${'\n'.repeat(9)}${frameLine()}`]], {}, async (client) => {
+    const warnings = [];
+    const listener = (warning) => warnings.push(warning);
+    process.on('warning', listener);
+    let count = 0;
+    for await (const frame of client.receive()) {
+      assert.equal(frame.id, 'm4');
+      if (++count === 3) {
+        break;
+      }
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', listener);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0].message, /1 are not settled, the oldest is m4 of urn:agent:alice: .*ack, retry, reject or release/);
+  }));

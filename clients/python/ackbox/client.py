@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Named
 from .connection import Answer, Connections
 from .errors import AckboxError, Unreachable, is_passing, problem_error, wished_pause
 from .stream import Frame, Receiver, pause_seconds
+from .values import DATA_DEPTH_MAX, from_json, to_json
 
 _WAIT_MOST_SECONDS = 30.0
 
@@ -36,8 +37,8 @@ def _enqueued(raw: Dict[str, Any]) -> Enqueued:
     return Enqueued(raw["status"], raw.get("message_id", ""), raw.get("sequence", 0), raw.get("detail", ""))
 
 
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+def _json(message: Dict[str, Any]) -> str:
+    return to_json(message, "the message", DATA_DEPTH_MAX + 1)
 
 
 class Client:
@@ -88,7 +89,8 @@ class Client:
         **options: Any,
     ) -> Enqueued:
         """Stores a message; it is durable when this returns. Raises `ProblemError` if it was refused, and `Unreachable`
-        if the daemon did not answer for `retry_for`; then it may be stored.
+        if the daemon did not answer for `retry_for`; then it may be stored. Raises TypeError or ValueError, and nothing
+        is sent, where JSON cannot hold `data`.
 
         Without `session` the message has no order. Without `idempotency_key` one is made, so that what is tried again
         is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
@@ -96,19 +98,19 @@ class Client:
         """
         message = {"peer": peer, "session": session, "type": type, "data": data, "idempotency_key": idempotency_key}
         message.update(options)
-        return _enqueued(json.loads(self._post_messages(_json(self._keyed(message))).body))
+        return _enqueued(json.loads(self._post_messages(_json(self._keyed(message)).encode()).body))
 
     def enqueue_many(self, messages: Iterable[Mapping[str, Any]]) -> List[Enqueued]:
         """Stores up to 10,000 messages (and 8 MiB) in one request: dictionaries with what `enqueue` takes. Returns what
         became of each, in order; some may be refused while others are stored."""
-        body = _json([self._keyed(message) for message in messages])
+        body = ("[" + ",".join(_json(self._keyed(message)) for message in messages) + "]").encode()
         return [_enqueued(raw) for raw in json.loads(self._post_messages(body).body)["results"]]
 
     def message(self, id: str, wait: Optional[float] = None) -> Dict[str, Any]:
         """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`) or given up
         (`failed`, `reason`), or after so many seconds. `result` is what the peer answered, if that came during the
         wait: it is not stored. Raises `NotFound`."""
-        path = "/v1/messages/" + urllib.parse.quote(id, safe="")
+        path = "/v1/messages/" + urllib.parse.quote(id, safe="", errors="replace")
         end = time.monotonic() + (wait or 0.0)
 
         def target() -> str:
@@ -118,7 +120,7 @@ class Client:
 
         timeout = self._timeout + min(wait or 0.0, _WAIT_MOST_SECONDS)
         while True:
-            shown: Dict[str, Any] = json.loads(self._ask("GET", target, None, timeout).body)
+            shown: Dict[str, Any] = from_json(self._ask("GET", target, None, timeout).body)
             if shown["state"] in ("acked", "failed", "gone") or time.monotonic() >= end:
                 return shown
 

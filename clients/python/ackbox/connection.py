@@ -42,6 +42,8 @@ class Connections:
     """Thread-safe: a request takes an idle connection or makes one."""
 
     def __init__(self, url: str, token: Optional[str], tls: Optional[ssl.SSLContext]) -> None:
+        if not (url.isascii() or url.startswith("unix:")) or not (token or "").isascii():
+            raise ValueError("the URL and the token must be ASCII: they are sent in a request's head")
         self._url = url
         self._tls = tls
         self._path = ""

@@ -7,13 +7,13 @@ its source and id, by a row of its own.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import sys
 import time
 from typing import Any, Callable, NamedTuple, Optional
 
 from .event import Event
+from .values import from_json, result_to_json
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS ackbox_marks (source TEXT NOT NULL, origin TEXT NOT NULL, session TEXT NOT NULL, "
@@ -89,7 +89,8 @@ def apply(db: Any, event: Event, fn: Callable[[Any, Event], Any]) -> Applied:
 
     `db` is a DB-API connection of this thread: sqlite3, psycopg, or another driver and database with ON CONFLICT. It
     must not be in a transaction. `fn` must neither commit nor roll back. What it raises is raised here, after a
-    rollback: then neither effect nor mark is there. What it returns must be JSON or None; pass it to `Frame.ack`.
+    rollback: then neither effect nor mark is there. What it returns must be JSON or None; pass it to `Frame.ack`. What
+    `Frame.ack` would refuse is refused here, before the commit, by TypeError or ValueError.
     """
     in_session = event.sequence != 0
     place = (event.source, event.origin, event.session) if in_session else (event.source, event.id)
@@ -105,13 +106,13 @@ def apply(db: Any, event: Event, fn: Callable[[Any, Event], Any]) -> Applied:
         if is_new:
             result = fn(db, event)
             if result is not None:
-                text = json.dumps(result, separators=(",", ":"), ensure_ascii=False)
+                text = result_to_json(result)
                 _execute(db, _KEEP_SEQUENCE_RESULT if in_session else _KEEP_ID_RESULT, (text,) + key).close()
         else:
             found = _execute(db, _SEQUENCE_RESULT if in_session else _ID_RESULT, key)
             row = found.fetchone()
             found.close()
-            result = json.loads(row[0]) if row is not None and row[0] is not None else None
+            result = from_json(row[0]) if row is not None and row[0] is not None else None
         db.commit()
     except BaseException:
         db.rollback()

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import random
 import socket
 import threading
-from typing import Any, Callable, Dict, Iterator, Optional
+from types import TracebackType
+from typing import Any, Callable, Dict, Iterator, Optional, Type
 
 from .connection import BROKEN, Connections
 from .errors import ProblemError, Unreachable, is_passing, problem_error, wished_pause
 from .event import Event
+from .values import from_json, printable, result_to_json
+
+_LOG = logging.getLogger("ackbox")
 
 # The daemon sends an empty line at least every 10 s.
 _SILENCE_SECONDS = 30.0
+# Empty lines, with nothing between them, after which a frame that is not settled is worth a warning.
+_SILENT_LINES = 3
 _SETTLE_SECONDS = 60.0
 _PAUSE_FIRST_SECONDS = 0.05
 _PAUSE_MOST_SECONDS = 5.0
@@ -35,6 +42,8 @@ class _Lease:
         self._connection = connections.open(_SILENCE_SECONDS)
         self.response: Optional[http.client.HTTPResponse] = None
         self._socket: Optional[socket.socket] = None
+        # Given out and not settled, by receipt, oldest first.
+        self.held: Dict[str, Frame] = {}
 
     def start(self) -> None:
         self._connections.send(self._connection, "GET", self._target, None)
@@ -74,34 +83,69 @@ class Frame(Event):
     `ack`, `retry`, `reject` and `release` return whether it counted, once that is durable. False: the stream had ended
     before, and the frame is given out again, so that its effect must not happen twice (`apply`); or it had counted,
     and the answer was lost. No program needs to do anything about it.
+
+    `with frame:` around the work on it makes an exception the reason of a `retry`, and passes it on; without, the frame
+    comes again only because its stream ends, and nobody learns why.
     """
 
-    def __init__(self, raw: Dict[str, Any], receipt: str, run: int, settle: Callable[[Dict[str, Any]], bool]) -> None:
+    def __init__(self, raw: Dict[str, Any], receipt: str, run: int, settle: Callable[[str], bool]) -> None:
         super().__init__(raw)
         self.run = run
         self._receipt = receipt
         self._settle = settle
+        self._is_settled = False
+
+    def __enter__(self) -> "Frame":
+        return self
+
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], _: Optional[TracebackType]
+    ) -> None:
+        if error is None or self._is_settled:
+            return
+        try:
+            if isinstance(error, Exception):
+                self.retry("%s: %s" % (type(error).__name__, _text_of(error)))
+            else:
+                self.release()  # The program is being stopped.
+        except ProblemError as refusal:
+            _LOG.warning("frame %s of %s was not settled: %s", self.id, self.source, refusal)
 
     def ack(self, result: Any = None) -> bool:
-        """It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer."""
-        return self._end("ack", result=result)
+        """It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. What JSON cannot hold is
+        refused by TypeError or ValueError, and the frame is still held; `apply` refuses it before the effect."""
+        return self._end("ack", result=None if result is None else result_to_json(result))
 
     def retry(self, reason: str = "", after: Optional[float] = None) -> bool:
         """Not now: it comes again after so many seconds, or after the daemon's backoff. A run is charged."""
-        return self._end("retry", reason=reason or None, after=None if after is None else "%dms" % round(after * 1000))
+        return self._end(
+            "retry",
+            reason=json.dumps(printable(reason)) if reason else None,
+            after=None if after is None else '"%dms"' % round(after * 1000),
+        )
 
     def reject(self, reason: str) -> bool:
         """Never: the sender gets a dead letter with this reason."""
-        return self._end("reject", reason=reason)
+        return self._end("reject", reason=json.dumps(printable(reason)))
 
     def release(self) -> bool:
         """It was not worked on: it is given out again at once, and nothing is charged."""
         return self._end("release")
 
-    def _end(self, outcome: str, **members: Any) -> bool:
-        settlement = {"receipt": self._receipt, "outcome": outcome}
-        settlement.update((name, value) for name, value in members.items() if value is not None)
-        return self._settle(settlement)
+    def _end(self, outcome: str, **members: Optional[str]) -> bool:
+        """`members` are JSON."""
+        settlement = ['"receipt":' + json.dumps(self._receipt), '"outcome":"%s"' % outcome]
+        settlement.extend('"%s":%s' % (name, value) for name, value in members.items() if value is not None)
+        is_settled = self._settle("{" + ",".join(settlement) + "}")
+        self._is_settled = True
+        return is_settled
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "an exception without a text"
 
 
 class Receiver:
@@ -112,6 +156,7 @@ class Receiver:
         self._target = target
         self._stopped = threading.Event()
         self._lease: Optional[_Lease] = None
+        self._has_warned = False
 
     def stop(self) -> None:
         """From any thread: ends the iteration."""
@@ -121,7 +166,7 @@ class Receiver:
             lease.end()
 
     def frames(self) -> Iterator[Frame]:
-        failures = 0
+        failures = silent_lines = 0
         while not self._stopped.is_set():
             lease = self._lease = _Lease(self._connections, self._target)
             line, wish = b"", 0.0
@@ -139,7 +184,12 @@ class Receiver:
                 while line.endswith(b"\n") and not self._stopped.is_set():
                     failures = 0
                     if line.strip():
+                        silent_lines = 0
                         yield self._frame(line, lease)
+                    else:
+                        silent_lines += 1
+                        if silent_lines == _SILENT_LINES:
+                            self._warn(lease)
                     line = lease.read_line()
             finally:
                 # Also when the caller leaves its loop: what it has not settled is in play again at once.
@@ -149,15 +199,32 @@ class Receiver:
             self._stopped.wait(max(pause_seconds(failures - 1), wish))
 
     def _frame(self, line: bytes, lease: _Lease) -> Frame:
-        given = json.loads(line)
+        given = from_json(line)
+        receipt = given["receipt"]
 
-        def settle(settlement: Dict[str, Any]) -> bool:
-            return self._settle(settlement, lease)
+        def settle(settlement: str) -> bool:
+            is_settled = self._settle(settlement, lease)
+            lease.held.pop(receipt, None)
+            return is_settled
 
-        return Frame(given["event"], given["receipt"], given.get("run", 1), settle)
+        frame = lease.held[receipt] = Frame(given["event"], receipt, given.get("run", 1), settle)
+        return frame
 
-    def _settle(self, settlement: Dict[str, Any], lease: _Lease) -> bool:
-        body = json.dumps({"settlements": [settlement]}, separators=(",", ":"), ensure_ascii=False).encode()
+    def _warn(self, lease: _Lease) -> None:
+        """Once: the loop waits for frames, and those that it has not settled may be why none comes."""
+        held = list(lease.held.values())
+        if self._has_warned or not held:
+            return
+        self._has_warned = True
+        _LOG.warning(
+            "no frame has come for a while, and %d are not settled, the oldest is %r: the next of their sessions come "
+            "once they are settled by ack, retry, reject or release, and none at all while the window is full",
+            len(held),
+            held[0],
+        )
+
+    def _settle(self, settlement: str, lease: _Lease) -> bool:
+        body = ('{"settlements":[%s]}' % settlement).encode()
         failures = 0
         while True:
             wish = 0.0

@@ -6,12 +6,12 @@ import base64
 import binascii
 import hashlib
 import hmac
-import json
 import time
 from typing import Iterable, Mapping, Optional, Union
 
 from .errors import SignatureInvalid
 from .event import Event
+from .values import from_json
 
 
 def _key(secret: str) -> bytes:
@@ -44,6 +44,8 @@ def verify_webhook(
     message_id = fields.get("webhook-id", "")
     timestamp = fields.get("webhook-timestamp", "")
     signatures = fields.get("webhook-signature", "")
+    if not (message_id + timestamp + signatures).isascii():
+        raise SignatureInvalid("the headers of the signature are not ASCII")
     if not message_id or not timestamp or not signatures:
         raise SignatureInvalid("the request is not signed")
     if not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > 12:
@@ -58,7 +60,7 @@ def verify_webhook(
     if not any(matches):
         raise SignatureInvalid("no signature is by a known key")
     try:
-        raw = json.loads(body)
+        raw = from_json(body)
     except ValueError:
         raw = None
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), str) or not isinstance(raw.get("source"), str):

@@ -68,7 +68,8 @@ export declare class Client {
     close(): void;
     /**
      * Stores a message; it is durable when this resolves. Throws `ProblemError` if it was refused, and `Unreachable` if
-     * the daemon did not answer for `retryFor`; then it may be stored.
+     * the daemon did not answer for `retryFor`; then it may be stored. Throws
+     * `TypeError`, and nothing is sent, where JSON cannot hold `data`.
      */
     enqueue(peer: string, type: string, data?: Json, options?: EnqueueOptions): Promise<Enqueued>;
     /**

@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { AckboxError, isPassing, problemError, Unreachable, wishedPause } from './errors.js';
 import { Daemon } from './http.js';
 import { frames } from './stream.js';
+import { dataDepthMax, toJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 const waitMost = 30_000;
+const messageToJson = (message) => toJson(sent(message), 'the message', dataDepthMax + 1);
 const names = {
     session: 'session',
     idempotencyKey: 'idempotency_key',
@@ -52,10 +54,11 @@ export class Client {
     }
     /**
      * Stores a message; it is durable when this resolves. Throws `ProblemError` if it was refused, and `Unreachable` if
-     * the daemon did not answer for `retryFor`; then it may be stored.
+     * the daemon did not answer for `retryFor`; then it may be stored. Throws
+     * `TypeError`, and nothing is sent, where JSON cannot hold `data`.
      */
     async enqueue(peer, type, data = null, options = {}) {
-        const body = JSON.stringify(sent({ ...options, peer, type, data }));
+        const body = messageToJson({ ...options, peer, type, data });
         return enqueued(JSON.parse(await this.#ask('POST', '/v1/messages', body)));
     }
     /**
@@ -63,7 +66,7 @@ export class Client {
      * refused while others are stored.
      */
     async enqueueMany(messages) {
-        const body = JSON.stringify(Array.from(messages, sent));
+        const body = `[${Array.from(messages, messageToJson).join()}]`;
         const answer = JSON.parse(await this.#ask('POST', '/v1/messages', body));
         return answer.results.map(enqueued);
     }

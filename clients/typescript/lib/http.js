@@ -11,6 +11,9 @@ export class Daemon {
         if (!['http:', 'https:'].includes(parsed.protocol) || parsed.username || parsed.password) {
             throw new TypeError('the URL must be http://… or https://…, without a user');
         }
+        if (!/^[\x21-\x7e]*$/.test(token ?? '')) {
+            throw new TypeError('the token must be ASCII without spaces: it is sent in the head of a request');
+        }
         this.#base = url.replace(/\/+$/, '');
         this.#headers = token ? { authorization: `Bearer ${token}` } : {};
     }

@@ -3,6 +3,7 @@
 // A daemon may give a message more than once, as after a crash between the effect and its settlement. Within a session
 // numbers only grow, so one row a session recognises repetitions for ever. A message outside any session is recognised
 // by its source and id, by a row of its own.
+import { resultToJson } from './values.js';
 const schema = [
     'CREATE TABLE IF NOT EXISTS ackbox_marks (source TEXT NOT NULL, origin TEXT NOT NULL, session TEXT NOT NULL, ' +
         'sequence BIGINT NOT NULL, result TEXT, PRIMARY KEY (source, origin, session))',
@@ -31,7 +32,7 @@ export async function createMarks(database) {
  * Calls `effect` and commits its writes with the mark of `event`; a duplicate calls nothing.
  *
  * What `effect` throws is thrown here, after a rollback: then neither effect nor mark is there. What it returns must be
- * JSON or undefined; pass it to `Frame.ack`. With a driver of one connection, one call must end before the next begins.
+ * JSON or undefined; pass it to `Frame.ack`. What `Frame.ack` would refuse is refused here, before the commit. With a driver of one connection, one call must end before the next begins.
  */
 export async function apply(database, event, effect) {
     const inSession = event.sequence !== 0n;
@@ -52,7 +53,7 @@ export async function apply(database, event, effect) {
         const result = (await effect(transaction, event)) ?? undefined;
         if (result !== undefined) {
             const keep = written(database, `UPDATE ${table} SET result = ? ${where}`);
-            await transaction.run(keep, [JSON.stringify(result), ...key]);
+            await transaction.run(keep, [resultToJson(result), ...key]);
         }
         return { isNew: true, result };
     });

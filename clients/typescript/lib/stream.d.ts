@@ -1,6 +1,7 @@
 import { Event, type Json } from './event.js';
 import type { Daemon } from './http.js';
-type Settle = (settlement: Record<string, Json>) => Promise<boolean>;
+/** A settlement is JSON. */
+type Settle = (settlement: string) => Promise<boolean>;
 /**
  * An event that this application holds until it settles it, or its stream ends. Each must be settled once.
  *
@@ -13,7 +14,11 @@ export declare class Frame extends Event {
     /** How often it was given out, this time included. */
     readonly run: number;
     constructor(raw: Record<string, Json>, receipt: string, run: number, settle: Settle);
-    /** It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. */
+    /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
+     * because its stream ends, and nobody learns why. */
+    attempt<R>(work: (frame: this) => R | Promise<R>): Promise<R>;
+    /** It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. Throws `TypeError` where JSON cannot
+     * hold it, and the frame is still held; `apply` refuses it before the effect. */
     ack(result?: Json): Promise<boolean>;
     /** Not now: it comes again after so many milliseconds, or after the daemon's backoff. A run is charged. */
     retry(reason?: string, after?: number): Promise<boolean>;

@@ -5,9 +5,11 @@ import { AckboxError, isPassing, problemError, Unreachable, wishedPause } from '
 import type { Json } from './event.js';
 import { Daemon } from './http.js';
 import { type Frame, frames } from './stream.js';
+import { dataDepthMax, toJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 
 const waitMost = 30_000;
+const messageToJson = (message: Message): string => toJson(sent(message), 'the message', dataDepthMax + 1);
 
 export interface ClientOptions {
   /** For a daemon with `tokens_file`. */
@@ -128,10 +130,11 @@ export class Client {
 
   /**
    * Stores a message; it is durable when this resolves. Throws `ProblemError` if it was refused, and `Unreachable` if
-   * the daemon did not answer for `retryFor`; then it may be stored.
+   * the daemon did not answer for `retryFor`; then it may be stored. Throws
+   * `TypeError`, and nothing is sent, where JSON cannot hold `data`.
    */
   async enqueue(peer: string, type: string, data: Json = null, options: EnqueueOptions = {}): Promise<Enqueued> {
-    const body = JSON.stringify(sent({ ...options, peer, type, data }));
+    const body = messageToJson({ ...options, peer, type, data });
     return enqueued(JSON.parse(await this.#ask('POST', '/v1/messages', body)) as { status: string });
   }
 
@@ -140,7 +143,7 @@ export class Client {
    * refused while others are stored.
    */
   async enqueueMany(messages: Iterable<Message>): Promise<Enqueued[]> {
-    const body = JSON.stringify(Array.from(messages, sent));
+    const body = `[${Array.from(messages, messageToJson).join()}]`;
     const answer = JSON.parse(await this.#ask('POST', '/v1/messages', body)) as { results: { status: string }[] };
     return answer.results.map(enqueued);
   }

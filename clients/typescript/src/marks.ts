@@ -5,6 +5,7 @@
 // by its source and id, by a row of its own.
 
 import type { Event, Json } from './event.js';
+import { resultToJson } from './values.js';
 
 export type SqlValue = string | number | bigint | null;
 
@@ -68,7 +69,7 @@ export async function createMarks<T extends Transaction>(database: Database<T>):
  * Calls `effect` and commits its writes with the mark of `event`; a duplicate calls nothing.
  *
  * What `effect` throws is thrown here, after a rollback: then neither effect nor mark is there. What it returns must be
- * JSON or undefined; pass it to `Frame.ack`. With a driver of one connection, one call must end before the next begins.
+ * JSON or undefined; pass it to `Frame.ack`. What `Frame.ack` would refuse is refused here, before the commit. With a driver of one connection, one call must end before the next begins.
  */
 export async function apply<T extends Transaction, R extends Json>(
   database: Database<T>,
@@ -93,7 +94,7 @@ export async function apply<T extends Transaction, R extends Json>(
     const result = (await effect(transaction, event)) ?? undefined;
     if (result !== undefined) {
       const keep = written(database, `UPDATE ${table} SET result = ? ${where}`);
-      await transaction.run(keep, [JSON.stringify(result), ...key]);
+      await transaction.run(keep, [resultToJson(result), ...key]);
     }
     return { isNew: true, result };
   });

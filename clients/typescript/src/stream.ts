@@ -3,14 +3,18 @@
 import { isPassing, ProblemError, problemError, Unreachable, wishedPause } from './errors.js';
 import { Event, type Json } from './event.js';
 import type { Daemon } from './http.js';
+import { printable, resultToJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 
 // The daemon sends an empty line at least every 10 s.
 const silenceMost = 30_000;
+// Empty lines, with nothing between them, after which a frame that is not settled is worth a warning.
+const silentLines = 3;
 const settleTimeout = 60_000;
 const settleTries = 4;
 
-type Settle = (settlement: Record<string, Json>) => Promise<boolean>;
+/** A settlement is JSON. */
+type Settle = (settlement: string) => Promise<boolean>;
 
 /**
  * An event that this application holds until it settles it, or its stream ends. Each must be settled once.
@@ -24,6 +28,7 @@ export class Frame extends Event {
   readonly run: number;
   readonly #receipt: string;
   readonly #settle: Settle;
+  #isSettled = false;
 
   constructor(raw: Record<string, Json>, receipt: string, run: number, settle: Settle) {
     super(raw);
@@ -32,19 +37,39 @@ export class Frame extends Event {
     this.#settle = settle;
   }
 
-  /** It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. */
-  ack(result?: Json): Promise<boolean> {
-    return this.#end('ack', { result });
+  /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
+   * because its stream ends, and nobody learns why. */
+  async attempt<R>(work: (frame: this) => R | Promise<R>): Promise<R> {
+    try {
+      return await work(this);
+    } catch (error) {
+      if (!this.#isSettled) {
+        const text = error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${typeof error === 'string' ? error : typeof error}`;
+        await this.retry(text).catch((refusal: unknown) => {
+          process.emitWarning(`frame ${this.id} of ${this.source} was not settled: ${String(refusal)}`, 'AckboxWarning');
+        });
+      }
+      throw error;
+    }
+  }
+
+  /** It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. Throws `TypeError` where JSON cannot
+   * hold it, and the frame is still held; `apply` refuses it before the effect. */
+  async ack(result?: Json): Promise<boolean> {
+    return this.#end('ack', { result: result === undefined ? undefined : resultToJson(result) });
   }
 
   /** Not now: it comes again after so many milliseconds, or after the daemon's backoff. A run is charged. */
   retry(reason?: string, after?: number): Promise<boolean> {
-    return this.#end('retry', { reason, after: after === undefined ? undefined : `${Math.round(after)}ms` });
+    return this.#end('retry', {
+      reason: reason ? JSON.stringify(printable(reason)) : undefined,
+      after: after === undefined ? undefined : `"${Math.round(after)}ms"`,
+    });
   }
 
   /** Never: the sender gets a dead letter with this reason. */
   reject(reason: string): Promise<boolean> {
-    return this.#end('reject', { reason });
+    return this.#end('reject', { reason: JSON.stringify(printable(reason)) });
   }
 
   /** It was not worked on: it is given out again at once, and nothing is charged. */
@@ -52,14 +77,17 @@ export class Frame extends Event {
     return this.#end('release', {});
   }
 
-  #end(outcome: string, members: Record<string, Json | undefined>): Promise<boolean> {
-    const settlement: Record<string, Json> = { receipt: this.#receipt, outcome };
+  /** `members` are JSON. */
+  async #end(outcome: string, members: Record<string, string | undefined>): Promise<boolean> {
+    const settlement = [`"receipt":${JSON.stringify(this.#receipt)}`, `"outcome":"${outcome}"`];
     for (const [name, value] of Object.entries(members)) {
       if (value !== undefined) {
-        settlement[name] = value;
+        settlement.push(`"${name}":${value}`);
       }
     }
-    return this.#settle(settlement);
+    const isSettled = await this.#settle(`{${settlement.join()}}`);
+    this.#isSettled = true;
+    return isSettled;
   }
 }
 
@@ -96,7 +124,11 @@ async function* lines(response: Response, isAlive: () => void): AsyncGenerator<s
 /** Frames of one stream after the other, until `signal` is aborted. */
 export async function* frames(daemon: Daemon, target: string, signal: AbortSignal): AsyncGenerator<Frame, void, void> {
   let failures = 0;
+  let silent = 0;
+  let hasWarned = false;
   while (!signal.aborted) {
+    // Given out and not settled, oldest first.
+    const held = new Map<string, Frame>();
     const lease = new AbortController();
     const end = (): void => lease.abort();
     signal.addEventListener('abort', end);
@@ -120,8 +152,18 @@ export async function* frames(daemon: Daemon, target: string, signal: AbortSigna
             const given = JSON.parse(line) as { event: Record<string, Json>; receipt: string; run: number };
             // Nothing is read while the caller works on it.
             clearTimeout(silence);
-            yield new Frame(given.event, given.receipt, given.run, (one) => settle(daemon, one, lease));
+            silent = 0;
+            const frame = new Frame(given.event, given.receipt, given.run, async (one) => {
+              const isSettled = await settle(daemon, one, lease);
+              held.delete(given.receipt);
+              return isSettled;
+            });
+            held.set(given.receipt, frame);
+            yield frame;
             isAlive();
+          } else if (++silent === silentLines && held.size > 0 && !hasWarned) {
+            hasWarned = true;
+            warn(held);
           }
         }
       }
@@ -133,6 +175,17 @@ export async function* frames(daemon: Daemon, target: string, signal: AbortSigna
     }
     await wait(Math.max(pauseAfter(failures++), wish), signal);
   }
+}
+
+/** The loop waits for frames, and those that it has not settled may be why none comes. */
+function warn(held: Map<string, Frame>): void {
+  const [oldest] = held.values();
+  process.emitWarning(
+    `no frame has come for a while, and ${held.size} are not settled, the oldest is ${oldest?.id} of ${oldest?.source}: ` +
+      'the next of their sessions come once they are settled by ack, retry, reject or release, and none at all while the ' +
+      'window is full',
+    'AckboxWarning',
+  );
 }
 
 /** Nothing: the daemon is away. An error: it takes no more streams for now. */
@@ -155,8 +208,8 @@ async function open(daemon: Daemon, target: string, signal: AbortSignal): Promis
   throw error;
 }
 
-async function settle(daemon: Daemon, settlement: Record<string, Json>, lease: AbortController): Promise<boolean> {
-  const body = JSON.stringify({ settlements: [settlement] });
+async function settle(daemon: Daemon, settlement: string, lease: AbortController): Promise<boolean> {
+  const body = `{"settlements":[${settlement}]}`;
   for (let failures = 1; ; ++failures) {
     let wish = 0;
     try {
