@@ -33,8 +33,8 @@ struct AckedEvent : MessageEvent {
 /// The message became a dead letter.
 struct FailedEvent : MessageEvent {
   /// Short and stable: `rejected`, `retry-budget`, `retry-policy`, `horizon`, `expired`, `peer-killer`,
-  /// `discarded-by-policy` (the only one whose message is gone), the peer's own code, or what `markFailed` or a
-  /// `FailureDecision` was given.
+  /// `damaged` (the file does not hold it as it was enqueued: it was not sent), `discarded-by-policy` (the only one
+  /// whose message is gone), the peer's own code, or what `markFailed` or a `FailureDecision` was given.
   std::string reason = {};
   /// The last error, for people.
   std::string error = {};

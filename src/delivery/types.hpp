@@ -124,6 +124,8 @@ struct ClaimedRow {
   std::optional<WallTime> expiresAt;
   /// The delay that it was enqueued with: its horizon counts from there.
   std::optional<WallTime> notBefore = {};
+  /// The file does not hold what was written: it must not be sent.
+  bool isDamaged = false;
 };
 
 /// A row that was asked for and is deferred already: watch its deadline instead.

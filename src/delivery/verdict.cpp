@@ -53,6 +53,9 @@ bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, const OpenCl
 }
 
 std::string whyNotSend(const ClaimedRow& row, bool isPastHorizon, WallTime now) {
+  if (row.isDamaged) {
+    return "damaged";
+  }
   if (row.expiresAt && *row.expiresAt <= now) {
     return "expired";
   }

@@ -27,7 +27,7 @@ struct Verdict {
 [[nodiscard]] bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, const OpenClock& clock,
                                  std::chrono::milliseconds grace, const Now& now);
 
-/// Why a claimed row must not be sent any more: `expired`, `horizon`, or empty.
+/// Why a claimed row must not be sent any more: `damaged`, `expired`, `horizon`, or empty.
 [[nodiscard]] std::string whyNotSend(const ClaimedRow& row, bool isPastHorizon, WallTime now);
 
 /// A nack that is the message's own: tried again later, or given up when budget or horizon is spent.

@@ -233,6 +233,8 @@ struct InboxRow {
   /// Its handler deferred it; otherwise it waits behind such a frame and its handler has not seen it.
   bool deferred = false;
   WallTime acceptedAt;
+  /// It is not what was accepted: no handler is given it.
+  bool isDamaged = false;
   InboundFrame frame;
 };
 

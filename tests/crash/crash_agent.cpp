@@ -1,14 +1,15 @@
 // An agent of the crash test, started over and over on the same file:
 //
 //   crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--own-threads] [--defer]
-//     [--defect mark-before-effect]
+//     [--slow-disk] [--defect mark-before-effect]
 //
 // KEYS is a folder with authority.pem, NAME.pem, NAME.key and secret: TLS both ways, each side known to the other by
 // its certificate, and every request and answer signed. --feed: keeps enqueueing numbered frames, each in one
 // transaction with the number reached. --reply: answers every tenth frame of a session. --own-threads: delivery and the
 // server run on threads of their own, as the library has it by default, and frames are fed one at a time, so that each
 // step, and each frame's effect, commits on the thread that it came to. --defer: takes every third frame of a session
-// into effect later, half of them in a pool of their own. Prints "ready" once it serves; SIGTERM ends it.
+// into effect later, half of them in a pool of their own. --slow-disk: its disk is slow while somebody wants it
+// (hardships.hpp). Prints "ready" once it serves; SIGTERM ends it.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -37,6 +38,7 @@
 #include "ackbox/outbox_writer.hpp"
 #include "effects.hpp"
 #include "fed_frame.hpp"
+#include "hardships.hpp"
 #include "late_effects.hpp"
 
 namespace {
@@ -54,6 +56,7 @@ struct Settings {
   bool replies = false;
   bool ownThreads = false;
   bool defers = false;
+  bool slowDisk = false;
   bool defect = false;
 };
 
@@ -61,7 +64,7 @@ Settings parse(const std::vector<std::string>& words) {
   if (words.size() < 6) {
     throw std::runtime_error(
         "usage: crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--own-threads] "
-        "[--defer] [--defect D]");
+        "[--defer] [--slow-disk] [--defect D]");
   }
   Settings settings{words[0], words[1], words[2], static_cast<std::uint16_t>(std::stoi(words[3])), words[4], words[5]};
   for (std::size_t index = 6; index < words.size(); ++index) {
@@ -73,6 +76,8 @@ Settings parse(const std::vector<std::string>& words) {
       settings.ownThreads = true;
     } else if (words[index] == "--defer") {
       settings.defers = true;
+    } else if (words[index] == "--slow-disk") {
+      settings.slowDisk = true;
     } else if (words[index] == "--defect" && index + 1 < words.size() && words[index + 1] == "mark-before-effect") {
       settings.defect = true;
       ++index;
@@ -203,6 +208,9 @@ private:
 };
 
 void run(const Settings& settings) {
+  if (settings.slowDisk) {
+    crash::SlowDisk::obey(settings.database);
+  }
   boost::asio::io_context context(1);
   ackbox::OutboxManager manager = ackbox::OutboxManager::open(settings.database, outboxOptions(settings));
   manager.setSender(std::make_shared<ackbox::HttpSender>(senderOptions(settings)));

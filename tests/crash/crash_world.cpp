@@ -2,14 +2,19 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <algorithm>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
+#include "ackbox/peer_status.hpp"
 #include "effects.hpp"
 #include "fed_frame.hpp"
 #include "free_port.hpp"
+#include "hardships.hpp"
 #include "integration/test_certificates.hpp"
 
 namespace crash {
@@ -136,6 +141,82 @@ void CrashWorld::killAbout(std::uint64_t kills, milliseconds longest) {
       awaitReady(*victim);
     }
   }
+}
+
+void CrashWorld::endure(Hardships& left, Suffered& suffered, milliseconds longest) {
+  const std::uint64_t draw = random_() % left.all();
+  const bool isPause = draw < left.pauses;
+  const bool isStarvation = !isPause && draw < left.pauses + left.starvations;
+  std::vector<Agent*> victims;
+  for (Agent* agent : {&alice_, &bob_}) {
+    if (victims.empty() ? agent == &bob_ || random_() % 3 != 0 : random_() % 2 == 0) {
+      victims.push_back(agent);
+    }
+  }
+  // Of each kind, those that the victims live through until they go out of scope.
+  std::vector<std::unique_ptr<Stopped>> stopped;
+  std::unique_ptr<Starved> starved;
+  std::unique_ptr<SlowDisk> slow;
+  if (isPause) {
+    --left.pauses;
+    ++suffered.pauses;
+    for (const Agent* victim : victims) {
+      stopped.push_back(std::make_unique<Stopped>(victim->process->id()));
+    }
+  } else if (isStarvation) {
+    --left.starvations;
+    ++suffered.starvations;
+    starved = std::make_unique<Starved>(victims.front()->process->id());
+  } else {
+    --left.slowDisks;
+    ++suffered.slowDisks;
+    slow = std::make_unique<SlowDisk>(victims.front()->database);
+  }
+  std::uniform_int_distribution<std::int64_t> time(1, longest.count());
+  if (victims.front()->process->endsWithin(milliseconds(time(random_)))) {
+    throw std::runtime_error(victims.front()->name + " ended by itself; its standard error is above");
+  }
+  if (isPause && victims.size() == 1 && random_() % 8 == 0) {
+    Agent& other = victims.front() == &alice_ ? bob_ : alice_;
+    killAfterUpTo(other, milliseconds(20));
+    ++suffered.kills;
+    launch(other, true);
+    awaitReady(other);
+  }
+}
+
+// What the file says of the wait is read when the hardship is over: until then nobody could keep it.
+void CrashWorld::awaitFlow(Suffered& suffered) {
+  constexpr std::chrono::seconds kForTheMachine{20};
+  const ackbox::OutboxReader outbox = ackbox::OutboxReader::open(alice_.database);
+  const std::uint64_t before = outbox.getStats().acked;
+  const auto begin = steady_clock::now();
+  auto announced = begin;
+  for (const ackbox::PeerStatus& peer : outbox.peers()) {
+    const auto wait = peer.nextProbeAt.time_since_epoch() - std::chrono::system_clock::now().time_since_epoch();
+    announced = std::max(announced, begin + std::chrono::duration_cast<milliseconds>(wait));
+  }
+  while (outbox.getStats().acked == before) {
+    if (alice_.process->endsWithin(milliseconds(2)) || !bob_.process->alive()) {
+      throw std::runtime_error("an agent ended by itself; its standard error is above");
+    }
+    if (steady_clock::now() > announced + kForTheMachine) {
+      throw std::runtime_error("after " + std::to_string(suffered.all()) + " hardships nothing flows any more");
+    }
+  }
+  const auto end = steady_clock::now();
+  suffered.longestWait = std::max(suffered.longestWait, std::chrono::duration_cast<milliseconds>(end - begin));
+  suffered.longestBeyond = std::max(suffered.longestBeyond, std::chrono::duration_cast<milliseconds>(end - announced));
+}
+
+Suffered CrashWorld::suffer(Hardships planned, milliseconds longest) {
+  Suffered suffered;
+  awaitFlow(suffered);
+  while (planned.all() > 0) {
+    endure(planned, suffered, longest);
+    awaitFlow(suffered);
+  }
+  return suffered;
 }
 
 void CrashWorld::awaitDrained(Agent& agent) {

@@ -22,6 +22,24 @@ struct Outcome {
   main_job::Flow replies;
 };
 
+/// What agents are to live through.
+struct Hardships {
+  std::uint64_t pauses = 0;
+  std::uint64_t starvations = 0;
+  std::uint64_t slowDisks = 0;
+
+  [[nodiscard]] std::uint64_t all() const noexcept { return pauses + starvations + slowDisks; }
+};
+
+/// What they lived through.
+struct Suffered : Hardships {
+  std::uint64_t kills = 0;
+  /// The longest that it took until a message was acknowledged again, once a hardship was over.
+  std::chrono::milliseconds longestWait{0};
+  /// The same, from the instant on that the peers' next probes were announced for.
+  std::chrono::milliseconds longestBeyond{0};
+};
+
 /// Two agents on two files, and somebody who kills them.
 ///
 /// Everything throws `std::runtime_error` when an agent ends by itself, does not come up, or ends with an error.
@@ -34,6 +52,11 @@ public:
   /// Kills agents at random instants, within `longest` of their being ready, singly and together, while frames flow
   /// both ways. A few die again while they are still recovering.
   void killAbout(std::uint64_t kills, std::chrono::milliseconds longest = std::chrono::milliseconds(60));
+
+  /// Stops, starves and slows agents down in a drawn order, each time for up to `longest`, singly and together; while
+  /// one stands still, one in eight times the other is killed. After each, messages must flow again: throws when none
+  /// is acknowledged for longer than the file says, and some seconds.
+  Suffered suffer(Hardships planned, std::chrono::milliseconds longest);
 
   /// Lets the agents deliver all that is there, ends them, and compares.
   [[nodiscard]] Outcome settle();
@@ -51,6 +74,8 @@ private:
   void awaitReady(Agent& agent);
   void killAfterUpTo(Agent& agent, std::chrono::milliseconds longest);
   void awaitEnough();
+  void endure(Hardships& left, Suffered& suffered, std::chrono::milliseconds longest);
+  void awaitFlow(Suffered& suffered);
   void awaitDrained(Agent& agent);
   void end(Agent& agent);
 

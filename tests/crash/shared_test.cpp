@@ -25,6 +25,7 @@
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/pull.hpp"
 #include "child.hpp"
+#include "hardships.hpp"
 #include "shared_ledger.hpp"
 #include "support/temp_dir.hpp"
 
@@ -75,6 +76,31 @@ public:
       ledger_.killing(life(victim));
       children_[victim].back().kill();
       launch(victim);
+    }
+    awaitAcked(messages(), 0, deadline);
+    for (std::size_t index = 0; index < kWorkers; ++index) {
+      end(index);
+    }
+  }
+
+  // Stops workers, none, one or several at a time, each for up to `longest`, while the others go on. All live to the
+  // end of their work.
+  void pauseOver(std::size_t pauses, milliseconds longest) {
+    const auto deadline = steady_clock::now() + std::chrono::ceil<milliseconds>(kPatience * std::max(1.0, scale()));
+    std::uniform_int_distribution<std::int64_t> time(1, longest.count());
+    for (std::size_t pause = 0; pause < pauses; ++pause) {
+      {
+        main_job::Child& one = children_[random_() % kWorkers].back();
+        const crash::Stopped first(one.id());
+        const crash::Stopped second(children_[random_() % kWorkers].back().id());
+        REQUIRE_FALSE(one.endsWithin(milliseconds(time(random_))));
+      }
+      // Where they are through, there is more to do.
+      if (watcher_.getStats().acked == messages()) {
+        const std::size_t index = random_() % kWorkers;
+        end(index);
+        launch(index);
+      }
     }
     awaitAcked(messages(), 0, deadline);
     for (std::size_t index = 0; index < kWorkers; ++index) {
@@ -230,4 +256,30 @@ TEST_CASE("row 3: a process that is stopped with claims in its hands is not robb
   }
   CHECK(manager.getStats().acked == 2 * kStopSessions);
   CHECK(manager.getStats().staleSettles == 0);
+}
+
+TEST_CASE("row 3: P7: four processes that are stopped now and then are not robbed: each message has one effect") {
+  constexpr std::uint64_t kSeed = 8;
+  const auto pauses = static_cast<std::size_t>(10 * scale());
+  const milliseconds longest(scale() >= 10 ? 10'000 : 700);
+  MESSAGE("seed " << kSeed << ", pauses " << pauses << " of up to " << longest.count() << " ms");
+  Workers workers(kSeed);
+  workers.pauseOver(pauses, longest);
+  const std::uint64_t all = workers.messages();
+
+  crash::SharedAccount account;
+  account.read(workers.ledger());
+  const ackbox::OutboxManager outbox = openOutbox(workers.database());
+  const ackbox::Stats stats = outbox.getStats();
+  MESSAGE("messages " << all << ", effects " << account.effects << ", stale settles " << stats.staleSettles);
+  CHECK(account.effects == all);
+  CHECK(account.repeated == 0);
+  CHECK(account.overlaps == 0);
+  CHECK(account.reordered == 0);
+  CHECK(account.settledTwice == 0);
+  CHECK(account.late == 0);
+  CHECK(stats.acked == all);
+  CHECK(stats.staleSettles == 0);
+  CHECK(stats.totalRetries == 0);
+  CHECK(ackbox::OutboxReader(outbox).verify().findings.empty());
 }

@@ -391,6 +391,32 @@ DiskFiles MemoryDisk::files() const {
   return files;
 }
 
+bool MemoryDisk::alter(const std::string& path, const std::function<void(std::string& bytes)>& change) {
+  constexpr std::string_view kShared = "-shm";
+  const std::scoped_lock lock(mutex_);
+  if (const auto known = nodes_.find(path); known != nodes_.end()) {
+    change(known->second->bytes);
+    return true;
+  }
+  const auto owner = path.ends_with(kShared) ? nodes_.find(path.substr(0, path.size() - kShared.size())) : nodes_.end();
+  if (owner == nodes_.end() || owner->second->shm.empty()) {
+    return false;
+  }
+  std::string bytes;
+  for (const auto& region : owner->second->shm) {
+    bytes.append(region->begin(), region->end());
+  }
+  const std::size_t size = bytes.size();
+  change(bytes);
+  bytes.resize(size);
+  auto from = bytes.begin();
+  for (const auto& region : owner->second->shm) {
+    std::copy_n(from, region->size(), region->begin());
+    from += static_cast<std::ptrdiff_t>(region->size());
+  }
+  return true;
+}
+
 void MemoryDisk::note(DiskCall kind, const std::string& path, std::size_t offset, std::string_view bytes) const {
   if (record_) {
     record_->add({kind, number_, path, offset, std::string(bytes)});

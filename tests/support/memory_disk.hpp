@@ -89,6 +89,10 @@ public:
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] DiskFiles files() const;
 
+  /// Changes what a file holds, behind SQLite's back and unrecorded; `-shm` behind the path of one that is open stands
+  /// for its shared memory, which keeps its size. False: there is none.
+  bool alter(const std::string& path, const std::function<void(std::string& bytes)>& change);
+
   OnCall onCall;
   /// What all files together may take up: a write beyond it writes what fits and fails with SQLITE_FULL.
   std::size_t capacity = std::numeric_limits<std::size_t>::max();

@@ -55,6 +55,10 @@ void InboundCompletion::run(store::Store& store) {
 }
 
 HandlerResult InboundCompletion::decide(store::Store& store) {
+  if (row_->isDamaged) {
+    return HandlerResult::reject("the receiver's file does not hold the frame as it was accepted: send it again",
+                                 "damaged");
+  }
   if (offended_) {
     thrown_ = "the handler ended its transaction";
     return handlerFailed(context_.inbound, row_->frame, thrown_.c_str());

@@ -236,7 +236,7 @@ void InboundRunner::taken(const std::string& queue, std::size_t pool, store::Inb
           },
           [](const std::error_code&, int) {});
     });
-  } else if (shared->deferred) {
+  } else if (shared->deferred && !shared->isDamaged) {
     start(queue, pool, shared, todo);
   } else {
     firstLook(queue, pool, shared, todo);

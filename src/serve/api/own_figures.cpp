@@ -17,8 +17,9 @@ using protocol::Exposition;
 
 constexpr std::string_view kOtherReason = "other";
 // As `FailedEvent::reason` names them. A peer's own codes could be any number.
-constexpr std::array<std::string_view, 8> kReasons = {"rejected", "retry-budget", "retry-policy",        "horizon",
-                                                      "expired",  "peer-killer",  "discarded-by-policy", kOtherReason};
+constexpr std::array<std::string_view, 9> kReasons = {
+    "rejected",    "retry-budget", "retry-policy",        "horizon",   "expired",
+    "peer-killer", "damaged",      "discarded-by-policy", kOtherReason};
 
 std::string_view knownReason(std::string_view reason) {
   const auto found = std::ranges::find(kReasons, reason);

@@ -357,9 +357,11 @@ TEST_CASE("A preview counts among so many dead letters, and says that there may 
   SQLite::Database database(stage.path("agent.db"), SQLite::OPEN_READWRITE);
   database.setBusyTimeout(10'000);
   database.exec(
-      "INSERT INTO ackbox_outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,id_rest,type,"
+      "INSERT INTO "
+      "ackbox_outbox(session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,id_rest,checksum,type,"
       "reason,last_error,data) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<50000) SELECT "
-      "session_id,0,4,attempt,retry_count,created_at_ms,due_at_ms,i,type,'expired',last_error,data FROM n CROSS JOIN "
+      "session_id,0,4,attempt,retry_count,created_at_ms,due_at_ms,i,checksum,type,'expired',last_error,data FROM n "
+      "CROSS JOIN "
       "ackbox_outbox WHERE state=4");
   const auto preview = [&](const char* reason) {
     return bodyOf(

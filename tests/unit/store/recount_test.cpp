@@ -11,6 +11,7 @@
 
 #include "store/sqlite/inbound/inbox.hpp"
 #include "store/sqlite/outbound/application_writer.hpp"
+#include "store/sqlite/outbound/row_checksum.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
@@ -25,6 +26,20 @@ namespace {
 
 void change(const StoreWorld& world, const std::string& sql) {
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec(sql);
+}
+
+// `$` stands for the checksum of the waiting frame that some of the changes add.
+std::string withChecksum(std::string sql) {
+  InboundFrame frame;
+  frame.id = "f";
+  frame.source = "urn:agent:x";
+  frame.epoch = 1;
+  frame.type = "t";
+  frame.data = "1";
+  if (const std::size_t place = sql.find('$'); place != std::string::npos) {
+    sql.replace(place, 1, std::to_string(store::sqlite::checksumOf(frame)));
+  }
+  return sql;
 }
 
 void checkSound(const StoreWorld& world) {
@@ -255,13 +270,13 @@ TEST_CASE("P10: repair mends each row that a foreign statement made impossible, 
            "INSERT INTO ackbox_claims VALUES(0,4711,2)",
            "INSERT INTO ackbox_session_states VALUES(99,1,0,0,0,0,0,0,0)",
            "INSERT INTO ackbox_inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,owner_id,"
-           "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data) "
+           "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data,checksum) "
            "VALUES('','',0,'f','urn:agent:x',1,0,1,"
-           "98,0,0,0,0,1,'t','1')",
+           "98,0,0,0,0,1,'t','1',$)",
            "INSERT INTO ackbox_inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,owner_id,"
-           "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data) "
+           "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data,checksum) "
            "VALUES('','',0,'f','urn:agent:x',1,0,1,"
-           "0,1,1,0,0,1,'t','1')",
+           "0,1,1,0,0,1,'t','1',$)",
            "INSERT INTO ackbox_idempotency_keys VALUES('k','',0,1)",
        }) {
     CAPTURE(std::string(sql));
@@ -271,7 +286,7 @@ TEST_CASE("P10: repair mends each row that a foreign statement made impossible, 
     enqueueOne(*store, frameOf("s"));
     enqueueOne(*store, frameOf(""));
     store.reset();
-    change(world, sql);
+    change(world, withChecksum(sql));
     CHECK_FALSE(store::sqlite::verify(world.file, world.options).clean());
     store = world.open();
     CHECK(repair(*store).mended != 0);

@@ -72,7 +72,7 @@ struct Break {
 
 constexpr const char* kWaiting =
     "INSERT INTO ackbox_inbox(id,origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,owner_id,"
-    "accepted_at_ms,type,data) VALUES";
+    "accepted_at_ms,type,data,checksum) VALUES";
 
 constexpr Break kBreaks[] = {
     {"meta", "the store's identity is missing", 0, "DELETE FROM ackbox_meta"},
@@ -165,14 +165,14 @@ constexpr Break kBreaks[] = {
     {"counters", "sent is not the number of SENT rows", 1, "UPDATE ackbox_counters SET sent=7"},
     {"counters", "failed is not the number of FAILED rows", 1, "UPDATE ackbox_counters SET failed=0"},
     {"counters", "inbox is not the number of rows of the inbox", 1, "UPDATE ackbox_counters SET inbox=7"},
-    {"inbox", "its owner is not registered", 3, "+(3,'o','s',1,'f','urn:a',1,0,1,99,0,'t','1')"},
-    {"inbox", "it waits beyond what its session has accepted", 3, "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1')"},
+    {"inbox", "its owner is not registered", 3, "+(3,'o','s',1,'f','urn:a',1,0,1,99,0,'t','1',0)"},
+    {"inbox", "it waits beyond what its session has accepted", 3, "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1',0)"},
     {"inbox", "it was accepted out of its session's order", 4,
-     "+(3,'o','s',2,'f','urn:a',1,0,1,0,0,'t','1'),(4,'o','s',1,'g','urn:a',1,0,1,0,0,'t','1')"},
+     "+(3,'o','s',2,'f','urn:a',1,0,1,0,0,'t','1',0),(4,'o','s',1,'g','urn:a',1,0,1,0,0,'t','1',0)"},
     {"inbox", "a run of it failed, and it does not say why and when", 3,
-     "+(3,'o','',0,'f','urn:a',1,0,1,0,0,'t','1'); UPDATE ackbox_inbox SET retry_count=1"},
+     "+(3,'o','',0,'f','urn:a',1,0,1,0,0,'t','1',0); UPDATE ackbox_inbox SET retry_count=1"},
     {"inbox", "its final result is kept already", 3,
-     "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1'); INSERT INTO ackbox_inbox_results(frame_id,source,origin,session,"
+     "+(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1',0); INSERT INTO ackbox_inbox_results(frame_id,source,origin,session,"
      "sequence,outcome,keep_until_ms) VALUES('f','urn:a','o','s',1,3,0)"},
     {"inbound_senders", "the gauges are not what its rows say", 0,
      "INSERT INTO ackbox_inbound_senders VALUES('urn:x',1,0,0,0,0,0)"},
@@ -225,6 +225,25 @@ TEST_CASE("P10: each broken invariant is found, by its own check, with its table
                         finding.problem == one.problem);
     }
     CHECK(found);
+  }
+}
+
+TEST_CASE("P10: a row that is not what was written is found, whatever of it changed") {
+  for (const char* change :
+       {"data=CAST(replace(data,'1','3') AS BLOB)||' '", "type=type||'x'", "sequence=sequence+1", "expires_at_ms=77",
+        "created_at_ms=created_at_ms+1", "id_rest=id_rest+1", "traceparent='t'", "correlation_id='c'", "checksum=0",
+        "session_id=iif(session_id=1,2,1)"}) {
+    CAPTURE(std::string(change));
+    File file;
+    file.breakWith(std::string("UPDATE ackbox_outbox SET ") + change + " WHERE id=4");
+    std::set<std::int64_t> damaged;
+    for (const Finding& finding : file.verify().findings) {
+      if (finding.problem == "it is not what was written: its checksum differs") {
+        CHECK(finding.table == "ackbox_outbox");
+        damaged.insert(finding.row);
+      }
+    }
+    CHECK(damaged == std::set<std::int64_t>{4});
   }
 }
 
@@ -339,7 +358,7 @@ TEST_CASE("P10: an index that its rows do not fit stays missing, and is named") 
 
 TEST_CASE("P10: a value of another type than its column's is found in each column, and data that is no JSON") {
   const std::string fill = std::string(kWaiting) +
-                           "(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1');"
+                           "(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1',0);"
                            "INSERT INTO ackbox_idempotency_keys VALUES('k','m',0,0);"
                            "INSERT INTO ackbox_vacated_numbers VALUES(1,1,'m');"
                            "INSERT INTO ackbox_inbound_sessions VALUES(1,'urn:a','o','s',1,1,0,0,'i',0);"

@@ -20,6 +20,8 @@ struct OutboxRow {
   std::uint32_t attempt = 0;
   WallTime dueAt{};
   std::optional<WallTime> notBefore = {};
+  /// It is not what was written: never sent.
+  bool isDamaged = false;
   OutboundFrame frame;
 };
 
@@ -33,6 +35,8 @@ struct SessionRow {
   std::uint8_t priority = 0;
   /// The recalls at which its rows were put back.
   std::int64_t recall = 0;
+  /// It is not what its index says: which session it is, and to which peer, is not known.
+  bool isDamaged = false;
 };
 
 /// What a claim need not read: pending rows that were enqueued here and not claimed since, or that an earlier claim

@@ -4,30 +4,17 @@
 
 #include "store/digest.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
+#include "store/sqlite/outbound/row_checksum.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
 namespace ackbox::store::sqlite {
-namespace {
-
-InboxRow readRow(Columns& columns) {
-  InboxRow row;
-  InboundFrame& frame = row.frame;
-  columns >> row.key >> row.starts >> row.retryCount >> row.deferred >> row.acceptedAt >> frame.origin >>
-      frame.session >> frame.sequence >> frame.id >> frame.source >> frame.epoch >> frame.previousSequence >>
-      frame.type >> frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >> frame.correlationId >>
-      frame.data >> frame.dataContentType;
-  return row;
-}
-
-}  // namespace
-
 Inbox::Inbox(Context& context, InboundMarks& marks)
     : context_(context),
       marks_(marks),
       insert_(context.prepare(
           "INSERT INTO #inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,accepted_at_ms,"
-          "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type) "
-          "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17) ON CONFLICT DO NOTHING")),
+          "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type,"
+          "checksum) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18) ON CONFLICT DO NOTHING")),
       selectFirst_(context.prepare("SELECT sequence FROM #inbox WHERE source=?1 AND origin=?2 AND session=?3 AND "
                                    "sequence>0 ORDER BY sequence LIMIT 1")),
       selectWaiting_(context.prepare(
@@ -39,9 +26,7 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
       selectAfter_(context.prepare(
           "SELECT id,source,origin,session,sequence,type FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
-          "SELECT owner_id,due_at_ms,id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,"
-          "source,epoch,previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,"
-          "data_content_type FROM #inbox WHERE id=?1")),
+          std::string("SELECT owner_id,due_at_ms,").append(kInboxColumns).append(" FROM #inbox WHERE id=?1"))),
       claim_(context.prepare("UPDATE #inbox SET owner_id=?2, starts=starts+1, started_at_ms=?3 WHERE id=?1")),
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
@@ -105,7 +90,7 @@ void Inbox::add(const InboundFrame& frame, bool deferred) {
       Query(insert_, frame.origin, frame.session, frame.sequence, frame.id, frame.source, frame.epoch,
             frame.previousSequence, deferred, context_.clock.wallNow(), frame.type, NullIfEmpty{frame.audience},
             frame.time, frame.expiresAt, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId},
-            Blob{frame.data}, NullIfEmpty{frame.dataContentType})
+            Blob{frame.data}, NullIfEmpty{frame.dataContentType}, checksumOf(frame))
           .run();
   if (added != 0) {
     context_.shares.add(frame.source, shareOfWaiting(frame.data.size()));

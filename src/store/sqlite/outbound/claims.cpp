@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/outbound/row_checksum.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
 
 namespace ackbox::store::sqlite {
@@ -32,12 +32,11 @@ std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool was
 
 Claims::Claims(Context& context)
     : context_(context),
-      selectSession_(context.prepare("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall,peer_id,lane<>0 "
-                                     "FROM #sessions WHERE id=?1")),
+      selectSession_(context.prepare("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall,peer_id,lane<>0,"
+                                     "(SELECT t.id FROM #sessions AS t WHERE t.peer_id=s.peer_id AND t.name=s.name AND "
+                                     "t.lane=s.lane) IS NOT s.id FROM #sessions AS s WHERE id=?1")),
       isOurs_(context.prepare(numberHolder())),
-      selectRow_(context.prepare(
-          "SELECT state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,id_rest,type,"
-          "traceparent,correlation_id,data,not_before_ms,session_id FROM #outbox WHERE id=?1")),
+      selectRow_(context.prepare(std::string("SELECT ").append(kRowColumns).append(" FROM #outbox WHERE id=?1"))),
       claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")) {}
 
 ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
@@ -88,7 +87,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look
   } else {
     const std::size_t firstMessage = reply.messages.size();
     for (const delivery::MessageKey key : wanted.keys) {
-      claimRow(key, wanted.waited, look, claimed, reply);
+      claimRow(key, wanted.waited, look, session, claimed, reply);
       if (claimed.status != delivery::ClaimStatus::claimed) {
         break;
       }
@@ -123,7 +122,7 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
   }
   SessionRow row;
   Columns columns(query);
-  columns >> row.name >> row.priority >> row.isHalted >> row.recall >> row.peer >> row.isUnordered;
+  columns >> row.name >> row.priority >> row.isHalted >> row.recall >> row.peer >> row.isUnordered >> row.isDamaged;
   return &context_.claimCache.keep(key, std::move(row));
 }
 
@@ -141,12 +140,17 @@ void Claims::claimUnit(const delivery::SessionClaim& wanted, const Look& look, C
   delivery::SessionClaimed claimed;
   claimed.session = wanted.session;
   for (const delivery::MessageKey key : wanted.keys) {
-    claimRow(key, wanted.waited, look, claimed, reply);
+    claimRow(key, wanted.waited, look, nullptr, claimed, reply);
   }
   reply.sessions.push_back(std::move(claimed));
 }
 
-void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look,
+bool Claims::isDamaged(const OutboxRow& row, const SessionRow* known) {
+  known = known != nullptr ? known : sessionOf(row.session);
+  return row.isDamaged || known == nullptr || known->isDamaged;
+}
+
+void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look, const SessionRow* known,
                       delivery::SessionClaimed& session, ClaimReply& reply) {
   std::optional<OutboxRow> row = context_.claimCache.take(key);
   if (!row) {
@@ -192,9 +196,11 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
     ++row->attempt;
   }
   const auto bytes = static_cast<std::int64_t>(frame.data.size());
+  // Of a damaged row, the session that it was found in is more likely its own.
+  const delivery::SessionKey of = delivery::isUnit(session.session) ? row->session : session.session;
   context_.inFlight.rows.add(key);
   context_.inFlight.facts.insert_or_assign(
-      key, RowFacts{row->session, frame.sequence, bytes, row->attempt, frame.enqueuedAt, frame.messageId});
+      key, RowFacts{of, frame.sequence, bytes, row->attempt, frame.enqueuedAt, frame.messageId});
   reply.bytes += wireBytes;
   session.rows.push_back({.key = key,
                           .sequence = frame.sequence,
@@ -203,7 +209,8 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
                           .dataBytes = static_cast<std::uint32_t>(bytes),
                           .enqueuedAt = frame.enqueuedAt,
                           .expiresAt = frame.expiresAt,
-                          .notBefore = row->notBefore});
+                          .notBefore = row->notBefore,
+                          .isDamaged = isDamaged(*row, known)});
   reply.messages.push_back({session.session, key, std::move(frame)});
 }
 
@@ -212,16 +219,8 @@ std::optional<OutboxRow> Claims::read(delivery::MessageKey key) {
   if (!query.next()) {
     return std::nullopt;
   }
-  OutboxRow row;
-  OutboundFrame& frame = row.frame;
-  std::optional<std::string> messageId;
-  std::optional<std::int64_t> idRest;
   Columns columns(query);
-  columns >> row.state >> frame.sequence >> row.attempt >> frame.retryCount >> frame.enqueuedAt >> row.dueAt >>
-      frame.expiresAt >> messageId >> idRest >> frame.type >> frame.traceparent >> frame.correlationId >> frame.data >>
-      row.notBefore >> row.session;
-  frame.messageId = messageId ? *std::move(messageId) : messageIdOf(key, frame.enqueuedAt, idRest.value_or(0));
-  return row;
+  return readRow(key, columns);
 }
 
 void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "store/sqlite/outbound/row_checksum.hpp"
+
 namespace ackbox::store::sqlite {
 namespace {
 
@@ -24,9 +26,11 @@ Outbox::Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery
       // Its age begins anew, or the horizon that failed it would fail it again at once.
       redrive_(context.prepare(
           std::string("REPLACE INTO #outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
-                      "message_id,expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data) "
+                      "message_id,checksum,expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data) "
                       "SELECT ?4,session_id,?2,0,0,0,?3,0,")
               .append(kMessageId)
+              .append(",")
+              .append(kMovedChecksum)
               .append(",expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data FROM #outbox AS o "
                       "WHERE id=?1 AND state=4"))),
       bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}

@@ -4,6 +4,7 @@
 
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/session_states.hpp"
+#include "store/sqlite/outbound/row_checksum.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -38,11 +39,13 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
       insertSession_(connection, "INSERT INTO #sessions(peer_id,name,lane,priority) VALUES(?1,?2,?3,?4)", prefix),
       insertState_(connection, kInsertState, prefix),
       updatePriority_(connection, "UPDATE #sessions SET priority=?2 WHERE id=?1", prefix),
-      plain_(connection, "id,session_id,sequence,created_at_ms,id_rest,type,data,due_at_ms", "?,?,?,?,?,?,?,0", prefix),
-      full_(connection,
-            "id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,id_rest,type,"
-            "traceparent,correlation_id,supersede_key,data",
-            "?,?,?,?,?,?,?,?,?,?,?,?,?,?", prefix),
+      plain_(connection, "id,session_id,sequence,created_at_ms,id_rest,checksum,type,data,due_at_ms",
+             "?,?,?,?,?,?,?,?,0", prefix),
+      full_(
+          connection,
+          "id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,id_rest,checksum,type,"
+          "traceparent,correlation_id,supersede_key,data",
+          "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?", prefix),
       sequenceOf_(connection, std::string("SELECT sequence FROM #outbox WHERE id=").append(keyOfMessage()), prefix),
       supersedable_(
           connection,
@@ -108,8 +111,8 @@ void OutboxRows::insert(std::span<const NewRow> rows) {
   if (std::ranges::all_of(rows, isPlain)) {
     plain_.run(rows, [](Query& query, const NewRow& fresh) {
       const OutboundFrame& frame = fresh.row.frame;
-      query.add(fresh.key, fresh.row.session, frame.sequence, frame.enqueuedAt, fresh.idRest, frame.type,
-                Blob{frame.data});
+      query.add(fresh.key, fresh.row.session, frame.sequence, frame.enqueuedAt, fresh.idRest,
+                checksumOf(fresh.key, fresh.row), frame.type, Blob{frame.data});
     });
     return;
   }
@@ -117,9 +120,9 @@ void OutboxRows::insert(std::span<const NewRow> rows) {
     const OutboxRow& row = fresh.row;
     const OutboundFrame& frame = row.frame;
     query.add(fresh.key, row.session, frame.sequence, frame.enqueuedAt, row.dueAt, frame.expiresAt, row.notBefore,
-              fresh.idRest ? std::nullopt : std::optional<std::string_view>(frame.messageId), fresh.idRest, frame.type,
-              NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, NullIfEmpty{fresh.supersedeKey},
-              Blob{frame.data});
+              fresh.idRest ? std::nullopt : std::optional<std::string_view>(frame.messageId), fresh.idRest,
+              checksumOf(fresh.key, row), frame.type, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId},
+              NullIfEmpty{fresh.supersedeKey}, Blob{frame.data});
   });
 }
 

@@ -9,6 +9,12 @@
 namespace ackbox::store::sqlite {
 namespace {
 
+// A number counts in its row's checksum apart from all else.
+constexpr const char* kRenumber =
+    "UPDATE #outbox SET sequence=r.number, checksum=(checksum+r.number-sequence)&2147483647 FROM (SELECT id,"
+    "row_number() OVER (PARTITION BY session_id ORDER BY id) AS number FROM #outbox WHERE sequence<>0) AS r WHERE "
+    "#outbox.id=r.id AND #outbox.sequence<>r.number";
+
 // In this order: what is left gets its numbers.
 constexpr const char* kSteps[] = {
     // Their peers have them. An ACK event names the old store's number, so it would settle nothing here.
@@ -18,8 +24,7 @@ constexpr const char* kSteps[] = {
     "DELETE FROM #claims",
     "DELETE FROM #vacated_numbers",
     "UPDATE #idempotency_keys SET sequence=0 WHERE sequence<>0",
-    "UPDATE #outbox SET sequence=r.number FROM (SELECT id,row_number() OVER (PARTITION BY session_id ORDER BY id) AS "
-    "number FROM #outbox WHERE sequence<>0) AS r WHERE #outbox.id=r.id AND #outbox.sequence<>r.number",
+    kRenumber,
     "UPDATE #session_states SET last_sequence=0, previous_sequence=0, confirmed_sequence=0, due_at_ms=0, "
     "due_is_firm=0, "
     "head_id=0",

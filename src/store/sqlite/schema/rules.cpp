@@ -1,12 +1,14 @@
 #include "store/sqlite/schema/rules.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/cache/sender_shares.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/outbound/row_checksum.hpp"
 #include "store/sqlite/schema/schema.hpp"
 
 namespace ackbox::store::sqlite {
@@ -369,6 +371,7 @@ public:
     for (const Rule& rule : kRules) {
       checkRule(rule);
     }
+    std::ranges::move(damagedRows(connection_, prefix_), std::back_inserter(findings_));
     return std::move(findings_);
   }
 

@@ -112,6 +112,7 @@ CREATE TABLE #outbox(  -- messages on their way out, dead letters, and acknowled
   not_before_ms INTEGER,           -- not sent before; NULL: at once
   message_id TEXT,                 -- unique; NULL: a UUIDv7 made of `id`, `created_at_ms` and `id_rest`
   id_rest INTEGER,                 -- of a message id, what those two do not say; NULL: it is in `message_id`
+  checksum INTEGER NOT NULL,       -- of its place, ids, type and data, see row_checksum.hpp
   type TEXT NOT NULL,              -- CloudEvents type
   traceparent TEXT,                -- W3C trace context; NULL: none
   correlation_id TEXT,             -- what it answers; NULL: nothing
@@ -206,6 +207,7 @@ CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their ha
   last_error TEXT,                           -- why that run failed, for people, at most 1,000 bytes; NULL: none failed
   data BLOB NOT NULL,                        -- JSON text, byte for byte as received
   data_content_type TEXT,                    -- of what stands in `data` as base64; NULL: `data` is the JSON itself
+  checksum INTEGER NOT NULL,                 -- of what its handler is given, see row_checksum.hpp
   UNIQUE(source, origin, session, sequence, frame_id)
 );
 CREATE INDEX #inbox_owned ON #inbox(owner_id) WHERE owner_id <> 0;

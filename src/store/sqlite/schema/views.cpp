@@ -67,6 +67,7 @@ std::string deadLetters() {
                  "WHEN 'dead-letter-by-policy' THEN 'the application gave it up' ",
                  "WHEN 'marked-failed' THEN 'an operator gave it up' ",
                  "WHEN 'rejected' THEN 'the peer refused it for good' ",
+                 "WHEN 'damaged' THEN 'the file does not hold it as it was enqueued, so it was not sent' ",
                  "WHEN 'rejected-request' THEN 'the peer could not read a request with this message alone' ",
                  "WHEN 'peer-killer' THEN 'the peer lost the connection each time that it was sent alone' ",
                  "ELSE 'the peer or the application gave this reason' END AS meaning,s.blocked_by=o.id AS ",

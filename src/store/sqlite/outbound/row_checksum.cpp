@@ -1,0 +1,112 @@
+#include "store/sqlite/outbound/row_checksum.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "store/digest.hpp"
+#include "store/sqlite/outbound/message_ids.hpp"
+
+namespace ackbox::store::sqlite {
+namespace {
+
+std::uint64_t numberOf(const std::optional<WallTime>& instant) noexcept {
+  return instant ? static_cast<std::uint64_t>(millis(*instant)) + 1 : 0;
+}
+
+/// Reads the rows of `#table`; `isDamaged` is given each, its key in column 0.
+template <typename IsDamaged>
+void look(sqlite3* connection, std::string_view prefix, const std::string& table, std::string_view columns,
+          std::vector<Finding>& findings, const IsDamaged& isDamaged) {
+  constexpr std::size_t kMost = 100;
+  Statement statement(connection, "SELECT " + std::string(columns) + " FROM #" + table, prefix);
+  std::size_t found = 0;
+  for (Query query(statement); found < kMost && query.next();) {
+    if (isDamaged(query)) {
+      findings.push_back(
+          {std::string(prefix) + table, query.integer(0), "it is not what was written: its checksum differs"});
+      ++found;
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t checksumOf(delivery::MessageKey key, const OutboxRow& row) noexcept {
+  const OutboundFrame& frame = row.frame;
+  RowDigest digest;
+  digest.add(static_cast<std::uint64_t>(row.session))
+      .add(numberOf(frame.expiresAt))
+      .add(frame.messageId)
+      .add(frame.type)
+      .add(frame.data);
+  // Most rows have neither.
+  if (!frame.traceparent.empty() || !frame.correlationId.empty()) {
+    digest.add(frame.traceparent).add(frame.correlationId);
+  }
+  const std::uint64_t place = static_cast<std::uint64_t>(key) + frame.sequence +
+                              static_cast<std::uint64_t>(millis(frame.enqueuedAt)) +
+                              static_cast<std::uint64_t>(digest.value());
+  return static_cast<std::int64_t>(place & static_cast<std::uint64_t>(RowDigest::kMask));
+}
+
+OutboxRow readRow(delivery::MessageKey key, Columns& columns) {
+  OutboxRow row;
+  OutboundFrame& frame = row.frame;
+  std::optional<std::string> messageId;
+  std::optional<std::int64_t> idRest;
+  std::int64_t checksum = 0;
+  columns >> row.state >> frame.sequence >> row.attempt >> frame.retryCount >> frame.enqueuedAt >> row.dueAt >>
+      frame.expiresAt >> messageId >> idRest >> frame.type >> frame.traceparent >> frame.correlationId >> frame.data >>
+      row.notBefore >> row.session >> checksum;
+  frame.messageId = messageId ? *std::move(messageId) : messageIdOf(key, frame.enqueuedAt, idRest.value_or(0));
+  row.isDamaged = checksum != checksumOf(key, row);
+  return row;
+}
+
+std::int64_t checksumOf(const InboundFrame& frame) noexcept {
+  return RowDigest()
+      .add(frame.origin)
+      .add(frame.session)
+      .add(frame.sequence)
+      .add(frame.id)
+      .add(frame.source)
+      .add(frame.epoch)
+      .add(frame.previousSequence)
+      .add(frame.type)
+      .add(frame.audience)
+      .add(numberOf(frame.time))
+      .add(numberOf(frame.expiresAt))
+      .add(frame.traceparent)
+      .add(frame.correlationId)
+      .add(frame.data)
+      .add(frame.dataContentType)
+      .value();
+}
+
+InboxRow readRow(Columns& columns) {
+  InboxRow row;
+  InboundFrame& frame = row.frame;
+  columns >> row.key >> row.starts >> row.retryCount >> row.deferred >> row.acceptedAt >> frame.origin >>
+      frame.session >> frame.sequence >> frame.id >> frame.source >> frame.epoch >> frame.previousSequence >>
+      frame.type >> frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >> frame.correlationId >>
+      frame.data >> frame.dataContentType;
+  row.isDamaged = columns.next<std::int64_t>() != checksumOf(frame);
+  return row;
+}
+
+std::vector<Finding> damagedRows(sqlite3* connection, std::string_view prefix) {
+  std::vector<Finding> findings;
+  look(connection, prefix, "outbox", std::string("id,").append(kRowColumns), findings, [](Query& query) {
+    Columns columns(query);
+    const auto key = columns.next<std::int64_t>();
+    return readRow(key, columns).isDamaged;
+  });
+  look(connection, prefix, "inbox", kInboxColumns, findings, [](Query& query) {
+    Columns columns(query);
+    return readRow(columns).isDamaged;
+  });
+  return findings;
+}
+
+}  // namespace ackbox::store::sqlite

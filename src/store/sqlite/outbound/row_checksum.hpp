@@ -1,0 +1,45 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/diagnosis.hpp"
+
+#include "delivery/types.hpp"
+#include "sqlite/statement.hpp"
+#include "store/sqlite/cache/claim_cache.hpp"
+#include "store/types.hpp"
+
+namespace ackbox::store::sqlite {
+
+// SQLite's pages have no checksum, so each row that leaves the file says what it must be. What changes in a row's life
+// is left out: its state and what belongs to that.
+
+/// Of a message's row: its place, ids, type and data, and what else its peer is given.
+[[nodiscard]] std::int64_t checksumOf(delivery::MessageKey key, const OutboxRow& row) noexcept;
+
+/// The columns of #outbox that `readRow` takes, in its order.
+inline constexpr std::string_view kRowColumns =
+    "state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,id_rest,type,traceparent,"
+    "correlation_id,data,not_before_ms,session_id,checksum";
+[[nodiscard]] OutboxRow readRow(delivery::MessageKey key, Columns& columns);
+
+/// SQL: that of the row `o` (#outbox) when it moves: key, number and instant count apart from all else.
+inline constexpr std::string_view kMovedChecksum = "(o.checksum+?4-o.id+?2-o.sequence+?3-o.created_at_ms)&2147483647";
+
+/// Of a row of the inbox: what its handler is given.
+[[nodiscard]] std::int64_t checksumOf(const InboundFrame& frame) noexcept;
+
+/// The columns of #inbox that `readRow` takes, in its order.
+inline constexpr std::string_view kInboxColumns =
+    "id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,source,epoch,previous_sequence,"
+    "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type,checksum";
+[[nodiscard]] InboxRow readRow(Columns& columns);
+
+/// The rows, 100 of a table at most, that are not what was written.
+[[nodiscard]] std::vector<Finding> damagedRows(sqlite3* connection, std::string_view prefix);
+
+}  // namespace ackbox::store::sqlite
