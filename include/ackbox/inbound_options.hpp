@@ -47,7 +47,9 @@ struct DeferredOptions {
   /// the old one still has not returned; that one commits nothing any more. At least 1 ms. Default 5 minutes.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
   /// When a failed run is made again, and when its frame is given up: beyond `maxRetries` with code `retry-budget`,
-  /// beyond `horizon` since it was accepted with code `horizon`; both are `term` to the sender.
+  /// beyond `horizon` since it was accepted with code `horizon`; both are `term` to the sender. As at a sender, what
+  /// the calendar skips while a process has the handler makes no frame older, and frames from before are given up by
+  /// their age only after it has had the handler for an hour, or for the horizon if that is shorter.
   RetryPolicy retry = {};
   /// Whether all frames of a type are deferred: they are kept as if the `FrameHandler` had answered `defer`, which
   /// spares its call and, where a frame waits behind another of its session, a commit of its own. Called on the store's

@@ -87,7 +87,7 @@ struct MachineOptions {
   /// Whether a peer that the run before left down is taken to be down still, and asked with a probe first.
   bool restoresHealth = true;
   /// How long the file must have been open here before messages from before it was opened are given up by their age.
-  std::chrono::milliseconds horizonGrace = std::chrono::hours(1);
+  std::chrono::milliseconds horizonGrace = kHorizonGrace;
   /// The age of messages, kept by the owner of the file over all its machines, one after the other; null: the machine
   /// has one of its own.
   OpenClock* openClock = nullptr;

@@ -9,6 +9,9 @@
 
 namespace ackbox::delivery {
 
+/// How long a file must have been open here before what was there before is given up by its age.
+inline constexpr std::chrono::milliseconds kHorizonGrace = std::chrono::hours(1);
+
 /// How old a message is, by the time that really passed while somebody looked. Where the calendar moves and the
 /// monotonic clock does not, as when it is set, or after a suspension, what it skips makes no message older that was
 /// there before. A calendar that is set back takes back what was left out for it, so that the correction of a wrong
@@ -54,14 +57,21 @@ public:
     return age;
   }
 
-  [[nodiscard]] bool isOlder(WallTime since) const { return since < startedWall_; }
+  /// Whether something of the instant `since` is older than `horizon`; 0: nothing ever is. What was there before the
+  /// first look is not, whatever the calendar says, until that was `grace` ago, or as long as the horizon: nobody saw
+  /// the time in between pass.
+  [[nodiscard]] bool hasPassed(std::chrono::milliseconds horizon, WallTime since, std::chrono::milliseconds grace,
+                               const Now& now) const {
+    return horizon.count() > 0 && age(since, now.wall) >= horizon &&
+           (since >= startedWall_ || openFor(now.steady) >= std::min(grace, horizon));
+  }
 
+private:
   /// Since the first look.
   [[nodiscard]] std::chrono::milliseconds openFor(SteadyTime now) const {
     return std::chrono::floor<std::chrono::milliseconds>(now - startedAt_);
   }
 
-private:
   struct Jump {
     WallTime to;
     std::chrono::milliseconds by;

@@ -48,8 +48,7 @@ std::optional<std::chrono::milliseconds> delayBy(const RetryPolicy& retry, const
 bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, const OpenClock& clock,
                    std::chrono::milliseconds grace, const Now& now) {
   const WallTime start = std::max(row.enqueuedAt, row.notBefore.value_or(row.enqueuedAt));
-  return retry.horizon.count() > 0 && clock.age(start, now.wall) >= retry.horizon &&
-         (!clock.isOlder(start) || clock.openFor(now.steady) >= std::min(grace, retry.horizon));
+  return clock.hasPassed(retry.horizon, start, grace, now);
 }
 
 std::string whyNotSend(const ClaimedRow& row, bool isPastHorizon, WallTime now) {

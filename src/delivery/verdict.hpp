@@ -21,9 +21,7 @@ struct Verdict {
   std::string note;
 };
 
-/// Whether a row is older than its policy has patience for. One that was there before this run is not, whatever the
-/// calendar says, until the run has gone on for `grace`, or as long as the horizon: nobody saw the time in between
-/// pass.
+/// Whether a row is older than its policy has patience for, see `OpenClock::hasPassed`.
 [[nodiscard]] bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, const OpenClock& clock,
                                  std::chrono::milliseconds grace, const Now& now);
 

@@ -8,6 +8,7 @@
 #include "protocol/json_text.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
+#include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::protocol {
@@ -198,6 +199,7 @@ std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data) {
     named.id = *id;
     named.sequence =
         parseCapped(entry.text("sessionseq").value_or(""), std::numeric_limits<std::uint64_t>::max()).value_or(0);
+    named.time = parseTimestamp(entry.text("time").value_or(""));
     if (!readResult(entry, named.result)) {
       return std::nullopt;
     }

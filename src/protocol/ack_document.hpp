@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/clock.hpp"
 #include "ackbox/sender.hpp"
 
 namespace ackbox::protocol {
@@ -27,6 +28,8 @@ struct NamedResult {
   /// Which of the message's numbers it is about; 0: it does not say.
   std::uint64_t sequence = 0;
   FrameResult result;
+  /// Which enqueue of a message outside sessions it is about; nothing: it does not say.
+  std::optional<WallTime> time = {};
 };
 
 /// Reads `body` as the answer to `request`: of this version, for `delivery`, with exactly one well-formed result per

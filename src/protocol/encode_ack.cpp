@@ -21,12 +21,15 @@ bool mayCarry(const std::string& result, std::size_t& room) {
   return true;
 }
 
-void appendResult(std::string& out, std::string_view id, std::uint64_t sequence, const FrameResult& result,
-                  std::size_t& room) {
+void appendResult(std::string& out, std::string_view id, std::uint64_t sequence, const std::optional<WallTime>& time,
+                  const FrameResult& result, std::size_t& room) {
   ObjectWriter entry(out);
   entry.text("id", id);
   if (sequence != 0) {
     entry.counter("sessionseq", sequence);
+  }
+  if (time) {
+    entry.time("time", *time);
   }
   entry.text("outcome", toString(result.outcome));
   if (result.duplicate) {
@@ -56,7 +59,7 @@ void appendResults(std::string& out, std::span<const std::string_view> ids, std:
     if (index != 0) {
       out.push_back(',');
     }
-    appendResult(out, ids[index], 0, results[index], room);
+    appendResult(out, ids[index], 0, {}, results[index], room);
   }
   out.push_back(']');
 }
@@ -82,7 +85,8 @@ void appendSessions(std::string& out, std::span<const SessionProgress> sessions)
 
 }  // namespace
 
-std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const FrameResult& result, bool carriesResult) {
+std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const FrameResult& result, bool carriesResult,
+                           std::optional<WallTime> time) {
   std::string data;
   // Also the event's own two levels are around it on the wire.
   std::size_t room = carriesResult && isValidJson(result.result, kAnswerDepthMax - kResultNesting - kDataNesting)
@@ -91,7 +95,7 @@ std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const Fr
   ObjectWriter document(data);
   document.key("results");
   data.push_back('[');
-  appendResult(data, id, sequence, result, room);
+  appendResult(data, id, sequence, time, result, room);
   data.push_back(']');
   document.close();
   return data;

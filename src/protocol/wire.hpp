@@ -101,8 +101,9 @@ inline constexpr std::string_view kAckEventType = "ackbox.ack.v1";
 
 /// The data of an ACK event with one result. Without `carriesResult`, or when it is too deep, the handler's JSON is
 /// left out. `sequence` is the one of the message's numbers that was taken, as a redrive gives it a new one; 0: none.
+/// `time` says the same of a message without numbers.
 [[nodiscard]] std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const FrameResult& result,
-                                         bool carriesResult);
+                                         bool carriesResult, std::optional<WallTime> time = {});
 
 struct NamedResult;
 /// The results of an ACK event, 1 to 256; nothing when `data` is none. `data` is valid JSON. Include

@@ -74,6 +74,23 @@ void requireRegular(const std::filesystem::path& file) {
   }
 }
 
+// SQLite deletes a log beside a new file, or applies it: the file that it is of was moved away, as by a restore that
+// was killed on a file system without links. The logs first: another process makes the file before its log.
+void refuseLoneLog(const std::filesystem::path& file) {
+  std::error_code absent;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(file, absent);
+  for (const char* end : {"-wal", "-journal"}) {
+    const std::string log = (absent ? file : real).string() + end;
+    struct stat found {};
+    if (stat(log.c_str(), &found) == 0 && found.st_size != 0 && stat(file.c_str(), &found) != 0) {
+      throw Error(Errc::cannotOpen,
+                  file.string() + " is not there, but its log is, and what stands in " + log +
+                      " would be lost: put the file back beside it (where ackbox restore was interrupted, restore "
+                      "again), or delete the log");
+    }
+  }
+}
+
 }  // namespace
 
 SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOptions& options, int flags) {
@@ -81,6 +98,7 @@ SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOpt
     requireRegular(file);
   }
   if ((flags & SQLITE_OPEN_CREATE) != 0 && options.vfs.empty()) {
+    refuseLoneLog(file);
     makeFile(file, options.fileMode);
   }
   try {

@@ -68,10 +68,11 @@ public:
   virtual std::optional<AckedById> ackById(std::string_view messageId) = 0;
   /// Applies an ACK event to a message that was sent to the peer with the agent URI `agent`; no other message is
   /// touched. `sequence` is the number that the event is about, so that it does not touch a message that was redriven
-  /// since; 0: any number. `origin` is the store that the event is of: one that the peer has lost is not believed.
-  /// Empty: it is not known.
+  /// since; 0: any number, and `time` the same of a message without numbers; nothing: any. `origin` is the store that
+  /// the event is of: one that the peer has lost is not believed. Empty: it is not known.
   virtual AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                        const FrameResult& result, std::string_view origin = {}) = 0;
+                                        const FrameResult& result, std::string_view origin = {},
+                                        std::optional<WallTime> time = {}) = 0;
   /// Deletes up to `limit` acknowledged rows whose `ackedRetention` is over; returns how many.
   virtual std::size_t purgeAcked(std::size_t limit) = 0;
   /// The same for those that were acknowledged at least `age` ago.
@@ -172,6 +173,9 @@ public:
   /// Whether it waits: how a repetition of a frame outside sessions is known that has waited for longer than its mark
   /// was kept.
   [[nodiscard]] virtual bool waits(const InboundIdentity& frame) = 0;
+  /// Whether a frame outside sessions whose id is known was refused here after it was deferred, and has been redriven
+  /// by its sender since. What was kept of it is then forgotten.
+  [[nodiscard]] virtual bool takesAnew(const InboundIdentity& frame) = 0;
   /// A frame that was accepted and still waits: whether this is it (`duplicate`), or another one under its number or
   /// id.
   [[nodiscard]] virtual Admission compare(const InboundIdentity& frame) = 0;

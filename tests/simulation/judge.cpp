@@ -125,6 +125,11 @@ void Judge::compareOne(const std::string& name, const Entry& entry) {
     ledger_.violated("P5", name + " took effect " + std::to_string(count) + " times, at most " + std::to_string(most) +
                                " were right");
   }
+  // Whatever became of it there, only its author's operator has it worked on anew; unless its receiver forgot it.
+  if (entry.deferrals > 1 + entry.redrives && !ledger_.hasAccidents) {
+    ledger_.violated("P5", name + " was deferred " + std::to_string(entry.deferrals) + " times, and redriven " +
+                               std::to_string(entry.redrives) + " times");
+  }
   if (entry.confirmed && !ended && !isSuperseded(name, entry)) {
     ledger_.violated("P3", name + " from " + entry.from + " to " + entry.to + ", session " + entry.session +
                                ", sequence " + std::to_string(entry.sequence) + " was enqueued and is lost");

@@ -41,6 +41,8 @@ struct Entry {
   bool deferred = false;
   /// How often an operator redrove it: each may repeat the effect.
   std::uint32_t redrives = 0;
+  /// How often its author was answered that it was taken anew, to be worked on later.
+  std::uint32_t deferrals = 0;
   /// An operator made it a dead letter.
   bool markedFailed = false;
   /// Its sender's failure function gave it up.

@@ -35,6 +35,7 @@ public:
         Entry* const entry = watch_.ledger_.find(ids[index]);
         if (entry != nullptr) {
           const Outcome outcome = report.results[index].outcome;
+          entry->deferrals += outcome == Outcome::defer && !report.results[index].duplicate ? 1U : 0U;
           entry->deferred = entry->deferred || outcome == Outcome::defer;
           if (outcome == Outcome::ack || outcome == Outcome::defer) {
             entry->answeredAt = watch_.simulation_.now();

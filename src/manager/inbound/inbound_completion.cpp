@@ -17,12 +17,13 @@ constexpr std::size_t kPurgedResults = 4;
 }  // namespace
 
 InboundCompletion::InboundCompletion(const ScopeContext& context, Log& log, std::shared_ptr<const store::InboxRow> row,
-                                     DeferredEffects effects, Kind kind, Ended ended)
+                                     DeferredEffects effects, Kind kind, PastHorizon isPastHorizon, Ended ended)
     : context_(context),
       log_(log),
       row_(std::move(row)),
       effects_(std::move(effects)),
       kind_(kind),
+      isPastHorizon_(std::move(isPastHorizon)),
       ended_(std::move(ended)) {
   durable = true;
 }
@@ -74,7 +75,7 @@ HandlerResult InboundCompletion::decide(store::Store& store) {
 void InboundCompletion::fail(store::Store& store, FrameResult& result) {
   const RetryPolicy& retry = context_.inbound.deferred.retry;
   const WallTime now = context_.outbox.clock->wallNow();
-  const bool late = retry.horizon.count() > 0 && now - row_->acceptedAt >= retry.horizon;
+  const bool late = isPastHorizon_(row_->acceptedAt);
   if (late || row_->retryCount >= retry.maxRetries) {
     result.outcome = Outcome::term;
     result.detail = result.detail.empty() ? result.code : result.detail;
@@ -116,9 +117,13 @@ void enqueueAckEvent(store::Store& store, const std::vector<PeerOptions>& peers,
   event.peer = sender->name;
   event.session = protocol::kAckEventType;
   event.type = protocol::kAckEventType;
-  event.data = protocol::encodeAckEvent(frame.id, frame.sequence, result, true);
+  // Where a redrive has no other number: a refusal is about the enqueue that was refused. What took effect did so for
+  // all.
+  const bool isAboutOne = frame.sequence == 0 && result.outcome != Outcome::ack;
+  const std::optional<WallTime> time = isAboutOne ? frame.time : std::nullopt;
+  event.data = protocol::encodeAckEvent(frame.id, frame.sequence, result, true, time);
   if (store.outbox().enqueue(event).status == EnqueueStatus::frameTooLarge) {
-    event.data = protocol::encodeAckEvent(frame.id, frame.sequence, result, false);
+    event.data = protocol::encodeAckEvent(frame.id, frame.sequence, result, false, time);
     store.outbox().enqueue(event);
   }
 }

@@ -41,6 +41,8 @@ void enqueueAckEvent(store::Store& store, const std::vector<PeerOptions>& peers,
 class InboundCompletion final : public store::Job {
 public:
   using Ended = std::function<void(const InboxEnd&)>;
+  /// Whether what was accepted then is older than the policy has patience for. Called in the transaction.
+  using PastHorizon = std::function<bool(WallTime acceptedAt)>;
 
   /// `mayDefer`: the effects are a `FrameHandler`'s first look. `interrupted`: a `notNow` is no failure of the run.
   struct Kind {
@@ -50,7 +52,7 @@ public:
 
   /// `log` gets what did not go well, and outlives it.
   InboundCompletion(const ScopeContext& context, Log& log, std::shared_ptr<const store::InboxRow> row,
-                    DeferredEffects effects, Kind kind, Ended ended);
+                    DeferredEffects effects, Kind kind, PastHorizon isPastHorizon, Ended ended);
 
   void run(store::Store& store) override;
   /// Reports how it ended, and destroys the job.
@@ -68,6 +70,7 @@ private:
   const std::shared_ptr<const store::InboxRow> row_;
   const DeferredEffects effects_;
   const Kind kind_;
+  const PastHorizon isPastHorizon_;
   const Ended ended_;
   bool offended_ = false;
   // Of this attempt; empty: nothing was thrown.

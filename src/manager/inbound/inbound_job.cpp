@@ -60,6 +60,7 @@ store::InboundIdentity identityOf(const InboundFrame& frame, std::uint64_t diges
   identity.sequence = frame.sequence;
   identity.previousSequence = frame.previousSequence;
   identity.expiresAt = frame.expiresAt;
+  identity.time = frame.time;
   identity.digest = digest;
   return identity;
 }
@@ -122,7 +123,7 @@ FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
   const store::InboundIdentity identity = identityOf(frame, digests_[index]);
   store::AdmissionReply admission = store.inboundMarks().admit(identity);
   if (admission.admission == store::Admission::duplicate) {
-    admission.admission = store.inbox().compare(identity);
+    admission.admission = store.inbox().takesAnew(identity) ? store::Admission::take : store.inbox().compare(identity);
   } else if (admission.admission == store::Admission::take && frame.sequence == 0 && store.inbox().waits(identity)) {
     admission.admission = store::Admission::duplicate;
   }
@@ -267,8 +268,9 @@ FrameResult InboundJob::takeAckEvent(store::Store& store, const store::InboundId
   // An anonymous sender is no peer that a message was addressed to.
   const std::string_view author = context_.mayAcknowledge ? std::string_view(frame.source) : std::string_view();
   for (protocol::NamedResult& named : *results) {
-    ackEvents_.emplace_back(store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin),
-                            std::move(named.result));
+    ackEvents_.emplace_back(
+        store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin, named.time),
+        std::move(named.result));
   }
   store.inboundMarks().markAccepted(identity, gap, markLife());
   return resultOf(Outcome::ack, {}, {});

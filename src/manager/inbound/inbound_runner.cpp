@@ -64,6 +64,7 @@ void InboundRunner::act(Change&& change) {
   Todo todo;
   {
     const MutexLock lock(mutex_);
+    openClock_.look(now());
     change(todo);
     if (!closing_) {
       claim(todo);
@@ -407,9 +408,17 @@ void InboundRunner::traceEnd(const InboxRun& run, const InboxEnd& end) const noe
 
 void InboundRunner::submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
                            std::function<void(const InboxEnd&)> ended) {
-  auto job = std::make_unique<InboundCompletion>(ScopeContext{core_->options(), options_, core_->tracer()},
-                                                 core_->log(), row, std::move(effects), kind, std::move(ended));
+  auto job = std::make_unique<InboundCompletion>(
+      ScopeContext{core_->options(), options_, core_->tracer()}, core_->log(), row, std::move(effects), kind,
+      [self = shared_from_this()](WallTime acceptedAt) { return self->isPastHorizon(acceptedAt); }, std::move(ended));
   core_->writer().submit(*job.release());
+}
+
+bool InboundRunner::isPastHorizon(WallTime acceptedAt) {
+  const MutexLock lock(mutex_);
+  const delivery::Now present = now();
+  openClock_.look(present);
+  return openClock_.hasPassed(options_.deferred.retry.horizon, acceptedAt, delivery::kHorizonGrace, present);
 }
 
 // One at a time per session: the next one starts when this one is settled and its handler has let go of it, or has

@@ -18,6 +18,7 @@
 
 #include "ackbox/deferred_frame.hpp"
 #include "base/mutex.hpp"
+#include "delivery/open_clock.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/inbound/inbound_completion.hpp"
 
@@ -159,6 +160,9 @@ private:
   void expire(SteadyTime now, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
               std::function<void(const InboxEnd&)> ended) ACKBOX_EXCLUDES(mutex_);
+  /// By the time that really passed while this handler was there: what the calendar skips makes no frame older.
+  [[nodiscard]] bool isPastHorizon(WallTime acceptedAt) ACKBOX_EXCLUDES(mutex_);
+  [[nodiscard]] delivery::Now now() const { return {core_->clock().steadyNow(), core_->clock().wallNow()}; }
   void submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done)
       ACKBOX_EXCLUDES(mutex_);
   /// The same effects, which note what they decide.
@@ -190,6 +194,7 @@ private:
   Mutex mutex_;
   ConditionVariable changed_;
   std::unordered_map<std::string, Queue> queues_ ACKBOX_GUARDED_BY(mutex_);
+  delivery::OpenClock openClock_ ACKBOX_GUARDED_BY(mutex_);
   // Those of the options, and behind them that of all other types.
   std::vector<Pool> pools_ ACKBOX_GUARDED_BY(mutex_);
   // Whose turn it is to claim.

@@ -514,6 +514,42 @@ TEST_CASE("a horizon as short as can be is one: a run that fails beyond it is th
   CHECK(runs == 1);
 }
 
+TEST_CASE("P3: a calendar that jumps by more than the horizon makes no deferred frame older; time that passes does") {
+  int runs = 0;
+  Receiver bob([&](DeferredFrame frame) {
+    ++runs;
+    frame.finish(HandlerResult::notNow("paper jam"));
+  });
+  constexpr std::chrono::hours kJump{8 * 24};
+  bob.inbound.deferred.retry.delays = {std::chrono::minutes(10)};
+  bob.inbound.deferred.retry.maxRetries = 1'000;
+  bob.open();
+  const auto untilRetried = [&](int times) {
+    bob.until([&] {
+      return bob.reader->execAndGet("SELECT coalesce(max(retry_count),-1) FROM ackbox_inbox").getInt() == times;
+    });
+  };
+  bob.post({outbound("s", 1)});
+  untilRetried(1);
+  // Ahead, back, and ahead again; also for what comes afterwards.
+  for (int jump = 0; jump < 3; ++jump) {
+    bob.clock->step(jump % 2 == 0 ? kJump : -kJump);
+    bob.clock->advance(std::chrono::minutes(10));
+    untilRetried(jump + 2);
+  }
+  CHECK(bob.events().empty());
+  // Another process looks at it for an hour before it gives up what it did not see wait.
+  bob.handler.reset();
+  bob.clock->advance(kJump);
+  bob.open();
+  bob.clock->advance(std::chrono::minutes(10));
+  untilRetried(5);
+  bob.untilEmpty(std::chrono::minutes(10));
+  CHECK(bob.ask({outbound("s", 1)})["results"][0]["code"] == "horizon");
+  CHECK(runs > 5);
+  CHECK(runs < 20);
+}
+
 TEST_CASE("a run that failed is made again at the very instant at which it is due") {
   std::atomic<int> runs = 0;
   Receiver bob([&](DeferredFrame frame) {
@@ -1029,7 +1065,7 @@ TEST_CASE("a frame outside any session may be deferred, and is known by its id m
   CHECK(bob.events().empty());
 }
 
-// Found by the power cut harness: its sender could redrive the message as often as it liked.
+// The first found by the power cut harness: its sender could redrive the message as often as it liked.
 TEST_CASE("P3: a deferred frame outside any session that was rejected is taken anew when it is redriven") {
   bool merciful = false;
   Receiver bob([&](DeferredFrame frame) {
@@ -1039,14 +1075,93 @@ TEST_CASE("P3: a deferred frame outside any session that was rejected is taken a
   });
   bob.open();
   OutboundFrame frame = outbound("", 0);
+  frame.enqueuedAt = WallTime(std::chrono::milliseconds(7));
   CHECK(bob.ask({frame})["results"][0]["outcome"] == "defer");
   bob.untilEmpty();
   merciful = true;
+  frame.enqueuedAt += std::chrono::milliseconds(1);
   CHECK(bob.ask({frame})["results"][0] == json{{"id", frame.messageId}, {"outcome", "defer"}});
   bob.untilEmpty();
   CHECK(bob.effects() == std::vector<std::string>{frame.data});
   CHECK(bob.ask({frame})["results"][0]["outcome"] == "ack");
+  // Also as it was before, and as it may be redriven for want of that answer.
+  frame.enqueuedAt -= std::chrono::milliseconds(1);
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "ack");
+  frame.enqueuedAt += std::chrono::hours(1);
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "ack");
   CHECK(bob.effects().size() == 1);
+  CHECK(OutboxReader(*bob.manager).verify().clean());
+}
+
+TEST_CASE("P3: a deferred frame outside any session that was rejected or given up is not run again by a repetition") {
+  int runs = 0;
+  HandlerResult answer = HandlerResult::reject("no such order");
+  Receiver bob([&](DeferredFrame frame) {
+    ++runs;
+    frame.finish(answer);
+  });
+  std::string code = "rejected";
+  SUBCASE("rejected") {}
+  SUBCASE("given up") {
+    answer = HandlerResult::notNow("paper jam");
+    bob.inbound.deferred.retry.maxRetries = 0;
+    code = "retry-budget";
+  }
+  bob.open();
+  OutboundFrame frame = outbound("", 0);
+  frame.enqueuedAt = WallTime(std::chrono::hours(7));
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "defer");
+  bob.untilEmpty();
+  for (int repeats = 0; repeats < 5; ++repeats) {
+    const json word = bob.ask({frame})["results"][0];
+    CHECK(word["outcome"] == "term");
+    CHECK(word["duplicate"] == true);
+    CHECK(word.value("code", "rejected") == code);
+    bob.untilEmpty();
+  }
+  CHECK(runs == 1);
+  const OutboxReader reader(*bob.manager);
+  CHECK(reader.findInbox("urn:agent:alice", frame.messageId)->reason == code);
+  CHECK(reader.findInbox("urn:agent:alice", frame.messageId)->sequence == 0);
+  // A request that comes late, of before a redrive, runs nothing either.
+  frame.enqueuedAt += std::chrono::milliseconds(1);
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "defer");
+  bob.untilEmpty();
+  CHECK(runs == 2);
+  frame.enqueuedAt -= std::chrono::milliseconds(1);
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "term");
+  CHECK(runs == 2);
+  // Each refusal says which enqueue it is about.
+  const std::vector<json> events = bob.events();
+  REQUIRE(events.size() == 2);
+  CHECK(events[0]["time"] == "1970-01-01T07:00:00.000Z");
+  CHECK(events[1]["time"] == "1970-01-01T07:00:00.001Z");
+  CHECK(OutboxReader(*bob.manager).verify().clean());
+}
+
+TEST_CASE("P3: what is kept of a refused frame outside any session goes with its time, and it is then taken anew") {
+  int runs = 0;
+  Receiver bob([&](DeferredFrame frame) {
+    ++runs;
+    frame.finish(HandlerResult::reject("no such order"));
+  });
+  bob.inbound.processedRetention = std::chrono::hours(1);
+  bob.inbound.processedRetentionMax = std::chrono::hours(1);
+  bob.open();
+  OutboundFrame frame = outbound("", 0);
+  frame.enqueuedAt = WallTime(std::chrono::hours(7));
+  bob.post({frame});
+  bob.untilEmpty();
+  bob.clock->advance(std::chrono::hours(2));
+  OutboundFrame other = outbound("", 0, "quick");
+  other.messageId = "other";
+  // Marks that are over go with the next one that is made.
+  bob.post({other});
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "defer");
+  bob.untilEmpty();
+  CHECK(runs == 2);
+  CHECK(bob.ask({frame})["results"][0]["outcome"] == "term");
+  CHECK(OutboxReader(*bob.manager).verify().clean());
 }
 
 TEST_CASE("onGap tells which numbers a session passed over, after the commit") {

@@ -54,6 +54,21 @@ store::AdmissionReply offer(store::sqlite::SqliteStore& store, const InboundIden
 
 }  // namespace
 
+TEST_CASE("P6: a mark that other SQL has spoilt is told of, and takes nothing again") {
+  for (const char* change :
+       {"ackbox_inbound_sessions SET accepted_sequence=x'05'", "ackbox_inbound_sessions SET epoch='x'",
+        "ackbox_inbound_origins SET epoch=x''", "ackbox_inbound_origins SET state='closed'"}) {
+    CAPTURE(std::string(change));
+    StoreWorld world;
+    CHECK(offer(*world.open(), frame(1, 0)).admission == Admission::take);
+    SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("UPDATE " + std::string(change));
+    const auto store = world.open();
+    CHECK_THROWS_WITH_AS(offer(*store, frame(1, 0)), doctest::Contains("from urn:peer is no number"), Error);
+    store->rollback();
+    CHECK(offer(*store, loose("a")).admission == Admission::take);
+  }
+}
+
 TEST_CASE("P6: frames of a session are taken in order, once, over gaps that are counted") {
   StoreWorld world;
   const auto store = world.open();

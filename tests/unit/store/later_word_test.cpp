@@ -108,6 +108,42 @@ TEST_CASE("P5: a late word about the number before a redrive does not touch the 
   CHECK(later(2, Outcome::ack).kind == Kind::settled);
 }
 
+TEST_CASE("P5: a late refusal of before a redrive does not touch a message outside sessions, and its ACK does") {
+  StoreWorld world;
+  world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
+  const auto store = world.open();
+  Frame frame = frameOf("", "{}", "m");
+  frame.peer = "bob";
+  REQUIRE(enqueueOne(*store, frame).isNew());
+  using Kind = store::AckEventOutcome::Kind;
+  const auto later = [&](WallTime time, Outcome outcome) {
+    FrameResult word;
+    word.outcome = outcome;
+    return inTransaction(*store,
+                         [&] { return store->settles().applyAckEvent("urn:bob", "m", 0, word, {}, time).kind; });
+  };
+  const WallTime first = world.clock->wallNow();
+  CHECK(later(first + std::chrono::milliseconds(1), Outcome::term) == Kind::ignored);
+  CHECK(later(first, Outcome::term) == Kind::settled);
+  const auto redrive = [&] {
+    const auto change =
+        inTransaction(*store, [&] { return store->deadLetters().change("m", delivery::Transition::redrive, {}); });
+    REQUIRE(change.receipt.done());
+  };
+  // Within the same millisecond, and then by a calendar that was set back: it is later each time.
+  redrive();
+  CHECK(later(first, Outcome::term) == Kind::ignored);
+  CHECK(later(first + std::chrono::milliseconds(1), Outcome::term) == Kind::settled);
+  world.clock->step(-std::chrono::hours(24));
+  redrive();
+  CHECK(later(first, Outcome::term) == Kind::ignored);
+  CHECK(later(first + std::chrono::milliseconds(1), Outcome::nack) == Kind::ignored);
+  CHECK(later(first + std::chrono::milliseconds(2), Outcome::term) == Kind::settled);
+  world.clock->step(std::chrono::hours(48));
+  redrive();
+  CHECK(later(world.clock->wallNow(), Outcome::ack) == Kind::settled);
+}
+
 TEST_CASE("P4: a later word that gives a message up blocks its session where the policy says so, and nowhere else") {
   StoreWorld world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};

@@ -157,6 +157,22 @@ TEST_CASE("without createSchema, an absent file cannot be opened and is not made
   CHECK_FALSE(std::filesystem::exists(world.file));
 }
 
+TEST_CASE("P3: no new file is made beside a log that was left without its own, which SQLite would delete") {
+  for (const char* end : {"-wal", "-journal"}) {
+    CAPTURE(std::string(end));
+    StoreWorld world;
+    const std::filesystem::path log = world.file.string() + end;
+    write(log, "messages");
+    CHECK_THROWS_WITH_AS(world.open(), doctest::Contains(log.c_str()), Error);
+    CHECK(errorOfOpening(world) == Errc::cannotOpen);
+    CHECK(bytesOf(log) == "messages");
+    CHECK_FALSE(std::filesystem::exists(world.file));
+    // Nothing stands in an empty one.
+    write(log, "");
+    CHECK_FALSE(errorOfOpening(world));
+  }
+}
+
 TEST_CASE("a missing folder and a folder in the file's place cannot be opened") {
   StoreWorld world;
   world.file = world.directory.file("nowhere") / "agent.db";

@@ -30,6 +30,15 @@ std::string following(std::string_view text) {
   return std::string(text).append(1, '\0');
 }
 
+// SQLite would say 0, and what took effect would take effect again.
+void requireNumbers(bool areNumbers, const InboundIdentity& frame) {
+  if (!areNumbers) {
+    throw Error(Errc::databaseCorrupt, "what was accepted of session '" + std::string(frame.session) + "' from " +
+                                           std::string(frame.source) +
+                                           " is no number: other SQL has changed it; ackbox verify FILE names it");
+  }
+}
+
 bool isReached(std::int64_t gauge, std::uint64_t most) {
   return gauge > 0 && static_cast<std::uint64_t>(gauge) >= most;
 }
@@ -38,13 +47,14 @@ bool isReached(std::int64_t gauge, std::uint64_t most) {
 
 InboundMarks::InboundMarks(Context& context)
     : context_(context),
-      selectOrigin_(
-          context.prepare("SELECT epoch,state,seen_at_ms FROM #inbound_origins WHERE source=?1 AND origin=?2")),
+      selectOrigin_(context.prepare("SELECT epoch,state,seen_at_ms,typeof(epoch)||typeof(state)='integerinteger' FROM "
+                                    "#inbound_origins WHERE source=?1 AND origin=?2")),
       markOrigin_(context.prepare(
           "INSERT INTO #inbound_origins(source,origin,epoch,state,began_at_ms,seen_at_ms) VALUES(?1,?2,?3,0,?4,?4) ON "
           "CONFLICT(source,origin) DO UPDATE SET epoch=max(epoch,?3), seen_at_ms=?4")),
-      selectSession_(context.prepare("SELECT id,accepted_sequence,epoch,accepted_id,accepted_digest FROM "
-                                     "#inbound_sessions WHERE source=?1 AND origin=?2 AND session=?3")),
+      selectSession_(context.prepare("SELECT id,accepted_sequence,epoch,accepted_id,accepted_digest,"
+                                     "typeof(accepted_sequence)||typeof(epoch)='integerinteger' FROM #inbound_sessions "
+                                     "WHERE source=?1 AND origin=?2 AND session=?3")),
       insertSession_(context.prepare(
           "INSERT INTO #inbound_sessions(source,origin,session,accepted_sequence,epoch,gaps,updated_at_ms,accepted_id,"
           "accepted_digest) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")),
@@ -152,6 +162,7 @@ InboundMarks::Mark& InboundMarks::markOf(const InboundIdentity& frame) {
   if (Query query(selectSession_, frame.source, frame.origin, frame.session); query.next()) {
     Columns columns(query);
     columns >> mark.key >> mark.accepted >> mark.epoch >> mark.acceptedId >> mark.acceptedDigest;
+    requireNumbers(columns.next<bool>(), frame);
   }
   return sessions_.emplace(name_, std::move(mark)).first->second;
 }
@@ -165,6 +176,7 @@ InboundMarks::Origin& InboundMarks::originOf(const InboundIdentity& frame) {
   if (place == origins_.end()) {
     Origin origin;
     if (Query query(selectOrigin_, frame.source, frame.origin); query.next()) {
+      requireNumbers(query.integer(3) != 0, frame);
       origin = {true, query.integer(1) != 0, query.as<std::uint64_t>(0), query.instant(2)};
     }
     place = origins_.emplace(name, origin).first;

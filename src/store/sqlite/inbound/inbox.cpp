@@ -1,6 +1,7 @@
 #include "store/sqlite/inbound/inbox.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "store/digest.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
@@ -8,6 +9,31 @@
 #include "store/sqlite/peers/peers.hpp"
 
 namespace ackbox::store::sqlite {
+namespace {
+
+// A redrive gives a frame of a session a new number, and one outside sessions a later instant, which stands in the
+// place of the number where an outcome is kept. 0: it does not say.
+std::uint64_t redriveNumberOf(const std::optional<WallTime>& time) {
+  return time ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, time->time_since_epoch().count())) : 0;
+}
+
+InboundIdentity nameOf(const InboundFrame& frame) {
+  InboundIdentity name;
+  name.source = frame.source;
+  name.id = frame.id;
+  name.origin = frame.origin;
+  name.session = frame.session;
+  name.sequence = frame.sequence;
+  return name;
+}
+
+// Outside sessions one outcome is kept of a frame, of whatever number.
+std::uint64_t lastNumberOf(const InboundIdentity& frame) {
+  return frame.sequence == 0 ? std::numeric_limits<std::int64_t>::max() : frame.sequence;
+}
+
+}  // namespace
+
 Inbox::Inbox(Context& context, InboundMarks& marks)
     : context_(context),
       marks_(marks),
@@ -21,8 +47,9 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
           "SELECT 1 FROM #inbox WHERE origin=?1 AND session=?2 AND sequence=?3 AND frame_id=?4 AND source=?5")),
       selectNumber_(context.prepare("SELECT frame_id,type,data FROM #inbox WHERE source=?1 AND origin=?2 AND "
                                     "session=?3 AND sequence=?4")),
-      selectResult_(context.prepare("SELECT outcome,code,detail,result FROM #inbox_results WHERE frame_id=?4 AND "
-                                    "source=?5 AND origin=?1 AND session=?2 AND sequence=?3")),
+      selectResult_(
+          context.prepare("SELECT outcome,code,detail,result,sequence FROM #inbox_results WHERE frame_id=?1 AND "
+                          "source=?2 AND origin=?3 AND session=?4 AND sequence BETWEEN ?5 AND ?6")),
       selectAfter_(context.prepare(
           "SELECT id,source,origin,session,sequence,type FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
@@ -31,10 +58,10 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
       remove_(context.prepare("DELETE FROM #inbox WHERE id=?1")),
-      dropResult_(
-          context.prepare("DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND session=?4 "
-                          "AND sequence=?5 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
-                          "coalesce(result,'') AS BLOB))")),
+      dropResult_(context.prepare(
+          "DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND session=?4 "
+          "AND sequence BETWEEN ?5 AND ?6 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
+          "coalesce(result,'') AS BLOB))")),
       keepResult_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
                                   "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
       unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
@@ -114,7 +141,7 @@ std::optional<FrameResult> Inbox::resultOf(const InboundIdentity& frame) {
     result.outcome = Outcome::defer;
     return result;
   }
-  Query query(selectResult_, frame.origin, frame.session, frame.sequence, frame.id, frame.source);
+  Query query(selectResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, lastNumberOf(frame));
   if (!query.next()) {
     return std::nullopt;
   }
@@ -123,6 +150,27 @@ std::optional<FrameResult> Inbox::resultOf(const InboundIdentity& frame) {
   result.detail = query.text(2);
   result.result = query.text(3);
   return result;
+}
+
+bool Inbox::takesAnew(const InboundIdentity& frame) {
+  if (frame.sequence != 0 || waits(frame)) {
+    return false;
+  }
+  {
+    Query query(selectResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence,
+                lastNumberOf(frame));
+    const std::uint64_t refused = query.next() ? query.as<std::uint64_t>(4) : 0;
+    // A request that comes late is about an earlier instant.
+    if (refused == 0 || redriveNumberOf(frame.time) <= refused) {
+      return false;
+    }
+  }
+  dropResult(frame);
+  const std::string id = markId(frame.session, frame.id);
+  if (Query(unmark_, id, frame.source).run() != 0) {
+    context_.shares.add(frame.source, -shareOfMark(frame.source, id));
+  }
+  return true;
 }
 
 Admission Inbox::compare(const InboundIdentity& frame) {
@@ -190,18 +238,10 @@ void Inbox::finish(const InboxRow& row, const FrameResult& result, std::chrono::
   const bool processed = result.outcome == Outcome::ack;
   const InboundFrame& frame = row.frame;
   remove(row, processed);
-  if (!processed && frame.sequence == 0) {
-    // It did not take effect, and has no number that distinguishes a redriven one from a repetition: both are taken
-    // anew, as if the handler had refused it at once.
-    const std::string id = markId(frame.session, frame.id);
-    if (Query(unmark_, id, frame.source).run() != 0) {
-      context_.shares.add(frame.source, -shareOfMark(frame.source, id));
-    }
-  } else {
-    const WallTime keepUntil = remember(frame, retention);
-    if (!processed || !result.result.empty()) {
-      keepResult(frame, result, keepUntil);
-    }
+  const WallTime keepUntil = remember(frame, retention);
+  if (!processed || !result.result.empty()) {
+    const bool isRefusedAlone = !processed && frame.sequence == 0;
+    keepResult(frame, isRefusedAlone ? redriveNumberOf(frame.time) : frame.sequence, result, keepUntil);
   }
 }
 
@@ -218,17 +258,23 @@ void Inbox::remove(const InboxRow& row, bool processed) {
   }
 }
 
-void Inbox::keepResult(const InboundFrame& frame, const FrameResult& result, WallTime keepUntil) {
+void Inbox::keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result, WallTime keepUntil) {
   const std::string_view detail = truncatedError(result.detail);
-  for (Query query(dropResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence); query.next();) {
-    context_.shares.add(frame.source,
-                        -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
-  }
-  Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, result.outcome,
+  dropResult(nameOf(frame));
+  Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, number, result.outcome,
         NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, keepUntil)
       .run();
   context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, frame.session, frame.id,
                                                   result.code.size() + detail.size() + result.result.size()));
+}
+
+void Inbox::dropResult(const InboundIdentity& frame) {
+  for (Query query(dropResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence,
+                   lastNumberOf(frame));
+       query.next();) {
+    context_.shares.add(frame.source,
+                        -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
+  }
 }
 
 void Inbox::retry(InboxKey key, WallTime dueAt, std::string_view error) {
@@ -299,12 +345,12 @@ InboxChange Inbox::retryNow(InboxKey key) {
   return change;
 }
 
-// Unlike one that its handler refused, it must not come back by a repetition: its mark stays, and the outcome with it.
+// Unlike one that its handler refused, it must not come back by a redrive either: the outcome is about any number.
 InboxChange Inbox::discard(InboxKey key, const FrameResult& result, std::chrono::milliseconds retention) {
   InboxChange change = lookAt(key);
   if (change.receipt.done()) {
     remove(change.row, false);
-    keepResult(change.row.frame, result, remember(change.row.frame, retention));
+    keepResult(change.row.frame, change.row.frame.sequence, result, remember(change.row.frame, retention));
     Query(countOrder_).run();
   }
   return change;

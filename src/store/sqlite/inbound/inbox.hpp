@@ -28,6 +28,7 @@ public:
   [[nodiscard]] std::optional<std::uint64_t> firstWaiting(const InboundFrame& frame) override;
   [[nodiscard]] std::optional<FrameResult> resultOf(const InboundIdentity& frame) override;
   [[nodiscard]] bool waits(const InboundIdentity& frame) override;
+  [[nodiscard]] bool takesAnew(const InboundIdentity& frame) override;
   [[nodiscard]] Admission compare(const InboundIdentity& frame) override;
   [[nodiscard]] std::vector<InboxPlace> rowsAfter(InboxKey after, std::size_t limit) override;
   [[nodiscard]] InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax) override;
@@ -51,7 +52,10 @@ private:
   void remove(const InboxRow& row, bool processed);
   /// Until when a frame that ends now is remembered. Its mark is, from here on.
   [[nodiscard]] WallTime remember(const InboundFrame& frame, std::chrono::milliseconds retention);
-  void keepResult(const InboundFrame& frame, const FrameResult& result, WallTime keepUntil);
+  /// `number` is the one that it is about: of a frame outside sessions, see `redriveNumberOf`; 0: any.
+  void keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result, WallTime keepUntil);
+  /// Of a frame outside sessions: whatever was kept of it.
+  void dropResult(const InboundIdentity& frame);
 
   Context& context_;
   InboundMarks& marks_;

@@ -27,8 +27,13 @@ inline constexpr std::string_view kRowColumns =
     "correlation_id,data,not_before_ms,session_id,checksum";
 [[nodiscard]] OutboxRow readRow(delivery::MessageKey key, Columns& columns);
 
-/// SQL: that of the row `o` (#outbox) when it moves: key, number and instant count apart from all else.
-inline constexpr std::string_view kMovedChecksum = "(o.checksum+?4-o.id+?2-o.sequence+?3-o.created_at_ms)&2147483647";
+/// SQL: when the row `o` (#outbox) was made, as it says once it has moved at the instant ?3. Outside sessions that is
+/// later than before, whatever the calendar says.
+inline constexpr std::string_view kMovedInstant = "iif(o.sequence=0,max(?3,o.created_at_ms+1),?3)";
+
+/// SQL: its checksum then, with the key ?4 and the number ?2: these three count apart from all else.
+inline constexpr std::string_view kMovedChecksum =
+    "(o.checksum+?4-o.id+?2-o.sequence+iif(o.sequence=0,max(?3,o.created_at_ms+1),?3)-o.created_at_ms)&2147483647";
 
 /// Of a row of the inbox: what its handler is given.
 [[nodiscard]] std::int64_t checksumOf(const InboundFrame& frame) noexcept;

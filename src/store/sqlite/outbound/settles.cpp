@@ -74,12 +74,13 @@ Settles::Settles(Context& context, Holds& holds, PeerResets& peerResets)
                                  kGuard)),
       update_(context.prepare(std::string(kUpdate) + kGuard)),
       updateFailed_(context.prepare(std::string(kUpdate) + ",last_error=?8,attempt_log=" + attemptLogged() + kGuard)),
-      locate_(context.prepare(std::string("SELECT o.id, o.session_id, o.sequence, ")
-                                  .append(kRowState)
-                                  .append(", o.attempt, p.name, s.name, p.agent, p.store, p.resets FROM #outbox AS o "
-                                          "JOIN #sessions AS s ON s.id=o.session_id "
-                                          "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=")
-                                  .append(keyOfMessage()))),
+      locate_(context.prepare(
+          std::string("SELECT o.id, o.session_id, o.sequence, ")
+              .append(kRowState)
+              .append(", o.attempt, p.name, s.name, p.agent, p.store, p.resets, o.created_at_ms FROM #outbox AS o "
+                      "JOIN #sessions AS s ON s.id=o.session_id "
+                      "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=")
+              .append(keyOfMessage()))),
       noteSent_(context.prepare("UPDATE #outbox SET attempt=1 WHERE id=?1 AND attempt=0")),
       selectRecall_(context.prepare("SELECT recall FROM #sessions WHERE id=?1")),
       // Removed one by one: in one statement, the planner may choose to look at each row of the table.
@@ -322,7 +323,7 @@ std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
   Settlement& settlement = found.settlement;
   Columns columns(query);
   columns >> settlement.key >> settlement.session >> settlement.sequence >> settlement.from >> settlement.attempt >>
-      found.peer >> found.session >> found.agent >> found.store >> found.resets;
+      found.peer >> found.session >> found.agent >> found.store >> found.resets >> found.enqueuedAt;
   if (settlement.from == MessageState::sending) {
     // The number of the claim that it has.
     ++settlement.attempt;
@@ -346,7 +347,8 @@ std::optional<AckedById> Settles::ackById(std::string_view messageId) {
 }
 
 AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                       const FrameResult& result, std::string_view origin) {
+                                       const FrameResult& result, std::string_view origin,
+                                       std::optional<WallTime> time) {
   using Kind = AckEventOutcome::Kind;
   AckEventOutcome reply;
   std::optional<Located> found = locate(messageId);
@@ -355,9 +357,10 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
     reply.kind = Kind::refused;
     return reply;
   }
-  if (found && sequence != 0 && sequence != found->settlement.sequence) {
-    // About a number that the message had before it was redriven: its new one is on its way, or has a result of its
-    // own.
+  const bool isOfOtherNumber = found && sequence != 0 && sequence != found->settlement.sequence;
+  const bool isOfOtherEnqueue = found && found->settlement.sequence == 0 && time && *time != found->enqueuedAt;
+  if (isOfOtherNumber || isOfOtherEnqueue) {
+    // About what the message was before it was redriven: that is on its way, or has a result of its own.
     found.reset();
   }
   // A result of a lost store, or from before the peer forgot, comes late: its message goes out again, and is a

@@ -26,7 +26,8 @@ public:
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements) override;
   std::optional<AckedById> ackById(std::string_view messageId) override;
   AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                const FrameResult& result, std::string_view origin) override;
+                                const FrameResult& result, std::string_view origin,
+                                std::optional<WallTime> time) override;
   std::size_t purgeAcked(std::size_t limit) override;
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) override;
 
@@ -40,6 +41,7 @@ private:
     /// The peer's store, as far as it is known, and how often the peer was reset.
     std::string store;
     std::int64_t resets = 0;
+    WallTime enqueuedAt{};
   };
   std::optional<Located> locate(std::string_view messageId);
   void finishFailed(const delivery::Settlement& settlement);

@@ -61,10 +61,11 @@ InboxReader::InboxReader(sqlite3* connection, const OutboxOptions& options)
             withInfo(",owner_id,length(CAST(data AS BLOB)) FROM #inbox WHERE source=?2 AND frame_id=?3 ORDER BY id "
                      "LIMIT 1"),
             options.tablePrefix),
-      findResult_(connection,
-                  "SELECT origin,session,sequence,outcome,code,detail,keep_until_ms FROM #inbox_results WHERE "
-                  "frame_id=?2 AND source=?1 ORDER BY keep_until_ms DESC LIMIT 1",
-                  options.tablePrefix),
+      findResult_(
+          connection,
+          "SELECT origin,session,iif(origin='',0,sequence),outcome,code,detail,keep_until_ms FROM #inbox_results WHERE "
+          "frame_id=?2 AND source=?1 ORDER BY keep_until_ms DESC LIMIT 1",
+          options.tablePrefix),
       frame_(connection,
              "SELECT frame_id,source,type,data,time_ms,expires_at_ms,audience,session,origin,epoch,sequence,"
              "previous_sequence,traceparent,correlation_id,data_content_type FROM #inbox WHERE source=?1 AND "

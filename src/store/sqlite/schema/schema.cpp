@@ -106,7 +106,7 @@ CREATE TABLE #outbox(  -- messages on their way out, dead letters, and acknowled
   state INTEGER NOT NULL,          -- 0 PENDING or, when claimed, SENDING; 2 SENT, 3 ACKED, 4 FAILED; never renumber
   attempt INTEGER NOT NULL,        -- counts claims that are over: a late settle of an earlier one is refused by it
   retry_count INTEGER NOT NULL,    -- charged attempts
-  created_at_ms INTEGER NOT NULL,  -- of its enqueue; never the order key
+  created_at_ms INTEGER NOT NULL,  -- of its enqueue, or of its redrive; never the order key
   due_at_ms INTEGER NOT NULL,      -- PENDING: next attempt; SENT: ACK deadline; ACKED: kept until; FAILED: since
   expires_at_ms INTEGER,           -- not delivered after; NULL: never expires
   not_before_ms INTEGER,           -- not sent before; NULL: at once
@@ -216,7 +216,8 @@ CREATE TABLE #inbox_results(  -- final outcomes of deferred frames, where they s
   source TEXT NOT NULL,            -- the sender's agent URI
   origin TEXT NOT NULL,            -- the sender's store; empty outside any session
   session TEXT NOT NULL,           -- the sender's name for it; empty outside any
-  sequence INTEGER NOT NULL,       -- 0: outside any session
+  sequence INTEGER NOT NULL,       -- outside any session 0, or of a refused one the instant of its enqueue: one that is
+                                   -- redriven has a later one
   outcome INTEGER NOT NULL,        -- 0 ack, 3 term; never renumber
   code TEXT,                       -- of a refusal; short and stable
   detail TEXT,                     -- of a refusal, for people
