@@ -36,7 +36,7 @@ struct RunStage : Stage {
     RunActions actions;
     event(actions);
     for (RunAction& action : actions) {
-      std::visit([this](auto& one) { perform(std::move(one)); }, action);
+      std::visit([&](auto& one) { perform(std::move(one)); }, action);
     }
   }
   void begin() {

@@ -812,13 +812,13 @@ TEST_CASE("P3 P4: whatever happens, a stopped run ends, and nothing that it deci
       continue;
     }
     CHECK(stage.identities.size() == stage.expectedIdentities);
-    for (const auto& [key, row] : stage.rows) {
-      CAPTURE(key);
-      CHECK(row.state != MessageState::sending);
+    for (const auto& row : stage.rows) {
+      CAPTURE(row.first);
+      CHECK(row.second.state != MessageState::sending);
     }
-    for (const auto& [key, session] : stage.sessions) {
-      CAPTURE(key);
-      CHECK_FALSE(session.owned);
+    for (const auto& session : stage.sessions) {
+      CAPTURE(session.first);
+      CHECK_FALSE(session.second.owned);
     }
   }
 }

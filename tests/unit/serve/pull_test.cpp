@@ -43,7 +43,7 @@ const std::string kStream = "/v1/inbox/stream";
 Settings inboxOf(json inbox, Settings more = {}) {
   inbox["listen"] = "127.0.0.1:0";
   inbox["allow_anonymous"] = true;
-  more.emplace_back("inbox", inbox.dump());
+  more.push_back({.field = "inbox", .value = inbox.dump()});
   return more;
 }
 
