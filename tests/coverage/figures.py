@@ -4,9 +4,21 @@ import collections
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 SHOWN = 25
 FOLDERS = ["base", "protocol", "delivery", "sqlite", "store", "transport", "manager", "cli", "serve", "testing"]
+
+
+def counts_of(note, reader):
+    """What one compilation has counted, in gcov's lines for programs, which it writes to a file where it is called."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([reader, "gcov", "-i", "-m", str(note)], cwd=folder, capture_output=True, text=True,
+                              check=False)
+        written = list(pathlib.Path(folder).glob("*.gcov"))
+        if done.returncode != 0 or not written:
+            sys.exit(f"{reader} cannot read {note}: {done.stderr}")
+        return written[0].read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def read_counts(source_dir, work, reader):
@@ -17,11 +29,8 @@ def read_counts(source_dir, work, reader):
     if not notes:
         sys.exit(f"{work} has nothing that was compiled to count")
     for note in notes:
-        done = subprocess.run([reader, "gcov", "-i", "-m", "-t", str(note)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{reader} cannot read {note}: {done.stderr}")
         file = None
-        for line in done.stdout.splitlines():
+        for line in counts_of(note, reader):
             kind, _, rest = line.partition(":")
             if kind == "file":
                 path = (work / rest).resolve()

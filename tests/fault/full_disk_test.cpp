@@ -180,8 +180,8 @@ TEST_CASE("vacuum folds the log in before it writes to it") {
   small.folds = 0;
   CHECK(OutboxOperator(*small.manager).vacuum() > 5);
   CHECK(small.folds == 2);
-  for (const auto& [path, bytes] : small.disk.files()) {
-    CHECK_MESSAGE((!path.ends_with("-wal") || bytes.empty()), path);
+  for (const auto& file : small.disk.files()) {
+    CHECK_MESSAGE((!file.first.ends_with("-wal") || file.second.empty()), file.first);
   }
 }
 

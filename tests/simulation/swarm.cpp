@@ -98,7 +98,7 @@ void drawOutbox(Random& random, OutboxOptions& outbox) {
 void drawLimits(Random& random, Swarm& swarm) {
   swarm.rateLimit.frames = drawOf(random, std::array{0U, 0U, 100U, 5U});
   swarm.handling.inboxFrames = drawOf<std::uint64_t>(random, std::array<std::uint64_t, 3>{100'000, 100'000, 10});
-  swarm.network.bodyBytesMax = drawOf<std::size_t>(random, std::array<std::size_t, 3>{0, 0, 3'000});
+  swarm.network.bodyBytesMax = drawOf<std::size_t>(random, std::array<std::size_t, 3>{0, 0, 1'000});
   if (drawChance(random, 0.2)) {
     swarm.outbox.retry.maxRetries = 2;
   }
