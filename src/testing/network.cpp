@@ -163,6 +163,10 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
     busy.status = 503;
     busy.retryAfterSeconds = 1;
     answerLater(id, std::move(busy));
+  } else if (faults_.bodyBytesMax > 0 && inbound.body.size() > faults_.bodyBytesMax) {
+    InboundResponse tooLarge;
+    tooLarge.status = 413;
+    answerLater(id, std::move(tooLarge));
   } else if (captured) {
     InboundResponse page;
     page.contentType = "text/html";

@@ -17,6 +17,7 @@ Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, co
       place_(std::move(place)),
       manager_(OutboxManager::open(file, process.options(options()))) {
   subscribe();
+  reach_ = common_.reach.subscribe(place_, manager_);
   inbox_.emplace(process_, common_, place_, manager_, role != Role::second);
   std::shared_ptr<Sender> sender = common_.watch.wrap(place_, process_.clock(), process_.sender());
   if (role == Role::pulls) {
@@ -38,6 +39,8 @@ Agent::~Agent() {
 OutboxOptions Agent::options() {
   OutboxOptions options = common_.swarm.outbox;
   options.agent = "urn:sim:" + place_.agent;
+  options.log = common_.reach.log();
+  options.trace = common_.reach.hooks();
   for (const std::string& other : common_.names) {
     PeerOptions peer;
     peer.name = other;

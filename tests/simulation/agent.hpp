@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ackbox/outbox_manager.hpp"
 #include "simulation/common.hpp"
@@ -51,6 +52,7 @@ private:
   Subscription reset_;
   Subscription failed_;
   Subscription retried_;
+  std::vector<Subscription> reach_;
   // How often this process was told, of a peer and a session, that they know another file.
   std::map<std::pair<std::string, std::string>, std::uint32_t> disowned_;
   std::optional<Inbox> inbox_;

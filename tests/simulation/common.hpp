@@ -8,6 +8,7 @@
 
 #include "ackbox/testing/simulation.hpp"
 #include "simulation/ledger.hpp"
+#include "simulation/reach.hpp"
 #include "simulation/swarm.hpp"
 #include "simulation/watch.hpp"
 
@@ -19,6 +20,7 @@ struct Common {
   Ledger& ledger;
   testing::Simulation& simulation;
   Watch& watch;
+  Reach& reach;
   std::vector<std::string> names;
   /// How often each agent's file was put back to a copy, and how often it was lost.
   std::map<std::string, std::uint32_t> putBack;

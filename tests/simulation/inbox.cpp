@@ -53,9 +53,11 @@ InboundOptions Inbox::options() {
   for (const std::string& name : common_.names) {
     options.peers.push_back({.agents = {"urn:sim:" + name}, .byCertificate = true});
   }
+  options.trace = common_.reach.hooks();
   options.processedRetention = kYear;
   options.processedRetentionMax = kYear;
   if (handling.deferred > 0) {
+    options.deferred.framesMax = handling.inboxFrames;
     options.deferred.handler = [this](DeferredFrame frame) { think(std::move(frame)); };
     options.deferred.concurrency = handling.concurrency;
     options.deferred.pools = {{{kPoolType}, handling.concurrency}};
@@ -78,6 +80,7 @@ void Inbox::mayDie() {
 HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& transaction) {
   const Handling& handling = common_.swarm.handling;
   Random& random = process_.random();
+  common_.reach.asked(frame.id);
   Entry& entry = common_.ledger.entries[nameOf(frame.id)];
   if (entry.to != place_.agent) {
     common_.ledger.violated("P11", frame.id + " for " + entry.to + " reached " + place_.agent);
@@ -141,7 +144,11 @@ bool Inbox::reply(const InboundFrame& frame, InboundTransaction& transaction, co
   said.from = place_.agent;
   said.to = reply.peer;
   said.session = reply.session;
-  return transaction.enqueue(reply).accepted();
+  const bool isTaken = transaction.enqueue(reply).accepted();
+  if (isTaken) {
+    common_.reach.saw(Situation::replied);
+  }
+  return isTaken;
 }
 
 // While the handler's own commit is under way, so that it can only be stored by another one.
@@ -167,6 +174,7 @@ void Inbox::think(DeferredFrame frame) {
   const Handling& handling = common_.swarm.handling;
   Random& random = process_.random();
   common_.ledger.entries[nameOf(frame.frame().id)].deferred = true;
+  common_.reach.deferredRun(place_, frame);
   mayDie();
   if (!common_.healed && drawChance(random, handling.forgotten)) {
     if (drawChance(random, 0.5)) {
@@ -190,6 +198,7 @@ void Inbox::thinkOn(std::uint64_t thought, std::chrono::nanoseconds least) {
     mayDie();
     Random& random = process_.random();
     if (thoughts_.at(thought).frame.frame().type == kPoolType && othersMayRun()) {
+      common_.reach.saw(Situation::poolStalled);
       (void)thoughts_.at(thought).frame.progress();
       thinkOn(thought, kStallGlance);
       return;
@@ -204,8 +213,10 @@ void Inbox::thinkOn(std::uint64_t thought, std::chrono::nanoseconds least) {
     }
     const auto ended = thoughts_.extract(thought);
     const DeferredFrame& frame = ended.mapped().frame;
-    (void)DeferredFrame(frame).commit(
-        [this, read = frame.frame()](InboundTransaction& transaction) { return work(read, transaction); });
+    if (!DeferredFrame(frame).commit(
+            [this, read = frame.frame()](InboundTransaction& transaction) { return work(read, transaction); })) {
+      common_.reach.saw(Situation::deferredTooLate);
+    }
   });
 }
 

@@ -6,17 +6,25 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <string>
+#include <vector>
 
+#include "simulation/situations.hpp"
 #include "simulation/world.hpp"
 
 namespace {
 
 using namespace ackbox::simulation;
+
+// From so many worlds on, each situation must have been met.
+constexpr std::uint64_t kLongCampaign = 2'000;
 
 // One piece of the base for each world, whatever it is: a number or a commit's hash.
 std::uint64_t hashOf(const std::string& text) {
@@ -41,7 +49,27 @@ struct Totals {
   std::uint64_t sharedCommits = 0;
   std::uint64_t broken = 0;
   double virtualHours = 0;
+  /// In how many worlds each situation was seen.
+  std::array<std::uint64_t, kSituations> seenIn{};
 };
+
+// Each situation with the number of worlds that met it, the rarest first. How many that can be met were not.
+std::uint64_t tellReach(const Totals& totals, bool withAccidents) {
+  std::vector<std::size_t> order(kSituations);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t index) { return totals.seenIn[index]; });
+  std::uint64_t missing = 0;
+  for (const std::size_t index : order) {
+    const auto situation = static_cast<Situation>(index);
+    if (needsAccidents(situation) != withAccidents && totals.seenIn[index] == 0) {
+      continue;
+    }
+    missing += totals.seenIn[index] == 0 ? 1U : 0U;
+    std::printf("seen in %4llu of %llu worlds: %s\n", static_cast<unsigned long long>(totals.seenIn[index]),
+                static_cast<unsigned long long>(totals.worlds), std::string(describe(situation)).c_str());
+  }
+  return missing;
+}
 
 void judgeWorld(const WorldOptions& options, bool verbose, bool twice, Totals& totals) {
   // First, so that a crash leaves what reproduces it.
@@ -69,6 +97,9 @@ void judgeWorld(const WorldOptions& options, bool verbose, bool twice, Totals& t
   totals.queuedCommits += report.queuedCommits;
   totals.sharedCommits += report.sharedCommits;
   totals.virtualHours += report.seconds / 3'600;
+  for (std::size_t index = 0; index < kSituations; ++index) {
+    totals.seenIn[index] += report.seen[index] ? 1U : 0U;
+  }
   if (verbose) {
     std::printf(
         "  %s\n  %llu messages, %llu effects, %llu dead letters, %llu kills, %llu requests, %llu steps, %.1f s, "
@@ -104,6 +135,7 @@ int main(int argc, char** argv) {
   std::uint64_t seconds = 0;
   bool untilBroken = false;
   bool twice = false;
+  bool requireReach = false;
   WorldOptions options;
   app.add_option("--base", base, "Any text, such as a commit's hash: the worlds' seeds follow from it");
   app.add_option("--seed", seed, "Only the world of this seed, with all that it has to say");
@@ -111,6 +143,8 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", seconds, "As many worlds as fit in this time instead");
   app.add_flag("--twice", twice, "Each world again, which must go the same way: the same seed gives the same digest");
   app.add_flag("--until-broken", untilBroken, "Ends after the first world that breaks a promise");
+  app.add_flag("--require-reach", requireReach,
+               "Fails when no world has met one of the situations, as a campaign of 2,000 worlds does anyway");
   app.add_option("--messages", options.messages, "Messages said in each world")->capture_default_str();
   app.add_flag("--accidents", options.accidents, "In every world files are put back to copies and lost");
   app.add_flag("--canary", options.canary, "Plants a defect: effects are written after the ACK. Must be found");
@@ -152,10 +186,16 @@ int main(int argc, char** argv) {
               static_cast<unsigned long long>(totals.inlineCommits),
               static_cast<unsigned long long>(totals.queuedCommits),
               static_cast<unsigned long long>(totals.sharedCommits));
+  const std::uint64_t missing = tellReach(totals, options.accidents);
+  const bool reaches = missing == 0 || !(requireReach || totals.worlds >= kLongCampaign);
+  if (!reaches) {
+    std::printf("%llu situations were met by no world: these worlds prove nothing about them\n",
+                static_cast<unsigned long long>(missing));
+  }
   // A single world may do without; a campaign that does has not run what it is there for.
   const bool proves = seed != 0 || (totals.inlineCommits > 0 && totals.sharedCommits > 0);
   if (!proves) {
     std::printf("no commit was made in its caller's call, or none was shared: these worlds prove nothing about them\n");
   }
-  return totals.broken == 0 && proves ? 0 : 1;
+  return totals.broken == 0 && proves && reaches ? 0 : 1;
 }

@@ -45,10 +45,15 @@ void Operators::redriveOrDiscard(Agent& agent) {
     if (drawChance(common_.simulation.random(), 0.7)) {
       ++entry.redrives;
       const ChangeReceipt receipt = OutboxOperator(outbox).retry(dead.messageId);
-      entry.sequence = receipt.done() ? receipt.sequence : entry.sequence;
+      if (receipt.done()) {
+        entry.sequence = receipt.sequence;
+        common_.reach.saw(Situation::redriven);
+      }
     } else {
       entry.discarded = true;
-      (void)OutboxOperator(outbox).discard(dead.messageId);
+      if (OutboxOperator(outbox).discard(dead.messageId).done()) {
+        common_.reach.saw(Situation::discarded);
+      }
     }
   }
 }
@@ -75,6 +80,7 @@ void Operators::pauseOrResume(Agent& agent) {
     case 1:
       (void)OutboxOperator(agent.outbox()).pause(peer, session);
       common_.watch.halted(agent.name(), peer, session, 0);
+      common_.reach.saw(Situation::sessionPaused);
       break;
     default:
       letGo(agent);
@@ -86,6 +92,7 @@ void Operators::unblock(Agent& agent) {
   for (const BlockedSession& blocked : OutboxReader(agent.outbox()).blockedSessions()) {
     common_.watch.released(agent.name(), blocked.peer, blocked.session);
     (void)OutboxOperator(agent.outbox()).unblock(blocked.peer, blocked.session);
+    common_.reach.saw(Situation::sessionBlocked);
   }
 }
 
@@ -106,6 +113,8 @@ void Operators::ask(Agent& agent) {
     const auto explanation = agent.outbox().explain(message.messageId);
     if (!explanation || explanation->sentence.empty()) {
       common_.ledger.violated("P10", message.messageId + " is in the file, and nobody can say why");
+    } else {
+      common_.reach.explained(*explanation);
     }
   }
   for (const Finding& finding : OutboxReader(agent.outbox()).verify().findings) {

@@ -58,8 +58,10 @@ void Puller::settle(const Claim& claim, const SendReport& report) {
   try {
     if (report.outcome == RequestOutcome::answered && report.results.size() == 1) {
       (void)PullConsumer(manager_).settle(claim, report.results.front());
+      common_.reach.saw(Situation::claimedByHand);
     } else {
       (void)PullConsumer(manager_).release(claim, report.error.empty() ? "no answer" : report.error);
+      common_.reach.saw(Situation::releasedByHand);
     }
   } catch (const std::exception&) {
     // If the process dies, what is claimed goes back with it.

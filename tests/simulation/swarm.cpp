@@ -94,6 +94,20 @@ void drawOutbox(Random& random, OutboxOptions& outbox) {
   }
 }
 
+// Limits so narrow that a world comes up against them.
+void drawLimits(Random& random, Swarm& swarm) {
+  swarm.rateLimit.frames = drawOf(random, std::array{0U, 0U, 100U, 5U});
+  swarm.handling.inboxFrames = drawOf<std::uint64_t>(random, std::array<std::uint64_t, 3>{100'000, 100'000, 10});
+  swarm.network.bodyBytesMax = drawOf<std::size_t>(random, std::array<std::size_t, 3>{0, 0, 1'000});
+  if (drawChance(random, 0.2)) {
+    swarm.outbox.retry.maxRetries = 2;
+  }
+  if (drawChance(random, 0.3)) {
+    swarm.outbox.peerHealth.killerThreshold = 2;
+    swarm.outbox.peerHealth.killerPatience = milliseconds(1'000);
+  }
+}
+
 // In such a world nothing is said twice of its own accord: a reply or a repetition that is said anew after the file
 // that knew of it has gone is another message.
 void drawAccidents(Random& random, Swarm& swarm) {
@@ -141,8 +155,9 @@ Swarm drawSwarm(Random& random, bool accidents) {
   swarm.diskFaults = drawEvery(random, milliseconds(200), milliseconds(10'000));
   swarm.wishes = drawWishes(random);
   swarm.handling = drawHandling(random);
-  swarm.rateLimit.frames = drawOf(random, std::array{0U, 0U, 100U});
   drawOutbox(random, swarm.outbox);
+  drawLimits(random, swarm);
+  swarm.readers = drawEvery(random, milliseconds(200), milliseconds(5'000));
   if (accidents) {
     drawAccidents(random, swarm);
   }
@@ -158,9 +173,10 @@ std::string Swarm::describe() const {
        << ", lost " << network.requestLost << ", cut before " << network.cutBefore << ", cut after " << network.cutAfter
        << ", answer lost " << network.answerLost << ", duplicated " << network.duplicated << ", overloaded "
        << network.overloaded << ", captured " << network.captured << ", misdirected " << network.misdirected
-       << ", delay up to " << network.delayMax.count() << " ms; kills every " << kills.count() << " ms, partitions "
-       << partitions.count() << ", clock faults " << clockFaults.count() << ", operators " << operators.count()
-       << ", disk faults " << diskFaults.count() << ", file accidents " << fileAccidents.count()
+       << ", bodies up to " << network.bodyBytesMax << ", delay up to " << network.delayMax.count()
+       << " ms; kills every " << kills.count() << " ms, partitions " << partitions.count() << ", clock faults "
+       << clockFaults.count() << ", operators " << operators.count() << ", disk faults " << diskFaults.count()
+       << ", file accidents " << fileAccidents.count() << ", readers " << readers.count()
        << (outbox.peerReset == PeerResetPolicy::resend ? ", resend" : ", proceed") << "; handlers not now "
        << handling.notNow << ", throw " << handling.thrown << ", reject " << handling.rejected << ", die "
        << handling.suicide << ", reply " << handling.replies << ", aside " << handling.asides << ", defer "
@@ -171,7 +187,8 @@ std::string Swarm::describe() const {
        << outbox.batchFrames << " frames, " << outbox.batchBytes << " bytes, timeout " << outbox.requestTimeout.count()
        << " ms, ACK in " << outbox.ackTimeout.count() << " ms, at most " << outbox.maxPending
        << (outbox.gap == GapPolicy::block ? ", gaps block" : "") << ", decided " << decided << ", limit "
-       << rateLimit.frames;
+       << rateLimit.frames << ", inbox of " << handling.inboxFrames << ", retries " << outbox.retry.maxRetries
+       << ", given up after " << outbox.peerHealth.killerThreshold << " lost connections";
   return text.str();
 }
 

@@ -53,6 +53,8 @@ struct Handling {
   std::uint32_t concurrency = 4;
   /// Frames of the pool's type are deferred without a question.
   bool poolAlways = false;
+  /// Frames that may wait in an inbox.
+  std::uint64_t inboxFrames = 0;
 };
 
 /// What one seed's world is made of: each run draws which faults it has at all and how strong they are, because a world
@@ -79,6 +81,8 @@ struct Swarm {
   std::chrono::milliseconds diskFaults{0};
   /// Of an agent's file: copied, put back to the copy, lost.
   std::chrono::milliseconds fileAccidents{0};
+  /// Of a reader that begins or ends a snapshot of a file.
+  std::chrono::milliseconds readers{0};
   Wishes wishes;
   Handling handling;
   /// Of the outboxes.

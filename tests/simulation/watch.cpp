@@ -24,13 +24,15 @@ public:
   void asyncSend(SendRequest request, SendHandler handler) override {
     std::vector<std::string> lanes;
     watch_.left(place_, clock_, request, lanes);
+    watch_.reach_.left(place_, request);
     std::vector<std::string> ids;
     for (const OutboundFrame& frame : request.frames) {
       ids.push_back(frame.messageId);
     }
-    sender_->asyncSend(std::move(request), [this, lanes = std::move(lanes), ids = std::move(ids),
+    sender_->asyncSend(std::move(request), [this, peer = request.peer, lanes = std::move(lanes), ids = std::move(ids),
                                             told = std::move(handler)](SendReport report) {
       watch_.ended(place_.process, lanes);
+      watch_.reach_.ended(place_, peer, ids, report);
       for (std::size_t index = 0; index < report.results.size() && index < ids.size(); ++index) {
         Entry* const entry = watch_.ledger_.find(ids[index]);
         if (entry != nullptr) {
@@ -59,6 +61,7 @@ std::shared_ptr<Sender> Watch::wrap(const Place& place, const Clock& clock, std:
 }
 
 void Watch::died(const std::string& process) {
+  reach_.died(process);
   std::erase_if(lanes_, [&](const auto& entry) { return entry.second == process; });
 }
 

@@ -11,6 +11,7 @@
 #include "ackbox/sender.hpp"
 #include "ackbox/testing/simulation.hpp"
 #include "simulation/ledger.hpp"
+#include "simulation/reach.hpp"
 
 namespace ackbox::simulation {
 
@@ -21,8 +22,8 @@ struct Place;
 class Watch {
 public:
   /// `steadyCalendars`: no calendar of this world steps back, so that what is sent before its time is at fault.
-  Watch(Ledger& ledger, const testing::Simulation& simulation, bool steadyCalendars)
-      : ledger_(ledger), simulation_(simulation), steadyCalendars_(steadyCalendars) {}
+  Watch(Ledger& ledger, Reach& reach, const testing::Simulation& simulation, bool steadyCalendars)
+      : ledger_(ledger), reach_(reach), simulation_(simulation), steadyCalendars_(steadyCalendars) {}
 
   /// A sender for one process that passes everything on to `sender`.
   [[nodiscard]] std::shared_ptr<Sender> wrap(const Place& place, const Clock& clock, std::shared_ptr<Sender> sender);
@@ -46,6 +47,7 @@ private:
   void ended(const std::string& process, const std::vector<std::string>& lanes);
 
   Ledger& ledger_;
+  Reach& reach_;
   const testing::Simulation& simulation_;
   const bool steadyCalendars_;
   /// Which process has a request with frames of this lane under way.

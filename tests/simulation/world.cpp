@@ -21,6 +21,7 @@
 #include "simulation/judge.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/operators.hpp"
+#include "simulation/readers.hpp"
 #include "simulation/swarm.hpp"
 #include "simulation/watch.hpp"
 #include "store/writer.hpp"
@@ -43,8 +44,9 @@ public:
       : options_(options),
         simulation_(options.seed),
         swarm_(drawSwarm(simulation_.random(), options.accidents)),
-        watch_(ledger_, simulation_, swarm_.clockFaults.count() == 0),
-        common_{swarm_, ledger_, simulation_, watch_, {}, {}, {}, {}, 0, false, options.canary},
+        reach_(ledger_, simulation_, swarm_.diskFaults.count() == 0),
+        watch_(ledger_, reach_, simulation_, swarm_.clockFaults.count() == 0),
+        common_{swarm_, ledger_, simulation_, watch_, reach_, {}, {}, {}, {}, 0, false, options.canary},
         operators_(common_) {
     for (std::uint32_t index = 0; index < swarm_.agents; ++index) {
       common_.names.push_back("agent" + std::to_string(index));
@@ -73,6 +75,8 @@ public:
     report_.inlineCommits = after.inCallers - before.inCallers;
     report_.queuedCommits = after.queued - before.queued;
     report_.sharedCommits = after.shared - before.shared;
+    reach_.commits(report_.inlineCommits, report_.sharedCommits);
+    report_.seen = reach_.seen();
     report_.violations = ledger_.violations;
     return report_;
   }
@@ -133,6 +137,9 @@ private:
       }
       if (due(swarm_.fileAccidents, slice)) {
         harmFile();
+      }
+      if (due(swarm_.readers, slice)) {
+        readers_.act(anyOf(common_.names));
       }
       run(slice);
     }
@@ -275,6 +282,7 @@ private:
     if (!loses && copied == copiedAt_.end()) {
       return;
     }
+    readers_.end(agent);
     for (const std::string& process : processesOf_.at(agent)) {
       simulation_.kill(process);
     }
@@ -421,6 +429,7 @@ private:
 
   void heal() {
     common_.healed = true;
+    readers_.endAll();
     simulation_.network().heal();
     for (const std::string& name : processes_) {
       if (simulation_.running(name)) {
@@ -499,6 +508,7 @@ private:
     Judge judge(ledger_);
     for (const std::string& name : common_.names) {
       judge.readOutbox(name, agents_.at(name)->outbox());
+      reach_.total(agents_.at(name)->outbox().getStats());
     }
     for (const std::string& name : processes_) {
       simulation_.kill(name);
@@ -522,9 +532,11 @@ private:
   Ledger ledger_;
   testing::Simulation simulation_;
   const Swarm swarm_;
+  Reach reach_;
   Watch watch_;
   Common common_;
   Operators operators_;
+  Readers readers_{common_, files_};
   std::vector<std::string> processes_;
   std::map<std::string, Agent*> agents_;
   std::map<std::string, std::vector<std::string>> processesOf_;

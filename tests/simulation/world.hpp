@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "simulation/situations.hpp"
+
 namespace ackbox::simulation {
 
 struct WorldOptions {
@@ -33,6 +35,7 @@ struct WorldReport {
   std::uint64_t inlineCommits = 0;
   std::uint64_t queuedCommits = 0;
   std::uint64_t sharedCommits = 0;
+  Situations seen;
   /// How long the world lived, in its own time.
   double seconds = 0;
   /// Of everything that took effect, where and in which order: equal for equal seeds.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ struct NetworkFaults {
   double captured = 0;
   /// Something on the way answers 404, as a wrong route does.
   double misdirected = 0;
+  /// Something on the way answers 413 to each request with a longer body. Unit: bytes. 0: nothing does. A message that
+  /// is longer alone is given up.
+  std::size_t bodyBytesMax = 0;
   /// Each way takes a time drawn from this range, so that requests overtake each other. Defaults: 1 to 20 ms.
   std::chrono::milliseconds delayMin{1};
   std::chrono::milliseconds delayMax{20};

@@ -6,6 +6,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/events.hpp"
+#include "ackbox/inbound_options.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/peer_status.hpp"
@@ -80,6 +81,31 @@ TEST_CASE("hindrances are printed as they are written in the source") {
   CHECK(toString(BlockReason::peerHeld) == "peerHeld");
   CHECK(toString(BlockReason::peerDisabled) == "peerDisabled");
   CHECK(toString(BlockReason::rateLimited) == "rateLimited");
+  CHECK(toString(BlockReason::notBefore) == "notBefore");
+  CHECK(toString(BlockReason::running) == "running");
+  CHECK(toString(BlockReason::noDeferredHandler) == "noDeferredHandler");
+  CHECK(toString(BlockReason::handled) == "handled");
+  CHECK(toString(BlockReason::refused) == "refused");
+  CHECK(toString(BlockReason::ackEventsWait) == "ackEventsWait");
+  CHECK(toString(BlockReason::senderIsNoPeer) == "senderIsNoPeer");
+}
+
+TEST_CASE("reasons of refused requests have the names that the log prints") {
+  CHECK(toString(RefusalReason::notSigned) == "not-signed");
+  CHECK(toString(RefusalReason::malformed) == "malformed-signature");
+  CHECK(toString(RefusalReason::clockApart) == "clock-apart");
+  CHECK(toString(RefusalReason::unknownAgent) == "unknown-agent");
+  CHECK(toString(RefusalReason::wrongKey) == "wrong-key");
+  CHECK(toString(RefusalReason::notAllowed) == "not-allowed");
+}
+
+TEST_CASE("limits are printed as they are written in the source: they are codes on the wire") {
+  CHECK(toString(InboundLimit::sessions) == "sessions");
+  CHECK(toString(InboundLimit::origins) == "origins");
+  CHECK(toString(InboundLimit::marks) == "marks");
+  CHECK(toString(InboundLimit::bytes) == "bytes");
+  CHECK(toString(InboundLimit::totalBytes) == "totalBytes");
+  CHECK(toString(InboundLimit::inbox) == "inbox");
 }
 
 TEST_CASE("request outcomes are printed as they are written in the source") {

@@ -11,6 +11,7 @@
 
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/stats.hpp"
 #include "ackbox/testing/simulation.hpp"
 #include "support/temp_dir.hpp"
 
@@ -52,9 +53,13 @@ public:
   }
 
   void send(const std::string& id) {
-    alice_->enqueue({.session = "s", .type = "t", .data = "1", .id = id});
+    say(id, "1");
     world_.runFor(10s);
   }
+  void say(const std::string& id, const std::string& data) {
+    alice_->enqueue({.session = "s", .type = "t", .data = data, .id = id});
+  }
+  [[nodiscard]] Stats stats() const { return alice_->getStats(); }
   Simulation& world() { return world_; }
 
   void checkHas(const char* event) {
@@ -117,6 +122,23 @@ TEST_CASE("faults are events") {
   stage.checkHas("bank              is killed at a disk write");
   stage.world().kill("alice");
   stage.checkHas("alice             is killed\n");
+}
+
+TEST_CASE("P3: what is too long on the way goes in smaller requests, and what is too long alone is given up") {
+  Stage stage(1'000);
+  stage.world().network().setFaults({.bodyBytesMax = 1'000});
+  // The first answer grants credit for more.
+  stage.send("m0");
+  for (int count = 1; count <= 8; ++count) {
+    stage.say("m" + std::to_string(count), "1");
+  }
+  stage.world().runFor(1min);
+  stage.checkHas("HTTP 413");
+  CHECK(stage.stats().acked == 9);
+  stage.say("long", '"' + std::string(2'000, 'x') + '"');
+  stage.send("last");
+  CHECK(stage.stats().acked == 10);
+  CHECK(stage.stats().failed == 1);
 }
 
 TEST_CASE("what a process writes by a connection of its own is an event") {

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "simulation/agent_files.hpp"
+#include "simulation/common.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace ackbox::simulation {
+
+/// Programs that read the agents' files with a SQLite of their own, and hold a snapshot for a while: commits and the
+/// log's new beginnings go on beside them.
+class Readers {
+public:
+  Readers(Common& common, const AgentFiles& files);
+  ~Readers();
+  Readers(const Readers&) = delete;
+  Readers& operator=(const Readers&) = delete;
+
+  /// Begins to hold a snapshot of an agent's file, or ends it.
+  void act(const std::string& agent);
+  /// Ends a snapshot, which must be what it was when it began.
+  void end(const std::string& agent);
+  void endAll();
+
+private:
+  struct Snapshot {
+    std::unique_ptr<SQLite::Database> database;
+    std::int64_t effects = 0;
+    /// What tells one beginning of the log from the next.
+    std::string log;
+  };
+  [[nodiscard]] std::string logOf(const std::string& agent) const;
+
+  Common& common_;
+  const AgentFiles& files_;
+  std::map<std::string, Snapshot> snapshots_;
+};
+
+}  // namespace ackbox::simulation
