@@ -181,12 +181,8 @@ TEST_CASE("vacuum folds the log in before it writes to it") {
   CHECK(OutboxOperator(*small.manager).vacuum() > 5);
   CHECK(small.folds == 2);
   for (const auto& file : small.disk.files()) {
-<<<<<<< HEAD
     CAPTURE(file.first);
     CHECK((!file.first.ends_with("-wal") || file.second.empty()));
-=======
-    CHECK_MESSAGE((!file.first.ends_with("-wal") || file.second.empty()), file.first);
->>>>>>> reach
   }
 }
 

@@ -36,11 +36,7 @@ struct RunStage : Stage {
     RunActions actions;
     event(actions);
     for (RunAction& action : actions) {
-<<<<<<< HEAD
       std::visit([this](auto& one) { this->perform(std::move(one)); }, action);
-=======
-      std::visit([&](auto& one) { perform(std::move(one)); }, action);
->>>>>>> reach
     }
   }
   void begin() {

@@ -354,14 +354,9 @@ TEST_CASE("P11: a frame outside sessions is none of a peer that is bound to some
 }
 
 TEST_CASE("P11: a mark outlives the signature that it keeps from taking effect twice") {
-  for (const auto& [duration, isAllowed] :
+  for (const auto& [retention, isAllowed] :
        {std::pair(std::chrono::milliseconds(1000), false), std::pair(std::chrono::milliseconds(600'999), false),
         std::pair(std::chrono::milliseconds(601'000), true)}) {
-<<<<<<< HEAD
-=======
-    const std::chrono::milliseconds retention = duration;
-    CAPTURE(retention.count());
->>>>>>> reach
     InboundOptions options{.peers = aliceAndCarol()};
     options.processedRetention = retention;
     CAPTURE(options.processedRetention.count());

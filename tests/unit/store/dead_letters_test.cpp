@@ -91,11 +91,7 @@ TEST_CASE("row 4: dead letters are found through their own index, never by a wal
 TEST_CASE(
     "row 8: a redriven message keeps its id, data and expiry, and takes a new key and its session's next number") {
   Failed failed({{"a", "s"}, {"b", "s"}});
-<<<<<<< HEAD
   std::ignore = failed.store->discovery().take(10);
-=======
-  (void)failed.store->discovery().take(10);
->>>>>>> reach
   failed.world.clock->advance(std::chrono::hours(1));
   const store::HandChange change = failed.change("a", Transition::redrive);
   CHECK(change.receipt.done());

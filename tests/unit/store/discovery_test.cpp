@@ -122,11 +122,7 @@ TEST_CASE("row 11: a row is told together with the orders that came before it, a
   const auto ours = world.open();
   const auto theirs = world.open();
   const std::string peer = ours->peers().rows()[0].name;
-<<<<<<< HEAD
   std::ignore = ours->discovery().take(10);
-=======
-  (void)ours->discovery().take(10);
->>>>>>> reach
   CHECK_FALSE(ours->discovery().take(10).holds);
   theirs->begin(true);
   theirs->holds().pausePeer(peer);
@@ -189,11 +185,7 @@ TEST_CASE("after a stop nothing is remembered, and a restart tells all that live
   StoreWorld world;
   const auto store = world.open();
   enqueueOne(*store, frameOf("s"));
-<<<<<<< HEAD
   std::ignore = store->discovery().take(10);
-=======
-  (void)store->discovery().take(10);
->>>>>>> reach
   store->discovery().stop();
   enqueueOne(*store, frameOf("s"));
   store->discovery().restart();
@@ -207,11 +199,7 @@ TEST_CASE("a message whose key was burnt by a repetition does not hide the next 
   StoreWorld world;
   const auto store = world.open();
   enqueueOne(*store, frameOf("s", "{}", "key"));
-<<<<<<< HEAD
   std::ignore = store->discovery().take(10);
-=======
-  (void)store->discovery().take(10);
->>>>>>> reach
   enqueueOne(*store, frameOf("s", "{}", "key"));
   enqueueOne(*store, frameOf("s"));
   enqueueOne(*store, frameOf("s"));

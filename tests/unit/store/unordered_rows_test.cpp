@@ -106,11 +106,7 @@ TEST_CASE("row 16: redrive, discard, acknowledge, find and explain work on unord
     fail.reason = "rejected";
     CHECK(settleOne(*store, fail)->messageId == ids[index]);
   }
-<<<<<<< HEAD
   std::ignore = store->discovery().take(10);
-=======
-  (void)store->discovery().take(10);
->>>>>>> reach
   const auto change = [&](std::size_t index, delivery::Transition transition) {
     return inTransaction(*store, [&] { return store->deadLetters().change(ids[index], transition, {}); }).receipt;
   };

@@ -258,13 +258,8 @@ TEST_CASE("P10: there is a broken row for every invariant, and none for what is 
     CHECK_MESSAGE(broken.contains({rule.table, rule.problem}),
                   rule.table << ": " << rule.problem << ": no test breaks it");
   }
-<<<<<<< HEAD
   for (const auto& rule : broken) {
     CHECK_MESSAGE(checked.contains(rule), rule.first << ": " << rule.second << ": nothing checks it");
-=======
-  for (const auto& one : broken) {
-    CHECK_MESSAGE(checked.contains({one.first, one.second}), one.first << ": " << one.second << ": nothing checks it");
->>>>>>> reach
   }
 }
 
@@ -401,17 +396,10 @@ TEST_CASE("P10: a value of another type than its column's is found in each colum
     const bool holdsBytes = column == "data";
     CHECK_MESSAGE(isFound(table, column + (holdsBytes ? "=7" : "=x'ff'"), column + " is n"), name);
   }
-<<<<<<< HEAD
   for (const auto& place : {std::pair("ackbox_outbox", "data"), std::pair("ackbox_outbox", "attempt_log"),
                             std::pair("ackbox_inbox", "data"), std::pair("ackbox_inbox_results", "result")}) {
     const std::string column = place.second;
     CHECK_MESSAGE(isFound(place.first, column + "='{'", column + " is no JSON"), place.first);
-=======
-  for (const auto& one : {std::pair("ackbox_outbox", "data"), std::pair("ackbox_outbox", "attempt_log"),
-                          std::pair("ackbox_inbox", "data"), std::pair("ackbox_inbox_results", "result")}) {
-    const std::string column = one.second;
-    CHECK_MESSAGE(isFound(one.first, column + "='{'", column + " is no JSON"), one.first);
->>>>>>> reach
   }
   CHECK(isFound("ackbox_session_states", "last_sequence=9223372036854775807", "last_sequence is not from 0 to "));
   CHECK(isFound("ackbox_peers", "down=2", "down is not from 0 to 1"));

@@ -65,12 +65,11 @@ PlannedAccident accident(Kind kind) {
 }  // namespace
 
 TEST_CASE("what happens to a call of the handler makes a second one") {
-  for (const auto& [kind, shown] : {std::pair(Kind::undo, "the check undoes what the handler wrote for m1"),
+  for (const auto& [kind, event] : {std::pair(Kind::undo, "the check undoes what the handler wrote for m1"),
                                     std::pair(Kind::commitFull, "the disk is full: a write fails"),
                                     std::pair(Kind::commitBroken, "the disk is broken: a call fails"),
                                     std::pair(Kind::kill, "bank              is killed at a disk write"),
                                     std::pair(Kind::queueFull, "the handler answers nack to m1: no room")}) {
-    const std::string event = shown;
     const HandlerWorldResult result = worldOf(accident(kind));
     checkShows(result, event);
     CAPTURE(result.trace);
@@ -79,9 +78,8 @@ TEST_CASE("what happens to a call of the handler makes a second one") {
 }
 
 TEST_CASE("what happens to a deferred frame meets its commit") {
-  for (const auto& [kind, shown] : {std::pair(Kind::commitBroken, "the disk is broken: a call fails"),
+  for (const auto& [kind, event] : {std::pair(Kind::commitBroken, "the disk is broken: a call fails"),
                                     std::pair(Kind::kill, "bank              is killed at a disk write")}) {
-    const std::string event = shown;
     const HandlerWorldResult result = worldOf(accident(kind), later);
     checkShows(result, event);
     CAPTURE(result.trace);
