@@ -391,11 +391,14 @@ SendReport exchangeAs(PeerProfile profile, const RawServer::Script& script, std:
   SendRequest request = requestTo(peer.url(), 1);
   request.timeout = std::chrono::hours(1);
   std::future<SendReport> report = begin(sender, std::move(request));
-  constexpr int kTurnsMost = 10'000;
+  // Less than a scripted peer has patience for.
+  constexpr int kTurnsMost = 5'000;
   for (int turn = 0; turn < kTurnsMost && report.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready;
        ++turn) {
     clock->advance(passing);
   }
+  // A stop would end it, too.
+  CHECK((report.wait_for(std::chrono::seconds(0)) == std::future_status::ready));
   sender.stop();
   return report.get();
 }
