@@ -124,7 +124,7 @@ TEST_CASE("Dead letters are counted by reason, and reasons of peers and programs
   OutboxManager manager = OutboxManager::open(dir.file("a.db"), {});
   manager.setSender(std::make_shared<ScriptedSender>(
       [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::term, "a-code-of-the-peer"); }));
-  OwnFigures figures(Config(), std::make_shared<SpanCounts>());
+  OwnFigures figures(Config(), std::make_shared<SpanCounts>(), std::make_shared<Refusals>(systemClock(), LogSink()));
   figures.watch(manager);
   Frame frame;
   frame.peer = "default";
