@@ -1,7 +1,6 @@
 #include "serve/inbox/push_verdict.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +25,6 @@ constexpr milliseconds kLongestPause{30'000};
 // Somebody has to mend something first.
 constexpr milliseconds kHeldPause{30'000};
 constexpr std::uint64_t kRetryAfterSecondsMax = 24 * 3600;
-constexpr std::size_t kResultBytesMax = std::size_t{64} * 1024;
 // With what stands before it, less than the longest text that a sender gets.
 constexpr std::size_t kSaidBytesMax = 300;
 
@@ -42,11 +40,9 @@ std::optional<milliseconds> retryAfter(const HttpAnswer& answer, WallTime now) {
   return date && *date > now ? std::optional(*date - now) : std::nullopt;
 }
 
-/// The body as the result, if it is JSON and small.
+/// The body as the result, if it is said to be JSON: what is not, is told where each result is judged.
 std::string resultOf(const HttpAnswer& answer) {
-  const bool isJson = protocol::isJsonMediaType(answer.contentType) && answer.body.size() <= kResultBytesMax &&
-                      nlohmann::json::accept(answer.body);
-  return isJson ? answer.body : std::string();
+  return protocol::isJsonMediaType(answer.contentType) ? answer.body : std::string();
 }
 
 /// What a person would look for in an answer's JSON; nothing where there is no such text.
