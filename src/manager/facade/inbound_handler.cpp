@@ -209,22 +209,24 @@ private:
   };
 
   [[nodiscard]] manager::InboundJob::Context context(bool mayAcknowledge) {
-    return {core_->options(),
-            handler_,
-            options_,
-            tracer_,
-            core_->tracer(),
-            mayAcknowledge,
-            [this](const store::AckEventOutcome& outcome, const FrameResult& result) {
-              core_->ackEventCommitted(outcome, result);
-            },
-            [this] {
-              if (runner_) {
-                runner_->lookForCommits();
-              }
-            },
-            [this](const InboundLimitEvent& event) { reportLimit(event); },
-            [this](const std::error_code& error) { core_->storeAnswered(error); }};
+    return {
+        core_->options(),
+        handler_,
+        options_,
+        tracer_,
+        core_->tracer(),
+        mayAcknowledge,
+        [this](const store::AckEventOutcome& outcome, const FrameResult& result) {
+          core_->ackEventCommitted(outcome, result);
+        },
+        [this] {
+          if (runner_) {
+            runner_->lookForCommits();
+          }
+        },
+        [this](const InboundLimitEvent& event) { reportLimit(event); },
+        [this](const InboundFrame& frame, std::string_view why) { manager::reportLeftOut(core_->log(), frame, why); },
+        [this](const std::error_code& error) { core_->storeAnswered(error); }};
   }
 
   void reportLimit(const InboundLimitEvent& event) {

@@ -173,7 +173,7 @@ std::shared_ptr<Sender> Router::sender() const {
     if (answer.outcome == Outcome::defer) {
       answer = HandlerResult::notNow("a local sink cannot defer");
     }
-    return manager::toFrameResult(std::move(answer), {});
+    return manager::toFrameResult(std::move(answer));
   });
 }
 

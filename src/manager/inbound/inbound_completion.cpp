@@ -32,6 +32,7 @@ void InboundCompletion::run(store::Store& store) {
   end_ = {};
   thrown_.clear();
   reason_.clear();
+  leftOut_ = {};
   store::Inbox& inbox = store.inbox();
   if (!inbox.holds(row_->key, row_->starts)) {
     end_.kind = InboxEnd::Kind::lost;
@@ -43,7 +44,7 @@ void InboundCompletion::run(store::Store& store) {
     end_.kind = InboxEnd::Kind::deferred;
     return;
   }
-  FrameResult result = toFrameResult(std::move(answer), context_.inbound);
+  FrameResult result = toFrameResult(std::move(answer), &leftOut_);
   if (result.outcome == Outcome::ack || result.outcome == Outcome::term) {
     finish(store, result);
   } else if (kind_.interrupted) {
@@ -129,6 +130,9 @@ void enqueueAckEvent(store::Store& store, const std::vector<PeerOptions>& peers,
 }
 
 void InboundCompletion::report() const {
+  if (!leftOut_.empty()) {
+    reportLeftOut(log_, row_->frame, leftOut_);
+  }
   const bool isOver = end_.kind == InboxEnd::Kind::finished;
   if (reason_.empty() || !log_.takes(isOver ? LogLevel::warning : LogLevel::info)) {
     return;

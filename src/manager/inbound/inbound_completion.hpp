@@ -78,6 +78,8 @@ private:
   // Of this attempt, for the log. Empty reason: the run did not fail.
   std::string reason_;
   std::string error_;
+  // Why the handler's result was left out; empty: it was not.
+  std::string_view leftOut_;
   InboxEnd end_;
 };
 

@@ -90,6 +90,7 @@ void InboundJob::run(store::Store& store) {
   gaps_.clear();
   ackEvents_.clear();
   limitsReached_.clear();
+  resultsLeftOut_.clear();
   storeId_ = store.origin();
   storeEpoch_ = store.epoch();
   for (std::size_t index = 0; index < decoded_.frames.size(); ++index) {
@@ -215,7 +216,11 @@ FrameResult InboundJob::take(store::Store& store, std::size_t index, const store
     if (answer.outcome == Outcome::defer) {
       result = keepForLater(store, identity, gap, frame, true);
     } else {
-      result = toFrameResult(std::move(answer), context_.limits);
+      std::string_view leftOut;
+      result = toFrameResult(std::move(answer), &leftOut);
+      if (!leftOut.empty()) {
+        resultsLeftOut_.emplace_back(index, leftOut);
+      }
       if (result.outcome == Outcome::ack) {
         store.inboundMarks().markProcessed(identity, gap, markLife());
       }
@@ -328,6 +333,9 @@ void InboundJob::report() const {
   }
   for (const auto& [outcome, result] : ackEvents_) {
     context_.ackEventApplied(outcome, result);
+  }
+  for (const auto& [index, why] : resultsLeftOut_) {
+    context_.resultLeftOut(decoded_.frames[index].frame, why);
   }
   if (deferrals_ > 0) {
     context_.deferred();

@@ -41,6 +41,8 @@ public:
     std::function<void()> deferred;
     /// Called after the commit for each limit of a sender that it met.
     std::function<void(const InboundLimitEvent& event)> limitReached;
+    /// Called after the commit for each handler's result that was left out, with why.
+    std::function<void(const InboundFrame& frame, std::string_view why)> resultLeftOut;
     /// Called with the end of each commit. Must not throw.
     std::function<void(const std::error_code& error)> storeAnswered;
   };
@@ -104,6 +106,8 @@ private:
   std::vector<InboundGap> gaps_;
   std::vector<std::pair<store::AckEventOutcome, FrameResult>> ackEvents_;
   std::vector<InboundLimitEvent> limitsReached_;
+  // By their place, with why.
+  std::vector<std::pair<std::size_t, std::string_view>> resultsLeftOut_;
   std::string storeId_;
   std::uint64_t storeEpoch_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "ackbox/error.hpp"
 #include "manager/facade/enqueue.hpp"
+#include "protocol/result_rules.hpp"
 #include "protocol/statuses.hpp"
 #include "store/sqlite/open.hpp"
 
@@ -90,7 +91,7 @@ HandlerResult handlerFailed(const InboundOptions& options, const InboundFrame& f
   return answer;
 }
 
-FrameResult toFrameResult(HandlerResult answer, const InboundOptions& options) {
+FrameResult toFrameResult(HandlerResult answer, std::string_view* leftOut) {
   FrameResult result;
   result.outcome = answer.outcome;
   result.code = std::move(answer.code);
@@ -102,10 +103,30 @@ FrameResult toFrameResult(HandlerResult answer, const InboundOptions& options) {
     result.code = answer.outcome == Outcome::term ? "rejected" : "not-now";
   }
   result.retryAfter = answer.retryAfter;
-  if (answer.outcome == Outcome::ack && protocol::isValidJson(answer.result, options.depthMax)) {
+  if (answer.outcome != Outcome::ack) {
+    return result;
+  }
+  const std::string_view problem = protocol::resultProblem(answer.result);
+  if (problem.empty()) {
     result.result = std::move(answer.result);
+  } else if (result.detail.empty()) {
+    result.detail = "the handler's result was left out, as it " + std::string(problem);
+  }
+  if (leftOut != nullptr) {
+    *leftOut = problem;
   }
   return result;
+}
+
+void reportLeftOut(Log& log, const InboundFrame& frame, std::string_view leftOut) noexcept {
+  try {
+    log.writeUnasked(LogLevel::warning, "result-left-out", frame.type,
+                     "a received frame was acknowledged without its handler's result, which " + std::string(leftOut) +
+                         ": mend what makes the result",
+                     {{"message", frame.id}, {"source", frame.source}, {"type", frame.type}, {"cause", leftOut}});
+  } catch (...) {
+    // Memory is short: the sender learns it all the same.
+  }
 }
 
 }  // namespace ackbox::manager

@@ -2,10 +2,12 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "ackbox/frame_handler.hpp"
 #include "ackbox/inbound_options.hpp"
 #include "ackbox/options.hpp"
+#include "manager/log/log.hpp"
 #include "manager/log/tracer.hpp"
 #include "store/store.hpp"
 
@@ -32,7 +34,11 @@ struct ScopeContext {
 /// A handler threw, or ended without an answer: calls `onHandlerError` and makes the answer that the peer gets.
 [[nodiscard]] HandlerResult handlerFailed(const InboundOptions& options, const InboundFrame& frame, const char* what);
 
-/// The answer as it travels; a `result` that is no JSON is left out.
-[[nodiscard]] FrameResult toFrameResult(HandlerResult answer, const InboundOptions& options);
+/// The answer as it travels. A `result` that cannot be carried is left out: `detail` says so to the sender, and
+/// `leftOut`, where it is given, gets why.
+[[nodiscard]] FrameResult toFrameResult(HandlerResult answer, std::string_view* leftOut = nullptr);
+
+/// Says in the log that the frame's result was left out, and why; without a sink once for each type of frame.
+void reportLeftOut(Log& log, const InboundFrame& frame, std::string_view leftOut) noexcept;
 
 }  // namespace ackbox::manager

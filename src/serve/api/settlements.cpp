@@ -8,6 +8,7 @@
 
 #include "cli/duration.hpp"
 #include "cli/json_slices.hpp"
+#include "protocol/result_rules.hpp"
 #include "serve/http/query.hpp"
 
 namespace ackbox::serve {
@@ -83,8 +84,10 @@ Settlement settlementOf(Members&& members) {
   require(!isReject || (members.reason && !members.reason->empty()), "a reject must have a reason");
   if (isAck) {
     const std::string result = std::move(members.result).value_or(std::string());
-    require(result.size() <= kResultBytesMost && (result.empty() || nlohmann::json::accept(result)),
-            "result must be JSON of at most 64 KiB");
+    require(result.size() <= kResultBytesMost, "result must be JSON of at most 64 KiB");
+    if (const std::string_view problem = protocol::resultProblem(result); !problem.empty()) {
+      throw InvalidRequest("result must be JSON of at most 64 KiB; it " + std::string(problem));
+    }
     settlement.result = HandlerResult::ack(result);
   } else if (isRetry) {
     settlement.result = HandlerResult::notNow(std::move(members.reason).value_or(std::string()), members.after);

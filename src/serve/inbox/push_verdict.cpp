@@ -1,7 +1,6 @@
 #include "serve/inbox/push_verdict.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +21,6 @@ constexpr milliseconds kLongestPause{30'000};
 // Somebody has to mend something first.
 constexpr milliseconds kHeldPause{30'000};
 constexpr std::chrono::hours kRetryAfterMost{24};
-constexpr std::size_t kResultBytesMax = std::size_t{64} * 1024;
 
 PushVerdict ended(HandlerResult result) {
   return {.result = std::move(result)};
@@ -32,11 +30,9 @@ std::optional<milliseconds> retryAfter(const HttpAnswer& answer, WallTime now) {
   return protocol::parseRetryAfter(answer.retryAfter, now, kRetryAfterMost);
 }
 
-/// The body as the result, if it is JSON and small.
+/// The body as the result, if it is said to be JSON: what is not, is told where each result is judged.
 std::string resultOf(const HttpAnswer& answer) {
-  const bool isJson = protocol::isJsonMediaType(answer.contentType) && answer.body.size() <= kResultBytesMax &&
-                      nlohmann::json::accept(answer.body);
-  return isJson ? answer.body : std::string();
+  return protocol::isJsonMediaType(answer.contentType) ? answer.body : std::string();
 }
 
 /// "answers 404", and what it says.

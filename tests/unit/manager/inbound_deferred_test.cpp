@@ -240,6 +240,40 @@ TEST_CASE("P5: a deferred frame's effects, its end and its ACK event commit toge
   CHECK(OutboxReader(*bob.manager).verify().clean());
 }
 
+TEST_CASE("P13: a result that is not JSON is left out, and the sender and the log are told, inline and deferred") {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"did it", "is not JSON (a text needs quotes)"},
+      {"\"\xff\"", "is not UTF-8"},
+      {std::string(60, '[') + std::string(60, ']'), "is nested too deep"},
+      {"\"" + std::string(256UL * 1024, 'x') + "\"", "is larger than 256 KiB"}};
+  for (const auto& one : wrong) {
+    const std::string& result = one.first;
+    const std::string& why = one.second;
+    Receiver bob([&result](DeferredFrame frame) {
+      frame.commit([result](InboundTransaction&) { return HandlerResult::ack(result); });
+    });
+    bob.handler.emplace(
+        *bob.manager,
+        [&result](const InboundFrame& frame, InboundTransaction&) {
+          return frame.type == "slow" ? HandlerResult::defer() : HandlerResult::ack(result);
+        },
+        bob.inbound);
+    const json inlined = bob.ask({outbound("quick", 1, "quick")})["results"][0];
+    CHECK(inlined ==
+          json{{"id", "quick-1"}, {"outcome", "ack"}, {"detail", "the handler's result was left out, as it " + why}});
+    bob.post({outbound("s", 1)});
+    bob.untilEmpty();
+    CHECK(bob.events().at(0)["detail"] == "the handler's result was left out, as it " + why);
+    const std::scoped_lock lock(bob.logMutex);
+    for (const char* type : {"type=quick", "type=slow"}) {
+      CHECK(std::ranges::count_if(bob.log, [&](const std::string& line) {
+              return line.find("warning result-left-out") != std::string::npos &&
+                     line.find(type) != std::string::npos && line.find(why) != std::string::npos;
+            }) == 1);
+    }
+  }
+}
+
 TEST_CASE("P5: with adoptPeers, a deferred frame's ACK event goes to the peer whose agent the file knows") {
   Receiver bob;
   bob.manager.reset();
