@@ -65,6 +65,7 @@ bool DamageTrial::open() {
            inbound.allowAnonymous = true;
            inbound.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(context_.get_executor());
            inbound.deferred.handler = [this](DeferredFrame frame) {
+             look(frame.frame());
              frame.commit([this, frame](InboundTransaction&) { return handle(frame.frame()); });
            };
            inbound_.emplace(
@@ -232,13 +233,17 @@ std::string DamageTrial::differenceOf(const std::string& peer, const OutboundFra
                                                       : "";
 }
 
-HandlerResult DamageTrial::handle(const InboundFrame& frame) {
-  if (isPreparing_) {
-    return HandlerResult::notNow("later");
-  }
+// What a handler is given it may use before it commits anything.
+void DamageTrial::look(const InboundFrame& frame) {
   const auto known = ledger_.heard.find(frame.id);
   if (known == ledger_.heard.end() || frame.source != "urn:x" || frame.type != "slow" || frame.data != known->second) {
     violations_.insert(frame.id + " is handed over as good, and is not what came in");
+  }
+}
+
+HandlerResult DamageTrial::handle(const InboundFrame& frame) {
+  if (isPreparing_) {
+    return HandlerResult::notNow("later");
   }
   handled_.insert(frame.id);
   return HandlerResult::ack();

@@ -81,6 +81,7 @@ private:
   [[nodiscard]] SendReport answer(const SendRequest& request);
   /// What of it is not as it was enqueued; empty: nothing.
   [[nodiscard]] std::string differenceOf(const std::string& peer, const OutboundFrame& frame) const;
+  void look(const InboundFrame& frame);
   HandlerResult handle(const InboundFrame& frame);
   void note(const LogRecord& record);
   [[nodiscard]] std::string dataOf(const std::string& id);
