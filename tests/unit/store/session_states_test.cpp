@@ -155,6 +155,31 @@ TEST_CASE("a session whose state was taken away is told of, and costs the others
   CHECK(findingsOf(world).find("ackbox_sessions 1: its state is missing") != std::string::npos);
 }
 
+TEST_CASE("P4: a session of which other SQL has spoilt the numbers is told of: SQLite would begin again at 0") {
+  for (const char* column : {"last_sequence", "previous_sequence", "confirmed_sequence", "head_id"}) {
+    for (const char* value : {"x'01'", "'many'"}) {
+      CAPTURE(std::string(column));
+      CAPTURE(std::string(value));
+      StoreWorld world;
+      enqueueOne(*world.open(), frameOf("s0"));
+      SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE)
+          .exec("UPDATE ackbox_session_states SET " + std::string(column) + "=" + value + " WHERE session_id=1");
+      const auto store = world.open();
+      if (std::string_view(column) == "last_sequence") {
+        CHECK_THROWS_WITH_AS(inTransaction(*store, [&] { static_cast<void>(store->outbox().enqueue(frameOf("s0"))); }),
+                             doctest::Contains("the last number of session 1 is none"), Error);
+        store->rollback();
+      }
+      CHECK(enqueueOne(*store, frameOf("s1")).sequence == 1);
+      CHECK_THROWS_WITH_AS(claimNew(*store), doctest::Contains("the state of session 1 holds what is no number"),
+                           Error);
+      store->rollback();
+      CHECK(findingsOf(world).find("ackbox_session_states 1: " + std::string(column) + " is no integer") !=
+            std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("what moved in the commit in which its peer is found to have forgotten everything is kept") {
   const StoreWorld world;
   const auto store = world.open();

@@ -27,11 +27,11 @@ void throwStateMissing(delivery::SessionKey session) {
 }
 
 SessionStates::SessionStates(sqlite3* connection, std::string_view prefix)
-    : select_(
-          connection,
-          "SELECT last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,live,failed,head_id FROM "
-          "#session_states WHERE session_id=?1",
-          prefix),
+    : select_(connection,
+              "SELECT last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,live,failed,head_id,"
+              "typeof(last_sequence)||typeof(previous_sequence)||typeof(confirmed_sequence)||typeof(head_id)="
+              "'integerintegerintegerinteger' FROM #session_states WHERE session_id=?1",
+              prefix),
       write_(connection, writeStatesText(1), prefix),
       writeMany_(connection, writeStatesText(kWrittenTogether), prefix) {}
 
@@ -62,6 +62,12 @@ SessionStates::Entry& SessionStates::entryOf(delivery::SessionKey session) {
   Columns columns(query);
   columns >> state.lastSequence >> state.previousSequence >> state.confirmedSequence >> state.dueAt >> state.isFirm >>
       state.live >> state.failed >> state.head;
+  if (!columns.next<bool>()) {
+    // SQLite would say 0, and what was acknowledged would be sent again, or a number be given twice.
+    throw Error(Errc::databaseCorrupt, "the state of session " + std::to_string(session) +
+                                           " holds what is no number: other SQL has changed it; ackbox verify FILE "
+                                           "names it, and ackbox repair FILE mends what can be mended");
+  }
   return entries_.emplace(session, Entry{state, false}).first->second;
 }
 

@@ -33,7 +33,8 @@ bool isPlain(const NewRow& fresh) {
 OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
     : connection_(connection),
       findSession_(connection,
-                   "SELECT s.id,m.last_sequence,s.priority FROM #sessions AS s LEFT JOIN #session_states AS m ON "
+                   "SELECT s.id,m.last_sequence,s.priority,typeof(m.last_sequence)='integer' FROM #sessions AS s LEFT "
+                   "JOIN #session_states AS m ON "
                    "m.session_id=s.id WHERE s.peer_id=?1 AND s.name=?2 AND s.lane=?3",
                    prefix),
       insertSession_(connection, "INSERT INTO #sessions(peer_id,name,lane,priority) VALUES(?1,?2,?3,?4)", prefix),
@@ -67,6 +68,11 @@ std::optional<SessionTail> OutboxRows::findSession(const SessionName& session) {
   }
   if (query.isNull(1)) {
     throwStateMissing(query.integer(0));
+  }
+  if (query.integer(3) == 0) {
+    // SQLite would say 0, and numbers would be given twice.
+    throw Error(Errc::databaseCorrupt, "the last number of session " + std::to_string(query.integer(0)) +
+                                           " is none: other SQL has changed it; ackbox repair FILE says it anew");
   }
   return SessionTail{query.integer(0), query.as<std::uint64_t>(1), query.as<std::uint8_t>(2),
                      session.unorderedQueue != 0};
