@@ -90,13 +90,14 @@ void Agent::subscribe() {
   });
   failed_ = manager_.onFailed([this](const FailedEvent& event) { failed(event); });
   reset_ = manager_.onPeerReset([this](const PeerResetEvent& event) { forgotten(event); });
-  retried_ = manager_.onRetry([&ledger = common_.ledger](const RetryEvent& event) {
-    // Nobody refuses an ACK event.
+  retried_ = manager_.onRetry([&ledger = common_.ledger, &watch = common_.watch](const RetryEvent& event) {
+    // No handler refuses an ACK event.
     const Entry* const known = ledger.find(event.messageId);
     const Entry entry = known == nullptr ? Entry{} : *known;
-    if (event.retryCount > entry.refusals && !entry.deferred) {
+    const std::uint32_t refusals = entry.refusals + watch.refusedForItself(event.messageId);
+    if (event.retryCount > refusals && !entry.deferred) {
       ledger.violated("P8", event.messageId + " was charged " + std::to_string(event.retryCount) +
-                                " times and refused " + std::to_string(entry.refusals) + " times: " + event.error);
+                                " times and refused " + std::to_string(refusals) + " times: " + event.error);
     }
   });
 }
@@ -127,7 +128,8 @@ void Agent::failed(const FailedEvent& event) {
     known->toldFailed = true;
   }
   const Entry entry = known == nullptr ? Entry{} : *known;
-  const bool spent = entry.deferred || entry.refusals > common_.swarm.outbox.retry.maxRetries;
+  const std::uint32_t refusals = entry.refusals + common_.watch.refusedForItself(event.messageId);
+  const bool spent = entry.deferred || refusals > common_.swarm.outbox.retry.maxRetries;
   const bool fair = (event.reason == "rejected" && entry.rejected) || (event.reason == "retry-budget" && spent) ||
                     (event.reason == "expired" && entry.expiresAt) || event.reason == "peer-killer" ||
                     (event.reason == "by-hand" && entry.markedFailed) ||

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "simulation/refusals.hpp"
 #include "simulation/situations.hpp"
 #include "simulation/world.hpp"
 
@@ -136,6 +137,7 @@ int main(int argc, char** argv) {
   bool untilBroken = false;
   bool twice = false;
   bool requireReach = false;
+  std::uint64_t refusals = 0;
   WorldOptions options;
   app.add_option("--base", base, "Any text, such as a commit's hash: the worlds' seeds follow from it");
   app.add_option("--seed", seed, "Only the world of this seed, with all that it has to say");
@@ -148,12 +150,19 @@ int main(int argc, char** argv) {
   app.add_option("--messages", options.messages, "Messages said in each world")->capture_default_str();
   app.add_flag("--accidents", options.accidents, "In every world files are put back to copies and lost");
   app.add_flag("--canary", options.canary, "Plants a defect: effects are written after the ACK. Must be found");
+  app.add_option(
+      "--refusals", refusals,
+      "Instead, worlds with a peer that refuses, of each status, share, profile and layout; every Nth of them");
   CLI11_PARSE(app, argc, argv);
   // Nothing here outlives the machine, so its memory will do; who wants another place says so.
   if (access("/dev/shm", W_OK) == 0) {
     setenv("TMPDIR", "/dev/shm", 0);
   }
 
+  if (refusals > 0) {
+    std::printf("base %s\n", base.c_str());
+    return runRefusalWorlds(hashOf(base), refusals) == 0 ? 0 : 1;
+  }
   Totals totals;
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };

@@ -1,5 +1,6 @@
 #include "simulation/watch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "simulation/common.hpp"
@@ -26,13 +27,15 @@ public:
     watch_.left(place_, clock_, request, lanes);
     watch_.reach_.left(place_, request);
     std::vector<std::string> ids;
+    std::string lane = place_.process + '\n' + request.peer;
     for (const OutboundFrame& frame : request.frames) {
       ids.push_back(frame.messageId);
     }
     sender_->asyncSend(std::move(request), [this, peer = request.peer, lanes = std::move(lanes), ids = std::move(ids),
-                                            told = std::move(handler)](SendReport report) {
+                                            lane = std::move(lane), told = std::move(handler)](SendReport report) {
       watch_.ended(place_.process, lanes);
       watch_.reach_.ended(place_, peer, ids, report);
+      watch_.answered(lane, ids, report);
       for (std::size_t index = 0; index < report.results.size() && index < ids.size(); ++index) {
         Entry* const entry = watch_.ledger_.find(ids[index]);
         if (entry != nullptr) {
@@ -119,6 +122,31 @@ void Watch::ended(const std::string& process, const std::vector<std::string>& la
       lanes_.erase(known);
     }
   }
+}
+
+void Watch::answered(const std::string& peer, const std::vector<std::string>& ids, const SendReport& report) {
+  ++answers_;
+  if (report.outcome == RequestOutcome::answered) {
+    const bool isTaken = std::any_of(report.results.begin(), report.results.end(), [](const FrameResult& result) {
+      return result.outcome == Outcome::ack || result.outcome == Outcome::defer;
+    });
+    takenAt_[peer] = isTaken ? answers_ : takenAt_[peer];
+    return;
+  }
+  if (report.outcome != RequestOutcome::peerRefused && report.outcome != RequestOutcome::peerUnavailable) {
+    return;
+  }
+  for (const std::string& id : ids) {
+    Refused& one = refused_[id];
+    const bool isItsOwn = report.outcome == RequestOutcome::peerRefused && ids.size() == 1 && one.at != 0;
+    one.forItself += isItsOwn && one.at < takenAt_[peer] ? 1 : 0;
+    one.at = answers_;
+  }
+}
+
+std::uint32_t Watch::refusedForItself(const std::string& messageId) const {
+  const auto known = refused_.find(messageId);
+  return known == refused_.end() ? 0 : known->second.forItself;
 }
 
 }  // namespace ackbox::simulation

@@ -35,6 +35,10 @@ public:
   void released(const std::string& agent, const std::string& peer, const std::string& session);
   void releasedAll(const std::string& agent);
 
+  /// How often a message was refused alone by something on the way, after it had been refused before and another one of
+  /// its peer had been taken since: at most so often it may have been charged for it.
+  [[nodiscard]] std::uint32_t refusedForItself(const std::string& messageId) const;
+
 private:
   class WatchedSender;
   struct Halt {
@@ -45,6 +49,7 @@ private:
   void left(const Place& place, const Clock& clock, const SendRequest& request, std::vector<std::string>& lanes);
   void judgeFrame(const std::string& agent, const Clock& clock, const std::string& peer, const OutboundFrame& frame);
   void ended(const std::string& process, const std::vector<std::string>& lanes);
+  void answered(const std::string& peer, const std::vector<std::string>& ids, const SendReport& report);
 
   Ledger& ledger_;
   Reach& reach_;
@@ -53,6 +58,14 @@ private:
   /// Which process has a request with frames of this lane under way.
   std::map<std::string, std::string> lanes_;
   std::map<std::string, Halt> holds_;
+  struct Refused {
+    /// Answers that had come by then.
+    std::uint64_t at = 0;
+    std::uint32_t forItself = 0;
+  };
+  std::map<std::string, Refused> refused_;
+  std::map<std::string, std::uint64_t> takenAt_;
+  std::uint64_t answers_ = 0;
 };
 
 }  // namespace ackbox::simulation
