@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sqlite/statement.hpp"
+
 namespace ackbox::store {
 namespace {
 
@@ -65,6 +67,7 @@ bool Checkpointer::checkpoint(int mode, int patience) noexcept {
   sqlite3_busy_handler(connection_, &Checkpointer::onBusy, this);
   const int code = sqlite3_wal_checkpoint_v2(connection_, "main", mode, nullptr, nullptr);
   sqlite3_busy_timeout(connection_, busyTimeoutMilliseconds_);
+  failed_ = failed_ || errcOf(code) == Errc::ioError;
   return code == SQLITE_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "ackbox/clock.hpp"
 
@@ -32,6 +33,8 @@ public:
   /// same transaction may find room. Returns whether it did. After an attempt that did not help there is none for a
   /// time: a disk that stays full is not written to by each commit.
   bool makeRoom(SteadyTime now) noexcept;
+  /// Whether the disk failed to write or sync since this was asked last.
+  [[nodiscard]] bool takeFailure() noexcept { return std::exchange(failed_, false); }
   /// The transaction that came after `makeRoom` was rolled back.
   void roomDidNotHelp() noexcept { roomIsTried_ = false; }
 
@@ -49,6 +52,7 @@ private:
   // The last attempt left pages in the log.
   bool incomplete_ = false;
   bool requested_ = false;
+  bool failed_ = false;
   // For how many milliseconds the attempt under way waits.
   int patience_ = 0;
   // The next attempt to make room, unless a commit shows that the last one helped.

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <exception>
 
 #include "sqlite/wal/log_check.hpp"
+#include "sqlite/wal/log_rewrite.hpp"
 #include "sqlite/work_limit.hpp"
 
 namespace ackbox::store {
@@ -142,6 +144,47 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   logDifference_ = knownLogDifference();
   if (logDifference_.empty()) {
     log_.emplace(handle());
+  }
+}
+
+Connection::~Connection() {
+  if (!isDoubtful_) {
+    return;
+  }
+  try {
+    sqlite3_busy_timeout(handle(), 0);
+    if (sqlite3_get_autocommit(handle()) != 0) {
+      execute(handle(), "BEGIN IMMEDIATE");
+      mendLog();
+      execute(handle(), "ROLLBACK");
+    }
+  } catch (const std::exception&) {
+    // It stays as it is, for those that have it open, or for the next opening.
+  }
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isDoubtful_ ? 1 : 0, nullptr);
+}
+
+void Connection::mendLog() {
+  sqlite3_file* log = nullptr;
+  sqlite3_file* database = nullptr;
+  sqlite3_file_control(handle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log));
+  sqlite3_file_control(handle(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&database));
+  int code = SQLITE_NOTFOUND;
+  if (log != nullptr && log->pMethods != nullptr && database != nullptr && database->pMethods != nullptr) {
+    const sqlite3_io_methods* const beneath = log_ ? log_->beneath() : nullptr;
+    code = rewriteLog(log, beneath == nullptr ? *log->pMethods : *beneath, database);
+  }
+  // Where this SQLite's index is not known, a log is taken as it is found, and doubted only after a failure of our own.
+  isDoubtful_ = code != SQLITE_OK && (failures_ != 0 || code != SQLITE_NOTFOUND);
+  isLost_ = isDoubtful_ && (code == SQLITE_CORRUPT || code == SQLITE_NOTFOUND);
+  if (isLost_) {
+    throw Error(Errc::ioError,
+                "after a sync that failed, what was committed cannot be read back from the log: close the "
+                "file in all processes, and open it again");
+  }
+  if (isDoubtful_) {
+    throw Error(Errc::ioError, "after a sync that failed, the log cannot be written again: " +
+                                   std::string(sqlite3_errstr(code)) + " (SQLite code " + std::to_string(code) + ")");
   }
 }
 

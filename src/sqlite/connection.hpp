@@ -3,6 +3,7 @@
 #include <SQLiteCpp/Database.h>
 #include <sqlite3.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -26,6 +27,10 @@ public:
   /// Throws `Error` as `OutboxManager::open` documents, and what `inspect` throws; a refused file is left byte for byte
   /// as it was.
   Connection(const std::filesystem::path& file, const OutboxOptions& options, const Inspect& inspect);
+  /// Leaves a log that cannot be mended as it is: folded into the file, a hole in it could damage the file.
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   [[nodiscard]] sqlite3* handle() const noexcept { return database_.getHandle(); }
   [[nodiscard]] SQLite::Database& database() noexcept { return database_; }
@@ -40,6 +45,23 @@ public:
   [[nodiscard]] bool hasMoved() const noexcept;
   /// Why the log is written as SQLite writes it, and not by one call a commit; empty: it is not. From any thread.
   [[nodiscard]] std::string whyLogNotBatched() const;
+  /// Whether a power cut may take what is committed, whatever is synced, because a sync failed (`rewriteLog` says why).
+  /// As long as it is, nothing may count as durable and no checkpoint be made. So it is at first, until `mendLog` or
+  /// `trustLog`: the sync may have failed in a process that ended.
+  [[nodiscard]] bool isLogDoubtful() const noexcept { return isDoubtful_; }
+  void doubtLog() noexcept {
+    isDoubtful_ = true;
+    ++failures_;
+  }
+  /// How often it was doubted here.
+  [[nodiscard]] std::uint32_t failures() const noexcept { return failures_; }
+  /// No process that has it open doubts it.
+  void trustLog() noexcept { isDoubtful_ = false; }
+  /// In a transaction that has written nothing to the log yet. Throws `ioError`: it is doubtful as before.
+  void mendLog();
+  /// Bytes of the doubtful log cannot be read back: nothing may be written behind them.
+  [[nodiscard]] bool isLogLost() const noexcept { return isLost_; }
+
   /// Foreign code may have changed it: the next `setFullSync` asks SQLite.
   void doubtSync() noexcept;
 
@@ -53,6 +75,9 @@ private:
   // Constant after construction: how this SQLite differs from what the batched log rests on; empty: it does not.
   std::string logDifference_;
   std::optional<BatchedLog> log_;
+  bool isDoubtful_ = true;
+  std::uint32_t failures_ = 0;
+  bool isLost_ = false;
 };
 
 /// Opens `file` in SQLite, with its failures as `Error`.

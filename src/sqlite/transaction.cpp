@@ -89,7 +89,15 @@ bool Transaction::begin(bool fullSync) {
 
 void Transaction::commit() {
   requireOwn();
-  Query(commit_).run();
+  try {
+    Query(commit_).run();
+  } catch (const Error& error) {
+    if (error.code() == Errc::ioError) {
+      // It may have been the sync.
+      connection_.doubtLog();
+    }
+    throw;
+  }
   open_ = false;
 }
 

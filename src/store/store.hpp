@@ -322,6 +322,8 @@ public:
   [[nodiscard]] virtual std::filesystem::path logFile() const = 0;
   /// See `Stats::logNotBatched`. From any thread.
   [[nodiscard]] virtual std::string whyLogNotBatched() const = 0;
+  /// From any thread.
+  [[nodiscard]] virtual SyncHealth syncHealth() const noexcept = 0;
   /// The sidecar that each owner has open for writing as long as it lives.
   [[nodiscard]] virtual std::filesystem::path ownersFile() const = 0;
   /// Of the messages that this store has settled as acknowledged. From any thread.

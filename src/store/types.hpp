@@ -17,6 +17,16 @@
 
 namespace ackbox::store {
 
+/// How the disk has synced for an open store.
+struct SyncHealth {
+  /// How often a write or a sync failed, so that what was synced before may be missing.
+  std::uint32_t failures = 0;
+  /// It still may: durable transactions are refused until what is committed has been written again.
+  bool isDoubtful = false;
+
+  bool operator==(const SyncHealth&) const = default;
+};
+
 struct PeerRow {
   delivery::PeerKey key = 0;
   std::string name;

@@ -147,7 +147,11 @@ private:
 class Cutter {
 public:
   Cutter(const TempDir& folder, const RunOptions& options, const RecordedRun& run)
-      : folder_(folder), options_(options), run_(run), random_(seededRandom(options.seed ^ 0xc07)) {}
+      : folder_(folder),
+        options_(options),
+        run_(run),
+        random_(seededRandom(options.seed ^ 0xc07)),
+        first_(firstFailure(run.record->operations())) {}
 
   CutReport cut(std::uint64_t budget) {
     std::uint64_t momentsLeft = 0;
@@ -188,7 +192,7 @@ private:
 
   std::uint64_t below(std::uint64_t end) { return random_->next() % end; }
 
-  /// Calls `visit` with what is synced and what is in the air, at every moment.
+  /// Calls `visit` with what is synced and what is in the air, at every moment from the first failure on.
   template <typename Visit>
   void walk(Visit visit) const {
     Histories histories{DiskHistory(run_.start[alice]), DiskHistory(run_.start[bob])};
@@ -197,8 +201,16 @@ private:
       if (moment > 0) {
         histories[operations[moment - 1].disk].apply(operations[moment - 1]);
       }
-      visit(moment, histories);
+      if (moment >= first_) {
+        visit(moment, histories);
+      }
     }
+  }
+
+  /// Where a sync failed, what was before is of no interest.
+  [[nodiscard]] static std::size_t firstFailure(const std::vector<DiskOperation>& operations) {
+    const auto failed = std::ranges::find(operations, DiskCall::forget, &DiskOperation::kind);
+    return failed == operations.end() ? 0 : static_cast<std::size_t>(failed - operations.begin());
   }
 
   void open(const Cut& cut, const Histories& at) {
@@ -240,6 +252,7 @@ private:
   const RunOptions& options_;
   const RecordedRun& run_;
   const std::shared_ptr<Random> random_;
+  const std::size_t first_;
   CutReport report_;
 };
 

@@ -34,6 +34,9 @@ struct RecordedRun {
   std::array<DiskFiles, 2> start;
   std::shared_ptr<DiskRecord> record = std::make_shared<DiskRecord>();
   std::vector<Said> said;
+  /// Syncs of each disk, also failed ones, and the calls that reported `Errc::ioError`.
+  std::array<std::uint64_t, 2> syncs{};
+  std::uint64_t failures = 0;
 };
 
 /// What is varied.
@@ -44,6 +47,12 @@ struct RunOptions {
   bool ignoresSyncs = false;
   /// Both agents deliver by runs of their own, see `TwoAgents`.
   bool started = false;
+  /// The sync of that number on a side's disk fails and forgets what it should have written, see `MemoryDisk::forgets`;
+  /// 0: none does.
+  std::array<std::uint64_t, 2> failingSyncs{};
+  std::uint64_t forgetSeed = 0;
+  /// See `MemoryDisk::sparesNeighbours`.
+  bool batchedLog = true;
 };
 
 /// Enqueues, batches, deliveries, rejections, lost answers, redrives, discards, restarts, in an order

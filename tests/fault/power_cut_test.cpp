@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -57,6 +58,46 @@ void cutSeeds(bool started) {
   CHECK(inCallers > opened);
 }
 
+void failSyncs() {
+  constexpr std::uint64_t kRuns = 4;
+  constexpr std::uint64_t kImagesPerFailure = 6;
+  std::uint64_t opened = 0;
+  std::uint64_t broken = 0;
+  std::uint64_t failures = 0;
+  // By single passes and by runs, with the batched log and with SQLite's own, at the sender and at the receiver.
+  for (std::uint64_t kind = 0; kind < 8; ++kind) {
+    RunOptions options;
+    options.seed = chosenSeed(1) + kind;
+    options.started = (kind & 1U) != 0;
+    options.batchedLog = (kind & 2U) == 0;
+    const Side side = (kind & 4U) == 0 ? alice : bob;
+    std::uint64_t syncs = 0;
+    {
+      const TempDir folder;
+      syncs = recordRun(folder, options).syncs[side];
+    }
+    const std::uint64_t runs = std::min(syncs, scaled(kRuns));
+    for (std::uint64_t run = 0; run < runs; ++run) {
+      const TempDir folder;
+      options.failingSyncs[side] = 1 + run * syncs / runs;
+      // Of every two: all of it is forgotten, or some pages of it.
+      options.forgetSeed = run % 2 == 0 ? 0 : run;
+      const RecordedRun recorded = recordRun(folder, options);
+      failures += recorded.failures;
+      const CutReport report = cutPower(folder, options, recorded, kImagesPerFailure);
+      opened += report.opened;
+      broken += report.broken;
+      for (const std::string& violation : report.violations) {
+        FAIL_CHECK("seed " << options.seed << ", kind " << kind << ", sync " << options.failingSyncs[side] << " of "
+                           << syncs << ": " << violation);
+      }
+    }
+  }
+  MESSAGE("forgetting syncs: " << opened << " crash images opened, " << broken << " broken, " << failures
+                               << " errors reported");
+  CHECK(failures > 0);
+}
+
 }  // namespace
 
 TEST_CASE("P1 P3 P4 P5 P6: no crash image loses, repeats or reorders anything") {
@@ -65,6 +106,10 @@ TEST_CASE("P1 P3 P4 P5 P6: no crash image loses, repeats or reorders anything") 
 
 TEST_CASE("P1 P3 P4 P5 P6: no crash image does so where the managers' own runs deliver") {
   cutSeeds(true);
+}
+
+TEST_CASE("P1 P3 P4 P5 P6: no crash image does so after a sync that failed and forgot what it should have written") {
+  failSyncs();
 }
 
 TEST_CASE("the logs of the crash images are written as an installed library writes them") {

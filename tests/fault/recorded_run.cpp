@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "ackbox/dead_letters.hpp"
+#include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
@@ -24,6 +26,13 @@ public:
       : run_(run), random_(seededRandom(options.seed)), agents_(folder, options.durability, run.start, run.record) {
     for (const Side side : kSides) {
       agents_.disk(side).ignoresSyncs = options.ignoresSyncs;
+      agents_.disk(side).sparesNeighbours = options.batchedLog;
+      agents_.disk(side).forgets = true;
+      agents_.disk(side).forgetSeed = options.forgetSeed;
+      agents_.disk(side).onCall = [this, side, failing = options.failingSyncs[side]](DiskCall call,
+                                                                                     const std::string&) {
+        return call == DiskCall::sync && ++run_.syncs[side] == failing ? SQLITE_IOERR_FSYNC : SQLITE_OK;
+      };
     }
     constexpr std::array<std::uint32_t, 3> kCheckpointPages{12, 60, 4000};
     agents_.checkpointPages = kCheckpointPages[below(kCheckpointPages.size())];
@@ -31,17 +40,39 @@ public:
   }
 
   void perform(std::size_t steps) {
-    agents_.open(bob);
-    agents_.open(alice);
+    open(bob);
+    open(alice);
     for (std::size_t step = 0; step < steps; ++step) {
       agents_.clock->advance(std::chrono::milliseconds(1500));
       agents_.busy = below(8) == 0;
       agents_.losesAnswers = below(6) == 0;
-      act(below(20));
+      const std::uint64_t dice = below(20);
+      attempt([&] { act(dice); });
     }
   }
 
 private:
+  /// False: a disk failed, which is reported.
+  bool attempt(const std::function<void()>& work) {
+    try {
+      work();
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != Errc::ioError) {
+        throw;
+      }
+      ++run_.failures;
+      return false;
+    }
+  }
+
+  // The fault is over by the second time.
+  void open(Side side) {
+    if (!attempt([&] { agents_.open(side); })) {
+      agents_.open(side);
+    }
+  }
+
   std::uint64_t below(std::uint64_t end) { return random_->next() % end; }
   [[nodiscard]] std::size_t now() const { return run_.record->length(); }
 
@@ -62,7 +93,7 @@ private:
       // The last connection to close folds the log into the file and deletes it.
       const Side side = dice < 19 ? alice : bob;
       agents_.close(side);
-      agents_.open(side);
+      open(side);
     }
   }
 

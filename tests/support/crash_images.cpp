@@ -57,9 +57,31 @@ void DiskHistory::apply(const DiskOperation& operation) {
     }
     inode.air.clear();
     settleNames(inode.created);
+  } else if (operation.kind == DiskCall::forget) {
+    forget(inode, operation.offset);
   } else {
     inode.air.push_back({operation.kind == DiskCall::truncate, operation.offset, operation.bytes});
   }
+}
+
+// A length is not of the pages that were forgotten: the file system keeps it elsewhere.
+void DiskHistory::forget(Inode& inode, std::uint64_t seed) {
+  constexpr std::size_t kPageBytes = 4096;
+  const auto random = seededRandom(seed);
+  // The same coin for all changes of a page.
+  std::map<std::size_t, bool> isWritten;
+  for (const Change& change : inode.air) {
+    for (const Change& part : split(change, kPageBytes)) {
+      const auto page = isWritten.try_emplace(part.offset / kPageBytes, false);
+      if (page.second && seed != 0) {
+        page.first->second = random->next() % 2 == 0;
+      }
+      if (part.truncates || page.first->second) {
+        perform(inode.synced, part);
+      }
+    }
+  }
+  inode.air.clear();
 }
 
 void DiskHistory::settleNames(std::size_t count) {

@@ -36,8 +36,8 @@ struct Survival {
 
 /// One disk at one moment of its record: what is synced, and what is still in the air. The model is that of a
 /// journaling file system: data of a file is safe from its last sync on; unsynced writes and truncates survive or not,
-/// each on its own, torn at sectors; names are created and deleted in order, and the sync of a file makes its name safe
-/// with all name changes before it.
+/// each on its own, torn at sectors, unless a sync failed and forgot them (`MemoryDisk::forgets`); names are created
+/// and deleted in order, and the sync of a file makes its name safe with all name changes before it.
 class DiskHistory {
 public:
   explicit DiskHistory(const DiskFiles& start = {});
@@ -73,6 +73,8 @@ private:
   [[nodiscard]] static std::vector<Change> split(const Change& change, std::size_t sectorBytes);
   static void perform(std::string& bytes, const Change& change);
   void settleNames(std::size_t count);
+  /// What a sync that failed and forgot leaves of a file's changes.
+  static void forget(Inode& inode, std::uint64_t seed);
 
   std::vector<Inode> inodes_;
   // As SQLite sees it now.

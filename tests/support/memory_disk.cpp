@@ -44,6 +44,8 @@ struct MemoryVfs {
     bool mapped = false;
     std::uint32_t shmShared = 0;
     std::uint32_t shmExclusive = 0;
+    // Of the node's failures.
+    std::size_t failuresKnown = 0;
   };
 
   static Handle& self(sqlite3_file* file) { return *reinterpret_cast<Handle*>(file); }
@@ -72,7 +74,9 @@ struct MemoryVfs {
         on.note(DiskCall::open, name);
       }
     }
+    const std::size_t failures = node->failures;
     new (file) Handle{{&kMethods}, &on, std::move(node)};
+    self(file).failuresKnown = failures;
     if (outFlags != nullptr) {
       *outFlags = flags;
     }
@@ -165,13 +169,19 @@ struct MemoryVfs {
   static int sync(sqlite3_file* file, int /*flags*/) {
     Handle& handle = self(file);
     const std::scoped_lock lock(handle.disk->mutex_);
-    if (const int refused = handle.disk->refuse(DiskCall::sync, handle.node->path); refused != SQLITE_OK) {
+    MemoryDisk::Node& node = *handle.node;
+    if (const int refused = handle.disk->refuse(DiskCall::sync, node.path); refused != SQLITE_OK) {
+      if (handle.disk->forgets) {
+        handle.disk->note(DiskCall::forget, node.path, handle.disk->forgetSeed);
+        handle.failuresKnown = ++node.failures;
+      }
       return refused;
     }
     if (!handle.disk->ignoresSyncs) {
-      handle.disk->note(DiskCall::sync, handle.node->path);
+      handle.disk->note(DiskCall::sync, node.path);
     }
-    return SQLITE_OK;
+    // What was written since is on the disk; the failure is another handle's, and reported all the same.
+    return std::exchange(handle.failuresKnown, node.failures) == node.failures ? SQLITE_OK : SQLITE_IOERR_FSYNC;
   }
 
   static int fileSize(sqlite3_file* file, sqlite3_int64* size) {
@@ -330,7 +340,9 @@ struct MemoryVfs {
     methods.xFileControl = [](sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; };
     methods.xSectorSize = [](sqlite3_file*) { return 4096; };
     // As SQLite assumes of every disk: a torn write does not harm its neighbours.
-    methods.xDeviceCharacteristics = [](sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; };
+    methods.xDeviceCharacteristics = [](sqlite3_file* file) {
+      return self(file).disk->sparesNeighbours ? SQLITE_IOCAP_POWERSAFE_OVERWRITE : 0;
+    };
     methods.xShmMap = &MemoryVfs::shmMap;
     methods.xShmLock = &MemoryVfs::shmLock;
     methods.xShmBarrier = &MemoryVfs::shmBarrier;
@@ -415,6 +427,13 @@ bool MemoryDisk::alter(const std::string& path, const std::function<void(std::st
     from += static_cast<std::ptrdiff_t>(region->size());
   }
   return true;
+}
+
+void MemoryDisk::evict(const std::string& path, std::string onDisk) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = nodes_.find(path); found != nodes_.end()) {
+    found->second->bytes = std::move(onDisk);
+  }
 }
 
 void MemoryDisk::note(DiskCall kind, const std::string& path, std::size_t offset, std::string_view bytes) const {

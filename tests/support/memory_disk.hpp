@@ -32,6 +32,9 @@ enum class DiskCall : std::uint8_t {
   lock,
   shmMap,
   shmLock,
+  /// Asked by nobody: a sync failed, and what was not synced of the file until then will never be on the disk, see
+  /// `MemoryDisk::forgets`.
+  forget,
 };
 
 /// One change, as it reached the disk's cache.
@@ -42,7 +45,7 @@ struct DiskOperation {
   std::size_t disk = 0;
   std::string path;
   std::size_t offset = 0;
-  /// `truncate`: the new size is `offset`.
+  /// `truncate`: the new size is `offset`. `forget`: 0, or the seed of the coins that say which pages got there.
   std::string bytes;
 };
 
@@ -98,6 +101,19 @@ public:
   std::size_t capacity = std::numeric_limits<std::size_t>::max();
   /// Syncs report success and do nothing: a lying disk, or a library that forgot them.
   bool ignoresSyncs = false;
+  /// A sync that `onCall` refuses forgets what it should have written, as Linux does: the pages count as written from
+  /// then on, though not all of them are on the disk, they can be read as if they were, and the next sync reports
+  /// success. Each handle that was open then reports the failure once, by its own next sync; handles that are opened
+  /// later never do.
+  bool forgets = false;
+  /// 0: nothing of it got to the disk. Otherwise coins with this seed decide over each page.
+  std::uint64_t forgetSeed = 0;
+  /// Whether a torn write spares its neighbours. Without it the store leaves its log to SQLite.
+  bool sparesNeighbours = true;
+
+  /// From now on a file that `DiskCall::forget` was noted of reads as what is on the disk: the pages were thrown out of
+  /// the machine's memory.
+  void evict(const std::string& path, std::string onDisk);
 
 private:
   friend struct MemoryVfs;
@@ -115,6 +131,8 @@ private:
     std::size_t shmUsers = 0;
     std::array<std::size_t, kShmLocks> shmSharers{};
     std::array<const void*, kShmLocks> shmOwners{};
+    // Syncs of it that failed and forgot.
+    std::size_t failures = 0;
   };
 
   /// How long it may become.

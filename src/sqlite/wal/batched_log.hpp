@@ -35,6 +35,11 @@ public:
   /// as it acts when it is prepared. False: the log is off, and SQLite does as its settings say.
   bool syncCommits(bool on) noexcept;
 
+  /// What the log's file is written by beneath this object; null: it is not installed.
+  [[nodiscard]] const sqlite3_io_methods* beneath() const noexcept {
+    return log_.file == nullptr ? nullptr : log_.beneath;
+  }
+
   /// Null: it is on. A log that is off is written as SQLite writes it, and stays off.
   [[nodiscard]] const char* whyOff() const noexcept;
 

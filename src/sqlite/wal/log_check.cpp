@@ -11,6 +11,7 @@
 
 #include "base/mutex.hpp"
 #include "sqlite/wal/batched_log.hpp"
+#include "sqlite/wal/log_checksum.hpp"
 #include "sqlite/wal/log_format.hpp"
 #include "sqlite/wal/scratch_disk.hpp"
 
@@ -68,41 +69,14 @@ std::string content(const Handle& handle) {
   return all;
 }
 
-/// The checksum of the log's file format, over words in the order that the log's header names.
-class Checksum {
-public:
-  explicit Checksum(bool bigEndian) noexcept : bigEndian_(bigEndian) {}
-
-  void add(std::span<const std::byte> bytes) noexcept {
-    for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
-      first_ += word(bytes.data() + at) + second_;
-      second_ += word(bytes.data() + at + 4) + first_;
-    }
-  }
-  [[nodiscard]] bool isAt(const std::byte* stored) const noexcept {
-    return numberAt(stored) == first_ && numberAt(stored + 4) == second_;
-  }
-
-private:
-  [[nodiscard]] std::uint32_t word(const std::byte* bytes) const noexcept {
-    const std::uint32_t number = numberAt(bytes);
-    return bigEndian_ ? number : number >> 24U | (number >> 8U & 0xFF00U) | (number << 8U & 0xFF0000U) | number << 24U;
-  }
-
-  const bool bigEndian_;
-  std::uint32_t first_ = 0;
-  std::uint32_t second_ = 0;
-};
-
 /// Where the committed frames end, by every salt and checksum from the beginning on.
 std::int64_t committedEnd(std::span<const std::byte> log) {
-  constexpr std::uint32_t kMagic = 0x377f0682;
   require(log.size() >= kLogHeaderBytes, "the log has no header");
   const std::uint32_t magic = numberAt(log.data());
   const std::size_t pageBytes = numberAt(log.data() + 8);
-  require((magic & ~1U) == kMagic && isPageSize(static_cast<std::int64_t>(pageBytes)),
+  require((magic & ~1U) == kLogMagic && isPageSize(static_cast<std::int64_t>(pageBytes)),
           "the log's header is not as the file format has it");
-  Checksum sum((magic & 1U) != 0);
+  LogChecksum sum((magic & 1U) != 0);
   sum.add(log.first(24));
   require(sum.isAt(log.data() + 24), "the log's header has another checksum");
   const std::size_t frameBytes = kFrameHeaderBytes + pageBytes;

@@ -10,6 +10,8 @@ namespace ackbox::store {
 
 inline constexpr int kLogHeaderBytes = 32;
 inline constexpr int kFrameHeaderBytes = 24;
+/// The first number of a log; its last bit is set where checksums are over big-endian words.
+inline constexpr std::uint32_t kLogMagic = 0x377f0682;
 
 using LogSalt = std::array<std::byte, 8>;
 

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/options.hpp"
-#include "sqlite/checkpointer.hpp"
 #include "sqlite/transaction.hpp"
 #include "sqlite/vacuum.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/claim_cache.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
 #include "store/sqlite/inbound/inbox.hpp"
+#include "store/sqlite/log_keeper.hpp"
 #include "store/sqlite/outbound/claims.hpp"
 #include "store/sqlite/outbound/dead_letters.hpp"
 #include "store/sqlite/outbound/discovery.hpp"
@@ -133,22 +133,6 @@ void requireWritable(sqlite3* connection, const OutboxOptions& options) {
   refuseOthersOfOurNames(connection, options.tablePrefix);
 }
 
-/// While it lives, the connection waits for no lock.
-class NoBusyTimeout {
-public:
-  NoBusyTimeout(sqlite3* connection, const OutboxOptions& options)
-      : connection_(connection), busyTimeout_(static_cast<int>(options.busyTimeout.count())) {
-    sqlite3_busy_timeout(connection_, 0);
-  }
-  ~NoBusyTimeout() { sqlite3_busy_timeout(connection_, busyTimeout_); }
-  NoBusyTimeout(const NoBusyTimeout&) = delete;
-  NoBusyTimeout& operator=(const NoBusyTimeout&) = delete;
-
-private:
-  sqlite3* const connection_;
-  const int busyTimeout_;
-};
-
 }  // namespace
 
 struct SqliteStore::Body {
@@ -163,7 +147,7 @@ struct SqliteStore::Body {
   // Constant after construction.
   const OutboxOptions options;
   Connection connection;
-  Checkpointer checkpointer;
+  LogKeeper logKeeper;
   Transaction transaction;
   LatencyWindow latencies;
   std::unique_ptr<Components> parts;
@@ -179,7 +163,7 @@ struct SqliteStore::Body {
 SqliteStore::Body::Body(const StoreOptions& storeOptions)
     : options(validated(storeOptions.outbox)),
       connection(storeOptions.file, options, [&](sqlite3* file) { requireWritable(file, options); }),
-      checkpointer(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())),
+      logKeeper(connection, options),
       transaction(connection) {}
 
 void SqliteStore::Body::open(const StoreOptions& storeOptions) {
@@ -187,7 +171,7 @@ void SqliteStore::Body::open(const StoreOptions& storeOptions) {
     openFirst(storeOptions);
   } catch (...) {
     // The log of a process that died may be what fills the disk.
-    if (errorOf(std::current_exception()) != Errc::diskFull || !checkpointer.makeRoom(options.clock->steadyNow())) {
+    if (errorOf(std::current_exception()) != Errc::diskFull || !logKeeper.makeRoom()) {
       throw;
     }
     // Its locks are taken anew.
@@ -208,17 +192,22 @@ void SqliteStore::Body::openFirst(const StoreOptions& storeOptions) {
     Statement identify = connection.prepare(
         "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
     Query(identify, randomUuid(*options.random)).run();
-    load(storeOptions.liveness ? storeOptions.liveness
-                               : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
-                                                sqlite3_db_filename(connection.handle(), "main")));
+    const std::shared_ptr<Liveness> liveness =
+        storeOptions.liveness ? storeOptions.liveness
+                              : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
+                                               sqlite3_db_filename(connection.handle(), "main"));
+    logKeeper.showBy(liveness);
+    load(liveness);
     parts->peers.configure();
     parts->owners.registerSelf();
     parts->owners.releaseDead();
+    logKeeper.opened(parts->owners.shared());
     parts->forward([](WriteBack& part) { part.flushAll(); });
     transaction.commit();
     parts->forward([](WriteBack& part) { part.committed(); });
   } catch (...) {
     transaction.rollback();
+    logKeeper.failed();
     throw;
   }
 }
@@ -288,6 +277,7 @@ void SqliteStore::begin(bool durable, bool patient) {
   }
   const bool isChanged = body_->transaction.begin(fullSync);
   try {
+    body_->logKeeper.requireFit(fullSync);
     body_->parts->backward([isChanged](WriteBack& part) { part.begun(isChanged); });
     if (isChanged) {
       body_->readEpoch();
@@ -311,16 +301,17 @@ void SqliteStore::commit() {
     body_->transaction.commit();
   } catch (...) {
     rollback();
+    body_->logKeeper.failed();
     throw;
   }
   body_->lastKeySeen = lastKey;
   parts.forward([](WriteBack& part) { part.committed(); });
-  body_->checkpointer.checkpointIfDue();
+  body_->logKeeper.committed();
 }
 
 void SqliteStore::rollback() noexcept {
   body_->transaction.rollback();
-  body_->checkpointer.roomDidNotHelp();
+  body_->logKeeper.roomDidNotHelp();
   // What was read in it, such as which processes have the file open, is read again.
   body_->transaction.doubtVersion();
   body_->parts->backward([](WriteBack& part) { part.rolledBack(); });
@@ -331,7 +322,7 @@ bool SqliteStore::inTransaction() const noexcept {
 }
 
 bool SqliteStore::makeRoom() noexcept {
-  return body_->checkpointer.makeRoom(body_->options.clock->steadyNow());
+  return body_->logKeeper.makeRoom();
 }
 
 void SqliteStore::savepoint() {
@@ -479,13 +470,13 @@ Vitals SqliteStore::vitals() {
 std::size_t SqliteStore::vacuum(std::size_t pages) {
   const std::size_t released = body_->parts->vacuum.release(pages);
   if (released < pages || pages == 0) {
-    body_->checkpointer.request();
+    body_->logKeeper.request();
   }
   return released;
 }
 
 bool SqliteStore::tidy() {
-  body_->checkpointer.retry();
+  body_->logKeeper.retry();
   return body_->parts->vacuum.releaseIfMany();
 }
 
@@ -495,6 +486,10 @@ const std::string& SqliteStore::origin() const noexcept {
 
 std::string SqliteStore::whyLogNotBatched() const {
   return body_->connection.whyLogNotBatched();
+}
+
+SyncHealth SqliteStore::syncHealth() const noexcept {
+  return body_->logKeeper.health();
 }
 
 std::filesystem::path SqliteStore::logFile() const {

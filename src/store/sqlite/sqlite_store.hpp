@@ -72,6 +72,7 @@ public:
   [[nodiscard]] std::int64_t owner() const noexcept override;
   [[nodiscard]] std::filesystem::path logFile() const override;
   [[nodiscard]] std::string whyLogNotBatched() const override;
+  [[nodiscard]] SyncHealth syncHealth() const noexcept override;
   [[nodiscard]] std::filesystem::path ownersFile() const override;
   [[nodiscard]] const LatencyWindow& latencies() const noexcept override;
 

@@ -21,9 +21,12 @@ public:
   explicit FakeLiveness(std::shared_ptr<Lives> lives) : lives_(std::move(lives)) {}
   void hold(std::int64_t owner) override { lives_->insert(owner); }
   [[nodiscard]] bool alive(std::int64_t owner) const override { return lives_->contains(owner); }
+  void showDoubt(bool isDoubtful) noexcept override { isDoubtful_ = isDoubtful; }
+  [[nodiscard]] bool showsDoubt() const noexcept override { return isDoubtful_; }
 
 private:
   std::shared_ptr<Lives> lives_;
+  bool isDoubtful_ = false;
 };
 
 /// One file, time that stands still, seeded randomness, and as many stores on it as a test opens.

@@ -50,6 +50,17 @@ public:
 
   [[nodiscard]] bool alive(std::int64_t owner) const override { return isHeld(descriptor_, owner); }
 
+  // Not shown where even that fails: the next opening looks for itself, unless others have the file open.
+  void showDoubt(bool isDoubtful) noexcept override {
+    if (descriptor_ >= 0 && showsDoubt() != isDoubtful) {
+      (void)!ftruncate(descriptor_, isDoubtful ? 1 : 0);
+    }
+  }
+  [[nodiscard]] bool showsDoubt() const noexcept override {
+    struct stat own {};
+    return descriptor_ >= 0 && fstat(descriptor_, &own) == 0 && own.st_size != 0;
+  }
+
 private:
   // Not before the first `hold`, so that a refused open leaves no file behind. Never deleted: another process may be
   // about to lock the same name. A symbolic link is not followed: users that may write into the folder could choose the

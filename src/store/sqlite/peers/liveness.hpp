@@ -21,10 +21,16 @@ public:
 
   /// Whether some process holds `owner`'s life now.
   [[nodiscard]] virtual bool alive(std::int64_t owner) const = 0;
+
+  /// Shows processes that open the file later whether its log is doubtful (`Connection::isLogDoubtful`); the kernel
+  /// reports a failed sync only to those that had the log open.
+  virtual void showDoubt(bool isDoubtful) noexcept = 0;
+  [[nodiscard]] virtual bool showsDoubt() const noexcept = 0;
 };
 
 /// Kernel locks (open file description locks, byte `owner`) on a sidecar file of our own: the kernel drops them when
 /// the process dies, however it dies. Never on SQLite's own files, whose POSIX locks a close would drop.
+/// A doubtful log is shown by the sidecar's length, 1 instead of 0, which no write of a page can lose.
 /// The sidecar takes the mode, and where this process may give it away, the owner of `database`.
 [[nodiscard]] std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar,
                                                        const std::filesystem::path& database = {});

@@ -1,0 +1,152 @@
+#include "sqlite/wal/log_rewrite.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "sqlite/wal/log_checksum.hpp"
+#include "sqlite/wal/log_format.hpp"
+
+namespace ackbox::store {
+namespace {
+
+// SQLite's own VFS takes no more by one call, see LogBuffer.
+constexpr std::size_t kPieceBytes = 128 * 1'024 - 1;
+// A log that is written as quickly as its header is worth no attempt of its own.
+constexpr std::uint32_t kShortFrames = 64;
+
+/// The beginning of the log's index in shared memory, in the machine's order of bytes.
+/// Source: https://www.sqlite.org/walformat.html#the_wal_index_header
+struct IndexHeader {
+  std::uint32_t version;
+  std::uint32_t unused;
+  std::uint32_t changes;
+  std::uint8_t isSet;
+  std::uint8_t isBigEndian;
+  // 65,536 is 1.
+  std::uint16_t pageBytes;
+  std::uint32_t frames;
+  std::uint32_t pages;
+  std::array<std::uint32_t, 2> checksum;
+  LogSalt salt;
+};
+static_assert(sizeof(IndexHeader) == 40);
+
+int readIndex(sqlite3_file* database, IndexHeader& header) noexcept {
+  constexpr std::uint32_t kVersion = 3'007'000;
+  constexpr int kRegionBytes = 32 * 1'024;
+  void volatile* mapped = nullptr;
+  if (database->pMethods->iVersion < 2) {
+    return SQLITE_NOTFOUND;
+  }
+  if (const int refused = database->pMethods->xShmMap(database, 0, kRegionBytes, 0, &mapped); refused != SQLITE_OK) {
+    return refused;
+  }
+  if (mapped == nullptr) {
+    return SQLITE_NOTFOUND;
+  }
+  // Changed by nobody else: we hold the writer lock.
+  std::memcpy(&header, const_cast<const void*>(mapped), sizeof header);
+  return header.version == kVersion && header.isSet == 1 ? SQLITE_OK : SQLITE_NOTFOUND;
+}
+
+class Rewrite {
+public:
+  Rewrite(sqlite3_file* log, const sqlite3_io_methods& methods, const IndexHeader& index)
+      : log_(log), methods_(methods), index_(index) {}
+
+  int all() {
+    std::vector<std::byte> piece(kLogHeaderBytes);
+    if (const int refused = read(piece, 0); refused != SQLITE_OK) {
+      return refused;
+    }
+    const std::uint32_t magic = numberAt(piece.data());
+    const auto pageBytes = static_cast<std::size_t>(numberAt(piece.data() + 8));
+    LogChecksum sum((magic & 1U) != 0);
+    sum.add(std::span(piece).first(24));
+    if ((magic & ~1U) != kLogMagic || !isPageSize(static_cast<std::int64_t>(pageBytes)) || !isOurs(piece.data() + 16) ||
+        !sum.isAt(piece.data() + 24)) {
+      return SQLITE_CORRUPT;
+    }
+    if (const int refused = write(piece, 0); refused != SQLITE_OK) {
+      return refused;
+    }
+    if (index_.frames > kShortFrames) {
+      if (const int refused = sync(); refused != SQLITE_OK) {
+        return refused;
+      }
+    }
+    if (const int refused = frames(kFrameHeaderBytes + pageBytes, sum); refused != SQLITE_OK) {
+      return refused;
+    }
+    return sync();
+  }
+
+  int sync() { return methods_.xSync(log_, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY); }
+
+private:
+  int frames(std::size_t frameBytes, LogChecksum& sum) {
+    const std::size_t inPiece = std::max<std::size_t>(1, kPieceBytes / frameBytes);
+    std::vector<std::byte> piece;
+    std::int64_t place = kLogHeaderBytes;
+    for (std::size_t left = index_.frames; left > 0;) {
+      const std::size_t count = std::min(left, inPiece);
+      piece.resize(count * frameBytes);
+      if (const int refused = read(piece, place); refused != SQLITE_OK) {
+        return refused;
+      }
+      for (std::size_t at = 0; at < piece.size(); at += frameBytes) {
+        const std::span<const std::byte> frame = std::span<const std::byte>(piece).subspan(at, frameBytes);
+        sum.add(frame.first(8));
+        sum.add(frame.subspan(kFrameHeaderBytes));
+        if (!isOurs(frame.data() + 8) || !sum.isAt(frame.data() + 16)) {
+          return SQLITE_CORRUPT;
+        }
+      }
+      if (const int refused = write(piece, place); refused != SQLITE_OK) {
+        return refused;
+      }
+      place += static_cast<std::int64_t>(piece.size());
+      left -= count;
+    }
+    return sum == index_.checksum ? SQLITE_OK : SQLITE_CORRUPT;
+  }
+
+  [[nodiscard]] bool isOurs(const std::byte* salt) const noexcept {
+    return std::equal(index_.salt.begin(), index_.salt.end(), salt);
+  }
+  int read(std::span<std::byte> bytes, std::int64_t offset) {
+    const int code = methods_.xRead(log_, bytes.data(), static_cast<int>(bytes.size()), offset);
+    return code == SQLITE_IOERR_SHORT_READ ? SQLITE_CORRUPT : code;
+  }
+  int write(std::span<const std::byte> bytes, std::int64_t offset) {
+    return methods_.xWrite(log_, bytes.data(), static_cast<int>(bytes.size()), offset);
+  }
+
+  sqlite3_file* const log_;
+  const sqlite3_io_methods& methods_;
+  const IndexHeader& index_;
+};
+
+}  // namespace
+
+int rewriteLog(sqlite3_file* log, const sqlite3_io_methods& methods, sqlite3_file* database) noexcept {
+  try {
+    IndexHeader index{};
+    if (const int refused = readIndex(database, index); refused != SQLITE_OK) {
+      return refused;
+    }
+    Rewrite rewrite(log, methods, index);
+    // The next commit begins the log anew, with a header of its own.
+    return index.frames == 0 ? rewrite.sync() : rewrite.all();
+  } catch (const std::bad_alloc&) {
+    return SQLITE_NOMEM;
+  }
+}
+
+}  // namespace ackbox::store
