@@ -33,7 +33,7 @@ Outbox::Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery
               .append(",0,")
               .append(kMessageId)
               .append(",")
-              .append(kMovedChecksum)
+              .append(movedChecksum())
               .append(",expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data FROM #outbox AS o "
                       "WHERE id=?1 AND state=4"))),
       bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}

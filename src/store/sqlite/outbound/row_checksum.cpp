@@ -95,6 +95,10 @@ InboxRow readRow(Columns& columns) {
   return row;
 }
 
+std::string movedChecksum() {
+  return std::string("(o.checksum+?4-o.id+?2-o.sequence+").append(kMovedInstant).append("-o.created_at_ms)&2147483647");
+}
+
 std::vector<Finding> damagedRows(sqlite3* connection, std::string_view prefix) {
   std::vector<Finding> findings;
   look(connection, prefix, "outbox", std::string("id,").append(kRowColumns), findings, [](Query& query) {

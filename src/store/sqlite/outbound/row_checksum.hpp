@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +33,7 @@ inline constexpr std::string_view kRowColumns =
 inline constexpr std::string_view kMovedInstant = "iif(o.sequence=0,max(?3,o.created_at_ms+1),?3)";
 
 /// SQL: its checksum then, with the key ?4 and the number ?2: these three count apart from all else.
-inline constexpr std::string_view kMovedChecksum =
-    "(o.checksum+?4-o.id+?2-o.sequence+iif(o.sequence=0,max(?3,o.created_at_ms+1),?3)-o.created_at_ms)&2147483647";
+[[nodiscard]] std::string movedChecksum();
 
 /// Of a row of the inbox: what its handler is given.
 [[nodiscard]] std::int64_t checksumOf(const InboundFrame& frame) noexcept;
