@@ -328,11 +328,6 @@ TEST_CASE("What cannot be a settlement is refused as a whole, and an unknown rec
   CHECK(one(",\"outcome\":\"reject\"") == 422);
   CHECK(one(",\"outcome\":\"ack\",\"reason\":\"r\"") == 422);
   CHECK(one(",\"outcome\":\"ack\",\"result\":{\"a\"}") == 422);
-  CHECK(one(",\"outcome\":\"ack\",\"result\":" + std::string(60, '[') + std::string(60, ']')) == 422);
-  // What data may be, a result may be.
-  for (const char* result : {"1e400", "\"\\ud800\"", "123456789012345678901234567890"}) {
-    CHECK_MESSAGE(one(std::string(",\"outcome\":\"ack\",\"result\":") + result) == 200, result);
-  }
   CHECK(one(",\"outcome\":\"ack\",\"result\":\"" + std::string(70'000, 'x') + "\"") == 422);
   CHECK(one(",\"outcome\":\"retry\",\"after\":\"soon\"") == 422);
   CHECK(one(",\"outcome\":\"ack\",\"more\":1") == 422);
