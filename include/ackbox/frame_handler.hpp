@@ -29,7 +29,7 @@ struct HandlerResult {
   std::string code = {};
   std::string detail = {};
   std::optional<std::chrono::milliseconds> retryAfter = {};
-  /// For the sender's `onAcked`: JSON, at most 256 KiB, 59 levels. What is not is left out, and the log tells it.
+  /// For the sender's `onAcked`: JSON, at most 256 KiB, 59 levels. What is not is left out, and the log reports it.
   std::string result = {};
 
   /// Taken into effect.

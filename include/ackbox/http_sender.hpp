@@ -39,7 +39,7 @@ struct HttpSenderOptions {
   /// 1,024, beside a server with as many.
   std::size_t connectionsMax = 512;
   /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need. A larger answer is none,
-  /// save where the status alone settles (`PeerProfile`): there it only ends its connection.
+  /// except where the status alone settles (`PeerProfile`): there it only ends its connection.
   std::size_t responseBytesMax = 4 * 1024 * 1024;
   /// Bytes of a response's headers, with the same in force. 1 KiB to 16 KiB. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;

@@ -141,7 +141,8 @@ public:
   StopReport stop();
 
   /// Whether a delivery is under way that `start` or `asyncRun` began. One that something threw in, such as for want of
-  /// memory, ends by itself, and `onHealth` tells; `start` begins the next, which goes on with all that is in the file.
+  /// memory, ends by itself, and `onHealth` reports it; `start` begins the next, which goes on with all that is in the
+  /// file.
   [[nodiscard]] bool isDelivering() const;
 
   /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`; completes with

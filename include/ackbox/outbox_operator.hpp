@@ -37,7 +37,7 @@ public:
 
   /// Redrives a dead letter: puts it back as pending at its session's tail, with a new sequence, the same message id,
   /// its expiry, no charged attempts, and the horizon counted anew. The old number stays a gap that the receiver sees.
-  /// Outside sessions the instant of its enqueue tells the receiver that it is no repetition: it becomes the present
+  /// Outside sessions the instant of its enqueue shows the receiver that it is no repetition: it becomes the present
   /// one, and later than before. `maxPending` does not refuse it.
   ///
   /// Mind the effect: the receiver takes the new number as a new frame. A message that was given up without an answer

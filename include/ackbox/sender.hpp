@@ -114,7 +114,7 @@ enum class RequestOutcome : std::uint8_t {
   cancelled,
   /// The endpoint says that it is gone for good (410): the peer is disabled, not even probed, until
   /// `OutboxOperator::resume`; charged to no message. While there are others to ask with, as `peerRefused` until eight
-  /// in a row, or more where the peer often refuses, were told so.
+  /// in a row, or more where the peer often refuses, were answered so.
   peerGone,
   /// This process could not send it, for want of descriptors or memory: no peer's doing, and none is down for it. Tried
   /// again soon, charged to no message, and reported as `HealthCheck::process`.

@@ -39,9 +39,9 @@ struct Machine::Body {
 
   // --- scheduling.cpp: sessions' turns and peers' limits.
   /// Which of its peer's queues a session waits in.
-  enum class Lane : std::uint8_t { ordinary, suspect, refused };
-  [[nodiscard]] static Lane laneOf(const Session& session);
-  [[nodiscard]] static ReadyQueue& queueOf(Peer& peer, Lane lane);
+  enum class Turn : std::uint8_t { ordinary, suspect, refused };
+  [[nodiscard]] static Turn turnOf(const Session& session);
+  [[nodiscard]] static ReadyQueue& queueOf(Peer& peer, Turn turn);
   void touch(Peer& peer);
   /// The session's request or wait is over: it queues for its turn, or has nothing to send.
   void wake(Session& session);
@@ -50,11 +50,11 @@ struct Machine::Body {
   void startRequests(const Now& now, Actions& actions);
   bool startRequest(Peer& peer, const Now& now, Actions& actions);
   /// Whose turn it is; nothing: nobody's, for now.
-  [[nodiscard]] std::optional<Lane> nextLane(Peer& peer, const Now& now);
-  [[nodiscard]] std::optional<Lane> nextProbe(Peer& peer, const Now& now);
+  [[nodiscard]] std::optional<Turn> nextTurn(Peer& peer, const Now& now);
+  [[nodiscard]] std::optional<Turn> nextProbe(Peer& peer, const Now& now);
   void tidy(Peer& peer);
-  void tidy(Peer& peer, Lane lane);
-  /// Whether there is a message, or an answer under way, that may tell whether the peer refuses everything.
+  void tidy(Peer& peer, Turn turn);
+  /// Whether there is a message, or an answer under way, that may show whether the peer refuses everything.
   [[nodiscard]] bool hasOthersToAsk(Peer& peer);
   /// See `Actions::Claim`.
   [[nodiscard]] std::uint64_t bytesMax(const Peer& peer) const;

@@ -11,7 +11,7 @@
 namespace ackbox::delivery {
 
 /// The messages that a peer did not take in requests of their own, of which it is not known yet whether they or the
-/// peer are at fault. Others of the same peer tell: a message that is refused, and again after another was taken, is
+/// peer are at fault. Others of the same peer show it: a message that is refused, and again after another was taken, is
 /// refused for itself. In memory only: a restart forgets, and at worst asks twice again.
 ///
 /// Thread-safety: none.
@@ -97,7 +97,7 @@ private:
     bool isOutage = false;
   };
 
-  // What is so many times refused in a row is no longer told from an outage by a handful.
+  // What is so many times refused in a row is no longer distinguished from an outage by a handful.
   static constexpr std::uint32_t kOutageMin = 8;
   static constexpr std::uint32_t kRowMax = 64;
   // The shares are those of the latest.

@@ -1,6 +1,6 @@
-// Whether a request that was not taken tells of its message or of its peer. A refusal says neither by itself; another
-// message of the same peer does. So the peer is asked with another one each time; when one is taken, those that were
-// refused before are asked with once more, and what is refused then is refused for itself: it waits alone, and is
+// Whether a request that was not taken is about its message or about its peer. A refusal says neither by itself;
+// another message of the same peer does. So the peer is asked with another one each time; when one is taken, those that
+// were refused before are asked with once more, and what is refused then is refused for itself: it waits alone, and is
 // charged where an outage is not what the answer names. As long as none is taken, the peer waits and no message is
 // charged (P8, P12).
 
@@ -44,18 +44,18 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
   const bool hasOthers = hasOthersToAsk(peer);
   const bool mayBeChance = peer.refusals.inRow() <= peer.refusals.inRowByChance();
   if (failure == gone && (mayBeChance || (hasOthers && peer.refusals.areFew()))) {
-    // For good only when others are told the same.
+    // For good only when others are answered the same.
     failure = refused;
   }
   if (failure == refused && isUp && mayBeChance && hasOthers) {
     peer.frameLimit = isAlone ? peer.frameLimit : 1;
     return;
   }
-  SendReport told = report;
+  SendReport explained = report;
   if (failure == refused && !hasOthers && peer.refusals.inRow() == 1) {
-    told.error += kOnlyOne;
+    explained.error += kOnlyOne;
   }
-  peerFailed(request, failure, told, now, actions);
+  peerFailed(request, failure, explained, now, actions);
 }
 
 void Machine::Body::refusedForItself(const Request& request, PeerHealth::Failure failure, const SendReport& report,

@@ -27,24 +27,24 @@ void Machine::Body::wake(Session& session) {
 }
 
 // An unordered queue's suspects are units, apart from it. Precondition: something waits in it.
-Machine::Body::Lane Machine::Body::laneOf(const Session& session) {
+Machine::Body::Turn Machine::Body::turnOf(const Session& session) {
   if (session.unordered) {
-    return Lane::ordinary;
+    return Turn::ordinary;
   }
   const MessageKey head = session.queue.front();
   if (session.peer->suspects.contains(head)) {
-    return Lane::suspect;
+    return Turn::suspect;
   }
-  return session.peer->refusals.contains(head) ? Lane::refused : Lane::ordinary;
+  return session.peer->refusals.contains(head) ? Turn::refused : Turn::ordinary;
 }
 
-ReadyQueue& Machine::Body::queueOf(Peer& peer, Lane lane) {
-  switch (lane) {
-    case Lane::suspect:
+ReadyQueue& Machine::Body::queueOf(Peer& peer, Turn turn) {
+  switch (turn) {
+    case Turn::suspect:
       return peer.suspectReady;
-    case Lane::refused:
+    case Turn::refused:
       return peer.refusedReady;
-    case Lane::ordinary:
+    case Turn::ordinary:
       break;
   }
   return peer.ready;
@@ -53,7 +53,7 @@ ReadyQueue& Machine::Body::queueOf(Peer& peer, Lane lane) {
 // Precondition: something waits in it.
 void Machine::Body::enqueueReady(Session& session) {
   Peer& peer = *session.peer;
-  queueOf(peer, laneOf(session)).push(session);
+  queueOf(peer, turnOf(session)).push(session);
   touch(peer);
 }
 
@@ -109,11 +109,11 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
     return false;
   }
   const bool down = peer.health.down();
-  const std::optional<Lane> lane = nextLane(peer, now);
-  if (!lane) {
+  const std::optional<Turn> turn = nextTurn(peer, now);
+  if (!turn) {
     return false;
   }
-  const bool goesAlone = lane == Lane::suspect;
+  const bool goesAlone = turn == Turn::suspect;
   const std::size_t allowed = allowance(peer, now);
   if (allowed == 0) {
     return false;
@@ -125,9 +125,9 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   request.epoch = peer.health.epoch();
   request.recalls = recalls;
   request.asked = std::make_shared<const std::vector<SessionClaim>>(
-      lane == Lane::ordinary ? assemble(peer, allowed, now) : takeHead(queueOf(peer, *lane), now));
+      turn == Turn::ordinary ? assemble(peer, allowed, now) : takeHead(queueOf(peer, *turn), now));
   peer.ordinarySinceSuspect = goesAlone ? 0 : peer.ordinarySinceSuspect + 1;
-  peer.ordinarySinceRefused = lane == Lane::refused ? 0 : peer.ordinarySinceRefused + 1;
+  peer.ordinarySinceRefused = turn == Turn::refused ? 0 : peer.ordinarySinceRefused + 1;
   peer.exclusive = goesAlone ? request.id : 0;
   peer.probe = down ? request.id : peer.probe;
   peer.alone = peer.requestsInFlight == 0 ? request.id : 0;
@@ -151,26 +151,26 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   return true;
 }
 
-std::optional<Machine::Body::Lane> Machine::Body::nextLane(Peer& peer, const Now& now) {
+std::optional<Machine::Body::Turn> Machine::Body::nextTurn(Peer& peer, const Now& now) {
   tidy(peer);
   if (peer.health.down()) {
     return nextProbe(peer, now);
   }
   if (!peer.suspectReady.empty() && (peer.ordinarySinceSuspect >= peer.maxRequests || peer.ready.empty())) {
-    return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Lane::suspect);
+    return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Turn::suspect);
   }
   if (!peer.refusedReady.empty() && (peer.ordinarySinceRefused > 0 || peer.ready.empty())) {
     const MessageKey head = peer.refusedReady.front().queue.front();
     const bool isLast = peer.ready.empty() && peer.requestsInFlight == 0;
     if (isLast || peer.refusals.isItsOwn(head, 0)) {
-      return Lane::refused;
+      return Turn::refused;
     }
   }
-  return peer.ready.empty() ? std::nullopt : std::optional(Lane::ordinary);
+  return peer.ready.empty() ? std::nullopt : std::optional(Turn::ordinary);
 }
 
 // Another message each time: those that were refused already say nothing new, and go when there are no others.
-std::optional<Machine::Body::Lane> Machine::Body::nextProbe(Peer& peer, const Now& now) {
+std::optional<Machine::Body::Turn> Machine::Body::nextProbe(Peer& peer, const Now& now) {
   const bool hasUntried = !peer.ready.empty() || !peer.suspectReady.empty();
   const SteadyTime due = hasUntried ? peer.health.probeOtherAt() : peer.health.probeAt();
   if (peer.probe != 0 || now.steady < due) {
@@ -180,12 +180,12 @@ std::optional<Machine::Body::Lane> Machine::Body::nextProbe(Peer& peer, const No
     return std::nullopt;
   }
   if (!peer.suspectReady.empty() && (peer.ordinarySinceSuspect > 0 || peer.ready.empty())) {
-    return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Lane::suspect);
+    return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Turn::suspect);
   }
   if (!peer.ready.empty()) {
-    return Lane::ordinary;
+    return Turn::ordinary;
   }
-  return peer.refusedReady.empty() ? std::nullopt : std::optional(Lane::refused);
+  return peer.refusedReady.empty() ? std::nullopt : std::optional(Turn::refused);
 }
 
 bool Machine::Body::hasOthersToAsk(Peer& peer) {
@@ -200,21 +200,21 @@ std::uint64_t Machine::Body::bytesMax(const Peer& peer) const {
 // Sees to it that each queue's first session belongs there: messages may have been forgotten, or have come back in
 // front of others, since it was queued. What one pass moves may stand first where it was moved to.
 void Machine::Body::tidy(Peer& peer) {
-  for (const Lane lane : {Lane::ordinary, Lane::suspect, Lane::refused, Lane::ordinary, Lane::suspect}) {
-    tidy(peer, lane);
+  for (const Turn turn : {Turn::ordinary, Turn::suspect, Turn::refused, Turn::ordinary, Turn::suspect}) {
+    tidy(peer, turn);
   }
 }
 
-void Machine::Body::tidy(Peer& peer, Lane lane) {
-  ReadyQueue& queue = queueOf(peer, lane);
+void Machine::Body::tidy(Peer& peer, Turn turn) {
+  ReadyQueue& queue = queueOf(peer, turn);
   while (!queue.empty()) {
     Session& first = queue.front();
     if (queue.frontIsStale()) {
       queue.dropFront();
       continue;
     }
-    const std::optional<Lane> right = first.queue.empty() ? std::nullopt : std::optional(laneOf(first));
-    if (right == lane) {
+    const std::optional<Turn> right = first.queue.empty() ? std::nullopt : std::optional(turnOf(first));
+    if (right == turn) {
       return;
     }
     queue.dropFront();
@@ -257,7 +257,7 @@ std::vector<SessionClaim> Machine::Body::assemble(Peer& peer, std::size_t allowe
       continue;
     }
     SessionClaim claim{.session = session.key, .keys = {}};
-    while (frames < limit && !session.queue.empty() && laneOf(session) == Lane::ordinary) {
+    while (frames < limit && !session.queue.empty() && turnOf(session) == Turn::ordinary) {
       claim.keys.push_back(session.queue.front());
       session.queue.popFront();
       ++frames;

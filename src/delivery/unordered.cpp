@@ -102,7 +102,7 @@ bool Machine::Body::rejoinQueue(Session& unit) {
     return true;
   }
   const MessageKey key = unit.queue.front();
-  if (laneOf(unit) != Lane::ordinary || unit.frameLimit > 0) {
+  if (turnOf(unit) != Turn::ordinary || unit.frameLimit > 0) {
     return false;
   }
   unit.queue.popFront();
@@ -117,7 +117,7 @@ bool Machine::Body::rejoinQueue(Session& unit) {
 // A unit that waits does so in its unordered queue, unless it must go alone: from the unordered queue it would come
 // back in company.
 void Machine::Body::parkUnit(Session& unit, SteadyTime until) {
-  if (!unit.queue.empty() && laneOf(unit) != Lane::ordinary) {
+  if (!unit.queue.empty() && turnOf(unit) != Turn::ordinary) {
     unit.delayedUntil = unit.delayedKey == unit.queue.front() ? std::max(until, unit.delayedUntil) : until;
     unit.delayedKey = unit.queue.front();
     unit.phase = Phase::backoff;

@@ -33,7 +33,7 @@ bool isOfKey(char letter) noexcept {
          letter == '+' || letter == '/' || letter == '=' || letter == '-' || letter == '_';
 }
 
-/// A receiver may tell which key it was configured with, and this text goes into files, logs and pages.
+/// A receiver may say which key it was configured with, and this text goes into files, logs and pages.
 std::string withoutSecrets(std::string text) {
   for (const std::string_view prefix : {"whsec_", "whsk_"}) {
     for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {

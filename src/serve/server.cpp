@@ -248,10 +248,11 @@ private:
     http_->start();
     watchTokens();
     if (const std::string peers = peersWithoutAcks(config_); !peers.empty()) {
-      report(LogLevel::info, "no-ack-events",
-             "these peers cannot tell that a message which they deferred is done, so that is known at its ack_timeout: "
-             "inbox must be configured, and its peers name their agents",
-             {"peers", peers});
+      report(
+          LogLevel::info, "no-ack-events",
+          "these peers cannot report that a message which they deferred is done, so that is known at its ack_timeout: "
+          "inbox must be configured, and its peers name their agents",
+          {"peers", peers});
     }
   }
 

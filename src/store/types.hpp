@@ -111,7 +111,8 @@ struct InboundIdentity {
   std::uint64_t sequence = 0;
   std::uint64_t previousSequence = 0;
   std::optional<WallTime> expiresAt;
-  /// Of its enqueue, which a redrive moves forward: outside sessions it tells a redriven frame from a repetition.
+  /// Of its enqueue, which a redrive moves forward: outside sessions it distinguishes a redriven frame from a
+  /// repetition.
   std::optional<WallTime> time;
   /// Of its type and data, see `digestOf`.
   std::uint64_t digest = 0;

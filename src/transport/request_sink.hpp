@@ -12,7 +12,7 @@
 
 namespace ackbox::transport {
 
-/// Somebody to be told when the client of a request has gone before its answer. Owned by the connection's executor.
+/// To be called when the client of a request has gone before its answer. Owned by the connection's executor.
 struct ClientWatch {
   /// Set within `handle`, or never: from then until the answer the client is watched. When it ends the connection, or
   /// its half of it, the connection is closed and this is called, once.

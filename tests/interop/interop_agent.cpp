@@ -11,14 +11,16 @@
 // ACKBOX_INTEROP_SECRETS, the current one first.
 
 #include <boost/asio/thread_pool.hpp>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "ackbox/http_sender.hpp"
@@ -74,10 +76,21 @@ int deliver(const std::filesystem::path& file, const std::string& port, std::uin
     frames.push_back(std::move(frame));
   }
   outbox.enqueueBatch(frames);
+  // An event wakes; what has ended is what the file counts, as an earlier life may have settled some.
+  std::mutex mutex;
+  std::condition_variable woken;
+  bool isNew = true;
+  const auto wake = [&](const auto&) {
+    const std::scoped_lock lock(mutex);
+    isNew = true;
+    woken.notify_all();
+  };
+  const Subscription acked = outbox.onAcked(wake);
+  const Subscription failed = outbox.onFailed(wake);
   outbox.start();
-  // Events tell nothing of what an earlier life has settled.
   for (Stats stats = outbox.getStats(); stats.acked + stats.failed < count; stats = outbox.getStats()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::unique_lock lock(mutex);
+    woken.wait(lock, [&] { return std::exchange(isNew, false); });
   }
   outbox.stop();
   const Stats stats = outbox.getStats();

@@ -15,7 +15,7 @@
 namespace ackbox::serve {
 
 /// Requests that were refused for their caller: all are counted; ten at once and then one a second are in the log, with
-/// how many were not; and an address that sends more wrong tokens than that is told to slow down.
+/// how many were not; and an address that sends more wrong tokens than that is asked to slow down.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Refusals {

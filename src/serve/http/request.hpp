@@ -38,7 +38,7 @@ struct Request {
   /// For an answer that goes on: whether its token still stands for a caller that may ask for it. Empty: there are no
   /// tokens. Lifetime: the server's.
   std::function<bool()> isStillAllowed = {};
-  /// For `Operation::run`: told when its client has gone, see there.
+  /// For `Operation::run`: called when its client has gone, see there.
   std::shared_ptr<transport::ClientWatch> client = {};
 
   /// Who shares places with others, see `mayTakePlace`.

@@ -30,7 +30,7 @@ std::optional<milliseconds> retryAfter(const HttpAnswer& answer, WallTime now) {
   return protocol::parseRetryAfter(answer.retryAfter, now, kRetryAfterMost);
 }
 
-/// The body as the result, if it is said to be JSON: what is not, is told where each result is judged.
+/// The body as the result, if it is said to be JSON: what is not, is reported where each result is judged.
 std::string resultOf(const HttpAnswer& answer) {
   return protocol::isJsonMediaType(answer.contentType) ? answer.body : std::string();
 }

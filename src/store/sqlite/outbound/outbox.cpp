@@ -24,7 +24,8 @@ Outbox::Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery
       discovery_(discovery),
       // REPLACE takes the old row away first where its message id is in the index.
       // Its age begins anew, or the horizon that failed it would fail it again at once. Outside sessions the instant is
-      // also what its peer tells it from a repetition by, so that it is later than before whatever the calendar says.
+      // also what its peer distinguishes it from a repetition by, so that it is later than before whatever the calendar
+      // says.
       redrive_(context.prepare(
           std::string("REPLACE INTO #outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
                       "message_id,checksum,expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data) "
