@@ -52,7 +52,7 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
     return;
   }
   SendReport explained = report;
-  if (failure == refused && !hasOthers && peer.refusals.inRow() == 1) {
+  if (failure == refused && report.status != 0 && !hasOthers && peer.refusals.inRow() == 1) {
     explained.error += kOnlyOne;
   }
   peerFailed(request, failure, explained, now, actions);

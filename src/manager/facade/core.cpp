@@ -337,7 +337,32 @@ const PeerOptions* Core::peerOptions(std::string_view name) const noexcept {
   return found == options_.peers.end() ? nullptr : &*found;
 }
 
+void Core::reportSyncs() noexcept {
+  const store::SyncHealth health = store_->syncHealth();
+  const bool isNew =
+      syncFailuresReported_ != health.failures && syncFailuresReported_.exchange(health.failures) != health.failures;
+  const bool isOver = !health.isDoubtful && (isNew || (isDoubtReported_ && isDoubtReported_.exchange(false)));
+  try {
+    if (isNew) {
+      isDoubtReported_ = health.isDoubtful;
+      reportProcess(
+          true,
+          "the disk failed to write or sync the file, and may have forgotten what it held: nothing is "
+          "acknowledged until all that is committed was written to the log once more, which is tried again; "
+          "check the device, and if this lasts, end all processes that have the file open and start them again");
+    }
+    if (isOver) {
+      reportProcess(false,
+                    "the disk syncs the file again: all that is committed was written to the log once more, and "
+                    "enqueues are taken");
+    }
+  } catch (...) {
+    // There is not even the memory to report it.
+  }
+}
+
 void Core::storeAnswered(const std::error_code& error) noexcept {
+  reportSyncs();
   const bool isReplaced = error == Errc::databaseReplaced;
   // A failure of another kind says nothing of the file.
   if ((error && !isReplaced) || isReplaced_ == isReplaced || isReplaced_.exchange(isReplaced) == isReplaced) {

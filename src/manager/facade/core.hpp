@@ -102,6 +102,8 @@ public:
   /// What the store said to the run, an inbound request or an enqueue. That the file was replaced is reported to
   /// subscribers once, and with statistics until the store goes on again.
   void storeAnswered(const std::error_code& error) noexcept;
+  /// That a sync failed, and that it has no consequences any more, is reported once each.
+  void reportSyncs() noexcept;
   /// Throws `Error` with `databaseReplaced` where the store has said so last.
   void requireFile() const;
   /// Calls `work`. What it throws is reported, and ends neither its thread nor the process: the rest goes on.
@@ -178,6 +180,9 @@ private:
   delivery::OpenClock openClock_;
   const std::shared_ptr<RefusalCounts> refusals_;
   std::atomic<bool> isReplaced_ = false;
+  // What was reported of the disk's syncs.
+  std::atomic<std::uint32_t> syncFailuresReported_ = 0;
+  std::atomic<bool> isDoubtReported_ = false;
 
   mutable Mutex mutex_;
   ConditionVariable runEnded_;

@@ -138,14 +138,14 @@ TEST_CASE("deferred frames: listed, explained, run again and given up") {
       "accepted_digest) VALUES('urn:agent:bob','store-1','prints',2,1,0,1700000000000,'print-2',0); "
       "INSERT INTO "
       "ackbox_inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,owner_id,starts,"
-      "retry_count,due_at_ms,started_at_ms,accepted_at_ms,failed_at_ms,last_error,type,data) VALUES"
+      "retry_count,due_at_ms,started_at_ms,accepted_at_ms,failed_at_ms,last_error,type,data,checksum) VALUES"
       "('store-1','prints',1,'print-1','urn:agent:bob',1,0,1,0,2,2,1700000300000,1700000180000,1700000010000,"
-      "1700000190000,'printer ' || char(27) || '[31mon fire','print','{\"page\": 1}'),"
-      "('store-1','prints',2,'print-2','urn:agent:bob',1,1,0,0,0,0,0,0,1700000020000,NULL,NULL,'print','2'),"
-      "('','',0,'twice','urn:agent:dora',1,0,1,0,0,0,0,0,1700000030000,NULL,NULL,'print','3'),"
-      "('','',0,'twice','urn:agent:bob',1,0,1,0,0,0,0,0,1700000040000,NULL,NULL,'print','4'),"
-      "('','',0,'dead','urn:agent:dora',1,0,1,98,1,0,0,1700000180000,1700000050000,NULL,NULL,'print','5'),"
-      "('','',0,'gone-1','urn:agent:dora',1,0,1,0,0,0,0,0,1700000060000,NULL,NULL,'print','6'); "
+      "1700000190000,'printer ' || char(27) || '[31mon fire','print','{\"page\": 1}',0),"
+      "('store-1','prints',2,'print-2','urn:agent:bob',1,1,0,0,0,0,0,0,1700000020000,NULL,NULL,'print','2',0),"
+      "('','',0,'twice','urn:agent:dora',1,0,1,0,0,0,0,0,1700000030000,NULL,NULL,'print','3',0),"
+      "('','',0,'twice','urn:agent:bob',1,0,1,0,0,0,0,0,1700000040000,NULL,NULL,'print','4',0),"
+      "('','',0,'dead','urn:agent:dora',1,0,1,98,1,0,0,1700000180000,1700000050000,NULL,NULL,'print','5',0),"
+      "('','',0,'gone-1','urn:agent:dora',1,0,1,0,0,0,0,0,1700000060000,NULL,NULL,'print','6',0); "
       "INSERT INTO ackbox_owners(id,pid,opened_at_ms) VALUES(98,4711,0)");
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"inbox"},

@@ -62,7 +62,11 @@ struct Machine {
     made.clock = clock;
     made.random = seededRandom(7);
     made.checkpointPages = checkpointPages;
-    made.log = [](const LogRecord&) {};
+    made.log = [kept = reports](const LogRecord& record) {
+      if (record.event == "unwell" || record.event == "well-again") {
+        kept->emplace_back(record.text);
+      }
+    };
     return made;
   }
   std::string file() const { return folder.file("agent.db").string(); }
@@ -127,6 +131,8 @@ struct Machine {
   std::uint32_t checkpointPages = 4'000;
   std::size_t said = 0;
   std::set<std::string> acknowledged;
+  // What the log has of the process's health.
+  std::shared_ptr<std::vector<std::string>> reports = std::make_shared<std::vector<std::string>>();
 
   // The syncs that fail, of the file whose name ends so.
   std::string failingFile = {};
@@ -190,6 +196,25 @@ TEST_CASE("P1: of two that have a file open, each acknowledges only what survive
     // The kernel tells each that had the log open, once.
     CHECK(refused == 2);
   }
+}
+
+TEST_CASE("P13: a sync that failed is reported once with what to do, and so is the end of what follows from it") {
+  Machine machine;
+  const auto manager = machine.open();
+  machine.enqueue(*manager);
+  CHECK(machine.reports->empty());
+  machine.failsAll = true;
+  CHECK_FALSE(machine.enqueue(*manager));
+  CHECK_FALSE(machine.enqueue(*manager));
+  REQUIRE(machine.reports->size() >= 1);
+  CHECK(machine.reports->front().find("check the device") != std::string::npos);
+  machine.failsAll = false;
+  CHECK(machine.enqueue(*manager));
+  CHECK(machine.enqueue(*manager));
+  CHECK(machine.reports->back().find("the disk syncs the file again") != std::string::npos);
+  const std::size_t reported = machine.reports->size();
+  CHECK(machine.enqueue(*manager));
+  CHECK(machine.reports->size() == reported);
 }
 
 TEST_CASE("P1: while the disk goes on failing nothing is acknowledged, and it goes on by itself afterwards") {
