@@ -61,7 +61,8 @@ public:
       simulation_.runFor(world_.atOnce ? 0ms : 1'000ms);
     }
     simulation_.runFor(kRefusingPhase);
-    if (world_.percent < 100 || world_.byTime) {
+    // 410 to the first message of a run, while it is the only one, disables the peer.
+    if ((world_.percent < 100 || world_.byTime) && world_.status != 410) {
       judgeInnocents();
     }
     isMended_ = true;
@@ -117,6 +118,10 @@ private:
     });
   }
 
+  // By these, the peer says that they are about the message.
+  [[nodiscard]] bool isTheMessages() const {
+    return world_.status == 400 || world_.status == 413 || world_.status == 422;
+  }
   [[nodiscard]] bool isRefusing() const { return world_.byTime && (simulation_.now() / kSpell) % 2 == 0; }
   [[nodiscard]] bool refuses(const SendRequest& request) const {
     return !isMended_ && (isRefusing() || std::ranges::any_of(request.frames, [this](const OutboundFrame& frame) {
@@ -136,7 +141,7 @@ private:
   void left(const SendRequest& request) {
     ++report_.requests;
     const std::string& first = request.frames.front().messageId;
-    const bool isAgain = request.frames.size() == 1 && refusedSinceTaken_.contains(first);
+    const bool isAgain = request.frames.size() == 1 && refusedSinceTaken_.contains(first) && !isTheMessages();
     for (const auto& [id, one] : said_) {
       if (isAgain && !one.isOver && !one.isUnderWay && simulation_.now() - one.enqueuedAt > kSeen &&
           !refusedSinceTaken_.contains(id) && !hasBeenRefused_.contains(id) && isNext(id, one)) {
@@ -172,9 +177,7 @@ private:
     Said& one = place->second;
     one.isOver = true;
     report_.deadLetters += isTaken ? 0 : 1;
-    // Of these, the peer says that they are about the message.
-    const bool isTheMessages = world_.status == 400 || world_.status == 413 || world_.status == 422;
-    if (!isTaken && !one.isBad && !(world_.byTime && isTheMessages)) {
+    if (!isTaken && !one.isBad && !(world_.byTime && isTheMessages())) {
       violated("P12", id + " became a dead letter, which the peer would have taken");
     }
     if (!one.isBad && !isMended_ && !world_.byTime) {
