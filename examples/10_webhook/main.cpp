@@ -96,7 +96,8 @@ private:
 }  // namespace
 
 int main() {
-  // Taken; failed at this message, then taken; refused for good; gone, then taken.
+  // Taken; failed at this message, then taken; refused for good; gone, which one message alone does not prove, then
+  // taken.
   Shop shop(std::queue<unsigned>({204, 500, 200, 422, 410, 202}));
   OutboxOptions options{.agent = "urn:agent:alice"};
   options.peers = {{.name = "shop",
@@ -111,7 +112,7 @@ int main() {
   const Subscription acked = alice.onAcked([&](const AckedEvent&) { changes.release(); });
   const Subscription failed = alice.onFailed([&](const FailedEvent&) { changes.release(); });
   const Subscription gone = alice.onPeer([&](const PeerEvent& event) {
-    if (event.state == PeerState::disabled) {
+    if (event.state == PeerState::held) {
       changes.release();
     }
   });
