@@ -183,8 +183,8 @@ void Connection::mendLog() {
                 "file in all processes, and open it again");
   }
   if (isDoubtful_) {
-    throw Error(Errc::ioError, "after a sync that failed, the log cannot be written again: " +
-                                   std::string(sqlite3_errstr(code)) + " (SQLite code " + std::to_string(code) + ")");
+    throw Error(errcOf(code), "what the log holds cannot be written again, before which nothing is acknowledged: " +
+                                  std::string(sqlite3_errstr(code)) + " (SQLite code " + std::to_string(code) + ")");
   }
 }
 

@@ -51,8 +51,10 @@ std::string tryWriting(const std::filesystem::path& folder) {
 
 }  // namespace
 
-WriteHealth::WriteHealth(std::filesystem::path file, std::shared_ptr<Clock> clock)
-    : folder_(file.has_parent_path() ? file.parent_path() : std::filesystem::path(".")), clock_(std::move(clock)) {}
+// SQLite writes where a symbolic link leads.
+WriteHealth::WriteHealth(const std::filesystem::path& file, std::shared_ptr<Clock> clock)
+    : folder_(std::filesystem::weakly_canonical(std::filesystem::absolute(file)).parent_path()),
+      clock_(std::move(clock)) {}
 
 void WriteHealth::stored() {
   const MutexLock lock(mutex_);

@@ -18,7 +18,7 @@ namespace ackbox::serve {
 /// Thread-safety: all members may be called from any thread.
 class WriteHealth {
 public:
-  WriteHealth(std::filesystem::path file, std::shared_ptr<Clock> clock);
+  WriteHealth(const std::filesystem::path& file, std::shared_ptr<Clock> clock);
 
   /// An enqueue was stored, or the file refused it for this cause.
   void stored();

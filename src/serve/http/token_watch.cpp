@@ -59,9 +59,8 @@ void TokenWatch::onUsable(Tokens&& tokens) {
     return;
   }
   until_.reset();
-  if (std::exchange(isOver_, false)) {
-    use_(std::make_shared<const Tokens>(std::move(tokens)));
-  }
+  isOver_ = false;
+  use_(std::make_shared<const Tokens>(std::move(tokens)));
   report(LogLevel::info, "tokens-back", "the file of tokens can be used again", {"file", file_.native()});
 }
 

@@ -62,9 +62,9 @@ struct Machine {
     made.clock = clock;
     made.random = seededRandom(7);
     made.checkpointPages = checkpointPages;
-    made.log = [kept = reports](const LogRecord& record) {
-      if (record.event == "unwell" || record.event == "well-again") {
-        kept->emplace_back(record.text);
+    made.log = [kept = reports](const LogRecord& one) {
+      if (one.event == "unwell" || one.event == "well-again") {
+        kept->emplace_back(one.text);
       }
     };
     return made;

@@ -54,6 +54,8 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
           "SELECT id,source,origin,session,sequence,type FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
           std::string("SELECT owner_id,due_at_ms,").append(kInboxColumns).append(" FROM #inbox WHERE id=?1"))),
+      selectName_(context.prepare("SELECT source,origin,session,sequence,frame_id FROM #inbox INDEXED BY "
+                                  "sqlite_autoindex_#inbox_1 WHERE +id=?1")),
       claim_(context.prepare("UPDATE #inbox SET owner_id=?2, starts=starts+1, started_at_ms=?3 WHERE id=?1")),
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
@@ -220,10 +222,25 @@ InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
     }
     reply.row = readRow(columns);
   }
+  if (reply.row.isDamaged) {
+    nameByIndex(reply.row);
+  }
   Query(claim_, key, context_.owner, context_.clock.wallNow()).run();
   ++reply.row.starts;
   reply.kind = InboxClaim::Kind::taken;
   return reply;
+}
+
+// The index has the names once more: under those the sender knows the frame. When it was enqueued is not to be
+// believed.
+void Inbox::nameByIndex(InboxRow& row) {
+  Query query(selectName_, row.key);
+  if (query.next()) {
+    InboundFrame& frame = row.frame;
+    Columns columns(query);
+    columns >> frame.source >> frame.origin >> frame.session >> frame.sequence >> frame.id;
+  }
+  row.frame.time.reset();
 }
 
 bool Inbox::holds(InboxKey key, std::uint32_t starts) {

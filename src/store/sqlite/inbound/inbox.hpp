@@ -49,6 +49,7 @@ public:
 private:
   /// The row, and whether it may be changed.
   [[nodiscard]] InboxChange lookAt(InboxKey key);
+  void nameByIndex(InboxRow& row);
   void remove(const InboxRow& row, bool processed);
   /// Until when a frame that ends now is remembered. Its mark is, from here on.
   [[nodiscard]] WallTime remember(const InboundFrame& frame, std::chrono::milliseconds retention);
@@ -66,6 +67,7 @@ private:
   Statement selectResult_;
   Statement selectAfter_;
   Statement selectRow_;
+  Statement selectName_;
   Statement claim_;
   Statement holds_;
   Statement markDeferred_;
