@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <exception>
+#include <filesystem>
+#include <system_error>
 
 #include "sqlite/wal/log_check.hpp"
 #include "sqlite/wal/log_rewrite.hpp"
@@ -124,6 +126,10 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   if (sqlite3_db_readonly(handle(), "main") == 1) {
     throw Error(Errc::databaseReadOnly, database_.getFilename());
   }
+  // Where this opening fails, a log that another process left is not folded in: what it holds may not be synced.
+  std::error_code absent;
+  const std::uintmax_t logSize = std::filesystem::file_size(file.string() + "-wal", absent);
+  setFoldsAtClose(absent || logSize == 0);
   inspect(handle());
   enterWalMode(options);
   // Every connection that we open leaves checkpoints to the store: hazard of SQLite before 3.51.3, where a passive
@@ -147,8 +153,13 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   }
 }
 
+void Connection::setFoldsAtClose(bool folds) noexcept {
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, folds ? 0 : 1, nullptr);
+}
+
 Connection::~Connection() {
   if (!isDoubtful_) {
+    setFoldsAtClose(true);
     return;
   }
   try {
@@ -161,7 +172,7 @@ Connection::~Connection() {
   } catch (const std::exception&) {
     // It stays as it is, for those that have it open, or for the next opening.
   }
-  sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isDoubtful_ ? 1 : 0, nullptr);
+  setFoldsAtClose(!isDoubtful_);
 }
 
 void Connection::mendLog() {

@@ -66,6 +66,8 @@ public:
   void doubtSync() noexcept;
 
 private:
+  /// Whether SQLite copies the log into the database when this is the last connection to close.
+  void setFoldsAtClose(bool folds) noexcept;
   void enterWalMode(const OutboxOptions& options);
 
   SQLite::Database database_;

@@ -333,7 +333,8 @@ private:
     const bool isOddLength = lengths > 1 || parser["content-length"].find(',') != std::string_view::npos;
     const bool isOddCoding = isInChunks && parser.version() == 10;
     return buffer_.size() == 0 && !isMended_ && !isOddLength && !isOddCoding &&
-           !(hasNoBody && (isInChunks || lengths > 0));
+           !(hasNoBody &&
+             (isInChunks || (lengths > 0 && !(parser.status() == 204 && parser["content-length"] == "0"))));
   }
 
   // With as much of it as was read.
