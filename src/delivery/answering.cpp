@@ -348,7 +348,8 @@ void Machine::Body::giveBackLater(const Request& request, const std::string& err
   Session& session = *only.session;
   session.queue.insert(only.row.key);
   // Outside sessions the row's own wait is what `explain` shows.
-  const Verdict waits{.delay = isUnit(session.key) ? delay : std::chrono::milliseconds(0)};
+  Verdict waits;
+  waits.delay = isUnit(session.key) ? delay : std::chrono::milliseconds(0);
   actions.settlements.push_back(settlementOf(session.key, only.row, waits, now.wall));
   actions.settlements.back().error = error;
   SessionRelease ended;

@@ -54,15 +54,19 @@ Admission refused(Response response, bool isAuthenticated = false) {
   return admission;
 }
 
-Admission unauthenticated() {
-  Response response = problemAnswer(401, "Unauthorized", "Send a token of this server: Authorization: Bearer ...");
+Response unauthorized(const char* detail) {
+  Response response = problemAnswer(401, "Unauthorized", detail);
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  return refused(std::move(response));
+  return response;
 }
 
+Admission unauthenticated() {
+  return refused(unauthorized("Send a token of this server: Authorization: Bearer ..."));
+}
+
+// The same status, as the same token does not become right by waiting.
 Admission tooManyGuesses() {
-  Response response = problemAnswer(429, "Too many requests",
-                                    "Too many wrong tokens came from your address; send a right one, or come again.");
+  Response response = unauthorized("Too many wrong tokens came from your address; send a right one, or come again.");
   response.retryAfterSeconds = 1;
   return refused(std::move(response));
 }

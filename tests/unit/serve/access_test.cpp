@@ -159,8 +159,8 @@ TEST_CASE("P11: wrong tokens and roles are counted, logged up to a bound, and sl
   do {
     refused = stage.asker().ask("GET", "/v1/stats", {}, bearer("guess-0123456789abcdef0123"));
     ++guesses;
-  } while (refused.status == 401 && guesses < 1'000);
-  CHECK(refused.status == 429);
+  } while (refused.status == 401 && refused.header("Retry-After").empty() && guesses < 1'000);
+  CHECK(refused.status == 401);
   CHECK(refused.header("Retry-After") == "1");
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(kReader)).status == 200);
   CHECK(stage.asker().ask("GET", "/v1/stats").status == 401);
