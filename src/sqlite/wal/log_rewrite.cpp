@@ -50,7 +50,7 @@ int readIndex(sqlite3_file* database, IndexHeader& header) noexcept {
   if (mapped == nullptr) {
     return SQLITE_NOTFOUND;
   }
-  // Changed by nobody else: we hold the writer lock.
+  // Changed by nobody else: we hold the writer lock. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): volatile
   std::memcpy(&header, const_cast<const void*>(mapped), sizeof header);
   return header.version == kVersion && header.isSet == 1 ? SQLITE_OK : SQLITE_NOTFOUND;
 }
