@@ -139,7 +139,7 @@ void Watch::answered(const std::string& peer, const std::vector<std::string>& id
   for (const std::string& id : ids) {
     Refused& one = refused_[id];
     const bool isItsOwn = report.outcome == RequestOutcome::peerRefused && ids.size() == 1 && one.at != 0;
-    one.forItself += isItsOwn && one.at < takenAt_[peer] ? 1 : 0;
+    one.forItself += isItsOwn && one.at < takenAt_[peer] ? 1U : 0U;
     one.at = answers_;
   }
 }
