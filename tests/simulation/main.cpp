@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -72,15 +73,26 @@ std::uint64_t tellReach(const Totals& totals, bool withAccidents) {
   return missing;
 }
 
+/// A world that throws is broken by what it throws.
+WorldReport reportOf(const WorldOptions& options) {
+  try {
+    return runWorld(options);
+  } catch (const std::exception& failure) {
+    WorldReport report;
+    report.violations.push_back(std::string("it threw: ") + failure.what());
+    return report;
+  }
+}
+
 void judgeWorld(const WorldOptions& options, bool verbose, bool twice, Totals& totals) {
   // First, so that a crash leaves what reproduces it.
   if (verbose) {
     std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
     std::fflush(stdout);
   }
-  WorldReport report = runWorld(options);
+  WorldReport report = reportOf(options);
   if (twice) {
-    const WorldReport again = runWorld(options);
+    const WorldReport again = reportOf(options);
     if (again.digest != report.digest || again.steps != report.steps || again.requests != report.requests ||
         again.inlineCommits != report.inlineCommits || again.queuedCommits != report.queuedCommits) {
       report.violations.push_back("determinism: the same seed went another way");
