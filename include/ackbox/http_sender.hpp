@@ -38,7 +38,7 @@ struct HttpSenderOptions {
   /// connection at a time, which it gives back for a while when it is silent. Default 512: half of the usual limit of
   /// 1,024, beside a server with as many.
   std::size_t connectionsMax = 512;
-  /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need. A larger answer is none,
+  /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need. A larger answer is refused,
   /// except where the status alone settles (`PeerProfile`): there it only ends its connection.
   std::size_t responseBytesMax = 4 * 1024 * 1024;
   /// Bytes of a response's headers, with the same in force. 1 KiB to 16 KiB. Default 8 KiB.

@@ -11,7 +11,7 @@ inline constexpr std::size_t kAnswerTextBytesMax = 300;
 
 /// What an answer says to people, on one line that can be printed: of a JSON object the text of `detail`, `error`,
 /// `message` or `title`, else the beginning of the body; nothing of a page of HTML, or of any other form. What steers a
-/// terminal and what is no UTF-8 is escaped, and a secret in it is left out but for its kind. At most
+/// terminal and invalid UTF-8 are escaped, and of a secret only the prefix is kept. At most
 /// `kAnswerTextBytesMax`. Never believed: it may come from anybody.
 [[nodiscard]] std::string textOfAnswer(std::string_view contentType, std::string_view body);
 

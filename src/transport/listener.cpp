@@ -119,7 +119,7 @@ void ListenAddress::removeStaleFile() const {
   if (!S_ISSOCK(found.st_mode)) {
     throw Error(Errc::cannotListen, text() + ": there is a file that is no socket");
   }
-  // Without waiting: somebody whose queue is full is somebody.
+  // Without waiting: a listener with a full queue is a listener, too.
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (probe < 0) {
     throw Error(errcOf(error_code(errno, boost::system::system_category()), Errc::cannotListen),

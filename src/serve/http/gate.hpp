@@ -41,7 +41,7 @@ public:
 
   /// Counts for requests from now on.
   void setTokens(std::shared_ptr<const Tokens> tokens);
-  /// Null: there are none.
+  /// Null: no tokens are configured.
   [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
 
 private:

@@ -36,7 +36,7 @@ void Refusals::wrongRole(const std::string& address, std::string_view operation,
   report(address, operation, caller, "the token has not the role that this needs");
 }
 
-// Those whose failures are over are forgotten where room is needed.
+// Addresses without recent failures are forgotten where room is needed.
 bool Refusals::mayFail(const std::string& address, SteadyTime now) {
   if (addresses_.size() >= kAddressesMax && !addresses_.contains(address)) {
     std::erase_if(addresses_, [now](const auto& one) { return one.second.isFresh(now); });
