@@ -184,7 +184,7 @@ public:
 
   /// Up to `limit` rows that no look before `after` returned, also those whose transactions committed later than others
   /// with later keys.
-  [[nodiscard]] virtual InboxNews rowsAfter(const InboxCursor& after, std::size_t limit) = 0;
+  [[nodiscard]] virtual NewInboxRows rowsAfter(const InboxCursor& after, std::size_t limit) = 0;
   /// `waitMax`: no row was made to wait longer; what is due later than that was written by a clock that has been set
   /// back since, and is due.
   [[nodiscard]] virtual InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax) = 0;

@@ -244,7 +244,7 @@ struct InboxPlace {
 };
 
 /// What a look at the inbox found, and where the next one goes on.
-struct InboxNews {
+struct NewInboxRows {
   /// Those of a queue in the order in which they were accepted.
   std::vector<InboxPlace> rows = {};
   InboxCursor next = {};

@@ -119,7 +119,7 @@ TEST_CASE("P3: an inbound frame that waits is found, though it was given its key
                       },
                       [&](int writer) { writers[writer]->commit(); },
                       [&] {
-                        store::InboxNews news =
+                        store::NewInboxRows news =
                             inTransaction(*reader, [&] { return reader->inbox().rowsAfter(cursor, 10); });
                         cursor = std::move(news.next);
                         Names found;
@@ -167,7 +167,7 @@ TEST_CASE("P3: the inbox is read in slices of any size, each row once, and what 
     std::vector<store::InboxKey> found;
     store::InboxCursor cursor;
     for (int look = 0; look < 10; ++look) {
-      store::InboxNews news = inTransaction(*store, [&] { return store->inbox().rowsAfter(cursor, limit); });
+      store::NewInboxRows news = inTransaction(*store, [&] { return store->inbox().rowsAfter(cursor, limit); });
       CHECK(news.rows.size() <= limit);
       cursor = std::move(news.next);
       for (const store::InboxPlace& place : news.rows) {

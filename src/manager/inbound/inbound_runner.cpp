@@ -131,9 +131,9 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
     }
   }
   if (!error) {
-    seen_ = std::move(found.news.next);
+    seen_ = std::move(found.inbox.next);
   }
-  for (store::InboxPlace& row : found.news.rows) {
+  for (store::InboxPlace& row : found.inbox.rows) {
     Queue& queue = queues_[row.queue];
     queue.places.push_back({row.key, poolOf(row.type)});
     if (queue.places.size() == 1) {
@@ -143,7 +143,7 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   const OutboxOptions& outbox = core_->options();
   const auto interval = found.shared ? outbox.sharedPollInterval : outbox.pollInterval;
   nextPoll_ = core_->clock().steadyNow() + (error ? kStoreRetryPause : interval);
-  if (!error && (pollAgain_ || found.news.rows.size() == kRowsPerPoll)) {
+  if (!error && (pollAgain_ || found.inbox.rows.size() == kRowsPerPoll)) {
     poll(todo);
   }
 }

@@ -103,7 +103,7 @@ private:
 
   /// What a look at the file found.
   struct Found {
-    store::InboxNews news;
+    store::NewInboxRows inbox;
     bool shared = false;
     std::int64_t orders = 0;
   };

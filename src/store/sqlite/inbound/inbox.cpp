@@ -190,20 +190,20 @@ Admission Inbox::compare(const InboundIdentity& frame) {
 }
 
 // SQLite's writers take turns: keys are in the order of commits, so the last key is the place.
-InboxNews Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
-  InboxNews news{.rows = {}, .next = after};
+NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
+  NewInboxRows found{.rows = {}, .next = after};
   Query query(selectAfter_, after.place.empty() ? 0 : std::stoll(after.place), limit);
   while (query.next()) {
     // No name has control characters, so newlines keep them apart.
-    news.rows.push_back(
+    found.rows.push_back(
         {query.integer(0),
          query.integer(4) != 0 ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3) : query.text(0),
          query.text(5)});
   }
-  if (!news.rows.empty()) {
-    news.next.place = std::to_string(news.rows.back().key);
+  if (!found.rows.empty()) {
+    found.next.place = std::to_string(found.rows.back().key);
   }
-  return news;
+  return found;
 }
 
 InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
