@@ -67,7 +67,7 @@ TEST_CASE("P4: own and foreign commits are told once each, in the order of their
 }
 
 TEST_CASE(
-    "P4: a session that begins is told from memory as its row says it, also under the key of one that was undone") {
+    "P4: a session that begins is told alike by the handle that made it and by another, also beside an undone one") {
   World world;
   const auto ours = world.open();
   const auto theirs = world.open();

@@ -100,4 +100,45 @@ TEST_CASE("P10: row 10, defect 7: totals survive a reopening, and the oldest row
   CHECK(stats.pending == 1);
 }
 
+TEST_CASE("P6: the identity stays and the epoch grows with each open") {
+  const World world;
+  std::string origin;
+  {
+    const auto store = world.open();
+    origin = store->origin();
+    CHECK(origin.size() == 36);
+    CHECK(store->epoch() == 1);
+  }
+  const auto store = world.open();
+  CHECK(store->origin() == origin);
+  CHECK(store->epoch() == 2);
+  const auto second = world.open();
+  inTransaction(*store, [] {});
+  CHECK(store->epoch() == 3);
+}
+
+TEST_CASE("P3: room is counted over all processes, and what is undone takes none") {
+  World world;
+  world.options.maxPending = 3;
+  const auto one = world.open();
+  const auto other = world.open();
+  enqueueOne(*one, frameOf("s"));
+  one->begin(false);
+  one->savepoint();
+  static_cast<void>(one->outbox().enqueue(frameOf("s", "[1]")));
+  CHECK(one->fill().rows == 2);
+  CHECK(one->fill().bytes == 5);
+  one->rollbackToSavepoint();
+  CHECK(one->fill().rows == 1);
+  CHECK(one->outbox().enqueue(frameOf("s")).isNew());
+  one->commit();
+  CHECK(enqueueOne(*other, frameOf("t")).isNew());
+  CHECK(enqueueOne(*one, frameOf("s")).status == EnqueueStatus::queueFull);
+  CHECK(inTransaction(*one, [&] { return one->fill().rows; }) == 3);
+  const store::ClaimReply reply = claimNew(*other);
+  REQUIRE(settleOne(*other, settlementOf(reply, Transition::ack)));
+  CHECK(enqueueOne(*one, frameOf("s")).isNew());
+  CHECK(world.problems() == "");
+}
+
 }  // namespace enqueue_test

@@ -180,4 +180,37 @@ TEST_CASE("P10: row 24: a session tells what waits in it, and sessions come in p
   CHECK(world.problems() == "");
 }
 
+TEST_CASE("P9: a reader waits for no transaction, and sees what is committed, all of it or nothing") {
+  const World world;
+  const auto store = world.open();
+  const auto reader = world.reader();
+  store->begin(false);
+  const std::string id = store->outbox().enqueue(frameOf("s")).messageId;
+  static_cast<void>(store->outbox().enqueue(frameOf("t")));
+  CHECK_FALSE(reader->find(id));
+  CHECK(reader->stats().pending == 0);
+  store->commit();
+  CHECK(reader->find(id));
+  CHECK(reader->stats().pending == 2);
+}
+
+TEST_CASE("P13: what was refused is counted by what it was refused for") {
+  const World world;
+  const auto store = world.open();
+  inTransaction(*store, [&] {
+    store::InboundMarks& marks = store->inboundMarks();
+    marks.countRefusals(2, 3);
+    for (const auto admission :
+         {store::Admission::staleEpoch, store::Admission::numberTaken, store::Admission::idConflict}) {
+      marks.countRefused(admission);
+    }
+  });
+  const Stats stats = world.stats();
+  CHECK(stats.refusedUnauthenticated == 2);
+  CHECK(stats.refusedForbidden == 3);
+  // A number that another frame has is a sign of an older copy, too.
+  CHECK(stats.staleEpochs == 2);
+  CHECK(stats.idConflicts == 1);
+}
+
 }  // namespace figures_test

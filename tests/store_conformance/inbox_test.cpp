@@ -233,6 +233,22 @@ TEST_CASE("P10: deferred frames are listed page by page, and by state, source an
   CHECK(reader->inboxSources("t-1") == std::vector<std::string>{"urn:other"});
 }
 
+TEST_CASE("P4: what waits behind a deferred frame is known as not seen by its handler, until that defers it") {
+  const World world;
+  const auto store = world.open();
+  const store::InboxKey key = inTransaction(*store, [&] {
+    store->inboundMarks().markAccepted(identityOf(inboundFrame(1)), 0, {kOutcomeRetention, kOutcomeRetention});
+    store->inbox().add(inboundFrame(1), false);
+    return store->inbox().find("urn:peer", "s-1");
+  });
+  CHECK_FALSE(claimRow(*store, key).row.deferred);
+  inTransaction(*store, [&] {
+    store->inbox().markDeferred(key);
+    store->inbox().release(key);
+  });
+  CHECK(claimRow(*store, key).row.deferred);
+}
+
 TEST_CASE("P7: what an inbox was working on when its process closed, or died, is free for the next, without a charge") {
   const World world;
   auto first = world.open();

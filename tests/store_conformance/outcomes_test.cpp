@@ -123,4 +123,31 @@ TEST_CASE("P5: a frame outside sessions is known for the whole retention after i
   CHECK(world.problems() == "");
 }
 
+TEST_CASE("P5: outside sessions, what was refused here is taken anew when its sender has redriven it, and not before") {
+  const World world;
+  const auto store = world.open();
+  const InboundFrame frame = inboundFrame(0, "");
+  const auto takesAnew = [&](std::chrono::milliseconds later) {
+    return inTransaction(*store, [&] {
+      store::InboundIdentity identity = identityOf(frame);
+      identity.time = *frame.time + later;
+      return store->inbox().takesAnew(identity);
+    });
+  };
+  const auto admission = [&] {
+    return inTransaction(*store, [&] { return store->inboundMarks().admit(identityOf(frame)).admission; });
+  };
+  const store::InboxKey key = acceptFrame(*store, frame);
+  CHECK_FALSE(takesAnew(std::chrono::milliseconds(1)));
+  const store::InboxClaim taken = claimRow(*store, key);
+  inTransaction(*store,
+                [&] { store->inbox().finish(taken.row, resultOf(Outcome::term, "rejected"), kOutcomeRetention); });
+  CHECK_FALSE(takesAnew(std::chrono::milliseconds(0)));
+  CHECK(admission() == store::Admission::duplicate);
+  CHECK(takesAnew(std::chrono::milliseconds(1)));
+  CHECK(admission() == store::Admission::take);
+  CHECK_FALSE(answerTo(*store, frame));
+  CHECK(world.problems() == "");
+}
+
 }  // namespace outcomes_test

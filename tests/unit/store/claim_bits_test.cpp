@@ -174,17 +174,6 @@ TEST_CASE("a lone message's claim writes one page, and its settle four") {
   CHECK(pagesWritten() == 4);
 }
 
-TEST_CASE("a message that its own process claims twice is settled by the later claim only") {
-  const StoreWorld world;
-  const auto store = world.open();
-  enqueueOne(*store, frameOf("s"));
-  const delivery::SessionClaim claim = claimOf(store->discovery().take(10));
-  const store::ClaimReply earlier = claimWith(*store, claim);
-  const store::ClaimReply later = claimWith(*store, claim);
-  CHECK_FALSE(settleOne(*store, settlementOf(earlier, delivery::Transition::ack)));
-  CHECK(settleOne(*store, settlementOf(later, delivery::Transition::ack)));
-}
-
 TEST_CASE("P3: that a dead owner had something in flight does not say that the peer has it, its own word does") {
   StoreWorld world;
   world.lives = std::make_shared<Lives>();
