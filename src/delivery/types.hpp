@@ -19,7 +19,7 @@
 
 namespace ackbox::delivery {
 
-/// The outbox row's key: assigned in commit order, never used twice.
+/// The outbox row's key, never used twice; those of a session are in the order of its commits.
 using MessageKey = std::int64_t;
 using SessionKey = std::int64_t;
 using PeerKey = std::int64_t;

@@ -26,6 +26,7 @@
 
 // The seam: what the manager asks of a store, whatever database is behind it. Unless a member says otherwise, it is
 // called in a transaction (`Store::begin`), throws `Error` with the `Errc` that fits, and has no thread-safety.
+// tests/store_conformance tries what is promised here.
 
 namespace ackbox::store {
 
@@ -182,8 +183,9 @@ public:
 
   // --- Running.
 
-  /// Up to `limit` rows behind `after`.
-  [[nodiscard]] virtual std::vector<InboxPlace> rowsAfter(InboxKey after, std::size_t limit) = 0;
+  /// Up to `limit` rows that no look before `after` returned, also those whose transactions committed later than others
+  /// with later keys.
+  [[nodiscard]] virtual NewInboxRows rowsAfter(const InboxCursor& after, std::size_t limit) = 0;
   /// `waitMax`: no row was made to wait longer; what is due later than that was written by a clock that has been set
   /// back since, and is due.
   [[nodiscard]] virtual InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax) = 0;
@@ -221,8 +223,8 @@ public:
 /// Finds the rows that the machine does not know yet. Between transactions.
 class Discovery : public Part {
 public:
-  /// Live rows that were not returned before, up to `limit`: those of own commits, and those of other connections that
-  /// came before the last `begin`. With them the holds, when they have changed.
+  /// Live rows that were not returned before, up to `limit`: those of own commits, and those that other connections
+  /// committed before the last `begin`, whatever their keys. With them the holds, when they have changed.
   [[nodiscard]] virtual NewRows take(std::size_t limit) = 0;
   /// Nobody asks for rows until the restart: own commits are not remembered for it.
   virtual void stop() noexcept = 0;

@@ -225,15 +225,29 @@ struct HandChange {
   std::string lastError;
 };
 
-/// A row of the inbox, by its key: in the order of acceptance.
+/// A row of the inbox, by its key, which says nothing of when it was committed.
 using InboxKey = std::int64_t;
+
+/// How far a look at the inbox has come. Only its store can read it: the order of keys need not be that of commits.
+struct InboxCursor {
+  /// Empty: at the beginning.
+  std::string place = {};
+};
 
 /// What a runner keeps in memory of a waiting row.
 struct InboxPlace {
   InboxKey key = 0;
-  /// Rows of one queue run one after the other, in key order. A frame outside any session has a queue of its own.
+  /// Rows of one queue run one after the other, as they were accepted. A frame outside any session has a queue of its
+  /// own.
   std::string queue;
   std::string type = {};
+};
+
+/// What a look at the inbox found, and where the next one goes on.
+struct NewInboxRows {
+  /// Those of a queue in the order in which they were accepted.
+  std::vector<InboxPlace> rows = {};
+  InboxCursor next = {};
 };
 
 /// A claimed row.

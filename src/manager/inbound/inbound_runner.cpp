@@ -88,7 +88,7 @@ void InboundRunner::lookForCommits() {
   });
 }
 
-// Own rows and those of other processes are found alike: by keys above the last one seen.
+// Own rows and those of other processes are found alike: behind the place of the last look.
 void InboundRunner::poll(Todo& todo) {
   if (closing_) {
     return;
@@ -130,8 +130,10 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
       makeReady(queue);
     }
   }
-  for (store::InboxPlace& row : found.rows) {
-    seen_ = row.key;
+  if (!error) {
+    seen_ = std::move(found.inbox.next);
+  }
+  for (store::InboxPlace& row : found.inbox.rows) {
     Queue& queue = queues_[row.queue];
     queue.places.push_back({row.key, poolOf(row.type)});
     if (queue.places.size() == 1) {
@@ -141,7 +143,7 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   const OutboxOptions& outbox = core_->options();
   const auto interval = found.shared ? outbox.sharedPollInterval : outbox.pollInterval;
   nextPoll_ = core_->clock().steadyNow() + (error ? kStoreRetryPause : interval);
-  if (!error && (pollAgain_ || found.rows.size() == kRowsPerPoll)) {
+  if (!error && (pollAgain_ || found.inbox.rows.size() == kRowsPerPoll)) {
     poll(todo);
   }
 }

@@ -103,7 +103,7 @@ private:
 
   /// What a look at the file found.
   struct Found {
-    std::vector<store::InboxPlace> rows;
+    store::NewInboxRows inbox;
     bool shared = false;
     std::int64_t orders = 0;
   };
@@ -204,7 +204,7 @@ private:
   std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // The writer's jobs that will come back here.
   std::size_t jobs_ ACKBOX_GUARDED_BY(mutex_) = 0;
-  store::InboxKey seen_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  store::InboxCursor seen_ ACKBOX_GUARDED_BY(mutex_);
   // As of the last look; below 0: there was none, and the file does not count this handler yet.
   std::int64_t orders_ ACKBOX_GUARDED_BY(mutex_) = -1;
   SteadyTime nextPoll_ ACKBOX_GUARDED_BY(mutex_) = {};

@@ -8,7 +8,7 @@ import subprocess
 import draw
 
 HERE = pathlib.Path(__file__).resolve().parent
-PROGRAMS = re.compile(r"tests/(unit|simulation|fault|integration|hostile)/")
+PROGRAMS = re.compile(r"tests/(unit|store_conformance|simulation|fault|integration|hostile)/")
 NO_PROGRAMS = re.compile(r"tests/(unit/(architecture|cli)|hostile/campaign)/")
 PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+):(?P<column>\d+):\s+(?P<what>.*)")
 NAMED = re.compile(draw.SWITCH + r"\((\d+)\)")

@@ -13,7 +13,7 @@ import time
 MEMORY_KIB = 8 * 1024 * 1024  # of address space, for a defect that allocates without end
 SIMULATION = {"simulation": ["--worlds", "8", "--base", "mutation", "--until-broken"],
               "simulation_accidents": ["--worlds", "6", "--accidents", "--base", "mutation", "--until-broken"]}
-RANKS = ("unit", "simulation", "integration", "fault", "hostile")
+RANKS = ("unit", "store_conformance", "simulation", "integration", "fault", "hostile")
 
 
 @dataclasses.dataclass

@@ -46,6 +46,27 @@ TEST_CASE("only src/base/clock.cpp reads the machine's clocks") {
               "ask the Clock of the options, so that a test can own time");
 }
 
+TEST_CASE("what the store promises is tried without a word of one database, and named by the promise") {
+  std::vector<std::string> files = sourceFiles({"tests/store_conformance"}, {".hpp", ".cpp"});
+  // Each database plugs in by a file of its own.
+  std::erase(files, "tests/store_conformance/sqlite_store.cpp");
+  checkAbsent(files, {"SQLite", "Sqlite", "sqlite", "PRAGMA ", "SELECT ", "UPDATE ", "DELETE "},
+              "ask the seam, or test the table in tests/unit/store");
+  for (const std::string& file : files) {
+    const std::vector<SourceLine> lines = readLines(file);
+    for (std::size_t index = 0; index < lines.size(); ++index) {
+      if (lines[index].text.starts_with("TEST_CASE(")) {
+        // The name may stand in the next line.
+        const std::string name = lines[index].text + (index + 1 < lines.size() ? lines[index + 1].text : "");
+        const std::size_t begin = name.find('"');
+        CHECK_MESSAGE(
+            (begin != std::string::npos && name[begin + 1] == 'P' && name[begin + 2] >= '1' && name[begin + 2] <= '9'),
+            describe(lines[index]) << "\nbegin its name with the promise: P4: …");
+      }
+    }
+  }
+}
+
 TEST_CASE("no comment leaves work for later") {
   checkAbsent(sourceFiles({"include", "src", "tests", "examples", "cmake", "proto", "scripts"},
                           {".hpp", ".cpp", ".txt", ".cmake", ".in", ".sh", ".md"}),

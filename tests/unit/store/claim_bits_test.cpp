@@ -174,62 +174,6 @@ TEST_CASE("a lone message's claim writes one page, and its settle four") {
   CHECK(pagesWritten() == 4);
 }
 
-TEST_CASE("what a transaction claims, a question by id, a supersession and a change by hand in it see") {
-  const StoreWorld world;
-  const auto store = world.open();
-  Frame position = frameOf("s");
-  position.supersedeKey = "position";
-  const std::string first = enqueueOne(*store, position).messageId;
-  const delivery::SessionClaim claim = claimOf(store->discovery().take(10));
-  store->begin(false);
-  const store::ClaimReply reply = store->claims().claim({&claim, 1});
-  REQUIRE(reply.messages.size() == 1);
-  SUBCASE("a supersession leaves it alone") {
-    CHECK(store->outbox().enqueue(position).supersededId.empty());
-  }
-  SUBCASE("a change by hand is refused") {
-    const ChangeReceipt receipt = store->deadLetters().change(first, delivery::Transition::fail, {}).receipt;
-    CHECK(receipt.refusal == Errc::invalidTransition);
-    CHECK(receipt.state == MessageState::sending);
-  }
-  bool isStillOurs = true;
-  SUBCASE("the peer's word finds it in flight") {
-    CHECK(store->settles().ackById(first));
-    isStillOurs = false;
-  }
-  SUBCASE("a nested scope that is undone does not take it back") {
-    store->savepoint();
-    store->rollbackToSavepoint();
-  }
-  store->commit();
-  CHECK(settleOne(*store, settlementOf(reply, delivery::Transition::ack)).has_value() == isStillOurs);
-}
-
-TEST_CASE("a claim that was rolled back is none") {
-  const StoreWorld world;
-  const auto store = world.open();
-  enqueueOne(*store, frameOf("s"));
-  const delivery::SessionClaim claim = claimOf(store->discovery().take(10));
-  store->begin(false);
-  CHECK(store->claims().claim({&claim, 1}).messages.size() == 1);
-  store->rollback();
-  const store::ClaimReply reply = claimWith(*store, claim);
-  REQUIRE(reply.messages.size() == 1);
-  CHECK(reply.sessions.front().rows.front().attempt == 1);
-  CHECK(settleOne(*store, settlementOf(reply, delivery::Transition::ack)));
-}
-
-TEST_CASE("a message that its own process claims twice is settled by the later claim only") {
-  const StoreWorld world;
-  const auto store = world.open();
-  enqueueOne(*store, frameOf("s"));
-  const delivery::SessionClaim claim = claimOf(store->discovery().take(10));
-  const store::ClaimReply earlier = claimWith(*store, claim);
-  const store::ClaimReply later = claimWith(*store, claim);
-  CHECK_FALSE(settleOne(*store, settlementOf(earlier, delivery::Transition::ack)));
-  CHECK(settleOne(*store, settlementOf(later, delivery::Transition::ack)));
-}
-
 TEST_CASE("P3: that a dead owner had something in flight does not say that the peer has it, its own word does") {
   StoreWorld world;
   world.lives = std::make_shared<Lives>();

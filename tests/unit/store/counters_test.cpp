@@ -194,66 +194,6 @@ TEST_CASE("row 13, defect 7: counters equal a count over the rows after any sequ
   }
 }
 
-TEST_CASE("row 10, defect 7: totals survive a reopening, and the oldest row that waits is told") {
-  StoreWorld world;
-  {
-    const auto store = world.open();
-    enqueueOne(*store, frameOf("s"));
-    world.clock->advance(std::chrono::seconds(1));
-    enqueueOne(*store, frameOf("s"));
-    const store::sqlite::SqliteReader reader(world.file, world.options);
-    CHECK(reader.stats().oldestPendingAt == world.clock->wallNow() - std::chrono::seconds(1));
-    settleOne(*store, settlementOf(claimNew(*store), Transition::ack));
-    CHECK(reader.stats().oldestPendingAt == world.clock->wallNow());
-  }
-  const auto store = world.open();
-  const Stats stats = store::sqlite::SqliteReader(world.file, world.options).stats();
-  CHECK(stats.enqueued == 2);
-  CHECK(stats.acked == 1);
-  // The second row was claimed too; closing put it back.
-  CHECK(stats.pending == 1);
-}
-
-TEST_CASE("P9: what is counted of a session whose key had been another peer's, undone since, is its own peer's") {
-  StoreWorld world;
-  world.options.peers = {{.name = "undone"}, {.name = "kept"}};
-  const auto store = world.open();
-  const auto to = [](const char* peer, const char* id) {
-    Frame frame = frameOf(peer, "{}", id);
-    frame.peer = peer;
-    return frame;
-  };
-  store->begin(false);
-  SUBCASE("a scope is undone") {
-    store->savepoint();
-    REQUIRE(store->outbox().enqueue(to("undone", "a")).isNew());
-    REQUIRE(store->settles().ackById("a"));
-    store->rollbackToSavepoint();
-  }
-  SUBCASE("all is rolled back") {
-    REQUIRE(store->outbox().enqueue(to("undone", "a")).isNew());
-    REQUIRE(store->settles().ackById("a"));
-    store->rollback();
-    store->begin(false);
-  }
-  // Makes the session without an enqueue, and with the key that was given back.
-  REQUIRE(store->holds().pauseSession("kept", "kept"));
-  REQUIRE(store->outbox().enqueue(to("kept", "b")).isNew());
-  REQUIRE(store->outbox().enqueue(to("kept", "c")).isNew());
-  REQUIRE(store->settles().ackById("b"));
-  store->commit();
-  CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_sessions").getInt() == 1);
-  const store::sqlite::SqliteReader reader(world.file, world.options);
-  for (const PeerStats& peer : reader.peerStats()) {
-    CAPTURE(peer.peer);
-    const std::uint64_t factor = peer.peer == "kept" ? 1 : 0;
-    CHECK(peer.enqueued == 2 * factor);
-    CHECK(peer.acked == factor);
-    CHECK(peer.pending == factor);
-  }
-  CHECK(store::sqlite::verify(world.file, world.options).clean());
-}
-
 TEST_CASE("P2 P4: an undone scope leaves nothing of its messages behind where their keys and numbers are given again") {
   StoreWorld world;
   world.options.peers = {{.name = "undone"}, {.name = "kept"}};

@@ -188,47 +188,6 @@ TEST_CASE("an orderly end writes all tails") {
   CHECK(tailsKey(world) == 1);
 }
 
-TEST_CASE("a message that goes takes its session's tail into the row: its number is not given again") {
-  StoreWorld world;
-  SUBCASE("acknowledged") {
-    world.options.ackedRetention = {};
-  }
-  SUBCASE("acknowledged and kept") {
-    world.options.ackedRetention = std::chrono::hours(1);
-  }
-  auto store = world.open();
-  enqueueOne(*store, frameOf("s", "{}", "a"));
-  SUBCASE("by its id") {
-    REQUIRE(inTransaction(*store, [&] { return store->settles().ackById("a").has_value(); }));
-  }
-  SUBCASE("a dead letter that is discarded") {
-    inTransaction(*store, [&] {
-      static_cast<void>(store->deadLetters().change("a", delivery::Transition::fail, "why"));
-      static_cast<void>(store->deadLetters().change("a", delivery::Transition::discard, {}));
-    });
-  }
-  SUBCASE("settled by its claim, and not released") {
-    const store::ClaimReply reply = claimNew(*store);
-    REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::ack)).has_value());
-  }
-  SUBCASE("settled and released") {
-    const store::ClaimReply reply = claimNew(*store);
-    const delivery::Settlement settlement = settlementOf(reply, delivery::Transition::ack);
-    delivery::SessionRelease release;
-    release.session = settlement.session;
-    release.previousSequence = 1;
-    inTransaction(*store, [&] {
-      static_cast<void>(store->settles().settle({&settlement, 1}));
-      store->claims().endClaims({&release, 1});
-    });
-  }
-  const Crashed crashed(world);
-  CHECK(findingsOf(crashed).empty());
-  const auto next = crashed.open();
-  CHECK(enqueueTo(*next, "s") == 2);
-  CHECK(findingsOf(crashed).empty());
-}
-
 TEST_CASE("what was enqueued in a transaction is there for the rest of it") {
   const StoreWorld world;
   const auto store = world.open();
@@ -272,21 +231,6 @@ TEST_CASE("a session's head is the first of the messages that its row did not kn
   enqueueOne(*store, frameOf("s", "{}", "second"));
   REQUIRE(inTransaction(*store, [&] { return store->settles().ackById("second").has_value(); }));
   CHECK(columnOf(world, "s", "head_id") == 1);
-}
-
-TEST_CASE("a superseded message takes its number along") {
-  const StoreWorld world;
-  const auto store = world.open();
-  Frame frame = frameOf("s");
-  frame.supersedeKey = "k";
-  enqueueOne(*store, frame);
-  enqueueOne(*store, frame);
-  CHECK(statsOf(world, "s").live == 1);
-  CHECK(statsOf(world, "s").lastSequence == 2);
-  const Crashed crashed(world);
-  const auto next = crashed.open();
-  CHECK(enqueueTo(*next, "s") == 3);
-  CHECK(findingsOf(crashed).empty());
 }
 
 TEST_CASE("an enqueue that is undone, alone or with its transaction, leaves no trace in the tail") {
@@ -387,24 +331,6 @@ TEST_CASE("the application's own connection goes on behind the store's messages,
   CHECK(columnOf(world, "s", "last_sequence") == 2);
   CHECK(enqueueTo(*store, "s") == 3);
   CHECK(findingsOf(world).empty());
-}
-
-TEST_CASE("a doubted number that was given away, and not written, is this store's own") {
-  const StoreWorld world;
-  const auto store = world.open();
-  enqueueTo(*store, "s");
-  enqueueTo(*store, "s");
-  const delivery::RowSeen row = store->discovery().take(10).rows.front();
-  delivery::SessionClaim claim{row.session, {row.key}};
-  auto expected = delivery::ClaimStatus::claimed;
-  SUBCASE("given") {
-    claim.doubt = delivery::AcceptedFrame{.sequence = 2, .id = {}};
-  }
-  SUBCASE("not given") {
-    claim.doubt = delivery::AcceptedFrame{.sequence = 3, .id = {}};
-    expected = delivery::ClaimStatus::outdated;
-  }
-  CHECK(inTransaction(*store, [&] { return store->claims().claim({&claim, 1}); }).sessions.front().status == expected);
 }
 
 TEST_CASE("a priority is written at once, as messages do not say it") {

@@ -223,23 +223,6 @@ TEST_CASE("an option out of range is refused before the file is touched") {
   CHECK_FALSE(std::filesystem::exists(world.file));
 }
 
-TEST_CASE("the identity stays and the epoch grows with each open") {
-  const StoreWorld world;
-  std::string origin;
-  {
-    const auto store = world.open();
-    origin = store->origin();
-    CHECK(origin.size() == 36);
-    CHECK(store->epoch() == 1);
-  }
-  const auto store = world.open();
-  CHECK(store->origin() == origin);
-  CHECK(store->epoch() == 2);
-  const auto second = world.open();
-  inTransaction(*store, [] {});
-  CHECK(store->epoch() == 3);
-}
-
 TEST_CASE("two prefixes in one file are two outboxes, and the application's user_version is left alone") {
   StoreWorld world;
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("PRAGMA user_version=42");

@@ -70,20 +70,6 @@ TEST_CASE("however many sessions a commit changes, each is written") {
   }
 }
 
-TEST_CASE("a number is not given twice, though the session was forgotten between its release and the next enqueue") {
-  const StoreWorld world;
-  const auto store = world.open();
-  const store::ClaimReply reply = claimOneEach(*store, 1);
-  store->begin(false);
-  finish(*store, reply);
-  // Undoing a scope forgets the sessions' places; the row in the file is still as it was before.
-  store->savepoint();
-  store->rollbackToSavepoint();
-  CHECK(store->outbox().enqueue(frameOf("s0")).sequence == 2);
-  store->commit();
-  CHECK(findingsOf(world).empty());
-}
-
 TEST_CASE("an undone scope takes nothing back of what moved before it") {
   const StoreWorld world;
   const auto store = world.open();
@@ -112,23 +98,6 @@ TEST_CASE("what was rolled back has not moved, in memory either") {
   CHECK(numberOf(world, "SELECT previous_sequence+last_sequence FROM ackbox_session_states") == 2);
   CHECK(numberOf(world, "SELECT live FROM ackbox_session_states") == 0);
   CHECK(findingsOf(world).empty());
-}
-
-TEST_CASE("what another store moved is read anew") {
-  const StoreWorld world;
-  const auto store = world.open();
-  const auto other = world.open();
-  const store::ClaimReply first = claimOneEach(*store, 1);
-  inTransaction(*store, [&] { finish(*store, first); });
-  static_cast<void>(other->discovery().take(10));
-  const store::ClaimReply second = claimOneEach(*other, 1);
-  CHECK(second.sessions.front().previousSequence == 1);
-  inTransaction(*other, [&] { finish(*other, second); });
-  static_cast<void>(store->discovery().take(10));
-  const store::ClaimReply third = claimOneEach(*store, 1);
-  CHECK(third.sessions.front().previousSequence == 2);
-  CHECK(third.sessions.front().confirmedSequence == 2);
-  CHECK(third.messages.front().frame.sequence == 3);
 }
 
 TEST_CASE("a session whose state was taken away is told of, and costs the others nothing") {

@@ -55,63 +55,6 @@ Frame frameTo(const std::string& peer, const std::string& session) {
 
 }  // namespace
 
-TEST_CASE("row 24: the time from enqueue to ACK and the last ACK are told, and survive a restart") {
-  StatsWorld world;
-  {
-    const auto store = world.open();
-    CHECK_FALSE(world.reader().stats().lastAckedAt);
-    CHECK(world.reader().stats().enqueueToAck.count == 0);
-    for (const int wait : {10, 10, 10, 10, 10, 10, 10, 10, 10, 1'000}) {
-      enqueueOne(*store, frameOf("s"));
-      world.clock->advance(milliseconds(wait));
-      world.settleAll(*store, Transition::ack);
-    }
-    enqueueOne(*store, frameOf("s"));
-    world.settleAll(*store, Transition::fail);
-  }
-  const WallTime last = world.clock->wallNow();
-  world.clock->advance(seconds(60));
-  const auto store = world.open();
-  const Stats stats = world.reader().stats();
-  CHECK(stats.enqueueToAck.count == 10);
-  CHECK(stats.enqueueToAck.average == milliseconds(109));
-  // Quantiles are of the process that measured them.
-  CHECK(stats.enqueueToAck.recent == 0);
-  CHECK(stats.lastAckedAt == last);
-}
-
-TEST_CASE("row 24: a commit that is rolled back leaves no latency behind") {
-  StatsWorld world;
-  const auto store = world.open();
-  enqueueOne(*store, frameOf("s", "{}", "a"));
-  store->begin(false);
-  store->settles().ackById("a");
-  store->rollback();
-  CHECK(world.reader().stats().enqueueToAck.count == 0);
-  LatencyStats latencies;
-  store->latencies().describe(latencies, world.clock->steadyNow());
-  CHECK(latencies.recent == 0);
-  world.clock->advance(milliseconds(7));
-  inTransaction(*store, [&] { return store->settles().ackById("a"); });
-  CHECK(world.reader().stats().enqueueToAck.count == 1);
-  store->latencies().describe(latencies, world.clock->steadyNow());
-  CHECK(latencies.recent == 1);
-  CHECK(latencies.p50 == milliseconds(7));
-}
-
-TEST_CASE("row 13: the age of the oldest message is told, and stands still for none") {
-  StatsWorld world;
-  const auto store = world.open();
-  CHECK_FALSE(world.reader().stats().oldestPendingAge);
-  enqueueOne(*store, frameOf("s"));
-  world.clock->advance(seconds(90));
-  CHECK(world.reader().stats().oldestPendingAge == seconds(90));
-  world.clock->step(seconds(-200));
-  CHECK(world.reader().stats().oldestPendingAge == seconds(0));
-  world.settleAll(*store, Transition::fail);
-  CHECK_FALSE(world.reader().stats().oldestPendingAge);
-}
-
 TEST_CASE("row 13, P9: dead letters in front of the oldest message are passed once, not by each reader") {
   StatsWorld world;
   const auto store = world.open();
@@ -163,56 +106,6 @@ TEST_CASE("the oldest message is known where one is left, and kept ones are pass
   CHECK(store->database().execAndGet("SELECT oldest_key FROM ackbox_counters").getInt64() == passed);
 }
 
-TEST_CASE("row 24: each peer has its own gauges and totals, also the one that was alone before") {
-  StatsWorld world;
-  world.addPeers({"alice"});
-  {
-    const auto store = world.open();
-    enqueueOne(*store, frameTo("alice", "s"));
-    world.settleAll(*store, Transition::ack);
-    enqueueOne(*store, frameTo("alice", "s"));
-    CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_peer_counters").getInt() == 0);
-    const std::vector<PeerStats> alone = world.reader().peerStats();
-    REQUIRE(alone.size() == 1);
-    CHECK(alone[0].peer == "alice");
-    CHECK(alone[0].pending == 1);
-    CHECK(alone[0].acked == 1);
-  }
-  world.addPeers({"alice", "bob"});
-  const auto store = world.open();
-  // The same name of a session is another session with another peer.
-  enqueueOne(*store, frameTo("bob", "s"));
-  enqueueOne(*store, frameTo("bob", "s"));
-  world.settleAll(*store, Transition::fail);
-  enqueueOne(*store, frameTo("bob", "t"));
-  delivery::PeerRecord down;
-  down.peer = store->peers().rows()[1].key;
-  down.down = true;
-  down.failures = 3;
-  down.downSince = world.clock->wallNow();
-  down.nextProbeAt = world.clock->wallNow() + seconds(12);
-  down.error = "refused";
-  inTransaction(*store, [&] { store->peers().record(down); });
-  const std::vector<PeerStats> peers = world.reader().peerStats();
-  REQUIRE(peers.size() == 2);
-  CHECK(peers[0].peer == "alice");
-  CHECK(peers[0].enqueued == 2);
-  CHECK(peers[0].acked == 1);
-  CHECK(peers[0].failed == 1);
-  CHECK_FALSE(peers[0].down);
-  CHECK(peers[1].peer == "bob");
-  CHECK(peers[1].enqueued == 3);
-  CHECK(peers[1].failed == 2);
-  CHECK(peers[1].failedTotal == 2);
-  CHECK(peers[1].pending == 1);
-  CHECK(peers[1].pendingBytes == 2);
-  CHECK(peers[1].down);
-  CHECK(peers[1].failures == 3);
-  CHECK(peers[1].nextProbeAt == world.clock->wallNow() + seconds(12));
-  CHECK(peers[1].lastError == "refused");
-  CHECK(store::sqlite::verify(world.file, world.options).clean());
-}
-
 TEST_CASE("row 24: what is being sent is told of its peer, whoever sends it, and is not pending") {
   StatsWorld world;
   world.addPeers({"alice", "bob"});
@@ -244,52 +137,6 @@ TEST_CASE("row 24: what is being sent is told of its peer, whoever sends it, and
   for (const PeerStats& peer : world.reader().peerStats()) {
     CHECK(peer.pending == 0);
   }
-}
-
-TEST_CASE("row 24: a session tells what waits in it, and sessions come in pages") {
-  StatsWorld world;
-  world.addPeers({"alice", "bob"});
-  const auto store = world.open();
-  for (const char* peer : {"alice", "bob"}) {
-    for (const char* session : {"s", "t"}) {
-      enqueueOne(*store, frameTo(peer, session));
-      enqueueOne(*store, frameTo(peer, session));
-    }
-  }
-  const store::sqlite::SqliteReader reader = world.reader();
-  CHECK_FALSE(reader.sessionStats("alice", "nobody"));
-  CHECK_FALSE(reader.sessionStats("nobody", "s"));
-  SessionStats stats = reader.sessionStats("alice", "s").value();
-  CHECK(stats.live == 2);
-  CHECK(stats.lastSequence == 2);
-  CHECK_FALSE(stats.inFlight);
-  const store::ClaimReply reply = claimNew(*store);
-  CHECK(reader.sessionStats("alice", "s")->inFlight);
-  delivery::Settlement failed = settlementOf(reply, Transition::fail);
-  failed.reason = "rejected";
-  settleOne(*store, failed);
-  stats = reader.sessionStats("alice", "s").value();
-  CHECK(stats.live == 1);
-  CHECK(stats.failed == 1);
-
-  SessionFilter filter;
-  filter.peer = "bob";
-  SessionPage page = reader.sessions(filter, 1, 0);
-  REQUIRE(page.sessions.size() == 1);
-  CHECK(page.sessions[0].peer == "bob");
-  CHECK(page.sessions[0].session == "s");
-  page = reader.sessions(filter, 1, page.next);
-  REQUIRE(page.sessions.size() == 1);
-  CHECK(page.sessions[0].session == "t");
-  CHECK(reader.sessions(filter, 1, page.next).next == 0);
-  CHECK(reader.sessions({}, 100, 0).sessions.size() == 4);
-  for (int sequence = 1; sequence <= 2; ++sequence) {
-    delivery::Settlement acked = settlementOf(reply, Transition::ack, 3, static_cast<std::size_t>(sequence - 1));
-    settleOne(*store, acked);
-  }
-  CHECK(reader.sessions({.peer = {}, .occupied = true}, 100, 0).sessions.size() == 3);
-  CHECK_THROWS_AS(static_cast<void>(reader.sessions({}, 0, 0)), Error);
-  CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
 TEST_CASE("row 24: the sizes of the file, of what is free in it, and of its log are told") {

@@ -79,7 +79,8 @@ InboundFrame inboxFrame(const std::string& name) {
 
 /// The first of those that wait whose session is this one.
 store::InboxKey keyOf(store::sqlite::SqliteStore& store, const std::string& name) {
-  for (const store::InboxPlace& place : inTransaction(store, [&] { return store.inbox().rowsAfter(0, 10'000); })) {
+  for (const store::InboxPlace& place :
+       inTransaction(store, [&] { return store.inbox().rowsAfter({}, 10'000).rows; })) {
     if (place.queue.find("inbox" + name) != std::string::npos) {
       return place.key;
     }

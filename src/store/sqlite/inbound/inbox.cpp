@@ -189,16 +189,21 @@ Admission Inbox::compare(const InboundIdentity& frame) {
   return digestOf(query.view(1), query.view(2)) == frame.digest ? Admission::duplicate : Admission::idConflict;
 }
 
-std::vector<InboxPlace> Inbox::rowsAfter(InboxKey after, std::size_t limit) {
-  std::vector<InboxPlace> rows;
-  Query query(selectAfter_, after, limit);
+// SQLite's writers take turns: keys are in the order of commits, so the last key is the place.
+NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
+  NewInboxRows found{.rows = {}, .next = after};
+  Query query(selectAfter_, after.place.empty() ? 0 : std::stoll(after.place), limit);
   while (query.next()) {
     // No name has control characters, so newlines keep them apart.
-    rows.push_back({query.integer(0),
-                    query.integer(4) != 0 ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3) : query.text(0),
-                    query.text(5)});
+    found.rows.push_back(
+        {query.integer(0),
+         query.integer(4) != 0 ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3) : query.text(0),
+         query.text(5)});
   }
-  return rows;
+  if (!found.rows.empty()) {
+    found.next.place = std::to_string(found.rows.back().key);
+  }
+  return found;
 }
 
 InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {

@@ -30,7 +30,7 @@ public:
   [[nodiscard]] bool waits(const InboundIdentity& frame) override;
   [[nodiscard]] bool takesAnew(const InboundIdentity& frame) override;
   [[nodiscard]] Admission compare(const InboundIdentity& frame) override;
-  [[nodiscard]] std::vector<InboxPlace> rowsAfter(InboxKey after, std::size_t limit) override;
+  [[nodiscard]] NewInboxRows rowsAfter(const InboxCursor& after, std::size_t limit) override;
   [[nodiscard]] InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax) override;
   [[nodiscard]] bool holds(InboxKey key, std::uint32_t starts) override;
   void markDeferred(InboxKey key) override;

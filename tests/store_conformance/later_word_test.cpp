@@ -1,15 +1,10 @@
 // Goal: defect 8: a peer's later word settles a message in any live state, once, and only the addressed peer's does.
 // Method: one message per state, words from the right peer, from another, from none, and repeated.
 
-#include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
-#include "ackbox/outbox_manager.hpp"
 #include "ackbox/peer_status.hpp"
-#include "store/sqlite/outbound/dead_letters.hpp"
-#include "store/sqlite/read/reader.hpp"
-#include "store/sqlite/read/verify.hpp"
-#include "store_world.hpp"
+#include "store_conformance/world.hpp"
 
 namespace later_word_test {
 
@@ -19,7 +14,7 @@ using namespace ackbox::testing;
 namespace {
 
 /// One message to bob waits, whose session a dead letter would block.
-struct Blocking : StoreWorld {
+struct Blocking : World {
   Blocking(const char* session, const char* id) {
     options.peers = {{.name = "bob", .agent = "urn:bob"}};
     options.gap = GapPolicy::block;
@@ -28,13 +23,13 @@ struct Blocking : StoreWorld {
     frame.peer = "bob";
     REQUIRE(enqueueOne(*store, frame).isNew());
   }
-  std::unique_ptr<store::sqlite::SqliteStore> store;
+  std::unique_ptr<store::Store> store;
 };
 
 }  // namespace
 
-TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in any live state") {
-  StoreWorld world;
+TEST_CASE("P11: defect 8: only the addressed peer's word settles a message, once, in any live state") {
+  World world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}, {.name = "eve", .agent = "urn:eve"}, {.name = "mute"}};
   const auto store = world.open();
   using Kind = store::AckEventOutcome::Kind;
@@ -73,21 +68,21 @@ TEST_CASE("defect 8: only the addressed peer's word settles a message, once, in 
   }
   CHECK(later("urn:bob", "term", Outcome::term, "no-order").kind == Kind::settled);
   CHECK(later("urn:bob", "term", Outcome::ack).kind == Kind::ignored);
-  CHECK(store::sqlite::SqliteReader(world.file, world.options).find("term")->reason == "no-order");
+  CHECK(world.find("term")->reason == "no-order");
   CHECK(later("urn:bob", "again", Outcome::nack).kind == Kind::recalled);
   CHECK(later("urn:bob", "again", Outcome::defer).kind == Kind::ignored);
   CHECK(later("urn:bob", "never-heard-of", Outcome::ack).kind == Kind::ignored);
   // A peer without an agent URI cannot be told from others.
   CHECK(later("", "mute", Outcome::ack).kind == Kind::refused);
-  const Stats stats = store::sqlite::SqliteReader(world.file, world.options).stats();
+  const Stats stats = world.stats();
   CHECK(stats.acked == 3);
   CHECK(stats.refusedAcks == 7);
-  CHECK(store::sqlite::verify(world.file, world.options).clean());
+  CHECK(world.problems() == "");
 }
 
 // Found by the power cut harness: the message was given up twice, redriven twice, and took effect twice.
 TEST_CASE("P5: a late word about the number before a redrive does not touch the redriven message") {
-  StoreWorld world;
+  World world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
   const auto store = world.open();
   Frame frame = frameOf("s", "{}", "m");
@@ -109,7 +104,7 @@ TEST_CASE("P5: a late word about the number before a redrive does not touch the 
 }
 
 TEST_CASE("P5: a late refusal of before a redrive does not touch a message outside sessions, and its ACK does") {
-  StoreWorld world;
+  World world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
   const auto store = world.open();
   Frame frame = frameOf("", "{}", "m");
@@ -145,11 +140,11 @@ TEST_CASE("P5: a late refusal of before a redrive does not touch a message outsi
 }
 
 TEST_CASE("P4: a later word that gives a message up blocks its session where the policy says so, and nowhere else") {
-  StoreWorld world;
+  World world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
   world.options.sessionPolicies = {{.session = "strict", .gap = GapPolicy::block}};
   const auto store = world.open();
-  const auto blocked = [&] { return store::sqlite::SqliteReader(world.file, world.options).blockedSessions(10); };
+  const auto blocked = [&] { return world.reader()->blockedSessions(10); };
   FrameResult word;
   word.outcome = Outcome::term;
   for (const char* session : {"strict", "loose"}) {
@@ -175,7 +170,7 @@ TEST_CASE("P4: a later word that gives a message up blocks its session where the
   REQUIRE(blocked().size() == 1);
   CHECK(blocked().front().session == "strict");
   CHECK(blocked().front().messageId == "strict-1");
-  CHECK(store::sqlite::verify(world.file, world.options).clean());
+  CHECK(world.problems() == "");
 }
 
 TEST_CASE("P4: an unordered message that a later word gives up blocks nothing, as it leaves no gap") {
@@ -187,9 +182,9 @@ TEST_CASE("P4: an unordered message that a later word gives up blocks nothing, a
   word.outcome = Outcome::term;
   CHECK(inTransaction(*store, [&] { return store->settles().applyAckEvent("urn:bob", "unordered", 0, word); }).kind ==
         store::AckEventOutcome::Kind::settled);
-  const store::sqlite::SqliteReader reader(world.file, world.options);
-  CHECK(reader.stats().failed == 1);
-  CHECK(reader.blockedSessions(10).empty());
+  const auto reader = world.reader();
+  CHECK(reader->stats().failed == 1);
+  CHECK(reader->blockedSessions(10).empty());
 }
 
 TEST_CASE("P4: a later ACK, or a word that is not taken, blocks nothing") {
@@ -204,11 +199,11 @@ TEST_CASE("P4: a later ACK, or a word that is not taken, blocks nothing") {
   CHECK(later("urn:eve", 1, Outcome::term) == Kind::refused);
   CHECK(later("urn:bob", 2, Outcome::term) == Kind::ignored);
   CHECK(later("urn:bob", 1, Outcome::ack) == Kind::settled);
-  CHECK(store::sqlite::SqliteReader(world.file, world.options).blockedSessions(10).empty());
+  CHECK(world.reader()->blockedSessions(10).empty());
 }
 
 TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what a forgetful peer is sent again") {
-  StoreWorld world;
+  World world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
   const auto store = world.open();
   using Kind = store::AckEventOutcome::Kind;
@@ -241,13 +236,13 @@ TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what
     CHECK(later("one") == Kind::ignored);
     // It waits to be sent to the new one.
     CHECK(later("two") == Kind::ignored);
-    CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_outbox WHERE state=0").getInt() == 1);
+    CHECK(world.stats().pending == 1);
   }
   SUBCASE("it goes out again") {
     hear(PeerResetKind::peerLost, "two");
     REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::release)));
     CHECK(later("two") == Kind::ignored);
-    CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_outbox WHERE state=0").getInt() == 1);
+    CHECK(world.stats().pending == 1);
   }
   SUBCASE("nothing was lost: in whatever state it is") {
     REQUIRE(settleOne(*store, settlementOf(reply, delivery::Transition::release)));
@@ -256,7 +251,7 @@ TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what
 }
 
 TEST_CASE("P4: what a word of its own has acknowledged is named as the next frame's predecessor") {
-  StoreWorld world;
+  World world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}};
   const auto store = world.open();
   for (const char* id : {"first", "second"}) {
@@ -278,7 +273,7 @@ TEST_CASE("P4: what a word of its own has acknowledged is named as the next fram
   const auto reply = inTransaction(*store, [&] { return store->claims().claim({&claim, 1}); });
   CHECK(reply.sessions.front().previousSequence == 1);
   CHECK(reply.sessions.front().confirmedSequence == 1);
-  CHECK(store::sqlite::verify(world.file, world.options).clean());
+  CHECK(world.problems() == "");
 }
 
 }  // namespace later_word_test

@@ -1,28 +1,21 @@
 // Goal: a delayed row is not given out before its time, survives a restart, and neither an early nor an endless wait
-// comes of a calendar that steps. Method: claims on a real file, with time that moves when told.
+// comes of a calendar that steps.
+// Method: claims, with time that moves when told.
 
 #include <doctest/doctest.h>
 
-#include "ackbox/diagnosis.hpp"
-#include "ackbox/outbox_manager.hpp"
-#include "store/sqlite/read/reader.hpp"
-#include "store/sqlite/read/verify.hpp"
-#include "unit/store/store_world.hpp"
+#include "store_conformance/world.hpp"
 
-namespace ackbox::delay_test {
-namespace {
+namespace delay_test {
 
+using namespace ackbox;
+using namespace ackbox::testing;
 using namespace std::chrono_literals;
 using delivery::ClaimStatus;
-using testing::claimNew;
-using testing::enqueueOne;
-using testing::frameOf;
-using testing::inTransaction;
-using testing::settlementOf;
-using testing::settleOne;
-using testing::StoreWorld;
 
-struct Delayed : StoreWorld {
+namespace {
+
+struct Delayed : World {
   explicit Delayed(std::string session = "s") {
     store = open();
     Frame frame = frameOf(std::move(session));
@@ -34,15 +27,17 @@ struct Delayed : StoreWorld {
     const bool unordered = receipt.sequence == 0;
     const delivery::SessionClaim wanted{
         unordered ? delivery::unitOf(row.key) : row.session, {row.key}, waited ? row.key : 0};
-    return inTransaction(*store, [&] { return store->claims().claim({&wanted, 1}); }).sessions.at(0);
+    return claimOf(*store, wanted).sessions.at(0);
   }
 
-  std::unique_ptr<store::sqlite::SqliteStore> store;
+  std::unique_ptr<store::Store> store;
   EnqueueReceipt receipt;
   delivery::RowSeen row;
 };
 
-TEST_CASE("a delayed head is not given out before its time, also after a restart") {
+}  // namespace
+
+TEST_CASE("P4: a delayed head is not given out before its time, also after a restart") {
   for (const char* session : {"s", ""}) {
     CAPTURE(session);
     Delayed world(session);
@@ -58,12 +53,12 @@ TEST_CASE("a delayed head is not given out before its time, also after a restart
     CHECK(world.claim().status == ClaimStatus::notDue);
     world.clock->advance(1ms);
     CHECK(world.claim().rows.size() == 1);
-    CHECK(store::sqlite::verify(world.file, world.options).clean());
+    CHECK(world.problems() == "");
   }
 }
 
 TEST_CASE("P4: what comes later in the session waits behind it, what comes before does not") {
-  StoreWorld world;
+  World world;
   const auto store = world.open();
   Frame delayed = frameOf("s");
   delayed.notBefore = world.clock->wallNow() + 5s;
@@ -76,7 +71,7 @@ TEST_CASE("P4: what comes later in the session waits behind it, what comes befor
   CHECK(reply.messages[0].frame.sequence == 1);
 }
 
-TEST_CASE("a calendar set back neither releases a delayed row early nor lets it wait for ever") {
+TEST_CASE("P3: a calendar set back neither releases a delayed row early nor lets it wait for ever") {
   Delayed world;
   // Before the enqueue: nobody knows how much of the delay is over, so its whole length is asked for.
   world.clock->step(-24h * 3650);
@@ -86,7 +81,7 @@ TEST_CASE("a calendar set back neither releases a delayed row early nor lets it 
   CHECK(world.claim(true).rows.size() == 1);
 }
 
-TEST_CASE("a calendar set back to after the enqueue is believed") {
+TEST_CASE("P3: a calendar set back to after the enqueue is believed") {
   Delayed world;
   world.clock->advance(48h);
   world.clock->step(-24h);
@@ -95,8 +90,8 @@ TEST_CASE("a calendar set back to after the enqueue is believed") {
   CHECK(world.claim().rows.size() == 1);
 }
 
-TEST_CASE("a delay that was over at the enqueue is none, whatever becomes of the calendar") {
-  StoreWorld world;
+TEST_CASE("P3: a delay that was over at the enqueue is none, whatever becomes of the calendar") {
+  World world;
   const auto store = world.open();
   Frame frame = frameOf("s");
   frame.notBefore = world.clock->wallNow();
@@ -105,19 +100,19 @@ TEST_CASE("a delay that was over at the enqueue is none, whatever becomes of the
   CHECK(claimNew(*store).messages.size() == 1);
 }
 
-TEST_CASE("explain and find say that a message is not to be sent yet") {
+TEST_CASE("P10: explain and find say that a message is not to be sent yet") {
   Delayed world;
-  const store::sqlite::SqliteReader reader(world.file, world.options);
-  const auto explanation = reader.explain(world.receipt.messageId);
+  const auto reader = world.reader();
+  const auto explanation = reader->explain(world.receipt.messageId);
   REQUIRE(explanation);
   REQUIRE_FALSE(explanation->reasons.empty());
   CHECK(explanation->reasons[0].hindrance == BlockReason::notBefore);
   CHECK(explanation->reasons[0].until == world.row.dueAt);
-  CHECK(reader.find(world.receipt.messageId)->dueAt == world.row.dueAt);
+  CHECK(reader->find(world.receipt.messageId)->dueAt == world.row.dueAt);
 }
 
-TEST_CASE("an unordered row in backoff is not given out, and explained so") {
-  StoreWorld world;
+TEST_CASE("P10: an unordered row in backoff is not given out, and explained so") {
+  World world;
   const auto store = world.open();
   const EnqueueReceipt receipt = enqueueOne(*store, frameOf(""));
   const delivery::RowSeen row = store->discovery().take(10).rows.at(0);
@@ -128,7 +123,7 @@ TEST_CASE("an unordered row in backoff is not given out, and explained so") {
   retry.error = "busy";
   CHECK(settleOne(*store, retry));
   CHECK(claim().sessions.at(0).status == ClaimStatus::notDue);
-  const auto explanation = store::sqlite::SqliteReader(world.file, world.options).explain(receipt.messageId);
+  const auto explanation = world.reader()->explain(receipt.messageId);
   REQUIRE(explanation->reasons.size() == 1);
   CHECK(explanation->reasons[0].hindrance == BlockReason::backoff);
   CHECK(explanation->reasons[0].detail == "busy");
@@ -137,5 +132,4 @@ TEST_CASE("an unordered row in backoff is not given out, and explained so") {
   CHECK(claim().sessions.at(0).rows.size() == 1);
 }
 
-}  // namespace
-}  // namespace ackbox::delay_test
+}  // namespace delay_test

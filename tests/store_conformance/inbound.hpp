@@ -1,0 +1,75 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "store/digest.hpp"
+#include "store_conformance/messages.hpp"
+
+// The steps of an inbound frame that is deferred, one transaction each, on any store.
+
+namespace ackbox::testing {
+
+inline constexpr std::chrono::milliseconds kOutcomeRetention = std::chrono::hours(1);
+
+inline InboundFrame inboundFrame(std::uint64_t sequence, const std::string& session = "s") {
+  InboundFrame frame;
+  frame.id = session + "-" + std::to_string(sequence);
+  frame.source = "urn:peer";
+  frame.type = "test";
+  frame.data = "[1]";
+  frame.session = session;
+  frame.origin = session.empty() ? "" : "origin";
+  frame.epoch = 3;
+  frame.sequence = sequence;
+  frame.previousSequence = sequence - 1;
+  frame.audience = "urn:me";
+  frame.time = WallTime(std::chrono::milliseconds(5));
+  frame.expiresAt = WallTime(std::chrono::milliseconds(6));
+  frame.traceparent = "00-t";
+  frame.correlationId = "c";
+  return frame;
+}
+
+inline store::InboundIdentity identityOf(const InboundFrame& frame) {
+  store::InboundIdentity identity;
+  identity.source = frame.source;
+  identity.id = frame.id;
+  identity.origin = frame.origin;
+  identity.session = frame.session;
+  identity.epoch = frame.epoch;
+  identity.sequence = frame.sequence;
+  identity.previousSequence = frame.previousSequence;
+  identity.digest = store::digestOf(frame.type, frame.data);
+  return identity;
+}
+
+/// Marks and keeps it; returns its row.
+inline store::InboxKey acceptFrame(store::Store& store, const InboundFrame& frame) {
+  return inTransaction(store, [&] {
+    store.inboundMarks().markAccepted(identityOf(frame), 0, {kOutcomeRetention, kOutcomeRetention});
+    store.inbox().add(frame, true);
+    return store.inbox().find(frame.source, frame.id);
+  });
+}
+
+inline store::InboxClaim claimRow(store::Store& store, store::InboxKey key) {
+  return inTransaction(store, [&] { return store.inbox().claim(key, std::chrono::hours(1)); });
+}
+
+inline FrameResult resultOf(Outcome outcome, std::string code = {}, std::string result = {}) {
+  FrameResult made;
+  made.outcome = outcome;
+  made.code = std::move(code);
+  made.result = std::move(result);
+  return made;
+}
+
+/// What the sender of `frame` is answered when it asks.
+inline std::optional<FrameResult> answerTo(store::Store& store, const InboundFrame& frame) {
+  return inTransaction(store, [&] { return store.inbox().resultOf(identityOf(frame)); });
+}
+
+}  // namespace ackbox::testing
