@@ -70,6 +70,8 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       eventLog_(events_, log_),
       refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor,
                                                 [this](const std::string& what) { reportException(what); })),
+      storeReport_(*store_, ownersFile_,
+                   [this](bool isRaised, std::string sentence) { reportProcess(isRaised, std::move(sentence)); }),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
@@ -337,46 +339,8 @@ const PeerOptions* Core::peerOptions(std::string_view name) const noexcept {
   return found == options_.peers.end() ? nullptr : &*found;
 }
 
-void Core::reportSyncs() noexcept {
-  const store::SyncHealth health = store_->syncHealth();
-  const bool isNew =
-      syncFailuresReported_ != health.failures && syncFailuresReported_.exchange(health.failures) != health.failures;
-  const bool isOver = !health.isDoubtful && (isNew || (isDoubtReported_ && isDoubtReported_.exchange(false)));
-  try {
-    if (isNew) {
-      isDoubtReported_ = health.isDoubtful;
-      reportProcess(
-          true,
-          "the disk failed to write or sync the file, and may have forgotten what it held: nothing is "
-          "acknowledged until all that is committed was written to the log once more, which is tried again; "
-          "check the device, and if this lasts, end all processes that have the file open and start them again");
-    }
-    if (isOver) {
-      reportProcess(false,
-                    "the disk syncs the file again: all that is committed was written to the log once more, and "
-                    "enqueues are taken");
-    }
-  } catch (...) {
-    // There is not even the memory to report it.
-  }
-}
-
-void Core::storeAnswered(const std::error_code& error) noexcept {
-  reportSyncs();
-  const bool isReplaced = error == Errc::databaseReplaced;
-  // A failure of another kind says nothing of the file.
-  if ((error && !isReplaced) || isReplaced_ == isReplaced || isReplaced_.exchange(isReplaced) == isReplaced) {
-    return;
-  }
-  try {
-    reportProcess(isReplaced, isReplaced ? "the store cannot go on: " + error.message() : "the store goes on again");
-  } catch (...) {
-    // There is not even the memory to report it.
-  }
-}
-
 void Core::requireFile() const {
-  if (isReplaced_) {
+  if (storeReport_.isReplaced()) {
     throw Error(Errc::databaseReplaced, file_.string());
   }
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -37,6 +38,9 @@ private:
 class LogKeeper {
 public:
   LogKeeper(Connection& connection, const OutboxOptions& options);
+  ~LogKeeper();
+  LogKeeper(const LogKeeper&) = delete;
+  LogKeeper& operator=(const LogKeeper&) = delete;
 
   /// Where other processes look whether the log is doubtful.
   void showBy(std::shared_ptr<Liveness> liveness) noexcept { liveness_ = std::move(liveness); }
@@ -45,7 +49,8 @@ public:
   /// fails. Throws `ioError`.
   void opened(bool isShared);
   /// A transaction begins, which has written nothing yet. Throws `ioError` where it may not be written, or would not be
-  /// durable. Costs nothing as long as the log is not doubtful.
+  /// durable. Costs nothing as long as the log is not doubtful. After an attempt to mend it that failed there is none
+  /// for a time, and what that one threw is thrown again: a disk that stays bad is not written to by each call.
   void requireFit(bool isDurable);
   /// In such a transaction. Throws `ioError`.
   void mend();
@@ -62,11 +67,13 @@ public:
   [[nodiscard]] SyncHealth health() const noexcept;
 
 private:
-  /// Now and then. Whether it is no longer doubtful.
+  /// If an attempt is due. Whether it is no longer doubtful.
   bool mendNow() noexcept;
   /// What failed may have been a sync.
   void look() noexcept;
-  /// To other threads, and to processes that come later.
+  /// To processes that come later.
+  void show() noexcept;
+  /// To them and to other threads.
   void publish() noexcept;
 
   // Constant after construction.
@@ -75,9 +82,11 @@ private:
   Checkpointer checkpointer_;
   std::shared_ptr<Liveness> liveness_;
 
-  // The next attempt that no caller waits for.
+  // The next attempt, and how the last one failed.
   SteadyTime mendDue_{};
-  // One word, as it is read where messages pass: failures, and a bit for doubt.
+  std::exception_ptr mendFailure_;
+  bool isHidden_ = false;
+  // One word, as it is read where messages pass.
   std::atomic<std::uint64_t> health_ = 0;
 };
 

@@ -140,6 +140,7 @@ struct SqliteStore::Body {
 
   void open(const StoreOptions& storeOptions);
   void openFirst(const StoreOptions& storeOptions);
+  [[nodiscard]] std::shared_ptr<Liveness> livenessOf() const;
   void load(std::shared_ptr<Liveness> liveness);
   void readEpoch();
   void recount(RepairReport& report);
@@ -192,10 +193,7 @@ void SqliteStore::Body::openFirst(const StoreOptions& storeOptions) {
     Statement identify = connection.prepare(
         "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
     Query(identify, randomUuid(*options.random)).run();
-    const std::shared_ptr<Liveness> liveness =
-        storeOptions.liveness ? storeOptions.liveness
-                              : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
-                                               sqlite3_db_filename(connection.handle(), "main"));
+    const std::shared_ptr<Liveness> liveness = storeOptions.liveness ? storeOptions.liveness : livenessOf();
     logKeeper.showBy(liveness);
     load(liveness);
     parts->peers.configure();
@@ -210,6 +208,11 @@ void SqliteStore::Body::openFirst(const StoreOptions& storeOptions) {
     logKeeper.failed();
     throw;
   }
+}
+
+std::shared_ptr<Liveness> SqliteStore::Body::livenessOf() const {
+  return kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
+                        sqlite3_db_filename(connection.handle(), "main"));
 }
 
 void SqliteStore::Body::load(std::shared_ptr<Liveness> liveness) {
@@ -416,6 +419,7 @@ FileRepairReport SqliteStore::repairFile(const StoreOptions& options, bool isReh
   sqlite3* const connection = body.connection.handle();
   const std::string& prefix = body.connection.prefix();
   FileRepairReport report;
+  body.logKeeper.showBy(options.liveness ? options.liveness : body.livenessOf());
   body.transaction.begin(body.options.durability == Durability::powerCut);
   try {
     requireWritable(connection, body.options);

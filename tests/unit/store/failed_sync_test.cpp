@@ -4,12 +4,19 @@
 // what was not synced is gone, and the file is opened on the rest.
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
-#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <csignal>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
@@ -17,9 +24,11 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/pull.hpp"
+#include "store/sqlite/read/reader.hpp"
 #include "store_world.hpp"
 #include "support/crash_images.hpp"
 #include "support/memory_disk.hpp"
+#include "support/scripted_sender.hpp"
 
 namespace failed_sync_test {
 
@@ -70,6 +79,8 @@ struct Machine {
     return made;
   }
   std::string file() const { return folder.file("agent.db").string(); }
+  /// Until the next attempt to mend the log.
+  void rest() const { clock->advance(std::chrono::milliseconds(100)); }
   std::unique_ptr<OutboxManager> open() const {
     return std::make_unique<OutboxManager>(OutboxManager::open(file(), options()));
   }
@@ -209,6 +220,7 @@ TEST_CASE("P13: a sync that failed is reported once with what to do, and so is t
   REQUIRE(machine.reports->size() >= 1);
   CHECK(machine.reports->front().find("check the device") != std::string::npos);
   machine.failsAll = false;
+  machine.rest();
   CHECK(machine.enqueue(*manager));
   CHECK(machine.enqueue(*manager));
   CHECK(machine.reports->back().find("the disk syncs the file again") != std::string::npos);
@@ -263,7 +275,9 @@ TEST_CASE("P1: a file whose log is doubtful is mended by whoever opens it next, 
     CHECK(machine.lost() == 0);
   }
   // It is told of what failed meanwhile.
+  machine.rest();
   CHECK_FALSE(machine.enqueue(*manager));
+  machine.rest();
   CHECK(machine.enqueue(*manager));
   CHECK(machine.lost() == 0);
 }
@@ -323,6 +337,164 @@ TEST_CASE("P1: a checkpoint whose sync of the database failed is made again from
     }
     CHECK(machine.syncs > failing + 1);
   }
+}
+
+TEST_CASE("P1: others see that a log is doubtful before they can open the file") {
+  /// Whether another connection could write when the doubt was shown first.
+  class Watching final : public store::sqlite::Liveness {
+  public:
+    void hold(std::int64_t /*owner*/) override {}
+    bool alive(std::int64_t /*owner*/) const override { return true; }
+    bool showDoubt(bool isDoubtful) noexcept override {
+      if (isDoubtful && other != nullptr && !couldWrite) {
+        couldWrite = sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK;
+        sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
+      }
+      return true;
+    }
+    bool showsDoubt() const noexcept override { return false; }
+
+    sqlite3* other = nullptr;
+    std::optional<bool> couldWrite;
+  };
+  for (const bool batched : {true, false}) {
+    CAPTURE(batched);
+    Machine machine;
+    machine.disk.sparesNeighbours = batched;
+    const auto liveness = std::make_shared<Watching>();
+    store::sqlite::SqliteStore store({machine.file(), machine.options(), liveness});
+    SQLite::Database other(machine.file(), SQLite::OPEN_READWRITE, 0, machine.disk.name());
+    REQUIRE(other.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() > 0);
+    liveness->other = other.getHandle();
+    machine.failing.insert(machine.syncs + 1);
+    store.begin(true);
+    store.outbox().enqueue(frameOf("s"));
+    CHECK_THROWS_AS(store.commit(), Error);
+    REQUIRE(liveness->couldWrite.has_value());
+    CHECK_FALSE(*liveness->couldWrite);
+  }
+}
+
+TEST_CASE("P13: that others cannot see a doubtful log is reported, with what to do") {
+  /// No file can grow, as on a disk that has become read-only.
+  struct NothingGrows {
+    NothingGrows() {
+      REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+      rlimit none = before;
+      none.rlim_cur = 0;
+      REQUIRE(setrlimit(RLIMIT_FSIZE, &none) == 0);
+    }
+    ~NothingGrows() {
+      setrlimit(RLIMIT_FSIZE, &before);
+      std::signal(SIGXFSZ, handler);
+    }
+    void (*const handler)(int) = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+  };
+  Machine machine;
+  const auto manager = machine.open();
+  machine.enqueue(*manager);
+  machine.failsAll = true;
+  bool isAcknowledged = true;
+  {
+    const NothingGrows nothingGrows;
+    isAcknowledged = machine.enqueue(*manager);
+  }
+  CHECK_FALSE(isAcknowledged);
+  REQUIRE(machine.reports->size() == 2);
+  CHECK(machine.reports->back().find("start none that opens the file") != std::string::npos);
+  CHECK(machine.reports->back().find("agent.db-ackbox-owners") != std::string::npos);
+  CHECK_FALSE(machine.enqueue(*manager));
+  machine.failsAll = false;
+  machine.rest();
+  CHECK(machine.enqueue(*manager));
+  CHECK(machine.lost() == 0);
+}
+
+TEST_CASE("P13: that the disk is well is reported last, also where another thread learns it during the first report") {
+  Machine machine;
+  std::vector<bool> reported;
+  const auto manager = machine.open();
+  machine.failsAll = true;
+  const Subscription first = manager->onHealth([&](const HealthEvent& event) {
+    if (event.raised) {
+      machine.failsAll = false;
+      machine.rest();
+      std::thread([&] { CHECK(machine.enqueue(*manager)); }).join();
+    }
+  });
+  const Subscription second = manager->onHealth([&](const HealthEvent& event) { reported.push_back(event.raised); });
+  CHECK_FALSE(machine.enqueue(*manager));
+  CHECK(reported == std::vector<bool>{true, false});
+}
+
+TEST_CASE("P1: a reader that closes a file last folds no doubtful log into it") {
+  Machine machine;
+  auto store = std::make_unique<store::sqlite::SqliteStore>(
+      store::sqlite::StoreOptions{machine.file(), machine.options(), nullptr});
+  auto reader = std::make_unique<store::sqlite::SqliteReader>(machine.file(), machine.options());
+  machine.failsAll = true;
+  store->begin(true);
+  store->outbox().enqueue(frameOf("s"));
+  CHECK_THROWS_AS(store->commit(), Error);
+  store.reset();
+  machine.failsAll = false;
+  const DiskFiles before = machine.disk.files();
+  reader.reset();
+  CHECK(machine.disk.files() == before);
+}
+
+TEST_CASE("P1: a disk that goes on failing is not written to by each call, but ten times a second") {
+  Machine machine;
+  const auto manager = machine.open();
+  for (int round = 0; round < 40; ++round) {
+    machine.enqueue(*manager);
+  }
+  machine.failsAll = true;
+  CHECK_FALSE(machine.enqueue(*manager));
+  std::size_t before = machine.syncs;
+  const std::size_t changes = machine.record->length();
+  for (int round = 0; round < 20; ++round) {
+    CHECK_FALSE(machine.enqueue(*manager));
+  }
+  CHECK(machine.syncs == before);
+  CHECK(machine.record->length() == changes);
+  for (int round = 0; round < 5; ++round) {
+    machine.rest();
+    before = machine.syncs;
+    CHECK_FALSE(machine.enqueue(*manager));
+    CHECK_FALSE(machine.enqueue(*manager));
+    CHECK(machine.syncs == before + 1);
+  }
+}
+
+TEST_CASE("P1: the poll of a run mends the doubtful log of a file in which nothing happens") {
+  Machine machine;
+  boost::asio::io_context context;
+  OutboxOptions options = machine.options();
+  options.storeExecutor = [&context](std::function<void()> work) { boost::asio::post(context, std::move(work)); };
+  OutboxManager manager = OutboxManager::open(machine.file(), options);
+  manager.setSender(std::make_shared<ScriptedSender>([](const SendRequest&) { return SendReport{}; }));
+  manager.start();
+  const auto passTime = [&] {
+    machine.clock->advance(std::chrono::seconds(1));
+    context.restart();
+    context.poll();
+  };
+  passTime();
+  machine.enqueue(manager);
+  machine.failsAll = true;
+  CHECK_FALSE(machine.enqueue(manager));
+  machine.failsAll = false;
+  const std::size_t before = machine.syncs;
+  passTime();
+  passTime();
+  CHECK(machine.syncs > before);
+  REQUIRE_FALSE(machine.reports->empty());
+  CHECK(machine.reports->back().find("the disk syncs the file again") != std::string::npos);
+  manager.stop();
+  context.restart();
+  context.poll();
 }
 
 }  // namespace failed_sync_test
