@@ -165,20 +165,6 @@ void Connection::setFoldsAtClose(bool folds) noexcept {
 }
 
 Connection::~Connection() {
-  if (!isDoubtful_) {
-    setFoldsAtClose(true);
-    return;
-  }
-  try {
-    sqlite3_busy_timeout(handle(), 0);
-    if (sqlite3_get_autocommit(handle()) != 0) {
-      execute(handle(), "BEGIN IMMEDIATE");
-      mendLog();
-      execute(handle(), "ROLLBACK");
-    }
-  } catch (const std::exception&) {
-    // It stays as it is, for those that have it open, or for the next opening.
-  }
   setFoldsAtClose(!isDoubtful_);
 }
 

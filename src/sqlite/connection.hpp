@@ -28,7 +28,8 @@ public:
   /// Throws `Error` as `OutboxManager::open` documents, and what `inspect` throws; a refused file is left byte for byte
   /// as it was.
   Connection(const std::filesystem::path& file, const OutboxOptions& options, const Inspect& inspect);
-  /// Leaves a log that cannot be mended as it is: folded into the file, a hole in it could damage the file.
+  /// Leaves a doubtful log as it is, for those that have it open, or for the next opening: folded into the file, a hole
+  /// in it could damage the file.
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "sqlite/statement.hpp"
 
@@ -16,14 +17,19 @@ constexpr int kMendRest = 4;
 
 }  // namespace
 
-LogKeeper::LogKeeper(Connection& connection, const OutboxOptions& options)
+LogKeeper::LogKeeper(Connection& connection, const OutboxOptions& options, std::shared_ptr<Liveness> liveness)
     : connection_(connection),
       options_(options),
+      liveness_(std::move(liveness)),
       checkpointer_(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())) {
   connection_.whenDoubted([this] { show(); });
 }
 
 LogKeeper::~LogKeeper() {
+  if (connection_.isLogDoubtful()) {
+    mendDue_ = {};
+    (void)mendNow();
+  }
   connection_.whenDoubted({});
 }
 
@@ -127,7 +133,7 @@ void LogKeeper::look() noexcept {
 void LogKeeper::show() noexcept {
   const bool isDoubtful = connection_.isLogDoubtful();
   // One that stays shown only makes later openings write the log once more.
-  isHidden_ = liveness_ && !liveness_->showDoubt(isDoubtful) && isDoubtful;
+  isHidden_ = !liveness_->showDoubt(isDoubtful) && isDoubtful;
 }
 
 void LogKeeper::publish() noexcept {

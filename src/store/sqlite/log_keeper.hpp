@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <utility>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/options.hpp"
@@ -37,13 +36,12 @@ private:
 /// Thread-safety: none, but `health` may be called from any thread.
 class LogKeeper {
 public:
-  LogKeeper(Connection& connection, const OutboxOptions& options);
+  /// `liveness`: where other processes look whether the log is doubtful.
+  LogKeeper(Connection& connection, const OutboxOptions& options, std::shared_ptr<Liveness> liveness);
+  /// Mends a doubtful log, so that it may be folded when the connection closes.
   ~LogKeeper();
   LogKeeper(const LogKeeper&) = delete;
   LogKeeper& operator=(const LogKeeper&) = delete;
-
-  /// Where other processes look whether the log is doubtful.
-  void showBy(std::shared_ptr<Liveness> liveness) noexcept { liveness_ = std::move(liveness); }
 
   /// In the transaction of an opening. `isShared`: others have the file open, to which the kernel reports a sync that
   /// fails. Throws `ioError`.
@@ -79,8 +77,8 @@ private:
   // Constant after construction.
   Connection& connection_;
   const OutboxOptions& options_;
+  const std::shared_ptr<Liveness> liveness_;
   Checkpointer checkpointer_;
-  std::shared_ptr<Liveness> liveness_;
 
   // The next attempt, and how the last one failed.
   SteadyTime mendDue_{};
