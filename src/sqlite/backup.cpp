@@ -88,7 +88,7 @@ void copyPages(sqlite3* from, const std::filesystem::path& to, const OutboxOptio
 
 void backUp(const std::filesystem::path& file, const std::filesystem::path& to, const OutboxOptions& options,
             const std::function<void(std::uint64_t done, std::uint64_t of)>& progress) {
-  const ReadConnection source(file, options, Reading::leavesNoTrace);
+  const ReadConnection source(file, options);
   const Snapshot snapshot(source.getHandle());
   // The snapshot begins with a read.
   (void)scalar(source.getHandle(), "PRAGMA schema_version");

@@ -148,8 +148,15 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   // A look at the file, so that the log is open.
   (void)scalar(handle(), "PRAGMA schema_version");
   logDifference_ = knownLogDifference();
-  if (logDifference_.empty()) {
-    log_.emplace(handle());
+  log_.emplace(
+      handle(), [this] { doubtLog(); }, logDifference_.empty() ? nullptr : logDifference_.c_str());
+}
+
+void Connection::doubtLog() noexcept {
+  isDoubtful_ = true;
+  ++failures_;
+  if (whenDoubted_) {
+    whenDoubted_();
   }
 }
 
@@ -158,20 +165,6 @@ void Connection::setFoldsAtClose(bool folds) noexcept {
 }
 
 Connection::~Connection() {
-  if (!isDoubtful_) {
-    setFoldsAtClose(true);
-    return;
-  }
-  try {
-    sqlite3_busy_timeout(handle(), 0);
-    if (sqlite3_get_autocommit(handle()) != 0) {
-      execute(handle(), "BEGIN IMMEDIATE");
-      mendLog();
-      execute(handle(), "ROLLBACK");
-    }
-  } catch (const std::exception&) {
-    // It stays as it is, for those that have it open, or for the next opening.
-  }
   setFoldsAtClose(!isDoubtful_);
 }
 
@@ -244,9 +237,6 @@ bool Connection::hasMoved() const noexcept {
 }
 
 std::string Connection::whyLogNotBatched() const {
-  if (!log_) {
-    return logDifference_;
-  }
   const char* const reason = log_->whyOff();
   return reason == nullptr ? std::string() : reason;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "ackbox/options.hpp"
 #include "sqlite/statement.hpp"
@@ -27,7 +28,8 @@ public:
   /// Throws `Error` as `OutboxManager::open` documents, and what `inspect` throws; a refused file is left byte for byte
   /// as it was.
   Connection(const std::filesystem::path& file, const OutboxOptions& options, const Inspect& inspect);
-  /// Leaves a log that cannot be mended as it is: folded into the file, a hole in it could damage the file.
+  /// Leaves a doubtful log as it is, for those that have it open, or for the next opening: folded into the file, a hole
+  /// in it could damage the file.
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -49,10 +51,10 @@ public:
   /// As long as it is, nothing may count as durable and no checkpoint be made. So it is at first, until `mendLog` or
   /// `trustLog`: the sync may have failed in a process that ended.
   [[nodiscard]] bool isLogDoubtful() const noexcept { return isDoubtful_; }
-  void doubtLog() noexcept {
-    isDoubtful_ = true;
-    ++failures_;
-  }
+  void doubtLog() noexcept;
+  /// Called whenever it is doubted, and for a sync of it that failed with the writer lock still held: no other process
+  /// can open the file in between. It may not use the connection, nor throw; empty: nothing is called.
+  void whenDoubted(std::function<void()> callback) noexcept { whenDoubted_ = std::move(callback); }
   /// How often it was doubted here.
   [[nodiscard]] std::uint32_t failures() const noexcept { return failures_; }
   /// No process that has it open doubts it.
@@ -77,6 +79,7 @@ private:
   // Constant after construction: how this SQLite differs from what the batched log rests on; empty: it does not.
   std::string logDifference_;
   std::optional<BatchedLog> log_;
+  std::function<void()> whenDoubted_;
   bool isDoubtful_ = true;
   std::uint32_t failures_ = 0;
   bool isLost_ = false;

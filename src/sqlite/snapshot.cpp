@@ -47,20 +47,18 @@ bool hasLog(const std::filesystem::path& file) {
   return !absent && bytes != 0;
 }
 
-ReadConnection::ReadConnection(const std::filesystem::path& file, const OutboxOptions& options, Reading reading)
-    : reading_(reading), database_(openToRead(file, options, isImmutable_)) {
+ReadConnection::ReadConnection(const std::filesystem::path& file, const OutboxOptions& options)
+    : database_(openToRead(file, options, isImmutable_)) {
   execute(getHandle(), "PRAGMA query_only=ON");
   execute(getHandle(), "PRAGMA wal_autocheckpoint=0");
-  if (reading_ == Reading::leavesNoTrace) {
-    sqlite3_db_config(getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  }
+  sqlite3_db_config(getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 // An empty log, which this connection may have made, goes with it: nothing is folded by that.
 ReadConnection::~ReadConnection() {
   std::error_code absent;
   const char* const log = sqlite3_filename_wal(sqlite3_db_filename(getHandle(), "main"));
-  if (reading_ == Reading::leavesNoTrace && !isImmutable_ && std::filesystem::file_size(log, absent) == 0 && !absent) {
+  if (!isImmutable_ && std::filesystem::file_size(log, absent) == 0 && !absent) {
     sqlite3_db_config(getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   }
 }

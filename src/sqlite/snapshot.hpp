@@ -3,7 +3,6 @@
 #include <SQLiteCpp/Database.h>
 #include <sqlite3.h>
 
-#include <cstdint>
 #include <filesystem>
 
 #include "ackbox/options.hpp"
@@ -11,22 +10,15 @@
 
 namespace ackbox::store {
 
-/// What a reader leaves behind when it is the last to close a file.
-enum class Reading : std::uint8_t {
-  /// The log is folded into the file and goes: for a reader of the process that owns the log.
-  folds,
-  /// The file and its log as they were, also where a killed process left the log behind: for tools that only read.
-  leavesNoTrace,
-};
-
 /// A connection of its own for reading, so that no reader waits for the writer. Read-write, so that it can take part in
-/// the log's locks; `query_only` keeps it from writing.
+/// the log's locks; `query_only` keeps it from writing. As the last to close a file it leaves that and its log as they
+/// were: the log may be one that a killed process left behind, or that may have a hole (`Connection::isLogDoubtful`).
 ///
 /// Where nothing may be written, and nobody has left a log, it reads the file alone, as it stands
 /// (`isImmutable`): then it must be opened anew once there is a log.
 class ReadConnection {
 public:
-  ReadConnection(const std::filesystem::path& file, const OutboxOptions& options, Reading reading);
+  ReadConnection(const std::filesystem::path& file, const OutboxOptions& options);
   ~ReadConnection();
   ReadConnection(const ReadConnection&) = delete;
   ReadConnection& operator=(const ReadConnection&) = delete;
@@ -36,7 +28,6 @@ public:
 
 private:
   bool isImmutable_ = false;
-  const Reading reading_;
   SQLite::Database database_;
 };
 

@@ -23,8 +23,16 @@ struct SyncHealth {
   std::uint32_t failures = 0;
   /// It still may: durable transactions are refused until what is committed has been written again.
   bool isDoubtful = false;
+  /// Processes that open the file meanwhile do not see that: they take the log for whole.
+  bool isHidden = false;
 
-  bool operator==(const SyncHealth&) const = default;
+  /// The same as one number, which threads can exchange.
+  [[nodiscard]] std::uint64_t word() const noexcept {
+    return std::uint64_t{failures} << 2U | (isHidden ? 2U : 0U) | (isDoubtful ? 1U : 0U);
+  }
+  [[nodiscard]] static SyncHealth of(std::uint64_t word) noexcept {
+    return {static_cast<std::uint32_t>(word >> 2U), (word & 1U) != 0, (word & 2U) != 0};
+  }
 };
 
 struct PeerRow {

@@ -1,20 +1,24 @@
 // Goal: whatever fails below the library, wherever, costs no acknowledged message and no process: each call reports a
 // clear error, and work goes on when the fault goes (P1, P3, P4, P5).
 // Method: an agent works on a disk in memory. The n-th call of a kind fails once, or from then on, for n = 1, 2, …
-// until the work completes without meeting the fault; then the fault goes, and everything accepted must arrive.
+// until the work completes without meeting the fault; then the fault goes, and everything accepted must arrive. After a
+// sync that fails and forgets what it should have written, the power is also cut behind some of the steps that follow.
 // The short form takes some of the n, evenly spread; with ACKBOX_TEST_SCALE=100 every n.
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "fault_trial.hpp"
 #include "store/writer.hpp"
+#include "support/crash_images.hpp"
 #include "support/scale.hpp"
 
 namespace ackbox::testing::fault_test {
@@ -33,6 +37,8 @@ struct Fault {
   /// What is read is not what was written, and SQLite cannot know: only the process and the reports are held to
   /// account.
   bool damages = false;
+  /// See `MemoryDisk::forgets`.
+  bool forgets = false;
 };
 
 std::vector<Fault> faults() {
@@ -42,6 +48,7 @@ std::vector<Fault> faults() {
                {{"write", DiskCall::write, SQLITE_IOERR_WRITE, lasts, {Errc::ioError}},
                 {"write: disk full", DiskCall::write, SQLITE_FULL, lasts, {Errc::diskFull}},
                 {"sync", DiskCall::sync, SQLITE_IOERR_FSYNC, lasts, {Errc::ioError}},
+                {"sync: forgotten", DiskCall::sync, SQLITE_IOERR_FSYNC, lasts, {Errc::ioError}, false, true},
                 {"open", DiskCall::open, SQLITE_CANTOPEN, lasts, {Errc::cannotOpen}},
                 {"lock", DiskCall::lock, SQLITE_IOERR_LOCK, lasts, {Errc::ioError}},
                 {"lock: busy", DiskCall::lock, SQLITE_BUSY, lasts, {Errc::databaseBusy}},
@@ -71,13 +78,42 @@ struct Tried {
   std::uint64_t calls = 0;
   std::uint64_t trials = 0;
   std::uint64_t failures = 0;
+  /// Power cuts.
+  std::uint64_t cuts = 0;
+};
+
+/// Cuts the power behind the first, the second, the fourth, the eighth … step after a failure.
+class PowerCuts {
+public:
+  PowerCuts(FaultTrial& trial, const DiskRecord& record) : trial_(trial), record_(record) {}
+
+  void stepEnded() {
+    if (!std::has_single_bit(++steps_)) {
+      return;
+    }
+    for (; applied_ < record_.length(); ++applied_) {
+      history_.apply(record_.operations()[applied_]);
+    }
+    trial_.judge(history_.image({Survival::Rule::none}));
+    ++cuts_;
+  }
+  [[nodiscard]] std::uint64_t cuts() const noexcept { return cuts_; }
+
+private:
+  FaultTrial& trial_;
+  const DiskRecord& record_;
+  DiskHistory history_;
+  std::size_t applied_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t cuts_ = 0;
 };
 
 /// One trial in which the `nth` call fails; 0: none. Returns how many calls of the kind were made.
 std::uint64_t tryOnce(const Fault& fault, std::uint64_t nth, Work work, Tried& tried) {
   const TempDir folder;
-  const auto record = nth == 0 ? std::make_shared<DiskRecord>() : nullptr;
+  const auto record = nth == 0 || fault.forgets ? std::make_shared<DiskRecord>() : nullptr;
   MemoryDisk disk({}, record);
+  disk.forgets = fault.forgets;
   std::uint64_t calls = 0;
   bool armed = true;
   disk.onCall = [&](DiskCall call, const std::string&) {
@@ -88,9 +124,24 @@ std::uint64_t tryOnce(const Fault& fault, std::uint64_t nth, Work work, Tried& t
     return nth != 0 && (calls == nth || (fault.lasts && calls > nth)) ? fault.code : SQLITE_OK;
   };
   FaultTrial trial(folder, disk, fault.mayReport);
+  if (fault.forgets) {
+    // A checkpoint syncs all: some commits must stand unsynced in the log, to be forgotten.
+    trial.checkpointPages = 60;
+  }
+  std::optional<PowerCuts> cuts;
+  if (nth != 0 && fault.forgets) {
+    cuts.emplace(trial, *record);
+    trial.afterStep = [&] {
+      if (calls >= nth) {
+        cuts->stepEnded();
+      }
+    };
+  }
   (trial.*work)();
+  trial.afterStep = {};
+  tried.cuts += cuts ? cuts->cuts() : 0;
   armed = false;
-  if (record) {
+  if (nth == 0) {
     // As it is in production: the store batches its log. Only the test's own readers may write without.
     const DiskRecord::LogWrites log = record->logWrites();
     CHECK(log.batched > 0);
@@ -118,7 +169,9 @@ void tryAll(Work work) {
       tryOnce(fault, nth, work, tried);
     }
     MESSAGE(fault.name << std::string(fault.lasts ? ", lasting: " : ", once: ") << tried.calls << " calls, "
-                       << tried.trials << " trials, " << tried.failures << " errors reported");
+                       << tried.trials << " trials, " << tried.failures << " errors reported, " << tried.cuts
+                       << " power cuts");
+    CHECK((tried.cuts > tried.trials) == fault.forgets);
     all.calls += tried.calls;
     all.trials += tried.trials;
     all.failures += tried.failures;

@@ -22,7 +22,6 @@ namespace {
 
 // Short, as waiting for a lock costs no time here but turns.
 constexpr std::chrono::milliseconds kBusyTimeout{20};
-constexpr std::uint32_t kCheckpointPages = 12;
 // More turns than a healthy agent ever needs at one instant.
 constexpr std::size_t kTurnsMax = 5'000;
 constexpr int kRoundsMax = 60;
@@ -35,6 +34,17 @@ FrameResult resultOf(Outcome outcome) {
 
 std::uint64_t waiting(const Stats& stats) {
   return stats.pending + stats.sending + stats.sent + stats.inbox;
+}
+
+// Whether the effect of that frame is there.
+bool hasEffect(SQLite::Database& database, const std::string& id) {
+  if (!database.tableExists("effects")) {
+    return false;
+  }
+  SQLite::Statement query(database, "SELECT count(*) FROM effects WHERE id=?");
+  query.bind(1, id);
+  query.executeStep();
+  return query.getColumn(0).getInt() == 1;
 }
 
 }  // namespace
@@ -138,6 +148,8 @@ void FaultTrial::recover() {
   if (!manager_) {
     return;
   }
+  // A log that could not be mended is tried again after 100 ms.
+  clock_->advance(std::chrono::seconds(1));
   const std::size_t before = accepted_.size();
   enqueue(1, "order");
   require(accepted_.size() == before + 1, "an enqueue fails after the fault");
@@ -194,6 +206,46 @@ void FaultTrial::check() {
   }
 }
 
+void FaultTrial::judge(const DiskFiles& image) {
+  const TempDir elsewhere;
+  const std::string from = folder_.file("agent.db").string();
+  const std::string to = elsewhere.file("agent.db").string();
+  DiskFiles moved;
+  for (const auto& [path, bytes] : image) {
+    moved.emplace(to + path.substr(from.size()), bytes);
+  }
+  const MemoryDisk rest(moved);
+  try {
+    OutboxOptions options;
+    options.vfs = rest.name();
+    options.clock = clock_;
+    options.random = seededRandom(7);
+    const OutboxManager manager = OutboxManager::open(to, options);
+    require(OutboxReader(manager).verify().clean(), "verify complains after a power cut");
+    for (const std::string& id : accepted_) {
+      require(taken_.contains(id) || rejectable_.contains(id) || manager.find(id).has_value(),
+              "a power cut loses " + id + " though its enqueue returned");
+    }
+    SQLite::Database database(to, SQLite::OPEN_READWRITE, 0, rest.name());
+    require(database.execAndGet("PRAGMA integrity_check").getString() == "ok", "a power cut damages the file");
+    std::uint64_t deferred = 0;
+    for (const std::string& id : heardIds_) {
+      const bool stands = hasEffect(database, id);
+      deferred += !stands && deferredIds_.contains(id) ? 1U : 0U;
+      require(stands || deferredIds_.contains(id), "a power cut loses the effect of " + id);
+    }
+    require(deferred <= manager.getStats().inbox, "a power cut loses a deferred frame");
+  } catch (const std::exception& error) {
+    require(false, std::string("after a power cut: ") + error.what());
+  }
+}
+
+void FaultTrial::stepEnded() const {
+  if (afterStep) {
+    afterStep();
+  }
+}
+
 void FaultTrial::require(bool holds, const std::string& violation) {
   if (!holds) {
     violations_.push_back(violation);
@@ -201,16 +253,18 @@ void FaultTrial::require(bool holds, const std::string& violation) {
 }
 
 bool FaultTrial::attempt(const std::string& step, const std::function<void()>& work) {
+  bool isDone = false;
   try {
     work();
-    return true;
+    isDone = true;
   } catch (const Error& error) {
     ++failures_;
     require(mayReport_.contains(static_cast<Errc>(error.code().value())), step + " reports: " + error.what());
   } catch (const std::exception& error) {
     require(false, step + " throws: " + error.what());
   }
-  return false;
+  stepEnded();
+  return isDone;
 }
 
 void FaultTrial::open() {
@@ -218,7 +272,7 @@ void FaultTrial::open() {
   options.vfs = disk_.name();
   options.clock = clock_;
   options.random = seededRandom(7);
-  options.checkpointPages = kCheckpointPages;
+  options.checkpointPages = checkpointPages;
   options.busyTimeout = kBusyTimeout;
   options.storeExecutor = [this](std::function<void()> work) { boost::asio::post(context_, std::move(work)); };
   manager_.emplace(OutboxManager::open(folder_.file("agent.db"), options));
@@ -272,6 +326,7 @@ void FaultTrial::enqueue(std::size_t count, const std::string& type) {
       rejectable_.insert(frame.id);
     }
   }
+  stepEnded();
 }
 
 void FaultTrial::takeIn() {
@@ -291,7 +346,11 @@ void FaultTrial::takeIn() {
   const bool taken = status == 200 || status == 202;
   require(taken || status == 503 || status == 507, "a frame is answered with " + std::to_string(status));
   (taken ? heardIds_ : unheardIds_).insert(id);
+  if (status == 202) {
+    deferredIds_.insert(id);
+  }
   failures_ += taken ? 0U : 1U;
+  stepEnded();
 }
 
 void FaultTrial::pull() {

@@ -43,6 +43,14 @@ public:
   /// The fault is gone: the next enqueue must work, and everything that was accepted must be delivered.
   void recover();
 
+  /// So small that nearly each commit makes a checkpoint. Set before `work`.
+  std::uint32_t checkpointPages = 12;
+  /// Called after each step.
+  std::function<void()> afterStep;
+  /// Opens what a power cut would leave of the disk now: all that was accepted and is still to be delivered, and every
+  /// effect that was acknowledged, must be in it.
+  void judge(const DiskFiles& image);
+
   /// How a promise was broken; nothing when all hold.
   [[nodiscard]] const std::vector<std::string>& violations() const noexcept { return violations_; }
   /// Steps that reported an error.
@@ -50,6 +58,7 @@ public:
 
 private:
   void require(bool holds, const std::string& violation);
+  void stepEnded() const;
   /// Runs one step; true if it did not throw.
   bool attempt(const std::string& step, const std::function<void()>& work);
   void open();
@@ -84,6 +93,8 @@ private:
   std::set<std::string> tried_;
   std::set<std::string> heardIds_;
   std::set<std::string> unheardIds_;
+  // Of those that were heard: taken over, to take effect later.
+  std::set<std::string> deferredIds_;
   std::vector<std::string> violations_;
   std::uint64_t failures_ = 0;
 };

@@ -8,32 +8,18 @@
 #include <boost/asio/strand.hpp>
 #include <exception>
 #include <new>
-#include <optional>
-#include <set>
 #include <utility>
 
-#include "ackbox/tls.hpp"
-#include "base/options.hpp"
 #include "base/posted_executor.hpp"
 #include "base/system_failure.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/run/engine.hpp"
 #include "manager/run/puller.hpp"
 #include "manager/run/senders.hpp"
-#include "protocol/timestamp.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox::manager {
 namespace {
-
-OutboxOptions completed(OutboxOptions options) {
-  options = validated(std::move(options));
-  if (options.peers.empty() && !options.adoptPeers) {
-    options.peers.emplace_back();
-  }
-  Senders::introduceOwn(options.peers);
-  return options;
-}
 
 // With the peers that the store took over from the file.
 OutboxOptions withPeersOf(store::Store& store, OutboxOptions options) {
@@ -70,6 +56,8 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       eventLog_(events_, log_),
       refusals_(std::make_shared<RefusalCounts>(writer_, options_.clock, !options_.storeExecutor,
                                                 [this](const std::string& what) { reportException(what); })),
+      storeReport_(*store_, ownersFile_,
+                   [this](bool isRaised, std::string sentence) { reportProcess(isRaised, std::move(sentence)); }),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
@@ -80,34 +68,6 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
     writer_.startThread();
   }
   openClock_.look({clock().steadyNow(), clock().wallNow()});
-}
-
-void Core::logOpening() {
-  log_.write(LogLevel::info, "opened", "the outbox is open",
-             {{"file", file_.native()}, {"agent", options_.agent}, {"origin", origin_}});
-  if (const std::string why = log_.takes(LogLevel::info) ? store_->whyLogNotBatched() : std::string(); !why.empty()) {
-    log_.write(LogLevel::info, "log-not-batched",
-               "the write-ahead log is written by two calls a page, which costs time only: " + why, {{"cause", why}});
-  }
-  if (!log_.takes(LogLevel::warning)) {
-    return;
-  }
-  std::set<std::filesystem::path> certificates;
-  for (const PeerOptions& peer : options_.peers) {
-    if (peer.sender && certificates.insert(peer.sender->certificateFile()).second) {
-      lookAtCertificate(peer.sender->certificateFile());
-    }
-  }
-  for (const PeerStats& peer : reader_->peerStats()) {
-    const std::uint64_t waiting = peer.pending + peer.sending + peer.sent;
-    if (waiting > 0 && peerOptions(peer.peer) == nullptr) {
-      log_.write(LogLevel::warning, "peer-not-configured",
-                 "messages wait for peer '" + peer.peer +
-                     "', which this process was not given; add it to OutboxOptions::peers, or another process delivers "
-                     "them",
-                 {{"peer", peer.peer}, {"messages", std::to_string(waiting)}});
-    }
-  }
 }
 
 Core::~Core() {
@@ -121,66 +81,6 @@ Core::~Core() {
       ownThread_.join();
     }
   }
-}
-
-namespace {
-
-Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
-  const LogSink sink = options.log;
-  const LogLevel least = options.logLevel;
-  const std::shared_ptr<Clock> clock = options.clock ? options.clock : systemClock();
-  try {
-    return new Core(named(file), completed(std::move(options)));
-  } catch (const std::exception& error) {
-    Log(sink, least, clock)
-        .writeUnasked(LogLevel::error, "open-refused", file.native(),
-                      "the outbox cannot be opened: " + std::string(error.what()), {{"file", file.native()}});
-    throw;
-  }
-}
-
-}  // namespace
-
-std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
-  return {openCore(file, std::move(options)), [](Core* core) {
-            // The core joins its writer's thread, so a last reference dropped there is passed to another one.
-            if (!core->home().isHere()) {
-              HomeProcess::abandon({std::shared_ptr<void>(), core});
-            } else if (!core->writer().runsInThisThread()) {
-              delete core;
-            } else if (const auto post = core->options().storeExecutor) {
-              post([core] { delete core; });
-            } else {
-              std::thread([core] { delete core; }).detach();
-            }
-          }};
-}
-
-void Core::setSender(std::shared_ptr<Sender> sender) {
-  if (sender) {
-    Senders::introduce(options_.peers, *sender);
-    lookAtCertificate(sender->certificateFile());
-  }
-  const MutexLock lock(mutex_);
-  sender_ = std::move(sender);
-}
-
-void Core::lookAtCertificate(const std::filesystem::path& file) {
-  if (file.empty() || !log_.takes(LogLevel::warning)) {
-    return;
-  }
-  const std::optional<WallTime> end = certificateEnds(file);
-  const WallTime now = clock().wallNow();
-  // One that cannot be read is refused by those that use it.
-  if (!end || *end - now > kCertificateNotice) {
-    return;
-  }
-  const std::string at = protocol::formatTimestamp(*end);
-  log_.write(LogLevel::warning, "certificate-ends",
-             "the certificate in " + file.string() +
-                 (*end <= now ? " ended at " + at + ": connections with it are refused" : " ends at " + at) +
-                 "; replace it and its key, which is noticed without a restart",
-             {{"file", file.native()}, {"ends_at", at}});
 }
 
 std::shared_ptr<Engine> Core::engine() const {
@@ -337,46 +237,8 @@ const PeerOptions* Core::peerOptions(std::string_view name) const noexcept {
   return found == options_.peers.end() ? nullptr : &*found;
 }
 
-void Core::reportSyncs() noexcept {
-  const store::SyncHealth health = store_->syncHealth();
-  const bool isNew =
-      syncFailuresReported_ != health.failures && syncFailuresReported_.exchange(health.failures) != health.failures;
-  const bool isOver = !health.isDoubtful && (isNew || (isDoubtReported_ && isDoubtReported_.exchange(false)));
-  try {
-    if (isNew) {
-      isDoubtReported_ = health.isDoubtful;
-      reportProcess(
-          true,
-          "the disk failed to write or sync the file, and may have forgotten what it held: nothing is "
-          "acknowledged until all that is committed was written to the log once more, which is tried again; "
-          "check the device, and if this lasts, end all processes that have the file open and start them again");
-    }
-    if (isOver) {
-      reportProcess(false,
-                    "the disk syncs the file again: all that is committed was written to the log once more, and "
-                    "enqueues are taken");
-    }
-  } catch (...) {
-    // There is not even the memory to report it.
-  }
-}
-
-void Core::storeAnswered(const std::error_code& error) noexcept {
-  reportSyncs();
-  const bool isReplaced = error == Errc::databaseReplaced;
-  // A failure of another kind says nothing of the file.
-  if ((error && !isReplaced) || isReplaced_ == isReplaced || isReplaced_.exchange(isReplaced) == isReplaced) {
-    return;
-  }
-  try {
-    reportProcess(isReplaced, isReplaced ? "the store cannot go on: " + error.message() : "the store goes on again");
-  } catch (...) {
-    // There is not even the memory to report it.
-  }
-}
-
 void Core::requireFile() const {
-  if (isReplaced_) {
+  if (storeReport_.isReplaced()) {
     throw Error(Errc::databaseReplaced, file_.string());
   }
 }

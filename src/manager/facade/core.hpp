@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -19,6 +18,7 @@
 #include "delivery/open_clock.hpp"
 #include "delivery/run_actions.hpp"
 #include "manager/facade/room_waiters.hpp"
+#include "manager/facade/store_report.hpp"
 #include "manager/inbound/refusal_counts.hpp"
 #include "manager/log/event_log.hpp"
 #include "manager/log/log.hpp"
@@ -99,11 +99,9 @@ public:
   /// Emits the health event of an exception that ended one handler in this process: a handler of its own, or the user's
   /// code in it.
   void reportException(const std::string& what) noexcept;
-  /// What the store said to the run, an inbound request or an enqueue. That the file was replaced is reported to
-  /// subscribers once, and with statistics until the store goes on again.
-  void storeAnswered(const std::error_code& error) noexcept;
-  /// That a sync failed, and that it has no consequences any more, is reported once each.
-  void reportSyncs() noexcept;
+  /// What the store said to the run, an inbound request or an enqueue, see `StoreReport`. That the file was replaced is
+  /// reported with statistics, too, until the store goes on again.
+  void storeAnswered(const std::error_code& error) noexcept { storeReport_.answered(error); }
   /// Throws `Error` with `databaseReplaced` where the store has said so last.
   void requireFile() const;
   /// Calls `work`. What it throws is reported, and ends neither its thread nor the process: the rest goes on.
@@ -179,10 +177,7 @@ private:
   // Owned by the run or the puller that is under way; one ends before the next begins.
   delivery::OpenClock openClock_;
   const std::shared_ptr<RefusalCounts> refusals_;
-  std::atomic<bool> isReplaced_ = false;
-  // What was reported of the disk's syncs.
-  std::atomic<std::uint32_t> syncFailuresReported_ = 0;
-  std::atomic<bool> isDoubtReported_ = false;
+  StoreReport storeReport_;
 
   mutable Mutex mutex_;
   ConditionVariable runEnded_;

@@ -11,6 +11,7 @@
 #include "manager/facade/diagnosis.hpp"
 #include "manager/facade/export.hpp"
 #include "sqlite/backup.hpp"
+#include "sqlite/snapshot.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox {
@@ -81,7 +82,7 @@ struct OutboxReader::Body::OfFile final : Body {
   void open() ACKBOX_REQUIRES(mutex) {
     std::error_code ignored;
     writtenAt = std::filesystem::last_write_time(file, ignored);
-    opened = store::sqlite::openReader(file, options, store::Reading::leavesNoTrace);
+    opened = store::sqlite::openReader(file, options);
   }
 
   // Constant after construction.

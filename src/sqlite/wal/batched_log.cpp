@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace ackbox::store {
 namespace {
@@ -50,25 +51,31 @@ void BatchedLog::File::restore() noexcept {
   }
 }
 
-BatchedLog::BatchedLog(sqlite3* connection) {
+BatchedLog::BatchedLog(sqlite3* connection, std::function<void()> syncFailed, const char* whyNot)
+    : whyNotBatched_(whyNot), syncFailed_(std::move(syncFailed)) {
   sqlite3_file* const log = fileOf(connection, SQLITE_FCNTL_JOURNAL_POINTER);
   sqlite3_file* const database = fileOf(connection, SQLITE_FCNTL_FILE_POINTER);
   if (log == nullptr || database == nullptr) {
-    whyNotInstalled_ = "SQLite does not say where its files are";
-  } else if (database->pMethods->iVersion < 2) {
-    whyNotInstalled_ = "the VFS has no shared memory";
-  } else if ((database->pMethods->xDeviceCharacteristics(database) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) == 0) {
-    whyNotInstalled_ = "the VFS does not promise that a torn write spares its neighbours";
-  }
-  if (whyNotInstalled_ != nullptr) {
+    whyNotBatched_ = whyNot != nullptr ? whyNot : "SQLite does not say where its files are";
     return;
   }
-  buffer_.emplace(log, log->pMethods);
-  preallocation_.emplace(log, log->pMethods);
+  if (whyNotBatched_ != nullptr) {
+    // Its syncs are watched all the same.
+  } else if (database->pMethods->iVersion < 2) {
+    whyNotBatched_ = "the VFS has no shared memory";
+  } else if ((database->pMethods->xDeviceCharacteristics(database) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) == 0) {
+    whyNotBatched_ = "the VFS does not promise that a torn write spares its neighbours";
+  }
+  const sqlite3_io_methods* const beneath = log->pMethods;
   log_.install(log, this);
+  log_.methods.xSync = &BatchedLog::sync;
+  if (whyNotBatched_ != nullptr) {
+    return;
+  }
+  buffer_.emplace(log, beneath);
+  preallocation_.emplace(log, beneath);
   log_.methods.xRead = &BatchedLog::read;
   log_.methods.xWrite = &BatchedLog::write;
-  log_.methods.xSync = &BatchedLog::sync;
   log_.methods.xTruncate = &afterFlush<&sqlite3_io_methods::xTruncate, sqlite3_int64>;
   log_.methods.xFileSize = &afterFlush<&sqlite3_io_methods::xFileSize, sqlite3_int64*>;
   log_.methods.xFileControl = &afterFlush<&sqlite3_io_methods::xFileControl, int, void*>;
@@ -87,7 +94,7 @@ bool BatchedLog::syncCommits(bool on) noexcept {
 }
 
 const char* BatchedLog::whyOff() const noexcept {
-  return buffer_ ? buffer_->whyOff() : whyNotInstalled_;
+  return buffer_ ? buffer_->whyOff() : whyNotBatched_;
 }
 
 void BatchedLog::release() noexcept {
@@ -118,17 +125,24 @@ int BatchedLog::write(sqlite3_file* file, const void* bytes, int size, sqlite3_i
 
 int BatchedLog::sync(sqlite3_file* file, int flags) {
   const File& self = of(file);
-  LogBuffer& buffer = *self.owner->buffer_;
-  if (const int refused = buffer.flush(); refused != SQLITE_OK) {
-    return refused;
-  }
-  if (buffer.whyOff() == nullptr) {
-    if (buffer.takeCommit() && !self.owner->syncsCommits_) {
-      return SQLITE_OK;
+  BatchedLog& owner = *self.owner;
+  if (owner.buffer_) {
+    LogBuffer& buffer = *owner.buffer_;
+    if (const int refused = buffer.flush(); refused != SQLITE_OK) {
+      return refused;
     }
-    self.owner->preallocation_->extendBehind(buffer.end());
+    if (buffer.whyOff() == nullptr) {
+      if (buffer.takeCommit() && !owner.syncsCommits_) {
+        return SQLITE_OK;
+      }
+      owner.preallocation_->extendBehind(buffer.end());
+    }
   }
-  return self.beneath->xSync(file, flags);
+  const int refused = self.beneath->xSync(file, flags);
+  if (refused != SQLITE_OK && owner.syncFailed_) {
+    owner.syncFailed_();
+  }
+  return refused;
 }
 
 int BatchedLog::lockShared(sqlite3_file* file, int offset, int count, int flags) {
@@ -155,7 +169,9 @@ void BatchedLog::publish(sqlite3_file* file) {
 // When the connection leaves the log by a PRAGMA, SQLite closes the file before this object ends.
 int BatchedLog::close(sqlite3_file* file) {
   const File& self = of(file);
-  self.owner->buffer_->turnOff("the connection left its write-ahead log");
+  if (self.owner->buffer_) {
+    self.owner->buffer_->turnOff("the connection left its write-ahead log");
+  }
   self.owner->release();
   return file->pMethods->xClose(file);
 }

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <functional>
 #include <optional>
 
 #include "sqlite/wal/log_buffer.hpp"
@@ -11,7 +12,8 @@ namespace ackbox::store {
 
 /// Puts a `LogBuffer` before the write-ahead log of one connection, so that a commit is one write. SQLite makes two
 /// calls for each page and its header otherwise, and they are half of what writing the log costs. Before a sync it
-/// extends the file by `LogPreallocation`. docs/batched_log.md says what this rests on.
+/// extends the file by `LogPreallocation`. Also where it is off, it watches for syncs that fail. docs/batched_log.md
+/// says what this rests on.
 ///
 /// The files stay those of the connection's VFS, and whatever is not named here goes to it untouched: only the tables
 /// of methods that SQLite finds in two of its file objects are replaced, that of the log, and that of the database,
@@ -24,8 +26,11 @@ class BatchedLog {
 public:
   /// `connection` uses a write-ahead log, and has read from its file since it does. Is off from the start where the log
   /// cannot be reached, or where SQLite pads it because a torn write may harm its neighbours (no
-  /// SQLITE_IOCAP_POWERSAFE_OVERWRITE).
-  explicit BatchedLog(sqlite3* connection);
+  /// SQLITE_IOCAP_POWERSAFE_OVERWRITE); also for `whyNot`, if it is given, which outlives this object.
+  ///
+  /// `syncFailed` is called when a sync of the log fails, on or off, before SQLite learns of it: with the writer lock
+  /// held, in the thread that commits or makes a checkpoint. It may not use the connection, nor throw.
+  explicit BatchedLog(sqlite3* connection, std::function<void()> syncFailed = {}, const char* whyNot = nullptr);
   ~BatchedLog();
   BatchedLog(const BatchedLog&) = delete;
   BatchedLog& operator=(const BatchedLog&) = delete;
@@ -72,8 +77,9 @@ private:
   File database_;
   std::optional<LogBuffer> buffer_;
   std::optional<LogPreallocation> preallocation_;
-  // Constant after construction; null: it is installed.
-  const char* whyNotInstalled_ = nullptr;
+  // Constant after construction. Null: it is batched.
+  const char* whyNotBatched_;
+  const std::function<void()> syncFailed_;
   bool syncsCommits_ = true;
 };
 

@@ -1,22 +1,37 @@
 #include "store/sqlite/log_keeper.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "sqlite/statement.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
 
-constexpr std::uint64_t kDoubtful = 1;
-constexpr unsigned kFailuresShift = 1;
+// Between two attempts to mend the log, of which each may write all of it; at least this long, and so many times as
+// long as the last one took.
+constexpr std::chrono::milliseconds kMendPause{100};
+constexpr int kMendRest = 4;
 
 }  // namespace
 
-LogKeeper::LogKeeper(Connection& connection, const OutboxOptions& options)
+LogKeeper::LogKeeper(Connection& connection, const OutboxOptions& options, std::shared_ptr<Liveness> liveness)
     : connection_(connection),
       options_(options),
-      checkpointer_(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())) {}
+      liveness_(std::move(liveness)),
+      checkpointer_(connection.handle(), options.checkpointPages, static_cast<int>(options.busyTimeout.count())) {
+  connection_.whenDoubted([this] { show(); });
+}
+
+LogKeeper::~LogKeeper() {
+  if (connection_.isLogDoubtful()) {
+    mendDue_ = {};
+    (void)mendNow();
+  }
+  connection_.whenDoubted({});
+}
 
 void LogKeeper::opened(bool isShared) {
   if (isShared && !liveness_->showsDoubt()) {
@@ -30,14 +45,23 @@ void LogKeeper::opened(bool isShared) {
 void LogKeeper::requireFit(bool isDurable) {
   // Written behind a hole it would not be durable, and behind what is lost it would be lost.
   if (connection_.isLogDoubtful() && (isDurable || connection_.isLogLost())) {
+    if (mendFailure_ && options_.clock->steadyNow() < mendDue_) {
+      std::rethrow_exception(mendFailure_);
+    }
     mend();
   }
 }
 
 void LogKeeper::mend() {
+  const SteadyTime began = options_.clock->steadyNow();
+  mendFailure_ = nullptr;
+  mendDue_ = {};
   try {
     connection_.mendLog();
   } catch (...) {
+    mendFailure_ = std::current_exception();
+    const SteadyTime now = options_.clock->steadyNow();
+    mendDue_ = now + std::max<SteadyTime::duration>(kMendPause, kMendRest * (now - began));
     publish();
     throw;
   }
@@ -69,17 +93,15 @@ bool LogKeeper::makeRoom() noexcept {
 }
 
 SyncHealth LogKeeper::health() const noexcept {
-  const std::uint64_t word = health_.load(std::memory_order_relaxed);
-  return {static_cast<std::uint32_t>(word >> kFailuresShift), (word & kDoubtful) != 0};
+  return SyncHealth::of(health_.load(std::memory_order_relaxed));
 }
 
 bool LogKeeper::mendNow() noexcept {
-  constexpr std::chrono::seconds kPause{1};
   const SteadyTime now = options_.clock->steadyNow();
   if (now < mendDue_) {
     return false;
   }
-  mendDue_ = now + kPause;
+  mendDue_ = now + kMendPause;
   try {
     // Not by a `Transaction`, which remembers the commits that it has seen.
     const NoBusyTimeout noBusyTimeout(connection_.handle(), options_);
@@ -103,21 +125,22 @@ void LogKeeper::look() noexcept {
   if (!connection_.isLogDoubtful()) {
     return;
   }
-  const bool isNew = connection_.failures() != health().failures;
   publish();
-  // At once, as long as the machine's memory has it: often the disk failed only once.
-  mendDue_ = isNew ? SteadyTime{} : mendDue_;
+  // The first time at once, as long as the machine's memory has it: often the disk failed only once.
   (void)mendNow();
 }
 
-void LogKeeper::publish() noexcept {
+void LogKeeper::show() noexcept {
   const bool isDoubtful = connection_.isLogDoubtful();
-  if (liveness_) {
-    liveness_->showDoubt(isDoubtful);
-  }
+  // One that stays shown only makes later openings write the log once more.
+  isHidden_ = !liveness_->showDoubt(isDoubtful) && isDoubtful;
+}
+
+void LogKeeper::publish() noexcept {
+  show();
   // What is doubted at first, because another process may have failed, is reported as no failure.
-  const bool hasFailed = connection_.failures() != 0;
-  health_ = std::uint64_t{connection_.failures()} << kFailuresShift | (isDoubtful && hasFailed ? kDoubtful : 0U);
+  const bool isDoubtful = connection_.isLogDoubtful() && connection_.failures() != 0;
+  health_ = SyncHealth{connection_.failures(), isDoubtful, isDoubtful && isHidden_}.word();
 }
 
 }  // namespace ackbox::store::sqlite

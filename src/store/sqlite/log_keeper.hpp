@@ -2,8 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
-#include <utility>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/options.hpp"
@@ -36,16 +36,19 @@ private:
 /// Thread-safety: none, but `health` may be called from any thread.
 class LogKeeper {
 public:
-  LogKeeper(Connection& connection, const OutboxOptions& options);
-
-  /// Where other processes look whether the log is doubtful.
-  void showBy(std::shared_ptr<Liveness> liveness) noexcept { liveness_ = std::move(liveness); }
+  /// `liveness`: where other processes look whether the log is doubtful.
+  LogKeeper(Connection& connection, const OutboxOptions& options, std::shared_ptr<Liveness> liveness);
+  /// Mends a doubtful log, so that it may be folded when the connection closes.
+  ~LogKeeper();
+  LogKeeper(const LogKeeper&) = delete;
+  LogKeeper& operator=(const LogKeeper&) = delete;
 
   /// In the transaction of an opening. `isShared`: others have the file open, to which the kernel reports a sync that
   /// fails. Throws `ioError`.
   void opened(bool isShared);
   /// A transaction begins, which has written nothing yet. Throws `ioError` where it may not be written, or would not be
-  /// durable. Costs nothing as long as the log is not doubtful.
+  /// durable. Costs nothing as long as the log is not doubtful. After an attempt to mend it that failed there is none
+  /// for a time, and what that one threw is thrown again: a disk that stays bad is not written to by each call.
   void requireFit(bool isDurable);
   /// In such a transaction. Throws `ioError`.
   void mend();
@@ -62,22 +65,26 @@ public:
   [[nodiscard]] SyncHealth health() const noexcept;
 
 private:
-  /// Now and then. Whether it is no longer doubtful.
+  /// If an attempt is due. Whether it is no longer doubtful.
   bool mendNow() noexcept;
   /// What failed may have been a sync.
   void look() noexcept;
-  /// To other threads, and to processes that come later.
+  /// To processes that come later.
+  void show() noexcept;
+  /// To them and to other threads.
   void publish() noexcept;
 
   // Constant after construction.
   Connection& connection_;
   const OutboxOptions& options_;
+  const std::shared_ptr<Liveness> liveness_;
   Checkpointer checkpointer_;
-  std::shared_ptr<Liveness> liveness_;
 
-  // The next attempt that no caller waits for.
+  // The next attempt, and how the last one failed.
   SteadyTime mendDue_{};
-  // One word, as it is read where messages pass: failures, and a bit for doubt.
+  std::exception_ptr mendFailure_;
+  bool isHidden_ = false;
+  // One word, as it is read where messages pass.
   std::atomic<std::uint64_t> health_ = 0;
 };
 

@@ -9,9 +9,8 @@ std::unique_ptr<store::Store> openStore(const std::filesystem::path& file, const
   return std::make_unique<SqliteStore>(StoreOptions{file, options, nullptr});
 }
 
-std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& file, const OutboxOptions& options,
-                                                Reading reading) {
-  return std::make_unique<const SqliteReader>(file, options, reading);
+std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& file, const OutboxOptions& options) {
+  return std::make_unique<const SqliteReader>(file, options);
 }
 
 FileRepairReport repairFile(const std::filesystem::path& file, const OutboxOptions& options, bool isRehearsal) {

@@ -7,7 +7,6 @@
 #include "ackbox/file_info.hpp"
 #include "ackbox/file_repair.hpp"
 #include "ackbox/options.hpp"
-#include "sqlite/snapshot.hpp"
 #include "store/reader.hpp"
 #include "store/store.hpp"
 
@@ -22,8 +21,7 @@ namespace ackbox::store::sqlite {
 
 /// Opens a reader of `file`, which a store has opened before, or which has passed `requireOutbox`.
 [[nodiscard]] std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& file,
-                                                              const OutboxOptions& options,
-                                                              Reading reading = Reading::folds);
+                                                              const OutboxOptions& options);
 
 /// Throws what opening `file` for reading would: `cannotOpen`, `notADatabase`, `schemaTooNew`, `schemaMissing`, …
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options);

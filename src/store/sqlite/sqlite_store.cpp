@@ -138,15 +138,16 @@ void requireWritable(sqlite3* connection, const OutboxOptions& options) {
 struct SqliteStore::Body {
   explicit Body(const StoreOptions& storeOptions);
 
-  void open(const StoreOptions& storeOptions);
-  void openFirst(const StoreOptions& storeOptions);
-  void load(std::shared_ptr<Liveness> liveness);
+  void open();
+  void openFirst();
+  void load();
   void readEpoch();
   void recount(RepairReport& report);
 
   // Constant after construction.
   const OutboxOptions options;
   Connection connection;
+  const std::shared_ptr<Liveness> liveness;
   LogKeeper logKeeper;
   Transaction transaction;
   LatencyWindow latencies;
@@ -163,25 +164,28 @@ struct SqliteStore::Body {
 SqliteStore::Body::Body(const StoreOptions& storeOptions)
     : options(validated(storeOptions.outbox)),
       connection(storeOptions.file, options, [&](sqlite3* file) { requireWritable(file, options); }),
-      logKeeper(connection, options),
+      liveness(storeOptions.liveness ? storeOptions.liveness
+                                     : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
+                                                      sqlite3_db_filename(connection.handle(), "main"))),
+      logKeeper(connection, options, liveness),
       transaction(connection) {}
 
-void SqliteStore::Body::open(const StoreOptions& storeOptions) {
+void SqliteStore::Body::open() {
   try {
-    openFirst(storeOptions);
+    openFirst();
   } catch (...) {
     // The log of a process that died may be what fills the disk.
     if (errorOf(std::current_exception()) != Errc::diskFull || !logKeeper.makeRoom()) {
       throw;
     }
-    // Its locks are taken anew.
+    // They are made anew.
     parts.reset();
-    openFirst(storeOptions);
+    openFirst();
   }
 }
 
 // In one transaction, so that a crash in the middle leaves the file as it was.
-void SqliteStore::Body::openFirst(const StoreOptions& storeOptions) {
+void SqliteStore::Body::openFirst() {
   transaction.begin(options.durability == Durability::powerCut);
   try {
     requireWritable(connection.handle(), options);
@@ -192,12 +196,7 @@ void SqliteStore::Body::openFirst(const StoreOptions& storeOptions) {
     Statement identify = connection.prepare(
         "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
     Query(identify, randomUuid(*options.random)).run();
-    const std::shared_ptr<Liveness> liveness =
-        storeOptions.liveness ? storeOptions.liveness
-                              : kernelLiveness(sqlite::ownersFile(connection.handle(), connection.prefix()),
-                                               sqlite3_db_filename(connection.handle(), "main"));
-    logKeeper.showBy(liveness);
-    load(liveness);
+    load();
     parts->peers.configure();
     parts->owners.registerSelf();
     parts->owners.releaseDead();
@@ -212,12 +211,12 @@ void SqliteStore::Body::openFirst(const StoreOptions& storeOptions) {
   }
 }
 
-void SqliteStore::Body::load(std::shared_ptr<Liveness> liveness) {
+void SqliteStore::Body::load() {
   Statement selectOrigin = connection.prepare("SELECT origin FROM #meta");
   if (Query query(selectOrigin); query.next()) {
     origin = query.text(0);
   }
-  parts = std::make_unique<Components>(connection, transaction, options, std::move(liveness), latencies);
+  parts = std::make_unique<Components>(connection, transaction, options, liveness, latencies);
   parts->backward([](WriteBack& part) { part.begun(true); });
   readEpoch();
 }
@@ -248,7 +247,7 @@ void SqliteStore::Body::recount(RepairReport& report) {
 }
 
 SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {
-  body_->open(options);
+  body_->open();
 }
 
 SqliteStore::~SqliteStore() {
@@ -419,6 +418,9 @@ FileRepairReport SqliteStore::repairFile(const StoreOptions& options, bool isReh
   body.transaction.begin(body.options.durability == Durability::powerCut);
   try {
     requireWritable(connection, body.options);
+    if (!isRehearsal) {
+      body.logKeeper.requireFit(body.options.durability == Durability::powerCut);
+    }
     // First what may keep the parts from reading the file. No process is registered for it, and no peer configured:
     // their rows may be what is wrong.
     mendRows(connection, prefix, report);
@@ -427,7 +429,7 @@ FileRepairReport SqliteStore::repairFile(const StoreOptions& options, bool isReh
     if (std::ranges::all_of(objects, [connection](const SchemaObject& object) {
           return object.kind != "index" || stateOf(connection, object) == ObjectState::ours;
         })) {
-      body.load(options.liveness);
+      body.load();
       body.recount(report);
     }
     if (isRehearsal) {

@@ -4,144 +4,35 @@
 // what was not synced is gone, and the file is opened on the rest.
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
-#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <csignal>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
-#include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
-#include "ackbox/pull.hpp"
+#include "forgetting_machine.hpp"
+#include "store/sqlite/read/reader.hpp"
 #include "store_world.hpp"
-#include "support/crash_images.hpp"
 #include "support/memory_disk.hpp"
+#include "support/scripted_sender.hpp"
 
 namespace failed_sync_test {
 
 using namespace ackbox;
 using namespace ackbox::testing;
 
-namespace {
-
-DiskFiles moved(const DiskFiles& files, const std::string& from, const std::string& to) {
-  DiskFiles result;
-  for (const auto& [path, bytes] : files) {
-    result.emplace(to + path.substr(from.size()), bytes);
-  }
-  return result;
-}
-
-/// One machine: its disk, what of it is safe, and the messages whose enqueue has returned.
-struct Machine {
-  Machine() : Machine({}, {}) {}
-  /// The same after all processes died, the machine did not.
-  explicit Machine(const Machine& killed) : Machine(killed.disk.files(), killed.image(), killed.file()) {
-    acknowledged = killed.acknowledged;
-    said = killed.said;
-  }
-  Machine(const DiskFiles& inMemory, const DiskFiles& onDisk, const std::string& from = {})
-      : safe(moved(onDisk, from, file())), disk(moved(inMemory, from, file()), record) {
-    disk.forgets = true;
-    disk.onCall = [this](DiskCall call, const std::string& path) {
-      if (call != DiskCall::sync || (!failingFile.empty() && !path.ends_with(failingFile))) {
-        return SQLITE_OK;
-      }
-      ++syncs;
-      return failing.contains(syncs) || failsAll ? SQLITE_IOERR_FSYNC : SQLITE_OK;
-    };
-  }
-
-  OutboxOptions options() const {
-    OutboxOptions made;
-    made.vfs = disk.name();
-    made.clock = clock;
-    made.random = seededRandom(7);
-    made.checkpointPages = checkpointPages;
-    made.log = [kept = reports](const LogRecord& one) {
-      if (one.event == "unwell" || one.event == "well-again") {
-        kept->emplace_back(one.text);
-      }
-    };
-    return made;
-  }
-  std::string file() const { return folder.file("agent.db").string(); }
-  std::unique_ptr<OutboxManager> open() const {
-    return std::make_unique<OutboxManager>(OutboxManager::open(file(), options()));
-  }
-
-  /// Whether it was acknowledged.
-  bool enqueue(OutboxManager& manager) {
-    const std::string id = "m" + std::to_string(++said);
-    try {
-      static_cast<void>(
-          manager.enqueue(frameOf("s" + std::to_string(said % 3), '"' + std::string(900, 'x') + '"', id)));
-    } catch (const Error& error) {
-      CHECK(error.code() == Errc::ioError);
-      return false;
-    }
-    acknowledged.insert(id);
-    return true;
-  }
-
-  /// Claims and settles, of which none is synced: they make holes.
-  void settleOne(OutboxManager& manager) {
-    PullConsumer consumer(manager);
-    for (const Claim& claim : consumer.claim(1)) {
-      static_cast<void>(consumer.settle(claim, Outcome::ack));
-      acknowledged.erase(claim.frame.messageId);
-    }
-    manager.stop();
-  }
-
-  /// What a power cut leaves now.
-  DiskFiles image() const {
-    DiskHistory history(safe);
-    for (const DiskOperation& operation : record->operations()) {
-      history.apply(operation);
-    }
-    return history.image({Survival::Rule::none});
-  }
-
-  /// How many acknowledged messages a power cut would lose now.
-  std::size_t lost() const {
-    const TempDir elsewhere;
-    const std::string there = elsewhere.file("agent.db").string();
-    const MemoryDisk rest(moved(image(), file(), there));
-    OutboxOptions made = options();
-    made.vfs = rest.name();
-    const OutboxManager manager = OutboxManager::open(there, made);
-    std::size_t count = 0;
-    CHECK(OutboxReader(manager).verify().clean());
-    for (const std::string& id : acknowledged) {
-      count += manager.find(id).has_value() ? 0 : 1;
-    }
-    return count;
-  }
-
-  TempDir folder;
-  DiskFiles safe;
-  std::shared_ptr<DiskRecord> record = std::make_shared<DiskRecord>();
-  MemoryDisk disk;
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::uint32_t checkpointPages = 4'000;
-  std::size_t said = 0;
-  std::set<std::string> acknowledged;
-  // What the log has of the process's health.
-  std::shared_ptr<std::vector<std::string>> reports = std::make_shared<std::vector<std::string>>();
-
-  // The syncs that fail, of the file whose name ends so.
-  std::string failingFile = {};
-  std::size_t syncs = 0;
-  std::set<std::size_t> failing;
-  bool failsAll = false;
-};
-
-}  // namespace
+using Machine = ForgettingMachine;
 
 TEST_CASE("P1: what is enqueued after a sync that failed and forgot survives a power cut") {
   std::size_t lost = 0;
@@ -192,6 +83,7 @@ TEST_CASE("P1: of two that have a file open, each acknowledges only what survive
     for (int round = 0; round < 12; ++round) {
       refused += machine.enqueue(round % 3 == 0 ? *one : *other) ? 0U : 1U;
       CHECK(machine.lost() == 0);
+      machine.settleOne(round % 2 == 0 ? *one : *other);
     }
     // The kernel tells each that had the log open, once.
     CHECK(refused == 2);
@@ -209,6 +101,7 @@ TEST_CASE("P13: a sync that failed is reported once with what to do, and so is t
   REQUIRE(machine.reports->size() >= 1);
   CHECK(machine.reports->front().find("check the device") != std::string::npos);
   machine.failsAll = false;
+  machine.rest();
   CHECK(machine.enqueue(*manager));
   CHECK(machine.enqueue(*manager));
   CHECK(machine.reports->back().find("the disk syncs the file again") != std::string::npos);
@@ -221,7 +114,7 @@ TEST_CASE("P1: while the disk goes on failing nothing is acknowledged, and it go
   Machine machine;
   machine.checkpointPages = 12;
   const auto manager = machine.open();
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 40; ++round) {
     machine.enqueue(*manager);
   }
   machine.failsAll = true;
@@ -236,10 +129,16 @@ TEST_CASE("P1: while the disk goes on failing nothing is acknowledged, and it go
     }
     machine.clock->advance(std::chrono::seconds(2));
   }
+  CHECK_FALSE(machine.enqueue(*manager));
+  // A checkpoint would succeed now.
+  machine.failsAll = false;
+  for (int round = 0; round < 20; ++round) {
+    machine.settleOne(*manager);
+  }
   // Nothing was folded from a log that may have a hole.
   CHECK(machine.disk.files()[machine.file()] == before);
 
-  machine.failsAll = false;
+  machine.rest();
   for (int round = 0; round < 10; ++round) {
     CHECK(machine.enqueue(*manager));
     CHECK(machine.lost() == 0);
@@ -250,8 +149,9 @@ TEST_CASE("P1: a file whose log is doubtful is mended by whoever opens it next, 
   Machine machine;
   const auto manager = machine.open();
   machine.enqueue(*manager);
-  machine.settleOne(*manager);
   machine.enqueue(*manager);
+  // Not synced: the hole.
+  machine.settleOne(*manager);
   machine.failsAll = true;
   CHECK_FALSE(machine.enqueue(*manager));
   // Those that come later are not told by the kernel.
@@ -263,7 +163,9 @@ TEST_CASE("P1: a file whose log is doubtful is mended by whoever opens it next, 
     CHECK(machine.lost() == 0);
   }
   // It is told of what failed meanwhile.
+  machine.rest();
   CHECK_FALSE(machine.enqueue(*manager));
+  machine.rest();
   CHECK(machine.enqueue(*manager));
   CHECK(machine.lost() == 0);
 }
@@ -275,14 +177,18 @@ TEST_CASE("P1: a process that starts after all died that knew of a doubtful log 
   machine.settleOne(*manager);
   machine.failsAll = true;
   CHECK_FALSE(machine.enqueue(*manager));
-  Machine next(machine);
-  next.failsAll = true;
-  CHECK_THROWS_AS(static_cast<void>(next.open()), Error);
-  next.failsAll = false;
-  const auto started = next.open();
-  for (int round = 0; round < 5; ++round) {
-    CHECK(next.enqueue(*started));
-    CHECK(next.lost() == 0);
+  for (const bool failsFirst : {false, true}) {
+    Machine next(machine);
+    if (failsFirst) {
+      next.failsAll = true;
+      CHECK_THROWS_AS(static_cast<void>(next.open()), Error);
+      next.failsAll = false;
+    }
+    const auto started = next.open();
+    for (int round = 0; round < 5; ++round) {
+      CHECK(next.enqueue(*started));
+      CHECK(next.lost() == 0);
+    }
   }
 }
 
@@ -323,6 +229,186 @@ TEST_CASE("P1: a checkpoint whose sync of the database failed is made again from
     }
     CHECK(machine.syncs > failing + 1);
   }
+}
+
+TEST_CASE("P1: others see that a log is doubtful before they can open the file") {
+  /// Whether another connection could write when the doubt was shown first.
+  class Watching final : public store::sqlite::Liveness {
+  public:
+    void hold(std::int64_t /*owner*/) override {}
+    bool alive(std::int64_t /*owner*/) const override { return true; }
+    bool showDoubt(bool isDoubtful) noexcept override {
+      if (isDoubtful && other != nullptr && !couldWrite) {
+        couldWrite = sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK;
+        sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
+      }
+      return true;
+    }
+    bool showsDoubt() const noexcept override { return false; }
+
+    sqlite3* other = nullptr;
+    std::optional<bool> couldWrite;
+  };
+  for (const bool batched : {true, false}) {
+    CAPTURE(batched);
+    Machine machine;
+    machine.disk.sparesNeighbours = batched;
+    const auto liveness = std::make_shared<Watching>();
+    store::sqlite::SqliteStore store({machine.file(), machine.options(), liveness});
+    SQLite::Database other(machine.file(), SQLite::OPEN_READWRITE, 0, machine.disk.name());
+    REQUIRE(other.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() > 0);
+    liveness->other = other.getHandle();
+    machine.failing.insert(machine.syncs + 1);
+    store.begin(true);
+    store.outbox().enqueue(frameOf("s"));
+    CHECK_THROWS_AS(store.commit(), Error);
+    REQUIRE(liveness->couldWrite.has_value());
+    CHECK_FALSE(*liveness->couldWrite);
+  }
+}
+
+TEST_CASE("P1: a repair whose sync failed leaves a log that others see to be doubtful") {
+  Machine machine;
+  const auto manager = machine.open();
+  machine.enqueue(*manager);
+  // Not synced: the hole.
+  machine.settleOne(*manager);
+  machine.failsAll = true;
+  CHECK_THROWS_AS(
+      static_cast<void>(store::sqlite::SqliteStore::repairFile({machine.file(), machine.options(), nullptr}, false)),
+      Error);
+  machine.failsAll = false;
+  const auto later = machine.open();
+  for (int round = 0; round < 3; ++round) {
+    CHECK(machine.enqueue(*later));
+    CHECK(machine.lost() == 0);
+  }
+}
+
+TEST_CASE("P13: that others cannot see a doubtful log is reported, with what to do") {
+  /// No file can grow, as on a disk that has become read-only.
+  struct NothingGrows {
+    NothingGrows() {
+      REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+      rlimit none = before;
+      none.rlim_cur = 0;
+      REQUIRE(setrlimit(RLIMIT_FSIZE, &none) == 0);
+    }
+    ~NothingGrows() {
+      setrlimit(RLIMIT_FSIZE, &before);
+      std::signal(SIGXFSZ, handler);
+    }
+    void (*const handler)(int) = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+  };
+  Machine machine;
+  const auto manager = machine.open();
+  machine.enqueue(*manager);
+  machine.failsAll = true;
+  bool isAcknowledged = true;
+  {
+    const NothingGrows nothingGrows;
+    isAcknowledged = machine.enqueue(*manager);
+  }
+  CHECK_FALSE(isAcknowledged);
+  REQUIRE(machine.reports->size() == 2);
+  CHECK(machine.reports->back().find("start none that opens the file") != std::string::npos);
+  CHECK(machine.reports->back().find("agent.db-ackbox-owners") != std::string::npos);
+  CHECK_FALSE(machine.enqueue(*manager));
+  machine.failsAll = false;
+  machine.rest();
+  CHECK(machine.enqueue(*manager));
+  CHECK(machine.lost() == 0);
+}
+
+TEST_CASE("P13: that the disk is well is reported last, also where another thread learns it during the first report") {
+  Machine machine;
+  std::vector<bool> reported;
+  const auto manager = machine.open();
+  machine.failsAll = true;
+  const Subscription first = manager->onHealth([&](const HealthEvent& event) {
+    if (event.raised) {
+      machine.failsAll = false;
+      machine.rest();
+      std::thread([&] { CHECK(machine.enqueue(*manager)); }).join();
+    }
+  });
+  const Subscription second = manager->onHealth([&](const HealthEvent& event) { reported.push_back(event.raised); });
+  CHECK_FALSE(machine.enqueue(*manager));
+  CHECK(reported == std::vector<bool>{true, false});
+}
+
+TEST_CASE("P1: a reader that closes a file last folds no doubtful log into it") {
+  Machine machine;
+  auto store = std::make_unique<store::sqlite::SqliteStore>(
+      store::sqlite::StoreOptions{machine.file(), machine.options(), nullptr});
+  machine.failsAll = true;
+  store->begin(true);
+  store->outbox().enqueue(frameOf("s"));
+  CHECK_THROWS_AS(store->commit(), Error);
+  // The kernel reports nothing to those that come later.
+  auto reader = std::make_unique<store::sqlite::SqliteReader>(machine.file(), machine.options());
+  machine.disk.onCall = [](DiskCall call, const std::string&) {
+    return call == DiskCall::write ? SQLITE_IOERR_WRITE : SQLITE_OK;
+  };
+  store.reset();
+  machine.disk.onCall = {};
+  const DiskFiles before = machine.disk.files();
+  reader.reset();
+  CHECK(machine.disk.files() == before);
+}
+
+TEST_CASE("P1: a disk that goes on failing is not written to by each call, but ten times a second") {
+  Machine machine;
+  const auto manager = machine.open();
+  for (int round = 0; round < 40; ++round) {
+    machine.enqueue(*manager);
+  }
+  machine.failsAll = true;
+  CHECK_FALSE(machine.enqueue(*manager));
+  std::size_t before = machine.syncs;
+  const std::size_t changes = machine.record->length();
+  for (int round = 0; round < 20; ++round) {
+    CHECK_FALSE(machine.enqueue(*manager));
+  }
+  CHECK(machine.syncs == before);
+  CHECK(machine.record->length() == changes);
+  for (int round = 0; round < 5; ++round) {
+    machine.rest();
+    before = machine.syncs;
+    CHECK_FALSE(machine.enqueue(*manager));
+    CHECK_FALSE(machine.enqueue(*manager));
+    CHECK(machine.syncs == before + 1);
+  }
+}
+
+TEST_CASE("P1: the poll of a run mends the doubtful log of a file in which nothing happens") {
+  Machine machine;
+  boost::asio::io_context context;
+  OutboxOptions options = machine.options();
+  options.storeExecutor = [&context](std::function<void()> work) { boost::asio::post(context, std::move(work)); };
+  OutboxManager manager = OutboxManager::open(machine.file(), options);
+  manager.setSender(std::make_shared<ScriptedSender>([](const SendRequest&) { return SendReport{}; }));
+  manager.start();
+  const auto passTime = [&] {
+    machine.clock->advance(std::chrono::seconds(1));
+    context.restart();
+    context.poll();
+  };
+  passTime();
+  machine.enqueue(manager);
+  machine.failsAll = true;
+  CHECK_FALSE(machine.enqueue(manager));
+  machine.failsAll = false;
+  const std::size_t before = machine.syncs;
+  passTime();
+  passTime();
+  CHECK(machine.syncs > before);
+  REQUIRE_FALSE(machine.reports->empty());
+  CHECK(machine.reports->back().find("the disk syncs the file again") != std::string::npos);
+  manager.stop();
+  context.restart();
+  context.poll();
 }
 
 }  // namespace failed_sync_test

@@ -21,7 +21,10 @@ public:
   explicit FakeLiveness(std::shared_ptr<Lives> lives) : lives_(std::move(lives)) {}
   void hold(std::int64_t owner) override { lives_->insert(owner); }
   [[nodiscard]] bool alive(std::int64_t owner) const override { return lives_->contains(owner); }
-  void showDoubt(bool isDoubtful) noexcept override { isDoubtful_ = isDoubtful; }
+  bool showDoubt(bool isDoubtful) noexcept override {
+    isDoubtful_ = isDoubtful;
+    return true;
+  }
   [[nodiscard]] bool showsDoubt() const noexcept override { return isDoubtful_; }
 
 private:

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <string>
 
 #include "ackbox/error.hpp"
@@ -50,11 +51,15 @@ public:
 
   [[nodiscard]] bool alive(std::int64_t owner) const override { return isHeld(descriptor_, owner); }
 
-  // Not shown where even that fails: the next opening looks for itself, unless others have the file open.
-  void showDoubt(bool isDoubtful) noexcept override {
-    if (descriptor_ >= 0 && showsDoubt() != isDoubtful) {
-      (void)!ftruncate(descriptor_, isDoubtful ? 1 : 0);
+  bool showDoubt(bool isDoubtful) noexcept override {
+    try {
+      if (isDoubtful) {
+        open();
+      }
+    } catch (const std::exception&) {
+      return false;
     }
+    return descriptor_ < 0 || showsDoubt() == isDoubtful || ftruncate(descriptor_, isDoubtful ? 1 : 0) == 0;
   }
   [[nodiscard]] bool showsDoubt() const noexcept override {
     struct stat own {};
@@ -62,9 +67,9 @@ public:
   }
 
 private:
-  // Not before the first `hold`, so that a refused open leaves no file behind. Never deleted: another process may be
-  // about to lock the same name. A symbolic link is not followed: users that may write into the folder could choose the
-  // file that is opened, and made, with this process's rights.
+  // Not before the first `hold`, or a doubt, so that a refused open leaves no file behind. Never deleted: another
+  // process may be about to lock the same name. A symbolic link is not followed: users that may write into the folder
+  // could choose the file that is opened, and made, with this process's rights.
   void open() {
     if (descriptor_ >= 0) {
       return;

@@ -23,8 +23,8 @@ public:
   [[nodiscard]] virtual bool alive(std::int64_t owner) const = 0;
 
   /// Shows processes that open the file later whether its log is doubtful (`Connection::isLogDoubtful`); the kernel
-  /// reports a failed sync only to those that had the log open.
-  virtual void showDoubt(bool isDoubtful) noexcept = 0;
+  /// reports a failed sync only to those that had the log open. False: it cannot be changed what they see.
+  [[nodiscard]] virtual bool showDoubt(bool isDoubtful) noexcept = 0;
   [[nodiscard]] virtual bool showsDoubt() const noexcept = 0;
 };
 

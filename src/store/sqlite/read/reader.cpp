@@ -94,15 +94,15 @@ SessionStats sessionStatsOf(const Query& query) {
 }  // namespace
 
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options) {
-  const ReadConnection database(file, options, Reading::leavesNoTrace);
+  const ReadConnection database(file, options);
   // As if nothing may be created, whatever the options say.
   requireUsable(database.getHandle(), options.tablePrefix, false);
 }
 
 struct SqliteReader::Body {
-  Body(const std::filesystem::path& file, const OutboxOptions& givenOptions, Reading reading)
+  Body(const std::filesystem::path& file, const OutboxOptions& givenOptions)
       : options(validated(givenOptions)),
-        database(file, options, reading),
+        database(file, options),
         fileName(sqlite3_db_filename(database.getHandle(), "main")),
         isImmutable(database.isImmutable()),
         counters(database.getHandle(), options.tablePrefix),
@@ -208,8 +208,8 @@ struct SqliteReader::Body {
   std::int64_t floorSeen ACKBOX_GUARDED_BY(mutex) = 0;
 };
 
-SqliteReader::SqliteReader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading)
-    : body_(std::make_unique<Body>(file, options, reading)) {}
+SqliteReader::SqliteReader(const std::filesystem::path& file, const OutboxOptions& options)
+    : body_(std::make_unique<Body>(file, options)) {}
 
 SqliteReader::~SqliteReader() = default;
 

@@ -27,7 +27,7 @@ namespace ackbox::store::sqlite {
 class SqliteReader final : public store::Reader {
 public:
   /// The file must have been opened by a store before, or have passed `requireOutbox`.
-  SqliteReader(const std::filesystem::path& file, const OutboxOptions& options, Reading reading = Reading::folds);
+  SqliteReader(const std::filesystem::path& file, const OutboxOptions& options);
   ~SqliteReader() override;
 
   [[nodiscard]] bool isImmutable() const noexcept override;

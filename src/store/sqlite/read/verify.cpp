@@ -17,7 +17,7 @@ bool hasCheckpointDefect() noexcept {
 }
 
 VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& options) {
-  const ReadConnection database(file, options, Reading::leavesNoTrace);
+  const ReadConnection database(file, options);
   sqlite3* const connection = database.getHandle();
   VerifyReport report;
   report.sqliteVersion = sqlite3_libversion();

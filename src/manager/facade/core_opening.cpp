@@ -1,0 +1,113 @@
+#include <exception>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "ackbox/tls.hpp"
+#include "base/options.hpp"
+#include "manager/facade/core.hpp"
+#include "manager/run/senders.hpp"
+#include "protocol/timestamp.hpp"
+
+// How a core begins: its options and its sender, and what the log says of the files that they name.
+
+namespace ackbox::manager {
+namespace {
+
+OutboxOptions completed(OutboxOptions options) {
+  options = validated(std::move(options));
+  if (options.peers.empty() && !options.adoptPeers) {
+    options.peers.emplace_back();
+  }
+  Senders::introduceOwn(options.peers);
+  return options;
+}
+
+Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
+  const LogSink sink = options.log;
+  const LogLevel least = options.logLevel;
+  const std::shared_ptr<Clock> clock = options.clock ? options.clock : systemClock();
+  try {
+    return new Core(named(file), completed(std::move(options)));
+  } catch (const std::exception& error) {
+    Log(sink, least, clock)
+        .writeUnasked(LogLevel::error, "open-refused", file.native(),
+                      "the outbox cannot be opened: " + std::string(error.what()), {{"file", file.native()}});
+    throw;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
+  return {openCore(file, std::move(options)), [](Core* core) {
+            // The core joins its writer's thread, so a last reference dropped there is passed to another one.
+            if (!core->home().isHere()) {
+              HomeProcess::abandon({std::shared_ptr<void>(), core});
+            } else if (!core->writer().runsInThisThread()) {
+              delete core;
+            } else if (const auto post = core->options().storeExecutor) {
+              post([core] { delete core; });
+            } else {
+              std::thread([core] { delete core; }).detach();
+            }
+          }};
+}
+
+void Core::logOpening() {
+  log_.write(LogLevel::info, "opened", "the outbox is open",
+             {{"file", file_.native()}, {"agent", options_.agent}, {"origin", origin_}});
+  if (const std::string why = log_.takes(LogLevel::info) ? store_->whyLogNotBatched() : std::string(); !why.empty()) {
+    log_.write(LogLevel::info, "log-not-batched",
+               "the write-ahead log is written by two calls a page, which costs time only: " + why, {{"cause", why}});
+  }
+  if (!log_.takes(LogLevel::warning)) {
+    return;
+  }
+  std::set<std::filesystem::path> certificates;
+  for (const PeerOptions& peer : options_.peers) {
+    if (peer.sender && certificates.insert(peer.sender->certificateFile()).second) {
+      lookAtCertificate(peer.sender->certificateFile());
+    }
+  }
+  for (const PeerStats& peer : reader_->peerStats()) {
+    const std::uint64_t waiting = peer.pending + peer.sending + peer.sent;
+    if (waiting > 0 && peerOptions(peer.peer) == nullptr) {
+      log_.write(LogLevel::warning, "peer-not-configured",
+                 "messages wait for peer '" + peer.peer +
+                     "', which this process was not given; add it to OutboxOptions::peers, or another process delivers "
+                     "them",
+                 {{"peer", peer.peer}, {"messages", std::to_string(waiting)}});
+    }
+  }
+}
+
+void Core::setSender(std::shared_ptr<Sender> sender) {
+  if (sender) {
+    Senders::introduce(options_.peers, *sender);
+    lookAtCertificate(sender->certificateFile());
+  }
+  const MutexLock lock(mutex_);
+  sender_ = std::move(sender);
+}
+
+void Core::lookAtCertificate(const std::filesystem::path& file) {
+  if (file.empty() || !log_.takes(LogLevel::warning)) {
+    return;
+  }
+  const std::optional<WallTime> end = certificateEnds(file);
+  const WallTime now = clock().wallNow();
+  // One that cannot be read is refused by those that use it.
+  if (!end || *end - now > kCertificateNotice) {
+    return;
+  }
+  const std::string at = protocol::formatTimestamp(*end);
+  log_.write(LogLevel::warning, "certificate-ends",
+             "the certificate in " + file.string() +
+                 (*end <= now ? " ended at " + at + ": connections with it are refused" : " ends at " + at) +
+                 "; replace it and its key, which is noticed without a restart",
+             {{"file", file.native()}, {"ends_at", at}});
+}
+
+}  // namespace ackbox::manager
