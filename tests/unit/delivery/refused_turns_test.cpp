@@ -33,7 +33,7 @@ TEST_CASE("P12: behind as many refused ones as are chance, a message that the pe
   CHECK(stage.charges() == 0);
 }
 
-TEST_CASE("P8, P12: a peer that is overloaded by most messages is asked with others soon, and when it is away, later") {
+TEST_CASE("P12: a peer that is overloaded by most messages is asked with others soon, and when it is away, later") {
   Refusing stage;
   stage.outcome = peerUnavailable;
   stage.status = 429;
