@@ -17,7 +17,7 @@ enum class PeerState : std::uint8_t {
   /// It does not answer; it is probed with growing delays.
   down,
   /// It refuses us (401, 403, 404, 405, 415, a redirect) with every message that it was asked with since it took one:
-  /// probed with another message each time, slower each time, until someone mends it, or at once on `resume`.
+  /// probed with another message each time, ever slower, until someone mends it, or at once on `resume`.
   held,
   /// It said that it is gone for good (410), to all messages that it could be asked with or to many: not probed until
   /// `resume`.

@@ -115,8 +115,9 @@ struct RateLimit {
 /// How an unreachable peer is treated.
 struct PeerHealthPolicy {
   /// Upper bounds of the delay between probes of a peer that is down; the last one repeats. Jittered to [1/2, 1] of
-  /// the bound: a probe that comes too soon only fails again. A peer that refuses is probed at these delays with
-  /// messages that it has not refused yet, and at the last one with others.
+  /// the bound: a probe that comes too soon only fails again. A peer that refuses is probed with messages that it has
+  /// not refused yet, eight different ones at each of these delays, and at the last one with others. So behind 16 that
+  /// it refuses, one that it takes waits 6 s at most with the default.
   std::vector<std::chrono::milliseconds> probeDelays = {
       std::chrono::milliseconds(250), std::chrono::milliseconds(500), std::chrono::seconds(1),  std::chrono::seconds(2),
       std::chrono::seconds(5),        std::chrono::seconds(15),       std::chrono::seconds(30),

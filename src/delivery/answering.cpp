@@ -204,9 +204,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     keepDisowned(request, now, actions);
   } else {
     peerAnswered(peer, actions);
-    if (std::ranges::any_of(results, isTaken)) {
-      peer.refusals.taken(request.id);
-    }
+    peer.refusals.answered(request.id, std::ranges::any_of(results, isTaken));
   }
 }
 
@@ -423,8 +421,9 @@ void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failu
   Peer& peer = *request.peer;
   const std::string error = report.error.empty() ? std::string(toString(report.outcome)) : report.error;
   const std::uint32_t inRow = peer.refusals.inRow();
-  const std::uint32_t byChance = std::min(peer.refusals.inRowByChance(), std::max(inRow, 1U) - 1);
-  const PeerHealth::Evidence evidence{inRow - std::min(inRow, byChance), hasOthersToAsk(peer)};
+  const std::uint32_t repeated = std::max(inRow, 1U) - 1;
+  const PeerHealth::Evidence evidence{inRow - std::min(repeated, peer.refusals.inRowByChance()), hasOthersToAsk(peer),
+                                      std::min(repeated, peer.refusals.inRowByOwn())};
   if (!peer.health.failed(request.epoch, failure, error, report.retryAfter, evidence, options.peerHealth, random,
                           now)) {
     return;
@@ -489,6 +488,7 @@ void Machine::Body::requestRejected(const Request& request, const SendReport& re
   }
   const auto frames = static_cast<std::uint32_t>(request.items.size());
   if (frames == 1) {
+    peer.refusals.answered(request.id, false);
     failOnly(request, "rejected-request", report.error, now, actions);
     return;
   }

@@ -52,6 +52,7 @@ struct Machine::Body {
   /// Whose turn it is; nothing: nobody's, for now.
   [[nodiscard]] std::optional<Turn> nextTurn(Peer& peer, const Now& now);
   [[nodiscard]] std::optional<Turn> nextProbe(Peer& peer, const Now& now);
+  static bool mayAskAgain(Peer& peer);
   void tidy(Peer& peer);
   void tidy(Peer& peer, Turn turn);
   /// Whether there is a message, or an answer under way, that may show whether the peer refuses everything.
@@ -127,8 +128,8 @@ struct Machine::Body {
   // refusing.cpp: answers that may be about the message or about the peer.
   void notTaken(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
                 Actions& actions);
-  void refusedForItself(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
-                        Actions& actions);
+  void refusedForItself(const Request& request, PeerHealth::Failure failure, bool areOthersTaken,
+                        const SendReport& report, const Now& now, Actions& actions);
   void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
 

@@ -12,6 +12,10 @@ namespace {
 // Makes a quarter of the requests the share that must be answered.
 constexpr std::uint32_t kLossesPerAnswer = 3;
 
+// Messages that a peer is asked with at each delay while it refuses them. One that takes 4 in 10 refuses 16 in a row
+// once in 3,500 times.
+constexpr std::uint32_t kRefusedPerStep = 8;
+
 // Uniform in [bound / 2, bound].
 std::chrono::milliseconds halfJitter(std::chrono::milliseconds bound, Random& random) {
   const auto half = bound.count() / 2;
@@ -49,9 +53,10 @@ bool PeerHealth::failed(std::uint64_t requestEpoch, Failure failure, const std::
                     boundedWait(retryAfter.value_or(std::chrono::milliseconds(0))));
   };
   constexpr std::uint32_t kSlowest = std::numeric_limits<std::uint32_t>::max();
-  const auto wait = waitAt(failure == Failure::refused ? kSlowest : failures_);
+  const auto wait =
+      waitAt(failure == Failure::refused ? kSlowest : failures_ - std::min(failures_ - 1, evidence.byChance));
   const bool asksOthers = failure == Failure::refused && evidence.refused > 0;
-  const auto waitOther = asksOthers ? std::min(wait, waitAt(evidence.refused)) : wait;
+  const auto waitOther = asksOthers ? std::min(wait, waitAt(1 + (evidence.refused - 1) / kRefusedPerStep)) : wait;
   probeAt_ = now.steady + wait;
   probeOtherAt_ = now.steady + waitOther;
   nextProbeAt_ = now.wall + (evidence.hasOthers ? waitOther : wait);

@@ -30,6 +30,8 @@ public:
     std::uint32_t refused = 0;
     /// There are others that it can be asked with.
     bool hasOthers = false;
+    /// Failures in a row that may be its messages' own, as it has refused some for themselves.
+    std::uint32_t byChance = 0;
   };
 
   /// Requests carry the epoch of their start: of several that fail together, only the first moves the backoff.

@@ -26,26 +26,29 @@ public:
     }
   }
 
-  /// Another request has brought a message of this peer across.
-  void taken(RequestId request) {
+  /// The peer has answered another request for its messages; `isTaken`: it has taken one of them.
+  void answered(RequestId request, bool isTaken) {
     if (inRow_ > std::max(kOutageMin, inRowByChance())) {
       std::erase_if(known_, [this](const auto& known) { return forgives(known.second); });
     }
-    takenAt_ = std::max(takenAt_, request);
+    answeredAt_ = std::max(answeredAt_, request);
     inRow_ = 0;
-    count(taken_);
+    if (isTaken) {
+      takenAt_ = std::max(takenAt_, request);
+      isRefusedSinceTaken_ = false;
+      count(taken_);
+    }
   }
-  /// Whether a request that began after `key` was refused has been taken.
-  [[nodiscard]] bool areOthersTaken(MessageKey key) const {
-    const auto place = known_.find(key);
-    return place != known_.end() && place->second.until < takenAt_;
-  }
-  /// The same, or since `amongOthers`, when a request with others and it was refused (0: none was); and nothing else
-  /// has been refused since: another refusal is the message's own.
+  /// Whether a request that began after `key` was refused, or `amongOthers`, when one with others and it was (0: none
+  /// was), has been taken, and nothing refused since: another refusal is the message's own.
   [[nodiscard]] bool isItsOwn(MessageKey key, RequestId amongOthers) const {
-    return inRow_ == 0 && (areOthersTaken(key) || (amongOthers != 0 && amongOthers < takenAt_));
+    return !isRefusedSinceTaken_ && (isBefore(refusedAt(key), takenAt_) || isBefore(amongOthers, takenAt_));
   }
-  /// It was refused for itself: how often by now. Others must be taken before that is said again.
+  /// The same where others are answered, if not taken: it is no outage.
+  [[nodiscard]] bool isAloneRefused(MessageKey key) const {
+    return inRow_ == 0 && isBefore(refusedAt(key), answeredAt_);
+  }
+  /// It was refused for itself: how often by now. Others must be answered before that is said again.
   std::uint32_t charge(MessageKey key, RequestId lastRequest) {
     Known& known = keep(key);
     known.until = lastRequest;
@@ -55,20 +58,21 @@ public:
     return ++known.strikes;
   }
 
-  /// A request was refused, of the one message `key`, or of several: 0. It counts once until something is taken.
+  /// A request was refused, of the one message `key`, or of several: 0. It counts once until something is answered.
   /// `lastRequest`: the newest that has begun. `isOutage`: it is not refused but away, or overloaded.
   void refused(MessageKey key, RequestId lastRequest, bool isOutage) {
     bool isCounted = false;
     if (key != 0) {
       Known& known = keep(key);
-      isCounted = known.until != 0 && known.until >= takenAt_ && inRow_ > 0;
+      isCounted = known.until != 0 && known.until >= answeredAt_ && inRow_ > 0;
       known.until = lastRequest;
       known.isOutage = isOutage;
     }
     inRow_ += isCounted ? 0 : 1;
+    isRefusedSinceTaken_ = true;
   }
 
-  /// How many were refused, each counted once, since one was taken last.
+  /// How many were refused, each counted once, since the peer answered last.
   [[nodiscard]] std::uint32_t inRow() const noexcept { return inRow_; }
   /// As many in a row as once in a hundred times are chance, by the share of the peer's messages that it refuses for
   /// themselves; 0 while it has taken none.
@@ -83,6 +87,8 @@ public:
     }
     return row;
   }
+  /// The same, 0 while it has refused none for itself.
+  [[nodiscard]] std::uint32_t inRowByOwn() const noexcept { return own_ == 0 ? 0 : inRowByChance(); }
   /// Whether they are too few to say that the peer is gone for good, while there are others to ask it with.
   [[nodiscard]] bool areFew() const noexcept { return inRow_ < std::max(kOutageMin, inRowByChance()); }
 
@@ -106,6 +112,11 @@ private:
   // message each time.
   static constexpr std::size_t kKnownMax = 1'024;
 
+  static bool isBefore(RequestId refused, RequestId other) { return refused != 0 && refused < other; }
+  [[nodiscard]] RequestId refusedAt(MessageKey key) const {
+    const auto place = known_.find(key);
+    return place == known_.end() ? 0 : place->second.until;
+  }
   void count(std::uint32_t& what) {
     ++what;
     if (own_ + taken_ >= kCountedMax) {
@@ -139,6 +150,8 @@ private:
   std::map<std::uint64_t, MessageKey> order_;
   std::uint64_t lastPlace_ = 0;
   RequestId takenAt_ = 0;
+  RequestId answeredAt_ = 0;
+  bool isRefusedSinceTaken_ = false;
   std::uint32_t inRow_ = 0;
   std::uint32_t own_ = 0;
   std::uint32_t taken_ = 0;

@@ -27,9 +27,13 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
   const bool isAlone = request.items.size() == 1;
   const MessageKey only = isAlone ? request.items.front().row.key : 0;
   const bool isUp = !peer.health.down() && request.epoch == peer.health.epoch() && peer.disowned.empty();
-  if (isAlone && isUp && peer.refusals.isItsOwn(only, request.items.front().session->refusedAt)) {
-    refusedForItself(request, failure, report, now, actions);
-    return;
+  if (isAlone && isUp) {
+    const Session& session = *request.items.front().session;
+    const bool isItsOwn = peer.refusals.isItsOwn(only, only <= session.refusedUpTo ? session.refusedAt : 0);
+    if (isItsOwn || peer.refusals.isAloneRefused(only)) {
+      refusedForItself(request, failure, isItsOwn, report, now, actions);
+      return;
+    }
   }
   peer.refusals.refused(only, lastRequest, failure == unavailable);
   if (!isAlone && (failure != unavailable || report.status != 0)) {
@@ -38,13 +42,15 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
     for (const Request::Item& item : request.items) {
       item.session->frameLimit = static_cast<std::uint32_t>(request.items.size() / 2);
       item.session->refusedAt = lastRequest;
+      item.session->refusedUpTo = item.row.key;
     }
   }
   giveBack(request, report.error, now, actions);
   const bool hasOthers = hasOthersToAsk(peer);
   const bool mayBeChance = peer.refusals.inRow() <= peer.refusals.inRowByChance();
   if (failure == gone && (mayBeChance || (hasOthers && peer.refusals.areFew()))) {
-    // For good only when others are answered the same.
+    // For good only when others are answered the same. A peer that has taken none in this run, and is asked with the
+    // only message that waits, is taken at its word: by Standard Webhooks 410 is to disable the endpoint.
     failure = refused;
   }
   if (failure == refused && isUp && mayBeChance && hasOthers) {
@@ -58,17 +64,18 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
   peerFailed(request, failure, explained, now, actions);
 }
 
-void Machine::Body::refusedForItself(const Request& request, PeerHealth::Failure failure, const SendReport& report,
-                                     const Now& now, Actions& actions) {
+void Machine::Body::refusedForItself(const Request& request, PeerHealth::Failure failure, bool areOthersTaken,
+                                     const SendReport& report, const Now& now, Actions& actions) {
   const Request::Item& only = request.items.front();
   Session& session = *only.session;
   session.refusedAt = 0;
   const std::uint32_t strikes = request.peer->refusals.charge(only.row.key, lastRequest);
-  if (failure == PeerHealth::Failure::unavailable) {
+  if (failure == PeerHealth::Failure::unavailable || !areOthersTaken) {
     const auto delay = std::max(boundedWait(retryDelay(retryOf(session), strikes, random)),
                                 boundedWait(report.retryAfter.value_or(std::chrono::milliseconds(0))));
-    giveBackLater(request, report.error + "; others of this peer are taken, so this message waits alone", delay, now,
-                  actions);
+    const std::string others = areOthersTaken ? "taken" : "answered";
+    giveBackLater(request, report.error + "; others of this peer are " + others + ", so this message waits alone",
+                  delay, now, actions);
     return;
   }
   FrameResult result;

@@ -156,17 +156,26 @@ std::optional<Machine::Body::Turn> Machine::Body::nextTurn(Peer& peer, const Now
   if (peer.health.down()) {
     return nextProbe(peer, now);
   }
-  if (!peer.suspectReady.empty() && (peer.ordinarySinceSuspect >= peer.maxRequests || peer.ready.empty())) {
+  const bool goesRefused = mayAskAgain(peer);
+  const bool isRefusedNext = goesRefused && peer.ordinarySinceSuspect == 0;
+  if (!peer.suspectReady.empty() &&
+      (peer.ordinarySinceSuspect >= peer.maxRequests || (peer.ready.empty() && !isRefusedNext))) {
     return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Turn::suspect);
   }
-  if (!peer.refusedReady.empty() && (peer.ordinarySinceRefused > 0 || peer.ready.empty())) {
-    const MessageKey head = peer.refusedReady.front().queue.front();
-    const bool isLast = peer.ready.empty() && peer.requestsInFlight == 0;
-    if (isLast || peer.refusals.isItsOwn(head, 0)) {
-      return Turn::refused;
-    }
+  if (goesRefused) {
+    return Turn::refused;
   }
   return peer.ready.empty() ? std::nullopt : std::optional(Turn::ordinary);
+}
+
+// Whether a refused message has its turn: in turn with others, when one of them was answered since, or it is the last.
+bool Machine::Body::mayAskAgain(Peer& peer) {
+  if (peer.refusedReady.empty() || (peer.ordinarySinceRefused == 0 && !peer.ready.empty())) {
+    return false;
+  }
+  const bool isLast = peer.ready.empty() && peer.suspectReady.empty() && peer.requestsInFlight == 0;
+  const MessageKey head = peer.refusedReady.front().queue.front();
+  return isLast || peer.refusals.isItsOwn(head, 0) || peer.refusals.isAloneRefused(head);
 }
 
 // Another message each time: those that were refused already say nothing new, and go when there are no others.
@@ -179,7 +188,9 @@ std::optional<Machine::Body::Turn> Machine::Body::nextProbe(Peer& peer, const No
     }
     return std::nullopt;
   }
-  if (!peer.suspectReady.empty() && (peer.ordinarySinceSuspect > 0 || peer.ready.empty())) {
+  const bool isRefusedNext =
+      peer.ordinarySinceSuspect == 0 && !peer.refusedReady.empty() && now.steady >= peer.health.probeAt();
+  if (!peer.suspectReady.empty() && (peer.ordinarySinceSuspect > 0 || (peer.ready.empty() && !isRefusedNext))) {
     return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Turn::suspect);
   }
   if (!peer.ready.empty()) {

@@ -75,6 +75,8 @@ struct Session {
   /// The newest request when one of several frames, this session's among them, was refused; 0: none since it was
   /// answered last.
   RequestId refusedAt = 0;
+  /// The last of this session's frames in that request: those that came later were not in it.
+  MessageKey refusedUpTo = 0;
   /// The peer did not know our predecessor and was offered 0, or what it has; a second refusal is the message's own,
   /// unless it says that it has forgotten more.
   bool sequenceReset = false;

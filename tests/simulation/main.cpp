@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
 
   if (refusals > 0) {
     std::printf("base %s\n", base.c_str());
-    return runRefusalWorlds(hashOf(base), refusals) == 0 ? 0 : 1;
+    return runRefusalWorlds(hashOf(base), refusals, seed) == 0 ? 0 : 1;
   }
   Totals totals;
   const auto start = std::chrono::steady_clock::now();

@@ -31,9 +31,12 @@ using std::chrono::nanoseconds;
 constexpr auto kRoundTrip = 5ms;
 // From the last enqueue until the peer takes everything, and from then until all must have ended.
 constexpr nanoseconds kRefusingPhase = 5min;
-constexpr nanoseconds kMendedPhase = 10min;
+constexpr nanoseconds kMendedPhase = 1h;
 // All are refused for so long, then taken for so long.
 constexpr nanoseconds kSpell = 20s;
+// What an innocent message may wait at a peer that refuses others. Not where it is overloaded by them: that asks for
+// pauses.
+constexpr nanoseconds kInnocentWaits = 15s;
 // What a commit takes to be seen.
 constexpr nanoseconds kSeen = 50ms;
 
@@ -52,6 +55,9 @@ class Refusals {
 public:
   explicit Refusals(const RefusalWorld& world) : world_(world), simulation_(world.seed) {
     simulation_.add("agent", [this](testing::SimulatedProcess& process) { return boot(process); });
+    if (world.isTraced) {
+      simulation_.startTrace(100'000);
+    }
   }
 
   RefusalReport run() {
@@ -62,7 +68,9 @@ public:
     }
     simulation_.runFor(kRefusingPhase);
     // 410 to the first message of a run, while it is the only one, disables the peer.
-    if ((world_.percent < 100 || world_.byTime) && world_.status != 410) {
+    // And by the time none is innocent of a status that is about the message.
+    const bool hasInnocents = world_.byTime ? !isTheMessages() : world_.percent < 100;
+    if (hasInnocents && world_.status != 410) {
       judgeInnocents();
     }
     isMended_ = true;
@@ -75,6 +83,7 @@ public:
         violated("liveness", id + " waits: " + (explanation ? explanation->sentence : "it is unknown"));
       }
     }
+    std::fputs(simulation_.trace().c_str(), stdout);
     return report_;
   }
 
@@ -122,6 +131,7 @@ private:
   [[nodiscard]] bool isTheMessages() const {
     return world_.status == 400 || world_.status == 413 || world_.status == 422;
   }
+  [[nodiscard]] bool isOverload() const { return world_.status == 408 || world_.status == 425 || world_.status == 429; }
   [[nodiscard]] bool isRefusing() const { return world_.byTime && (simulation_.now() / kSpell) % 2 == 0; }
   [[nodiscard]] bool refuses(const SendRequest& request) const {
     return !isMended_ && (isRefusing() || std::ranges::any_of(request.frames, [this](const OutboundFrame& frame) {
@@ -154,6 +164,7 @@ private:
     }
   }
   void ended(const SendRequest& request, const SendReport& report) {
+    note(request, report);
     for (const OutboundFrame& frame : request.frames) {
       said_.at(frame.messageId).isUnderWay = false;
     }
@@ -166,6 +177,16 @@ private:
     if (request.frames.size() == 1) {
       refusedSinceTaken_.insert(request.frames.front().messageId);
       hasBeenRefused_.insert(request.frames.front().messageId);
+    }
+  }
+
+  void note(const SendRequest& request, const SendReport& report) {
+    if (world_.isTraced) {
+      std::string event = std::string(toString(report.outcome)) + ' ' + std::to_string(report.status);
+      for (const OutboundFrame& frame : request.frames) {
+        event += ' ' + frame.messageId + (said_.at(frame.messageId).isBad ? " (bad)" : "");
+      }
+      simulation_.note("agent", event);
     }
   }
 
@@ -198,6 +219,9 @@ private:
   }
 
   void judgeInnocents() {
+    if (!isOverload() && report_.longestWait > kInnocentWaits) {
+      violated("P12", "an innocent message waited for " + std::to_string(report_.longestWait.count()) + " ms");
+    }
     for (const auto& [id, one] : said_) {
       if (!one.isBad && !one.isOver && isNext(id, one)) {
         violated("P12",
@@ -312,7 +336,7 @@ RefusalReport runRefusals(const RefusalWorld& world) {
   return Refusals(world).run();
 }
 
-std::uint64_t runRefusalWorlds(std::uint64_t base, std::uint64_t step) {
+std::uint64_t runRefusalWorlds(std::uint64_t base, std::uint64_t step, std::uint64_t only) {
   struct Row {
     std::uint64_t worlds = 0;
     RefusalReport most;
@@ -323,7 +347,7 @@ std::uint64_t runRefusalWorlds(std::uint64_t base, std::uint64_t step) {
   for (int status = 400; status <= 451; ++status) {
     for (const std::uint32_t percent : {1U, 10U, 60U, 100U, 0U}) {
       for (unsigned layout = 0; layout < 8; ++layout) {
-        if (++index % step != 0) {
+        if (++index % step != 0 || (only != 0 && base + index != only)) {
           continue;
         }
         const RefusalWorld world{.seed = base + index,
@@ -332,12 +356,13 @@ std::uint64_t runRefusalWorlds(std::uint64_t base, std::uint64_t step) {
                                  .byTime = percent == 0,
                                  .isWebhook = (layout & 1U) != 0,
                                  .inSessions = (layout & 2U) != 0,
-                                 .atOnce = (layout & 4U) != 0};
+                                 .atOnce = (layout & 4U) != 0,
+                                 .isTraced = only != 0};
         const RefusalReport report = runRefusals(world);
         if (std::getenv("ACKBOX_SIMULATION_VERBOSE") != nullptr) {
-          std::printf("%s: %lld ms, %u refusals, %u requests, %u dead letters\n", world.describe().c_str(),
-                      static_cast<long long>(report.longestWait.count()), report.mostRefusals, report.requests,
-                      report.deadLetters);
+          std::printf("%s, seed %llu: %lld ms, %u refusals, %u requests, %u dead letters\n", world.describe().c_str(),
+                      static_cast<unsigned long long>(world.seed), static_cast<long long>(report.longestWait.count()),
+                      report.mostRefusals, report.requests, report.deadLetters);
         }
         Row& row = table[{classOf(status), percent == 0 ? "by time" : std::to_string(percent) + " %"}];
         ++row.worlds;

@@ -19,6 +19,8 @@ struct RefusalWorld {
   /// All messages at once; otherwise one a second.
   bool atOnce = false;
   std::uint32_t messages = 60;
+  /// Prints what happened.
+  bool isTraced = false;
 
   [[nodiscard]] std::string describe() const;
 };
@@ -37,8 +39,8 @@ struct RefusalReport {
 /// One world, judged.
 [[nodiscard]] RefusalReport runRefusals(const RefusalWorld& world);
 
-/// One for each status from 400 to 451, share, profile and layout, of which every `step`th, and a table of them.
-/// Returns how many broke a promise.
-std::uint64_t runRefusalWorlds(std::uint64_t base, std::uint64_t step);
+/// One for each status from 400 to 451, share, profile and layout, of which every `step`th, and a table of them; or
+/// only the one of seed `only`, with all that happened in it. Returns how many broke a promise.
+std::uint64_t runRefusalWorlds(std::uint64_t base, std::uint64_t step, std::uint64_t only = 0);
 
 }  // namespace ackbox::simulation

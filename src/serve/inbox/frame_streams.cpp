@@ -157,9 +157,7 @@ void FrameStreams::offer(Number frame) {
   }
   if (best != nullptr) {
     give(frame, best->first);
-  } else if (!isWanted && !hasReported_ && clock_->steadyNow() >= reportAt_) {
-    hasReported_ = true;
-    reportAt_ = clock_->steadyNow() + kReportPause;
+  } else if (!isWanted) {
     reportWaiting(content);
   }
 }
@@ -319,6 +317,16 @@ void FrameStreams::onTick() {
       stream.answer->send("\n");
     }
   }
+  // What began to wait while it was too soon to say so again.
+  if (!hasReported_ && !draining_) {
+    const auto unwanted = std::ranges::find_if(waiting_, [this](Number frame) {
+      return std::ranges::none_of(
+          streams_, [&](const auto& stream) { return wants(stream.second, held_.at(frame).frame.frame()); });
+    });
+    if (unwanted != waiting_.end()) {
+      reportWaiting(held_.at(*unwanted).frame.frame());
+    }
+  }
   if (now >= progressAt_) {
     progressAt_ = now + kProgressPause;
     std::vector<Number> over;
@@ -334,9 +342,11 @@ void FrameStreams::onTick() {
 }
 
 void FrameStreams::reportWaiting(const InboundFrame& frame) {
-  if (!log_) {
+  if (!log_ || hasReported_ || clock_->steadyNow() < reportAt_) {
     return;
   }
+  hasReported_ = true;
+  reportAt_ = clock_->steadyNow() + kReportPause;
   const std::array<LogField, 2> fields = {LogField{"type", frame.type}, LogField{"session", frame.session}};
   LogRecord record;
   record.level = LogLevel::warning;

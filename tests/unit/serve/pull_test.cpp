@@ -22,7 +22,6 @@
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/random.hpp"
 #include "serve/inbox/frame_streams.hpp"
-#include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/serve/serve_stage.hpp"
 #include "unit/serve/stream_client.hpp"
@@ -469,67 +468,6 @@ TEST_CASE("Without inbox.pull there are no streams") {
   ServeStage stage;
   CHECK(StreamReader(stage.server().port(), kStream).status() == 404);
   CHECK(stage.asker().ask("POST", "/v1/inbox/settle", "{}").status == 404);
-}
-
-TEST_CASE("The frames of a stream that ends go to one that is open at once, and not at its next line") {
-  const testing::TempDir dir;
-  boost::asio::io_context context;
-  // No time passes.
-  const auto clock = std::make_shared<testing::ManualClock>();
-  const auto streams =
-      std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(), 256, std::vector<std::string>{"*"},
-                                     std::vector<std::string>(), LogSink());
-  OutboxManager manager = OutboxManager::open(dir.file("inbox.db"));
-  InboundOptions options;
-  options.allowAnonymous = true;
-  options.deferred.handler = [streams](DeferredFrame frame) { streams->add(std::move(frame)); };
-  std::optional<InboundHandler> handler(
-      std::in_place, manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::defer(); }, options);
-  const auto first = std::make_shared<testing::Client>();
-  const auto second = std::make_shared<testing::Client>();
-  CHECK(streams->open({}, first, {}));
-  handler->asyncHandle({.contentType = "application/cloudevents+json",
-                        .body = R"({"specversion":"1.0","id":"f-1","source":"urn:x","type":"t","data":1})",
-                        .webhookId = "f-1"},
-                       [](const InboundResponse& response) { CHECK(response.status == 202); });
-  const SteadyTime patience = systemClock()->steadyNow() + std::chrono::minutes(1);
-  while (first->count("f-1") == 0 && systemClock()->steadyNow() < patience) {
-    context.restart();
-    context.run_for(std::chrono::milliseconds(1));
-  }
-  CHECK(first->count("\"f-1\"") == 1);
-  CHECK(streams->open({}, second, {}));
-  CHECK(second->text.empty());
-  first->watcher.ended(transport::AnswerEnd::lost);
-  CHECK(second->count("\"f-1\"") == 1);
-  second->watcher.ended(transport::AnswerEnd::lost);
-  handler.reset();
-  streams->close();
-}
-
-TEST_CASE("A stream is never silent for 10 s, and a line that was not taken is not followed by another") {
-  boost::asio::io_context context;
-  const auto clock = std::make_shared<testing::ManualClock>();
-  const auto streams =
-      std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(), 256, std::vector<std::string>{"*"},
-                                     std::vector<std::string>(), LogSink());
-  const auto client = std::make_shared<testing::Client>();
-  CHECK(streams->open({}, client, {}));
-  const auto pass = [&](std::chrono::milliseconds time) {
-    clock->advance(time);
-    context.restart();
-    context.poll();
-  };
-  for (int second = 0; second < 10; ++second) {
-    pass(std::chrono::seconds(1));
-  }
-  CHECK(client->text == "\n\n");
-  client->waiting = 1;
-  pass(std::chrono::minutes(1));
-  CHECK(client->text == "\n\n");
-  client->watcher.ended(transport::AnswerEnd::lost);
-  streams->close();
-  pass(std::chrono::minutes(1));
 }
 
 }  // namespace ackbox::serve::pull_test
