@@ -89,6 +89,16 @@ void Core::logOpening() {
     log_.write(LogLevel::info, "log-not-batched",
                "the write-ahead log is written by two calls a page, which costs time only: " + why, {{"cause", why}});
   }
+  const store::OpeningLook& look = store_->openingLook();
+  if (!look.leftOut.empty()) {
+    log_.writeUnasked(LogLevel::warning, "log-cut-short", file_.native(), look.leftOut, {{"file", file_.native()}});
+  }
+  if (look.wasEmptied) {
+    log_.writeUnasked(LogLevel::error, "file-was-empty", file_.native(),
+                      "the file was empty, although it has been in use: what it held is lost, and a new outbox was "
+                      "made; if nobody emptied it on purpose, check the disk and restore a backup (docs/restore.md)",
+                      {{"file", file_.native()}});
+  }
   if (!log_.takes(LogLevel::warning)) {
     return;
   }
@@ -335,6 +345,20 @@ void Core::reportException(const std::string& what) noexcept {
 const PeerOptions* Core::peerOptions(std::string_view name) const noexcept {
   const auto found = std::ranges::find(options_.peers, name, &PeerOptions::name);
   return found == options_.peers.end() ? nullptr : &*found;
+}
+
+NewCommit Core::takeNewRows() {
+  NewCommit made{store_->discovery().take(kNewRowsMax), store_->owners().shared()};
+  for (const delivery::SessionKey session : made.rows.damaged) {
+    const std::string number = std::to_string(session);
+    log_.writeUnasked(
+        LogLevel::error, "session-damaged", number,
+        "the file does not hold session " + number +
+            " as it was written, by a disk's fault: nothing of it is sent or given up, and all other "
+            "sessions go on; ackbox verify FILE names what is damaged, and docs/restore.md says what to do",
+        {{"row", number}});
+  }
+  return made;
 }
 
 void Core::reportSyncs() noexcept {
