@@ -121,6 +121,9 @@ struct VerifyReport {
   bool hasCheckpointDefect = false;
   /// How it differs from what the batched log rests on, see `Stats::logNotBatched`; empty: it does not.
   std::string logNotBatched = {};
+  /// What was committed and is not used, because the log is damaged, or was not finished before a power cut; empty:
+  /// nothing. No finding, as the second is normal. The next process that opens the file to write takes the trace away.
+  std::string logCutShort = {};
   /// How much was looked at: rows of the outbox, sessions with their queues of unordered messages, peers, and pages of
   /// the file.
   std::uint64_t messages = 0;

@@ -12,7 +12,7 @@ enum ExitCode : int {
   kUsage = 2,
   /// The file, or the input, cannot be opened, read or written.
   kCannot = 3,
-  /// `verify` found problems.
+  /// `verify` found problems, or `export` found messages that are damaged.
   kProblems = 4,
   /// Some frames were refused; the others are stored.
   kPartly = 5,

@@ -2,6 +2,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/message_view.hpp"
 #include "cli/open.hpp"
+#include "cli/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -14,7 +15,9 @@ struct OutputEnded {};
 int exportMessages(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
   const MessageFilter filter = messageFilterOf(arguments);
-  const auto write = [&console](std::string_view line) {
+  std::uint64_t damaged = 0;
+  const auto write = [&console, &damaged](std::string_view line) {
+    damaged += line.starts_with(R"({"damaged":true,)") ? 1 : 0;
     line.remove_suffix(1);
     console.line(oneLine(line));
     if (!console.world().out.good()) {
@@ -27,6 +30,12 @@ int exportMessages(Console& console, const Arguments& arguments) {
         filter.state == MessageState::failed
             ? reader.exportDeadLetters({.peer = filter.peer, .session = filter.session}, write)
             : reader.exportMessages(filter, write);
+    if (damaged != 0) {
+      console.remark(countText(damaged, "message") +
+                     " not as written, by a disk's fault: the lines say \"damaged\", and enqueue refuses them; "
+                     "ackbox verify FILE names the rows");
+      return kProblems;
+    }
     return written == 0 ? kNothing : kDone;
   } catch (const OutputEnded&) {
     return kDone;

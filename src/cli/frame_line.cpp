@@ -113,6 +113,9 @@ std::string take(Frame& frame, std::string_view key, std::string_view slice) {
     frame.priority = value.get<std::uint8_t>();
     return {};
   }
+  if (key == "damaged") {
+    return scalarOf(slice) == false ? "" : "it is damaged: the file that it is from does not hold it as it was written";
+  }
   const bool isKnown = std::find(kPassedOver.begin(), kPassedOver.end(), key) != kPassedOver.end();
   return isKnown ? std::string() : "the key \"" + std::string(key) + "\" is none of a frame's";
 }

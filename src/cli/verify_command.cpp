@@ -39,7 +39,8 @@ int verify(Console& console, const Arguments& arguments) {
         .raw("findings", "[" + findings + "]")
         .add("sqlite_version", report.sqliteVersion)
         .add("has_checkpoint_defect", report.hasCheckpointDefect)
-        .add("log_not_batched", report.logNotBatched);
+        .add("log_not_batched", report.logNotBatched)
+        .add("log_cut_short", report.logCutShort);
     console.line(line);
   } else if (report.clean()) {
     console.say("every invariant holds: " + countText(report.messages, "message") + ", " +
@@ -58,6 +59,9 @@ int verify(Console& console, const Arguments& arguments) {
   if (!report.logNotBatched.empty() && !console.json()) {
     console.remark("note: SQLite " + report.sqliteVersion + " writes its log by itself: " + report.logNotBatched +
                    "; commits take longer, and nothing else changes");
+  }
+  if (!report.logCutShort.empty() && !console.json()) {
+    console.remark("note: " + report.logCutShort);
   }
   return report.clean() ? kDone : kProblems;
 }

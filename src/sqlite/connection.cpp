@@ -86,13 +86,26 @@ void refuseLoneLog(const std::filesystem::path& file) {
   for (const char* end : {"-wal", "-journal"}) {
     const std::string log = (absent ? file : real).string() + end;
     struct stat found {};
-    if (stat(log.c_str(), &found) == 0 && found.st_size != 0 && stat(file.c_str(), &found) != 0) {
+    if (stat(log.c_str(), &found) != 0 || found.st_size == 0) {
+      continue;
+    }
+    const bool isThere = stat(file.c_str(), &found) == 0;
+    // SQLite writes the first page of a file before a log of this kind, and after a journal.
+    const bool isEmptied = isThere && found.st_size == 0 && std::string_view(end) == "-wal";
+    if (!isThere || isEmptied) {
       throw Error(Errc::cannotOpen,
-                  file.string() + " is not there, but its log is, and what stands in " + log +
+                  file.string() + (isThere ? " is empty" : " is not there") + ", but its log is, and what stands in " +
+                      log +
                       " would be lost: put the file back beside it (where ackbox restore was interrupted, restore "
                       "again), or delete the log");
     }
   }
+}
+
+// A VFS of the user's does not say: then a file that is new counts as empty.
+bool isThere(const std::filesystem::path& file, const OutboxOptions& options) {
+  struct stat found {};
+  return !options.vfs.empty() || stat(file.c_str(), &found) == 0;
 }
 
 }  // namespace
@@ -122,7 +135,9 @@ std::string scalar(sqlite3* connection, std::string_view sql) {
 }
 
 Connection::Connection(const std::filesystem::path& file, const OutboxOptions& options, const Inspect& inspect)
-    : database_(openDatabase(file, options, openFlags(options))), prefix_(options.tablePrefix) {
+    : wasThere_(isThere(file, options)),
+      database_(openDatabase(file, options, openFlags(options))),
+      prefix_(options.tablePrefix) {
   if (sqlite3_db_readonly(handle(), "main") == 1) {
     throw Error(Errc::databaseReadOnly, database_.getFilename());
   }
@@ -194,6 +209,7 @@ void Connection::mendLog() {
 
 void Connection::enterWalMode(const OutboxOptions& options) {
   if (options.createSchema && scalar(handle(), "PRAGMA page_count") == "0") {
+    wasEmpty_ = wasThere_;
     execute(handle(), "PRAGMA auto_vacuum=INCREMENTAL");
   }
   // SQLite does not call the busy handler where two processes convert a fresh file at once; so wait here.

@@ -64,6 +64,9 @@ public:
   /// Bytes of the doubtful log cannot be read back: nothing may be written behind them.
   [[nodiscard]] bool isLogLost() const noexcept { return isLost_; }
 
+  /// When it was opened the file was there, and empty.
+  [[nodiscard]] bool wasEmpty() const noexcept { return wasEmpty_; }
+
   /// Foreign code may have changed it: the next `setFullSync` asks SQLite.
   void doubtSync() noexcept;
 
@@ -72,6 +75,8 @@ private:
   void setFoldsAtClose(bool folds) noexcept;
   void enterWalMode(const OutboxOptions& options);
 
+  // Before the next line makes it.
+  const bool wasThere_;
   SQLite::Database database_;
   const std::string prefix_;
   // 0: not set yet.
@@ -83,6 +88,7 @@ private:
   bool isDoubtful_ = true;
   std::uint32_t failures_ = 0;
   bool isLost_ = false;
+  bool wasEmpty_ = false;
 };
 
 /// Opens `file` in SQLite, with its failures as `Error`.

@@ -37,6 +37,8 @@ struct StoredMessage {
   std::string traceparent;
   std::string correlationId;
   std::string data;
+  /// It, or its session, is not what was written.
+  bool isDamaged = false;
 };
 
 /// As `MessagePage`.

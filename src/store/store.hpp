@@ -322,6 +322,7 @@ public:
   [[nodiscard]] virtual std::int64_t owner() const noexcept = 0;
   /// The file that each commit writes to.
   [[nodiscard]] virtual std::filesystem::path logFile() const = 0;
+  [[nodiscard]] virtual const OpeningLook& openingLook() const noexcept = 0;
   /// See `Stats::logNotBatched`. From any thread.
   [[nodiscard]] virtual std::string whyLogNotBatched() const = 0;
   /// From any thread.

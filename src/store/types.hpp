@@ -35,6 +35,14 @@ struct SyncHealth {
   }
 };
 
+/// What was found when the file was opened, and may mean that something is lost.
+struct OpeningLook {
+  /// See `whatLogLeftOut`.
+  std::string leftOut = {};
+  /// It was empty, although it has been an outbox: the owners file is beside it.
+  bool wasEmptied = false;
+};
+
 struct PeerRow {
   delivery::PeerKey key = 0;
   std::string name;
@@ -73,6 +81,8 @@ struct NewRows {
   std::optional<delivery::HoldSnapshot> holds = {};
   /// With these rows, all that were put back up to this number of recalls are known; nothing: that is as before.
   std::optional<std::int64_t> recalls = {};
+  /// Sessions that are missing or not what was written: nothing of them is sent.
+  std::vector<delivery::SessionKey> damaged = {};
 
   [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !holds && !recalls; }
 };

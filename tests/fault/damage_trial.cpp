@@ -124,6 +124,11 @@ void DamageTrial::verify() {
 
 std::vector<std::string> DamageTrial::missing() {
   std::vector<std::string> gone;
+  for (const std::string& id : acknowledged_) {
+    if (!handled_.contains(id)) {
+      violations_.insert(id + " was acknowledged when it came once more, and was never handled");
+    }
+  }
   attempt("look", [&] {
     for (const auto& [id, entry] : ledger_.sent) {
       if (!ledger_.taken.contains(id) && !manager_->find(id)) {
@@ -137,6 +142,16 @@ std::vector<std::string> DamageTrial::missing() {
     }
   });
   return gone;
+}
+
+std::set<std::string> DamageTrial::untaken() const {
+  std::set<std::string> waiting;
+  for (const auto& [id, entry] : ledger_.sent) {
+    if (!ledger_.taken.contains(id)) {
+      waiting.insert(id);
+    }
+  }
+  return waiting;
 }
 
 std::string DamageTrial::dataOf(const std::string& id) {
@@ -175,6 +190,14 @@ void DamageTrial::hear() {
   takeIn(id, "slow", data);
 }
 
+void DamageTrial::hearAgain() {
+  attempt("hear", [this] {
+    for (const auto& [id, data] : ledger_.heard) {
+      takeIn(id, "slow", data);
+    }
+  });
+}
+
 void DamageTrial::takeIn(const std::string& id, const std::string& type, const std::string& data) {
   InboundRequest request;
   request.contentType = "application/cloudevents+json";
@@ -182,7 +205,14 @@ void DamageTrial::takeIn(const std::string& id, const std::string& type, const s
   request.body =
       R"({"specversion":"1.0","id":")" + id + R"(","source":"urn:x","type":")" + type + R"(","data":)" + data + "}";
   protocol::InboundPort::of(*inbound_).handle(
-      request, [](const InboundResponse&) {}, protocol::HandlerThread::store, protocol::RequestForm::cloudEvents);
+      request,
+      [this, id](const InboundResponse& response) {
+        constexpr int kAcknowledged = 200;
+        if (response.status == kAcknowledged) {
+          acknowledged_.insert(id);
+        }
+      },
+      protocol::HandlerThread::store, protocol::RequestForm::cloudEvents);
   settle();
 }
 

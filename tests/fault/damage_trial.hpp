@@ -54,6 +54,9 @@ public:
   void prepare(const std::function<void()>& moment);
   /// Lets everything that is there be delivered and handled.
   void work();
+  /// The senders of the frames that wait send them once more, as they do when they ask for the result. What is
+  /// acknowledged then and is never handled breaks a promise.
+  void hearAgain();
   /// Opens, if it is not open. False: an error tells why not.
   bool open();
   void close();
@@ -61,6 +64,8 @@ public:
   void verify();
   /// What was put in and neither came out, nor is said to be given up, nor is still there.
   [[nodiscard]] std::vector<std::string> missing();
+  /// What no peer has taken so far.
+  [[nodiscard]] std::set<std::string> untaken() const;
 
   [[nodiscard]] const DamageLedger& ledger() const noexcept { return ledger_; }
   /// How a promise was broken: what was delivered is not what was put in, or something else than `Error` was thrown.
@@ -97,6 +102,8 @@ private:
   std::optional<InboundHandler> inbound_;
   bool isPreparing_ = false;
   std::set<std::string> handled_;
+  // Of those that came once more.
+  std::set<std::string> acknowledged_;
   std::set<std::string> violations_;
   std::vector<std::string> told_;
 };

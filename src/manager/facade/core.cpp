@@ -237,6 +237,20 @@ const PeerOptions* Core::peerOptions(std::string_view name) const noexcept {
   return found == options_.peers.end() ? nullptr : &*found;
 }
 
+NewCommit Core::takeNewRows() {
+  NewCommit made{store_->discovery().take(kNewRowsMax), store_->owners().shared()};
+  for (const delivery::SessionKey session : made.rows.damaged) {
+    const std::string number = std::to_string(session);
+    log_.writeUnasked(
+        LogLevel::error, "session-damaged", number,
+        "the file does not hold session " + number +
+            " as it was written, by a disk's fault: nothing of it is sent or given up, and all other "
+            "sessions go on; ackbox verify FILE names what is damaged, and docs/restore.md says what to do",
+        {{"row", number}});
+  }
+  return made;
+}
+
 void Core::requireFile() const {
   if (storeReport_.isReplaced()) {
     throw Error(Errc::databaseReplaced, file_.string());

@@ -121,7 +121,7 @@ public:
   /// Not on an executor of the caller's, which must not wait for the disk.
   [[nodiscard]] static bool commitsInline(RunThread thread) noexcept { return thread != RunThread::callers; }
   /// On the writer's thread, between transactions: rows that the run has not seen.
-  [[nodiscard]] NewCommit takeNewRows() { return {store_->discovery().take(kNewRowsMax), store_->owners().shared()}; }
+  [[nodiscard]] NewCommit takeNewRows();
   /// The configured peer of that name; null: this process was not given it.
   [[nodiscard]] const PeerOptions* peerOptions(std::string_view name) const noexcept;
   /// How old messages are, from the opening of the file on. For the run or the puller, whichever there is.

@@ -62,6 +62,16 @@ void Core::logOpening() {
     log_.write(LogLevel::info, "log-not-batched",
                "the write-ahead log is written by two calls a page, which costs time only: " + why, {{"cause", why}});
   }
+  const store::OpeningLook& look = store_->openingLook();
+  if (!look.leftOut.empty()) {
+    log_.writeUnasked(LogLevel::warning, "log-cut-short", file_.native(), look.leftOut, {{"file", file_.native()}});
+  }
+  if (look.wasEmptied) {
+    log_.writeUnasked(LogLevel::error, "file-was-empty", file_.native(),
+                      "the file was empty, although it has been in use: what it held is lost, and a new outbox was "
+                      "made; if nobody emptied it on purpose, check the disk and restore a backup (docs/restore.md)",
+                      {{"file", file_.native()}});
+  }
   if (!log_.takes(LogLevel::warning)) {
     return;
   }

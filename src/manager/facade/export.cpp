@@ -28,6 +28,10 @@ std::string lineOf(store::StoredMessage&& message) {
   const MessageInfo& info = message.info;
   std::string line;
   protocol::ObjectWriter object(line);
+  if (message.isDamaged) {
+    // First, so that a reader sees it before anything that the line says.
+    object.raw("damaged", "true");
+  }
   object.text("id", info.messageId);
   object.text("peer", info.peer);
   object.text("session", info.session);

@@ -1,16 +1,15 @@
 #include "sqlite/wal/log_rewrite.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <span>
 #include <vector>
 
 #include "sqlite/wal/log_checksum.hpp"
 #include "sqlite/wal/log_format.hpp"
+#include "sqlite/wal/log_index.hpp"
 
 namespace ackbox::store {
 namespace {
@@ -20,44 +19,9 @@ constexpr std::size_t kPieceBytes = 128 * 1'024 - 1;
 // A log that is written as quickly as its header is worth no attempt of its own.
 constexpr std::uint32_t kShortFrames = 64;
 
-/// The beginning of the log's index in shared memory, in the machine's order of bytes.
-/// Source: https://www.sqlite.org/walformat.html#the_wal_index_header
-struct IndexHeader {
-  std::uint32_t version;
-  std::uint32_t unused;
-  std::uint32_t changes;
-  std::uint8_t isSet;
-  std::uint8_t isBigEndian;
-  // 65,536 is 1.
-  std::uint16_t pageBytes;
-  std::uint32_t frames;
-  std::uint32_t pages;
-  std::array<std::uint32_t, 2> checksum;
-  LogSalt salt;
-};
-static_assert(sizeof(IndexHeader) == 40);
-
-int readIndex(sqlite3_file* database, IndexHeader& header) noexcept {
-  constexpr std::uint32_t kVersion = 3'007'000;
-  constexpr int kRegionBytes = 32 * 1'024;
-  void volatile* mapped = nullptr;
-  if (database->pMethods->iVersion < 2) {
-    return SQLITE_NOTFOUND;
-  }
-  if (const int refused = database->pMethods->xShmMap(database, 0, kRegionBytes, 0, &mapped); refused != SQLITE_OK) {
-    return refused;
-  }
-  if (mapped == nullptr) {
-    return SQLITE_NOTFOUND;
-  }
-  // Changed by nobody else: we hold the writer lock. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): volatile
-  std::memcpy(&header, const_cast<const void*>(mapped), sizeof header);
-  return header.version == kVersion && header.isSet == 1 ? SQLITE_OK : SQLITE_NOTFOUND;
-}
-
 class Rewrite {
 public:
-  Rewrite(sqlite3_file* log, const sqlite3_io_methods& methods, const IndexHeader& index)
+  Rewrite(sqlite3_file* log, const sqlite3_io_methods& methods, const LogIndexHeader& index)
       : log_(log), methods_(methods), index_(index) {}
 
   int all() {
@@ -130,15 +94,15 @@ private:
 
   sqlite3_file* const log_;
   const sqlite3_io_methods& methods_;
-  const IndexHeader& index_;
+  const LogIndexHeader& index_;
 };
 
 }  // namespace
 
 int rewriteLog(sqlite3_file* log, const sqlite3_io_methods& methods, sqlite3_file* database) noexcept {
   try {
-    IndexHeader index{};
-    if (const int refused = readIndex(database, index); refused != SQLITE_OK) {
+    LogIndexHeader index{};
+    if (const int refused = readLogIndex(database, index); refused != SQLITE_OK) {
       return refused;
     }
     Rewrite rewrite(log, methods, index);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/options.hpp"
@@ -41,6 +42,8 @@ struct Context {
   std::int64_t recallsDiscovered = 0;
   /// How often rows were put back, by any process, the present transaction included.
   std::int64_t recallsMade = 0;
+  /// Found damaged or missing since discovery last named them.
+  std::vector<delivery::SessionKey> damagedSessions = {};
 
   [[nodiscard]] Statement prepare(std::string_view sql) const { return connection.prepare(sql); }
 };

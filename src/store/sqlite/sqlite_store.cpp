@@ -8,6 +8,7 @@
 #include "base/options.hpp"
 #include "sqlite/transaction.hpp"
 #include "sqlite/vacuum.hpp"
+#include "sqlite/wal/log_tail.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/claim_cache.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
@@ -153,6 +154,7 @@ struct SqliteStore::Body {
   LatencyWindow latencies;
   std::unique_ptr<Components> parts;
   std::string origin;
+  OpeningLook look;
 
   // As of the last `begin`.
   std::uint64_t epoch = 0;
@@ -189,7 +191,12 @@ void SqliteStore::Body::openFirst() {
   transaction.begin(options.durability == Durability::powerCut);
   try {
     requireWritable(connection.handle(), options);
+    look.leftOut = whatLogLeftOut(connection.handle());
     if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
+      // The owners file is made after the first page.
+      std::error_code unknown;
+      look.wasEmptied = connection.wasEmpty() &&
+                        std::filesystem::exists(sqlite::ownersFile(connection.handle(), connection.prefix()), unknown);
       createTables(connection.handle(), connection.prefix());
     }
     restoreObjects(connection.handle(), connection.prefix(), "view");
@@ -484,6 +491,10 @@ bool SqliteStore::tidy() {
 
 const std::string& SqliteStore::origin() const noexcept {
   return body_->origin;
+}
+
+const OpeningLook& SqliteStore::openingLook() const noexcept {
+  return body_->look;
 }
 
 std::string SqliteStore::whyLogNotBatched() const {

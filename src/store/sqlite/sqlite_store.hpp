@@ -71,6 +71,7 @@ public:
   [[nodiscard]] std::uint64_t epoch() const noexcept override;
   [[nodiscard]] std::int64_t owner() const noexcept override;
   [[nodiscard]] std::filesystem::path logFile() const override;
+  [[nodiscard]] const OpeningLook& openingLook() const noexcept override;
   [[nodiscard]] std::string whyLogNotBatched() const override;
   [[nodiscard]] SyncHealth syncHealth() const noexcept override;
   [[nodiscard]] std::filesystem::path ownersFile() const override;

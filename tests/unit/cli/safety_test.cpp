@@ -54,7 +54,8 @@ TEST_CASE("P11: whatever stands in the file cannot steer the terminal of who loo
         arguments.emplace_back("--json");
       }
       const ToolResult result = stage.run(arguments, {.noColor = true});
-      CHECK(result.code == 0);
+      // Rows that were changed by hand are damaged ones.
+      CHECK(result.code == (std::string_view(command) == "export" ? 4 : 0));
       CHECK(isHarmless(result.out));
       CHECK(isHarmless(result.err));
     }

@@ -298,6 +298,31 @@ TEST_CASE("top shows rates between two looks, once without a terminal, and over 
   stage.checkGolden("top.txt");
 }
 
+TEST_CASE("P11 P12: what is damaged is exported as such, by code and line, and enqueue takes the others only") {
+  for (const char* change :
+       {"outbox SET data='{\"x\":9}' WHERE id=(SELECT id FROM ackbox_outbox WHERE message_id='pending-1')",
+        "outbox SET type='other' WHERE id=(SELECT id FROM ackbox_outbox WHERE message_id='dead-1')"}) {
+    ToolStage stage;
+    CHECK(stage.run({"export", stage.file()}).out.find("\"damaged\"") == std::string::npos);
+    SQLite::Database(stage.file(), SQLite::OPEN_READWRITE).exec(std::string("UPDATE ackbox_") + change);
+    const ToolResult exported = stage.run({"export", stage.file()});
+    CHECK(exported.code == 4);
+    CHECK(exported.out.find("{\"damaged\":true,\"id\":") != std::string::npos);
+    CHECK(exported.err.find("1 message not as written") != std::string::npos);
+    const std::string copy = stage.path("copy.db");
+    {
+      OutboxOptions options;
+      options.peers = {{.name = "bob"}, {.name = "carol"}};
+      static_cast<void>(OutboxManager::open(copy, options));
+    }
+    const ToolResult stored = stage.run({"enqueue", copy}, {.in = exported.out});
+    CHECK(stored.code == 5);
+    CHECK(stored.err.find("it is damaged") != std::string::npos);
+    const auto rowsOf = [](const std::string& file) { return OutboxReader::open(file).verify().messages; };
+    CHECK(rowsOf(copy) == rowsOf(stage.file()) - 1);
+  }
+}
+
 TEST_CASE("an export is what enqueue reads: data byte for byte, ids kept") {
   ToolStage stage;
   const ToolResult exported = stage.run({"export", stage.file(), "--peer", "bob"});

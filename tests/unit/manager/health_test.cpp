@@ -301,9 +301,9 @@ TEST_CASE("P10: an agent that only enqueues is told once that its file was repla
 TEST_CASE("P10: a run that cannot read what is stored tells it once, goes on trying, and tells when it can again") {
   Run run({});
   run.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
-  const auto damage = [&](const std::string& change) {
+  const auto rename = [&](const std::string& from, const std::string& to) {
     SQLite::Database(run.dir.file("agent.db").string(), SQLite::OPEN_READWRITE)
-        .exec("UPDATE ackbox_sessions SET id = id" + change);
+        .exec("PRAGMA legacy_alter_table=ON; ALTER TABLE " + from + " RENAME TO " + to);
   };
   const auto expectTrouble = [&] {
     run.pass(seconds(60));
@@ -311,7 +311,7 @@ TEST_CASE("P10: a run that cannot read what is stored tells it once, goes on try
     CHECK(run.events[0].check == HealthCheck::process);
     CHECK(run.events[0].raised);
     CHECK(run.events[0].sentence.find("cannot be read") != std::string::npos);
-    damage("-1000");
+    rename("elsewhere", "ackbox_sessions");
     run.pass(seconds(10));
     REQUIRE(run.events.size() == 2);
     CHECK_FALSE(run.events[1].raised);
@@ -321,7 +321,7 @@ TEST_CASE("P10: a run that cannot read what is stored tells it once, goes on try
     run.manager->stop();
     run.settle();
     run.enqueue("a");
-    damage("+1000");
+    rename("ackbox_sessions", "elsewhere");
     run.manager->runThen(run.context.get_executor(), [](std::error_code) {});
     expectTrouble();
   }
@@ -332,7 +332,7 @@ TEST_CASE("P10: a run that cannot read what is stored tells it once, goes on try
     frame.session = "other";
     frame.type = "test";
     other.enqueue(frame);
-    damage("+1000");
+    rename("ackbox_sessions", "elsewhere");
     expectTrouble();
   }
   CHECK(run.manager->getStats().pending == 0);

@@ -173,6 +173,24 @@ TEST_CASE("P3: no new file is made beside a log that was left without its own, w
   }
 }
 
+TEST_CASE("P3 P13: a log beside a file that is empty is kept, and an empty file that was in use is named") {
+  StoreWorld world;
+  CHECK_FALSE(world.open()->openingLook().wasEmptied);
+  CHECK_FALSE(world.open()->openingLook().wasEmptied);
+  write(world.file, "");
+  CHECK(world.open()->openingLook().wasEmptied);
+  CHECK_FALSE(world.open()->openingLook().wasEmptied);
+  const std::filesystem::path log = world.file.string() + "-wal";
+  write(world.file, "");
+  write(log, "messages");
+  CHECK_THROWS_WITH_AS(world.open(), doctest::Contains("is empty, but its log is"), Error);
+  CHECK(bytesOf(log) == "messages");
+  // Whoever takes a file away begins anew.
+  std::filesystem::remove(log);
+  std::filesystem::remove(world.file);
+  CHECK_FALSE(world.open()->openingLook().wasEmptied);
+}
+
 TEST_CASE("a missing folder and a folder in the file's place cannot be opened") {
   StoreWorld world;
   world.file = world.directory.file("nowhere") / "agent.db";

@@ -180,7 +180,9 @@ void Counters::note(Counter counter, std::int64_t difference) {
 
 void Counters::add(delivery::SessionKey session, Counter counter, std::int64_t difference) {
   add(counter, difference);
-  changes_.peers[peerOf(session)][indexOf(counter)] += difference;
+  if (const delivery::PeerKey peer = peerOf(session); peer != 0) {
+    changes_.peers[peer][indexOf(counter)] += difference;
+  }
 }
 
 void Counters::subtractRows(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
@@ -191,10 +193,14 @@ void Counters::addRows(delivery::SessionKey session, MessageState state, std::in
   if (isLive(state)) {
     add(session, gaugeOf(state), rows);
     add(session, Counter::pendingBytes, bytes);
-    changes_.sessions[session].live += rows;
+    if (peerOf(session) != 0) {
+      changes_.sessions[session].live += rows;
+    }
   } else if (state == MessageState::failed) {
     add(session, Counter::failed, rows);
-    changes_.sessions[session].failed += rows;
+    if (peerOf(session) != 0) {
+      changes_.sessions[session].failed += rows;
+    }
   } else {
     add(Counter::retained, rows);
   }
@@ -336,7 +342,9 @@ delivery::PeerKey Counters::peerOf(delivery::SessionKey session) {
   }
   Query query(selectPeer_, session);
   const delivery::PeerKey peer = query.next() ? query.integer(0) : 0;
-  peers_.emplace(session, peer);
+  if (peer != 0) {
+    peers_.emplace(session, peer);
+  }
   return peer;
 }
 

@@ -170,6 +170,7 @@ private:
 
   void load();
   void count();
+  /// 0: there is no such session, as a damaged row may say.
   [[nodiscard]] delivery::PeerKey peerOf(delivery::SessionKey session);
 
   // Rows that wait to be counted cost each reader a look.

@@ -32,9 +32,10 @@ std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool was
 
 Claims::Claims(Context& context)
     : context_(context),
-      selectSession_(context.prepare("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall,peer_id,lane<>0,"
-                                     "(SELECT t.id FROM #sessions AS t WHERE t.peer_id=s.peer_id AND t.name=s.name AND "
-                                     "t.lane=s.lane) IS NOT s.id FROM #sessions AS s WHERE id=?1")),
+      selectSession_(
+          context.prepare(std::string("SELECT name,priority,paused_at_ms<>0 OR blocked_by<>0,recall,peer_id,lane<>0,")
+                              .append(kSessionDiffers)
+                              .append(" FROM #sessions AS s WHERE id=?1"))),
       isOurs_(context.prepare(numberHolder())),
       selectRow_(context.prepare(std::string("SELECT ").append(kRowColumns).append(" FROM #outbox WHERE id=?1"))),
       claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")) {}
@@ -77,7 +78,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look
   const bool isUndiscovered = session->recall > std::min(look.recalls, context_.recallsDiscovered);
   if (context_.inFlight.sessions.isForeign(wanted.session) || isUndiscovered) {
     claimed.status = delivery::ClaimStatus::busy;
-  } else if (session->isHalted) {
+  } else if (session->isHalted || session->isDamaged) {
     claimed.status = delivery::ClaimStatus::halted;
   } else if (!isDue(claimed.dueAt, state.isFirm, look.now)) {
     claimed.status = delivery::ClaimStatus::notDue;
@@ -87,7 +88,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look
   } else {
     const std::size_t firstMessage = reply.messages.size();
     for (const delivery::MessageKey key : wanted.keys) {
-      claimRow(key, wanted.waited, look, session, claimed, reply);
+      claimRow(key, wanted.waited, look, claimed, reply);
       if (claimed.status != delivery::ClaimStatus::claimed) {
         break;
       }
@@ -123,6 +124,9 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
   SessionRow row;
   Columns columns(query);
   columns >> row.name >> row.priority >> row.isHalted >> row.recall >> row.peer >> row.isUnordered >> row.isDamaged;
+  if (row.isDamaged) {
+    context_.damagedSessions.push_back(key);
+  }
   return &context_.claimCache.keep(key, std::move(row));
 }
 
@@ -140,17 +144,12 @@ void Claims::claimUnit(const delivery::SessionClaim& wanted, const Look& look, C
   delivery::SessionClaimed claimed;
   claimed.session = wanted.session;
   for (const delivery::MessageKey key : wanted.keys) {
-    claimRow(key, wanted.waited, look, nullptr, claimed, reply);
+    claimRow(key, wanted.waited, look, claimed, reply);
   }
   reply.sessions.push_back(std::move(claimed));
 }
 
-bool Claims::isDamaged(const OutboxRow& row, const SessionRow* known) {
-  known = known != nullptr ? known : sessionOf(row.session);
-  return row.isDamaged || known == nullptr || known->isDamaged;
-}
-
-void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look, const SessionRow* known,
+void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look,
                       delivery::SessionClaimed& session, ClaimReply& reply) {
   std::optional<OutboxRow> row = context_.claimCache.take(key);
   if (!row) {
@@ -170,6 +169,15 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
     // Its owner lives, or its claims would have been released: never robbed, whatever is known of the session.
     session.status = delivery::ClaimStatus::busy;
     return;
+  }
+  // A row that is found in one session and read of another is sent in neither's name.
+  const bool isElsewhere = !delivery::isUnit(session.session) && row->session != session.session;
+  if (delivery::isUnit(session.session) && !row->isDamaged) {
+    if (const SessionRow* const queue = sessionOf(row->session);
+        queue == nullptr || queue->isDamaged || !queue->isUnordered) {
+      session.status = delivery::ClaimStatus::halted;
+      return;
+    }
   }
   OutboundFrame& frame = row->frame;
   const bool isHeld = context_.inFlight.rows.holds(key);
@@ -210,7 +218,7 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
                           .enqueuedAt = frame.enqueuedAt,
                           .expiresAt = frame.expiresAt,
                           .notBefore = row->notBefore,
-                          .isDamaged = isDamaged(*row, known)});
+                          .isDamaged = row->isDamaged || isElsewhere});
   reply.messages.push_back({session.session, key, std::move(frame)});
 }
 

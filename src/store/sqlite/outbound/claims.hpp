@@ -30,11 +30,8 @@ private:
 
   void claimSession(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply);
   void claimUnit(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply);
-  /// `known` is the row's session; null: it is to be looked for.
-  void claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look, const SessionRow* known,
+  void claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look,
                 delivery::SessionClaimed& session, ClaimReply& reply);
-  /// Whether it, or its session, is not what was written.
-  [[nodiscard]] bool isDamaged(const OutboxRow& row, const SessionRow* known);
   /// Null: there is no such session. Valid until the cache's next change.
   [[nodiscard]] SessionRow* sessionOf(delivery::SessionKey key);
   [[nodiscard]] std::optional<OutboxRow> read(delivery::MessageKey key);

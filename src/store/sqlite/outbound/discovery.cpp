@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "store/sqlite/outbound/row_checksum.hpp"
+
 namespace ackbox::store::sqlite {
 namespace {
 
@@ -17,8 +19,10 @@ Discovery::Discovery(Context& context, Transaction& transaction, Holds& holds)
       transaction_(transaction),
       holds_(holds),
       scan_(context.prepare("SELECT id,session_id,state,due_at_ms FROM #outbox WHERE id>?1 ORDER BY id LIMIT ?2")),
-      selectSession_(context.prepare("SELECT s.peer_id,s.name,m.due_at_ms,s.priority,s.lane FROM #sessions AS s JOIN "
-                                     "#session_states AS m ON m.session_id=s.id WHERE s.id=?1")) {}
+      selectSession_(context.prepare(
+          std::string("SELECT s.peer_id,s.name,m.due_at_ms,s.priority,s.lane,")
+              .append(kSessionDiffers)
+              .append(" FROM #sessions AS s JOIN #session_states AS m ON m.session_id=s.id WHERE s.id=?1"))) {}
 
 void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
   if (!listening_) {
@@ -37,6 +41,7 @@ void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
 
 NewRows Discovery::take(std::size_t limit) {
   NewRows found = takeRows(limit);
+  found.damaged = std::exchange(context_.damagedSessions, {});
   try {
     // After the rows, so that no row is discovered without the holds that came before it.
     if (hasScanned_) {
@@ -90,6 +95,7 @@ void Discovery::restart() noexcept {
   recallsHanded_ = 0;
   caughtUp_ = false;
   sessions_.clear();
+  passedOver_.clear();
   rescan();
   holds_.restart();
 }
@@ -111,8 +117,9 @@ const std::string& Discovery::sessionName(delivery::SessionKey key) const {
 void Discovery::takePublished(std::size_t limit, NewRows& found) {
   while (!published_.empty() && found.rows.size() < limit && published_.front().key == lastTaken_ + 1) {
     const delivery::RowSeen row = published_.front();
-    introduce(row.session, found);
-    found.rows.push_back(row);
+    if (introduce(row.session, found)) {
+      found.rows.push_back(row);
+    }
     published_.pop_front();
     lastTaken_ = row.key;
   }
@@ -133,7 +140,11 @@ void Discovery::scan(std::size_t limit, NewRows& found) {
     if (row.state != MessageState::sent) {
       row.state = MessageState::pending;
     }
-    if (!introduce(row.session, found) && caughtUp_) {
+    const std::optional<bool> isNew = introduce(row.session, found);
+    if (!isNew) {
+      continue;
+    }
+    if (!*isNew && caughtUp_) {
       // Other connections' enqueues may have changed it. Not asked while the backlog is read, where each session is
       // introduced with the latest.
       row.priority = priorityOf(row.session, priorities);
@@ -156,35 +167,44 @@ void Discovery::rescan() noexcept {
   scannedVersion_ = -1;
 }
 
-bool Discovery::introduce(delivery::SessionKey key, NewRows& found) {
+std::optional<bool> Discovery::introduce(delivery::SessionKey key, NewRows& found) {
   if (sessions_.contains(key)) {
     return false;
   }
+  if (passedOver_.contains(key)) {
+    return std::nullopt;
+  }
   const SessionRow* const row = context_.claimCache.session(key);
   const SessionState* const state = context_.states.known(key);
-  delivery::SessionInfo info = row != nullptr && state != nullptr ? delivery::SessionInfo{.key = key,
-                                                                                          .peer = row->peer,
-                                                                                          .dueAt = state->dueAt,
-                                                                                          .priority = row->priority,
-                                                                                          .unordered = row->isUnordered,
-                                                                                          .name = row->name}
-                                                                  : read(key);
-  sessions_.emplace(key, info.name);
-  found.sessions.push_back(std::move(info));
+  std::optional<delivery::SessionInfo> info = row != nullptr && state != nullptr && !row->isDamaged
+                                                  ? delivery::SessionInfo{.key = key,
+                                                                          .peer = row->peer,
+                                                                          .dueAt = state->dueAt,
+                                                                          .priority = row->priority,
+                                                                          .unordered = row->isUnordered,
+                                                                          .name = row->name}
+                                                  : read(key);
+  if (!info) {
+    passedOver_.insert(key);
+    context_.damagedSessions.push_back(key);
+    return std::nullopt;
+  }
+  sessions_.emplace(key, info->name);
+  found.sessions.push_back(*std::move(info));
   return true;
 }
 
-delivery::SessionInfo Discovery::read(delivery::SessionKey key) {
+std::optional<delivery::SessionInfo> Discovery::read(delivery::SessionKey key) {
   Query query(selectSession_, key);
-  if (!query.next()) {
-    throw Error(Errc::databaseCorrupt, "session " + std::to_string(key) + " of an outbox row is missing");
+  if (!query.next() || query.integer(5) != 0) {
+    return std::nullopt;
   }
-  return {.key = key,
-          .peer = query.integer(0),
-          .dueAt = query.instant(2),
-          .priority = query.as<std::uint8_t>(3),
-          .unordered = query.integer(4) != 0,
-          .name = query.text(1)};
+  return delivery::SessionInfo{.key = key,
+                               .peer = query.integer(0),
+                               .dueAt = query.instant(2),
+                               .priority = query.as<std::uint8_t>(3),
+                               .unordered = query.integer(4) != 0,
+                               .name = query.text(1)};
 }
 
 std::uint8_t Discovery::priorityOf(delivery::SessionKey key,

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "sqlite/transaction.hpp"
@@ -34,9 +36,10 @@ private:
   void takePublished(std::size_t limit, NewRows& found);
   void scan(std::size_t limit, NewRows& found);
   void rescan() noexcept;
-  /// True when the session was not known.
-  bool introduce(delivery::SessionKey key, NewRows& found);
-  [[nodiscard]] delivery::SessionInfo read(delivery::SessionKey key);
+  /// True when the session was not known; nothing: it is damaged, and its rows are passed over.
+  std::optional<bool> introduce(delivery::SessionKey key, NewRows& found);
+  /// Nothing: it is missing, or not what was written.
+  [[nodiscard]] std::optional<delivery::SessionInfo> read(delivery::SessionKey key);
   /// A session's priority now, read once per `read`.
   [[nodiscard]] std::uint8_t priorityOf(delivery::SessionKey key,
                                         std::unordered_map<delivery::SessionKey, std::uint8_t>& read);
@@ -60,6 +63,8 @@ private:
   bool caughtUp_ = false;
   std::deque<delivery::RowSeen> published_;
   std::unordered_map<delivery::SessionKey, std::string> sessions_;
+  // Damaged, since the last restart. What is enqueued later must not overtake what was passed over.
+  std::unordered_set<delivery::SessionKey> passedOver_;
 };
 
 }  // namespace ackbox::store::sqlite

@@ -22,6 +22,10 @@ namespace ackbox::store::sqlite {
 /// Of a message's row: its place, ids, type and data, and what else its peer is given.
 [[nodiscard]] std::int64_t checksumOf(delivery::MessageKey key, const OutboxRow& row) noexcept;
 
+/// SQL: whether the session `s` (#sessions) is not what its unique index says. Which of the two is right is not known.
+inline constexpr std::string_view kSessionDiffers =
+    "(SELECT t.id FROM #sessions AS t WHERE t.peer_id=s.peer_id AND t.name=s.name AND t.lane=s.lane) IS NOT s.id";
+
 /// The columns of #outbox that `readRow` takes, in its order.
 inline constexpr std::string_view kRowColumns =
     "state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,id_rest,type,traceparent,"

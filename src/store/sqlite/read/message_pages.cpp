@@ -5,6 +5,7 @@
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/outbound/dead_letters.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/outbound/row_checksum.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -14,11 +15,13 @@ constexpr int kIdColumn = 10;
 constexpr int kKeyColumn = 11;
 constexpr int kListedChosenColumn = 12;
 constexpr int kExpiresColumn = 12;
-constexpr int kStoredChosenColumn = 19;
+constexpr int kDamagedColumn = 19;
+constexpr int kStoredChosenColumn = 20;
 
 std::string stored() {
-  return infoColumns() +
-         ",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,s.priority,o.supersede_key";
+  return infoColumns()
+      .append(",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,s.priority,o.supersede_key,")
+      .append(kSessionDiffers);
 }
 
 // `rows` gives `o`. The order of the joins keeps the planner from walking sessions first.
@@ -36,7 +39,7 @@ std::string messageSelect(const std::string& columns, std::string_view rows, std
 
 constexpr std::string_view kAllRows = "#outbox AS o NOT INDEXED";
 
-StoredMessage storedOf(const Query& query) {
+StoredMessage columnsOf(const Query& query) {
   StoredMessage message;
   message.info = infoOf(query);
   message.expiresAt = query.optionalInstant(kExpiresColumn);
@@ -131,7 +134,19 @@ MessagePages::MessagePages(sqlite3* connection, const OutboxOptions& options)
                       messageSelect(infoColumns(), "#outbox AS o INDEXED BY #outbox_failed", " AND o.state=4"),
                       options.tablePrefix),
       sendingMessages_(connection, messageSelect(infoColumns(), kClaimedRows), options.tablePrefix),
-      storedMessages_(connection, messageSelect(stored(), kAllRows), options.tablePrefix) {}
+      storedMessages_(connection, messageSelect(stored(), kAllRows), options.tablePrefix),
+      row_(connection, std::string("SELECT ").append(kRowColumns).append(" FROM #outbox WHERE id=?1"),
+           options.tablePrefix) {}
+
+StoredMessage MessagePages::storedOf(const Query& query) {
+  StoredMessage message = columnsOf(query);
+  message.isDamaged = query.integer(kDamagedColumn) != 0;
+  if (Query row(row_, message.info.row); row.next()) {
+    Columns columns(row);
+    message.isDamaged = readRow(message.info.row, columns).isDamaged || message.isDamaged;
+  }
+  return message;
+}
 
 Query MessagePages::query(Statement& statement, const DeadLetterFilter& filter, std::int64_t after) {
   return Query(statement, after, std::numeric_limits<std::int64_t>::max(), kPageLooks, filter.peer, filter.session,
@@ -156,7 +171,7 @@ std::vector<MessageInfo> MessagePages::newestDeadLetters(std::size_t limit) {
 
 StoredPage MessagePages::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) {
   Query found = query(storedDeadLetters_, filter, after);
-  return readPage<StoredPage>(found, limit, kStoredChosenColumn, storedOf);
+  return readPage<StoredPage>(found, limit, kStoredChosenColumn, [this](const Query& row) { return storedOf(row); });
 }
 
 MessagePage MessagePages::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) {
@@ -170,7 +185,7 @@ MessagePage MessagePages::messages(const MessageFilter& filter, std::size_t limi
 
 StoredPage MessagePages::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) {
   Query found(storedMessages_, after, kPageLooks, filter.state, filter.peer, filter.session);
-  return readPage<StoredPage>(found, limit, kStoredChosenColumn, storedOf);
+  return readPage<StoredPage>(found, limit, kStoredChosenColumn, [this](const Query& row) { return storedOf(row); });
 }
 
 }  // namespace ackbox::store::sqlite

@@ -35,6 +35,8 @@ public:
   [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after);
 
 private:
+  /// Reads the row once more, with all that its checksum covers.
+  [[nodiscard]] StoredMessage storedOf(const Query& query);
   [[nodiscard]] Query query(Statement& statement, const DeadLetterFilter& filter, std::int64_t after);
 
   const OutboxOptions options_;
@@ -45,6 +47,7 @@ private:
   Statement failedMessages_;
   Statement sendingMessages_;
   Statement storedMessages_;
+  Statement row_;
 };
 
 }  // namespace ackbox::store::sqlite

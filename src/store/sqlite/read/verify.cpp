@@ -3,6 +3,7 @@
 #include "sqlite/connection.hpp"
 #include "sqlite/snapshot.hpp"
 #include "sqlite/wal/log_check.hpp"
+#include "sqlite/wal/log_tail.hpp"
 #include "store/sqlite/schema/rules.hpp"
 
 namespace ackbox::store::sqlite {
@@ -27,6 +28,7 @@ VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& opti
   const auto count = [&](const char* sql) {
     return static_cast<std::uint64_t>(std::stoll(scalar(connection, expand(sql, options.tablePrefix))));
   };
+  report.logCutShort = whatLogLeftOut(connection);
   report.pages = count("PRAGMA page_count");
   report.messages = count("SELECT count(*) FROM #outbox");
   report.sessions = count("SELECT count(*) FROM #sessions");
