@@ -19,6 +19,7 @@ import time
 import unittest
 
 import ackbox
+from ackbox.stream import Frame
 
 
 def session_event(sequence, origin="o1", data=None):
@@ -365,6 +366,26 @@ class ClientTest(unittest.TestCase):
                     with frame:
                         raise error
             self.assertEqual(json.loads(server.requests[1][3]), {"settlements": [{"receipt": "r1", **settlement}]})
+
+    def test_p13_a_settlement_that_fails_does_not_replace_the_exception_of_the_work(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        for answer in (problem(409, "No"), (200, {}, b"<html>"), (200, {}, b'{"results":[]}'), (200, {}, b"[]")):
+            server, client = self.serve((200, {}, line), answer)
+            with self.subTest(answer), self.assertLogs("ackbox", "WARNING") as logged, self.assertRaises(KeyError):
+                for frame in client.receive():
+                    with frame:
+                        raise KeyError("the cause")
+            self.assertEqual(len(logged.output), 1)
+            self.assertIn("frame m4 of urn:agent:alice was not settled", logged.output[0])
+
+    def test_p13_no_error_below_a_settlement_replaces_the_exception_of_the_work(self):
+        for error, work_error in ((ConnectionResetError("gone"), KeyError), (RuntimeError("bug"), KeyboardInterrupt)):
+            def settle(_, error=error):
+                raise error
+            frame = Frame(session_event(4).raw, "r1", 1, settle)
+            with self.subTest(error), self.assertLogs("ackbox", "WARNING"), self.assertRaises(work_error):
+                with frame:
+                    raise work_error
 
     def test_an_exception_after_a_frame_was_settled_settles_nothing(self):
         line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"

@@ -108,8 +108,8 @@ class Frame(Event):
                 self.retry("%s: %s" % (type(error).__name__, _text_of(error)))
             else:
                 self.release()  # The program is being stopped.
-        except ProblemError as refusal:
-            _LOG.warning("frame %s of %s was not settled: %s", self.id, self.source, refusal)
+        except Exception as refusal:  # Any: it must not replace what the program raised.
+            _LOG.warning("frame %s of %s was not settled: %s: %s", self.id, self.source, type(refusal).__name__, refusal)
 
     def ack(self, result: Any = None) -> bool:
         """It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. What JSON cannot hold is
