@@ -69,7 +69,7 @@ private:
         break;
       }
       const bool isOurs = std::equal(salt.begin(), salt.end(), frame.begin() + kSaltAt);
-      found += isOurs && numberAt(frame.data() + kCommitAt) != 0 ? 1 : 0;
+      found += isOurs && numberAt(frame.data() + kCommitAt) != 0 ? 1U : 0U;
     }
     return found;
   }
