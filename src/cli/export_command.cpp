@@ -17,7 +17,7 @@ int exportMessages(Console& console, const Arguments& arguments) {
   const MessageFilter filter = messageFilterOf(arguments);
   std::uint64_t damaged = 0;
   const auto write = [&console, &damaged](std::string_view line) {
-    damaged += line.starts_with(R"({"damaged":true,)") ? 1 : 0;
+    damaged += line.starts_with(R"({"damaged":true,)") ? 1U : 0U;
     line.remove_suffix(1);
     console.line(oneLine(line));
     if (!console.world().out.good()) {
