@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "sqlite/connection.hpp"
 #include "sqlite/statement.hpp"
 
 namespace ackbox::store {
@@ -12,6 +13,7 @@ namespace {
 
 // How long one checkpoint may hold up the writer while it waits for another writer or for a reader.
 constexpr int kPatienceMilliseconds = 20;
+constexpr int kMicrosecondsAWait = 1'000;
 // Where the WAL is this many times too long, readers are made to let go of it.
 constexpr std::uint32_t kRestartFactor = 4;
 // Between two attempts to make room that did not help.
@@ -21,6 +23,7 @@ constexpr std::chrono::seconds kRoomPause{1};
 
 Checkpointer::Checkpointer(sqlite3* connection, std::uint32_t checkpointPages, int busyTimeoutMilliseconds)
     : connection_(connection),
+      vfs_(vfsOf(connection)),
       checkpointPages_(std::max(checkpointPages, 1U)),
       busyTimeoutMilliseconds_(busyTimeoutMilliseconds),
       duePages_(checkpointPages_) {
@@ -85,7 +88,7 @@ int Checkpointer::onCommit(void* self, sqlite3* /*connection*/, const char* data
 int Checkpointer::onBusy(void* self, int count) {
   auto& checkpointer = *static_cast<Checkpointer*>(self);
   if (count < checkpointer.patience_) {
-    sqlite3_sleep(1);
+    checkpointer.vfs_->xSleep(checkpointer.vfs_, kMicrosecondsAWait);
     return 1;
   }
   // Giving up on the writer lock, SQLite would go on with a passive checkpoint, the very thing to avoid: it is

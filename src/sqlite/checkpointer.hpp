@@ -44,6 +44,8 @@ private:
   bool checkpoint(int mode, int patience) noexcept;
 
   sqlite3* const connection_;
+  // Which waits, as a database of another clock waits by that.
+  sqlite3_vfs* const vfs_;
   const std::uint32_t checkpointPages_;
   const int busyTimeoutMilliseconds_;
   std::uint32_t pages_ = 0;

@@ -183,6 +183,12 @@ Connection::~Connection() {
   setFoldsAtClose(!isDoubtful_);
 }
 
+sqlite3_vfs* vfsOf(sqlite3* connection) noexcept {
+  sqlite3_vfs* found = nullptr;
+  sqlite3_file_control(connection, "main", SQLITE_FCNTL_VFS_POINTER, static_cast<void*>(&found));
+  return found;
+}
+
 void Connection::mendLog() {
   sqlite3_file* log = nullptr;
   sqlite3_file* database = nullptr;
@@ -224,7 +230,8 @@ void Connection::enterWalMode(const OutboxOptions& options) {
       if (error.code() != Errc::databaseBusy || waited >= options.busyTimeout) {
         throw;
       }
-      sqlite3_sleep(1);
+      sqlite3_vfs* const vfs = vfsOf(handle());
+      vfs->xSleep(vfs, 1'000);
     }
   }
 }

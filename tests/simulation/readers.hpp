@@ -28,6 +28,7 @@ public:
   /// Ends a snapshot, which must be what it was when it began.
   void end(const std::string& agent);
   void endAll();
+  [[nodiscard]] bool holds(const std::string& agent) const { return snapshots_.contains(agent); }
 
 private:
   struct Snapshot {

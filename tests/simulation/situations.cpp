@@ -19,6 +19,7 @@ constexpr std::array<Described, kSituations> kDescribed{{
     {Situation::committedInCall, "a commit is made in its caller's call"},
     {Situation::commitShared, "a commit is shared by several jobs"},
     {Situation::logBeganAnew, "the log begins anew while a reader holds a snapshot"},
+    {Situation::startRefused, "a start is refused while a reader holds a snapshot, and tried again"},
     {Situation::sessionBatch, "a request has several messages of one session"},
     {Situation::mixedBatch, "a request has messages of several sessions"},
     {Situation::unorderedBatch, "a request has messages in and outside of sessions"},

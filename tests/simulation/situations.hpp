@@ -21,6 +21,7 @@ enum class Situation : std::uint8_t {
   committedInCall,
   commitShared,
   logBeganAnew,
+  startRefused,
   // Requests.
   sessionBatch,
   mixedBatch,

@@ -157,9 +157,7 @@ Swarm drawSwarm(Random& random, bool accidents) {
   swarm.handling = drawHandling(random);
   drawOutbox(random, swarm.outbox);
   drawLimits(random, swarm);
-  // None yet: while a snapshot is held, SQLite cannot recover a log, so a process that starts then is refused (busy),
-  // which these worlds' processes do not survive.
-  (void)drawEvery(random, milliseconds(200), milliseconds(5'000));
+  swarm.readers = drawEvery(random, milliseconds(200), milliseconds(5'000));
   if (accidents) {
     drawAccidents(random, swarm);
   }

@@ -1,5 +1,6 @@
 #include "simulation/world.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/error.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
@@ -110,9 +112,29 @@ private:
       }
       // Most come back soon, some stay away.
       if (common_.healed || drawChance(simulation_.random(), 0.3)) {
-        simulation_.start(name);
+        start(name);
       }
     }
+  }
+
+  // As a supervisor does, which tries again later: while another program holds a snapshot, SQLite cannot take up the
+  // log of a process that died, so a start is refused. By nothing else, and no longer than until the readers end.
+  void start(const std::string& process) {
+    try {
+      simulation_.start(process);
+    } catch (const Error& error) {
+      if (error.code() != Errc::databaseBusy || !readers_.holds(agentOf(process))) {
+        throw;
+      }
+      reach_.saw(Situation::startRefused);
+    }
+  }
+
+  [[nodiscard]] const std::string& agentOf(const std::string& process) const {
+    const auto found = std::ranges::find_if(processesOf_, [&](const auto& agent) {
+      return std::ranges::find(agent.second, process) != agent.second.end();
+    });
+    return found->first;
   }
 
   void faultPhase() {
@@ -143,6 +165,7 @@ private:
       }
       run(slice);
     }
+    readers_.endAll();
     while (said_ < options_.messages) {
       keepRunning();
       speak();
@@ -295,7 +318,7 @@ private:
     common_.watch.releasedAll(agent);
     const std::string& process = processesOf_.at(agent).front();
     if (drawChance(random, 0.7)) {
-      simulation_.start(process);
+      start(process);
       sayMany(process, 100);
     }
     if (const std::string& other = anyOf(processes_); simulation_.running(other)) {
