@@ -32,11 +32,7 @@ public:
   void end() { kernel_.reset(); }
   void hold(std::int64_t owner) override { kernel_->hold(owner); }
   [[nodiscard]] bool alive(std::int64_t owner) const override { return !kernel_ || kernel_->alive(owner); }
-  void showDoubt(bool isDoubtful) noexcept override {
-    if (kernel_) {
-      kernel_->showDoubt(isDoubtful);
-    }
-  }
+  bool showDoubt(bool isDoubtful) noexcept override { return kernel_ && kernel_->showDoubt(isDoubtful); }
   [[nodiscard]] bool showsDoubt() const noexcept override { return kernel_ && kernel_->showsDoubt(); }
 
 private:
