@@ -114,8 +114,10 @@ SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOpt
   if (options.vfs.empty()) {
     requireRegular(file);
   }
-  if ((flags & SQLITE_OPEN_CREATE) != 0 && options.vfs.empty()) {
+  if ((flags & SQLITE_OPEN_URI) == 0 && options.vfs.empty()) {
     refuseLoneLog(file);
+  }
+  if ((flags & SQLITE_OPEN_CREATE) != 0 && options.vfs.empty()) {
     makeFile(file, options.fileMode);
   }
   try {

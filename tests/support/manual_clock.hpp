@@ -50,18 +50,6 @@ public:
     const std::scoped_lock lock(mutex_);
     wall_ += by;
   }
-  /// Whether an alarm is set for that instant: a test that moves only the calendar waits for it first, as what is timed
-  /// afterwards is timed by the new calendar.
-  [[nodiscard]] bool hasAlarmAt(SteadyTime instant) const {
-    const std::scoped_lock lock(mutex_);
-    for (const std::weak_ptr<Slot>& held : slots_) {
-      const std::shared_ptr<Slot> slot = held.lock();
-      if (slot && slot->wake && slot->deadline == instant) {
-        return true;
-      }
-    }
-    return false;
-  }
 
 private:
   struct Slot {

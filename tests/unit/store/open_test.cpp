@@ -14,6 +14,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "counting_vfs.hpp"
+#include "sqlite/snapshot.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
@@ -184,6 +185,9 @@ TEST_CASE("P3 P13: a log beside a file that is empty is kept, and an empty file 
   write(world.file, "");
   write(log, "messages");
   CHECK_THROWS_WITH_AS(world.open(), doctest::Contains("is empty, but its log is"), Error);
+  // A program that only reads neither: SQLite would delete the log at its first look.
+  CHECK_THROWS_WITH_AS((void)ReadConnection(world.file, world.options), doctest::Contains("is empty, but its log is"),
+                       Error);
   CHECK(bytesOf(log) == "messages");
   // Whoever takes a file away begins anew.
   std::filesystem::remove(log);
