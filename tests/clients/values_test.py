@@ -30,6 +30,7 @@ from ackbox.values import from_json  # noqa: E402
 
 DOORS = ["http", "tool", "cpp", "settle", "answer", "python", "typescript"]
 RESULTS_SECONDS = 20
+FRAMES_SECONDS = 40
 
 
 class Value:
@@ -126,7 +127,9 @@ class ValuesTest(unittest.TestCase):
         stream = connection.getresponse()
         self.addCleanup(stream.close)  # A stream that nothing refers to is ended.
         lines = {}
+        patience = time.monotonic() + FRAMES_SECONDS
         while len(lines) < count:
+            self.assertLess(time.monotonic(), patience, "frames are missing: %s have come" % sorted(lines))
             line = stream.readline()
             self.assertNotEqual(line, b"", "the stream has ended")
             if line != b"\n":
@@ -249,6 +252,9 @@ class ValuesTest(unittest.TestCase):
                     sent[id] = value
                 except (TypeError, ValueError, ackbox.TooLarge):
                     refused[value.index] = "data"
+            end = threading.Timer(FRAMES_SECONDS, bob.close)
+            end.start()
+            self.addCleanup(end.cancel)
             for frame in bob.receive(types="python", window=256):
                 value = sent.pop(frame.id)
                 try:
@@ -259,6 +265,7 @@ class ValuesTest(unittest.TestCase):
                     frame.reject("its client refuses the result")
                 if not sent:
                     break
+            self.assertEqual(sent, {})
         self.assert_client("python", refused)
 
     def test_the_typescript_client(self):
