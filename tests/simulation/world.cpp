@@ -470,6 +470,8 @@ private:
       simulation_.process(name).clock().setRate(1);
     }
     sayLast();
+    // After a failed attempt a store makes no other one for a while: what is said from here on may not fail.
+    run(1s);
   }
 
   // Whatever still waits, and why that is so.
