@@ -457,9 +457,11 @@ private:
     for (const std::string& name : processes_) {
       if (simulation_.running(name)) {
         simulation_.mendDisk(name);
+        simulation_.process(name).clock().setRate(1);
       }
     }
-    run(1ms);
+    // After a failed attempt a store makes no other one for a while: what is done from here on may not fail.
+    run(1s);
     keepRunning();
     for (const std::string& name : common_.names) {
       while (!withAgent(name, [this](Agent& agent) { operators_.letGo(agent); })) {
@@ -470,8 +472,6 @@ private:
       simulation_.process(name).clock().setRate(1);
     }
     sayLast();
-    // After a failed attempt a store makes no other one for a while: what is said from here on may not fail.
-    run(1s);
   }
 
   // Whatever still waits, and why that is so.
