@@ -14,7 +14,7 @@ constexpr const char* kFooter = R"(Exit status:
   1  no message matches, or the change was refused
   2  the command line is wrong
   3  the file, or the input, cannot be opened, read or written
-  4  verify, repair, backup, restore, doctor or export found problems; notes and warnings of doctor are none
+  4  verify, repair, backup, restore, doctor or export found problems; notes and warnings of doctor do not count
   5  enqueue: some frames were refused, the others are stored
 check ends with 0 ok, 1 warning, 2 critical, 3 unknown, as monitoring systems have it; health with 0 ready, 1 not ready
 or no answer, 2 the URL is wrong.

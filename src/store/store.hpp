@@ -183,8 +183,8 @@ public:
 
   // --- Running.
 
-  /// Up to `limit` rows that no look before `after` returned, also those whose transactions committed later than others
-  /// with later keys.
+  /// Up to `limit` rows that the looks up to `after` did not return. Rows that were committed later than rows with
+  /// greater keys are among them.
   [[nodiscard]] virtual NewInboxRows rowsAfter(const InboxCursor& after, std::size_t limit) = 0;
   /// `waitMax`: no row was made to wait longer; what is due later than that was written by a clock that has been set
   /// back since, and is due.

@@ -11,22 +11,6 @@ namespace application_test {
 using namespace ackbox;
 using namespace ackbox::testing;
 
-namespace {
-
-Frame keyed(const std::string& key) {
-  Frame frame = frameOf("s");
-  frame.idempotencyKey = key;
-  return frame;
-}
-
-Frame latest(const std::string& key) {
-  Frame frame = frameOf("s");
-  frame.supersedeKey = key;
-  return frame;
-}
-
-}  // namespace
-
 TEST_CASE("P2: row 17: in the caller's transaction the key commits or rolls back with it") {
   World world;
   const auto store = world.open();

@@ -13,12 +13,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Frame keyed(const std::string& key, const std::string& session = "s") {
-  Frame frame = frameOf(session);
-  frame.idempotencyKey = key;
-  return frame;
-}
-
 void ackAll(store::Store& store) {
   const store::ClaimReply reply = claimNew(store);
   for (std::size_t session = 0; session < reply.sessions.size(); ++session) {

@@ -22,6 +22,18 @@ inline Frame frameOf(std::string session, std::string data = "{}", std::string i
   return frame;
 }
 
+inline Frame keyed(const std::string& key, const std::string& session = "s") {
+  Frame frame = frameOf(session);
+  frame.idempotencyKey = key;
+  return frame;
+}
+
+inline Frame latest(const std::string& key, const std::string& data = "{}", const std::string& session = "s") {
+  Frame frame = frameOf(session, data);
+  frame.supersedeKey = key;
+  return frame;
+}
+
 /// Runs `work` in a transaction of its own.
 template <typename Work>
 auto inTransaction(store::Store& store, Work work) {

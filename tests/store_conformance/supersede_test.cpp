@@ -11,16 +11,6 @@ namespace supersede_test {
 using namespace ackbox;
 using namespace ackbox::testing;
 
-namespace {
-
-Frame latest(const std::string& key, const std::string& data = "{}", const std::string& session = "s") {
-  Frame frame = frameOf(session, data);
-  frame.supersedeKey = key;
-  return frame;
-}
-
-}  // namespace
-
 TEST_CASE("P3: a pending message is replaced at the session's tail, counted, told and named by the receipt") {
   World world;
   const auto store = world.open();

@@ -15,22 +15,6 @@ using namespace ackbox::testing;
 using delivery::Transition;
 using store::Admission;
 
-namespace {
-
-Frame keyed(const std::string& key) {
-  Frame frame = frameOf("s");
-  frame.idempotencyKey = key;
-  return frame;
-}
-
-Frame latest(const std::string& key) {
-  Frame frame = frameOf("s");
-  frame.supersedeKey = key;
-  return frame;
-}
-
-}  // namespace
-
 TEST_CASE("P2: a rolled-back transaction leaves no number, no row and no count behind") {
   World world;
   const auto store = world.open();

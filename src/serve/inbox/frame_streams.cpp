@@ -318,7 +318,7 @@ void FrameStreams::onTick() {
     }
   }
   // What began to wait while it was too soon to say so again.
-  if (!hasReported_ && !draining_) {
+  if (!hasReported_ && !draining_ && now >= reportAt_) {
     const auto unwanted = std::ranges::find_if(waiting_, [this](Number frame) {
       return std::ranges::none_of(
           streams_, [&](const auto& stream) { return wants(stream.second, held_.at(frame).frame.frame()); });

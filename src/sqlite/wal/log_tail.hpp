@@ -16,7 +16,7 @@ namespace ackbox::store {
 /// not known.
 [[nodiscard]] std::uint32_t unusedCommits(sqlite3* connection) noexcept;
 
-/// The same for people; empty: there are none.
+/// The same as a sentence for people; empty: all commits were used.
 [[nodiscard]] std::string whatLogLeftOut(sqlite3* connection);
 
 }  // namespace ackbox::store

@@ -47,8 +47,8 @@ public:
   /// fails. Throws `ioError`.
   void opened(bool isShared);
   /// A transaction begins, which has written nothing yet. Throws `ioError` where it may not be written, or would not be
-  /// durable. Costs nothing as long as the log is not doubtful. After an attempt to mend it that failed there is none
-  /// for a time, and what that one threw is thrown again: a disk that stays bad is not written to by each call.
+  /// durable. Costs nothing as long as the log is not doubtful. After a failed attempt to mend it, calls throw what
+  /// that attempt threw, without another attempt, for a time: a disk that stays bad is not written to by each call.
   void requireFit(bool isDurable);
   /// In such a transaction. Throws `ioError`.
   void mend();

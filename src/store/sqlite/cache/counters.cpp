@@ -178,11 +178,13 @@ void Counters::note(Counter counter, std::int64_t difference) {
   changes_.values[indexOf(counter)] += difference;
 }
 
-void Counters::add(delivery::SessionKey session, Counter counter, std::int64_t difference) {
+bool Counters::add(delivery::SessionKey session, Counter counter, std::int64_t difference) {
   add(counter, difference);
-  if (const delivery::PeerKey peer = peerOf(session); peer != 0) {
+  const delivery::PeerKey peer = peerOf(session);
+  if (peer != 0) {
     changes_.peers[peer][indexOf(counter)] += difference;
   }
+  return peer != 0;
 }
 
 void Counters::subtractRows(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
@@ -192,13 +194,11 @@ void Counters::subtractRows(delivery::SessionKey session, MessageState state, st
 void Counters::addRows(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes) {
   if (isLive(state)) {
     add(session, gaugeOf(state), rows);
-    add(session, Counter::pendingBytes, bytes);
-    if (peerOf(session) != 0) {
+    if (add(session, Counter::pendingBytes, bytes)) {
       changes_.sessions[session].live += rows;
     }
   } else if (state == MessageState::failed) {
-    add(session, Counter::failed, rows);
-    if (peerOf(session) != 0) {
+    if (add(session, Counter::failed, rows)) {
       changes_.sessions[session].failed += rows;
     }
   } else {

@@ -112,8 +112,8 @@ public:
   void add(Counter counter, std::int64_t difference);
   /// The same, but it need not be written before something else is.
   void note(Counter counter, std::int64_t difference);
-  /// One that is kept for the session's peer as well.
-  void add(delivery::SessionKey session, Counter counter, std::int64_t difference);
+  /// One that is kept for the session's peer as well. False: the file has no such session, and only the store's counts.
+  bool add(delivery::SessionKey session, Counter counter, std::int64_t difference);
   /// Rows of a session that are not in `state` any more, or are in it now; live rows carry their bytes with them. ACKED
   /// rows are added only if they are kept.
   void subtractRows(delivery::SessionKey session, MessageState state, std::int64_t rows, std::int64_t bytes);
