@@ -75,7 +75,10 @@ int usage(Console& console, const Arguments& arguments) {
                                   : "either ids or a filter, not both");
 }
 
-int report(Console& console, const char* done, std::uint64_t changed) {
+int report(Console& console, const Arguments& arguments, const char* done, std::uint64_t changed) {
+  if (changed == 0 && !console.json()) {
+    remarkUnknownNames(console, openToRead(console.world(), arguments), arguments);
+  }
   if (console.json()) {
     console.line(JsonLine().add("changed", changed));
   } else {
@@ -96,7 +99,11 @@ std::uint64_t countOf(const OutboxReader& reader, const DeadLetterFilter& filter
 }
 
 int dryRun(Console& console, const Arguments& arguments, const char* done) {
-  const std::uint64_t count = countOf(openToRead(console.world(), arguments), filterOf(arguments));
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const std::uint64_t count = countOf(reader, filterOf(arguments));
+  if (count == 0 && !console.json()) {
+    remarkUnknownNames(console, reader, arguments);
+  }
   if (console.json()) {
     console.line(JsonLine().add("would_change", count));
   } else {
@@ -119,7 +126,7 @@ int retry(Console& console, const Arguments& arguments) {
                       [](OutboxOperator& outbox, const std::string& id) { return outbox.retry(id); });
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);
-  return report(console, "pending again", outbox.retryFailed(filterOf(arguments)));
+  return report(console, arguments, "pending again", outbox.retryFailed(filterOf(arguments)));
 }
 
 int discard(Console& console, const Arguments& arguments) {
@@ -140,7 +147,7 @@ int discard(Console& console, const Arguments& arguments) {
                         "this would discard " + countText(count, "dead letter") + " for good; say --yes to do it");
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);
-  return report(console, "discarded", outbox.discardFailed(filter));
+  return report(console, arguments, "discarded", outbox.discardFailed(filter));
 }
 
 int markFailed(Console& console, const Arguments& arguments) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace ackbox::cli {
 namespace {
@@ -55,6 +56,23 @@ OutboxReader openToRead(const World& world, const Arguments& arguments) {
 
 OutboxReader openToRead(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
   return OutboxReader::open(file, optionsOf(world, arguments));
+}
+
+std::string unknownSession(const std::string& peer, const std::string& session) {
+  return "no message was ever enqueued to session " + session + " of " + peer;
+}
+
+void remarkUnknownNames(Console& console, const OutboxReader& reader, const Arguments& arguments) {
+  if (!arguments.peer) {
+    return;
+  }
+  const std::vector<PeerStatus> peers = reader.peers();
+  if (std::ranges::find(peers, *arguments.peer, &PeerStatus::name) == peers.end()) {
+    console.remark("the file knows no peer by the name of " + *arguments.peer);
+  } else if (arguments.session && !arguments.session->empty() &&
+             !reader.sessionStats(*arguments.peer, *arguments.session)) {
+    console.remark(unknownSession(*arguments.peer, *arguments.session));
+  }
 }
 
 FileRepairReport repairFile(const World& world, const Arguments& arguments) {

@@ -4,6 +4,7 @@
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "cli/arguments.hpp"
+#include "cli/console.hpp"
 #include "cli/tool.hpp"
 
 namespace ackbox::cli {
@@ -17,6 +18,13 @@ inline constexpr std::size_t kPage = 1'000;
 /// Another file in the same way.
 [[nodiscard]] OutboxReader openToRead(const World& world, const Arguments& arguments,
                                       const std::filesystem::path& file);
+
+/// That the file has no such session, as a sentence.
+[[nodiscard]] std::string unknownSession(const std::string& peer, const std::string& session);
+
+/// Remarks on a `--peer` that the file does not know, or a `--session` of it that never had a message. For commands
+/// that found nothing: the name may be misspelt.
+void remarkUnknownNames(Console& console, const OutboxReader& reader, const Arguments& arguments);
 
 /// See `OutboxOperator::repairFile` and, for a dry run, `OutboxOperator::previewRepair`.
 FileRepairReport repairFile(const World& world, const Arguments& arguments);

@@ -53,9 +53,15 @@ int give(Console& console, const Arguments& arguments, const Words& words, int u
 }  // namespace
 
 int pause(Console& console, const Arguments& arguments) {
-  return give(console, arguments, {"paused", "was paused already"}, kDone, [&](OutboxOperator& outbox) {
+  const bool isNew =
+      arguments.session && !openToRead(console.world(), arguments).sessionStats(*arguments.peer, *arguments.session);
+  const int code = give(console, arguments, {"paused", "was paused already"}, kDone, [&](OutboxOperator& outbox) {
     return arguments.session ? outbox.pause(*arguments.peer, *arguments.session) : outbox.pause(*arguments.peer);
   });
+  if (code == kDone && isNew && !console.json()) {
+    console.remark(unknownSession(*arguments.peer, *arguments.session));
+  }
+  return code;
 }
 
 int resume(Console& console, const Arguments& arguments) {

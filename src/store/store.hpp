@@ -327,6 +327,9 @@ public:
   [[nodiscard]] virtual std::string whyLogNotBatched() const = 0;
   /// From any thread.
   [[nodiscard]] virtual SyncHealth syncHealth() const noexcept = 0;
+  /// Whether the last transaction could not begin because the file was replaced; see `Errc::databaseReplaced`. From any
+  /// thread.
+  [[nodiscard]] virtual bool isReplaced() const noexcept = 0;
   /// The sidecar that each owner has open for writing as long as it lives.
   [[nodiscard]] virtual std::filesystem::path ownersFile() const = 0;
   /// Of the messages that this store has settled as acknowledged. From any thread.

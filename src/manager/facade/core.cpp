@@ -252,7 +252,7 @@ NewCommit Core::takeNewRows() {
 }
 
 void Core::requireFile() const {
-  if (storeReport_.isReplaced()) {
+  if (store_->isReplaced()) {
     throw Error(Errc::databaseReplaced, file_.string());
   }
 }

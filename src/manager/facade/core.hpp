@@ -101,7 +101,7 @@ public:
   void reportException(const std::string& what) noexcept;
   /// What the store said to the run, an inbound request or an enqueue, see `StoreReport`. That the file was replaced is
   /// reported with statistics, too, until the store goes on again.
-  void storeAnswered(const std::error_code& error) noexcept { storeReport_.answered(error); }
+  void storeAnswered() noexcept { storeReport_.answered(); }
   /// Throws `Error` with `databaseReplaced` where the store has said so last.
   void requireFile() const;
   /// Calls `work`. What it throws is reported, and ends neither its thread nor the process: the rest goes on.

@@ -226,7 +226,7 @@ private:
         },
         [this](const InboundLimitEvent& event) { reportLimit(event); },
         [this](const InboundFrame& frame, std::string_view why) { manager::reportLeftOut(core_->log(), frame, why); },
-        [this](const std::error_code& error) { core_->storeAnswered(error); }};
+        [this] { core_->storeAnswered(); }};
   }
 
   void reportLimit(const InboundLimitEvent& event) {

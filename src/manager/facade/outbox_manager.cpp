@@ -22,10 +22,10 @@ std::vector<EnqueueReceipt> storeBatch(manager::Core& core, std::span<const Fram
     receipts = manager::commitBlocking(
         core.writer(), true, [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
   } catch (const Error& error) {
-    core.storeAnswered(error.code());
+    core.storeAnswered();
     throw;
   }
-  core.storeAnswered({});
+  core.storeAnswered();
   return receipts;
 }
 
@@ -117,7 +117,7 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
   auto answered = [&core, call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
     // One that is refused for what waits already was not for the store.
     if (error || receipt.accepted()) {
-      core.storeAnswered(error);
+      core.storeAnswered();
     }
     call(error, std::move(receipt));
   };

@@ -10,13 +10,8 @@ namespace ackbox::manager {
 StoreReport::StoreReport(const store::Store& store, std::filesystem::path ownersFile, Emit emit)
     : store_(store), ownersFile_(std::move(ownersFile)), emit_(std::move(emit)) {}
 
-void StoreReport::answered(const std::error_code& error) noexcept {
-  const bool isReplaced = error == Errc::databaseReplaced;
-  // A failure of another kind says nothing of the file.
-  if ((!error || isReplaced) && isReplaced_ != isReplaced) {
-    isReplaced_ = isReplaced;
-  }
-  if (isReplaced_ == replacedReported_ && store_.syncHealth().word() == syncsReported_) {
+void StoreReport::answered() noexcept {
+  if (store_.isReplaced() == replacedReported_ && store_.syncHealth().word() == syncsReported_) {
     return;
   }
   try {
@@ -39,7 +34,7 @@ std::vector<StoreReport::Report> StoreReport::take(bool isReporting) {
   if (isReporting_ && !isReporting) {
     return reports;
   }
-  if (const bool isReplaced = isReplaced_; isReplaced != replacedReported_) {
+  if (const bool isReplaced = store_.isReplaced(); isReplaced != replacedReported_) {
     replacedReported_ = isReplaced;
     reports.push_back({isReplaced, isReplaced
                                        ? "the store cannot go on: " + make_error_code(Errc::databaseReplaced).message()

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -13,7 +12,7 @@
 
 namespace ackbox::manager {
 
-/// What the answers of a store say of the file and the disk below it, reported once each: that the file was replaced
+/// What a store knows of the file and the disk below it, reported once each: that the file was replaced
 /// and that the store goes on, that a sync failed and that it has no consequences any more. The reports come one after
 /// the other, in the order in which it happened, however many threads get answers.
 ///
@@ -28,9 +27,7 @@ public:
 
   /// The store answered. Costs two reads where there is nothing to report, and reports otherwise, here or in the thread
   /// that is reporting already.
-  void answered(const std::error_code& error) noexcept;
-  /// Whether the store has last said that the file was replaced.
-  [[nodiscard]] bool isReplaced() const noexcept { return isReplaced_; }
+  void answered() noexcept;
 
 private:
   struct Report {
@@ -46,8 +43,6 @@ private:
   const store::Store& store_;
   const std::filesystem::path ownersFile_;
   const Emit emit_;
-
-  std::atomic<bool> isReplaced_ = false;
 
   Mutex mutex_;
   bool isReporting_ ACKBOX_GUARDED_BY(mutex_) = false;

@@ -386,7 +386,7 @@ void InboundJob::done(const std::error_code& error) noexcept {
   } catch (...) {
     // Nothing can be answered. The peer's timeout repeats the request.
   }
-  context_.storeAnswered(error);
+  context_.storeAnswered();
   try {
     if (!error) {
       report();

@@ -44,7 +44,7 @@ public:
     /// Called after the commit for each handler's result that was left out, with why.
     std::function<void(const InboundFrame& frame, std::string_view why)> resultLeftOut;
     /// Called with the end of each commit. Must not throw.
-    std::function<void(const std::error_code& error)> storeAnswered;
+    std::function<void()> storeAnswered;
   };
 
   InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,

@@ -63,7 +63,7 @@ void Engine::perform(delivery::run_action::Discover&& /*action*/) {
 void Engine::discovered(const std::error_code& error, const std::vector<store::PeerRow>& peers) {
   run_.lookReturned();
   on([&](const delivery::Now& at, delivery::RunActions& actions) {
-    core_->storeAnswered(error);
+    core_->storeAnswered();
     if (error) {
       run_.discoveryFailed(error, at, actions);
       return;
@@ -117,7 +117,7 @@ void Engine::perform(delivery::run_action::Poll&& /*action*/) {
 void Engine::polled(const std::error_code& error, const Poll& poll) {
   run_.lookReturned();
   on([&](const delivery::Now& at, delivery::RunActions& actions) {
-    core_->storeAnswered(error);
+    core_->storeAnswered();
     if (!error) {
       watch(poll.vitals);
     }
@@ -171,7 +171,7 @@ void Engine::followUp() {
 void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
   run_.stepReturned();
   on([&](const delivery::Now&, delivery::RunActions& actions) {
-    core_->storeAnswered(step->error);
+    core_->storeAnswered();
     if (step->error) {
       run_.stepFailed(std::move(step->actions), step->error, now(), actions);
       return;

@@ -1,6 +1,7 @@
 #include "store/sqlite/sqlite_store.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -143,6 +144,7 @@ struct SqliteStore::Body {
   void openFirst();
   void load();
   void readEpoch();
+  [[noreturn]] void throwReplaced(const char* why);
   void recount(RepairReport& report);
 
   // Constant after construction.
@@ -161,6 +163,8 @@ struct SqliteStore::Body {
   // As of the last commit that was seen: neither ever falls.
   std::uint64_t epochSeen = 0;
   std::int64_t lastKeySeen = 0;
+  // As the last `begin` found it; read by any thread.
+  std::atomic<bool> isReplaced = false;
 };
 
 SqliteStore::Body::Body(const StoreOptions& storeOptions)
@@ -228,6 +232,11 @@ void SqliteStore::Body::load() {
   readEpoch();
 }
 
+void SqliteStore::Body::throwReplaced(const char* why) {
+  isReplaced = true;
+  throw Error(Errc::databaseReplaced, why);
+}
+
 // What is in memory, and which rows were discovered, is of another file when a backup is written over one in use.
 void SqliteStore::Body::readEpoch() {
   {
@@ -237,7 +246,7 @@ void SqliteStore::Body::readEpoch() {
   }
   const std::int64_t lastKey = parts->counters.writtenLastKey();
   if (epoch < epochSeen || lastKey < lastKeySeen) {
-    throw Error(Errc::databaseReplaced, "the file went back to an earlier state");
+    throwReplaced("the file went back to an earlier state");
   }
   epochSeen = epoch;
   lastKeySeen = lastKey;
@@ -277,9 +286,10 @@ void SqliteStore::begin(bool durable, bool patient) {
   if (!patient) {
     noBusyTimeout.emplace(body_->connection.handle(), body_->options);
   }
-  // What is written to a file that nobody can open any more is not durable, whatever is synced.
-  if (durable && body_->connection.hasMoved()) {
-    throw Error(Errc::databaseReplaced, "the file was deleted, or another one has its name");
+  // What is written to a file that nobody can open any more is not durable, whatever is synced. Once that is known, the
+  // other transactions are refused, too: one that began would report that the file is back.
+  if ((durable || body_->isReplaced) && body_->connection.hasMoved()) {
+    body_->throwReplaced("the file was deleted, or another one has its name");
   }
   const bool isChanged = body_->transaction.begin(fullSync);
   try {
@@ -292,6 +302,7 @@ void SqliteStore::begin(bool durable, bool patient) {
     rollback();
     throw;
   }
+  body_->isReplaced = false;
 }
 
 void SqliteStore::commit() {
@@ -499,6 +510,10 @@ const OpeningLook& SqliteStore::openingLook() const noexcept {
 
 std::string SqliteStore::whyLogNotBatched() const {
   return body_->connection.whyLogNotBatched();
+}
+
+bool SqliteStore::isReplaced() const noexcept {
+  return body_->isReplaced;
 }
 
 SyncHealth SqliteStore::syncHealth() const noexcept {

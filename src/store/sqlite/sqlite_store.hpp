@@ -74,6 +74,7 @@ public:
   [[nodiscard]] const OpeningLook& openingLook() const noexcept override;
   [[nodiscard]] std::string whyLogNotBatched() const override;
   [[nodiscard]] SyncHealth syncHealth() const noexcept override;
+  [[nodiscard]] bool isReplaced() const noexcept override;
   [[nodiscard]] std::filesystem::path ownersFile() const override;
   [[nodiscard]] const LatencyWindow& latencies() const noexcept override;
 

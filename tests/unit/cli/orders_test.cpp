@@ -94,6 +94,32 @@ TEST_CASE("row 11: a pause of one session leaves the peer's others going") {
   agent.waitFor("held");
 }
 
+TEST_CASE("A command that finds nothing says that the file does not know the peer or session that it was given") {
+  const ToolStage stage;
+  const std::string noPeer = "the file knows no peer by the name of nope";
+  const std::string noSession = "no message was ever enqueued to session nope of bob";
+  using Words = std::vector<std::string>;
+  for (const Words& command : {Words{"list"}, Words{"retry"}, Words{"retry", "--dry-run"}, Words{"discard", "--yes"}}) {
+    CAPTURE(command[0]);
+    const auto said = [&](const Words& names) {
+      Words words = command;
+      words.insert(words.begin() + 1, stage.file());
+      words.insert(words.end(), names.begin(), names.end());
+      const testing::ToolResult result = stage.run(words);
+      CHECK(result.code == 1);
+      return result.err;
+    };
+    CHECK(said({"--peer", "nope"}).find(noPeer) != std::string::npos);
+    CHECK(said({"--peer", "bob", "--session", "nope"}).find(noSession) != std::string::npos);
+    CHECK(said({"--peer", "carol", "--session", "nope"}).find("bob") == std::string::npos);
+  }
+  // A pause may come before the first message; its effect is the same.
+  const testing::ToolResult paused = stage.run({"pause", stage.file(), "bob", "--session", "nope"});
+  CHECK(paused.code == 0);
+  CHECK(paused.err.find(noSession) != std::string::npos);
+  CHECK(stage.run({"pause", stage.file(), "bob", "--session", "orders"}).err.empty());
+}
+
 TEST_CASE("row 18: a session that a dead letter stopped goes on in a running agent when the tool unblocks it") {
   const ToolStage stage;
   OutboxOptions options;

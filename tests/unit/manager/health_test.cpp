@@ -255,6 +255,27 @@ TEST_CASE("P10: a file that is replaced under a run is told once, with the remed
   CHECK(run.manager->getStats().acked == 2);
 }
 
+TEST_CASE("P13: a replaced file counts as such until it is back, also where a run goes on reading the old one") {
+  Run run({});
+  run.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  run.enqueue("a");
+  run.taken();
+  const std::filesystem::path file = run.dir.file("agent.db");
+  const std::filesystem::path kept = run.dir.file("kept.db");
+  std::filesystem::rename(file, kept);
+  std::filesystem::copy_file(kept, file);
+  CHECK_FALSE(thrownBy([&] { run.enqueue("b"); }).empty());
+  run.pass(seconds(120));
+  CHECK_FALSE(thrownBy([&] { (void)run.manager->getStats(); }).empty());
+  CHECK_FALSE(thrownBy([&] { run.enqueue("c"); }).empty());
+  REQUIRE(run.events.size() == 1);
+  CHECK(run.events[0].raised);
+  std::filesystem::rename(kept, file);
+  run.enqueue("d");
+  REQUIRE(run.events.size() == 2);
+  CHECK_FALSE(run.events[1].raised);
+}
+
 TEST_CASE("P10: an agent that only enqueues is told once that its file was replaced, and when it has it again") {
   const TempDir dir;
   const std::filesystem::path file = dir.file("agent.db");
