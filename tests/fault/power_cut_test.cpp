@@ -21,7 +21,7 @@
 namespace ackbox::testing::power_cut_test {
 namespace {
 
-constexpr std::uint64_t kImagesPerRun = 60;
+constexpr std::uint64_t kImagesPerRun = 40;
 
 CutReport runAndCut(const RunOptions& options, std::uint64_t budget) {
   const TempDir folder;
@@ -60,7 +60,7 @@ void cutSeeds(bool started) {
 
 void failSyncs() {
   constexpr std::uint64_t kRuns = 4;
-  constexpr std::uint64_t kImagesPerFailure = 6;
+  constexpr std::uint64_t kImagesPerFailure = 3;
   std::uint64_t opened = 0;
   std::uint64_t broken = 0;
   std::uint64_t failures = 0;
