@@ -62,12 +62,12 @@ struct Timed : Refusing {
         Reply reply = std::move(*next);
         replies.erase(next);
         advance(std::chrono::ceil<std::chrono::milliseconds>(std::max(reply.at, now.steady) - now.steady));
-        reply_(std::move(reply));
+        finish(std::move(reply));
       }
       takeSends();
     }
   }
-  void reply_(Reply reply) {
+  void finish(Reply reply) {
     for (const MessageKey key : keysOf(reply.send)) {
       repeatsUnderWay -= asked[key] > 1 ? 1 : 0;
     }
@@ -76,7 +76,7 @@ struct Timed : Refusing {
     sends.push_front(std::move(reply.send));
     if (reply.isBad) {
       ++refusals;
-      report(bad_);
+      report(badAnswer);
     } else {
       answer(std::vector<FrameResult>(frames, result(Outcome::ack)));
     }
@@ -84,7 +84,7 @@ struct Timed : Refusing {
 
   std::vector<Reply> replies;
   std::chrono::milliseconds badTakes = kTimeout;
-  SendReport bad_ = silence();
+  SendReport badAnswer = silence();
   // How often a message was sent again while there was one that had never been.
   int repeatsBeforeFresh = 0;
   int repeatsUnderWay = 0;
@@ -118,8 +118,6 @@ TEST_CASE("P12: what timed out is tried again behind what was never tried, in at
       const SteadyTime began = stage.now.steady;
       stage.goOn([&] { return stage.areOthersAcked(); }, 1h);
       CHECK(stage.areOthersAcked());
-      MESSAGE(places << " " << inSessions << " " << (stage.now.steady - began) / 1s << " s, " << stage.repeatsBeforeFresh
-                     << ", " << stage.repeatsAtOnce << ", downs " << stage.records.size());
       // Each of 20 slow ones holds a place once, and what is tried again takes half of them at most.
       CHECK(stage.now.steady - began <= 2 * 20 * kTimeout / std::max(1U, places / 2) + 20 * kTimeout);
       CHECK(stage.repeatsAtOnce <= static_cast<int>(std::max(1U, places / 2)));
@@ -136,9 +134,9 @@ TEST_CASE("P12: garbage for most messages holds up no others, and is charged to 
       CAPTURE(inSessions);
       Timed stage(places);
       stage.badTakes = kQuick;
-      stage.bad_ = Timed::silence();
-      stage.bad_.status = 200;
-      stage.bad_.isUnclear = true;
+      stage.badAnswer = Timed::silence();
+      stage.badAnswer.status = 200;
+      stage.badAnswer.isUnclear = true;
       for (int index = 0; index < 500; ++index) {
         const MessageKey key = inSessions ? stage.store(1'000'000 + index) : stage.storeUnordered();
         if (stage.random->next() % 100 < 60) {
@@ -149,7 +147,6 @@ TEST_CASE("P12: garbage for most messages holds up no others, and is charged to 
       const SteadyTime began = stage.now.steady;
       stage.goOn([&] { return stage.areOthersAcked(); }, 1h);
       CHECK(stage.areOthersAcked());
-      MESSAGE(places << " " << inSessions << " " << (stage.now.steady - began) / 1ms << " ms");
       CHECK(stage.now.steady - began <= 30s);
       CHECK(stage.charges() > 0);
       CHECK_FALSE(stage.view().down);
@@ -160,8 +157,8 @@ TEST_CASE("P12: garbage for most messages holds up no others, and is charged to 
 TEST_CASE("P8: garbage for all messages is an outage, charged to none, and a lone pause that is asked for is one") {
   Timed stage(2);
   stage.badTakes = kQuick;
-  stage.bad_ = Timed::silence();
-  stage.bad_.isUnclear = true;
+  stage.badAnswer = Timed::silence();
+  stage.badAnswer.isUnclear = true;
   for (int index = 0; index < 30; ++index) {
     stage.bad.insert(stage.storeUnordered());
   }
@@ -176,7 +173,7 @@ TEST_CASE("P8: garbage for all messages is an outage, charged to none, and a lon
   CHECK(stage.charges() == 0);
   const MessageKey key = stage.storeUnordered();
   stage.bad = {key};
-  stage.bad_.retryAfter = 20s;
+  stage.badAnswer.retryAfter = 20s;
   stage.storeUnordered();
   stage.showRows();
   stage.goOn([&] { return stage.view().down; }, 1s);
