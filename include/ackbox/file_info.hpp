@@ -4,10 +4,22 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 
 namespace ackbox {
+
+/// What an opening found of the file's past, and people should know: see `FileInfo::notes`.
+struct FileNote {
+  /// As in the log: `log-cut-short`, `file-was-empty` or `file-made-anew`.
+  std::string event = {};
+  /// When it was last found, and how often.
+  WallTime at{};
+  std::uint64_t times = 0;
+  /// For people, with what to do.
+  std::string text = {};
+};
 
 /// What an outbox is as a file: what `OutboxReader::fileInfo` answers.
 struct FileInfo {
@@ -22,6 +34,9 @@ struct FileInfo {
   std::optional<WallTime> newestAt = {};
   /// The file with the kernel locks that show which processes live.
   std::filesystem::path ownersFile = {};
+  /// What openings found that may mean that messages are lost, the oldest first, one for each kind;
+  /// `OutboxOperator::repair` and `repairFile` drop them, when people have seen them.
+  std::vector<FileNote> notes = {};
 
   /// The SQLite that runs in this process.
   std::string sqliteVersion = {};

@@ -145,6 +145,10 @@ public:
   /// file.
   [[nodiscard]] bool isDelivering() const;
 
+  /// Why the delivery under way cannot read or change its file, where the file is damaged or the disk fails, with what
+  /// to do; empty: it can, as far as it has tried, or there is no delivery. `onHealth` reports the same once.
+  [[nodiscard]] std::string fileTrouble() const;
+
   /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`; completes with
   /// `(boost::system::error_code)`, with what `start` throws when it could not begin; `alreadyRunning` then is also
   /// that a run is under way. Include `ackbox/async.hpp` to use it. Lifetime: the executor's context must exist, and be

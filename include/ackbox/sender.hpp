@@ -98,8 +98,9 @@ enum class RequestOutcome : std::uint8_t {
   /// The peer answered for every frame: `SendReport::results` has one entry per frame, in order.
   answered,
   /// The peer is away or overloaded: refused, unresolved, TLS, timeout, 429, 502, 503, 504, 507, or an answer that is
-  /// no ACK at all. The peer's state; charged to no message. A message that ends so again after others of its peer were
-  /// taken waits alone, and the others go.
+  /// no ACK at all (`SendReport::isUnclear`). The peer's state; charged to no message. A message that ends so again
+  /// after others of its peer were taken waits alone, and the others go; by an unclear answer it is then charged, as
+  /// by `peerRefused`.
   peerUnavailable,
   /// The connection was lost after the request went out and before the answer came.
   connectionLost,
@@ -113,8 +114,9 @@ enum class RequestOutcome : std::uint8_t {
   /// The sender was stopped before the end was known. Charged to no message.
   cancelled,
   /// The endpoint says that it is gone for good (410): the peer is disabled, not even probed, until
-  /// `OutboxOperator::resume`; charged to no message. While there are others to ask with, as `peerRefused` until eight
-  /// in a row, or more where the peer often refuses, were answered so.
+  /// `OutboxOperator::resume`; charged to no message. While there are others to ask with, as `peerRefused` until 16
+  /// in a row, or more where the peer often refuses, were answered so; and always where it took a message after it
+  /// said so, until it has taken none for a day.
   peerGone,
   /// This process could not send it, for want of descriptors or memory: no peer's doing, and none is down for it. Tried
   /// again soon, charged to no message, and reported as `HealthCheck::process`.
@@ -147,6 +149,9 @@ struct SendReport {
   int status = 0;
   /// The peer's wish for a pause (`Retry-After`).
   std::optional<std::chrono::milliseconds> retryAfter = {};
+  /// For `peerUnavailable`: an answer came that names no outage and settles nothing, such as one that cannot be read,
+  /// or a 500: it may be about its messages as well as about the peer. Default false: the peer is away or overloaded.
+  bool isUnclear = false;
   /// Frames and bytes that the peer will take in one request; 0: it did not say.
   std::uint32_t creditFrames = 0;
   std::uint64_t creditBytes = 0;

@@ -1,15 +1,20 @@
 // `check`: whether an outbox is well, as a monitoring system asks.
 
 #include <algorithm>
+#include <chrono>
 
 #include "ackbox/error.hpp"
 #include "cli/commands.hpp"
+#include "cli/live_rows.hpp"
 #include "cli/monitoring.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
 
 namespace ackbox::cli {
 namespace {
+
+// A note of the file's past is a warning for so long, or until it is dropped.
+constexpr std::chrono::days kNoteWarns{7};
 
 /// One figure, and what is wrong with it.
 struct Figure {
@@ -48,11 +53,18 @@ public:
     }
     processes_ = reader.processIds().size();
     disk_ = diskOf(world, arguments.file).freeBytes;
+    damage_ = rowDamage(reader);
+    for (const FileNote& note : reader.fileInfo().notes) {
+      if (world.clock->wallNow() - note.at < kNoteWarns) {
+        notes_.push_back(note.event + " at " + instantText(note.at) +
+                         " (ackbox doctor has more; ackbox repair ends it)");
+      }
+    }
     makeFigures();
   }
 
   [[nodiscard]] Health health() const {
-    Health worst = Health::ok;
+    Health worst = !damage_.empty() ? Health::critical : notes_.empty() ? Health::ok : Health::warning;
     for (const Figure& figure : figures_) {
       worst = std::max(worst, healthOf(figure));
     }
@@ -62,6 +74,9 @@ public:
   /// What is wrong, the worst first; empty: nothing is.
   [[nodiscard]] std::vector<std::string> problems() const {
     std::vector<std::string> texts;
+    if (!damage_.empty()) {
+      texts.push_back("stored messages cannot be read (" + damage_ + "); " + damageAdvice(arguments_.file.string()));
+    }
     for (const Health health : {Health::critical, Health::warning}) {
       for (const Figure& figure : figures_) {
         if (healthOf(figure) == health) {
@@ -69,6 +84,7 @@ public:
         }
       }
     }
+    texts.insert(texts.end(), notes_.begin(), notes_.end());
     return texts;
   }
 
@@ -164,6 +180,10 @@ private:
   std::chrono::milliseconds oldestFrame_{};
   std::size_t processes_ = 0;
   std::uint64_t disk_ = 0;
+  // Empty: none was found.
+  std::string damage_;
+  // Of the file's past, for as long as they warn.
+  std::vector<std::string> notes_;
   std::vector<Figure> figures_;
 };
 

@@ -13,6 +13,7 @@
 #include "ackbox/tls.hpp"
 #include "cli/file_steps.hpp"
 #include "cli/file_users.hpp"
+#include "cli/live_rows.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
 
@@ -62,6 +63,7 @@ public:
     lookAtOwnersFile();
     if (reader_) {
       lookAtProcesses();
+      lookAtMessages();
       for (Symptom& symptom : symptomsOf({info_, stats_, reader_->peers(), world_.clock->wallNow()}, text_)) {
         symptoms_.push_back(std::move(symptom));
       }
@@ -236,6 +238,13 @@ private:
     if (users_.processes.size() > owners.size()) {
       add("processes", Weight::note, "it is open in " + users_.text(),
           "programs that are no agents and write it take the write lock from the agents");
+    }
+  }
+
+  void lookAtMessages() {
+    if (const std::string damage = rowDamage(*reader_); !damage.empty()) {
+      add("messages", Weight::problem, "stored messages cannot be read, and some may not be delivered: " + damage,
+          damageAdvice(text_));
     }
   }
 

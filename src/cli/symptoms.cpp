@@ -25,6 +25,14 @@ void addTables(std::vector<Symptom>& symptoms, const Contents& contents, const s
   }
 }
 
+void addNotes(std::vector<Symptom>& symptoms, const std::vector<FileNote>& notes, const std::string& file) {
+  for (const FileNote& note : notes) {
+    const std::string times = note.times > 1 ? ", " + countText(note.times, "time") + " by now" : std::string();
+    symptoms.push_back({"history", Weight::warning, instantText(note.at) + times + ": " + note.event + ": " + note.text,
+                        "when it is dealt with: ackbox repair " + file + ", after which it is not shown any more"});
+  }
+}
+
 void addPeers(std::vector<Symptom>& symptoms, const std::vector<PeerStatus>& peers, const std::string& file) {
   bool isAny = false;
   for (const PeerStatus& peer : peers) {
@@ -93,6 +101,7 @@ std::string_view nameOf(Weight weight) noexcept {
 std::vector<Symptom> symptomsOf(const Contents& contents, const std::string& file) {
   std::vector<Symptom> symptoms;
   addTables(symptoms, contents, file);
+  addNotes(symptoms, contents.info.notes, file);
   addPeers(symptoms, contents.peers, file);
   addSqlite(symptoms, contents.info);
   addClock(symptoms, contents.info, contents.now);

@@ -73,27 +73,27 @@ std::string_view commandWord(const World& world) {
   return word == world.arguments.end() ? std::string_view() : std::string_view(*word);
 }
 
-/// The line of `check` that says why nothing is known.
-int unknownHealth(const World& world, std::string_view why, bool json) {
-  constexpr int kCode = static_cast<int>(Health::unknown);
+/// The line of `check` that says why the file cannot be looked at, with nothing else.
+int healthWithout(const World& world, Health health, std::string_view why, bool json) {
+  const int code = static_cast<int>(health);
   if (json) {
     world.out << JsonLine()
-                     .add("state", nameOf(Health::unknown))
-                     .add("exit_code", kCode)
+                     .add("state", nameOf(health))
+                     .add("exit_code", code)
                      .raw("problems", jsonList({std::string(why)}))
                      .text()
               << '\n';
   } else {
-    world.out << visible(monitoringLine(Health::unknown, why)) << '\n';
+    world.out << visible(monitoringLine(health, why)) << '\n';
   }
-  return kCode;
+  return code;
 }
 
 int usageProblem(const World& world, std::string_view command, const std::string& why) {
   const auto& words = world.arguments;
   const bool isJson = std::find(words.begin(), words.end(), "--json") != words.end();
   if (command == "check") {
-    return unknownHealth(world, why, isJson);
+    return healthWithout(world, Health::unknown, why, isJson);
   }
   if (isJson) {
     world.err << JsonLine().add("error", why).add("exit_code", static_cast<int>(kUsage)).text() << '\n';
@@ -150,9 +150,9 @@ std::string textOf(const Error& error, const Arguments& arguments) {
 }
 
 /// What keeps a command from its work; `check` says it where monitoring looks.
-int failure(Console& console, const Arguments& arguments, const std::string& why) {
+int failure(Console& console, const Arguments& arguments, const std::string& why, bool isDamage = false) {
   if (arguments.command == "check") {
-    return unknownHealth(console.world(), why, console.json());
+    return healthWithout(console.world(), isDamage ? Health::critical : Health::unknown, why, console.json());
   }
   return console.fail(kCannot, why);
 }
@@ -199,7 +199,7 @@ int run(const World& world) {
   try {
     return flushed(console, runCommand(console, *grammar, arguments));
   } catch (const Error& error) {
-    return failure(console, arguments, textOf(error, arguments));
+    return failure(console, arguments, textOf(error, arguments), error.code() == Errc::databaseCorrupt);
   } catch (const std::exception& exception) {
     return failure(console, arguments, exception.what());
   }

@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <string>
+#include <vector>
 
+#include "ackbox/error.hpp"
+#include "ackbox/file_info.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
@@ -16,10 +20,34 @@ const char* hint(const VerifyReport& report) {
                    : "ackbox repair FILE counts gauges anew and mends rows that were changed by hand";
 }
 
+// A file whose tables cannot be read has findings that say so.
+std::vector<FileNote> notesOf(const OutboxReader& reader) {
+  try {
+    return reader.fileInfo().notes;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string jsonOf(const std::vector<FileNote>& notes) {
+  std::string list;
+  for (const FileNote& note : notes) {
+    list += (list.empty() ? "" : ",") + JsonLine()
+                                            .add("event", note.event)
+                                            .add("at", instantText(note.at))
+                                            .add("times", note.times)
+                                            .add("text", note.text)
+                                            .text();
+  }
+  return "[" + list + "]";
+}
+
 }  // namespace
 
 int verify(Console& console, const Arguments& arguments) {
-  const VerifyReport report = openToRead(console.world(), arguments).verify();
+  const OutboxReader reader = openToRead(console.world(), arguments);
+  const VerifyReport report = reader.verify();
+  const std::vector<FileNote> notes = notesOf(reader);
   std::string findings;
   Table table({{"TABLE", Align::left}, {"ROW", Align::right}, {"PROBLEM", Align::left}});
   for (const Finding& finding : report.findings) {
@@ -40,7 +68,8 @@ int verify(Console& console, const Arguments& arguments) {
         .add("sqlite_version", report.sqliteVersion)
         .add("has_checkpoint_defect", report.hasCheckpointDefect)
         .add("log_not_batched", report.logNotBatched)
-        .add("log_cut_short", report.logCutShort);
+        .add("log_cut_short", report.logCutShort)
+        .raw("notes", jsonOf(notes));
     console.line(line);
   } else if (report.clean()) {
     console.say("every invariant holds: " + countText(report.messages, "message") + ", " +
@@ -62,6 +91,10 @@ int verify(Console& console, const Arguments& arguments) {
   }
   if (!report.logCutShort.empty() && !console.json()) {
     console.remark("note: " + report.logCutShort);
+  }
+  for (const FileNote& note : console.json() ? std::vector<FileNote>() : notes) {
+    console.remark("note: " + instantText(note.at) + ": " + note.event + ": " + note.text +
+                   "; ackbox repair FILE ends this note");
   }
   return report.clean() ? kDone : kProblems;
 }

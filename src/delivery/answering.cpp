@@ -44,6 +44,16 @@ std::string withNote(const std::string& error, const std::string& note) {
   return error.empty() ? note : error + "; " + note;
 }
 
+// An answer that does not say what became of each frame says nothing.
+SendReport mismatch(const SendReport& answer) {
+  SendReport report;
+  report.outcome = RequestOutcome::peerUnavailable;
+  report.status = answer.status;
+  report.error = "the answer does not match the request";
+  report.isUnclear = true;
+  return report;
+}
+
 // How much had been decided before an answer.
 struct Before {
   explicit Before(const Actions& actions)
@@ -120,8 +130,7 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
         body_->settle(known, report, now, actions);
         break;
       }
-      body_->giveBack(known, "the answer does not match the request", now, actions);
-      body_->peerFailed(known, PeerHealth::Failure::unavailable, report, now, actions);
+      body_->notTaken(known, PeerHealth::Failure::unavailable, mismatch(report), now, actions);
       break;
     case RequestOutcome::peerUnavailable:
       body_->notTaken(known, PeerHealth::Failure::unavailable, report, now, actions);
@@ -204,7 +213,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     keepDisowned(request, now, actions);
   } else {
     peerAnswered(peer, actions);
-    peer.refusals.answered(request.id, std::ranges::any_of(results, isTaken));
+    peer.refusals.answered(request.id, std::ranges::any_of(results, isTaken), now.steady);
   }
 }
 
@@ -422,8 +431,10 @@ void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failu
   const std::string error = report.error.empty() ? std::string(toString(report.outcome)) : report.error;
   const std::uint32_t inRow = peer.refusals.inRow();
   const std::uint32_t repeated = std::max(inRow, 1U) - 1;
-  const PeerHealth::Evidence evidence{inRow - std::min(repeated, peer.refusals.inRowByChance()), hasOthersToAsk(peer),
-                                      std::min(repeated, peer.refusals.inRowByOwn())};
+  const PeerHealth::Evidence evidence{.refused = inRow - std::min(repeated, peer.refusals.inRowByChance()),
+                                      .hasOthers = hasOthersToAsk(peer),
+                                      .byChance = std::min(repeated, peer.refusals.inRowByOwn()),
+                                      .isUnclear = isUnclear(report)};
   if (!peer.health.failed(request.epoch, failure, error, report.retryAfter, evidence, options.peerHealth, random,
                           now)) {
     return;
@@ -488,7 +499,7 @@ void Machine::Body::requestRejected(const Request& request, const SendReport& re
   }
   const auto frames = static_cast<std::uint32_t>(request.items.size());
   if (frames == 1) {
-    peer.refusals.answered(request.id, false);
+    peer.refusals.answered(request.id, false, now.steady);
     failOnly(request, "rejected-request", report.error, now, actions);
     return;
   }

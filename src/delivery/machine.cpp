@@ -264,16 +264,17 @@ std::optional<PeerView> Machine::peer(PeerKey key) const {
   }
   const Peer& peer = place->second;
   PeerRecord record = peer.health.record(key);
-  return PeerView{.down = record.down,
-                  .failures = record.failures,
-                  .downSince = record.downSince,
-                  .nextProbeAt = record.nextProbeAt,
-                  .error = std::move(record.error),
-                  .hold = record.hold,
-                  .isPaused = peer.isPaused,
-                  .requestsInFlight = peer.requestsInFlight,
-                  .readySessions = peer.ready.size() + peer.suspectReady.size() + peer.refusedReady.size(),
-                  .pausedUntil = peer.pausedUntil};
+  return PeerView{
+      .down = record.down,
+      .failures = record.failures,
+      .downSince = record.downSince,
+      .nextProbeAt = record.nextProbeAt,
+      .error = std::move(record.error),
+      .hold = record.hold,
+      .isPaused = peer.isPaused,
+      .requestsInFlight = peer.requestsInFlight,
+      .readySessions = peer.ready.size() + peer.suspectReady.size() + peer.refusedReady.size() + peer.lateReady.size(),
+      .pausedUntil = peer.pausedUntil};
 }
 
 }  // namespace ackbox::delivery

@@ -39,7 +39,7 @@ struct Machine::Body {
 
   // --- scheduling.cpp: sessions' turns and peers' limits.
   /// Which of its peer's queues a session waits in.
-  enum class Turn : std::uint8_t { ordinary, suspect, refused };
+  enum class Turn : std::uint8_t { ordinary, suspect, refused, late };
   [[nodiscard]] static Turn turnOf(const Session& session);
   [[nodiscard]] static ReadyQueue& queueOf(Peer& peer, Turn turn);
   void touch(Peer& peer);
@@ -53,6 +53,8 @@ struct Machine::Body {
   [[nodiscard]] std::optional<Turn> nextTurn(Peer& peer, const Now& now);
   [[nodiscard]] std::optional<Turn> nextProbe(Peer& peer, const Now& now);
   static bool mayAskAgain(Peer& peer);
+  /// The same of messages that took long; `areOthersNext`: another message can go now.
+  static bool mayAskLate(Peer& peer, bool areOthersNext);
   void tidy(Peer& peer);
   void tidy(Peer& peer, Turn turn);
   /// Whether there is a message, or an answer under way, that may show whether the peer refuses everything.
@@ -128,8 +130,10 @@ struct Machine::Body {
   // refusing.cpp: answers that may be about the message or about the peer.
   void notTaken(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
                 Actions& actions);
-  void refusedForItself(const Request& request, PeerHealth::Failure failure, bool areOthersTaken,
+  void refusedForItself(const Request& request, PeerHealth::Failure failure, bool areOthersTaken, bool isLate,
                         const SendReport& report, const Now& now, Actions& actions);
+  /// An answer that names neither an outage nor a pause, and may be about its messages.
+  [[nodiscard]] static bool isUnclear(const SendReport& report);
   void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
 

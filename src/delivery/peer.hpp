@@ -26,12 +26,17 @@ struct Peer {
   /// The same for sessions whose head was refused and may be so for itself, which goes in a request of its own.
   ReadyQueue refusedReady;
   Refusals refusals;
-  /// Ordinary requests begun since the last suspect's, and since the last one of a refused message: the kinds take
-  /// turns, so that none starves.
+  /// The same for sessions whose head was not taken and took long to be refused: it goes behind what was never tried.
+  ReadyQueue lateReady;
+  /// Other requests begun since the last suspect's, since the last one of a refused message, and since the last one of
+  /// a late message: the kinds take turns, so that none starves.
   std::uint32_t ordinarySinceSuspect = 0;
   std::uint32_t ordinarySinceRefused = 0;
+  std::uint32_t ordinarySinceLate = 0;
 
   std::uint32_t requestsInFlight = 0;
+  /// Those of late messages among them.
+  std::uint32_t lateInFlight = 0;
   /// The probe of a peer that is down is under way.
   RequestId probe = 0;
   /// A suspect is under way; nothing may join it.

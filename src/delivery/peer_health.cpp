@@ -55,7 +55,7 @@ bool PeerHealth::failed(std::uint64_t requestEpoch, Failure failure, const std::
   constexpr std::uint32_t kSlowest = std::numeric_limits<std::uint32_t>::max();
   const auto wait =
       waitAt(failure == Failure::refused ? kSlowest : failures_ - std::min(failures_ - 1, evidence.byChance));
-  const bool asksOthers = failure == Failure::refused && evidence.refused > 0;
+  const bool asksOthers = (failure == Failure::refused || evidence.isUnclear) && evidence.refused > 0;
   const auto waitOther = asksOthers ? std::min(wait, waitAt(1 + (evidence.refused - 1) / kRefusedPerStep)) : wait;
   probeAt_ = now.steady + wait;
   probeOtherAt_ = now.steady + waitOther;

@@ -32,6 +32,8 @@ public:
     bool hasOthers = false;
     /// Failures in a row that may be its messages' own, as it has refused some for themselves.
     std::uint32_t byChance = 0;
+    /// What it answers may be about its messages, whatever the failure.
+    bool isUnclear = false;
   };
 
   /// Requests carry the epoch of their start: of several that fail together, only the first moves the backoff.

@@ -3,6 +3,25 @@
 #include "ackbox/error.hpp"
 
 namespace ackbox::delivery {
+namespace {
+
+bool isDamage(const std::error_code& error) {
+  return error == Errc::databaseCorrupt || error == Errc::notADatabase || error == Errc::ioError;
+}
+
+// Whether it is worth a report: it began, or is over, or it shows by now that it does not go away by itself.
+bool isNew(const std::error_code& before, const std::error_code& error) {
+  return static_cast<bool>(before) != static_cast<bool>(error) || (isDamage(error) && !isDamage(before));
+}
+
+std::string withRemedy(const std::string& sentence, const std::error_code& error) {
+  return sentence + error.message() +
+         (error == Errc::databaseCorrupt ? "; `ackbox verify` names what is damaged, `ackbox repair` mends what can be "
+                                           "made of the rest, and docs/restore.md has the way back to a backup"
+                                         : "");
+}
+
+}  // namespace
 
 std::optional<ProcessReport> ProcessHealth::onAnswer(const SendReport& report, SteadyTime now) {
   const bool isShort = report.outcome == RequestOutcome::notSent;
@@ -14,31 +33,36 @@ std::optional<ProcessReport> ProcessHealth::onAnswer(const SendReport& report, S
     return std::nullopt;
   }
   isShort_ = isShort;
-  return ProcessReport{isShort, isShort ? "this process cannot send: " + report.error : "this process can send again"};
+  return ProcessReport{
+      .isRaised = isShort,
+      .sentence = isShort ? "this process cannot send: " + report.error : "this process can send again"};
 }
 
 std::optional<ProcessReport> ProcessHealth::onStep(const std::error_code& error) {
-  const bool isRefusing = static_cast<bool>(error);
   // That the file was replaced is reported of the whole process, which may also receive.
-  if (error == Errc::databaseReplaced || isRefusing == isStoreRefusing_) {
+  if (error == Errc::databaseReplaced || !isNew(stepError_, error)) {
     return std::nullopt;
   }
-  isStoreRefusing_ = isRefusing;
-  return ProcessReport{isRefusing, isRefusing ? "the store cannot go on, which is tried again: " + error.message()
-                                              : "the store goes on again"};
+  stepError_ = error;
+  return ProcessReport{.isRaised = static_cast<bool>(error),
+                       .sentence = error ? withRemedy("the store cannot go on, which is tried again: ", error)
+                                         : "the store goes on again",
+                       .use = FileUse::change,
+                       .isDamage = isDamage(error)};
 }
 
 std::optional<ProcessReport> ProcessHealth::onLook(const std::error_code& error) {
-  const bool isUnreadable = static_cast<bool>(error);
-  if (error == Errc::databaseReplaced || isUnreadable == isBacklogUnreadable_) {
+  if (error == Errc::databaseReplaced || !isNew(lookError_, error)) {
     return std::nullopt;
   }
-  isBacklogUnreadable_ = isUnreadable;
-  return ProcessReport{isUnreadable, isUnreadable
-                                         ? "stored messages cannot be read, so that some may not be sent; it is tried "
-                                           "again: " +
-                                               error.message()
-                                         : "stored messages can be read again"};
+  lookError_ = error;
+  return ProcessReport{
+      .isRaised = static_cast<bool>(error),
+      .sentence =
+          error ? withRemedy("stored messages cannot be read, so that some may not be sent; it is tried again: ", error)
+                : "stored messages can be read again",
+      .use = FileUse::read,
+      .isDamage = isDamage(error)};
 }
 
 // Nothing else shows why messages are older by the calendar than by the age that their horizon is compared with.
@@ -53,12 +77,14 @@ std::optional<ProcessReport> ProcessHealth::lookAtCalendar(const Now& now) {
   const std::string seconds =
       std::to_string(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::abs(moved)).count());
   return ProcessReport{
-      true, moved.count() > 0
-                ? "the calendar was moved ahead by " + seconds +
-                      " s while this run went on; until this file is closed, this process leaves that out of the ages "
-                      "that it compares with retry horizons; expiry times go by the calendar"
-                : "the calendar was set back by " + seconds +
-                      " s while this run went on; messages from before are younger by the calendar than they are"};
+      .isRaised = true,
+      .sentence =
+          moved.count() > 0
+              ? "the calendar was moved ahead by " + seconds +
+                    " s while this run went on; until this file is closed, this process leaves that out of the ages "
+                    "that it compares with retry horizons; expiry times go by the calendar"
+              : "the calendar was set back by " + seconds +
+                    " s while this run went on; messages from before are younger by the calendar than they are"};
 }
 
 }  // namespace ackbox::delivery

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -10,10 +11,23 @@
 
 namespace ackbox::delivery {
 
+/// What a run needs its file for.
+enum class FileUse : std::uint8_t {
+  /// It is about something else.
+  none,
+  /// To commit what it has decided, and claims.
+  change,
+  /// To read what is stored.
+  read,
+};
+
 /// Something about this process that an operator should know; `isRaised` false: it is over.
 struct ProcessReport {
   bool isRaised = false;
   std::string sentence;
+  FileUse use = FileUse::none;
+  /// The file or the disk is at fault, which does not go away by itself.
+  bool isDamage = false;
 };
 
 /// What goes wrong in the process of a run and is no peer's fault. Each trouble is reported once when it begins and
@@ -40,8 +54,9 @@ private:
   bool isShort_ = false;
   // When a request last found this process without the means to send.
   SteadyTime shortAt_{};
-  bool isStoreRefusing_ = false;
-  bool isBacklogUnreadable_ = false;
+  // How the last step, and the last look, went.
+  std::error_code stepError_;
+  std::error_code lookError_;
   // The calendar minus the monotonic clock, at the last look.
   std::optional<std::chrono::milliseconds> calendarOffset_;
 };

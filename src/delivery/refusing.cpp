@@ -18,7 +18,14 @@ constexpr const char* kOnlyOne =
     "; no other message waits to ask this peer with, so whether the message or the peer is at fault shows with the "
     "next";
 
+// What holds one of a peer's places for so long goes behind messages that were never tried.
+constexpr std::chrono::milliseconds kLateAfter{250};
+
 }  // namespace
+
+bool Machine::Body::isUnclear(const SendReport& report) {
+  return report.outcome == RequestOutcome::peerUnavailable && report.isUnclear && !report.retryAfter;
+}
 
 void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure, const SendReport& report,
                              const Now& now, Actions& actions) {
@@ -27,16 +34,19 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
   const bool isAlone = request.items.size() == 1;
   const MessageKey only = isAlone ? request.items.front().row.key : 0;
   const bool isUp = !peer.health.down() && request.epoch == peer.health.epoch() && peer.disowned.empty();
+  const bool isLate = now.steady - request.sentAt >= kLateAfter;
+  // A peer that took what it was sent later is not away.
+  const bool isSilenceOfItsOwn = failure == unavailable && report.status == 0 && peer.refusals.isOvertaken(request.id);
   if (isAlone && isUp) {
     const Session& session = *request.items.front().session;
     const bool isItsOwn = peer.refusals.isItsOwn(only, only <= session.refusedUpTo ? session.refusedAt : 0);
     if (isItsOwn || peer.refusals.isAloneRefused(only)) {
-      refusedForItself(request, failure, isItsOwn, report, now, actions);
+      refusedForItself(request, failure, isItsOwn, isLate, report, now, actions);
       return;
     }
   }
-  peer.refusals.refused(only, lastRequest, failure == unavailable);
-  if (!isAlone && (failure != unavailable || report.status != 0)) {
+  peer.refusals.refused(only, lastRequest, failure == unavailable && !isUnclear(report), isLate);
+  if (!isAlone && (failure != unavailable || report.status != 0 || isSilenceOfItsOwn)) {
     // One of many is closed in on: its request's sessions go in smaller company until they are answered. Where nobody
     // answered, nothing is said of any of them.
     for (const Request::Item& item : request.items) {
@@ -48,12 +58,16 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
   giveBack(request, report.error, now, actions);
   const bool hasOthers = hasOthersToAsk(peer);
   const bool mayBeChance = peer.refusals.inRow() <= peer.refusals.inRowByChance();
-  if (failure == gone && (mayBeChance || (hasOthers && peer.refusals.areFew()))) {
-    // For good only when others are answered the same. A peer that has taken none in this run, and is asked with the
-    // only message that waits, is taken at its word: by Standard Webhooks 410 is to disable the endpoint.
-    failure = refused;
+  if (failure == gone) {
+    peer.refusals.saidGone(lastRequest);
+    // For good only when others are answered the same, and none was taken between. A peer that has taken none in this
+    // run, and is asked with the only message that waits, is taken at its word: by Standard Webhooks 410 is to disable
+    // the endpoint.
+    const bool isOfMessages = peer.refusals.isMixed(now.steady) || mayBeChance;
+    failure = isOfMessages || (hasOthers && peer.refusals.areFew()) ? refused : gone;
   }
-  if (failure == refused && isUp && mayBeChance && hasOthers) {
+  const bool mayBeItsOwn = ((failure == refused || isUnclear(report)) && mayBeChance) || isSilenceOfItsOwn;
+  if (mayBeItsOwn && isUp && hasOthers) {
     peer.frameLimit = isAlone ? peer.frameLimit : 1;
     return;
   }
@@ -65,12 +79,12 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
 }
 
 void Machine::Body::refusedForItself(const Request& request, PeerHealth::Failure failure, bool areOthersTaken,
-                                     const SendReport& report, const Now& now, Actions& actions) {
+                                     bool isLate, const SendReport& report, const Now& now, Actions& actions) {
   const Request::Item& only = request.items.front();
   Session& session = *only.session;
   session.refusedAt = 0;
-  const std::uint32_t strikes = request.peer->refusals.charge(only.row.key, lastRequest);
-  if (failure == PeerHealth::Failure::unavailable || !areOthersTaken) {
+  const std::uint32_t strikes = request.peer->refusals.charge(only.row.key, lastRequest, isLate);
+  if ((failure == PeerHealth::Failure::unavailable && !isUnclear(report)) || !areOthersTaken) {
     const auto delay = std::max(boundedWait(retryDelay(retryOf(session), strikes, random)),
                                 boundedWait(report.retryAfter.value_or(std::chrono::milliseconds(0))));
     const std::string others = areOthersTaken ? "taken" : "answered";

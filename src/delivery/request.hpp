@@ -18,6 +18,8 @@ struct Request {
   std::uint64_t ownEpoch = 0;
   /// See `Settlement::recalls`.
   std::int64_t recalls = 0;
+  /// It carries a message that took long to be refused before.
+  bool isLate = false;
   /// When it was handed to the sender.
   SteadyTime sentAt{};
 

@@ -35,7 +35,10 @@ Machine::Body::Turn Machine::Body::turnOf(const Session& session) {
   if (session.peer->suspects.contains(head)) {
     return Turn::suspect;
   }
-  return session.peer->refusals.contains(head) ? Turn::refused : Turn::ordinary;
+  if (!session.peer->refusals.contains(head)) {
+    return Turn::ordinary;
+  }
+  return session.peer->refusals.isLate(head) ? Turn::late : Turn::refused;
 }
 
 ReadyQueue& Machine::Body::queueOf(Peer& peer, Turn turn) {
@@ -44,6 +47,8 @@ ReadyQueue& Machine::Body::queueOf(Peer& peer, Turn turn) {
       return peer.suspectReady;
     case Turn::refused:
       return peer.refusedReady;
+    case Turn::late:
+      return peer.lateReady;
     case Turn::ordinary:
       break;
   }
@@ -128,6 +133,9 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
       turn == Turn::ordinary ? assemble(peer, allowed, now) : takeHead(queueOf(peer, *turn), now));
   peer.ordinarySinceSuspect = goesAlone ? 0 : peer.ordinarySinceSuspect + 1;
   peer.ordinarySinceRefused = turn == Turn::refused ? 0 : peer.ordinarySinceRefused + 1;
+  peer.ordinarySinceLate = turn == Turn::late ? 0 : peer.ordinarySinceLate + 1;
+  request.isLate = turn == Turn::late;
+  peer.lateInFlight += request.isLate ? 1 : 0;
   peer.exclusive = goesAlone ? request.id : 0;
   peer.probe = down ? request.id : peer.probe;
   peer.alone = peer.requestsInFlight == 0 ? request.id : 0;
@@ -157,10 +165,14 @@ std::optional<Machine::Body::Turn> Machine::Body::nextTurn(Peer& peer, const Now
     return nextProbe(peer, now);
   }
   const bool goesRefused = mayAskAgain(peer);
-  const bool isRefusedNext = goesRefused && peer.ordinarySinceSuspect == 0;
+  const bool goesLate = mayAskLate(peer, goesRefused || !peer.ready.empty());
+  const bool isRefusedNext = (goesRefused || goesLate) && peer.ordinarySinceSuspect == 0;
   if (!peer.suspectReady.empty() &&
       (peer.ordinarySinceSuspect >= peer.maxRequests || (peer.ready.empty() && !isRefusedNext))) {
     return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Turn::suspect);
+  }
+  if (goesLate) {
+    return Turn::late;
   }
   if (goesRefused) {
     return Turn::refused;
@@ -178,6 +190,20 @@ bool Machine::Body::mayAskAgain(Peer& peer) {
   return isLast || peer.refusals.isItsOwn(head, 0) || peer.refusals.isAloneRefused(head);
 }
 
+// Whether a message that held its place for long before it was not taken has its turn: behind what can go now, though
+// not without end, and never in more than half of the places, so that it leaves room for what was never tried.
+bool Machine::Body::mayAskLate(Peer& peer, bool areOthersNext) {
+  const std::uint32_t places = std::max(1U, std::min(peer.maxRequests, peer.rampRequests) / 2);
+  if (peer.lateReady.empty() || peer.lateInFlight >= places ||
+      (areOthersNext && peer.ordinarySinceLate < ReadyQueue::kPatience)) {
+    return false;
+  }
+  const bool isLast =
+      peer.ready.empty() && peer.suspectReady.empty() && peer.refusedReady.empty() && peer.requestsInFlight == 0;
+  const MessageKey head = peer.lateReady.front().queue.front();
+  return isLast || peer.refusals.isItsOwn(head, 0) || peer.refusals.isAloneRefused(head);
+}
+
 // Another message each time: those that were refused already say nothing new, and go when there are no others.
 std::optional<Machine::Body::Turn> Machine::Body::nextProbe(Peer& peer, const Now& now) {
   const bool hasUntried = !peer.ready.empty() || !peer.suspectReady.empty();
@@ -188,13 +214,18 @@ std::optional<Machine::Body::Turn> Machine::Body::nextProbe(Peer& peer, const No
     }
     return std::nullopt;
   }
-  const bool isRefusedNext =
-      peer.ordinarySinceSuspect == 0 && !peer.refusedReady.empty() && now.steady >= peer.health.probeAt();
+  const bool isRefusedNext = peer.ordinarySinceSuspect == 0 &&
+                             (!peer.refusedReady.empty() || !peer.lateReady.empty()) &&
+                             now.steady >= peer.health.probeAt();
   if (!peer.suspectReady.empty() && (peer.ordinarySinceSuspect > 0 || (peer.ready.empty() && !isRefusedNext))) {
     return peer.requestsInFlight > 0 ? std::nullopt : std::optional(Turn::suspect);
   }
   if (!peer.ready.empty()) {
     return Turn::ordinary;
+  }
+  // They take turns: whichever the peer takes shows that it is there.
+  if (!peer.lateReady.empty() && (peer.refusedReady.empty() || peer.ordinarySinceLate > 0)) {
+    return Turn::late;
   }
   return peer.refusedReady.empty() ? std::nullopt : std::optional(Turn::refused);
 }
@@ -211,7 +242,8 @@ std::uint64_t Machine::Body::bytesMax(const Peer& peer) const {
 // Sees to it that each queue's first session belongs there: messages may have been forgotten, or have come back in
 // front of others, since it was queued. What one pass moves may stand first where it was moved to.
 void Machine::Body::tidy(Peer& peer) {
-  for (const Turn turn : {Turn::ordinary, Turn::suspect, Turn::refused, Turn::ordinary, Turn::suspect}) {
+  using enum Turn;
+  for (const Turn turn : {ordinary, suspect, refused, late, ordinary, suspect, refused}) {
     tidy(peer, turn);
   }
 }
@@ -312,6 +344,7 @@ void Machine::Body::pausePeer(Peer& peer, SteadyTime until) {
 void Machine::Body::endRequest(const Request& request) {
   Peer& peer = *request.peer;
   --peer.requestsInFlight;
+  peer.lateInFlight -= request.isLate ? 1 : 0;
   for (RequestId* role : {&peer.probe, &peer.exclusive, &peer.alone}) {
     if (*role == request.id) {
       *role = 0;

@@ -20,6 +20,18 @@ bool isOutage(int status) noexcept {
   return status == 502 || status == 503 || status == 504 || status == 507;
 }
 
+/// Whether a status names neither an outage nor a refusal, so that it may be about the frames.
+bool isUnclear(int status) noexcept {
+  const bool isOfClient = status >= 300 && status < 500;
+  return !isOfClient && !isOutage(status);
+}
+
+/// The server's failure at a frame: a 5xx that names no outage, or what is no status, which counts as a 5xx (RFC 9110,
+/// 15).
+bool isFault(int status) noexcept {
+  return (status < 100 || status >= 500) && !isOutage(status);
+}
+
 /// The outcome of a request whose answer says nothing of its frames.
 RequestOutcome judge(int status) noexcept {
   switch (status) {
@@ -102,6 +114,7 @@ SendReport readAnswer(const SendRequest& request, std::string_view delivery, int
     }
   }
   report.outcome = judge(status);
+  report.isUnclear = isUnclear(status);
   report.retryAfter = waitOf(retryAfter, now);
   report.error = "HTTP " + std::to_string(status);
   if (isSuccess(status)) {
@@ -132,6 +145,7 @@ SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::str
     // Held and probed instead: a refusal for good must be the peer's own.
     report.outcome = RequestOutcome::peerRefused;
   }
+  report.isUnclear = isUnclear(status);
   report.retryAfter = waitOf(retryAfter, now);
   report.error = "HTTP " + std::to_string(status);
   if (status == 401) {
@@ -169,15 +183,13 @@ SendReport readWebhookAnswer(int status, std::string_view retryAfter, std::strin
   }
   // Such receivers often say 400 where the signature does not hold: with a wrong secret, one answer must not cost a
   // message that a mended secret would deliver.
-  // A 5xx that names no outage is the receiver's failure at this frame: charged, and tried again for as long as the
-  // policy says.
-  const bool isFault = status >= 500 && !isOutage(status);
-  if (isSuccess(status) || status == 400 || isFault) {
+  // A fault is charged, and tried again for as long as the policy says.
+  if (isSuccess(status) || status == 400 || isFault(status)) {
     FrameResult result;
     result.outcome = Outcome::ack;
     if (!isSuccess(status)) {
       result.outcome = Outcome::nack;
-      result.code = isFault ? "server-error" : "bad-request";
+      result.code = isFault(status) ? "server-error" : "bad-request";
       result.detail = report.error;
       result.retryAfter = report.retryAfter;
     }

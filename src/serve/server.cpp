@@ -269,23 +269,12 @@ private:
     gate_.setTokens(tokens);
     logins_.keep(*tokens);
     endRevoked();
-    warnOfEmpty(*tokens);
-  }
-
-  void warnOfEmpty(const Tokens& tokens) const {
-    if (tokens.isEmpty()) {
-      report(LogLevel::warning, "no-tokens", "the file of tokens has no token: nobody is let in, health excepted",
-             {"file", config_.api.tokensFile.native()});
-    }
   }
 
   /// Removed or unusable tokens do not count for ever.
   void watchTokens() {
     if (config_.api.tokensFile.empty()) {
       return;
-    }
-    if (const std::shared_ptr<const Tokens> tokens = gate_.tokens()) {
-      warnOfEmpty(*tokens);
     }
     tokenWatch_ = std::make_shared<TokenWatch>(
         thread_.executor(), systemClock(), config_.api.tokensFile, config_.sender.secretsGrace,

@@ -35,12 +35,27 @@ struct SyncHealth {
   }
 };
 
+/// What is logged, and noted in the file, of what an opening found.
+inline constexpr std::string_view kLogCutShort = "log-cut-short";
+inline constexpr std::string_view kFileWasEmpty = "file-was-empty";
+inline constexpr std::string_view kFileWasEmptyText =
+    "the file was empty, although it has been in use: what it held is lost, and a new outbox was made; if nobody "
+    "emptied "
+    "it on purpose, check the disk and restore a backup (docs/restore.md)";
+inline constexpr std::string_view kFileMadeAnew = "file-made-anew";
+inline constexpr std::string_view kFileMadeAnewText =
+    "an outbox of this name has been in use, as its owners file shows, and was not there any more, or its log was not: "
+    "a "
+    "new outbox was made; if nobody took it away on purpose, look for the file, or restore a backup (docs/restore.md)";
+
 /// What was found when the file was opened, and may mean that something is lost.
 struct OpeningLook {
   /// See `whatLogLeftOut`.
   std::string leftOut = {};
   /// It was empty, although it has been an outbox: the owners file is beside it.
   bool wasEmptied = false;
+  /// It was not there, or had no tables, although an outbox of its name has been in use: the same.
+  bool wasMadeAnew = false;
 };
 
 struct PeerRow {

@@ -280,11 +280,11 @@ private:
     } else if (parser.status() < 100) {
       // Unlike an interim answer it may have been read up to the end of the stream, behind which there is nothing to
       // wait for.
-      finish(HttpEnd::unavailable, authority_ + ": not an acceptable HTTP answer: its status is none");
+      finishUnreadable("not an acceptable HTTP answer: its status is none", false);
     } else if (parser.status() < kFinalStatusLeast) {
       // It announces the real one.
       if (++interimAnswers_ > kInterimAnswersMax) {
-        finish(HttpEnd::unavailable, authority_ + ": nothing but interim answers");
+        finishUnreadable("nothing but interim answers", false);
       } else {
         read();
       }
@@ -295,10 +295,7 @@ private:
 
   void onReadError(const error_code& error, const Parser& parser) {
     if (!isLoss(error)) {
-      HttpAnswer answer;
-      answer.error = authority_ + ": not an acceptable HTTP answer: " + error.message();
-      answer.isAtPeer = parser.is_header_done();
-      finish(std::move(answer));
+      finishUnreadable("not an acceptable HTTP answer: " + error.message(), parser.is_header_done());
       return;
     }
     const bool isSilent = !parser.got_some() && buffer_.size() == 0;
@@ -355,6 +352,14 @@ private:
 
   // The status was read, and nothing else is needed.
   [[nodiscard]] bool isSettled() const noexcept { return status_ != 0; }
+
+  void finishUnreadable(const std::string& error, bool isAtPeer) {
+    HttpAnswer answer;
+    answer.error = authority_ + ": " + error;
+    answer.isAtPeer = isAtPeer;
+    answer.isUnreadable = true;
+    finish(std::move(answer));
+  }
 
   void finish(HttpEnd end, std::string error) {
     HttpAnswer answer;

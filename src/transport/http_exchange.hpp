@@ -56,6 +56,8 @@ struct HttpAnswer {
   /// Where it is `unavailable`: the request was at the peer, or on its way, when its time was over, or the beginning of
   /// an answer had come.
   bool isAtPeer = false;
+  /// Where it is `unavailable`: something came that is no acceptable HTTP answer.
+  bool isUnreadable = false;
   int status = 0;
   std::string contentType;
   std::string retryAfter;

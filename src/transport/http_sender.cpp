@@ -161,8 +161,11 @@ SendReport read(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) 
       }
       return report;
     }
-    case transport::HttpEnd::unavailable:
-      return failure(RequestOutcome::peerUnavailable, std::move(answer.error));
+    case transport::HttpEnd::unavailable: {
+      SendReport report = failure(RequestOutcome::peerUnavailable, std::move(answer.error));
+      report.isUnclear = answer.isUnreadable;
+      return report;
+    }
     case transport::HttpEnd::connectionLost:
       return failure(RequestOutcome::connectionLost, std::move(answer.error));
     case transport::HttpEnd::shortage:
@@ -173,6 +176,12 @@ SendReport read(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) 
   return failure(RequestOutcome::peerUnavailable, "unknown end of an exchange");
 }
 
+SendReport unreadable(std::string error) {
+  SendReport report = failure(RequestOutcome::peerUnavailable, std::move(error));
+  report.isUnclear = true;
+  return report;
+}
+
 // Whatever an answer makes its reader throw is the failure of its own request.
 SendReport readOrFail(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) {
   try {
@@ -180,9 +189,9 @@ SendReport readOrFail(const Sent& sent, transport::HttpAnswer&& answer, WallTime
   } catch (const std::bad_alloc&) {
     return failure(RequestOutcome::notSent, "not enough memory to read the answer");
   } catch (const std::exception& error) {
-    return failure(RequestOutcome::peerUnavailable, std::string("the answer could not be read: ") + error.what());
+    return unreadable(std::string("the answer could not be read: ") + error.what());
   } catch (...) {
-    return failure(RequestOutcome::peerUnavailable, "the answer could not be read");
+    return unreadable("the answer could not be read");
   }
 }
 

@@ -23,6 +23,9 @@
 #include <utility>
 #include <vector>
 
+#include "ackbox/file_info.hpp"
+#include "ackbox/log.hpp"
+#include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "damage.hpp"
 #include "damage_trial.hpp"
@@ -136,6 +139,16 @@ public:
     OutboxOptions options;
     options.vfs = disk.name();
     return OutboxReader::open(folder_.file(DamageTrial::kFile), options).verify().logCutShort;
+  }
+  /// What the file remembers of its past once an agent has opened and closed it.
+  std::vector<FileNote> notesAfterOpening(const DiskFiles& files) {
+    MemoryDisk disk(files);
+    OutboxOptions options;
+    options.vfs = disk.name();
+    options.log = [](const LogRecord&) {};
+    const std::filesystem::path file = folder_.file(DamageTrial::kFile);
+    (void)OutboxManager::open(file, options);
+    return OutboxReader::open(file, options).fileInfo().notes;
   }
   [[nodiscard]] DiskFiles killed() const { return base_.moments.back(); }
   [[nodiscard]] DiskFiles withFirstFrameDamaged() const {
@@ -380,6 +393,11 @@ TEST_CASE("P13: a damaged log that has lost what was committed says so, at the o
   CHECK(verdict.says("log: log-cut-short"));
   CHECK_FALSE(damages.logCutShort(damages.withFirstFrameDamaged()).empty());
   CHECK(damages.logCutShort(damages.killed()).empty());
+  const std::vector<FileNote> notes = damages.notesAfterOpening(damages.withFirstFrameDamaged());
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].event == "log-cut-short");
+  CHECK(notes[0].text.find("was not used") != std::string::npos);
+  CHECK(damages.notesAfterOpening(damages.killed()).empty());
 }
 
 TEST_CASE("P13: a file that is empty although it was in use is not taken for a new one in silence") {

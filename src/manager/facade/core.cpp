@@ -21,6 +21,9 @@
 namespace ackbox::manager {
 namespace {
 
+// So that a file that fails now and then is not well in between.
+constexpr std::chrono::seconds kTroubleCounts{10};
+
 // With the peers that the store took over from the file.
 OutboxOptions withPeersOf(store::Store& store, OutboxOptions options) {
   for (const store::PeerRow& row : store.peers().rows()) {
@@ -108,6 +111,10 @@ std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, 
   }
   if (!Senders::suffice(options_.peers, sender_ != nullptr)) {
     throw Error(Errc::noSender, "nothing can be delivered");
+  }
+  {
+    const MutexLock lock(fileMutex_);
+    fileTroubles_.clear();
   }
   auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, thread);
   engine_ = begun;
@@ -222,6 +229,32 @@ void Core::reportProcess(bool isRaised, std::string sentence) {
   event.at = clock().wallNow();
   event.sentence = std::move(sentence);
   events_.health.emit(event);
+}
+
+void Core::reportRun(delivery::ProcessReport&& report) {
+  if (report.use != delivery::FileUse::none) {
+    const MutexLock lock(fileMutex_);
+    if (report.isRaised && report.isDamage) {
+      fileTroubles_[report.use] = {report.sentence, std::nullopt};
+    } else if (const auto known = fileTroubles_.find(report.use); known != fileTroubles_.end()) {
+      known->second.endedAt = clock().steadyNow();
+    }
+  }
+  reportProcess(report.isRaised, std::move(report.sentence));
+}
+
+std::string Core::fileTrouble() const {
+  if (!running()) {
+    return {};
+  }
+  const SteadyTime now = clock().steadyNow();
+  const MutexLock lock(fileMutex_);
+  for (const auto& [use, trouble] : fileTroubles_) {
+    if (!trouble.endedAt || now - *trouble.endedAt < kTroubleCounts) {
+      return trouble.sentence;
+    }
+  }
+  return {};
 }
 
 void Core::reportException(const std::string& what) noexcept {

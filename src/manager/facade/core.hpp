@@ -4,7 +4,9 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -96,6 +98,10 @@ public:
   void notify() noexcept;
   /// Emits a health event about this process. Throws if there is not the memory.
   void reportProcess(bool isRaised, std::string sentence);
+  /// The same of the run under way; what it says of the file counts until the run says otherwise.
+  void reportRun(delivery::ProcessReport&& report) ACKBOX_EXCLUDES(fileMutex_);
+  /// What keeps the run from using its file, for people; empty: nothing, or there is no run.
+  [[nodiscard]] std::string fileTrouble() const ACKBOX_EXCLUDES(fileMutex_);
   /// Emits the health event of an exception that ended one handler in this process: a handler of its own, or the user's
   /// code in it.
   void reportException(const std::string& what) noexcept;
@@ -178,6 +184,15 @@ private:
   delivery::OpenClock openClock_;
   const std::shared_ptr<RefusalCounts> refusals_;
   StoreReport storeReport_;
+
+  mutable Mutex fileMutex_;
+  struct FileTrouble {
+    std::string sentence;
+    // Nothing: it goes on.
+    std::optional<SteadyTime> endedAt;
+  };
+  // By what the run uses it for.
+  std::map<delivery::FileUse, FileTrouble> fileTroubles_ ACKBOX_GUARDED_BY(fileMutex_);
 
   mutable Mutex mutex_;
   ConditionVariable runEnded_;

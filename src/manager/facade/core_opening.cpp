@@ -64,12 +64,14 @@ void Core::logOpening() {
   }
   const store::OpeningLook& look = store_->openingLook();
   if (!look.leftOut.empty()) {
-    log_.writeUnasked(LogLevel::warning, "log-cut-short", file_.native(), look.leftOut, {{"file", file_.native()}});
+    log_.writeUnasked(LogLevel::warning, store::kLogCutShort, file_.native(), look.leftOut, {{"file", file_.native()}});
   }
   if (look.wasEmptied) {
-    log_.writeUnasked(LogLevel::error, "file-was-empty", file_.native(),
-                      "the file was empty, although it has been in use: what it held is lost, and a new outbox was "
-                      "made; if nobody emptied it on purpose, check the disk and restore a backup (docs/restore.md)",
+    log_.writeUnasked(LogLevel::error, store::kFileWasEmpty, file_.native(), std::string(store::kFileWasEmptyText),
+                      {{"file", file_.native()}});
+  }
+  if (look.wasMadeAnew) {
+    log_.writeUnasked(LogLevel::warning, store::kFileMadeAnew, file_.native(), std::string(store::kFileMadeAnewText),
                       {{"file", file_.native()}});
   }
   if (!log_.takes(LogLevel::warning)) {

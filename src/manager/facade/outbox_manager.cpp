@@ -167,6 +167,10 @@ bool OutboxManager::isDelivering() const {
   return manager::here(core_).running();
 }
 
+std::string OutboxManager::fileTrouble() const {
+  return manager::here(core_).fileTrouble();
+}
+
 void OutboxManager::runThen(const boost::asio::any_io_executor& executor,
                             std::function<void(std::error_code)> handler) {
   manager::here(core_).run(executor, std::move(handler));

@@ -276,7 +276,7 @@ void Engine::perform(delivery::run_action::PublishPeers&& action) {
 }
 
 void Engine::perform(delivery::run_action::ReportProcess&& action) {
-  core_->reportProcess(action.report.isRaised, std::move(action.report.sentence));
+  core_->reportRun(std::move(action.report));
 }
 
 void Engine::perform(delivery::run_action::StopSenders&& /*action*/) {

@@ -33,6 +33,9 @@ void isReady(Service& service, Request&& request, Respond&& respond) {
           if (!service.runWatch().isWell()) {
             return protocol::unavailable(false, "The delivery has ended by itself; it begins again in a moment.");
           }
+          if (const std::string trouble = service.manager().fileTrouble(); !trouble.empty()) {
+            return protocol::unavailable(false, trouble);
+          }
           if (const std::string problem = service.writeHealth().problem(); !problem.empty()) {
             return protocol::unavailable(false, problem);
           }

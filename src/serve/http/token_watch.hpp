@@ -15,9 +15,9 @@
 
 namespace ackbox::serve {
 
-/// Looks every ten seconds whether the file of tokens can be used. Where it cannot (deleted, unsafe, a malformed line),
-/// the tokens from before count for as long as secrets would, and then nobody's, until the file can be used again. What
-/// is changed in a file that can be used counts from the next reload, which is no matter of this.
+/// Looks every ten seconds whether the file of tokens can be used. Where it cannot (deleted, emptied, unsafe, a
+/// malformed line), the tokens from before count for as long as secrets would, and then nobody's, until the file can be
+/// used again. What is changed in a file that can be used counts from the next reload, which is no matter of this.
 ///
 /// Thread-safety: none; owned by the executor, except `start` and `stop`, which may be called from any thread.
 class TokenWatch : public std::enable_shared_from_this<TokenWatch> {

@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string>
@@ -17,6 +18,14 @@ namespace {
 constexpr std::size_t kTokenBytesLeast = 24;
 constexpr std::size_t kTokenBytesMost = 512;
 constexpr std::size_t kFileBytesMax = std::size_t{64} * 1024;
+
+/// A browser or a client cannot send one, and people do not see it, such as a NUL at the end of a token.
+bool hasControl(std::string_view line) noexcept {
+  return std::ranges::any_of(line, [](char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return (byte < 0x20 && letter != '\t' && letter != '\r') || byte == 0x7f;
+  });
+}
 
 /// Nothing: one of them is no role.
 std::optional<Roles> parseRoles(const std::string& text) {
@@ -92,7 +101,9 @@ Tokens Tokens::read(const std::filesystem::path& file, std::vector<std::string>&
     const auto [first, isNew] = lines.try_emplace(digest, number);
     const std::optional<Roles> parsed = parseRoles(roles);
     std::string_view problem;
-    if (token.empty() || words >> more) {
+    if (hasControl(line)) {
+      problem = "has a control character, such as NUL: write the line anew";
+    } else if (token.empty() || words >> more) {
       problem = "a line is NAME ROLE[,ROLE...] TOKEN";
     } else if (token.size() < kTokenBytesLeast || token.size() > kTokenBytesMost) {
       problem = "a token has 24 to 512 characters, such as of: openssl rand -base64 32";
@@ -108,6 +119,11 @@ Tokens Tokens::read(const std::filesystem::path& file, std::vector<std::string>&
     problems.push_back(file.string() + ":" + std::to_string(number) + ": " +
                        (isTwice ? "line " + std::to_string(first->second) + " " : std::string()) +
                        std::string(problem));
+  }
+  if (tokens.isEmpty() && problems.empty()) {
+    problems.push_back(file.string() +
+                       ": has no token, so that nobody would be let in; add a line NAME ROLE[,ROLE...] "
+                       "TOKEN, or leave the field out");
   }
   return tokens;
 }

@@ -54,6 +54,9 @@ Html doctorView(const View& /*view*/, const Checkup& checkup) {
       cli::logSymptom(stats.walBytes),
       {"processes", cli::Weight::ok, "agents: " + joined(checkup.processIds), {}},
   };
+  if (!checkup.fileTrouble.empty()) {
+    symptoms.push_back({"messages", cli::Weight::problem, checkup.fileTrouble, {}});
+  }
   for (cli::Symptom& symptom : cli::symptomsOf(checkup.contents, "FILE")) {
     symptoms.push_back(std::move(symptom));
   }

@@ -84,7 +84,10 @@ Html peersTable(const View& view, std::vector<cli::PeerFigures> peers) {
 
 Html overviewView(const View& view, const Overview& overview) {
   const Stats& stats = overview.stats;
-  const HealthSentence health = healthOf(stats, overview.peers, overview.blockedSessions, view.now);
+  const HealthSentence health =
+      overview.fileTrouble.empty()
+          ? healthOf(stats, overview.peers, overview.blockedSessions, view.now)
+          : HealthSentence{"problem", "Messages are not delivered: " + overview.fileTrouble, "doctor"};
   Html html;
   html.raw("<div data-live=\"health\"><p class=\"health\" data-level=\"").text(health.level).raw("\">");
   if (health.view.empty()) {

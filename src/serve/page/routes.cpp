@@ -74,8 +74,10 @@ void showOverview(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Overview", ""), std::move(respond), [&service](const View& view) {
     const std::size_t blocked = service.reader().blockedSessions(kBlockedCounted).size();
-    return std::optional(overviewView(
-        view, {service.manager().getStats(), cli::readPeers(service.reader()), {blocked, blocked == kBlockedCounted}}));
+    return std::optional(overviewView(view, {service.manager().getStats(),
+                                             cli::readPeers(service.reader()),
+                                             {blocked, blocked == kBlockedCounted},
+                                             service.manager().fileTrouble()}));
   });
 }
 
@@ -160,7 +162,8 @@ void showDoctor(Service& service, Request&& request, Respond&& respond) {
   show(service, asked(request, "Doctor", "doctor"), std::move(respond), [&service](const View& view) {
     return std::optional(doctorView(
         view, {{service.reader().fileInfo(), service.manager().getStats(), service.reader().peers(), view.now},
-               service.reader().processIds()}));
+               service.reader().processIds(),
+               service.manager().fileTrouble()}));
   });
 }
 

@@ -26,6 +26,8 @@ struct Overview {
   Stats stats = {};
   std::vector<cli::PeerFigures> peers = {};
   BoundedCount blockedSessions = {};
+  /// See `OutboxManager::fileTrouble`.
+  std::string fileTrouble = {};
 };
 [[nodiscard]] Html overviewView(const View& view, const Overview& overview);
 
@@ -97,6 +99,8 @@ struct InboxList {
 struct Checkup {
   cli::Contents contents = {};
   std::vector<std::int64_t> processIds = {};
+  /// See `OutboxManager::fileTrouble`.
+  std::string fileTrouble = {};
 };
 [[nodiscard]] Html doctorView(const View& view, const Checkup& checkup);
 

@@ -26,6 +26,7 @@
 #include "store/sqlite/peers/peer_resets.hpp"
 #include "store/sqlite/peers/peers.hpp"
 #include "store/sqlite/schema/new_store.hpp"
+#include "store/sqlite/schema/notes.hpp"
 #include "store/sqlite/schema/recount.hpp"
 #include "store/sqlite/schema/rules.hpp"
 #include "store/sqlite/schema/schema.hpp"
@@ -145,6 +146,7 @@ struct SqliteStore::Body {
   void load();
   void readEpoch();
   [[noreturn]] void throwReplaced(const char* why);
+  void noteLook();
   void recount(RepairReport& report);
 
   // Constant after construction.
@@ -199,10 +201,13 @@ void SqliteStore::Body::openFirst() {
     if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
       // The owners file is made after the first page.
       std::error_code unknown;
-      look.wasEmptied = connection.wasEmpty() &&
-                        std::filesystem::exists(sqlite::ownersFile(connection.handle(), connection.prefix()), unknown);
+      const bool wasInUse =
+          std::filesystem::exists(sqlite::ownersFile(connection.handle(), connection.prefix()), unknown);
+      look.wasEmptied = wasInUse && connection.wasEmpty();
+      look.wasMadeAnew = wasInUse && !connection.wasEmpty();
       createTables(connection.handle(), connection.prefix());
     }
+    noteLook();
     restoreObjects(connection.handle(), connection.prefix(), "view");
     Statement identify = connection.prepare(
         "INSERT INTO #meta(id,origin,epoch) VALUES(1,?1,1) ON CONFLICT(id) DO UPDATE SET epoch=epoch+1");
@@ -220,6 +225,19 @@ void SqliteStore::Body::openFirst() {
     logKeeper.failed();
     throw;
   }
+}
+
+// In the opening's transaction: what the log says once is overlooked.
+void SqliteStore::Body::noteLook() {
+  const WallTime now = options.clock->wallNow();
+  const auto note = [&](bool isFound, std::string_view event, std::string_view text) {
+    if (isFound) {
+      addNote(connection.handle(), connection.prefix(), event, text, now);
+    }
+  };
+  note(!look.leftOut.empty(), kLogCutShort, look.leftOut);
+  note(look.wasEmptied, kFileWasEmpty, kFileWasEmptyText);
+  note(look.wasMadeAnew, kFileMadeAnew, kFileMadeAnewText);
 }
 
 void SqliteStore::Body::load() {
@@ -424,6 +442,7 @@ RepairReport SqliteStore::repair() {
   mendRows(body_->connection.handle(), body_->connection.prefix(), report);
   body_->parts->backward([](WriteBack& part) { part.forget(); });
   body_->recount(report);
+  dropNotes(body_->connection.handle(), body_->connection.prefix());
   body_->parts->holds.refresh();
   return report;
 }
@@ -455,6 +474,7 @@ FileRepairReport SqliteStore::repairFile(const StoreOptions& options, bool isReh
       body.transaction.rollback();
       return report;
     }
+    dropNotes(connection, prefix);
     body.transaction.commit();
   } catch (...) {
     body.transaction.rollback();

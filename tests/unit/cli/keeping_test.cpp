@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ackbox/outbox_manager.hpp"
@@ -21,6 +22,7 @@
 #include "ackbox/tls.hpp"
 #include "cli/examples.hpp"
 #include "cli/threshold.hpp"
+#include "support/garbled_pages.hpp"
 #include "unit/cli/tool_stage.hpp"
 
 namespace ackbox::keeping_test {
@@ -416,6 +418,54 @@ TEST_CASE("doctor: what it looked at, and what to do") {
   stage.play({"doctor", "@"});
   stage.play({"doctor", "@/missing.db"});
   stage.checkGolden("doctor.txt");
+}
+
+TEST_CASE("P13: garbled pages of messages are critical for check, and a problem for doctor, with what to do") {
+  const ToolStage stage;
+  {
+    OutboxManager agent = stage.agent();
+    for (int count = 0; count < 100; ++count) {
+      Frame frame;
+      frame.peer = "bob";
+      frame.type = "lost";
+      frame.data = '"' + std::string(1'000, 'x') + '"';
+      (void)agent.enqueue(std::move(frame));
+    }
+  }
+  CHECK(stage.run({"check", stage.file()}).code == 0);
+  testing::garblePages(stage.file(), "xxxxxxxxxxxxxxxx");
+  const ToolResult check = stage.run({"check", stage.file()});
+  CHECK(check.code == 2);
+  CHECK(check.out.starts_with("OUTBOX CRITICAL - stored messages cannot be read"));
+  CHECK(check.out.find("ackbox verify ") != std::string::npos);
+  const ToolResult json = stage.run({"check", stage.file(), "--json"});
+  CHECK(json.out.find("\"state\":\"critical\"") != std::string::npos);
+  const ToolResult doctor = stage.run({"doctor", stage.file()});
+  CHECK(doctor.code == 1);
+  CHECK(doctor.out.find("problem  messages") != std::string::npos);
+  CHECK(doctor.out.find("ackbox restore BACKUP") != std::string::npos);
+}
+
+TEST_CASE("P13: what an opening found of a file's past is shown by doctor, verify and check, until it is repaired") {
+  const ToolStage stage;
+  fs::remove(stage.file());
+  (void)stage.agent();
+  const ToolResult doctor = stage.run({"doctor", stage.file()});
+  CHECK(doctor.code == 0);
+  CHECK(doctor.out.find("warning  history") != std::string::npos);
+  CHECK(doctor.out.find("file-made-anew: an outbox of this name has been in use") != std::string::npos);
+  CHECK(stage.run({"verify", stage.file()}).err.find("file-made-anew") != std::string::npos);
+  CHECK(stage.run({"verify", stage.file(), "--json"}).out.find("\"notes\":[{\"event\":\"file-made-anew\"") !=
+        std::string::npos);
+  const ToolResult check = stage.run({"check", stage.file()});
+  CHECK(check.code == 1);
+  CHECK(check.out.find("file-made-anew at ") != std::string::npos);
+  stage.clock().step(std::chrono::hours(24 * 7));
+  CHECK(stage.run({"check", stage.file()}).code == 0);
+  stage.clock().step(-std::chrono::hours(24 * 7));
+  CHECK(stage.run({"repair", stage.file()}).code == 0);
+  CHECK(stage.run({"check", stage.file()}).code == 0);
+  CHECK(stage.run({"doctor", stage.file()}).out.find("history") == std::string::npos);
 }
 
 TEST_CASE("doctor warns of a certificate three weeks before its end, of the first in a chain to end") {

@@ -243,7 +243,8 @@ private:
           return result.outcome == Outcome::ack || result.outcome == Outcome::defer;
         })) {
       takenAt_[send.peer] = answers_;
-    } else if (report.outcome == RequestOutcome::peerRefused || report.outcome == RequestOutcome::peerUnavailable) {
+    } else if (report.outcome == RequestOutcome::peerRefused || report.outcome == RequestOutcome::peerUnavailable ||
+               (report.outcome == RequestOutcome::answered && report.results.empty())) {
       for (const Actions::Send::Item& item : send.items) {
         refusedAt_[item.key] = answers_;
       }
@@ -256,8 +257,8 @@ private:
       return;
     }
     CHECK(wasSingle);
-    if (outcome == RequestOutcome::peerRefused) {
-      // It was refused before, and another one taken since.
+    if (outcome == RequestOutcome::peerRefused || outcome == RequestOutcome::answered) {
+      // Of an answer that fits no request, too. It was refused before, and another one taken since.
       CHECK(refusedAt_[settlement.key] != 0);
       CHECK(refusedAt_[settlement.key] < takenAt_[peer]);
       CHECK((settlement.transition == Transition::retry || settlement.reason == "retry-budget"));

@@ -255,13 +255,13 @@ TEST_CASE("P12: gone for good counts when all that can be asked with are told so
     stage.answerNext();
     CHECK(stage.view().hold == PeerHold::disabled);
   }
-  SUBCASE("eight of many") {
+  SUBCASE("sixteen of many") {
     stage.isAway = true;
-    for (int count = 0; count < 20; ++count) {
+    for (int count = 0; count < 30; ++count) {
       stage.add(false);
     }
     stage.goOn([&] { return stage.view().hold == PeerHold::disabled; });
-    CHECK(stage.refusals == 8);
+    CHECK(stage.refusals == 16);
   }
   SUBCASE("the only one that waits, of a peer that took others") {
     stage.bad.clear();
@@ -282,6 +282,37 @@ TEST_CASE("P12: gone for good counts when all that can be asked with are told so
     CHECK(stage.rows.at(1).retryCount == 1);
     CHECK_FALSE(stage.view().down);
   }
+}
+
+TEST_CASE("P12: 410 to most messages disables no peer that takes others between, and does when it takes none for a day") {
+  Refusing stage(1, 2, 1'000'000);
+  bool inSession = false;
+  SUBCASE("outside sessions") {}
+  SUBCASE("in sessions") {
+    inSession = true;
+  }
+  stage.outcome = peerGone;
+  stage.status = 410;
+  const auto addSome = [&](int count, std::uint64_t percent) {
+    for (int index = 0; index < count; ++index) {
+      const MessageKey key = stage.add(inSession);
+      if (stage.random->next() % 100 < percent) {
+        stage.bad.insert(key);
+      }
+    }
+  };
+  addSome(1'000, 60);
+  // More in a row than are chance.
+  addSome(200, 100);
+  addSome(10, 0);
+  stage.goOn([&] { return stage.areOthersAcked(); }, 2h);
+  CHECK(stage.areOthersAcked());
+  CHECK(std::ranges::none_of(stage.records, [](const PeerRecord& record) { return record.hold == PeerHold::disabled; }));
+  stage.isAway = true;
+  stage.goOn([&] { return stage.view().hold == PeerHold::disabled; }, 23h);
+  CHECK(stage.view().hold == PeerHold::held);
+  stage.goOn([&] { return stage.view().hold == PeerHold::disabled; }, 2h);
+  CHECK(stage.view().hold == PeerHold::disabled);
 }
 
 TEST_CASE("P8: a message that was refused for itself is charged nothing more when its peer goes away") {

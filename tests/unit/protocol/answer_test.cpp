@@ -173,6 +173,22 @@ TEST_CASE("P3: the status must allow an answer and the media type must be JSON")
   CHECK((read(sent({}), document("")).outcome == RequestOutcome::peerUnavailable));
 }
 
+TEST_CASE("P12: without a document an answer is unclear, if its status names neither an outage nor a refusal") {
+  const auto isUnclear = [](int status) { return read(sent({"a"}), "", status, "").isUnclear; };
+  for (const int status : {0, 100, 200, 204, 299, 500, 501, 505, 599, 999, -1}) {
+    CAPTURE(status);
+    CHECK(isUnclear(status));
+    CHECK(readUnverifiedAnswer(sent({"a"}), status, "", "", "").isUnclear);
+  }
+  for (const int status : {302, 400, 404, 408, 410, 425, 429, 502, 503, 504, 507}) {
+    CAPTURE(status);
+    CHECK_FALSE(isUnclear(status));
+    CHECK_FALSE(readUnverifiedAnswer(sent({"a"}), status, "", "", "").isUnclear);
+  }
+  const std::string body = document(entry("a"), "a");
+  CHECK_FALSE(read(sent({"a"}), body, 200, "Application/Json; charset=utf-8").isUnclear);
+}
+
 TEST_CASE("P8: without a document the status alone says whose fault it is") {
   const auto judged = [](int status) { return read(sent({"a"}), "", status, "").outcome; };
   for (const int status : {0, 100, 200, 204, 299, 408, 425, 429, 500, 501, 502, 503, 504, 507, 599, 999, -1}) {

@@ -26,6 +26,7 @@
 #include "serve/api/workers.hpp"
 #include "serve/api/write_health.hpp"
 #include "serve/http/answer.hpp"
+#include "support/garbled_pages.hpp"
 #include "support/manual_clock.hpp"
 #include "unit/serve/serve_stage.hpp"
 
@@ -461,6 +462,33 @@ TEST_CASE("P13: a server whose file takes nothing is not ready, and is again whe
   } while (status != 201 && systemClock()->steadyNow() < patience);
   CHECK(status == 201);
   CHECK(asker.ask("GET", "/readyz").status == 200);
+}
+
+TEST_CASE("P13: a server whose messages cannot be read, because pages of them are garbled, is not ready, and says why") {
+  ServeStage stage;
+  {
+    HttpAsker asker = stage.asker();
+    const std::string message = R"({"peer":"away","type":"lost","data":")" + std::string(1'000, 'x') + "\"}";
+    for (int count = 0; count < 40; ++count) {
+      REQUIRE(enqueue(asker, message).status == 201);
+    }
+    CHECK(asker.ask("GET", "/readyz").status == 200);
+  }
+  stage.end();
+  testing::garblePages(stage.path("agent.db"), "xxxxxxxxxxxxxxxx");
+  stage.begin({});
+  HttpAsker asker = stage.asker();
+  HttpReply reply;
+  const SteadyTime patience = systemClock()->steadyNow() + std::chrono::seconds(30);
+  do {
+    reply = asker.ask("GET", "/readyz");
+  } while (reply.status != 503 && systemClock()->steadyNow() < patience);
+  CHECK(reply.status == 503);
+  CHECK(reply.body.find("the database is damaged") != std::string::npos);
+  CHECK(reply.body.find("ackbox verify") != std::string::npos);
+  CHECK(asker.ask("GET", "/healthz").status == 200);
+  CHECK(asker.ask("GET", "/").body.find("Messages are not delivered") != std::string::npos);
+  CHECK(asker.ask("GET", "/doctor").body.find("the database is damaged") != std::string::npos);
 }
 
 TEST_CASE("Whether a file can be written is known by the last enqueue for ten seconds, and by a trial every five") {

@@ -15,6 +15,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "counting_vfs.hpp"
 #include "sqlite/snapshot.hpp"
+#include "store/sqlite/open.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
@@ -189,10 +190,42 @@ TEST_CASE("P3 P13: a log beside a file that is empty is kept, and an empty file 
   CHECK_THROWS_WITH_AS((void)store::ReadConnection(world.file, world.options),
                        doctest::Contains("is empty, but its log is"), Error);
   CHECK(bytesOf(log) == "messages");
-  // Whoever takes a file away begins anew.
+  // One that was taken away begins anew.
   std::filesystem::remove(log);
   std::filesystem::remove(world.file);
   CHECK_FALSE(world.open()->openingLook().wasEmptied);
+}
+
+TEST_CASE("P13: a new outbox in the place of one that was in use is noted in the file, until it is repaired") {
+  const StoreWorld world;
+  const auto notes = [&] { return store::sqlite::openReader(world.file, world.options)->fileInfo().notes; };
+  std::string young;
+  {
+    const auto store = world.open();
+    CHECK_FALSE(store->openingLook().wasMadeAnew);
+    young = bytesOf(world.file);
+  }
+  CHECK(notes().empty());
+  SUBCASE("the file was taken away") {
+    std::filesystem::remove(world.file);
+  }
+  SUBCASE("the log of a young one was") {
+    write(world.file, young);
+  }
+  {
+    const auto store = world.open();
+    CHECK((store->openingLook().wasMadeAnew || store->openingLook().wasEmptied));
+  }
+  CHECK_FALSE(world.open()->openingLook().wasMadeAnew);
+  REQUIRE(notes().size() == 1);
+  CHECK(notes()[0].event.starts_with("file-"));
+  CHECK(notes()[0].at == world.clock->wallNow());
+  CHECK(notes()[0].times == 1);
+  const auto store = world.open();
+  store->begin(true);
+  (void)store->repair();
+  store->commit();
+  CHECK(notes().empty());
 }
 
 TEST_CASE("a missing folder and a folder in the file's place cannot be opened") {

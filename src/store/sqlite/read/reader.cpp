@@ -21,6 +21,7 @@
 #include "store/sqlite/read/message_pages.hpp"
 #include "store/sqlite/read/status.hpp"
 #include "store/sqlite/read/verify.hpp"
+#include "store/sqlite/schema/notes.hpp"
 #include "store/sqlite/schema/schema.hpp"
 
 namespace ackbox::store::sqlite {
@@ -398,6 +399,7 @@ FileInfo SqliteReader::fileInfo() const {
     info.newestAt = query.integer(2) == 0 ? std::nullopt : std::optional(query.instant(2));
   }
   info.ownersFile = ownersFile(connection, body_->options.tablePrefix);
+  info.notes = notesOf(connection, body_->options.tablePrefix);
   info.sqliteVersion = sqlite3_libversion();
   info.hasCheckpointDefect = hasCheckpointDefect();
   info.logNotBatched = knownLogDifference();
