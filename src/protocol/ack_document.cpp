@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 
+#include "protocol/ack_event.hpp"
 #include "protocol/json_reader.hpp"
 #include "protocol/json_text.hpp"
 #include "protocol/limits.hpp"
@@ -192,7 +193,7 @@ std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data) {
   Members entry;
   while (!entries.atEnd()) {
     const std::optional<std::string_view> id = entries.nextMembers(entry) ? entry.text("id") : std::nullopt;
-    if (!id || results.size() == kCreditFramesMax) {
+    if (!id || results.size() == kAckEventResultsMax) {
       return std::nullopt;
     }
     NamedResult& named = results.emplace_back();

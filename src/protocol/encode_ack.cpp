@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "protocol/ack_event.hpp"
 #include "protocol/json_writer.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/statuses.hpp"
@@ -85,20 +86,31 @@ void appendSessions(std::string& out, std::span<const SessionProgress> sessions)
 
 }  // namespace
 
-std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const FrameResult& result, bool carriesResult,
-                           std::optional<WallTime> time) {
+std::string encodeAckEvent(std::span<const AckEventEntry> entries, bool carriesResults) {
   std::string data;
-  // Also the event's own two levels are around it on the wire.
-  std::size_t room = carriesResult && isValidJson(result.result, kAnswerDepthMax - kResultNesting - kDataNesting)
-                         ? kResultBytesMax
-                         : 0;
+  std::size_t room = kResultBytesMax;
   ObjectWriter document(data);
   document.key("results");
   data.push_back('[');
-  appendResult(data, id, sequence, time, result, room);
+  for (const AckEventEntry& entry : entries) {
+    if (&entry != entries.data()) {
+      data.push_back(',');
+    }
+    // Also the event's own two levels are around it on the wire.
+    const bool fits =
+        carriesResults && isValidJson(entry.result->result, kAnswerDepthMax - kResultNesting - kDataNesting);
+    std::size_t none = 0;
+    appendResult(data, entry.id, entry.sequence, entry.time, *entry.result, fits ? room : none);
+  }
   data.push_back(']');
   document.close();
   return data;
+}
+
+std::string encodeAckEvent(std::string_view id, std::uint64_t sequence, const FrameResult& result, bool carriesResult,
+                           std::optional<WallTime> time) {
+  const AckEventEntry entry{id, sequence, &result, time};
+  return encodeAckEvent({&entry, 1}, carriesResult);
 }
 
 InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string_view storeId,

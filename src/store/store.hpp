@@ -186,20 +186,22 @@ public:
   /// Up to `limit` rows that the looks up to `after` did not return. Rows that were committed later than rows with
   /// greater keys are among them.
   [[nodiscard]] virtual NewInboxRows rowsAfter(const InboxCursor& after, std::size_t limit) = 0;
-  /// `waitMax`: no row was made to wait longer; what is due later than that was written by a clock that has been set
-  /// back since, and is due.
-  [[nodiscard]] virtual InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax) = 0;
-  /// Whether that claim is still this store's.
-  [[nodiscard]] virtual bool holds(InboxKey key, std::uint32_t starts) = 0;
-  /// Its handler saw it and deferred it.
-  virtual void markDeferred(InboxKey key) = 0;
-  /// Its handler is done: the row goes, and the outcome stays for `retention` where it says more than `ack`. The mark
-  /// of a frame outside sessions stays as long, also where it had ended while the frame waited.
-  virtual void finish(const InboxRow& row, const FrameResult& result, std::chrono::milliseconds retention) = 0;
-  /// A charged run failed: free again from `dueAt` on.
-  virtual void retry(InboxKey key, WallTime dueAt, std::string_view error) = 0;
-  /// Free again at once, without a charge.
-  virtual void release(InboxKey key) = 0;
+  /// Claims rows for this store; each is named once. Returns an answer for each, in their order. `waitMax`: no row was
+  /// made to wait longer; what is due later than that was written by a clock that has been set back since, and is due.
+  [[nodiscard]] virtual std::vector<InboxClaim> claim(std::span<const InboxKey> keys,
+                                                      std::chrono::milliseconds waitMax) = 0;
+  /// Whether each of those claims is still this store's.
+  [[nodiscard]] virtual std::vector<bool> holds(std::span<const InboxStart> claims) = 0;
+  /// Their handler saw them and deferred them.
+  virtual void markDeferred(std::span<const InboxKey> keys) = 0;
+  /// Their handler is done with rows that this transaction has seen to be held, each of them once: the rows go, and the
+  /// outcomes stay for `retention` where they say more than `ack`. The mark of a frame outside sessions stays as long,
+  /// also where it had ended while the frame waited. Throws `databaseCorrupt` where a row is gone.
+  virtual void finish(std::span<const InboxEnding> ends, std::chrono::milliseconds retention) = 0;
+  /// Charged runs failed: the rows are free again, each from its `dueAt` on.
+  virtual void retry(std::span<const InboxRetry> runs) = 0;
+  /// Free again at once, without a charge. Rows that are not this store's stay as they are.
+  virtual void release(std::span<const InboxKey> keys) = 0;
   /// Deletes up to `limit` outcomes whose time is over.
   virtual void purge(std::size_t limit) = 0;
   /// Adds to the number of handlers by which this store's process works on rows.

@@ -304,6 +304,25 @@ struct InboxChange {
   InboxRow row;
 };
 
+/// A claim of a row of the inbox, as the end of its run names it.
+struct InboxStart {
+  InboxKey key = 0;
+  std::uint32_t starts = 0;
+};
+
+/// The final outcome of a claimed row. Both outlive the call.
+struct InboxEnding {
+  const InboxRow* row = nullptr;
+  const FrameResult* result = nullptr;
+};
+
+/// A claimed row whose run failed, and is charged. The text outlives the call.
+struct InboxRetry {
+  InboxKey key = 0;
+  WallTime dueAt;
+  std::string_view error = {};
+};
+
 /// The answer to a claim.
 struct InboxClaim {
   enum class Kind : std::uint8_t {

@@ -40,6 +40,7 @@ struct Operation {
 [[nodiscard]] Measurement explain(const Settings& settings);
 [[nodiscard]] Measurement startUp(const Settings& settings);
 [[nodiscard]] Measurement memory(const Settings& settings);
+[[nodiscard]] Measurement deferred(const Settings& settings);
 [[nodiscard]] Measurement serveEnqueue(const Settings& settings);
 [[nodiscard]] Measurement servePush(const Settings& settings);
 [[nodiscard]] Measurement servePull(const Settings& settings);

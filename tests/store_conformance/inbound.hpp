@@ -56,7 +56,26 @@ inline store::InboxKey acceptFrame(store::Store& store, const InboundFrame& fram
 }
 
 inline store::InboxClaim claimRow(store::Store& store, store::InboxKey key) {
-  return inTransaction(store, [&] { return store.inbox().claim(key, std::chrono::hours(1)); });
+  return inTransaction(store, [&] { return store.inbox().claim({&key, 1}, std::chrono::hours(1)).front(); });
+}
+
+inline bool holdsClaim(store::Store& store, const store::InboxRow& row) {
+  const store::InboxStart claim{row.key, row.starts};
+  return inTransaction(store, [&] { return store.inbox().holds({&claim, 1}); }).at(0);
+}
+
+inline void finishRow(store::Store& store, const store::InboxRow& row, const FrameResult& result) {
+  const store::InboxEnding end{&row, &result};
+  inTransaction(store, [&] { store.inbox().finish({&end, 1}, kOutcomeRetention); });
+}
+
+inline void retryRow(store::Store& store, store::InboxKey key, WallTime dueAt, std::string_view error) {
+  const store::InboxRetry run{key, dueAt, error};
+  inTransaction(store, [&] { store.inbox().retry({&run, 1}); });
+}
+
+inline void releaseRow(store::Store& store, store::InboxKey key) {
+  inTransaction(store, [&] { store.inbox().release({&key, 1}); });
 }
 
 inline FrameResult resultOf(Outcome outcome, std::string code = {}, std::string result = {}) {

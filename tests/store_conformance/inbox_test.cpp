@@ -87,8 +87,8 @@ TEST_CASE("P7: row 2: a row is one live owner's, and free again when that owner 
   REQUIRE(again.kind == Kind::taken);
   CHECK(again.row.retryCount == 0);
   // The former owner, if it was only thought dead, completes nothing.
-  CHECK_FALSE(inTransaction(*first, [&] { return first->inbox().holds(key, taken.row.starts); }));
-  CHECK(inTransaction(*second, [&] { return second->inbox().holds(key, again.row.starts); }));
+  CHECK_FALSE(holdsClaim(*first, taken.row));
+  CHECK(holdsClaim(*second, again.row));
 }
 
 TEST_CASE("P5: a row that is claimed again refuses the completion of its earlier claim") {
@@ -98,7 +98,7 @@ TEST_CASE("P5: a row that is claimed again refuses the completion of its earlier
   const store::InboxClaim first = claimRow(*store, key);
   const store::InboxClaim second = claimRow(*store, key);
   REQUIRE(second.kind == Kind::taken);
-  CHECK_FALSE(inTransaction(*store, [&] { return store->inbox().holds(key, first.row.starts); }));
+  CHECK_FALSE(holdsClaim(*store, first.row));
 }
 
 TEST_CASE("P8: a retry is charged and not due before its time; a release is neither") {
@@ -107,13 +107,13 @@ TEST_CASE("P8: a retry is charged and not due before its time; a release is neit
   const store::InboxKey key = acceptFrame(*store, inboundFrame(1));
   REQUIRE(claimRow(*store, key).kind == Kind::taken);
   const WallTime later = world.clock->wallNow() + std::chrono::seconds(5);
-  inTransaction(*store, [&] { store->inbox().retry(key, later, "boom"); });
+  retryRow(*store, key, later, "boom");
   const store::InboxClaim early = claimRow(*store, key);
   CHECK(early.kind == Kind::notDue);
   CHECK(early.dueAt == later);
   world.clock->advance(std::chrono::seconds(5));
   CHECK(claimRow(*store, key).row.retryCount == 1);
-  inTransaction(*store, [&] { store->inbox().release(key); });
+  releaseRow(*store, key);
   CHECK(claimRow(*store, key).row.retryCount == 1);
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("P3: a retry that a wrong clock put far ahead is due once the calendar
   const store::InboxKey key = acceptFrame(*store, inboundFrame(1));
   REQUIRE(claimRow(*store, key).kind == Kind::taken);
   const WallTime later = world.clock->wallNow() + std::chrono::seconds(5);
-  inTransaction(*store, [&] { store->inbox().retry(key, later, "boom"); });
+  retryRow(*store, key, later, "boom");
   world.clock->step(-std::chrono::minutes(59));
   CHECK(claimRow(*store, key).kind == Kind::notDue);
   world.clock->step(-std::chrono::minutes(1));
@@ -143,7 +143,7 @@ TEST_CASE("P10: a failed run leaves its error, cut at 1,000 bytes, and its insta
   CHECK(reader->findInbox("urn:peer", "s-1")->startedAt == world.clock->wallNow());
   world.clock->advance(std::chrono::seconds(5));
   const WallTime dueAt = world.clock->wallNow() + std::chrono::minutes(1);
-  inTransaction(*store, [&] { store->inbox().retry(key, dueAt, std::string(999, 'x') + "\xc3\xa9"); });
+  retryRow(*store, key, dueAt, std::string(999, 'x') + "\xc3\xa9");
   const std::optional<InboxInfo> failed = reader->findInbox("urn:peer", "s-1");
   REQUIRE(failed);
   CHECK(failed->state == InboxState::backoff);
@@ -156,7 +156,7 @@ TEST_CASE("P10: a failed run leaves its error, cut at 1,000 bytes, and its insta
   // Without a text it says something all the same, and a claim leaves it.
   world.clock->advance(std::chrono::minutes(2));
   REQUIRE(claimRow(*store, key).kind == Kind::taken);
-  inTransaction(*store, [&] { store->inbox().retry(key, dueAt, {}); });
+  retryRow(*store, key, dueAt, {});
   CHECK(reader->findInbox("urn:peer", "s-1")->lastError == "not-now");
   CHECK(world.problems() == "");
 }
@@ -183,14 +183,14 @@ TEST_CASE("P3: by hand, a frame is due at once without charges, or ends for good
   }
   CHECK(retry(key + loose).refusal == Errc::unknownMessage);
   CHECK(orders() == 0);
-  inTransaction(*store, [&] { store->inbox().retry(key, world.clock->wallNow() + std::chrono::minutes(1), "no"); });
+  retryRow(*store, key, world.clock->wallNow() + std::chrono::minutes(1), "no");
   REQUIRE(claimRow(*store, key).kind == Kind::notDue);
   CHECK(retry(key).done());
   CHECK(orders() == 1);
   const store::InboxClaim again = claimRow(*store, key);
   REQUIRE(again.kind == Kind::taken);
   CHECK(again.row.retryCount == 0);
-  inTransaction(*store, [&] { store->inbox().release(key); });
+  releaseRow(*store, key);
   // One outside sessions, too: a repetition of it is refused alike.
   CHECK(discard(key).done());
   CHECK(discard(loose).done());
@@ -243,8 +243,8 @@ TEST_CASE("P4: what waits behind a deferred frame is known as not seen by its ha
   });
   CHECK_FALSE(claimRow(*store, key).row.deferred);
   inTransaction(*store, [&] {
-    store->inbox().markDeferred(key);
-    store->inbox().release(key);
+    store->inbox().markDeferred({&key, 1});
+    store->inbox().release({&key, 1});
   });
   CHECK(claimRow(*store, key).row.deferred);
 }
@@ -266,7 +266,7 @@ TEST_CASE("P7: what an inbox was working on when its process closed, or died, is
   REQUIRE(again.kind == Kind::taken);
   CHECK(again.row.starts > taken.row.starts);
   CHECK(again.row.retryCount == 0);
-  inTransaction(*second, [&] { second->inbox().finish(again.row, resultOf(Outcome::ack), kOutcomeRetention); });
+  finishRow(*second, again.row, resultOf(Outcome::ack));
   CHECK(claimRow(*second, key).kind == Kind::gone);
   CHECK(world.stats().received == 1);
   CHECK(world.problems() == "");

@@ -19,8 +19,7 @@ TEST_CASE(
   const store::InboxKey key = acceptFrame(*store, inboundFrame(1));
   acceptFrame(*store, inboundFrame(2));
   const store::InboxClaim taken = claimRow(*store, key);
-  inTransaction(*store,
-                [&] { store->inbox().finish(taken.row, resultOf(Outcome::term, "rejected"), kOutcomeRetention); });
+  finishRow(*store, taken.row, resultOf(Outcome::term, "rejected"));
   const auto look = [&](const InboundFrame& waiting) {
     InboundFrame ended = waiting;
     ended.sequence = 1;
@@ -63,7 +62,7 @@ TEST_CASE("P3: a sender that asks is told that its frame waits, then the last wo
                                resultOf(Outcome::term, "rejected")};
   for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
     const store::InboxClaim taken = claimRow(*store, keys.at(sequence - 1));
-    inTransaction(*store, [&] { store->inbox().finish(taken.row, words[sequence - 1], kOutcomeRetention); });
+    finishRow(*store, taken.row, words[sequence - 1]);
   }
   // Nothing to say but `ack`, which every known sequence gets: no row is kept.
   CHECK_FALSE(answerTo(*store, inboundFrame(1)));
@@ -109,7 +108,9 @@ TEST_CASE("P5: a frame outside sessions is known for the whole retention after i
       const store::InboxClaim taken = claimRow(*store, key);
       REQUIRE(taken.kind == Kind::taken);
       inTransaction(*store, [&] {
-        store->inbox().finish(taken.row, resultOf(Outcome::ack, "", end == "result" ? "7" : ""), kOutcomeRetention);
+        const FrameResult result = resultOf(Outcome::ack, "", end == "result" ? "7" : "");
+        const store::InboxEnding ending{&taken.row, &result};
+        store->inbox().finish({&ending, 1}, kOutcomeRetention);
       });
     }
     CHECK_FALSE(inTransaction(*store, [&] { return store->inbox().waits(identityOf(frame)); }));
@@ -140,8 +141,7 @@ TEST_CASE("P5: outside sessions, what was refused here is taken anew when its se
   const store::InboxKey key = acceptFrame(*store, frame);
   CHECK_FALSE(takesAnew(std::chrono::milliseconds(1)));
   const store::InboxClaim taken = claimRow(*store, key);
-  inTransaction(*store,
-                [&] { store->inbox().finish(taken.row, resultOf(Outcome::term, "rejected"), kOutcomeRetention); });
+  finishRow(*store, taken.row, resultOf(Outcome::term, "rejected"));
   CHECK_FALSE(takesAnew(std::chrono::milliseconds(0)));
   CHECK(admission() == store::Admission::duplicate);
   CHECK(takesAnew(std::chrono::milliseconds(1)));

@@ -10,7 +10,7 @@
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
-#include "manager/inbound/inbound_completion.hpp"
+#include "manager/inbound/ack_events.hpp"
 #include "protocol/limits.hpp"
 #include "store/sqlite/open.hpp"
 #include "store/store.hpp"
@@ -102,7 +102,8 @@ InboxHand discardingAs(const manager::Core& core, std::string_view reason) {
   return [&core, result = std::move(result)](store::Store& store, store::InboxKey key) {
     const store::InboxChange change = store.inbox().discard(key, result, InboundOptions().processedRetention);
     if (change.receipt.done()) {
-      manager::enqueueAckEvent(store, core.options().peers, change.row.frame, result);
+      const store::InboxEnding end{&change.row, &result};
+      manager::enqueueAckEvents(store, core.options().peers, {&end, 1});
     }
     return change.receipt;
   };

@@ -1,20 +1,41 @@
 #include "manager/inbound/inbound_completion.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "ackbox/error.hpp"
 #include "delivery/due.hpp"
+#include "manager/inbound/ack_events.hpp"
 #include "protocol/timestamp.hpp"
-#include "protocol/wire.hpp"
 
 namespace ackbox::manager {
 namespace {
 
-// Old results that each completion deletes: more than it makes.
+// Old results that each end deletes: more than it makes.
 constexpr std::size_t kPurgedResults = 4;
 
+// More would hold the write lock for long.
+constexpr std::size_t kEndsMax = 512;
+
 }  // namespace
+
+void InboundEnds::finish(const store::InboxRow& row, const FrameResult& result) {
+  finished_.push_back({&row, &result});
+}
+
+void InboundEnds::apply(store::Store& store) const {
+  store::Inbox& inbox = store.inbox();
+  const std::size_t count = finished_.size() + retries_.size() + released_.size();
+  inbox.finish(finished_, context_.inbound.processedRetention);
+  inbox.retry(retries_);
+  inbox.release(released_);
+  inbox.markDeferred(deferred_);
+  enqueueAckEvents(store, context_.outbox.peers, finished_);
+  if (count > 0) {
+    inbox.purge(kPurgedResults * count);
+  }
+}
 
 InboundCompletion::InboundCompletion(const ScopeContext& context, Log& log, std::shared_ptr<const store::InboxRow> row,
                                      DeferredEffects effects, Kind kind, PastHorizon isPastHorizon, Ended ended)
@@ -24,36 +45,32 @@ InboundCompletion::InboundCompletion(const ScopeContext& context, Log& log, std:
       effects_(std::move(effects)),
       kind_(kind),
       isPastHorizon_(std::move(isPastHorizon)),
-      ended_(std::move(ended)) {
-  durable = true;
-}
+      ended_(std::move(ended)) {}
 
-void InboundCompletion::run(store::Store& store) {
+void InboundCompletion::run(store::Store& store, bool isHeld, InboundEnds& ends) {
   end_ = {};
   thrown_.clear();
   reason_.clear();
   leftOut_ = {};
-  store::Inbox& inbox = store.inbox();
-  if (!inbox.holds(row_->key, row_->starts)) {
+  if (!isHeld) {
     end_.kind = InboxEnd::Kind::lost;
     return;
   }
   HandlerResult answer = decide(store);
   if (answer.outcome == Outcome::defer && kind_.mayDefer) {
-    inbox.markDeferred(row_->key);
+    ends.markDeferred(row_->key);
     end_.kind = InboxEnd::Kind::deferred;
     return;
   }
-  FrameResult result = toFrameResult(std::move(answer), &leftOut_);
-  if (result.outcome == Outcome::ack || result.outcome == Outcome::term) {
-    finish(store, result);
+  result_ = toFrameResult(std::move(answer), &leftOut_);
+  if (result_.outcome == Outcome::ack || result_.outcome == Outcome::term) {
+    finish(ends);
   } else if (kind_.interrupted) {
-    inbox.release(row_->key);
+    ends.release(row_->key);
     end_.kind = InboxEnd::Kind::released;
   } else {
-    fail(store, result);
+    fail(ends);
   }
-  inbox.purge(kPurgedResults);
 }
 
 HandlerResult InboundCompletion::decide(store::Store& store) {
@@ -73,59 +90,33 @@ HandlerResult InboundCompletion::decide(store::Store& store) {
   }
 }
 
-void InboundCompletion::fail(store::Store& store, FrameResult& result) {
+void InboundCompletion::fail(InboundEnds& ends) {
   const RetryPolicy& retry = context_.inbound.deferred.retry;
   const WallTime now = context_.outbox.clock->wallNow();
   const bool late = isPastHorizon_(row_->acceptedAt);
   if (late || row_->retryCount >= retry.maxRetries) {
-    result.outcome = Outcome::term;
-    result.detail = result.detail.empty() ? result.code : result.detail;
-    result.code = late ? "horizon" : "retry-budget";
-    finish(store, result);
+    result_.outcome = Outcome::term;
+    result_.detail = result_.detail.empty() ? result_.code : result_.detail;
+    result_.code = late ? "horizon" : "retry-budget";
+    finish(ends);
     return;
   }
-  const auto wish = delivery::boundedWait(result.retryAfter.value_or(std::chrono::milliseconds(0)));
+  const auto wish = delivery::boundedWait(result_.retryAfter.value_or(std::chrono::milliseconds(0)));
   end_.kind = InboxEnd::Kind::retried;
   end_.dueAt = now + std::max(retryDelay(retry, row_->retryCount + 1, *context_.outbox.random), wish);
   // For the operator of this file only: what was thrown may name what the sender has no business with.
-  const std::string& why = result.detail.empty() ? result.code : result.detail;
+  const std::string& why = result_.detail.empty() ? result_.code : result_.detail;
   reason_ = "not-now";
   error_ = thrown_.empty() ? why : thrown_;
-  store.inbox().retry(row_->key, end_.dueAt, error_);
+  ends.retry({row_->key, end_.dueAt, error_});
 }
 
-void InboundCompletion::finish(store::Store& store, const FrameResult& result) {
-  store.inbox().finish(*row_, result, context_.inbound.processedRetention);
-  enqueueAckEvent(store, context_.outbox.peers, row_->frame, result);
+void InboundCompletion::finish(InboundEnds& ends) {
+  ends.finish(*row_, result_);
   end_.kind = InboxEnd::Kind::finished;
-  if (result.outcome == Outcome::term) {
-    reason_ = result.code.empty() ? "rejected" : result.code;
-    error_ = thrown_.empty() ? result.detail : thrown_;
-  }
-}
-
-// Never to an address that a frame names. A sender that is no peer of ours, or an outbox that is full, costs nothing
-// but time: the sender asks again at its deadline.
-void enqueueAckEvent(store::Store& store, const std::vector<PeerOptions>& peers, const InboundFrame& frame,
-                     const FrameResult& result) {
-  const auto sender = std::find_if(peers.begin(), peers.end(), [&](const PeerOptions& peer) {
-    return !peer.agent.empty() && peer.agent == frame.source;
-  });
-  if (sender == peers.end()) {
-    return;
-  }
-  Frame event;
-  event.peer = sender->name;
-  event.session = protocol::kAckEventType;
-  event.type = protocol::kAckEventType;
-  // Where a redrive has no other number: a refusal is about the enqueue that was refused. What took effect did so for
-  // all.
-  const bool isAboutOne = frame.sequence == 0 && result.outcome != Outcome::ack;
-  const std::optional<WallTime> time = isAboutOne ? frame.time : std::nullopt;
-  event.data = protocol::encodeAckEvent(frame.id, frame.sequence, result, true, time);
-  if (store.outbox().enqueue(event).status == EnqueueStatus::frameTooLarge) {
-    event.data = protocol::encodeAckEvent(frame.id, frame.sequence, result, false, time);
-    store.outbox().enqueue(event);
+  if (result_.outcome == Outcome::term) {
+    reason_ = result_.code.empty() ? "rejected" : result_.code;
+    error_ = thrown_.empty() ? result_.detail : thrown_;
   }
 }
 
@@ -160,9 +151,8 @@ void InboundCompletion::report() const {
   }
 }
 
-void InboundCompletion::done(const std::error_code& error) noexcept {
-  const std::unique_ptr<InboundCompletion> self(this);
-  if (error) {
+void InboundCompletion::done(bool isCommitted) noexcept {
+  if (!isCommitted) {
     end_ = {};
   } else {
     try {
@@ -172,6 +162,82 @@ void InboundCompletion::done(const std::error_code& error) noexcept {
     }
   }
   ended_(end_);
+}
+
+class InboundCompletions::Job final : public store::Job {
+public:
+  explicit Job(std::shared_ptr<InboundCompletions> source) : source_(std::move(source)) { durable = true; }
+
+  /// Guarded by the source's mutex until the job is sealed.
+  [[nodiscard]] bool isFull() const noexcept { return completions_.size() >= kEndsMax; }
+  /// Takes it, or throws and leaves it.
+  void add(std::unique_ptr<InboundCompletion>&& completion) { completions_.push_back(std::move(completion)); }
+
+  void run(store::Store& store) override {
+    source_->seal(*this);
+    std::vector<store::InboxStart> claims;
+    claims.reserve(completions_.size());
+    for (const auto& completion : completions_) {
+      claims.push_back(completion->claim());
+    }
+    const std::vector<bool> held = store.inbox().holds(claims);
+    InboundEnds ends(completions_.front()->context());
+    for (std::size_t index = 0; index < completions_.size(); ++index) {
+      completions_[index]->run(store, held[index], ends);
+    }
+    ends.apply(store);
+  }
+
+  void done(const std::error_code& error) noexcept override {
+    const std::unique_ptr<Job> self(this);
+    source_->seal(*this);
+    // One of them may be to blame: each on its own, so that it fails alone. Nobody is where the store is busy.
+    const bool isToSplit = error && error != Errc::databaseBusy && completions_.size() > 1;
+    for (auto& completion : completions_) {
+      if (!isToSplit || !source_->submitAlone(completion)) {
+        completion->done(!error);
+        // With it goes what its effects hold, such as the frame's handle.
+        completion.reset();
+      }
+    }
+  }
+
+private:
+  const std::shared_ptr<InboundCompletions> source_;
+  std::vector<std::unique_ptr<InboundCompletion>> completions_;
+};
+
+void InboundCompletions::add(std::unique_ptr<InboundCompletion> completion) {
+  std::unique_ptr<Job> fresh;
+  {
+    const MutexLock lock(mutex_);
+    if (open_ != nullptr && !open_->isFull()) {
+      open_->add(std::move(completion));
+      return;
+    }
+    fresh = std::make_unique<Job>(shared_from_this());
+    fresh->add(std::move(completion));
+    open_ = fresh.get();
+  }
+  writer_.submit(*fresh.release());
+}
+
+void InboundCompletions::seal(const Job& job) {
+  const MutexLock lock(mutex_);
+  if (open_ == &job) {
+    open_ = nullptr;
+  }
+}
+
+bool InboundCompletions::submitAlone(std::unique_ptr<InboundCompletion>& completion) noexcept {
+  try {
+    auto job = std::make_unique<Job>(shared_from_this());
+    job->add(std::move(completion));
+    writer_.submit(*job.release());
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 }  // namespace ackbox::manager

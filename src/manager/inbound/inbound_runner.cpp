@@ -15,7 +15,7 @@ namespace {
 
 // Rows read at a time, so that a large inbox does not hold the writer up.
 constexpr std::size_t kRowsPerPoll = 1'000;
-constexpr std::size_t kRowsPerClaim = 64;
+constexpr std::size_t kRowsPerClaim = 512;
 
 // How long a queue holds still after the store refused a transaction.
 constexpr std::chrono::milliseconds kStoreRetryPause{250};
@@ -47,6 +47,7 @@ InboundRunner::InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, I
       handler_(std::move(handler)),
       options_(std::move(options)),
       tracer_(options_.trace, core_->log()),
+      completions_(std::make_shared<InboundCompletions>(core_->writer())),
       pool_(ownThreads(options_.deferred)),
       executor_(pool_ ? boost::asio::any_io_executor(pool_->get_executor()) : *options_.deferred.executor),
       strand_(boost::asio::make_strand(executor_)),
@@ -161,46 +162,61 @@ std::size_t InboundRunner::poolOf(std::string_view type) const {
   return static_cast<std::size_t>(found - pools.begin());
 }
 
-// One of each pool in turn, so that none waits for a pool that always has more.
+// The writer chooses the rows when it comes to the job: all that have a place by then.
 void InboundRunner::claim(Todo& todo) {
-  if (claimUnderWay_) {
-    return;
-  }
-  std::vector<Claimed> wanted;
-  std::size_t idle = 0;
-  while (idle < pools_.size() && wanted.size() < kRowsPerClaim) {
-    ++idle;
-    Pool& pool = pools_[nextPool_];
-    nextPool_ = (nextPool_ + 1) % pools_.size();
-    if (pool.slots < pool.max && !pool.ready.empty()) {
-      wanted.push_back({pool.ready.front(), queues_.at(pool.ready.front()).places.front(), {}});
-      pool.ready.pop_front();
-      ++pool.slots;
-      idle = 0;
-    }
-  }
-  if (wanted.empty()) {
+  const bool isAnyFree =
+      std::ranges::any_of(pools_, [](const Pool& pool) { return pool.slots < pool.max && !pool.ready.empty(); });
+  if (claimUnderWay_ || !isAnyFree) {
     return;
   }
   claimUnderWay_ = true;
   ++jobs_;
-  todo.emplace_back([self = shared_from_this(), asked = std::move(wanted)]() mutable {
-    auto claims = std::make_shared<std::vector<Claimed>>(std::move(asked));
+  todo.emplace_back([self = shared_from_this()] {
+    const auto claims = std::make_shared<std::vector<Claimed>>();
     commitDetached(
         self->core_->writer(), false,
-        [claims, waitMax = waitMaxOf(self->options_.deferred.retry)](store::Store& store) {
-          for (Claimed& one : *claims) {
-            one.reply = store.inbox().claim(one.place.key, waitMax);
+        [self, claims, waitMax = waitMaxOf(self->options_.deferred.retry)](store::Store& store) {
+          if (claims->empty()) {
+            const MutexLock lock(self->mutex_);
+            *claims = self->chooseRows();
+          }
+          std::vector<store::InboxKey> keys;
+          keys.reserve(claims->size());
+          for (const Claimed& one : *claims) {
+            keys.push_back(one.place.key);
+          }
+          std::vector<store::InboxClaim> replies = store.inbox().claim(keys, waitMax);
+          for (std::size_t index = 0; index < keys.size(); ++index) {
+            (*claims)[index].reply = std::move(replies[index]);
           }
           return 0;
         },
         [self, claims](const std::error_code& error, int) {
           self->act([&](Todo& later) {
             self->mutex_.assertHeld();
-            self->claimed(error, std::move(*claims), later);
+            // Without a transaction none were chosen, and those that might have been wait a moment.
+            self->claimed(error, error && claims->empty() ? self->chooseRows() : std::move(*claims), later);
           });
         });
   });
+}
+
+// One of each pool in turn, so that none waits for a pool that always has more.
+std::vector<InboundRunner::Claimed> InboundRunner::chooseRows() {
+  std::vector<Claimed> chosen;
+  std::size_t idle = 0;
+  while (!closing_ && idle < pools_.size() && chosen.size() < kRowsPerClaim) {
+    ++idle;
+    Pool& pool = pools_[nextPool_];
+    nextPool_ = (nextPool_ + 1) % pools_.size();
+    if (pool.slots < pool.max && !pool.ready.empty()) {
+      chosen.push_back({pool.ready.front(), queues_.at(pool.ready.front()).places.front(), {}});
+      pool.ready.pop_front();
+      ++pool.slots;
+      idle = 0;
+    }
+  }
+  return chosen;
 }
 
 void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) {
@@ -234,7 +250,7 @@ void InboundRunner::taken(const std::string& queue, std::size_t pool, store::Inb
       commitDetached(
           self->core_->writer(), false,
           [key](store::Store& store) {
-            store.inbox().release(key);
+            store.inbox().release({&key, 1});
             return 0;
           },
           [](const std::error_code&, int) {});
@@ -410,10 +426,9 @@ void InboundRunner::traceEnd(const InboxRun& run, const InboxEnd& end) const noe
 
 void InboundRunner::submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
                            std::function<void(const InboxEnd&)> ended) {
-  auto job = std::make_unique<InboundCompletion>(
+  completions_->add(std::make_unique<InboundCompletion>(
       ScopeContext{core_->options(), options_, core_->tracer()}, core_->log(), row, std::move(effects), kind,
-      [self = shared_from_this()](WallTime acceptedAt) { return self->isPastHorizon(acceptedAt); }, std::move(ended));
-  core_->writer().submit(*job.release());
+      [self = shared_from_this()](WallTime acceptedAt) { return self->isPastHorizon(acceptedAt); }, std::move(ended)));
 }
 
 bool InboundRunner::isPastHorizon(WallTime acceptedAt) {
@@ -582,9 +597,7 @@ void InboundRunner::freeRows() {
     // Without keys as well: what the writer has done for the runner is destroyed by then, and nothing of it outlives
     // the executor, which may end when its handler has.
     commitBlocking(core_->writer(), false, [&](store::Store& store) {
-      for (const store::InboxKey key : keys) {
-        store.inbox().release(key);
-      }
+      store.inbox().release(keys);
       if (isCounted) {
         store.inbox().addHandlers(-1);
       }

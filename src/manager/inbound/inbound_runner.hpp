@@ -150,6 +150,8 @@ private:
   /// `queue` has a head.
   void makeReady(std::string queue) ACKBOX_REQUIRES(mutex_);
   void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
+  /// The rows to claim now, each with its place taken.
+  [[nodiscard]] std::vector<Claimed> chooseRows() ACKBOX_REQUIRES(mutex_);
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void taken(const std::string& queue, std::size_t pool, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void firstLook(const std::string& queue, std::size_t pool, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
@@ -183,6 +185,7 @@ private:
   const FrameHandler handler_;
   const InboundOptions options_;
   const Tracer tracer_;
+  const std::shared_ptr<InboundCompletions> completions_;
   // Null with the user's executor.
   const std::unique_ptr<boost::asio::thread_pool> pool_;
   const boost::asio::any_io_executor executor_;

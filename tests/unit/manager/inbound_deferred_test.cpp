@@ -23,6 +23,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -119,14 +120,19 @@ struct Receiver {
     }
     return found;
   }
-  /// The data of the ACK events in the outbox.
+  /// The results in the ACK events in the outbox.
   std::vector<json> events() {
     std::vector<json> found;
     SQLite::Statement query(*reader, "SELECT data FROM ackbox_outbox WHERE type='ackbox.ack.v1' ORDER BY id");
     while (query.executeStep()) {
-      found.push_back(json::parse(query.getColumn(0).getString())["results"][0]);
+      for (json& result : json::parse(query.getColumn(0).getString())["results"]) {
+        found.push_back(std::move(result));
+      }
     }
     return found;
+  }
+  int eventCount() {
+    return reader->execAndGet("SELECT COUNT(*) FROM ackbox_outbox WHERE type='ackbox.ack.v1'").getInt();
   }
   template <typename Condition>
   void until(Condition condition, std::chrono::milliseconds step = std::chrono::milliseconds(0)) {
@@ -198,6 +204,10 @@ public:
   int most() {
     const std::scoped_lock lock(mutex_);
     return most_;
+  }
+  int waiting() {
+    const std::scoped_lock lock(mutex_);
+    return waiting_;
   }
 
 private:
@@ -447,17 +457,19 @@ TEST_CASE("pools that cannot be are refused") {
   refuses({{{"slow"}, 253}}, "deferred.pools: without an executor, at most 256");
 }
 
-TEST_CASE("P11: a commit claims 64 frames at most, a pool after the other, so that others come between") {
+TEST_CASE("P11: a commit claims 512 frames at most, a pool after the other, so that others come between") {
   Receiver bob;
   boost::asio::io_context never;
   bob.inbound.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(never.get_executor());
   bob.inbound.deferred.pools = {{{"slow"}, 4'096}, {{"slow-b"}, 4'096}};
   bob.open();
-  std::vector<OutboundFrame> frames;
-  for (int index = 0; index < 256; ++index) {
-    frames.push_back(outbound("s" + std::to_string(index), 1, index < 200 ? "slow" : "slow-b"));
+  for (int first = 0; first < 1'000; first += 250) {
+    std::vector<OutboundFrame> frames;
+    for (int index = first; index < first + 250; ++index) {
+      frames.push_back(outbound("s" + std::to_string(index), 1, index < 700 ? "slow" : "slow-b"));
+    }
+    bob.post(frames);
   }
-  bob.post(frames);
   bob.handler.reset();
   bob.manager.reset();
   std::deque<std::function<void()>> commits;
@@ -475,7 +487,7 @@ TEST_CASE("P11: a commit claims 64 frames at most, a pool after the other, so th
     const std::string now = count("slow") + " " + count("slow-b") + ", ";
     claimed += claimed.ends_with(now) ? "" : now;
   }
-  CHECK(claimed == "0 0, 32 32, 72 56, 136 56, 200 56, ");
+  CHECK(claimed == "0 0, 256 256, 700 300, ");
   bob.handler.reset();
   bob.manager.reset();
 }
@@ -952,6 +964,134 @@ TEST_CASE("an effect that ends the transaction fails its own run only") {
   CHECK(runs == 2);
   CHECK(bob.effects() == std::vector<std::string>{"\"s-1\""});
   CHECK(bob.manager->getStats().received == 1);
+}
+
+/// Runs that end in `sessions` of one frame each, all before the store commits again.
+class EndsTogether {
+public:
+  explicit EndsTogether(int sessions, std::function<HandlerResult(const InboundFrame&, InboundTransaction&)> effects)
+      : bob([this, effects = std::move(effects)](const DeferredFrame& frame) {
+          if (!isOpen_) {
+            gate_.pass();
+          }
+          DeferredFrame(frame).commit(
+              [frame, effects](InboundTransaction& transaction) { return effects(frame.frame(), transaction); });
+          ++ended_;
+        }) {
+    bob.manager.reset();
+    bob.options.storeExecutor = [this](std::function<void()> commit) {
+      const std::scoped_lock lock(mutex_);
+      commits_.push_back(std::move(commit));
+    };
+    bob.manager.emplace(OutboxManager::open(bob.dir.file("bob.db"), bob.options));
+    bob.inbound.deferred.concurrency = static_cast<std::uint32_t>(sessions);
+    bob.open();
+    SendRequest request;
+    request.agent = "urn:agent:alice";
+    request.origin = "0123456789abcdef0123456789abcdef";
+    request.epoch = 1;
+    for (int session = 0; session < sessions; ++session) {
+      request.frames.push_back(outbound("s" + std::to_string(session), 1));
+    }
+    const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
+    bob.handler->asyncHandle({encoded.contentType, encoded.body, encoded.webhookId}, [](const InboundResponse&) {});
+    until([&] { return gate_.waiting() == sessions; });
+    isOpen_ = true;
+    gate_.open();
+    while (ended_ < sessions) {
+      std::this_thread::yield();
+    }
+  }
+  EndsTogether(const EndsTogether&) = delete;
+  EndsTogether& operator=(const EndsTogether&) = delete;
+  ~EndsTogether() {
+    bob.handler.reset();
+    bob.manager.reset();
+  }
+
+  /// Commits and lets time pass until then.
+  template <typename Condition>
+  void until(Condition condition, std::chrono::milliseconds step = std::chrono::milliseconds(0)) {
+    bob.until(
+        [&] {
+          for (std::function<void()> commit = next(); commit; commit = next()) {
+            commit();
+          }
+          return condition();
+        },
+        step);
+  }
+
+  Receiver bob;
+
+private:
+  std::function<void()> next() {
+    const std::scoped_lock lock(mutex_);
+    if (commits_.empty()) {
+      return nullptr;
+    }
+    std::function<void()> commit = std::move(commits_.front());
+    commits_.pop_front();
+    return commit;
+  }
+
+  Gate gate_;
+  std::atomic<bool> isOpen_{false};
+  std::atomic<int> ended_{0};
+  std::mutex mutex_;
+  std::deque<std::function<void()>> commits_;
+};
+
+TEST_CASE("P5: runs that end while the store is busy share a commit, and one ACK event with a result for each") {
+  EndsTogether world(
+      8, [](const InboundFrame& frame, InboundTransaction& transaction) { return write(transaction, frame.data); });
+  Receiver& bob = world.bob;
+  CHECK(bob.effects().empty());
+  world.until([&] { return !bob.effects().empty(); });
+  CHECK(bob.effects().size() == 8);
+  CHECK(bob.eventCount() == 1);
+  const std::vector<json> events = bob.events();
+  REQUIRE(events.size() == 8);
+  std::set<std::string> ids;
+  for (const json& event : events) {
+    CHECK(event["outcome"] == "ack");
+    CHECK(event["sessionseq"] == "1");
+    CHECK(event["result"] == json{{"done", true}});
+    ids.insert(event["id"].get<std::string>());
+  }
+  CHECK(ids.size() == 8);
+  CHECK(OutboxReader(*bob.manager).verify().clean());
+}
+
+TEST_CASE("P5: a run that cannot be committed fails alone, though it shares its commit with others") {
+  bool isBad = true;
+  bool endsTransaction = false;
+  SUBCASE("its effect ends the transaction") {
+    endsTransaction = true;
+  }
+  SUBCASE("SQLite undoes its effect") {}
+  EndsTogether world(8, [&](const InboundFrame& frame, InboundTransaction& transaction) {
+    SQLite::Database& database = transaction.database();
+    if (isBad && frame.session == "s3" && endsTransaction) {
+      database.exec("COMMIT");
+    } else if (isBad && frame.session == "s3") {
+      sqlite3_progress_handler(
+          database.getHandle(), 1, [](void*) { return 1; }, nullptr);
+      const std::unique_ptr<sqlite3, void (*)(sqlite3*)> end(
+          database.getHandle(), [](sqlite3* connection) { sqlite3_progress_handler(connection, 0, nullptr, nullptr); });
+      return write(transaction, "interrupted");
+    }
+    return write(transaction, frame.data);
+  });
+  Receiver& bob = world.bob;
+  world.until([&] { return bob.effects().size() >= 7; });
+  CHECK(bob.effects().size() == 7);
+  CHECK(bob.events().size() == 7);
+  CHECK(bob.reader->execAndGet("SELECT group_concat(session) FROM ackbox_inbox").getString() == "s3");
+  isBad = false;
+  world.until([&] { return bob.effects().size() == 8; }, std::chrono::milliseconds(100));
+  CHECK(bob.effects().back() == "\"s3-1\"");
+  CHECK(bob.events().size() == 8);
 }
 
 TEST_CASE("P8: an effect that SQLite undoes when it is interrupted is run again without a charge") {

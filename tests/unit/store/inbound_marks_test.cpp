@@ -119,8 +119,10 @@ TEST_CASE("P9: a closed store whose frames still wait does not keep the sweep fr
   // Once nothing waits, the rest goes as well.
   for (const store::InboxPlace& place : inTransaction(*store, [&] { return store->inbox().rowsAfter({}, 100).rows; })) {
     inTransaction(*store, [&] {
-      const store::InboxClaim claim = store->inbox().claim(place.key, std::chrono::hours(1));
-      store->inbox().finish(claim.row, {}, std::chrono::hours(1));
+      const store::InboxClaim claim = store->inbox().claim({&place.key, 1}, std::chrono::hours(1)).front();
+      const FrameResult nothing;
+      const store::InboxEnding end{&claim.row, &nothing};
+      store->inbox().finish({&end, 1}, std::chrono::hours(1));
     });
   }
   for (int session = 8; session < 16; ++session) {

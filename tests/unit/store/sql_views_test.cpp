@@ -244,12 +244,18 @@ TEST_CASE("the inbound views show a deferred frame, one that waits behind it, an
   CHECK_FALSE(row.executeStep());
   row.reset();
   // The views know SQLite's clock alone.
-  inTransaction(*store, [&] { store->inbox().retry(1, systemClock()->wallNow() + kLater, "no"); });
+  const store::InboxRetry failed{1, systemClock()->wallNow() + kLater, "no"};
+  inTransaction(*store, [&] { store->inbox().retry({&failed, 1}); });
   REQUIRE(row.executeStep());
   CHECK(text(row.getColumn(1)) == "BACKOFF");
   row.reset();
-  REQUIRE(inTransaction(*store, [&] { return store->inbox().claim(2, kLater); }).kind ==
-          store::InboxClaim::Kind::taken);
+  constexpr store::InboxKey kSecond = 2;
+  REQUIRE(inTransaction(*store,
+                        [&] {
+                          return store->inbox().claim({&kSecond, 1}, kLater);
+                        })
+              .front()
+              .kind == store::InboxClaim::Kind::taken);
   REQUIRE(row.executeStep());
   REQUIRE(row.executeStep());
   CHECK(text(row.getColumn(1)) == "RUNNING");

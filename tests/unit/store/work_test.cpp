@@ -91,11 +91,12 @@ store::InboxKey keyOf(store::sqlite::SqliteStore& store, const std::string& name
 
 void finish(store::sqlite::SqliteStore& store, store::InboxKey key, const std::string& result) {
   inTransaction(store, [&] {
-    const store::InboxClaim claim = store.inbox().claim(key, std::chrono::hours(1));
+    const store::InboxClaim claim = store.inbox().claim({&key, 1}, std::chrono::hours(1)).front();
     REQUIRE(claim.kind == store::InboxClaim::Kind::taken);
     FrameResult outcome;
     outcome.result = result;
-    store.inbox().finish(claim.row, outcome, std::chrono::hours(1));
+    const store::InboxEnding end{&claim.row, &outcome};
+    store.inbox().finish({&end, 1}, std::chrono::hours(1));
   });
 }
 

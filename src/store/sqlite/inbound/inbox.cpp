@@ -1,6 +1,8 @@
 #include "store/sqlite/inbound/inbox.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
 
 #include "store/digest.hpp"
@@ -32,6 +34,36 @@ std::uint64_t lastNumberOf(const InboundIdentity& frame) {
   return frame.sequence == 0 ? std::numeric_limits<std::int64_t>::max() : frame.sequence;
 }
 
+// Rows of one statement.
+constexpr std::size_t kInboxTogether = 32;
+
+/// ?1 to ?32.
+std::string listedKeys() {
+  std::string keys = "(?1";
+  for (std::size_t place = 2; place <= kInboxTogether; ++place) {
+    keys.append(",?").append(std::to_string(place));
+  }
+  return keys.append(")");
+}
+
+/// `step(part)` for up to `kInboxTogether` of `all` at a time.
+template <typename Item, typename Step>
+void inParts(std::span<const Item> all, const Step& step) {
+  for (; !all.empty(); all = all.subspan(std::min(all.size(), kInboxTogether))) {
+    step(all.first(std::min(all.size(), kInboxTogether)));
+  }
+}
+
+/// The keys of up to `kInboxTogether` items, for a statement of so many: the last one fills the places that are left.
+template <typename Item, typename KeyOf>
+std::array<InboxKey, kInboxTogether> keysOf(std::span<const Item> part, const KeyOf& keyOf) {
+  std::array<InboxKey, kInboxTogether> keys{};
+  for (std::size_t place = 0; place < kInboxTogether; ++place) {
+    keys.at(place) = keyOf(part[std::min(place, part.size() - 1)]);
+  }
+  return keys;
+}
+
 }  // namespace
 
 Inbox::Inbox(Context& context, InboundMarks& marks)
@@ -54,12 +86,20 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
           "SELECT id,source,origin,session,sequence,type FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
           std::string("SELECT owner_id,due_at_ms,").append(kInboxColumns).append(" FROM #inbox WHERE id=?1"))),
+      selectRows_(context.prepare(std::string("SELECT owner_id,due_at_ms,")
+                                      .append(kInboxColumns)
+                                      .append(" FROM #inbox WHERE id IN ")
+                                      .append(listedKeys()))),
       selectName_(context.prepare("SELECT source,origin,session,sequence,frame_id FROM #inbox INDEXED BY "
                                   "sqlite_autoindex_#inbox_1 WHERE +id=?1")),
       claim_(context.prepare("UPDATE #inbox SET owner_id=?2, starts=starts+1, started_at_ms=?3 WHERE id=?1")),
+      claimMany_(context.prepare("UPDATE #inbox SET starts=starts+1, owner_id=?33, started_at_ms=?34 WHERE id IN " +
+                                 listedKeys())),
       holds_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1 AND owner_id=?2 AND starts=?3")),
+      selectStarts_(context.prepare("SELECT id,starts FROM #inbox WHERE id IN " + listedKeys() + " AND owner_id=?33")),
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
       remove_(context.prepare("DELETE FROM #inbox WHERE id=?1")),
+      removeMany_(context.prepare("DELETE FROM #inbox WHERE id IN " + listedKeys())),
       dropResult_(context.prepare(
           "DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND session=?4 "
           "AND sequence BETWEEN ?5 AND ?6 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
@@ -206,34 +246,62 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
   return found;
 }
 
-InboxClaim Inbox::claim(InboxKey key, std::chrono::milliseconds waitMax) {
-  InboxClaim reply;
-  {
-    Query query(selectRow_, key);
-    if (!query.next()) {
-      return reply;
-    }
+std::vector<InboxClaim> Inbox::claim(std::span<const InboxKey> keys, std::chrono::milliseconds waitMax) {
+  std::vector<InboxClaim> replies(keys.size());
+  std::span<InboxClaim> rest = replies;
+  inParts(keys, [&](std::span<const InboxKey> part) {
+    claimTogether(part, rest.first(part.size()), waitMax);
+    rest = rest.subspan(part.size());
+  });
+  return replies;
+}
+
+void Inbox::claimTogether(std::span<const InboxKey> keys, std::span<InboxClaim> replies,
+                          std::chrono::milliseconds waitMax) {
+  const WallTime now = context_.clock.wallNow();
+  const auto read = [&](Query& query) {
     Columns columns(query);
     const auto owner = columns.next<std::int64_t>();
-    columns >> reply.dueAt;
+    const auto dueAt = columns.next<WallTime>();
+    InboxRow row = readRow(columns);
+    InboxClaim& reply = replies[static_cast<std::size_t>(std::ranges::find(keys, row.key) - keys.begin())];
     if (owner != 0 && owner != context_.owner) {
       reply.kind = InboxClaim::Kind::busy;
-      return reply;
-    }
-    const WallTime now = context_.clock.wallNow();
-    if (reply.dueAt > now && reply.dueAt <= now + waitMax) {
+    } else if (dueAt > now && dueAt <= now + waitMax) {
       reply.kind = InboxClaim::Kind::notDue;
-      return reply;
+      reply.dueAt = dueAt;
+    } else {
+      reply.kind = InboxClaim::Kind::taken;
+      reply.dueAt = dueAt;
+      reply.row = std::move(row);
     }
-    reply.row = readRow(columns);
+  };
+  if (keys.size() == 1) {
+    if (Query query(selectRow_, keys.front()); query.next()) {
+      read(query);
+    }
+  } else {
+    for (Query query(selectRows_, std::span<const std::int64_t>(keysOf(keys, std::identity()))); query.next();) {
+      read(query);
+    }
   }
-  if (reply.row.isDamaged) {
-    nameByIndex(reply.row);
+  std::vector<InboxKey> taken;
+  for (InboxClaim& reply : replies) {
+    if (reply.kind == InboxClaim::Kind::taken) {
+      taken.push_back(reply.row.key);
+      ++reply.row.starts;
+      if (reply.row.isDamaged) {
+        nameByIndex(reply.row);
+      }
+    }
   }
-  Query(claim_, key, context_.owner, context_.clock.wallNow()).run();
-  ++reply.row.starts;
-  reply.kind = InboxClaim::Kind::taken;
-  return reply;
+  if (taken.size() == 1) {
+    Query(claim_, taken.front(), context_.owner, now).run();
+  } else if (!taken.empty()) {
+    Query query(claimMany_, std::span<const std::int64_t>(keysOf(std::span<const InboxKey>(taken), std::identity())));
+    query.add(context_.owner, now);
+    query.run();
+  }
 }
 
 // The index has the names once more: under those the sender knows the frame. When it was enqueued is not to be
@@ -248,22 +316,47 @@ void Inbox::nameByIndex(InboxRow& row) {
   row.frame.time.reset();
 }
 
-bool Inbox::holds(InboxKey key, std::uint32_t starts) {
-  return Query(holds_, key, context_.owner, starts).next();
+std::vector<bool> Inbox::holds(std::span<const InboxStart> claims) {
+  if (claims.size() == 1) {
+    return {Query(holds_, claims.front().key, context_.owner, claims.front().starts).next()};
+  }
+  std::vector<bool> held(claims.size(), false);
+  std::size_t first = 0;
+  inParts(claims, [&](std::span<const InboxStart> part) {
+    const auto keys = keysOf(part, [](const InboxStart& claim) { return claim.key; });
+    Query query(selectStarts_, std::span<const std::int64_t>(keys));
+    query.add(context_.owner);
+    while (query.next()) {
+      for (std::size_t place = 0; place < part.size(); ++place) {
+        held[first + place] = held[first + place] ||
+                              (part[place].key == query.integer(0) && part[place].starts == query.as<std::uint32_t>(1));
+      }
+    }
+    first += part.size();
+  });
+  return held;
 }
 
-void Inbox::markDeferred(InboxKey key) {
-  Query(markDeferred_, key).run();
+void Inbox::markDeferred(std::span<const InboxKey> keys) {
+  for (const InboxKey key : keys) {
+    Query(markDeferred_, key).run();
+  }
 }
 
-void Inbox::finish(const InboxRow& row, const FrameResult& result, std::chrono::milliseconds retention) {
-  const bool processed = result.outcome == Outcome::ack;
-  const InboundFrame& frame = row.frame;
-  remove(row, processed);
+void Inbox::finish(std::span<const InboxEnding> ends, std::chrono::milliseconds retention) {
+  remove(ends);
+  for (const InboxEnding& end : ends) {
+    keep(end, retention);
+  }
+}
+
+void Inbox::keep(const InboxEnding& end, std::chrono::milliseconds retention) {
+  const bool processed = end.result->outcome == Outcome::ack;
+  const InboundFrame& frame = end.row->frame;
   const WallTime keepUntil = remember(frame, retention);
-  if (!processed || !result.result.empty()) {
+  if (!processed || !end.result->result.empty()) {
     const bool isRefusedAlone = !processed && frame.sequence == 0;
-    keepResult(frame, isRefusedAlone ? redriveNumberOf(frame.time) : frame.sequence, result, keepUntil);
+    keepResult(frame, isRefusedAlone ? redriveNumberOf(frame.time) : frame.sequence, *end.result, keepUntil);
   }
 }
 
@@ -272,11 +365,21 @@ WallTime Inbox::remember(const InboundFrame& frame, std::chrono::milliseconds re
   return frame.sequence == 0 ? marks_.prolong(frame, least) : least;
 }
 
-void Inbox::remove(const InboxRow& row, bool processed) {
-  const auto removed = static_cast<std::int64_t>(Query(remove_, row.key).run());
-  context_.counters.add(Counter::received, processed ? removed : 0);
-  if (removed != 0) {
-    context_.shares.add(row.frame.source, -shareOfWaiting(row.frame.data.size()));
+void Inbox::remove(std::span<const InboxEnding> ends) {
+  std::size_t removed = 0;
+  inParts(ends, [&](std::span<const InboxEnding> part) {
+    const auto keyOf = [](const InboxEnding& end) { return end.row->key; };
+    removed += part.size() == 1 ? Query(remove_, keyOf(part.front())).run()
+                                : Query(removeMany_, std::span<const std::int64_t>(keysOf(part, keyOf))).run();
+  });
+  if (removed != ends.size()) {
+    // Its effects would be made once more. After the rollback nothing is known, and each row is looked at.
+    throw Error(Errc::databaseCorrupt, "rows of the inbox that are run were taken away by foreign statements");
+  }
+  for (const InboxEnding& end : ends) {
+    const InboundFrame& frame = end.row->frame;
+    context_.counters.add(Counter::received, end.result->outcome == Outcome::ack ? 1 : 0);
+    context_.shares.add(frame.source, -shareOfWaiting(frame.data.size()));
   }
 }
 
@@ -299,14 +402,19 @@ void Inbox::dropResult(const InboundIdentity& frame) {
   }
 }
 
-void Inbox::retry(InboxKey key, WallTime dueAt, std::string_view error) {
-  // Where it is charged, `verify` wants to be able to say why.
-  const std::string_view text = error.empty() ? std::string_view("not-now") : truncatedError(error);
-  Query(retry_, key, dueAt, text, context_.clock.wallNow()).run();
+void Inbox::retry(std::span<const InboxRetry> runs) {
+  const WallTime now = context_.clock.wallNow();
+  for (const InboxRetry& run : runs) {
+    // Where it is charged, `verify` wants to be able to say why.
+    const std::string_view text = run.error.empty() ? std::string_view("not-now") : truncatedError(run.error);
+    Query(retry_, run.key, run.dueAt, text, now).run();
+  }
 }
 
-void Inbox::release(InboxKey key) {
-  Query(release_, key, context_.owner).run();
+void Inbox::release(std::span<const InboxKey> keys) {
+  for (const InboxKey key : keys) {
+    Query(release_, key, context_.owner).run();
+  }
 }
 
 // A look costs a tenth of a deletion that finds nothing, and each completion asks.
@@ -371,7 +479,8 @@ InboxChange Inbox::retryNow(InboxKey key) {
 InboxChange Inbox::discard(InboxKey key, const FrameResult& result, std::chrono::milliseconds retention) {
   InboxChange change = lookAt(key);
   if (change.receipt.done()) {
-    remove(change.row, false);
+    const InboxEnding end{&change.row, &result};
+    remove({&end, 1});
     keepResult(change.row.frame, change.row.frame.sequence, result, remember(change.row.frame, retention));
     Query(countOrder_).run();
   }

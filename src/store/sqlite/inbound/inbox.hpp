@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,12 +32,13 @@ public:
   [[nodiscard]] bool takesAnew(const InboundIdentity& frame) override;
   [[nodiscard]] Admission compare(const InboundIdentity& frame) override;
   [[nodiscard]] NewInboxRows rowsAfter(const InboxCursor& after, std::size_t limit) override;
-  [[nodiscard]] InboxClaim claim(InboxKey key, std::chrono::milliseconds waitMax) override;
-  [[nodiscard]] bool holds(InboxKey key, std::uint32_t starts) override;
-  void markDeferred(InboxKey key) override;
-  void finish(const InboxRow& row, const FrameResult& result, std::chrono::milliseconds retention) override;
-  void retry(InboxKey key, WallTime dueAt, std::string_view error) override;
-  void release(InboxKey key) override;
+  [[nodiscard]] std::vector<InboxClaim> claim(std::span<const InboxKey> keys,
+                                              std::chrono::milliseconds waitMax) override;
+  [[nodiscard]] std::vector<bool> holds(std::span<const InboxStart> claims) override;
+  void markDeferred(std::span<const InboxKey> keys) override;
+  void finish(std::span<const InboxEnding> ends, std::chrono::milliseconds retention) override;
+  void retry(std::span<const InboxRetry> runs) override;
+  void release(std::span<const InboxKey> keys) override;
   void purge(std::size_t limit) override;
   void addHandlers(std::int64_t difference) override;
   [[nodiscard]] InboxKey find(std::string_view source, std::string_view messageId) override;
@@ -49,8 +51,12 @@ public:
 private:
   /// The row, and whether it may be changed.
   [[nodiscard]] InboxChange lookAt(InboxKey key);
+  /// Up to `kInboxTogether` of them; see `claim`.
+  void claimTogether(std::span<const InboxKey> keys, std::span<InboxClaim> replies, std::chrono::milliseconds waitMax);
   void nameByIndex(InboxRow& row);
-  void remove(const InboxRow& row, bool processed);
+  /// Deletes the rows of `ends`, all of which are there.
+  void remove(std::span<const InboxEnding> ends);
+  void keep(const InboxEnding& end, std::chrono::milliseconds retention);
   /// Until when a frame that ends now is remembered. Its mark is, from here on.
   [[nodiscard]] WallTime remember(const InboundFrame& frame, std::chrono::milliseconds retention);
   /// `number` is the one that it is about: of a frame outside sessions, see `redriveNumberOf`; 0: any.
@@ -67,11 +73,15 @@ private:
   Statement selectResult_;
   Statement selectAfter_;
   Statement selectRow_;
+  Statement selectRows_;
   Statement selectName_;
   Statement claim_;
+  Statement claimMany_;
   Statement holds_;
+  Statement selectStarts_;
   Statement markDeferred_;
   Statement remove_;
+  Statement removeMany_;
   Statement dropResult_;
   Statement keepResult_;
   Statement unmark_;

@@ -1,0 +1,99 @@
+#include "manager/inbound/ack_events.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "protocol/ack_event.hpp"
+#include "protocol/wire.hpp"
+
+namespace ackbox::manager {
+namespace {
+
+using protocol::AckEventEntry;
+
+// What an event's results say may take so many bytes, unless it is one result: a peer may take no larger frames.
+constexpr std::size_t kEventBytes = 64UL * 1024;
+
+AckEventEntry ackEntryOf(const store::InboxEnding& end) {
+  const InboundFrame& frame = end.row->frame;
+  // Where a redrive has no other number: a refusal is about the enqueue that was refused. What took effect did so for
+  // all.
+  const bool isAboutOne = frame.sequence == 0 && end.result->outcome != Outcome::ack;
+  return {frame.id, frame.sequence, end.result, isAboutOne ? frame.time : std::nullopt};
+}
+
+std::size_t ackBytesOf(const AckEventEntry& entry) {
+  // Of names and punctuation.
+  constexpr std::size_t kRest = 64;
+  return entry.id.size() + entry.result->code.size() + entry.result->detail.size() + entry.result->result.size() +
+         kRest;
+}
+
+bool isSmallEnough(store::Store& store, const std::string& peer, std::span<const AckEventEntry> entries,
+                   bool carriesResults) {
+  Frame event;
+  event.peer = peer;
+  event.session = protocol::kAckEventType;
+  event.type = protocol::kAckEventType;
+  event.data = protocol::encodeAckEvent(entries, carriesResults);
+  return store.outbox().enqueue(event).status != EnqueueStatus::frameTooLarge;
+}
+
+void enqueueAckEvent(store::Store& store, const std::string& peer, std::span<const AckEventEntry> entries) {
+  if (isSmallEnough(store, peer, entries, true)) {
+    return;
+  }
+  if (entries.size() == 1) {
+    static_cast<void>(isSmallEnough(store, peer, entries, false));
+    return;
+  }
+  for (const AckEventEntry& entry : entries) {
+    enqueueAckEvent(store, peer, {&entry, 1});
+  }
+}
+
+void enqueueAcksTo(store::Store& store, const std::string& peer, std::span<const AckEventEntry> entries) {
+  while (!entries.empty()) {
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < std::min(entries.size(), protocol::kAckEventResultsMax); ++count) {
+      bytes += ackBytesOf(entries[count]);
+      if (count > 0 && bytes > kEventBytes) {
+        break;
+      }
+    }
+    enqueueAckEvent(store, peer, entries.first(count));
+    entries = entries.subspan(count);
+  }
+}
+
+}  // namespace
+
+// Never to an address that a frame names. A sender that is no peer of ours, or an outbox that is full, costs nothing
+// but time: the sender asks again at its deadline.
+void enqueueAckEvents(store::Store& store, const std::vector<PeerOptions>& peers,
+                      std::span<const store::InboxEnding> ends) {
+  std::vector<const store::InboxEnding*> rest;
+  rest.reserve(ends.size());
+  for (const store::InboxEnding& end : ends) {
+    rest.push_back(&end);
+  }
+  std::vector<AckEventEntry> entries;
+  while (!rest.empty()) {
+    const std::string& source = rest.front()->row->frame.source;
+    const auto others = std::stable_partition(
+        rest.begin(), rest.end(), [&](const store::InboxEnding* end) { return end->row->frame.source == source; });
+    const auto sender = std::ranges::find_if(
+        peers, [&](const PeerOptions& peer) { return !peer.agent.empty() && peer.agent == source; });
+    if (sender != peers.end()) {
+      entries.clear();
+      std::transform(rest.begin(), others, std::back_inserter(entries),
+                     [](const store::InboxEnding* end) { return ackEntryOf(*end); });
+      enqueueAcksTo(store, sender->name, entries);
+    }
+    rest.erase(rest.begin(), others);
+  }
+}
+
+}  // namespace ackbox::manager

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ackbox/options.hpp"
+#include "store/store.hpp"
+
+namespace ackbox::manager {
+
+/// Enqueues the outcomes of deferred frames to their senders, where these are peers of this agent by their agent URIs:
+/// one event for each peer, or a few where one would be large.
+void enqueueAckEvents(store::Store& store, const std::vector<PeerOptions>& peers,
+                      std::span<const store::InboxEnding> ends);
+
+}  // namespace ackbox::manager
