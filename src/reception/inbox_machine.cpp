@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <set>
 #include <utility>
 
 #include "base/pattern.hpp"
@@ -262,13 +263,38 @@ std::vector<Turn> InboxMachine::takeOverdue(const std::function<bool(WallTime)>&
   std::vector<Turn> turns;
   for (auto place = queues_.begin(); place != queues_.end() && turns.size() < limit; ++place) {
     Queue& queue = place->second;
-    if (queue.state != State::taken && isOver(queue.head().acceptedAt)) {
+    const std::size_t pool = queue.head().type->second.pool;
+    if (pools_[pool].limits.isOnDemand && queue.state != State::taken && isOver(queue.head().acceptedAt)) {
       queue.state = State::taken;
       queue.ticket = 0;
-      turns.push_back({place->first, queue.head().key, queue.head().type->second.pool, 0, true});
+      turns.push_back({place->first, queue.head().key, pool, 0, true});
     }
   }
   return turns;
+}
+
+bool InboxMachine::hasUnwanted(std::size_t pool) {
+  std::map<Fitting, TurnQueue>& ready = pools_[pool].ready;
+  const auto unwanted = ready.find({});
+  if (unwanted == ready.end()) {
+    return false;
+  }
+  return unwanted->second.peek([this](const TurnQueue::Entry& entry) { return isCurrent(entry); }) != nullptr;
+}
+
+std::vector<std::string> InboxMachine::unwantedTypes(std::size_t pool, std::size_t limit) const {
+  std::set<std::string_view> found;
+  for (const auto& [number, queue] : queues_) {
+    if (found.size() == limit) {
+      break;
+    }
+    const auto& [type, known] = *queue.head().type;
+    if (queue.state == State::ready && known.pool == pool && !found.contains(type) &&
+        fittingOf(pools_[pool], queue).empty()) {
+      found.insert(type);
+    }
+  }
+  return {found.begin(), found.end()};
 }
 
 SteadyTime InboxMachine::nextDue() const {

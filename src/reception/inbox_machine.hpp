@@ -59,8 +59,13 @@ public:
   /// Up to `limit` frames, which are taken from here on. One of each pool in turn, so that none waits for a pool that
   /// always has more.
   [[nodiscard]] std::vector<Turn> takeTurns(std::size_t limit);
-  /// Up to `limit` first frames that are not taken and that `isOver`, by the instant of their acceptance, holds for.
+  /// Up to `limit` first frames of pools on demand that are not taken and that `isOver`, by the instant of their
+  /// acceptance, holds for. Elsewhere a frame is worked on at least once.
   [[nodiscard]] std::vector<Turn> takeOverdue(const std::function<bool(WallTime)>& isOver, std::size_t limit);
+  /// Whether a frame of the pool, which is on demand, is ready and no wish is for it.
+  [[nodiscard]] bool hasUnwanted(std::size_t pool);
+  /// Up to `limit` types of such frames.
+  [[nodiscard]] std::vector<std::string> unwantedTypes(std::size_t pool, std::size_t limit) const;
   /// When something that waits is ready; the end of time: nothing waits.
   [[nodiscard]] SteadyTime nextDue() const;
 

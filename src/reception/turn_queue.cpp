@@ -11,29 +11,41 @@ void TurnQueue::push(SenderNumber sender, Entry entry) {
 }
 
 std::optional<TurnQueue::Entry> TurnQueue::pop(const std::function<bool(const Entry&)>& counts) {
+  dropOld(counts);
+  if (order_.empty()) {
+    return std::nullopt;
+  }
+  const SenderNumber sender = order_.front();
+  order_.pop_front();
+  const auto own = entries_.find(sender);
+  const Entry next = own->second.front();
+  own->second.pop_front();
+  if (own->second.empty()) {
+    entries_.erase(own);
+  } else {
+    order_.push_back(sender);
+  }
+  return next;
+}
+
+const TurnQueue::Entry* TurnQueue::peek(const std::function<bool(const Entry&)>& counts) {
+  dropOld(counts);
+  return order_.empty() ? nullptr : &entries_.at(order_.front()).front();
+}
+
+void TurnQueue::dropOld(const std::function<bool(const Entry&)>& counts) {
   while (!order_.empty()) {
-    const SenderNumber sender = order_.front();
-    order_.pop_front();
-    const auto own = entries_.find(sender);
+    const auto own = entries_.find(order_.front());
     std::deque<Entry>& entries = own->second;
     while (!entries.empty() && !counts(entries.front())) {
       entries.pop_front();
     }
-    std::optional<Entry> next;
     if (!entries.empty()) {
-      next = entries.front();
-      entries.pop_front();
+      return;
     }
-    if (entries.empty()) {
-      entries_.erase(own);
-    } else {
-      order_.push_back(sender);
-    }
-    if (next) {
-      return next;
-    }
+    entries_.erase(own);
+    order_.pop_front();
   }
-  return std::nullopt;
 }
 
 }  // namespace ackbox::reception

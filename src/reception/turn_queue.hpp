@@ -24,8 +24,13 @@ public:
   void push(SenderNumber sender, Entry entry);
   /// Removes the next one that `counts`, and those before it that do not: these are no turns of their sender.
   std::optional<Entry> pop(const std::function<bool(const Entry&)>& counts);
+  /// The one that `pop` would remove; null: there is none. Valid until the next call.
+  const Entry* peek(const std::function<bool(const Entry&)>& counts);
 
 private:
+  /// Removes what does not count before the first one that does.
+  void dropOld(const std::function<bool(const Entry&)>& counts);
+
   std::deque<SenderNumber> order_;
   // Those in order_, each with at least one entry.
   std::unordered_map<SenderNumber, std::deque<Entry>> entries_;

@@ -25,7 +25,8 @@ InboundCompletion::InboundCompletion(const ScopeContext& context, Log& log, std:
       kind_(kind),
       isPastHorizon_(std::move(isPastHorizon)),
       ended_(std::move(ended)) {
-  durable = true;
+  // A row that was given back and is still claimed after a power cut is freed with its owner.
+  durable = !kind_.isGivenBack;
 }
 
 void InboundCompletion::run(store::Store& store) {
@@ -47,9 +48,12 @@ void InboundCompletion::run(store::Store& store) {
   FrameResult result = toFrameResult(std::move(answer), &leftOut_);
   if (result.outcome == Outcome::ack || result.outcome == Outcome::term) {
     finish(store, result);
-  } else if (kind_.interrupted) {
+  } else if (kind_.isGivenBack && isPastHorizon_(row_->acceptedAt)) {
+    giveUp(store, result, "horizon");
+  } else if (kind_.interrupted || kind_.isGivenBack) {
     inbox.release(row_->key);
     end_.kind = InboxEnd::Kind::released;
+    end_.pause = kind_.pause;
   } else {
     fail(store, result);
   }
@@ -78,10 +82,7 @@ void InboundCompletion::fail(store::Store& store, FrameResult& result) {
   const WallTime now = context_.outbox.clock->wallNow();
   const bool late = isPastHorizon_(row_->acceptedAt);
   if (late || row_->retryCount >= retry.maxRetries) {
-    result.outcome = Outcome::term;
-    result.detail = result.detail.empty() ? result.code : result.detail;
-    result.code = late ? "horizon" : "retry-budget";
-    finish(store, result);
+    giveUp(store, result, late ? "horizon" : "retry-budget");
     return;
   }
   const auto wish = delivery::boundedWait(result.retryAfter.value_or(std::chrono::milliseconds(0)));
@@ -92,6 +93,13 @@ void InboundCompletion::fail(store::Store& store, FrameResult& result) {
   reason_ = "not-now";
   error_ = thrown_.empty() ? why : thrown_;
   store.inbox().retry(row_->key, end_.dueAt, error_);
+}
+
+void InboundCompletion::giveUp(store::Store& store, FrameResult& result, std::string code) {
+  result.outcome = Outcome::term;
+  result.detail = result.detail.empty() ? result.code : result.detail;
+  result.code = std::move(code);
+  finish(store, result);
 }
 
 void InboundCompletion::finish(store::Store& store, const FrameResult& result) {

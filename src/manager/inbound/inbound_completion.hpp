@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,8 @@ struct InboxEnd {
   };
   Kind kind = Kind::failed;
   WallTime dueAt;
+  /// `released`: how long it is not to be taken again here.
+  std::chrono::milliseconds pause{0};
 };
 
 /// Enqueues the outcome of a deferred frame to its sender, where that is a peer of this agent by its agent URI.
@@ -45,9 +48,13 @@ public:
   using PastHorizon = std::function<bool(WallTime acceptedAt)>;
 
   /// `mayDefer`: the effects are a `FrameHandler`'s first look. `interrupted`: a `notNow` is no failure of the run.
+  /// `isGivenBack`: nor is it, because the frame was not worked on; but its age counts.
   struct Kind {
     bool mayDefer = false;
     bool interrupted = false;
+    bool isGivenBack = false;
+    /// With `isGivenBack`, see `InboxEnd`.
+    std::chrono::milliseconds pause{0};
   };
 
   /// `log` gets what did not go well, and outlives it.
@@ -61,6 +68,7 @@ public:
 private:
   HandlerResult decide(store::Store& store);
   void fail(store::Store& store, FrameResult& result);
+  void giveUp(store::Store& store, FrameResult& result, std::string code);
   void finish(store::Store& store, const FrameResult& result);
   /// What was committed.
   void report() const;

@@ -161,9 +161,18 @@ TEST_CASE("P12: in a pool on demand nothing is taken that no consumer wishes for
   }
   const FrameKey wanted = stage.arrive("a", "w", "wanted");
   CHECK(stage.take().empty());
+  CHECK(stage.machine.hasUnwanted(0));
+  CHECK(stage.machine.unwantedTypes(0, 10) == std::vector<std::string>{"unwanted", "wanted"});
+  CHECK(stage.machine.unwantedTypes(0, 1).size() == 1);
   stage.machine.want(0, {.id = 7, .types = "wanted", .count = 2});
   const std::vector<Turn> turns = stage.take();
   CHECK(Stage::keysOf(turns) == Keys{wanted});
+  CHECK(stage.machine.unwantedTypes(0, 10) == std::vector<std::string>{"unwanted"});
+  stage.machine.want(0, {.id = 9, .types = "unwanted", .sessions = "none", .count = 0});
+  CHECK(stage.machine.hasUnwanted(0));
+  stage.machine.want(0, {.id = 9, .types = "unwanted", .count = 0});
+  CHECK_FALSE(stage.machine.hasUnwanted(0));
+  stage.machine.unwant(0, 9);
   CHECK(turns.at(0).wish == 7);
   stage.machine.want(0, {.id = 8, .types = "*", .sessions = "3", .count = 2});
   CHECK(stage.takeKeys() == Keys{4});
@@ -254,7 +263,8 @@ TEST_CASE("P12: age ends a frame that is ready, waits or is not wished for, with
 }
 
 TEST_CASE("a frame that was waiting when its age ended is not ready once more at its instant") {
-  Stage stage({{.types = {"*"}, .places = 2}});
+  Stage stage = onDemand();
+  stage.machine.want(0, {.id = 1, .count = 2});
   stage.arrive("a", "s", "t", wallAt(1));
   const Turn turn = stage.take().at(0);
   stage.machine.placeFreed(turn);
