@@ -21,6 +21,7 @@ class any_io_executor;
 
 namespace ackbox {
 
+class DeferredDemand;
 class TraceHooks;
 
 /// Types of deferred frames with places of their own. Whatever holds up these frames, such as an application that is
@@ -30,9 +31,12 @@ struct DeferredPool {
   std::vector<std::string> types = {};
   /// Frames of the pool worked on at once, each of another session. 1 to 4,096. Default 4.
   std::uint32_t concurrency = 4;
+  /// Null (default): all of its frames are wanted.
+  std::shared_ptr<DeferredDemand> demand = {};
 };
 
-/// How deferred frames are worked on.
+/// How deferred frames are worked on. Senders have turns, and the sessions of a sender, within each pool: a sender with
+/// many frames or long ones delays those of another by what is worked on just then.
 struct DeferredOptions {
   /// Empty (default): this process works on none; a handler that answers `defer` is taken to have said `notNow`, so
   /// that after its retries the sender gives the message up with reason `retry-budget`.

@@ -43,7 +43,7 @@ constexpr std::chrono::seconds kHandlingTimeout{60};
 constexpr std::chrono::minutes kUnknownTypePause{1};
 // A sender may name as many as it likes.
 constexpr std::size_t kUnwantedTypesMax = 64;
-// Kept in hand for streams.
+// In the hands of streams.
 constexpr std::uint32_t kPulledFramesMax = 1'024;
 constexpr std::size_t kCookieNameBytes = 4;
 constexpr const char* kLoopbackHosts[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -324,11 +324,13 @@ private:
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
     // Frames of an application that is away must not keep others from theirs. A type belongs to its first pool here as
     // it does below.
-    for (const DeliveryRule& rule : inbox.deliver) {
-      options.deferred.pools.push_back({{rule.types}, options.deferred.concurrency});
+    for (std::size_t rule = 0; rule < inbox.deliver.size(); ++rule) {
+      options.deferred.pools.push_back(
+          {{inbox.deliver[rule].types}, options.deferred.concurrency, pusher_->demand(rule)});
     }
     if (!inbox.pull.empty()) {
-      options.deferred.pools.push_back({inbox.pull, kPulledFramesMax});
+      options.deferred.pools.push_back({inbox.pull, kPulledFramesMax, streams_->demand()});
+      streams_->watchUnwanted();
     }
     options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {
       if (streams->takes(frame.frame().type)) {

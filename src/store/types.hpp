@@ -274,6 +274,11 @@ struct InboxPlace {
   /// own.
   std::string queue;
   std::string type = {};
+  /// Whose turns it shares.
+  std::string source = {};
+  /// Empty outside any session.
+  std::string session = {};
+  WallTime acceptedAt = {};
 };
 
 /// What a look at the inbox found, and where the next one goes on.

@@ -24,6 +24,10 @@ std::uint32_t DeferredFrame::startCount() const noexcept {
   return body_->run->row->starts;
 }
 
+std::uint64_t DeferredFrame::wish() const noexcept {
+  return body_->run->turn.wish;
+}
+
 bool DeferredFrame::progress() {
   const auto alive = body_->runner.lock();
   return alive && alive->progress(*body_->run);
@@ -40,6 +44,90 @@ bool DeferredFrame::commit(DeferredEffects effects, DeferredDone done) {
 
 bool DeferredFrame::finish(HandlerResult result, DeferredDone done) {
   return commit([answer = std::move(result)](InboundTransaction&) { return answer; }, std::move(done));
+}
+
+bool DeferredFrame::giveBack(std::string reason, std::chrono::milliseconds pause) {
+  const auto alive = body_->runner.lock();
+  return alive && alive->giveBack(body_->run, std::move(reason), pause);
+}
+
+DeferredDemand::DeferredDemand() : body_(std::make_unique<Body>()) {}
+
+DeferredDemand::~DeferredDemand() = default;
+
+void DeferredDemand::want(DeferredWish wish) {
+  body_->change({.wish = std::move(wish), .isGone = false});
+}
+
+void DeferredDemand::unwant(std::uint64_t id) {
+  DeferredWish wish;
+  wish.id = id;
+  body_->change({.wish = std::move(wish), .isGone = true});
+}
+
+void DeferredDemand::Body::change(Change change) {
+  std::shared_ptr<manager::InboundRunner> runner;
+  {
+    const MutexLock lock(mutex_);
+    if (change.isGone) {
+      wishes_.erase(change.wish.id);
+    } else {
+      wishes_[change.wish.id] = change.wish;
+    }
+    runner = runner_.lock();
+    if (runner) {
+      changes_.push_back(std::move(change));
+    }
+  }
+  // Not under the lock: what the runner does then may come back here.
+  if (runner) {
+    runner->onWishes();
+  }
+}
+
+std::vector<std::string> DeferredDemand::unwantedTypes(std::size_t limit) const {
+  return body_->unwantedTypes(limit);
+}
+
+void DeferredDemand::onUnwanted(std::function<void()> call) {
+  body_->setOnUnwanted(std::move(call));
+}
+
+std::vector<std::string> DeferredDemand::Body::unwantedTypes(std::size_t limit) {
+  std::shared_ptr<manager::InboundRunner> runner;
+  std::size_t pool = 0;
+  {
+    const MutexLock lock(mutex_);
+    runner = runner_.lock();
+    pool = pool_;
+  }
+  // Not under the lock, which is taken under the runner's.
+  return runner ? runner->unwantedTypes(pool, limit) : std::vector<std::string>();
+}
+
+void DeferredDemand::Body::setOnUnwanted(std::function<void()> call) {
+  const MutexLock lock(mutex_);
+  onUnwanted_ = std::move(call);
+}
+
+std::function<void()> DeferredDemand::Body::onUnwanted() {
+  const MutexLock lock(mutex_);
+  return onUnwanted_;
+}
+
+void DeferredDemand::Body::attach(std::weak_ptr<manager::InboundRunner> runner, std::size_t pool) {
+  const MutexLock lock(mutex_);
+  runner_ = std::move(runner);
+  pool_ = pool;
+  changes_.clear();
+  for (const auto& [id, wish] : wishes_) {
+    changes_.push_back({.wish = wish, .isGone = false});
+  }
+}
+
+std::vector<DeferredDemand::Body::Change> DeferredDemand::Body::takeChanges() {
+  const MutexLock lock(mutex_);
+  return std::exchange(changes_, {});
 }
 
 }  // namespace ackbox

@@ -65,9 +65,12 @@ void InboundCompletion::run(store::Store& store, bool isHeld, InboundEnds& ends)
   result_ = toFrameResult(std::move(answer), &leftOut_);
   if (result_.outcome == Outcome::ack || result_.outcome == Outcome::term) {
     finish(ends);
-  } else if (kind_.interrupted) {
+  } else if (kind_.isGivenBack && isPastHorizon_(row_->acceptedAt)) {
+    giveUp(ends, "horizon");
+  } else if (kind_.interrupted || kind_.isGivenBack) {
     ends.release(row_->key);
     end_.kind = InboxEnd::Kind::released;
+    end_.pause = kind_.pause;
   } else {
     fail(ends);
   }
@@ -95,10 +98,7 @@ void InboundCompletion::fail(InboundEnds& ends) {
   const WallTime now = context_.outbox.clock->wallNow();
   const bool late = isPastHorizon_(row_->acceptedAt);
   if (late || row_->retryCount >= retry.maxRetries) {
-    result_.outcome = Outcome::term;
-    result_.detail = result_.detail.empty() ? result_.code : result_.detail;
-    result_.code = late ? "horizon" : "retry-budget";
-    finish(ends);
+    giveUp(ends, late ? "horizon" : "retry-budget");
     return;
   }
   const auto wish = delivery::boundedWait(result_.retryAfter.value_or(std::chrono::milliseconds(0)));
@@ -109,6 +109,13 @@ void InboundCompletion::fail(InboundEnds& ends) {
   reason_ = "not-now";
   error_ = thrown_.empty() ? why : thrown_;
   ends.retry({row_->key, end_.dueAt, error_});
+}
+
+void InboundCompletion::giveUp(InboundEnds& ends, std::string code) {
+  result_.outcome = Outcome::term;
+  result_.detail = result_.detail.empty() ? result_.code : result_.detail;
+  result_.code = std::move(code);
+  finish(ends);
 }
 
 void InboundCompletion::finish(InboundEnds& ends) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,6 +34,8 @@ struct InboxEnd {
   };
   Kind kind = Kind::failed;
   WallTime dueAt;
+  /// `released`: how long it is not to be taken again here.
+  std::chrono::milliseconds pause{0};
 };
 
 /// What the runs that end in a commit change in the file, gathered to be changed together. Holds nothing that it is
@@ -64,9 +67,13 @@ public:
   using PastHorizon = std::function<bool(WallTime acceptedAt)>;
 
   /// `mayDefer`: the effects are a `FrameHandler`'s first look. `interrupted`: a `notNow` is no failure of the run.
+  /// `isGivenBack`: nor is it, because the frame was not worked on; but its age counts.
   struct Kind {
     bool mayDefer = false;
     bool interrupted = false;
+    bool isGivenBack = false;
+    /// With `isGivenBack`, see `InboxEnd`.
+    std::chrono::milliseconds pause{0};
   };
 
   /// `log` gets what did not go well, and outlives it.
@@ -84,6 +91,7 @@ public:
 private:
   HandlerResult decide(store::Store& store);
   void fail(InboundEnds& ends);
+  void giveUp(InboundEnds& ends, std::string code);
   void finish(InboundEnds& ends);
   /// What was committed.
   void report() const;

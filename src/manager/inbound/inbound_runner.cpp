@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/pattern.hpp"
 #include "delivery/due.hpp"
 #include "manager/facade/jobs.hpp"
 
@@ -19,6 +18,19 @@ constexpr std::size_t kRowsPerClaim = 512;
 
 // How long a queue holds still after the store refused a transaction.
 constexpr std::chrono::milliseconds kStoreRetryPause{250};
+
+// How late at most a frame that no consumer takes is given up.
+constexpr std::chrono::minutes kAgeCheckPause{1};
+
+/// Those of the options, and behind them that of all other types.
+std::vector<reception::PoolLimits> poolsOf(const DeferredOptions& options) {
+  std::vector<reception::PoolLimits> pools;
+  for (const DeferredPool& pool : options.pools) {
+    pools.push_back({.types = pool.types, .places = pool.concurrency, .isOnDemand = pool.demand != nullptr});
+  }
+  pools.push_back({.types = {"*"}, .places = options.concurrency, .isOnDemand = false});
+  return pools;
+}
 
 std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& options) {
   // One more than handlers can occupy, for the timers.
@@ -51,12 +63,9 @@ InboundRunner::InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, I
       pool_(ownThreads(options_.deferred)),
       executor_(pool_ ? boost::asio::any_io_executor(pool_->get_executor()) : *options_.deferred.executor),
       strand_(boost::asio::make_strand(executor_)),
-      alarm_(core_->clock().makeAlarm(strand_)) {
-  for (const DeferredPool& pool : options_.deferred.pools) {
-    pools_.push_back({.max = pool.concurrency});
-  }
-  pools_.push_back({.max = options_.deferred.concurrency});
-}
+      alarm_(core_->clock().makeAlarm(strand_)),
+      machine_(poolsOf(options_.deferred)),
+      hasUnwanted_(options_.deferred.pools.size(), false) {}
 
 InboundRunner::~InboundRunner() = default;
 
@@ -69,6 +78,7 @@ void InboundRunner::act(Change&& change) {
     change(todo);
     if (!closing_) {
       claim(todo);
+      noteUnwanted(todo);
       arm();
     }
     changed_.notifyAll();
@@ -79,7 +89,62 @@ void InboundRunner::act(Change&& change) {
 }
 
 void InboundRunner::begin() {
-  lookForCommits();
+  const std::vector<DeferredPool>& pools = options_.deferred.pools;
+  for (std::size_t pool = 0; pool < pools.size(); ++pool) {
+    if (pools[pool].demand) {
+      pools[pool].demand->body().attach(weak_from_this(), pool);
+    }
+  }
+  act([this](Todo& todo) {
+    mutex_.assertHeld();
+    nextAgeCheck_ = core_->clock().steadyNow() + kAgeCheckPause;
+    takeWishes();
+    poll(todo);
+  });
+}
+
+void InboundRunner::onWishes() {
+  act([this](Todo&) {
+    mutex_.assertHeld();
+    takeWishes();
+  });
+}
+
+std::vector<std::string> InboundRunner::unwantedTypes(std::size_t pool, std::size_t limit) {
+  const MutexLock lock(mutex_);
+  return machine_.unwantedTypes(pool, limit);
+}
+
+void InboundRunner::noteUnwanted(Todo& todo) {
+  const std::vector<DeferredPool>& pools = options_.deferred.pools;
+  for (std::size_t pool = 0; pool < pools.size(); ++pool) {
+    if (!pools[pool].demand) {
+      continue;
+    }
+    const bool has = machine_.hasUnwanted(pool);
+    if (has && !hasUnwanted_[pool]) {
+      if (std::function<void()> call = pools[pool].demand->body().onUnwanted()) {
+        todo.push_back(std::move(call));
+      }
+    }
+    hasUnwanted_[pool] = has;
+  }
+}
+
+void InboundRunner::takeWishes() {
+  const std::vector<DeferredPool>& pools = options_.deferred.pools;
+  for (std::size_t pool = 0; pool < pools.size(); ++pool) {
+    if (!pools[pool].demand) {
+      continue;
+    }
+    for (const DeferredDemand::Body::Change& change : pools[pool].demand->body().takeChanges()) {
+      if (change.isGone) {
+        machine_.unwant(pool, change.wish.id);
+      } else {
+        machine_.want(pool, {change.wish.id, change.wish.types, change.wish.sessions, change.wish.count});
+      }
+    }
+  }
 }
 
 void InboundRunner::lookForCommits() {
@@ -127,20 +192,20 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   pollUnderWay_ = false;
   if (!error && std::exchange(orders_, found.orders) != found.orders) {
     // An operator may have ended their backoff, or taken their rows away. Which claims find out.
-    for (auto& [due, queue] : std::exchange(parked_, {})) {
-      makeReady(queue);
-    }
+    machine_.endWaits();
   }
   if (!error) {
     seen_ = std::move(found.inbox.next);
   }
-  for (store::InboxPlace& row : found.inbox.rows) {
-    Queue& queue = queues_[row.queue];
-    queue.places.push_back({row.key, poolOf(row.type)});
-    if (queue.places.size() == 1) {
-      makeReady(std::move(row.queue));
-    }
+  for (const store::InboxPlace& row : found.inbox.rows) {
+    machine_.arrived({.key = row.key,
+                      .sender = row.source,
+                      .queue = row.queue,
+                      .session = row.session,
+                      .type = row.type,
+                      .acceptedAt = row.acceptedAt});
   }
+  isCaughtUp_ = isCaughtUp_ || (!error && found.inbox.rows.size() < kRowsPerPoll);
   const OutboxOptions& outbox = core_->options();
   const auto interval = found.shared ? outbox.sharedPollInterval : outbox.pollInterval;
   nextPoll_ = core_->clock().steadyNow() + (error ? kStoreRetryPause : interval);
@@ -149,41 +214,47 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   }
 }
 
-void InboundRunner::makeReady(std::string queue) {
-  const std::size_t pool = queues_.at(queue).places.front().pool;
-  pools_[pool].ready.push_back(std::move(queue));
+std::vector<InboundRunner::Claimed> InboundRunner::nextClaims(std::size_t limit) {
+  std::vector<reception::Turn> turns = machine_.takeTurns(limit);
+  const delivery::Now present = now();
+  if (present.steady >= nextAgeCheck_ && turns.size() < limit) {
+    const std::size_t room = limit - turns.size();
+    const auto overdue = machine_.takeOverdue(
+        [&](WallTime acceptedAt) {
+          mutex_.assertHeld();
+          return isOld(acceptedAt, present);
+        },
+        room);
+    nextAgeCheck_ = overdue.size() == room ? nextAgeCheck_ : present.steady + kAgeCheckPause;
+    turns.insert(turns.end(), overdue.begin(), overdue.end());
+  }
+  std::vector<Claimed> claims;
+  for (const reception::Turn& turn : turns) {
+    claims.push_back({turn});
+  }
+  return claims;
 }
 
-std::size_t InboundRunner::poolOf(std::string_view type) const {
-  const std::vector<DeferredPool>& pools = options_.deferred.pools;
-  const auto found = std::ranges::find_if(pools, [type](const DeferredPool& pool) {
-    return std::ranges::any_of(pool.types, [type](const std::string& each) { return fitsPattern(each, type); });
-  });
-  return static_cast<std::size_t>(found - pools.begin());
-}
-
-// The writer chooses the rows when it comes to the job: all that have a place by then.
+// The writer adds what has its turn when it comes to the job.
 void InboundRunner::claim(Todo& todo) {
-  const bool isAnyFree =
-      std::ranges::any_of(pools_, [](const Pool& pool) { return pool.slots < pool.max && !pool.ready.empty(); });
-  if (claimUnderWay_ || !isAnyFree) {
+  if (claimUnderWay_ || !isCaughtUp_) {
+    return;
+  }
+  std::vector<Claimed> wanted = nextClaims(kRowsPerClaim);
+  if (wanted.empty()) {
     return;
   }
   claimUnderWay_ = true;
   ++jobs_;
-  todo.emplace_back([self = shared_from_this()] {
-    const auto claims = std::make_shared<std::vector<Claimed>>();
+  todo.emplace_back([self = shared_from_this(), claims = std::make_shared<std::vector<Claimed>>(std::move(wanted))] {
     commitDetached(
         self->core_->writer(), false,
         [self, claims, waitMax = waitMaxOf(self->options_.deferred.retry)](store::Store& store) {
-          if (claims->empty()) {
-            const MutexLock lock(self->mutex_);
-            *claims = self->chooseRows();
-          }
+          self->addClaims(*claims);
           std::vector<store::InboxKey> keys;
           keys.reserve(claims->size());
           for (const Claimed& one : *claims) {
-            keys.push_back(one.place.key);
+            keys.push_back(one.turn.key);
           }
           std::vector<store::InboxClaim> replies = store.inbox().claim(keys, waitMax);
           for (std::size_t index = 0; index < keys.size(); ++index) {
@@ -194,29 +265,18 @@ void InboundRunner::claim(Todo& todo) {
         [self, claims](const std::error_code& error, int) {
           self->act([&](Todo& later) {
             self->mutex_.assertHeld();
-            // Without a transaction none were chosen, and those that might have been wait a moment.
-            self->claimed(error, error && claims->empty() ? self->chooseRows() : std::move(*claims), later);
+            self->claimed(error, std::move(*claims), later);
           });
         });
   });
 }
 
-// One of each pool in turn, so that none waits for a pool that always has more.
-std::vector<InboundRunner::Claimed> InboundRunner::chooseRows() {
-  std::vector<Claimed> chosen;
-  std::size_t idle = 0;
-  while (!closing_ && idle < pools_.size() && chosen.size() < kRowsPerClaim) {
-    ++idle;
-    Pool& pool = pools_[nextPool_];
-    nextPool_ = (nextPool_ + 1) % pools_.size();
-    if (pool.slots < pool.max && !pool.ready.empty()) {
-      chosen.push_back({pool.ready.front(), queues_.at(pool.ready.front()).places.front(), {}});
-      pool.ready.pop_front();
-      ++pool.slots;
-      idle = 0;
-    }
+void InboundRunner::addClaims(std::vector<Claimed>& claims) {
+  const MutexLock lock(mutex_);
+  if (!closing_ && claims.size() < kRowsPerClaim) {
+    const std::vector<Claimed> more = nextClaims(kRowsPerClaim - claims.size());
+    claims.insert(claims.end(), more.begin(), more.end());
   }
-  return chosen;
 }
 
 void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) {
@@ -225,27 +285,27 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
   claimUnderWay_ = false;
   for (Claimed& one : claims) {
     if (!error && one.reply.kind == Kind::taken) {
-      taken(one.queue, one.place.pool, std::move(one.reply.row), todo);
+      taken(one.turn, std::move(one.reply.row), todo);
       continue;
     }
-    --pools_[one.place.pool].slots;
+    machine_.placeFreed(one.turn);
     if (error) {
-      park(one.queue, kStoreRetryPause);
+      park(one.turn.queue, kStoreRetryPause);
     } else if (one.reply.kind == Kind::gone) {
-      advance(one.queue, {.kind = InboxEnd::Kind::finished, .dueAt = {}});
+      advance(one.turn.queue, {.kind = InboxEnd::Kind::finished, .dueAt = {}});
     } else if (one.reply.kind == Kind::busy) {
-      park(one.queue, core_->options().sharedPollInterval);
+      park(one.turn.queue, core_->options().sharedPollInterval);
     } else {
-      advance(one.queue, {.kind = InboxEnd::Kind::retried, .dueAt = one.reply.dueAt});
+      advance(one.turn.queue, {.kind = InboxEnd::Kind::retried, .dueAt = one.reply.dueAt});
     }
   }
 }
 
-void InboundRunner::taken(const std::string& queue, std::size_t pool, store::InboxRow row, Todo& todo) {
+void InboundRunner::taken(const reception::Turn& turn, store::InboxRow row, Todo& todo) {
   const auto shared = std::make_shared<const store::InboxRow>(std::move(row));
   if (closing_) {
     // It stays this store's in the file until that is closed, or the next handler of this process claims it.
-    --pools_[pool].slots;
+    machine_.placeFreed(turn);
     todo.emplace_back([self = shared_from_this(), key = shared->key] {
       commitDetached(
           self->core_->writer(), false,
@@ -255,40 +315,59 @@ void InboundRunner::taken(const std::string& queue, std::size_t pool, store::Inb
           },
           [](const std::error_code&, int) {});
     });
+  } else if (turn.isOverdue) {
+    giveUp(turn, shared, todo);
   } else if (shared->deferred && !shared->isDamaged) {
-    start(queue, pool, shared, todo);
+    start(turn, shared, todo);
   } else {
-    firstLook(queue, pool, shared, todo);
+    firstLook(turn, shared, todo);
   }
 }
 
 // A frame that waited behind a deferred one: its handler may take it at once, as it would have on arrival.
-void InboundRunner::firstLook(const std::string& queue, std::size_t pool, const Row& row, Todo& todo) {
+void InboundRunner::firstLook(const reception::Turn& turn, const Row& row, Todo& todo) {
   ++jobs_;
-  todo.emplace_back([self = shared_from_this(), queue, pool, row] {
+  todo.emplace_back([self = shared_from_this(), turn, row] {
     self->submit(
         row,
         [self, row](InboundTransaction& transaction) {
           return self->tracer_.aroundHandling(row->frame, [&] { return self->handler_(row->frame, transaction); });
         },
-        {.mayDefer = true, .interrupted = false},
-        [self, queue, pool, row](const InboxEnd& end) {
+        {.mayDefer = true},
+        [self, turn, row](const InboxEnd& end) {
           self->act([&](Todo& later) {
             self->mutex_.assertHeld();
             --self->jobs_;
             if (end.kind == InboxEnd::Kind::deferred && !self->closing_) {
-              self->start(queue, pool, row, later);
+              self->start(turn, row, later);
               return;
             }
-            --self->pools_[pool].slots;
-            self->advance(queue, end);
+            self->machine_.placeFreed(turn);
+            self->advance(turn.queue, end);
           });
         });
   });
 }
 
-void InboundRunner::start(const std::string& queue, std::size_t pool, const Row& row, Todo& todo) {
-  auto run = std::make_shared<InboxRun>(++lastRun_, queue, pool, row);
+void InboundRunner::giveUp(const reception::Turn& turn, const Row& row, Todo& todo) {
+  ++jobs_;
+  todo.emplace_back([self = shared_from_this(), turn, row] {
+    self->submit(
+        row, [](InboundTransaction&) { return HandlerResult::notNow("no application took it"); },
+        {.isGivenBack = true, .pause = kStoreRetryPause},
+        [self, turn](const InboxEnd& end) {
+          self->act([&](Todo&) {
+            self->mutex_.assertHeld();
+            --self->jobs_;
+            self->machine_.placeFreed(turn);
+            self->advance(turn.queue, end);
+          });
+        });
+  });
+}
+
+void InboundRunner::start(const reception::Turn& turn, const Row& row, Todo& todo) {
+  auto run = std::make_shared<InboxRun>(++lastRun_, turn, row);
   active_.emplace(run->id, Active{run, false, false, std::nullopt, false});
   todo.emplace_back([self = shared_from_this(), run] {
     boost::asio::post(self->executor_, [self, run, handle = std::make_shared<DeferredFrame::Body>(self, run)] {
@@ -344,6 +423,20 @@ bool InboundRunner::complete(const std::shared_ptr<InboxRun>& run, DeferredEffec
   return true;
 }
 
+bool InboundRunner::giveBack(const std::shared_ptr<InboxRun>& run, std::string reason,
+                             std::chrono::milliseconds pause) {
+  {
+    const MutexLock lock(mutex_);
+    if (closed_ || run->answered.exchange(true)) {
+      return false;
+    }
+    ++jobs_;
+  }
+  submitEnd(run, [answer = HandlerResult::notNow(std::move(reason))](InboundTransaction&) { return answer; },
+            {.isGivenBack = true, .pause = pause}, {});
+  return true;
+}
+
 void InboundRunner::dropped(const std::shared_ptr<InboxRun>& run) {
   act([&](Todo& todo) {
     mutex_.assertHeld();
@@ -351,7 +444,7 @@ void InboundRunner::dropped(const std::shared_ptr<InboxRun>& run) {
     if (place == active_.end()) {
       return;
     }
-    --pools_[run->pool].slots;
+    machine_.placeFreed(run->turn);
     place->second.dropped = true;
     if (!closed_ && !run->answered.exchange(true)) {
       failLater(run, "the handler ended without an answer", todo);
@@ -377,8 +470,12 @@ void InboundRunner::failLater(const std::shared_ptr<InboxRun>& run, const char* 
 
 // A run that was asked to stop by a shutdown is not at fault for what it left undone.
 void InboundRunner::submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done) {
-  submit(run->row, run->isTraced ? noting(run, std::move(effects)) : std::move(effects),
-         {.mayDefer = false, .interrupted = run->interrupted()},
+  submitEnd(run, std::move(effects), {.interrupted = run->interrupted()}, std::move(done));
+}
+
+void InboundRunner::submitEnd(const std::shared_ptr<InboxRun>& run, DeferredEffects effects,
+                              InboundCompletion::Kind kind, DeferredDone done) {
+  submit(run->row, run->isTraced ? noting(run, std::move(effects)) : std::move(effects), kind,
          [self = shared_from_this(), run, done = std::move(done)](const InboxEnd& end) {
            self->traceEnd(*run, end);
            if (done) {
@@ -435,6 +532,10 @@ bool InboundRunner::isPastHorizon(WallTime acceptedAt) {
   const MutexLock lock(mutex_);
   const delivery::Now present = now();
   openClock_.look(present);
+  return isOld(acceptedAt, present);
+}
+
+bool InboundRunner::isOld(WallTime acceptedAt, const delivery::Now& present) const {
   return openClock_.hasPassed(options_.deferred.retry.horizon, acceptedAt, delivery::kHorizonGrace, present);
 }
 
@@ -448,33 +549,31 @@ void InboundRunner::advanceIfOver(std::uint64_t id) {
   }
   if (!active.advanced && (active.dropped || active.expired)) {
     active.advanced = true;
-    advance(active.run->queue, *active.end);
+    advance(active.run->turn.queue, *active.end);
   }
   if (active.dropped) {
     active_.erase(place);
   }
 }
 
-void InboundRunner::advance(const std::string& queue, const InboxEnd& end) {
-  const auto place = queues_.find(queue);
+void InboundRunner::advance(reception::QueueNumber queue, const InboxEnd& end) {
   switch (end.kind) {
     case InboxEnd::Kind::finished:
-      place->second.places.pop_front();
-      if (place->second.places.empty()) {
-        queues_.erase(place);
+      machine_.headEnded(queue);
+      return;
+    case InboxEnd::Kind::retried:
+      park(queue, delivery::boundedWait(end.dueAt - core_->clock().wallNow()));
+      return;
+    case InboxEnd::Kind::released:
+      if (end.pause.count() <= 0) {
+        machine_.headReady(queue);
       } else {
-        makeReady(queue);
+        park(queue, end.pause);
       }
       return;
-    case InboxEnd::Kind::retried: {
-      const auto wait = delivery::boundedWait(end.dueAt - core_->clock().wallNow());
-      park(queue, wait);
-      return;
-    }
     case InboxEnd::Kind::lost:
       park(queue, core_->options().sharedPollInterval);
       return;
-    case InboxEnd::Kind::released:
     case InboxEnd::Kind::deferred:
     case InboxEnd::Kind::failed:
       park(queue, kStoreRetryPause);
@@ -482,8 +581,8 @@ void InboundRunner::advance(const std::string& queue, const InboxEnd& end) {
   }
 }
 
-void InboundRunner::park(const std::string& queue, std::chrono::milliseconds wait) {
-  parked_.emplace(core_->clock().steadyNow() + wait, queue);
+void InboundRunner::park(reception::QueueNumber queue, std::chrono::milliseconds wait) {
+  machine_.headWaits(queue, core_->clock().steadyNow() + wait);
 }
 
 void InboundRunner::onWake() {
@@ -491,10 +590,7 @@ void InboundRunner::onWake() {
     mutex_.assertHeld();
     armedFor_ = SteadyTime::max();
     const SteadyTime now = core_->clock().steadyNow();
-    while (!parked_.empty() && parked_.begin()->first <= now) {
-      makeReady(std::move(parked_.begin()->second));
-      parked_.erase(parked_.begin());
-    }
+    machine_.timePassed(now);
     expire(now, todo);
     if (now >= nextPoll_) {
       poll(todo);
@@ -522,10 +618,7 @@ void InboundRunner::expire(SteadyTime now, Todo& todo) {
 
 void InboundRunner::arm() {
   SteadyTime wake = pollUnderWay_ ? SteadyTime::max() : nextPoll_;
-  if (!parked_.empty()) {
-    wake = std::min(wake, parked_.begin()->first);
-  }
-  wake = std::min(wake, nextDeadline_);
+  wake = std::min({wake, machine_.nextDue(), nextDeadline_});
   if (wake >= armedFor_) {
     return;
   }

@@ -6,7 +6,6 @@
 #include <boost/asio/thread_pool.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "delivery/open_clock.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/inbound/inbound_completion.hpp"
+#include "reception/inbox_machine.hpp"
 
 namespace ackbox::manager {
 
@@ -28,14 +28,11 @@ class InboundRunner;
 
 /// One run of a deferred handler: what its handle and the runner share.
 struct InboxRun {
-  InboxRun(std::uint64_t number, std::string itsQueue, std::size_t itsPool,
-           std::shared_ptr<const store::InboxRow> itsRow)
-      : id(number), queue(std::move(itsQueue)), pool(itsPool), row(std::move(itsRow)) {}
+  InboxRun(std::uint64_t number, const reception::Turn& itsTurn, std::shared_ptr<const store::InboxRow> itsRow)
+      : id(number), turn(itsTurn), row(std::move(itsRow)) {}
 
   const std::uint64_t id;
-  const std::string queue;
-  /// Its index, see `InboundRunner::poolOf`.
-  const std::size_t pool;
+  const reception::Turn turn;
   const std::shared_ptr<const store::InboxRow> row;
   /// Somebody has decided its end: the handler, its deadline, or the handle's death.
   std::atomic<bool> answered{false};
@@ -71,12 +68,40 @@ public:
   const std::shared_ptr<manager::InboxRun> run;
 };
 
+/// Holds the wishes, and the changes that the runner has not taken yet.
+class DeferredDemand::Body {
+public:
+  struct Change {
+    DeferredWish wish;
+    bool isGone = false;
+  };
+
+  void change(Change change) ACKBOX_EXCLUDES(mutex_);
+  /// From here on, changes are the runner's, and all wishes are one.
+  void attach(std::weak_ptr<manager::InboundRunner> runner, std::size_t pool) ACKBOX_EXCLUDES(mutex_);
+  /// In their order.
+  [[nodiscard]] std::vector<Change> takeChanges() ACKBOX_EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<std::string> unwantedTypes(std::size_t limit) ACKBOX_EXCLUDES(mutex_);
+  void setOnUnwanted(std::function<void()> call) ACKBOX_EXCLUDES(mutex_);
+  /// May be empty.
+  [[nodiscard]] std::function<void()> onUnwanted() ACKBOX_EXCLUDES(mutex_);
+
+private:
+  // Taken under the runner's.
+  Mutex mutex_;
+  std::map<std::uint64_t, DeferredWish> wishes_ ACKBOX_GUARDED_BY(mutex_);
+  std::vector<Change> changes_ ACKBOX_GUARDED_BY(mutex_);
+  std::weak_ptr<manager::InboundRunner> runner_ ACKBOX_GUARDED_BY(mutex_);
+  std::size_t pool_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  std::function<void()> onUnwanted_ ACKBOX_GUARDED_BY(mutex_);
+};
+
 }  // namespace ackbox
 
 namespace ackbox::manager {
 
-/// Works the inbox off: frames of a session one after the other, sessions in parallel, each row claimed for this
-/// process first and completed in a brief commit.
+/// Works the inbox off, as `reception::InboxMachine` decides: each row is claimed for this process first and completed
+/// in a brief commit.
 ///
 /// Thread-safety: all members may be called from any thread.
 class InboundRunner : public std::enable_shared_from_this<InboundRunner> {
@@ -95,8 +120,12 @@ public:
 
   // For a run's handle.
   bool complete(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done);
+  bool giveBack(const std::shared_ptr<InboxRun>& run, std::string reason, std::chrono::milliseconds pause);
   bool progress(InboxRun& run);
   void dropped(const std::shared_ptr<InboxRun>& run);
+  /// Of a pool's demand: wishes have changed.
+  void onWishes();
+  [[nodiscard]] std::vector<std::string> unwantedTypes(std::size_t pool, std::size_t limit);
 
 private:
   using Row = std::shared_ptr<const store::InboxRow>;
@@ -106,20 +135,6 @@ private:
     store::NewInboxRows inbox;
     bool shared = false;
     std::int64_t orders = 0;
-  };
-  struct Place {
-    store::InboxKey key = 0;
-    std::size_t pool = 0;
-  };
-  struct Queue {
-    std::deque<Place> places;
-  };
-  struct Pool {
-    std::size_t max = 0;
-    // Queues whose head may be claimed.
-    std::deque<std::string> ready = {};
-    // Claims, first looks and runs under way: at most `max`.
-    std::size_t slots = 0;
   };
   struct Active {
     std::shared_ptr<InboxRun> run;
@@ -132,9 +147,8 @@ private:
     bool advanced = false;
   };
   struct Claimed {
-    std::string queue;
-    Place place;
-    store::InboxClaim reply;
+    reception::Turn turn;
+    store::InboxClaim reply = {};
   };
   /// What is to be done once the mutex is free.
   using Todo = std::vector<std::function<void()>>;
@@ -145,17 +159,19 @@ private:
 
   void poll(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void polled(const std::error_code& error, Found found, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// Of a frame's type: an index into `pools_`.
-  [[nodiscard]] std::size_t poolOf(std::string_view type) const;
-  /// `queue` has a head.
-  void makeReady(std::string queue) ACKBOX_REQUIRES(mutex_);
+  void takeWishes() ACKBOX_REQUIRES(mutex_);
+  void noteUnwanted(Todo& todo) ACKBOX_REQUIRES(mutex_);
+  /// The frames whose turn it is, and those that have waited for a consumer beyond their horizon.
+  [[nodiscard]] std::vector<Claimed> nextClaims(std::size_t limit) ACKBOX_REQUIRES(mutex_);
   void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// The rows to claim now, each with its place taken.
-  [[nodiscard]] std::vector<Claimed> chooseRows() ACKBOX_REQUIRES(mutex_);
+  /// Adds what has its turn by now.
+  void addClaims(std::vector<Claimed>& claims) ACKBOX_EXCLUDES(mutex_);
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void taken(const std::string& queue, std::size_t pool, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void firstLook(const std::string& queue, std::size_t pool, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  void start(const std::string& queue, std::size_t pool, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void taken(const reception::Turn& turn, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void firstLook(const reception::Turn& turn, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  /// No consumer took it within its horizon.
+  void giveUp(const reception::Turn& turn, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  void start(const reception::Turn& turn, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) ACKBOX_EXCLUDES(mutex_);
   /// The handler did not decide the run's end: charged with `problem`, unless it was interrupted.
   void failLater(const std::shared_ptr<InboxRun>& run, const char* problem, Todo& todo) ACKBOX_REQUIRES(mutex_);
@@ -164,9 +180,12 @@ private:
               std::function<void(const InboxEnd&)> ended) ACKBOX_EXCLUDES(mutex_);
   /// By the time that really passed while this handler was there: what the calendar skips makes no frame older.
   [[nodiscard]] bool isPastHorizon(WallTime acceptedAt) ACKBOX_EXCLUDES(mutex_);
+  [[nodiscard]] bool isOld(WallTime acceptedAt, const delivery::Now& present) const ACKBOX_REQUIRES(mutex_);
   [[nodiscard]] delivery::Now now() const { return {core_->clock().steadyNow(), core_->clock().wallNow()}; }
   void submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done)
       ACKBOX_EXCLUDES(mutex_);
+  void submitEnd(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, InboundCompletion::Kind kind,
+                 DeferredDone done) ACKBOX_EXCLUDES(mutex_);
   /// The same effects, which note what they decide.
   [[nodiscard]] static DeferredEffects noting(const std::shared_ptr<InboxRun>& run, DeferredEffects effects);
   void traceEnd(const InboxRun& run, const InboxEnd& end) const noexcept;
@@ -175,8 +194,8 @@ private:
   /// Whether `close` has nothing left to wait for. It waits for runs until `patience`.
   [[nodiscard]] bool isQuiet(SteadyTime patience) const ACKBOX_REQUIRES(mutex_);
   void freeRows() ACKBOX_EXCLUDES(mutex_);
-  void advance(const std::string& queue, const InboxEnd& end) ACKBOX_REQUIRES(mutex_);
-  void park(const std::string& queue, std::chrono::milliseconds wait) ACKBOX_REQUIRES(mutex_);
+  void advance(reception::QueueNumber queue, const InboxEnd& end) ACKBOX_REQUIRES(mutex_);
+  void park(reception::QueueNumber queue, std::chrono::milliseconds wait) ACKBOX_REQUIRES(mutex_);
   void onWake() ACKBOX_EXCLUDES(mutex_);
   void arm() ACKBOX_REQUIRES(mutex_);
 
@@ -196,13 +215,10 @@ private:
 
   Mutex mutex_;
   ConditionVariable changed_;
-  std::unordered_map<std::string, Queue> queues_ ACKBOX_GUARDED_BY(mutex_);
+  reception::InboxMachine machine_ ACKBOX_GUARDED_BY(mutex_);
+  // By pool, as of the last event: a frame waits that no wish is for.
+  std::vector<bool> hasUnwanted_ ACKBOX_GUARDED_BY(mutex_);
   delivery::OpenClock openClock_ ACKBOX_GUARDED_BY(mutex_);
-  // Those of the options, and behind them that of all other types.
-  std::vector<Pool> pools_ ACKBOX_GUARDED_BY(mutex_);
-  // Whose turn it is to claim.
-  std::size_t nextPool_ ACKBOX_GUARDED_BY(mutex_) = 0;
-  std::multimap<SteadyTime, std::string> parked_ ACKBOX_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Active> active_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // The writer's jobs that will come back here.
@@ -211,11 +227,16 @@ private:
   // As of the last look; below 0: there was none, and the file does not count this handler yet.
   std::int64_t orders_ ACKBOX_GUARDED_BY(mutex_) = -1;
   SteadyTime nextPoll_ ACKBOX_GUARDED_BY(mutex_) = {};
+  // When what waits for a consumer is looked through for frames beyond their horizon.
+  SteadyTime nextAgeCheck_ ACKBOX_GUARDED_BY(mutex_) = {};
   // At or before the first deadline of all runs: each call to a handler, and each `progress`, sets the latest one.
   SteadyTime nextDeadline_ ACKBOX_GUARDED_BY(mutex_) = SteadyTime::max();
   SteadyTime armedFor_ ACKBOX_GUARDED_BY(mutex_) = SteadyTime::max();
   bool pollUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool pollAgain_ ACKBOX_GUARDED_BY(mutex_) = false;
+  // All that was in the inbox at the begin is known. Until then nothing is claimed, as turns would be in the order of
+  // the rows.
+  bool isCaughtUp_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool claimUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool closing_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;

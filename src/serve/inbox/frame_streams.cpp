@@ -23,8 +23,13 @@ constexpr std::chrono::seconds kFrameTick{5};
 constexpr std::chrono::minutes kProgressPause{1};
 // An application that opens and ends streams does not fill the log.
 constexpr std::chrono::minutes kReportPause{1};
-// The first end of a stream may be a deployment.
-constexpr unsigned kEndsUncharged = 1;
+// The first end of a stream may be a deployment; a second one is a suspect's. Of more, the oldest are forgotten.
+constexpr std::size_t kSuspectsMax = 1'024;
+constexpr std::size_t kUnwantedTypesMax = 64;
+// What a stream gets at once after it did not read what it had, until it reads again.
+constexpr std::size_t kBurstMin = 4;
+constexpr const char* kUnread = "a stream that reads";
+constexpr const char* kNoStream = "a stream for its type and session to be opened";
 
 bool fitsOne(const std::vector<std::string>& patterns, std::string_view type) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return fitsPattern(pattern, type); });
@@ -59,6 +64,7 @@ FrameStreams::FrameStreams(boost::asio::any_io_executor executor, std::shared_pt
       pushed_(std::move(pushed)),
       log_(std::move(log)),
       instance_(random->next()),
+      demand_(std::make_shared<DeferredDemand>()),
       alarm_(clock_->makeAlarm(executor_)),
       progressAt_(clock_->steadyNow() + kProgressPause) {}
 
@@ -90,15 +96,26 @@ std::optional<std::string> FrameStreams::emptyBecause(std::string_view types) co
 }
 
 void FrameStreams::add(DeferredFrame frame) {
-  boost::asio::post(executor_, [self = shared_from_this(), frame = std::move(frame)] {
+  boost::asio::post(executor_, [self = shared_from_this(), frame = std::move(frame)]() mutable {
     if (self->closed_) {
       return;
     }
-    const Number number = ++self->lastNumber_;
-    self->held_.emplace(number, Held{.frame = frame});
-    self->waiting_.insert(number);
-    self->offer(number);
-    self->arm();
+    const auto found = self->streams_.find(frame.wish());
+    if (found == self->streams_.end() || self->draining_) {
+      // Its stream has ended meanwhile.
+      frame.giveBack(kNoStream);
+      return;
+    }
+    Stream& stream = found->second;
+    stream.isFull = stream.isFull || stream.answer->unread() >= kUnreadFrameBytesMax;
+    if (stream.isFull) {
+      // For a stream that reads. This one gets less at a time from here on.
+      stream.burst = kBurstMin;
+      frame.giveBack(kUnread);
+    } else {
+      self->give(found->first, stream, std::move(frame));
+    }
+    self->show(found->first, stream);
   });
 }
 
@@ -109,11 +126,13 @@ bool FrameStreams::open(StreamWish wish, std::shared_ptr<transport::AnswerStream
     return false;
   }
   const Number number = ++lastNumber_;
-  streams_.emplace(number, Stream{std::move(wish), answer, {}, clock_->steadyNow()});
+  const std::size_t window = wish.window;
+  Stream& stream = streams_.emplace(number, Stream{std::move(wish), answer, {}, clock_->steadyNow(), false, window, 0})
+                       .first->second;
   transport::AnswerWatcher watcher;
   watcher.taken = [weak = weak_from_this(), number] {
     if (const auto self = weak.lock()) {
-      self->fill(number);
+      self->taken(number);
     }
   };
   watcher.ended = [weak = weak_from_this(), number](transport::AnswerEnd end) {
@@ -123,115 +142,91 @@ bool FrameStreams::open(StreamWish wish, std::shared_ptr<transport::AnswerStream
   };
   answer->open(std::move(head), std::move(watcher));
   hasReported_ = false;
-  fill(number);
+  show(number, stream);
   arm();
   return true;
 }
 
-// One of a revoked token has no window, and ends soon.
-bool FrameStreams::wants(const Stream& stream, const InboundFrame& frame) {
-  return stream.wish.window > 0 && fitsPattern(stream.wish.types, frame.type) &&
-         fitsPattern(stream.wish.sessions, frame.session);
-}
-
-bool FrameStreams::hasRoom(const Stream& stream) {
-  return stream.unsettled.size() < stream.wish.window && stream.answer->unread() < kUnreadFrameBytesMax;
-}
-
-void FrameStreams::offer(Number frame) {
-  if (draining_) {
+void FrameStreams::taken(Number number) {
+  const auto found = streams_.find(number);
+  if (found == streams_.end()) {
     return;
   }
-  const InboundFrame& content = held_.at(frame).frame.frame();
-  const std::pair<const Number, Stream>* best = nullptr;
-  bool isWanted = false;
-  for (const auto& candidate : streams_) {
-    const Stream& stream = candidate.second;
-    if (!wants(stream, content)) {
-      continue;
-    }
-    isWanted = true;
-    if (hasRoom(stream) && (best == nullptr || stream.unsettled.size() < best->second.unsettled.size())) {
-      best = &candidate;
-    }
+  Stream& stream = found->second;
+  if (stream.isFull && stream.answer->unread() < kUnreadFrameBytesMax) {
+    stream.isFull = false;
+  } else if (stream.answer->unread() == 0) {
+    stream.burst = std::min(stream.wish.window, 2 * stream.burst);
   }
-  if (best != nullptr) {
-    give(frame, best->first);
-  } else if (!isWanted) {
-    reportWaiting(content);
+  show(number, stream);
+}
+
+void FrameStreams::show(Number number, Stream& stream) {
+  const std::size_t has = stream.unsettled.size();
+  const std::size_t count = stream.isFull ? has : std::min(stream.wish.window, has + stream.burst);
+  if (!draining_ && count != stream.wanted) {
+    stream.wanted = count;
+    demand_->want({number, stream.wish.types, stream.wish.sessions, count});
   }
 }
 
-void FrameStreams::give(Number frame, Number stream) {
-  Held& held = held_.at(frame);
-  Stream& taker = streams_.at(stream);
-  waiting_.erase(frame);
-  held.stream = stream;
-  held.receipt = ++lastNumber_;
-  taker.unsettled.emplace(held.receipt, frame);
-  taker.lastSentAt = clock_->steadyNow();
-  byReceipt_.emplace(held.receipt, frame);
+void FrameStreams::give(Number number, Stream& stream, DeferredFrame frame) {
+  const Number receipt = ++lastNumber_;
+  stream.unsettled.insert(receipt);
+  stream.lastSentAt = clock_->steadyNow();
   std::string line;
   protocol::ObjectWriter writer(line);
-  writer.text("receipt", receiptText(held.receipt));
-  writer.number("run", held.frame.startCount() + held.given++);
-  writer.raw("event", eventJson(held.frame.frame()));
+  writer.text("receipt", receiptText(receipt));
+  writer.number("run", frame.startCount());
+  writer.raw("event", eventJson(frame.frame()));
   writer.close();
+  held_.emplace(receipt, Held{std::move(frame), number});
   // A line's end within data would end the frame's line.
   std::ranges::replace_if(
       line, [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
-  taker.answer->send(line + '\n');
+  stream.answer->send(line + '\n');
 }
 
-void FrameStreams::fill(Number stream) {
-  const auto found = streams_.find(stream);
-  if (found == streams_.end() || draining_) {
-    return;
-  }
-  for (auto next = waiting_.begin(); next != waiting_.end() && hasRoom(found->second);) {
-    const Number frame = *next++;
-    if (wants(found->second, held_.at(frame).frame.frame())) {
-      give(frame, stream);
-    }
-  }
-}
-
-void FrameStreams::takeBack(Held& held, Number frame) {
-  byReceipt_.erase(held.receipt);
-  held.stream = 0;
-  held.receipt = 0;
-  waiting_.insert(frame);
-}
-
-void FrameStreams::forget(Number frame) {
-  const auto found = held_.find(frame);
-  if (const auto stream = streams_.find(found->second.stream); stream != streams_.end()) {
-    stream->second.unsettled.erase(found->second.receipt);
-  }
-  byReceipt_.erase(found->second.receipt);
-  waiting_.erase(frame);
+void FrameStreams::forget(Number receipt) {
+  const auto found = held_.find(receipt);
+  const auto stream = streams_.find(found->second.stream);
   held_.erase(found);
+  if (stream != streams_.end()) {
+    stream->second.unsettled.erase(receipt);
+    show(stream->first, stream->second);
+  }
 }
 
-void FrameStreams::ended(Number stream, transport::AnswerEnd end) {
-  auto found = streams_.extract(stream);
+bool FrameStreams::isSuspect(const InboundFrame& frame) {
+  const auto [name, isNew] = suspects_.emplace(frame.source, frame.id);
+  if (!isNew) {
+    std::erase(suspectsOrder_, *name);
+    suspects_.erase(name);
+    return true;
+  }
+  suspectsOrder_.push_back(*name);
+  if (suspectsOrder_.size() > kSuspectsMax) {
+    suspects_.erase(suspectsOrder_.front());
+    suspectsOrder_.pop_front();
+  }
+  return false;
+}
+
+void FrameStreams::ended(Number number, transport::AnswerEnd end) {
+  auto found = streams_.extract(number);
   if (!found) {
     return;
   }
-  const std::map<Number, Number> unsettled = std::move(found.mapped().unsettled);
-  for (const auto& [receipt, frame] : unsettled) {
-    takeBack(held_.at(frame), frame);
-  }
-  if (end == transport::AnswerEnd::lost && !unsettled.empty()) {
-    const Number oldest = unsettled.begin()->second;
-    if (Held& suspect = held_.at(oldest); ++suspect.ends > kEndsUncharged) {
-      suspect.frame.finish(HandlerResult::notNow("the streams that had it ended before it was settled"));
-      forget(oldest);
-    }
-  }
-  for (const auto& [receipt, frame] : unsettled) {
-    if (held_.contains(frame)) {
-      offer(frame);
+  demand_->unwant(number);
+  Stream& stream = found.mapped();
+  bool isOldest = end == transport::AnswerEnd::lost;
+  for (const Number receipt : stream.unsettled) {
+    DeferredFrame frame = std::move(held_.at(receipt).frame);
+    held_.erase(receipt);
+    if (std::exchange(isOldest, false) && isSuspect(frame.frame())) {
+      frame.finish(HandlerResult::notNow("the streams that had it ended before it was settled"));
+    } else {
+      frame.giveBack(kNoStream);
     }
   }
   checkIdle();
@@ -245,38 +240,29 @@ void FrameStreams::settle(std::vector<Settlement> settlements, std::function<voi
       done(std::vector<bool>(answers->settled.begin(), answers->settled.end()));
     }
   };
-  std::set<Number> released;
-  std::set<Number> roomier;
   for (std::size_t index = 0; index < settlements.size(); ++index) {
     Settlement& settlement = settlements[index];
     const std::optional<Number> receipt = receiptOf(settlement.receipt);
-    const auto found = receipt ? byReceipt_.find(*receipt) : byReceipt_.end();
-    if (found == byReceipt_.end()) {
+    const auto found = receipt ? held_.find(*receipt) : held_.end();
+    if (found == held_.end()) {
       countDown(index, false);
       continue;
     }
-    const Number frame = found->second;
-    Held& held = held_.at(frame);
-    roomier.insert(held.stream);
+    DeferredFrame ending = found->second.frame;
+    forget(*receipt);
     if (!settlement.result) {
-      streams_.at(held.stream).unsettled.erase(held.receipt);
-      takeBack(held, frame);
-      released.insert(frame);
+      ending.giveBack(kNoStream);
       countDown(index, true);
       continue;
     }
-    DeferredFrame ending = held.frame;
-    forget(frame);
+    if (const auto suspect = suspects_.find({ending.frame().source, ending.frame().id}); suspect != suspects_.end()) {
+      std::erase(suspectsOrder_, *suspect);
+      suspects_.erase(suspect);
+    }
     const auto onEnd = [countDown, index](bool isCommitted) { countDown(index, isCommitted); };
     if (!ending.finish(std::move(*settlement.result), onEnd)) {
       countDown(index, false);
     }
-  }
-  for (const Number frame : released) {
-    offer(frame);
-  }
-  for (const Number stream : roomier) {
-    fill(stream);
   }
   checkIdle();
 }
@@ -297,7 +283,7 @@ std::optional<FrameStreams::Number> FrameStreams::receiptOf(std::string_view tex
 }
 
 void FrameStreams::arm() {
-  if (!isTicking_ && !closed_ && !(streams_.empty() && held_.empty())) {
+  if (!isTicking_ && !closed_ && !(streams_.empty() && !isUnwanted_)) {
     isTicking_ = true;
     alarm_->set(clock_->steadyNow() + kFrameTick, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) {
@@ -318,62 +304,63 @@ void FrameStreams::onTick() {
     }
   }
   // What began to wait while it was too soon to say so again.
-  if (!hasReported_ && !draining_ && now >= reportAt_) {
-    const auto unwanted = std::ranges::find_if(waiting_, [this](Number frame) {
-      return std::ranges::none_of(
-          streams_, [&](const auto& stream) { return wants(stream.second, held_.at(frame).frame.frame()); });
-    });
-    if (unwanted != waiting_.end()) {
-      reportWaiting(held_.at(*unwanted).frame.frame());
-    }
-  }
+  reportWaiting();
   if (now >= progressAt_) {
     progressAt_ = now + kProgressPause;
-    std::vector<Number> over;
-    for (auto& [number, held] : held_) {
-      if (!held.frame.progress()) {
-        over.push_back(number);
-      }
-    }
-    for (const Number number : over) {
-      forget(number);
-    }
+    keepRunning();
   }
 }
 
-void FrameStreams::reportWaiting(const InboundFrame& frame) {
-  if (!log_ || hasReported_ || clock_->steadyNow() < reportAt_) {
+void FrameStreams::keepRunning() {
+  std::vector<Number> over;
+  for (auto& [receipt, held] : held_) {
+    if (!held.frame.progress()) {
+      over.push_back(receipt);
+    }
+  }
+  for (const Number receipt : over) {
+    forget(receipt);
+  }
+}
+
+void FrameStreams::reportWaiting() {
+  const std::vector<std::string> types = demand_->unwantedTypes(1);
+  isUnwanted_ = !types.empty();
+  if (types.empty() || !log_ || draining_ || hasReported_ || clock_->steadyNow() < reportAt_) {
     return;
   }
   hasReported_ = true;
   reportAt_ = clock_->steadyNow() + kReportPause;
-  const std::array<LogField, 2> fields = {LogField{"type", frame.type}, LogField{"session", frame.session}};
+  const LogField field{"type", types.front()};
   LogRecord record;
   record.level = LogLevel::warning;
   record.at = clock_->wallNow();
   record.event = "no-stream";
   record.text = "frames wait until an application opens a stream for them, and nothing is charged to them";
-  record.fields = fields;
+  record.fields = {&field, 1};
   log_(record);
 }
 
+void FrameStreams::watchUnwanted() {
+  demand_->onUnwanted([executor = executor_, weak = weak_from_this()] {
+    boost::asio::post(executor, [weak] {
+      if (const auto self = weak.lock(); self && !self->closed_) {
+        self->reportWaiting();
+        self->arm();
+      }
+    });
+  });
+}
+
 void FrameStreams::addWaits(FrameWaits& waits) const {
-  const std::size_t first = waits.entries.size();
+  const std::vector<std::string> unwanted = demand_->unwantedTypes(kUnwantedTypesMax);
   for (const std::string& types : types_) {
-    waits.entries.push_back({.way = "pull", .types = types});
+    const bool isAway =
+        std::ranges::any_of(unwanted, [&](const std::string& type) { return fitsPattern(types, type); });
+    waits.entries.push_back({.way = "pull", .types = types, .isAway = isAway});
   }
-  for (const Number number : waiting_) {
-    const InboundFrame& frame = held_.at(number).frame.frame();
-    const bool isWanted =
-        std::ranges::any_of(streams_, [&](const auto& stream) { return wants(stream.second, frame); });
-    waits.frames.emplace(std::pair(frame.source, frame.id), isWanted
-                                                                ? "a stream with room in its window"
-                                                                : "a stream for its type and session to be opened");
-    if (!isWanted) {
-      const auto entry = std::find_if(waits.entries.begin() + static_cast<std::ptrdiff_t>(first), waits.entries.end(),
-                                      [&](const auto& one) { return fitsPattern(one.types, frame.type); });
-      entry->isAway = true;
-    }
+  for (const auto& [number, stream] : streams_) {
+    waits.streams.push_back({stream.wish.types, stream.wish.sessions});
   }
 }
 
@@ -390,6 +377,9 @@ std::future<void> FrameStreams::drain() {
   boost::asio::post(executor_,
                     [self = shared_from_this(), promise = std::make_shared<std::promise<void>>(std::move(idle))] {
                       self->draining_ = true;
+                      for (auto& [number, stream] : self->streams_) {
+                        self->demand_->unwant(number);
+                      }
                       self->idle_ = std::move(*promise);
                       self->checkIdle();
                     });
@@ -406,7 +396,7 @@ void FrameStreams::endRevoked() {
     }
     for (const Number number : revoked) {
       // Before any of them ends: what one had must not be given to the next.
-      self->streams_.at(number).wish.window = 0;
+      self->demand_->unwant(number);
     }
     for (const Number number : revoked) {
       const std::shared_ptr<transport::AnswerStream> answer = self->streams_.at(number).answer;
@@ -421,8 +411,6 @@ void FrameStreams::close() {
     self->closed_ = true;
     self->alarm_->cancel();
     self->streams_.clear();
-    self->byReceipt_.clear();
-    self->waiting_.clear();
     self->held_.clear();
   });
 }

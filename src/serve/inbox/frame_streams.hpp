@@ -3,6 +3,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <future>
 #include <map>
@@ -11,7 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ackbox/clock.hpp"
@@ -44,9 +45,10 @@ struct Settlement {
   std::optional<HandlerResult> result = {};
 };
 
-/// Gives deferred frames to the streams that applications hold open, one JSON line each. The open stream is the lease:
-/// when it ends, its unsettled frames are given to other streams at once. A frame that no stream is open for stays in
-/// hand, and nothing is charged to it.
+/// Gives deferred frames to the streams that applications hold open, one JSON line each. Which frame goes to which
+/// stream, and when, is decided where turns are: each stream is a wish of `demand`. So a frame that no stream is open
+/// for is not in hand, and nothing is charged to it. The open stream is the lease: when it ends, its unsettled frames
+/// are given back, and go to other streams at once.
 ///
 /// A stream that ends by itself says nothing about its frames: an application that is deployed anew ends as one that
 /// dies of a frame does. So the first such end is charged to none; at a second, the frame that was the stream's oldest
@@ -65,12 +67,16 @@ public:
 
   // From any thread.
 
+  /// Reports frames that no stream is open for, from here on. Before the `InboundHandler` is made.
+  void watchUnwanted();
   /// Whether frames of this type are for streams.
   [[nodiscard]] bool takes(std::string_view type) const;
   /// Why no frame will ever come to a stream for these types, and what can be done about it, as a sentence; nothing:
   /// one may come.
   [[nodiscard]] std::optional<std::string> emptyBecause(std::string_view types) const;
-  /// Gives it to a stream, now or later.
+  /// What the open streams want: of the pool of all that `takes` is true for.
+  [[nodiscard]] const std::shared_ptr<DeferredDemand>& demand() const noexcept { return demand_; }
+  /// Gives it to the stream whose wish it is for.
   void add(DeferredFrame frame);
   /// Gives out no more, and refuses further streams. Ready when no stream has an unsettled frame.
   [[nodiscard]] std::future<void> drain();
@@ -86,45 +92,48 @@ public:
   [[nodiscard]] bool open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
   /// Calls `done` once, on any thread, with whether each frame was still its stream's and its end is durable.
   void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done);
-  /// Adds the frames that no stream has.
+  /// Adds the entries, and what no stream is open for.
   void addWaits(FrameWaits& waits) const;
 
 private:
   using Number = std::uint64_t;
+  // Source and id.
+  using Name = std::pair<std::string, std::string>;
 
   struct Stream {
     StreamWish wish;
     std::shared_ptr<transport::AnswerStream> answer;
-    // Frames by their receipts, so that the oldest is the first.
-    std::map<Number, Number> unsettled;
+    // The receipts of its frames; the oldest is the first.
+    std::set<Number> unsettled;
     SteadyTime lastSentAt;
+    // It has not read what it was sent.
+    bool isFull = false;
+    // How many more than it has it may be given at once.
+    std::size_t burst = 0;
+    // The `count` of its wish.
+    std::size_t wanted = 0;
   };
   struct Held {
     DeferredFrame frame;
-    // 0: no stream has it.
     Number stream = 0;
-    Number receipt = 0;
-    std::uint64_t given = 0;
-    // Streams that ended by themselves while it was their oldest.
-    unsigned ends = 0;
   };
 
   [[nodiscard]] std::string receiptText(Number receipt) const;
   [[nodiscard]] std::optional<Number> receiptOf(std::string_view text) const;
-  [[nodiscard]] static bool wants(const Stream& stream, const InboundFrame& frame);
-  [[nodiscard]] static bool hasRoom(const Stream& stream);
-  /// Gives the frame to the stream with the fewest unsettled ones of those that fit and have room, if any.
-  void offer(Number frame);
-  void give(Number frame, Number stream);
-  /// Gives the stream what waits for it.
-  void fill(Number stream);
+  void give(Number number, Stream& stream, DeferredFrame frame);
+  /// It has read what it was sent.
+  void taken(Number stream);
+  /// Asks for what the stream has room for.
+  void show(Number number, Stream& stream);
   void ended(Number stream, transport::AnswerEnd end);
-  /// Its stream has it no more.
-  void takeBack(Held& held, Number frame);
-  void forget(Number frame);
+  /// The stream that had it as its oldest ended by itself. Whether it is charged for that.
+  [[nodiscard]] bool isSuspect(const InboundFrame& frame);
+  void forget(Number receipt);
   void onTick();
+  void keepRunning();
   void arm();
-  void reportWaiting(const InboundFrame& frame);
+  /// Says that frames wait, if it is not too soon.
+  void reportWaiting();
   void checkIdle();
 
   const boost::asio::any_io_executor executor_;
@@ -135,16 +144,21 @@ private:
   const LogSink log_;
   // Distinguishes the receipts of this daemon from those of the one before it.
   const std::uint64_t instance_;
+  const std::shared_ptr<DeferredDemand> demand_;
 
-  // Owned by the executor. By number, which is their order of arrival; 0 is none.
+  // Owned by the executor.
   const std::unique_ptr<Alarm> alarm_;
+  // By receipt.
   std::map<Number, Held> held_;
-  std::set<Number> waiting_;
   std::map<Number, Stream> streams_;
-  std::unordered_map<Number, Number> byReceipt_;
+  // Those that were the oldest of a stream that ended by itself, and have not ended since, as far as it is known.
+  std::set<Name> suspects_;
+  std::deque<Name> suspectsOrder_;
   Number lastNumber_ = 0;
   SteadyTime progressAt_;
   bool isTicking_ = false;
+  // Frames wait that no stream is open for, as of the last look.
+  bool isUnwanted_ = false;
   bool hasReported_ = false;
   // Not before then.
   SteadyTime reportAt_ = SteadyTime::min();

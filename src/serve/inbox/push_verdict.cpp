@@ -1,6 +1,5 @@
 #include "serve/inbox/push_verdict.hpp"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,14 +15,14 @@ using std::chrono::milliseconds;
 using transport::HttpAnswer;
 using transport::HttpEnd;
 
-constexpr milliseconds kFirstPause{500};
-constexpr milliseconds kLongestPause{30'000};
-// Somebody has to mend something first.
-constexpr milliseconds kHeldPause{30'000};
 constexpr std::chrono::hours kRetryAfterMost{24};
 
-PushVerdict ended(HandlerResult result) {
-  return {.result = std::move(result)};
+PushVerdict judged(HandlerResult result) {
+  return {.kind = PushVerdict::Kind::judged, .result = std::move(result)};
+}
+
+PushVerdict failed(HandlerResult result) {
+  return {.kind = PushVerdict::Kind::failed, .result = std::move(result)};
 }
 
 std::optional<milliseconds> retryAfter(const HttpAnswer& answer, WallTime now) {
@@ -43,39 +42,42 @@ std::string causeOf(const HttpAnswer& answer) {
 
 }  // namespace
 
-PushVerdict judgePush(const HttpAnswer& answer, unsigned failures, WallTime now) {
+PushVerdict judgePush(const HttpAnswer& answer, WallTime now) {
   if (answer.end == HttpEnd::connectionLost || (answer.end == HttpEnd::unavailable && answer.isAtPeer)) {
     // It may be this frame that the application does not survive.
-    return ended(HandlerResult::notNow("the application did not answer: " + answer.error));
+    return failed(HandlerResult::notNow("the application did not answer: " + answer.error));
   }
   if (answer.end != HttpEnd::answered) {
-    const milliseconds pause = std::min(kFirstPause * (1U << std::min(failures, 10U)), kLongestPause);
-    return {.pause = pause, .cause = "cannot be reached: " + answer.error};
+    return {.kind = PushVerdict::Kind::unreached, .cause = "cannot be reached: " + answer.error};
   }
   if (answer.status == 202) {
     // Nobody would say when it is done.
-    return ended(HandlerResult::notNow("the application answers 202: it must answer 200 once the frame is worked on"));
+    return failed(HandlerResult::notNow("the application answers 202: it must answer 200 once the frame is worked on"));
   }
   if (answer.status >= 200 && answer.status < 300) {
-    return ended(HandlerResult::ack(resultOf(answer)));
+    return judged(HandlerResult::ack(resultOf(answer)));
   }
   std::string cause = causeOf(answer);
   switch (answer.status) {
     case 422:
-      return ended(HandlerResult::reject("the application " + cause));
+      return judged(HandlerResult::reject("the application " + cause));
+    // These are about the request, which is the frame's.
+    case 400:
+    case 413:
+    case 415:
     case 408:
     case 409:
     case 425:
     case 429:
-      return ended(HandlerResult::notNow("the application " + cause, retryAfter(answer, now)));
+      return failed(HandlerResult::notNow("the application " + cause, retryAfter(answer, now)));
     default:
       break;
   }
   if (answer.status >= 500) {
-    return ended(HandlerResult::notNow("the application " + cause, retryAfter(answer, now)));
+    return failed(HandlerResult::notNow("the application " + cause, retryAfter(answer, now)));
   }
-  // Such as 404: a wrong address, a route that is not deployed yet. Frames are not lost to it.
-  return {.pause = kHeldPause, .cause = std::move(cause)};
+  // Such as 404: a wrong address, a route that is not deployed yet, or a frame that is for none.
+  return {.kind = PushVerdict::Kind::refused, .cause = std::move(cause)};
 }
 
 }  // namespace ackbox::serve

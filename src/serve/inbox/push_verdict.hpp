@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,17 +11,24 @@ namespace ackbox::serve {
 
 /// What an application's answer, or its absence, means for the frame that was pushed to it.
 struct PushVerdict {
-  /// Set: the run ends with it.
+  enum class Kind : std::uint8_t {
+    /// The application decided about this frame: it has taken or rejected it.
+    judged,
+    /// A failure that is charged to the frame, and says little of the application.
+    failed,
+    /// A refusal that may be about the frame or about the application, see `PushEntry`.
+    refused,
+    /// The application is not there.
+    unreached,
+  };
+  Kind kind = Kind::unreached;
+  /// Of `judged` and `failed`: the run ends with it.
   std::optional<HandlerResult> result = {};
-  /// Otherwise the frame is pushed again after this, and nothing is charged: the application is not there, or is not
-  /// what was configured, which no frame is to blame for.
-  std::chrono::milliseconds pause{0};
   /// Why, to be read behind "the application": "answers 404: no such route".
   std::string cause = {};
 };
 
-/// `failures`: pushes of this frame before this one that were charged nothing; the pause grows with them. `now` is for
-/// a `Retry-After` that is a date.
-[[nodiscard]] PushVerdict judgePush(const transport::HttpAnswer& answer, unsigned failures, WallTime now);
+/// `now` is for a `Retry-After` that is a date.
+[[nodiscard]] PushVerdict judgePush(const transport::HttpAnswer& answer, WallTime now);
 
 }  // namespace ackbox::serve

@@ -15,6 +15,7 @@
 #include "protocol/text_rules.hpp"
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/event_json.hpp"
+#include "serve/inbox/push_entry.hpp"
 #include "serve/inbox/push_verdict.hpp"
 #include "transport/http_client.hpp"
 #include "transport/tls_context.hpp"
@@ -42,6 +43,10 @@ std::string webhookIdOf(const InboundFrame& frame) {
   return id;
 }
 
+// The only one of each entry.
+constexpr std::uint64_t kWish = 1;
+// More than a pool has places.
+constexpr std::size_t kAsManyAsFit = 4'096;
 // Before secrets that cannot sign are looked at again.
 constexpr std::chrono::seconds kUnsignedPause{30};
 
@@ -55,15 +60,16 @@ struct Pusher::Target {
   std::shared_ptr<transport::TlsContext> tls;
   // Null: nothing is signed.
   std::unique_ptr<protocol::KeyCache> keys;
-  // Frames that the application does not take.
-  std::size_t waiting = 0;
-  // Absent: it takes what it gets.
-  std::optional<SteadyTime> awaySince = {};
-  // Frames that have waited since then.
-  std::size_t waited = 0;
+  std::shared_ptr<DeferredDemand> demand = std::make_shared<DeferredDemand>();
+  PushEntry entry;
+  std::unique_ptr<Alarm> alarm;
+
+  [[nodiscard]] std::string waitText(const std::string& cause) const {
+    return "the application " + rule.url + ", which " + cause;
+  }
 };
 
-/// One frame on its way. Owned by the executor.
+/// One request. Owned by the executor.
 class Pusher::Push : public std::enable_shared_from_this<Push> {
 public:
   Push(Pusher& pusher, std::shared_ptr<Target> target, DeferredFrame frame)
@@ -71,16 +77,12 @@ public:
         target_(std::move(target)),
         frame_(std::move(frame)),
         webhookId_(webhookIdOf(frame_.frame())),
-        body_(eventJson(frame_.frame())),
-        alarm_(pusher.clock_->makeAlarm(pusher.executor_)) {}
+        body_(eventJson(frame_.frame())) {}
 
   void start() {
-    if (pusher_.onIdle_) {
-      // Draining: it stays as it is until the handler's end, and is charged nothing.
-      return;
-    }
-    if (!frame_.progress()) {
-      endWait();
+    if (pusher_.onIdle_ || !frame_.progress()) {
+      // Draining, or not wanted any more.
+      frame_.giveBack();
       end();
       return;
     }
@@ -93,7 +95,8 @@ public:
     if (target_->keys) {
       const auto keys = target_->keys->current();
       if (!keys->canSign()) {
-        waitFor(kUnsignedPause, "is not asked: none of the secrets can sign");
+        settle(target_->entry.notAsked(name(), "is not asked: none of the secrets can sign", kUnsignedPause,
+                                       pusher_.clock_->steadyNow()));
         return;
       }
       const protocol::SignatureHeaders signature = keys->sign(webhookId_, body_, pusher_.clock_->wallNow());
@@ -112,87 +115,35 @@ public:
                                });
   }
 
-  void addWait(FrameWaits& waits) const {
-    if (!cause_.empty()) {
-      waits.frames.emplace(std::pair(frame_.frame().source, frame_.frame().id),
-                           "the application " + target_->rule.url + ", which " + cause_);
-    }
-  }
-
 private:
+  [[nodiscard]] PushEntry::Name name() const { return {frame_.frame().source, frame_.frame().id}; }
+
   void onAnswer(const transport::HttpAnswer& answer) {
     if (answer.end == transport::HttpEnd::cancelled) {
       // By `close`: what is left is given up.
       pusher_.requestEnded();
       return;
     }
-    PushVerdict verdict = judgePush(answer, failures_, pusher_.clock_->wallNow());
-    if (!verdict.result) {
-      pusher_.requestEnded();
-      waitFor(verdict.pause, std::move(verdict.cause));
-      return;
-    }
-    frame_.finish(std::move(*verdict.result));
+    settle(target_->entry.answered(name(), judgePush(answer, pusher_.clock_->wallNow()), pusher_.clock_->steadyNow()));
     pusher_.requestEnded();
-    endWait();
+  }
+
+  void settle(PushEntry::Decision decision) {
+    const std::string type = frame_.frame().type;
+    if (decision.result) {
+      frame_.finish(std::move(*decision.result));
+    } else {
+      frame_.giveBack("no end for it: the application " + target_->entry.cause(), decision.pause);
+    }
+    const auto self = shared_from_this();
     end();
-    if (answer.end == transport::HttpEnd::answered) {
-      noteAnswer();
+    pusher_.show(target_);
+    // Last, because a sink may throw.
+    if (decision.hasGone) {
+      pusher_.reportGone(*target_, type);
+    } else if (decision.isBack) {
+      pusher_.reportBack(*target_);
     }
-  }
-
-  void waitFor(std::chrono::milliseconds pause, std::string cause) {
-    const SteadyTime now = pusher_.clock_->steadyNow();
-    alarm_->set(now + pause, [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) {
-        self->start();
-      }
-    });
-    ++failures_;
-    if (cause_.empty()) {
-      ++target_->waiting;
-      ++target_->waited;
-    }
-    cause_ = std::move(cause);
-    if (!target_->awaySince) {
-      target_->awaySince = now;
-      // Last, because a sink may throw.
-      report(LogLevel::warning, "application-away",
-             "the application does not take frames; they are pushed again, and nothing is charged to them",
-             {LogField{"url", target_->rule.url}, LogField{"type", frame_.frame().type}, LogField{"cause", cause_}});
-    }
-  }
-
-  void endWait() {
-    if (!std::exchange(cause_, {}).empty()) {
-      --target_->waiting;
-    }
-  }
-
-  // It is not back while other frames wait: one that is not what was configured may take some of them.
-  void noteAnswer() {
-    if (!target_->awaySince || target_->waiting > 0) {
-      return;
-    }
-    const auto away = pusher_.clock_->steadyNow() - *std::exchange(target_->awaySince, std::nullopt);
-    const std::string seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(away).count());
-    const std::string frames = std::to_string(std::exchange(target_->waited, 0));
-    report(LogLevel::info, "application-back", "the application answers again, and no frame waits for it any more",
-           {LogField{"url", target_->rule.url}, LogField{"away_s", seconds}, LogField{"frames", frames}});
-  }
-
-  void report(LogLevel level, std::string_view event, std::string_view text,
-              const std::array<LogField, 3>& fields) const {
-    if (!pusher_.log_) {
-      return;
-    }
-    LogRecord record;
-    record.level = level;
-    record.at = pusher_.clock_->wallNow();
-    record.event = event;
-    record.text = text;
-    record.fields = fields;
-    pusher_.log_(record);
   }
 
   void end() { pusher_.pushes_.erase(shared_from_this()); }
@@ -202,10 +153,6 @@ private:
   DeferredFrame frame_;
   const std::string webhookId_;
   const std::string body_;
-  const std::unique_ptr<Alarm> alarm_;
-  unsigned failures_ = 0;
-  // What the application does instead of taking it; empty: nothing is known against it.
-  std::string cause_;
 };
 
 Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
@@ -235,6 +182,8 @@ Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<Deliver
       }
     }
     target->rule = std::move(rule);
+    target->alarm = clock_->makeAlarm(executor_);
+    target->demand->want({.id = kWish, .types = "*", .sessions = "*", .count = kAsManyAsFit});
     targets_.push_back(std::move(target));
   }
 }
@@ -270,13 +219,63 @@ void Pusher::push(DeferredFrame frame) {
   });
 }
 
+std::shared_ptr<DeferredDemand> Pusher::demand(std::size_t rule) const {
+  return targets_.at(rule)->demand;
+}
+
+void Pusher::show(const std::shared_ptr<Target>& target) {
+  const SteadyTime now = clock_->steadyNow();
+  const std::size_t count = onIdle_ ? 0 : target->entry.room(now).value_or(kAsManyAsFit);
+  target->demand->want({.id = kWish, .types = "*", .sessions = "*", .count = count});
+  if (const std::optional<SteadyTime> probe = target->entry.nextProbe(); probe && *probe > now) {
+    target->alarm->set(*probe, [weak = weak_from_this(), target] {
+      if (const auto self = weak.lock()) {
+        self->show(target);
+      }
+    });
+  }
+}
+
 void Pusher::addWaits(FrameWaits& waits) const {
   for (const std::shared_ptr<Target>& target : targets_) {
-    waits.entries.push_back({.way = "push", .types = target->rule.types, .isAway = target->waiting > 0});
+    const PushEntry& entry = target->entry;
+    waits.entries.push_back({.way = "push",
+                             .types = target->rule.types,
+                             .isAway = entry.awaySince().has_value(),
+                             .waitsFor = entry.nextProbe() ? target->waitText(entry.cause()) : std::string()});
+    entry.forEachWait([&](const PushEntry::Name& frame, const std::string& cause) {
+      waits.frames.emplace(frame, target->waitText(cause));
+    });
   }
-  for (const std::shared_ptr<Push>& push : pushes_) {
-    push->addWait(waits);
+}
+
+void Pusher::reportGone(const Target& target, const std::string& type) const {
+  report(LogLevel::warning, "application-away",
+         "the application does not take frames; they are pushed again, and nothing is charged to them",
+         {LogField{"url", target.rule.url}, LogField{"type", type}, LogField{"cause", target.entry.cause()}});
+}
+
+void Pusher::reportBack(Target& target) const {
+  const auto away = clock_->steadyNow() - target.entry.awaySince().value();
+  const std::string seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(away).count());
+  const std::string frames = std::to_string(target.entry.waited());
+  target.entry.noteBack();
+  report(LogLevel::info, "application-back", "the application answers again, and no frame waits for it any more",
+         {LogField{"url", target.rule.url}, LogField{"away_s", seconds}, LogField{"frames", frames}});
+}
+
+void Pusher::report(LogLevel level, std::string_view event, std::string_view text,
+                    const std::array<LogField, 3>& fields) const {
+  if (!log_) {
+    return;
   }
+  LogRecord record;
+  record.level = level;
+  record.at = clock_->wallNow();
+  record.event = event;
+  record.text = text;
+  record.fields = fields;
+  log_(record);
 }
 
 void Pusher::requestEnded() {
@@ -294,6 +293,9 @@ void Pusher::drain(std::chrono::milliseconds time) {
         idle->set_value();
       }
     };
+    for (const std::shared_ptr<Target>& target : self->targets_) {
+      self->show(target);
+    }
     if (self->requests_ == 0) {
       self->onIdle_();
     }
@@ -306,6 +308,9 @@ void Pusher::close() {
   boost::asio::post(executor_, [self = shared_from_this()] {
     self->closed_ = true;
     self->pushes_.clear();
+    for (const std::shared_ptr<Target>& target : self->targets_) {
+      target->alarm->cancel();
+    }
   });
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <span>
+#include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -22,8 +24,8 @@ class HttpClient;
 
 namespace ackbox::serve {
 
-/// Posts deferred frames to the application, as CloudEvents in structured mode, and ends each by the answer. While an
-/// application is not there its frames' runs stay open, so that nothing is charged to them.
+/// Posts deferred frames to the application, as CloudEvents in structured mode, and ends each by the answer, as the
+/// entry's `PushEntry` decides. What an application does not take is given back, holds no place and is charged nothing.
 ///
 /// Thread-safety: all members may be called from any thread, except where it is said.
 class Pusher : public std::enable_shared_from_this<Pusher> {
@@ -37,8 +39,11 @@ public:
   /// Whether a rule fits.
   [[nodiscard]] bool takes(std::string_view type) const;
 
-  /// Pushes it until it has ended. One that no rule fits is not for now.
+  /// Pushes it once. One that no rule fits is not for now.
   void push(DeferredFrame frame);
+
+  /// What the application of a rule, by its place in the constructor's list, wants at present.
+  [[nodiscard]] std::shared_ptr<DeferredDemand> demand(std::size_t rule) const;
 
   /// Adds the frames that wait for an application. On the executor only.
   void addWaits(FrameWaits& waits) const;
@@ -56,6 +61,12 @@ private:
 
   [[nodiscard]] std::shared_ptr<Target> find(std::string_view type) const;
   void requestEnded();
+  /// What its entry wants now.
+  void show(const std::shared_ptr<Target>& target);
+  void reportGone(const Target& target, const std::string& type) const;
+  void reportBack(Target& target) const;
+  void report(LogLevel level, std::string_view event, std::string_view text,
+              const std::array<LogField, 3>& fields) const;
 
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<Clock> clock_;

@@ -33,6 +33,7 @@ const std::vector<Layer>& layers() {
       {"src/base/", {"ackbox/", "base/"}, {"boost/asio/", "boost/system/"}},
       {"src/protocol/", {"ackbox/", "base/", "protocol/"}, {"nlohmann/", "simdjson", "openssl/", "boost/uuid/"}},
       {"src/delivery/", {"ackbox/", "base/", "delivery/"}, {}},
+      {"src/reception/", {"ackbox/", "base/", "reception/"}, {}},
       // SQLite itself: nothing here knows a table of the outbox.
       {"src/sqlite/", {"ackbox/", "base/", "sqlite/"}, {"SQLiteCpp/", "sqlite3.h"}},
       {"src/store/sqlite/",
@@ -53,9 +54,9 @@ const std::vector<Layer>& layers() {
        {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
       // Of the stores, the seam and the one header that opens them.
       {"src/manager/",
-       {"ackbox/", "base/", "protocol/", "delivery/", "sqlite/", "store/digest.hpp", "store/latency_window.hpp",
-        "store/reader.hpp", "store/store.hpp", "store/types.hpp", "store/writer.hpp", "store/sqlite/open.hpp",
-        "transport/", "manager/"},
+       {"ackbox/", "base/", "protocol/", "delivery/", "reception/", "sqlite/", "store/digest.hpp",
+        "store/latency_window.hpp", "store/reader.hpp", "store/store.hpp", "store/types.hpp", "store/writer.hpp",
+        "store/sqlite/open.hpp", "transport/", "manager/"},
        {"boost/asio/", "boost/system/", "SQLiteCpp/", "sqlite3.h"}},
       // Simulation: other processes' disks, clocks and network, under real managers.
       {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
@@ -96,10 +97,15 @@ struct Below {
 
 const std::vector<Below>& belowFacades() {
   static const std::vector<Below> all = {
-      {"src/base/", {}},        {"src/protocol/", {}},
-      {"src/delivery/", {}},    {"src/sqlite/", {}},
-      {"src/store/", {}},       {"src/transport/", {"ackbox/inbound_server.hpp", "ackbox/http_sender.hpp"}},
-      {"src/manager/run/", {}}, {"src/manager/log/", {}},
+      {"src/base/", {}},
+      {"src/protocol/", {}},
+      {"src/delivery/", {}},
+      {"src/reception/", {}},
+      {"src/sqlite/", {}},
+      {"src/store/", {}},
+      {"src/transport/", {"ackbox/inbound_server.hpp", "ackbox/http_sender.hpp"}},
+      {"src/manager/run/", {}},
+      {"src/manager/log/", {}},
   };
   return all;
 }

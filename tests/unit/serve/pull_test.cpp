@@ -59,6 +59,21 @@ public:
   std::string send(const std::string& session, const std::string& type = "order.placed", std::string data = "1") {
     return sender_.enqueue({.peer = "serve", .session = session, .type = type, .data = std::move(data)}).messageId;
   }
+  /// Frames outside any session, in batches.
+  void flood(const std::string& type, int frames) {
+    const std::string url = serve_.server().inboxUrl();
+    HttpAsker peer(static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1))));
+    constexpr int kBatch = 250;
+    for (int first = 0; first < frames; first += kBatch) {
+      json batch = json::array();
+      for (int number = first; number < std::min(frames, first + kBatch); ++number) {
+        const std::string id = type + "-" + std::to_string(number);
+        batch.push_back({{"specversion", "1.0"}, {"source", "urn:x"}, {"type", type}, {"id", id}, {"data", 1}});
+      }
+      REQUIRE(peer.ask("POST", "/inbox", batch.dump(), "Content-Type: application/cloudevents-batch+json\r\n").status <
+              300);
+    }
+  }
   StreamReader open(const std::string& query = {}) {
     return StreamReader(serve_.server().port(), kStream + (query.empty() ? "" : "?" + query));
   }
@@ -87,10 +102,7 @@ public:
   }
   /// Until this many are waiting for a stream or for their settlement.
   void awaitHeld(std::size_t count) {
-    inboxOnce([&](const json& frames) {
-      return std::ranges::count_if(frames, [](const json& frame) { return frame.at("state") == "running"; }) ==
-             static_cast<std::ptrdiff_t>(count);
-    });
+    inboxOnce([&](const json& frames) { return frames.size() == count; });
   }
   bool hasLogged(const std::string& text) {
     const std::vector<std::string> log = serve_.log();
@@ -266,6 +278,30 @@ TEST_CASE("A stream gets the types and sessions that it asks for") {
   CHECK(stage.open("session=a").status() == 422);
 }
 
+TEST_CASE("P12: frames of a type that nobody streams, more than are ever in hand, keep nothing from a stream") {
+  Stage stage;
+  // More than are ever in hand.
+  stage.flood("unwanted", 1'550);
+  StreamReader stream = stage.open("types=wanted");
+  stage.send("w", "wanted");
+  const json line = next(stream);
+  CHECK(sessionOf(line) == "w");
+  CHECK(stage.ack(line) == "settled");
+  const json frame = stage.inbox().at(0);
+  CHECK(frame.at("state") == "waiting");
+  CHECK(frame.at("waits_for") == "a stream for its type and session to be opened");
+}
+
+TEST_CASE("P12: a stream whose window is full of one type keeps nothing from a stream for another") {
+  Stage stage;
+  StreamReader busy = stage.open("types=a&window=2");
+  StreamReader idle = stage.open("types=b");
+  stage.flood("a", 1'100);
+  next(busy);
+  stage.send("b", "b");
+  CHECK(sessionOf(next(idle)) == "b");
+}
+
 TEST_CASE("A stream for types of which none can come is refused with the reason and the remedy") {
   const json hooks = json::array({{{"types", "order.*"}, {"url", "http://127.0.0.1:1/hook"}},
                                   {{"types", "job.urgent"}, {"url", "http://127.0.0.1:1/hook"}}});
@@ -365,6 +401,7 @@ TEST_CASE("Without a stream frames wait uncharged, it is in the log once, and ot
   REQUIRE(waiting.size() == 3);
   CHECK(waiting[0].at("waits_for") == "a stream for its type and session to be opened");
   CHECK(waiting[1].at("waits_for") == waiting[0].at("waits_for"));
+  CHECK(waiting[0].at("state") == "waiting");
   const std::string figures = stage.serve().asker().ask("GET", "/metrics").body;
   CHECK(figures.find("ackbox_application_up{way=\"pull\",types=\"job.*\"} 0\n") != std::string::npos);
   const std::string unknown = stage.send("s-1", "invoice.sent");

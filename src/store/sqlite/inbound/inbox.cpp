@@ -83,7 +83,7 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
           context.prepare("SELECT outcome,code,detail,result,sequence FROM #inbox_results WHERE frame_id=?1 AND "
                           "source=?2 AND origin=?3 AND session=?4 AND sequence BETWEEN ?5 AND ?6")),
       selectAfter_(context.prepare(
-          "SELECT id,source,origin,session,sequence,type FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
+          "SELECT id,source,origin,session,sequence,type,accepted_at_ms FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
           std::string("SELECT owner_id,due_at_ms,").append(kInboxColumns).append(" FROM #inbox WHERE id=?1"))),
       selectRows_(context.prepare(std::string("SELECT owner_id,due_at_ms,")
@@ -238,7 +238,7 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
     found.rows.push_back(
         {query.integer(0),
          query.integer(4) != 0 ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3) : query.text(0),
-         query.text(5)});
+         query.text(5), query.text(1), query.text(3), WallTime(std::chrono::milliseconds(query.integer(6)))});
   }
   if (!found.rows.empty()) {
     found.next.place = std::to_string(found.rows.back().key);

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "reception/turn_queue.hpp"
+#include "reception/types.hpp"
+
+namespace ackbox::reception {
+
+/// Decides which of the frames that wait in the inbox is worked on next: those of a queue one after the other, senders
+/// in turns, and the queues of a sender, within the places of each pool. What waits holds no place, and in a pool on
+/// demand nothing has a place that no consumer wishes for.
+///
+/// A queue's first frame is in one of three states:
+/// - `ready`: it has its turn when its pool has a place for it and, on demand, a wish that it fits has room;
+/// - `taken`: it is claimed, looked at or worked on, until `headEnded`, `headWaits` or `headReady`;
+/// - `waiting`: it is ready from an instant on.
+/// Those behind it only wait for it.
+///
+/// Pure: no clock, no store. Thread-safety: none.
+class InboxMachine {
+public:
+  /// A frame belongs to the first pool that has its type; all types must be in one.
+  explicit InboxMachine(std::vector<PoolLimits> pools);
+
+  // --- What has happened.
+
+  /// A frame is in the inbox.
+  void arrived(const Arrival& frame);
+  /// Replaces the wish of this id, which is not 0, in a pool on demand.
+  void want(std::size_t pool, const Wish& wish);
+  /// Nothing more is taken for it; what it has stays taken.
+  void unwant(std::size_t pool, std::uint64_t id);
+  /// What had this turn needs its place no more. Apart from what becomes of the queue, because work may go on after
+  /// its frame has ended.
+  void placeFreed(const Turn& turn);
+  /// The first frame is over: the next one is ready.
+  void headEnded(QueueNumber queue);
+  /// The first frame, which was taken, waits until then.
+  void headWaits(QueueNumber queue, SteadyTime until);
+  /// The first frame, which was taken, is ready again, behind what is ready.
+  void headReady(QueueNumber queue);
+  /// What waits until `now` or earlier is ready.
+  void timePassed(SteadyTime now);
+  /// All that waits is ready.
+  void endWaits();
+
+  // --- What is to be done.
+
+  /// Up to `limit` frames, which are taken from here on. One of each pool in turn, so that none waits for a pool that
+  /// always has more.
+  [[nodiscard]] std::vector<Turn> takeTurns(std::size_t limit);
+  /// Up to `limit` first frames of pools on demand that are not taken and that `isOver`, by the instant of their
+  /// acceptance, holds for. Elsewhere a frame is worked on at least once.
+  [[nodiscard]] std::vector<Turn> takeOverdue(const std::function<bool(WallTime)>& isOver, std::size_t limit);
+  /// Whether a frame of the pool, which is on demand, is ready and no wish is for it.
+  [[nodiscard]] bool hasUnwanted(std::size_t pool);
+  /// Up to `limit` types of such frames.
+  [[nodiscard]] std::vector<std::string> unwantedTypes(std::size_t pool, std::size_t limit) const;
+  /// When something that waits is ready; the end of time: nothing waits.
+  [[nodiscard]] SteadyTime nextDue() const;
+
+  // --- For figures and tests.
+
+  [[nodiscard]] std::size_t frames() const noexcept { return frames_; }
+  [[nodiscard]] std::size_t placesTaken(std::size_t pool) const { return pools_.at(pool).taken; }
+
+private:
+  enum class State : std::uint8_t { ready, taken, waiting };
+
+  struct Type {
+    std::size_t pool = 0;
+    // Frames of it.
+    std::size_t count = 0;
+  };
+  // Addresses of a node-based map's elements are stable.
+  using Types = std::unordered_map<std::string, Type>;
+  struct Sender {
+    SenderNumber number = 0;
+    std::size_t queues = 0;
+  };
+  using Senders = std::unordered_map<std::string, Sender>;
+
+  struct Frame {
+    FrameKey key = 0;
+    Types::value_type* type = nullptr;
+    WallTime acceptedAt;
+  };
+  struct Queue {
+    std::string name;
+    std::string session;
+    Senders::value_type* sender = nullptr;
+    // From `first` on.
+    std::vector<Frame> frames;
+    std::size_t first = 0;
+    State state = State::ready;
+    // Of its latest entry in a `TurnQueue` or in `waits_`: earlier ones count no more.
+    std::uint64_t ticket = 0;
+
+    [[nodiscard]] const Frame& head() const { return frames[first]; }
+  };
+  struct Standing {
+    Wish wish;
+    std::size_t inHand = 0;
+  };
+  /// The wishes that a frame fits, by their ids in order.
+  using Fitting = std::vector<std::uint64_t>;
+  struct Pool {
+    PoolLimits limits;
+    std::size_t taken = 0;
+    std::map<std::uint64_t, Standing> wishes;
+    // What is ready, by the wishes that it fits; what fits no wish is there, too.
+    std::map<Fitting, TurnQueue> ready;
+    // Those before it in the order of `ready` have had their turn.
+    Fitting lastServed;
+  };
+
+  [[nodiscard]] std::size_t poolOf(std::string_view type) const;
+  [[nodiscard]] Types::value_type& typeOf(std::string_view type);
+  [[nodiscard]] Queue& queueOf(const Arrival& frame);
+  void makeReady(QueueNumber number, Queue& queue);
+  [[nodiscard]] static Fitting fittingOf(const Pool& pool, const Queue& queue);
+  [[nodiscard]] std::optional<Turn> takeTurn(std::size_t pool);
+  [[nodiscard]] std::optional<Turn> takeOf(std::size_t pool, TurnQueue& ready, Standing& standing);
+  /// Of these wishes, the one that has the fewest frames of those that have room; null: none has.
+  [[nodiscard]] static Standing* leastServed(Pool& pool, const Fitting& fitting);
+  [[nodiscard]] bool isCurrent(const TurnQueue::Entry& entry) const;
+  [[nodiscard]] std::optional<TurnQueue::Entry> popCurrent(TurnQueue& turns) const;
+  /// Wishes have changed.
+  void sortAnew(Pool& pool);
+  void erase(std::unordered_map<QueueNumber, Queue>::iterator place);
+
+  std::vector<Pool> pools_;
+  // Whose turn it is.
+  std::size_t nextPool_ = 0;
+  Types types_;
+  Senders senders_;
+  std::unordered_map<std::string, QueueNumber> numbers_;
+  std::unordered_map<QueueNumber, Queue> queues_;
+  std::multimap<SteadyTime, TurnQueue::Entry> waits_;
+  QueueNumber lastQueue_ = 0;
+  SenderNumber lastSender_ = 0;
+  std::uint64_t lastTicket_ = 0;
+  std::size_t frames_ = 0;
+};
+
+}  // namespace ackbox::reception

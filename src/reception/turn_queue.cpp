@@ -1,0 +1,51 @@
+#include "reception/turn_queue.hpp"
+
+namespace ackbox::reception {
+
+void TurnQueue::push(SenderNumber sender, Entry entry) {
+  std::deque<Entry>& own = entries_[sender];
+  if (own.empty()) {
+    order_.push_back(sender);
+  }
+  own.push_back(entry);
+}
+
+std::optional<TurnQueue::Entry> TurnQueue::pop(const std::function<bool(const Entry&)>& counts) {
+  dropOld(counts);
+  if (order_.empty()) {
+    return std::nullopt;
+  }
+  const SenderNumber sender = order_.front();
+  order_.pop_front();
+  const auto own = entries_.find(sender);
+  const Entry next = own->second.front();
+  own->second.pop_front();
+  if (own->second.empty()) {
+    entries_.erase(own);
+  } else {
+    order_.push_back(sender);
+  }
+  return next;
+}
+
+const TurnQueue::Entry* TurnQueue::peek(const std::function<bool(const Entry&)>& counts) {
+  dropOld(counts);
+  return order_.empty() ? nullptr : &entries_.at(order_.front()).front();
+}
+
+void TurnQueue::dropOld(const std::function<bool(const Entry&)>& counts) {
+  while (!order_.empty()) {
+    const auto own = entries_.find(order_.front());
+    std::deque<Entry>& entries = own->second;
+    while (!entries.empty() && !counts(entries.front())) {
+      entries.pop_front();
+    }
+    if (!entries.empty()) {
+      return;
+    }
+    entries_.erase(own);
+    order_.pop_front();
+  }
+}
+
+}  // namespace ackbox::reception

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+
+namespace ackbox::reception {
+
+/// The key of a row of the inbox.
+using FrameKey = std::int64_t;
+/// Numbers are given once.
+using SenderNumber = std::uint64_t;
+using QueueNumber = std::uint64_t;
+
+/// A frame that waits in the inbox. The texts are valid during the call.
+struct Arrival {
+  FrameKey key = 0;
+  std::string_view sender;
+  /// Frames of one queue have their turns one after the other, as they arrived.
+  std::string_view queue;
+  /// Of a frame outside any session: empty.
+  std::string_view session = {};
+  std::string_view type = {};
+  WallTime acceptedAt = {};
+};
+
+/// A pool of places.
+struct PoolLimits {
+  /// Patterns of the types whose frames are worked on in it.
+  std::vector<std::string> types = {};
+  /// Frames that are worked on at once.
+  std::size_t places = 1;
+  /// Nothing has a turn that no wish is for. Otherwise everything is wanted.
+  bool isOnDemand = false;
+};
+
+/// Which frames of a pool a consumer takes.
+struct Wish {
+  std::uint64_t id = 0;
+  std::string types = "*";
+  std::string sessions = "*";
+  /// How many it has at once.
+  std::size_t count = 0;
+};
+
+/// A frame whose turn it is.
+struct Turn {
+  QueueNumber queue = 0;
+  FrameKey key = 0;
+  std::size_t pool = 0;
+  /// The wish that it is taken for; 0: its pool is not on demand, or it is overdue.
+  std::uint64_t wish = 0;
+  /// It has been waiting for too long: it is to be ended, holds no place and is for no consumer.
+  bool isOverdue = false;
+};
+
+}  // namespace ackbox::reception

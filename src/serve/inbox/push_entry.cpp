@@ -1,0 +1,158 @@
+#include "serve/inbox/push_entry.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ackbox::serve {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Some bad frames are not an application that refuses everything.
+constexpr std::size_t kRefusalsUntilAway = 4;
+constexpr milliseconds kFirstPause{500};
+constexpr milliseconds kLongestPause{30'000};
+// An application that answers may take the next frame.
+constexpr milliseconds kLongestRefusedPause{5'000};
+constexpr std::size_t kRememberedMax = 4'096;
+// A frame that was refused is pushed again well within this, unless it has ended otherwise.
+constexpr std::chrono::minutes kWaitForgotten{2};
+
+milliseconds growing(unsigned times, milliseconds longest) {
+  return std::min(kFirstPause * (1U << std::min(times, 10U)), longest);
+}
+
+}  // namespace
+
+PushEntry::Decision PushEntry::answered(const Name& frame, PushVerdict verdict, SteadyTime now) {
+  if (verdict.result) {
+    return ended(frame, std::move(*verdict.result), verdict.kind == PushVerdict::Kind::judged, now);
+  }
+  return verdict.kind == PushVerdict::Kind::refused ? refused(frame, verdict.cause, now)
+                                                    : unreached(frame, verdict.cause, now);
+}
+
+PushEntry::Decision PushEntry::refused(const Name& frame, const std::string& cause, SteadyTime now) {
+  Refused& known = remember(frame);
+  const bool wasBefore = known.times > 0;
+  if (wasBefore && taken_ > known.takenBefore) {
+    known.takenBefore = taken_;
+    return ended(frame, HandlerResult::notNow("the application " + cause), false, now);
+  }
+  known.takenBefore = taken_;
+  Decision decision;
+  decision.pause = growing(++known.times, kLongestPause);
+  noteWait(known, cause, now, decision);
+  if (inRow_.size() < kRefusalsUntilAway) {
+    inRow_.insert(frame);
+  }
+  if (inRow_.size() == kRefusalsUntilAway) {
+    goAway(kLongestRefusedPause, now);
+  }
+  return decision;
+}
+
+PushEntry::Decision PushEntry::unreached(const Name& frame, const std::string& cause, SteadyTime now) {
+  Decision decision;
+  noteWait(remember(frame), cause, now, decision);
+  goAway(kLongestPause, now);
+  return decision;
+}
+
+PushEntry::Decision PushEntry::notAsked(const Name& frame, const std::string& cause, milliseconds pause,
+                                        SteadyTime now) {
+  Decision decision;
+  noteWait(remember(frame), cause, now, decision);
+  probeAt_ = now + pause;
+  return decision;
+}
+
+PushEntry::Decision PushEntry::ended(const Name& frame, HandlerResult result, bool isJudged, SteadyTime now) {
+  Decision decision;
+  if (const auto found = refused_.find(frame); found != refused_.end()) {
+    waiting_ -= std::exchange(found->second.waits, false) ? 1 : 0;
+    if (isJudged) {
+      std::erase(order_, frame);
+      refused_.erase(found);
+    }
+  }
+  if (isJudged) {
+    ++taken_;
+    inRow_.clear();
+    probes_ = 0;
+    probeAt_.reset();
+    if (now - refusedAt_ >= kWaitForgotten) {
+      forgetWaits();
+    }
+    // It is not back while frames wait for it that it has refused: it may not be what was configured.
+    decision.isBack = awaySince_.has_value() && waiting_ == 0;
+  } else if (probeAt_) {
+    goAway(kLongestRefusedPause, now);
+  }
+  decision.result = std::move(result);
+  return decision;
+}
+
+PushEntry::Refused& PushEntry::remember(const Name& frame) {
+  const auto [place, isNew] = refused_.try_emplace(frame);
+  if (isNew) {
+    order_.push_back(frame);
+    if (order_.size() > kRememberedMax) {
+      const auto oldest = refused_.find(order_.front());
+      waiting_ -= oldest->second.waits ? 1 : 0;
+      refused_.erase(oldest);
+      order_.pop_front();
+    }
+  }
+  return refused_.at(frame);
+}
+
+void PushEntry::noteWait(Refused& known, const std::string& cause, SteadyTime now, Decision& decision) {
+  refusedAt_ = now;
+  cause_ = cause;
+  known.cause = cause;
+  if (!std::exchange(known.waits, true)) {
+    ++waiting_;
+    ++waited_;
+  }
+  if (!awaySince_) {
+    awaySince_ = now;
+    decision.hasGone = true;
+  }
+}
+
+// The answers to what was under way before count once.
+void PushEntry::goAway(milliseconds longest, SteadyTime now) {
+  if (!probeAt_ || now >= *probeAt_) {
+    probeAt_ = now + growing(probes_++, longest);
+  }
+}
+
+void PushEntry::forgetWaits() {
+  for (auto& [name, known] : refused_) {
+    known.waits = false;
+  }
+  waiting_ = 0;
+}
+
+void PushEntry::noteBack() {
+  awaySince_.reset();
+  waited_ = 0;
+}
+
+std::optional<std::size_t> PushEntry::room(SteadyTime now) const {
+  if (!probeAt_) {
+    return std::nullopt;
+  }
+  return now >= *probeAt_ ? 1 : 0;
+}
+
+void PushEntry::forEachWait(const std::function<void(const Name& frame, const std::string& cause)>& visit) const {
+  for (const auto& [frame, known] : refused_) {
+    if (known.waits) {
+      visit(frame, known.cause);
+    }
+  }
+}
+
+}  // namespace ackbox::serve

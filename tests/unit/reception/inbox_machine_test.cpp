@@ -1,0 +1,279 @@
+// Goal: a frame has its turn by sender, then by session, within its pool's places; what waits holds no place; in a pool
+// on demand, only what a consumer wishes for is taken; age counts in every state. Method: one event at a time.
+
+#include "reception/inbox_machine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace ackbox::reception::inbox_machine_test {
+namespace {
+
+using std::chrono::seconds;
+using Keys = std::vector<FrameKey>;
+
+/// A machine whose frames are `sender/session` and a type.
+struct Stage {
+  explicit Stage(std::vector<PoolLimits> pools) : machine(std::move(pools)) {}
+
+  FrameKey arrive(const std::string& sender, const std::string& session, const std::string& type = "t",
+                  WallTime acceptedAt = {}) {
+    machine.arrived({.key = ++last,
+                     .sender = sender,
+                     .queue = sender + "/" + session,
+                     .session = session,
+                     .type = type,
+                     .acceptedAt = acceptedAt});
+    return last;
+  }
+  std::vector<Turn> take(std::size_t limit = 100) { return machine.takeTurns(limit); }
+  Keys takeKeys(std::size_t limit = 100) { return keysOf(take(limit)); }
+  static Keys keysOf(const std::vector<Turn>& turns) {
+    Keys keys;
+    for (const Turn& turn : turns) {
+      keys.push_back(turn.key);
+    }
+    return keys;
+  }
+  void end(const Turn& turn) {
+    machine.placeFreed(turn);
+    machine.headEnded(turn.queue);
+  }
+
+  InboxMachine machine;
+  FrameKey last = 0;
+};
+
+SteadyTime at(int second) {
+  return SteadyTime(seconds(second));
+}
+
+WallTime wallAt(int second) {
+  return WallTime(seconds(second));
+}
+
+Stage onDemand(std::size_t places = 10) {
+  return Stage({{.types = {"*"}, .places = places, .isOnDemand = true}});
+}
+
+}  // namespace
+
+TEST_CASE("P4: frames of a session are taken one after the other, those of others meanwhile") {
+  Stage stage({{.types = {"*"}, .places = 10}});
+  const FrameKey first = stage.arrive("a", "s");
+  const FrameKey second = stage.arrive("a", "s");
+  const FrameKey other = stage.arrive("a", "u");
+  const std::vector<Turn> turns = stage.take();
+  CHECK(Stage::keysOf(turns) == Keys{first, other});
+  CHECK(stage.take().empty());
+  stage.end(turns[0]);
+  CHECK(stage.takeKeys() == Keys{second});
+  CHECK(stage.machine.frames() == 2);
+}
+
+TEST_CASE("P4: work that goes on after its frame's end keeps its place, and its session goes on") {
+  Stage stage({{.types = {"*"}, .places = 1}});
+  stage.arrive("a", "s");
+  const FrameKey second = stage.arrive("a", "s");
+  const Turn turn = stage.take().at(0);
+  stage.machine.headEnded(turn.queue);
+  CHECK(stage.take().empty());
+  stage.machine.placeFreed(turn);
+  CHECK(stage.takeKeys() == Keys{second});
+}
+
+TEST_CASE("P12: a sender with 40,000 waiting frames, and another sends one: it is taken within two turns of the pool") {
+  constexpr std::size_t kPlaces = 4;
+  Stage stage({{.types = {"*"}, .places = kPlaces}});
+  for (int session = 0; session < 40'000; ++session) {
+    stage.arrive("a", std::to_string(session));
+  }
+  const std::vector<Turn> running = stage.take();
+  CHECK(running.size() == kPlaces);
+  const FrameKey lone = stage.arrive("b", "s");
+  stage.end(running[0]);
+  stage.end(running[1]);
+  const Keys next = stage.takeKeys();
+  CHECK(next.size() == 2);
+  CHECK((next[0] == lone || next[1] == lone));
+}
+
+TEST_CASE("P12: sessions of a sender take turns, whatever each of them has waiting") {
+  Stage stage({{.types = {"*"}, .places = 1}});
+  for (int frame = 0; frame < 3; ++frame) {
+    stage.arrive("a", "long");
+  }
+  const FrameKey lone = stage.arrive("a", "short");
+  stage.end(stage.take().at(0));
+  CHECK(stage.takeKeys() == Keys{lone});
+}
+
+TEST_CASE("a pool has its own places, the first that has a type has its frames, and pools take turns") {
+  Stage stage({{.types = {"x.*"}, .places = 2}, {.types = {"*"}, .places = 2}});
+  Keys expensive;
+  Keys others;
+  for (int session = 0; session < 3; ++session) {
+    expensive.push_back(stage.arrive("a", "x" + std::to_string(session), "x.y"));
+    others.push_back(stage.arrive("a", "o" + std::to_string(session), "o"));
+  }
+  CHECK(stage.takeKeys(3) == Keys{expensive[0], others[0], expensive[1]});
+  CHECK(stage.takeKeys() == Keys{others[1]});
+  CHECK(stage.machine.placesTaken(0) == 2);
+}
+
+TEST_CASE("P12: what waits holds no place, and is ready at its instant, behind what is ready") {
+  Stage stage({{.types = {"*"}, .places = 1}});
+  const FrameKey first = stage.arrive("a", "s");
+  const FrameKey second = stage.arrive("a", "u");
+  const Turn turn = stage.take().at(0);
+  stage.machine.placeFreed(turn);
+  stage.machine.headWaits(turn.queue, at(10));
+  CHECK(stage.machine.nextDue() == at(10));
+  const Turn other = stage.take().at(0);
+  CHECK(other.key == second);
+  stage.machine.timePassed(at(9));
+  stage.end(other);
+  CHECK(stage.take().empty());
+  stage.machine.timePassed(at(10));
+  CHECK(stage.takeKeys() == Keys{first});
+  CHECK(stage.machine.nextDue() == SteadyTime::max());
+}
+
+TEST_CASE("an operator ends all waits") {
+  Stage stage({{.types = {"*"}, .places = 2}});
+  const FrameKey first = stage.arrive("a", "s");
+  const FrameKey second = stage.arrive("a", "u");
+  for (const Turn& turn : stage.take()) {
+    stage.machine.placeFreed(turn);
+    stage.machine.headWaits(turn.queue, at(10));
+  }
+  stage.machine.endWaits();
+  CHECK(stage.takeKeys() == Keys{first, second});
+}
+
+TEST_CASE("P12: in a pool on demand nothing is taken that no consumer wishes for, and it takes nothing's place") {
+  Stage stage = onDemand(2);
+  for (int session = 0; session < 5; ++session) {
+    stage.arrive("a", std::to_string(session), "unwanted");
+  }
+  const FrameKey wanted = stage.arrive("a", "w", "wanted");
+  CHECK(stage.take().empty());
+  CHECK(stage.machine.hasUnwanted(0));
+  CHECK(stage.machine.unwantedTypes(0, 10) == std::vector<std::string>{"unwanted", "wanted"});
+  CHECK(stage.machine.unwantedTypes(0, 1).size() == 1);
+  stage.machine.want(0, {.id = 7, .types = "wanted", .count = 2});
+  const std::vector<Turn> turns = stage.take();
+  CHECK(Stage::keysOf(turns) == Keys{wanted});
+  CHECK(stage.machine.unwantedTypes(0, 10) == std::vector<std::string>{"unwanted"});
+  stage.machine.want(0, {.id = 9, .types = "unwanted", .sessions = "none", .count = 0});
+  CHECK(stage.machine.hasUnwanted(0));
+  stage.machine.want(0, {.id = 9, .types = "unwanted", .count = 0});
+  CHECK_FALSE(stage.machine.hasUnwanted(0));
+  stage.machine.unwant(0, 9);
+  CHECK(turns.at(0).wish == 7);
+  stage.machine.want(0, {.id = 8, .types = "*", .sessions = "3", .count = 2});
+  CHECK(stage.takeKeys() == Keys{4});
+}
+
+TEST_CASE("P12: a consumer has no more than it wishes for, and a full one keeps nothing from another") {
+  Stage stage = onDemand();
+  stage.machine.want(0, {.id = 1, .types = "x", .count = 2});
+  stage.machine.want(0, {.id = 2, .types = "y", .count = 1});
+  for (int session = 0; session < 5; ++session) {
+    stage.arrive("a", std::to_string(session), "x");
+  }
+  const FrameKey other = stage.arrive("a", "y", "y");
+  std::vector<Turn> turns = stage.take();
+  CHECK(turns.size() == 3);
+  CHECK(Stage::keysOf(turns) == Keys{1, other, 2});
+  stage.end(turns[0]);
+  CHECK(stage.takeKeys() == Keys{3});
+}
+
+TEST_CASE("consumers of the same frames share them, and one that has gone gets none") {
+  Stage stage = onDemand();
+  stage.machine.want(0, {.id = 1, .count = 3});
+  stage.machine.want(0, {.id = 2, .count = 3});
+  for (int session = 0; session < 8; ++session) {
+    stage.arrive("a", std::to_string(session));
+  }
+  std::vector<int> had(3);
+  for (const Turn& turn : stage.take(4)) {
+    ++had[turn.wish];
+  }
+  CHECK(had == std::vector<int>{0, 2, 2});
+  stage.machine.unwant(0, 1);
+  for (const Turn& turn : stage.take()) {
+    CHECK(turn.wish == 2);
+  }
+  CHECK(stage.machine.placesTaken(0) == 5);
+}
+
+TEST_CASE("a wish whose number changes keeps what it has, and none is taken beyond a lower one") {
+  Stage stage = onDemand();
+  for (int session = 0; session < 4; ++session) {
+    stage.arrive("a", std::to_string(session));
+  }
+  stage.machine.want(0, {.id = 1, .count = 2});
+  const std::vector<Turn> turns = stage.take();
+  CHECK(turns.size() == 2);
+  stage.machine.want(0, {.id = 1, .count = 0});
+  stage.end(turns[0]);
+  CHECK(stage.take().empty());
+  stage.machine.want(0, {.id = 1, .count = 2});
+  CHECK(stage.takeKeys() == Keys{3});
+}
+
+TEST_CASE("what a consumer gives back is for the others") {
+  Stage stage = onDemand();
+  stage.machine.want(0, {.id = 1, .count = 1});
+  const FrameKey frame = stage.arrive("a", "s");
+  const Turn turn = stage.take().at(0);
+  stage.machine.unwant(0, 1);
+  stage.machine.want(0, {.id = 2, .count = 1});
+  stage.machine.placeFreed(turn);
+  stage.machine.headReady(turn.queue);
+  const std::vector<Turn> again = stage.take();
+  CHECK(Stage::keysOf(again) == Keys{frame});
+  CHECK(again.at(0).wish == 2);
+}
+
+TEST_CASE("P12: age ends a frame that is ready, waits or is not wished for, without a place; not one that is taken") {
+  Stage stage = onDemand(1);
+  const auto isOver = [](WallTime acceptedAt) { return acceptedAt < wallAt(100); };
+  stage.machine.want(0, {.id = 1, .types = "x", .count = 1});
+  const FrameKey taken = stage.arrive("a", "taken", "x", wallAt(1));
+  REQUIRE(stage.takeKeys() == Keys{taken});
+  const FrameKey unwanted = stage.arrive("a", "s", "y", wallAt(1));
+  const FrameKey behind = stage.arrive("a", "s", "y", wallAt(200));
+  stage.arrive("a", "young", "y", wallAt(200));
+  const std::vector<Turn> overdue = stage.machine.takeOverdue(isOver, 10);
+  CHECK(Stage::keysOf(overdue) == Keys{unwanted});
+  CHECK(overdue.at(0).isOverdue);
+  CHECK(stage.machine.placesTaken(0) == 1);
+  CHECK(stage.machine.takeOverdue(isOver, 10).empty());
+  stage.end(overdue[0]);
+  CHECK(stage.machine.placesTaken(0) == 1);
+  stage.machine.want(0, {.id = 2, .types = "y", .sessions = "s", .count = 1});
+  stage.machine.placeFreed({.pool = 0, .wish = 1});
+  CHECK(stage.takeKeys() == Keys{behind});
+}
+
+TEST_CASE("a frame that was waiting when its age ended is not ready once more at its instant") {
+  Stage stage = onDemand();
+  stage.machine.want(0, {.id = 1, .count = 2});
+  stage.arrive("a", "s", "t", wallAt(1));
+  const Turn turn = stage.take().at(0);
+  stage.machine.placeFreed(turn);
+  stage.machine.headWaits(turn.queue, at(10));
+  REQUIRE(stage.machine.takeOverdue([](WallTime) { return true; }, 10).size() == 1);
+  stage.machine.timePassed(at(10));
+  CHECK(stage.take().empty());
+  stage.machine.headReady(turn.queue);
+  CHECK(stage.take().size() == 1);
+}
+
+}  // namespace ackbox::reception::inbox_machine_test

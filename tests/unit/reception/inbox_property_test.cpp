@@ -1,0 +1,324 @@
+// Goal: whatever happens, a session's frames are taken in order and once at a time, a pool and a consumer have no more
+// than their numbers, nothing is taken that no consumer wishes for, no sender has two turns while another one that is
+// ready has none, and everything ends once consumers wish for it (P4, P12).
+// Method: a simple model, which keeps plain lists and looks through all of them, beside the machine, through 20,000
+// random events per seed: arrivals, ends, late frees of places, waits, frames that are given back, wishes that come,
+// change and go, age, and operators. Then everything is wished for and the rest must drain. The seed is printed when a
+// check fails.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ackbox/random.hpp"
+#include "base/pattern.hpp"
+#include "reception/inbox_machine.hpp"
+
+namespace ackbox::reception::inbox_property_test {
+namespace {
+
+constexpr int kEvents = 20'000;
+constexpr std::size_t kPools = 3;
+constexpr std::size_t kOnDemand = 1;
+constexpr std::size_t kPlaces = 5;
+
+struct ModelFrame {
+  FrameKey key = 0;
+  std::string type;
+  WallTime acceptedAt;
+};
+
+struct ModelQueue {
+  std::string sender;
+  std::string session;
+  std::deque<ModelFrame> frames;
+  bool isTaken = false;
+  // Only what waits has one.
+  SteadyTime readyAt = SteadyTime::min();
+};
+
+std::size_t poolOf(const std::string& type) {
+  return type == "pushed" ? 0 : type.starts_with("pulled") ? kOnDemand : 2;
+}
+
+class World {
+public:
+  explicit World(std::uint64_t seed)
+      : random_(seededRandom(seed)),
+        machine_({{.types = {"pushed"}, .places = kPlaces},
+                  {.types = {"pulled*"}, .places = kPlaces, .isOnDemand = true},
+                  {.types = {"*"}, .places = kPlaces}}) {}
+
+  void run() {
+    for (int event = 0; event < kEvents; ++event) {
+      step();
+    }
+    drain();
+  }
+
+private:
+  std::uint64_t below(std::uint64_t bound) { return random_->next() % bound; }
+
+  void step() {
+    const std::uint64_t dice = below(100);
+    if (dice < 30) {
+      arrive();
+    } else if (dice < 60) {
+      take(1 + below(4));
+    } else if (dice < 90) {
+      finishOne();
+    } else if (dice < 94) {
+      wish();
+    } else if (dice < 97) {
+      now_ += std::chrono::milliseconds(below(200));
+      machine_.timePassed(now_);
+    } else if (dice < 98) {
+      machine_.endWaits();
+      for (auto& [name, queue] : queues_) {
+        queue.readyAt = SteadyTime::min();
+      }
+    } else {
+      age();
+    }
+  }
+
+  void arrive() {
+    static const std::vector<std::string> kTypes = {"pushed", "pulled.a", "pulled.b", "other"};
+    // One sender has most of the sessions.
+    const std::string sender = below(4) == 0 ? std::to_string(below(5)) : "0";
+    const std::string session = std::to_string(below(sender == "0" ? 40 : 3));
+    const std::string name = sender + "/" + session;
+    const ModelFrame frame{++lastKey_, kTypes[below(kTypes.size())], WallTime(std::chrono::seconds(lastKey_))};
+    ModelQueue& queue = queues_[name];
+    queue.sender = sender;
+    queue.session = session;
+    queue.frames.push_back(frame);
+    machine_.arrived({.key = frame.key,
+                      .sender = sender,
+                      .queue = name,
+                      .session = session,
+                      .type = frame.type,
+                      .acceptedAt = frame.acceptedAt});
+  }
+
+  [[nodiscard]] bool isReady(const ModelQueue& queue) const {
+    return !queue.isTaken && queue.readyAt <= now_ && !queue.frames.empty();
+  }
+  [[nodiscard]] std::size_t inHand(std::uint64_t wish) const {
+    return static_cast<std::size_t>(std::ranges::count(taken_, wish, [](const Turn& turn) { return turn.wish; }));
+  }
+  [[nodiscard]] bool fits(const Wish& wish, const ModelQueue& queue) const {
+    return fitsPattern(wish.types, queue.frames.front().type) && fitsPattern(wish.sessions, queue.session);
+  }
+  /// Whether the model would give it a turn.
+  [[nodiscard]] bool mayHaveTurn(const ModelQueue& queue) const {
+    const std::size_t pool = poolOf(queue.frames.front().type);
+    const auto used = std::ranges::count_if(taken_, [&](const Turn& turn) { return turn.pool == pool; });
+    if (static_cast<std::size_t>(used) >= kPlaces) {
+      return false;
+    }
+    return pool != kOnDemand || std::ranges::any_of(wishes_, [&](const auto& wish) {
+             return fits(wish.second, queue) && inHand(wish.first) < wish.second.count;
+           });
+  }
+
+  ModelQueue& headOf(FrameKey key) {
+    const auto found = std::ranges::find_if(
+        queues_, [&](const auto& one) { return !one.second.frames.empty() && one.second.frames.front().key == key; });
+    REQUIRE(found != queues_.end());
+    return found->second;
+  }
+
+  void take(std::size_t limit) {
+    const std::vector<Turn> turns = machine_.takeTurns(limit);
+    REQUIRE(turns.size() <= limit);
+    for (const Turn& turn : turns) {
+      ModelQueue& queue = headOf(turn.key);
+      REQUIRE(isReady(queue));
+      REQUIRE(mayHaveTurn(queue));
+      REQUIRE(turn.pool == poolOf(queue.frames.front().type));
+      if (turn.pool == kOnDemand) {
+        REQUIRE(fits(wishes_.at(turn.wish), queue));
+        REQUIRE(inHand(turn.wish) < wishes_.at(turn.wish).count);
+      } else {
+        checkFairness(turn.pool, queue);
+      }
+      queue.isTaken = true;
+      taken_.push_back(turn);
+    }
+    if (turns.size() < limit) {
+      // Nothing is left that might have had a turn.
+      REQUIRE(std::ranges::none_of(queues_,
+                                   [&](const auto& one) { return isReady(one.second) && mayHaveTurn(one.second); }));
+    }
+  }
+
+  /// Others that were ready at this sender's last turn, and since, have had one after it.
+  void checkFairness(std::size_t pool, const ModelQueue& taker) {
+    std::map<std::string, std::set<std::string>>& passed = passed_[pool];
+    std::set<std::string> ready;
+    for (const auto& [name, queue] : queues_) {
+      if (isReady(queue) && poolOf(queue.frames.front().type) == pool && queue.sender != taker.sender) {
+        ready.insert(queue.sender);
+      }
+    }
+    for (const std::string& sender : passed[taker.sender]) {
+      REQUIRE_MESSAGE(!ready.contains(sender), sender << " was passed over twice by " << taker.sender);
+    }
+    passed[taker.sender] = ready;
+    for (auto& [other, waiting] : passed) {
+      waiting.erase(taker.sender);
+    }
+  }
+
+  /// Who is not ready has nothing to be passed over with.
+  void forgetPassed() {
+    for (std::size_t pool = 0; pool < kPools; ++pool) {
+      std::set<std::string> ready;
+      for (const auto& [name, queue] : queues_) {
+        if (isReady(queue) && poolOf(queue.frames.front().type) == pool) {
+          ready.insert(queue.sender);
+        }
+      }
+      for (auto& [taker, waiting] : passed_[pool]) {
+        std::erase_if(waiting, [&](const std::string& sender) { return !ready.contains(sender); });
+      }
+    }
+  }
+
+  void finishOne() {
+    if (!lingering_.empty() && below(2) == 0) {
+      machine_.placeFreed(lingering_.front());
+      std::erase_if(taken_, [&](const Turn& turn) { return turn.key == lingering_.front().key; });
+      lingering_.pop_front();
+      return;
+    }
+    std::vector<Turn> working;
+    for (const Turn& turn : taken_) {
+      if (std::ranges::none_of(lingering_, [&](const Turn& one) { return one.key == turn.key; })) {
+        working.push_back(turn);
+      }
+    }
+    if (!working.empty()) {
+      finish(working[below(working.size())]);
+    }
+    forgetPassed();
+  }
+
+  void finish(const Turn& turn) {
+    ModelQueue& queue = headOf(turn.key);
+    REQUIRE(queue.isTaken);
+    const std::uint64_t dice = below(10);
+    if (dice == 0) {
+      // Its handler works on.
+      lingering_.push_back(turn);
+    } else {
+      machine_.placeFreed(turn);
+      std::erase_if(taken_, [&](const Turn& one) { return one.key == turn.key; });
+    }
+    queue.isTaken = false;
+    if (dice == 1) {
+      machine_.headReady(turn.queue);
+    } else if (dice == 2) {
+      queue.readyAt = now_ + std::chrono::milliseconds(1 + below(500));
+      machine_.headWaits(turn.queue, queue.readyAt);
+    } else {
+      queue.readyAt = SteadyTime::min();
+      queue.frames.pop_front();
+      machine_.headEnded(turn.queue);
+    }
+  }
+
+  void wish() {
+    static const std::vector<std::string> kPatterns = {"*", "pulled.a", "pulled.b", "pulled.*", "nothing"};
+    const std::uint64_t id = 1 + below(4);
+    if (below(3) == 0) {
+      wishes_.erase(id);
+      machine_.unwant(kOnDemand, id);
+      // What it had is for no wish that there is.
+      for (Turn& turn : taken_) {
+        turn.wish = turn.wish == id ? 0 : turn.wish;
+      }
+      for (Turn& turn : lingering_) {
+        turn.wish = turn.wish == id ? 0 : turn.wish;
+      }
+      return;
+    }
+    const Wish wish{id, kPatterns[below(kPatterns.size())], below(2) == 0 ? "*" : "1*", below(4)};
+    wishes_[id] = wish;
+    machine_.want(kOnDemand, wish);
+  }
+
+  void age() {
+    const WallTime border(std::chrono::seconds(std::max<FrameKey>(0, lastKey_ - 2'000)));
+    const auto isOver = [&](WallTime acceptedAt) { return acceptedAt < border; };
+    for (const Turn& turn : machine_.takeOverdue(isOver, 1'000)) {
+      ModelQueue& queue = headOf(turn.key);
+      REQUIRE_FALSE(queue.isTaken);
+      REQUIRE(isOver(queue.frames.front().acceptedAt));
+      machine_.placeFreed(turn);
+      queue.readyAt = SteadyTime::min();
+      queue.frames.pop_front();
+      machine_.headEnded(turn.queue);
+    }
+    forgetPassed();
+  }
+
+  void drain() {
+    for (std::uint64_t id = 1; id <= 4; ++id) {
+      wishes_.erase(id);
+      machine_.unwant(kOnDemand, id);
+    }
+    for (Turn& turn : taken_) {
+      turn.wish = 0;
+    }
+    wishes_[9] = {.id = 9, .types = "*", .sessions = "*", .count = kPlaces};
+    machine_.want(kOnDemand, wishes_[9]);
+    for (int round = 0; machine_.frames() > 0; ++round) {
+      REQUIRE(round < 1'000'000);
+      take(10);
+      finishOne();
+      now_ += std::chrono::milliseconds(1);
+      machine_.timePassed(now_);
+    }
+    while (!lingering_.empty()) {
+      finishOne();
+    }
+    for (std::size_t pool = 0; pool < kPools; ++pool) {
+      REQUIRE(machine_.placesTaken(pool) == 0);
+    }
+    REQUIRE(std::ranges::all_of(queues_, [](const auto& one) { return one.second.frames.empty(); }));
+  }
+
+  const std::shared_ptr<Random> random_;
+  InboxMachine machine_;
+  SteadyTime now_{};
+  FrameKey lastKey_ = 0;
+  std::map<std::string, ModelQueue> queues_;
+  std::map<std::uint64_t, Wish> wishes_;
+  // Those that hold a place.
+  std::vector<Turn> taken_;
+  // Of them, those whose frame has ended or waits.
+  std::deque<Turn> lingering_;
+  // By pool and sender: who was ready at its last turn, and has had none since.
+  std::map<std::size_t, std::map<std::string, std::set<std::string>>> passed_;
+};
+
+}  // namespace
+
+TEST_CASE("P4 P12: in any order of events, turns are fair, in order, within bounds and wished for, and all end") {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    CAPTURE(seed);
+    World(seed).run();
+  }
+}
+
+}  // namespace ackbox::reception::inbox_property_test
