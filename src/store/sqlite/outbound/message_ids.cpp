@@ -13,7 +13,6 @@ constexpr unsigned kAheadShift = kRandomBits + UuidGenerator::kCounterBits;
 constexpr std::uint64_t kRandomMask = (std::uint64_t{1} << kRandomBits) - 1;
 constexpr std::uint64_t kCounterMask = (std::uint64_t{1} << UuidGenerator::kCounterBits) - 1;
 constexpr std::int64_t kMillisecondsMax = (std::int64_t{1} << 48U) - 1;
-constexpr unsigned kKeyBits = 4 * UuidGenerator::kKeyDigits;
 
 static_assert(kRandomBits == 22 && kAheadShift == 34 && UuidGenerator::kKeyDigits == 10, "as the SQL has it");
 
@@ -35,7 +34,7 @@ MessageId messageIdFor(const Frame& frame, UuidGenerator& uuids, Random& random,
   const Uuid uuid = uuids.next(now, random, key);
   const std::uint64_t ahead = (uuid.high >> 16U) - static_cast<std::uint64_t>(millis(now));
   const auto rest = static_cast<std::int64_t>(ahead << kAheadShift | (uuid.high & kCounterMask) << kRandomBits |
-                                              (uuid.low >> kKeyBits & kRandomMask));
+                                              (uuid.low >> UuidGenerator::kKeyBits & kRandomMask));
   // A clock that was set back by days leaves more ahead than there is room for, and one may be beyond what an id says.
   const bool saysAll =
       key <= UuidGenerator::kKeyMax && millis(now) <= kMillisecondsMax && uuidOf(key, now, rest) == uuid;

@@ -11,7 +11,6 @@ constexpr std::uint64_t kVariant = 0x8000'0000'0000'0000U;
 constexpr std::uint64_t kVariantMask = 0x3fff'ffff'ffff'ffffU;
 constexpr std::uint64_t kCounterMax = (std::uint64_t{1} << UuidGenerator::kCounterBits) - 1;
 constexpr std::uint64_t kCounterStartMax = kCounterMax / 2;
-constexpr unsigned kKeyBits = 4 * UuidGenerator::kKeyDigits;
 
 constexpr std::size_t kTextSize = 36;
 constexpr char kDigits[] = "0123456789abcdef";

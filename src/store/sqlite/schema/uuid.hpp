@@ -28,6 +28,7 @@ struct Uuid {
 class UuidGenerator {
 public:
   static constexpr unsigned kKeyDigits = 10;
+  static constexpr unsigned kKeyBits = 4 * kKeyDigits;
   static constexpr std::int64_t kKeyMax = 9'999'999'999;
   static constexpr unsigned kCounterBits = 12;
   /// Between the variant and the key's digits.
