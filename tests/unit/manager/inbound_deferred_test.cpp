@@ -125,8 +125,9 @@ struct Receiver {
     std::vector<json> found;
     SQLite::Statement query(*reader, "SELECT data FROM ackbox_outbox WHERE type='ackbox.ack.v1' ORDER BY id");
     while (query.executeStep()) {
-      for (json& result : json::parse(query.getColumn(0).getString())["results"]) {
-        found.push_back(std::move(result));
+      const json event = json::parse(query.getColumn(0).getString());
+      for (const json& result : event.at("results")) {
+        found.push_back(result);
       }
     }
     return found;
@@ -1192,24 +1193,30 @@ TEST_CASE("a handler's end frees the frames that it had claimed, and leaves noth
   });
   bob.roundTrips();
   runReady();
-  // The store's thread does nothing more until the end has begun, so that a claim is under way then.
-  std::promise<void> isHeldUp;
+  // The store's thread is held up, so that the claim shares its commit with another enqueue; and again when that is
+  // committed, until the end has begun: the claim has its row by then, but has not been reported.
   Frame frame;
   frame.peer = "alice";
   frame.type = "test.event";
+  std::promise<void> isHeldUp;
+  std::promise<void> goesOn;
   bob.manager->enqueueThen(frame, [&](const std::error_code&, const EnqueueReceipt&) {
     isHeldUp.set_value();
+    goesOn.get_future().wait();
+  });
+  isHeldUp.get_future().wait();
+  bob.manager->enqueueThen(frame, [&](const std::error_code&, const EnqueueReceipt&) {
     while (!kept->stopRequested()) {
       std::this_thread::yield();
     }
   });
-  isHeldUp.get_future().wait();
   bob.clock->advance(std::chrono::minutes(10));
   runReady();
+  goesOn.set_value();
+  bob.until([&] { return bob.reader->execAndGet("SELECT sum(starts) FROM ackbox_inbox").getInt() == 3; });
   bob.handler.reset();
   bob.roundTrips();
   CHECK(bob.manager->getStats().inbox == 2);
-  CHECK(bob.reader->execAndGet("SELECT sum(starts) FROM ackbox_inbox").getInt() == 3);
   CHECK(bob.reader->execAndGet("SELECT count(*) FROM ackbox_inbox WHERE owner_id<>0").getInt() == 0);
   runReady();
   bob.clock->advance(std::chrono::hours(2));
